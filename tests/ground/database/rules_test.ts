@@ -25,6 +25,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "../..
 import { sluice } from "../../fake/shell.ts";
 import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
 import { tempDir } from "../../fake/temp.ts";
+import { sized } from "../../tier.ts";
 import { unpack } from "./released.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -93,7 +94,7 @@ for (const kind of ["file", "server"] as const) {
   Deno.test(`rules (${kind}): of several programs one installs, and the newest ones stay`, async () => {
     await using bench = await ledgerBench(kind);
     const { database } = bench;
-    for (let round = 1; round <= 3; round++) {
+    for (let round = 1; round <= sized(1, 3); round++) {
       const [lower, higher] = [2 * round, 2 * round + 1].map((later) => ({
         ...NEWER,
         revision: RULES.revision + later,
@@ -184,7 +185,7 @@ for (const kind of ["file", "server"] as const) {
 }
 
 Deno.test("rules: a database without any is given them with its migrations, whichever program comes first", async () => {
-  for (const version of [1, 7]) {
+  for (const version of sized([1], [1, 7])) {
     await using dir = await tempDir();
     const file = await unpack(version, dir.path);
     const open = async (rules: RuleSet) => {
