@@ -1,7 +1,7 @@
 import { openStore } from "../../src/assemble/mod.ts";
 import { loadConfig } from "../../src/settings/config/mod.ts";
 import { PROGRAM, type RunningCommand, startCommand } from "./command.ts";
-import { isProof } from "../tier.ts";
+import { isProof, sized } from "../tier.ts";
 import { WIDE_TIERS } from "./gateway.ts";
 import { DEADLINE_MS, sleep, tempDir } from "./temp.ts";
 
@@ -150,6 +150,8 @@ export interface Bounds {
 /** Shorter chats are noise. */
 const MIN_CALM_MS = 10;
 const CALM_CHATS = 20;
+/** Between two small chats; the proofs measure how long each waits, and the gate spares the processor. */
+const PAUSE_MS = sized(50, 5);
 const TRIES = 3;
 
 /**
@@ -199,7 +201,7 @@ async function measured<T>(
       const startTick = performance.now();
       await gateway.smallChat(gateway.keys[1]);
       taken.push(performance.now() - startTick);
-      await sleep(5);
+      await sleep(PAUSE_MS);
     }
   } catch (cause) {
     const peak = gateway.alive() ? await gateway.peakBytes() : undefined;

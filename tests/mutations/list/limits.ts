@@ -33,7 +33,7 @@ export const LIMITS: readonly Mutation[] = [
     file: ARRIVALS,
     find: "    if (bytes <= FREE_BYTES) return bytes;",
     replace: "    if (bytes <= 1e9 * FREE_BYTES) return bytes;",
-    tests: [{ file: ARRIVALS_TEST, filter: "trailers of 200 MB" }],
+    tests: [{ file: ARRIVALS_TEST, filter: "what never ends is cut" }],
     why: "A client without a key would end the process with trailers.",
   },
   {
@@ -363,7 +363,7 @@ export const LIMITS: readonly Mutation[] = [
     file: "src/assemble/running.ts",
     find: "    if (this.#handedOver) {\n      // clients",
     replace: "    if (this.#handedOver && this.#server === undefined) {\n      // clients",
-    tests: [{ file: "tests/flow/takeover_test.ts", filter: "asked to stop while" }],
+    tests: [{ file: "tests/flow/takeover_test.ts", filter: "takes over from the first" }],
     why: "Requests would be 503 when the earlier process is stopped during an upgrade.",
   },
   {
