@@ -3,9 +3,10 @@
 import { assertEquals } from "../../assert.ts";
 import type { TestGateway } from "../../fake/gateway.ts";
 import { signedIn } from "../../fake/visitor.ts";
+import { sized } from "../../tier.ts";
 
 /** Pages of one kind that are opened: those of other keys, requests or days are like them. */
-const MAX_OF_KIND = 2;
+const MAX_OF_KIND = sized(1, 2);
 /** Links that lead out of what is looked at: files, the end of the session, streams. */
 const LEFT_OUT = /^\/(?:console\/(?:assets|events|sign-out|operator\/backup)|openapi|metrics)/;
 

@@ -13,6 +13,8 @@ export interface Place {
   readonly path: string;
   /** Whether it is another view of a page that is in the walk: axe looks at it in the proofs only. */
   readonly isVariant?: true;
+  /** Whether it differs from others in the walk by little: only the proofs visit it. */
+  readonly isInProofs?: true;
   /** Whether it has rows. */
   readonly hasRows?: true;
   /** Whether figures of billions are put into its tables. */
@@ -120,16 +122,16 @@ export function walkersOf({ rich, orders, member }: WalkData): Record<string, Wa
         { path: "models", hasRows: true, isVariant: true },
         { path: "usage", hasRows: true },
         { path: "usage?by=model", hasRows: true, bytes: [30_000, 100_000] },
-        { path: "usage?by=key", hasRows: true, isVariant: true },
-        { path: "usage?by=reason", isVariant: true },
-        { path: "usage?by=model&compare=1", isVariant: true },
+        { path: "usage?by=key", hasRows: true, isVariant: true, isInProofs: true },
+        { path: "usage?by=reason", isVariant: true, isInProofs: true },
+        { path: "usage?by=model&compare=1", isVariant: true, isInProofs: true },
         { path: "usage?by=model&since=90d&compare=1", isVariant: true, billions: true },
-        { path: "usage?by=day,model", isVariant: true, billions: true },
+        { path: "usage?by=day,model", isVariant: true, isInProofs: true, billions: true },
         { path: "usage?by=day,model&compare=1", isVariant: true, billions: true },
-        { path: "usage?by=day&since=7d", isVariant: true, billions: true },
-        { path: "usage?since=today", isVariant: true, billions: true },
+        { path: "usage?by=day&since=7d", isVariant: true, isInProofs: true, billions: true },
+        { path: "usage?since=today", isVariant: true, isInProofs: true, billions: true },
         { path: "requests", hasRows: true, bytes: [30_000, 100_000] },
-        { path: "requests?status=failed", isVariant: true },
+        { path: "requests?status=failed", isVariant: true, isInProofs: true },
         { path: `requests?q=${rich.requestId.slice(0, 12)}`, isVariant: true, status: 400 },
         { path: `requests/${rich.failedId}` },
         { path: `requests/${rich.requestId}` },
@@ -172,7 +174,7 @@ export function walkersOf({ rich, orders, member }: WalkData): Record<string, Wa
       navigates: true,
       places: [
         { path: "operator", hasRows: true, bytes: [20_000, 130_000] },
-        { path: "operator?range=90d", isVariant: true },
+        { path: "operator?range=90d", isVariant: true, isInProofs: true },
         { path: "operator/settings", hasRows: true },
         { path: "operator/accounts", hasRows: true },
         { path: `operator/accounts/${rich.accountId}`, hasRows: true },
@@ -188,7 +190,7 @@ export function walkersOf({ rich, orders, member }: WalkData): Record<string, Wa
             await page.getByRole("button", { name: "Write the file and reload" }).waitFor();
           },
         },
-        { path: "operator/upstreams", isVariant: true, hasRows: true },
+        { path: "operator/upstreams", isVariant: true, isInProofs: true, hasRows: true },
         {
           path: "operator/upstreams",
           prepare: async (page) => {
@@ -198,7 +200,7 @@ export function walkersOf({ rich, orders, member }: WalkData): Record<string, Wa
         },
         { path: "operator/invites" },
         { path: "operator/payments" },
-        { path: `operator/orders/${orders.refundedId}`, isVariant: true },
+        { path: `operator/orders/${orders.refundedId}`, isVariant: true, isInProofs: true },
         { path: `operator/orders/${orders.differsId}`, isVariant: true },
         { path: `operator/orders/${orders.paidId}` },
         { path: "operator/codes" },
