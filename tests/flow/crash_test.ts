@@ -3,12 +3,13 @@ import { audit, RULES } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { Random, testSeed } from "../fake/random.ts";
+import { serveHere } from "../fake/shell.ts";
 import { tempDir, until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
 import { sized } from "../tier.ts";
 
 /** Each takes a process of its own. */
-const ROUNDS = sized(5, 50);
+const ROUNDS = sized(3, 50);
 const CLIENTS = 12;
 const KEY = `sk-${"k".repeat(40)}`;
 
@@ -151,7 +152,7 @@ Deno.test(`killed under load, ${ROUNDS} times: what was answered is charged once
       }
     }
     // the next start releases what the killed gateway held
-    await using gateway = startCommand([], options);
+    await using gateway = serveHere([], options);
     await gateway.waitFor(/listening on/);
     const database = await openDatabase({
       file: `${dir.path}/data/sluice.db`,

@@ -2,7 +2,7 @@
 
 import { assert, assertEquals, assertMatch } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
-import { sluice } from "../fake/shell.ts";
+import { serveHere, sluice } from "../fake/shell.ts";
 import { DEADLINE_MS, inTime, tempDir } from "../fake/temp.ts";
 
 const KEY = `sk-${"h".repeat(40)}`;
@@ -23,7 +23,7 @@ Deno.test({
         limits: { holdLeaseMs: LEASE_MS },
       }),
     );
-    const start = (...args: string[]) => startCommand(args, { directory: dir.path });
+    const start = (...args: string[]) => serveHere(args, { directory: dir.path });
     const chat = async (url: string) => {
       const response = await fetch(`${url}/v1/chat/completions`, {
         method: "POST",
@@ -33,7 +33,7 @@ Deno.test({
       await response.text();
       return response.status;
     };
-    await using first = start();
+    await using first = startCommand([], { directory: dir.path });
     const [, url = ""] = await first.waitFor(/listening on (http:\S+)/);
     await first.waitFor(/curl/);
     for (let at = 0; at < 5; at++) assertEquals(await chat(url), 200);
