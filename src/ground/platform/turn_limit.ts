@@ -13,7 +13,7 @@ const SIGNO_AT = 8;
  * Ends the process by `SIGVTALRM` when the calling thread has used that much processor time without a turn of its event loop: it
  * hangs, and no code of its own can notice that. Time for which the process is stopped, or waits for the processor, does not count.
  *
- * @param limitMs Processor time in milliseconds, whole seconds.
+ * @param limitMs Processor time in whole milliseconds.
  * @returns Takes the limit back; undefined where the system has no such timers.
  */
 export function limitTurns(limitMs: number): Disposable | undefined {
@@ -34,7 +34,8 @@ export function limitTurns(limitMs: number): Disposable | undefined {
   }
   const timer = Deno.UnsafePointer.create(id[0]!);
   // struct itimerspec: no interval, then seconds and nanoseconds
-  const time = new BigInt64Array([0n, 0n, BigInt(limitMs / 1_000), 0n]);
+  const [seconds, restMs] = [Math.floor(limitMs / 1_000), limitMs % 1_000];
+  const time = new BigInt64Array([0n, 0n, BigInt(seconds), BigInt(restMs) * 1_000_000n]);
   const begin = () => symbols.timer_settime(timer, 0, time, null);
   begin();
   const turns = setInterval(begin, limitMs / 4);

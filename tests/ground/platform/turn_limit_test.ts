@@ -5,13 +5,15 @@ import { DEADLINE_MS } from "../../fake/temp.ts";
 const ignore = Deno.build.os !== "linux";
 const MODULE = new URL("../../../src/ground/platform/mod.ts", import.meta.url).href;
 
-/** Runs code in a process whose turns may take a second; `busy()` takes milliseconds of the processor. */
+/** Runs code in a process whose turns may take 400 ms of the processor; `busy()` takes as many as it is told. */
 async function run(code: string): Promise<{ signal: Deno.Signal | null; out: string }> {
   const program = `import process from "node:process";
     import { limitTurns } from ${JSON.stringify(MODULE)};
-    const limit = limitTurns(1_000);
+    const limit = limitTurns(400);
     const usedMs = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1_000; };
-    const busy = (ms) => { for (const end = usedMs() + ms; usedMs() < end;); };
+    const busy = (ms) => {
+      for (const end = usedMs() + ms; usedMs() < end;) for (let n = 0; n < 10_000; n++);
+    };
     const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
     ${code}`;
   const { signal, stdout } = await new Deno.Command(Deno.execPath(), {
@@ -39,9 +41,9 @@ Deno.test({
     "a process that is busy for long lives while its turns end, and after the limit was taken back",
   ignore,
   fn: async () => {
-    const long = `for (let at = 0; at < 5; at++) { busy(300); await turn(); }
+    const long = `for (let at = 0; at < 5; at++) { busy(120); await turn(); }
       limit[Symbol.dispose]();
-      busy(1_500);
+      busy(600);
       console.log("alive");`;
     assertEquals(await run(long), { signal: null, out: "alive" });
   },
