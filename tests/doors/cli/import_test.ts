@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
-import { homeIn, startCommand } from "../../fake/command.ts";
+import { homeIn } from "../../fake/command.ts";
 import { KEYS, makeSource, shop } from "../../fake/import/new_api.ts";
-import { sluice } from "../../fake/shell.ts";
+import { keptOpen } from "../../fake/kept_open.ts";
+import { serveHere, sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 
 const CONFIG = await Deno.readTextFile(new URL("../../fake/import/litellm.yaml", import.meta.url));
@@ -19,11 +20,14 @@ type Printed = any;
 
 /** A place to import into: the user's own directories. */
 async function place() {
-  const dir = await tempDir();
+  await using opened = new AsyncDisposableStack();
+  const dir = opened.use(await tempDir());
+  const { openParts } = opened.use(keptOpen());
   const env: Record<string, string> = homeIn(dir.path);
   const file = `${dir.path}/config/sluice/sluice.jsonc`;
   const run = (args: readonly string[], more = {}) =>
-    sluice(args, { directory: dir.path, env: { ...env, ...more } });
+    sluice(args, { directory: dir.path, env: { ...env, ...more }, openParts });
+  const owned = opened.move();
   return {
     path: dir.path,
     env,
@@ -40,7 +44,7 @@ async function place() {
       assertEquals([code, err.replace(/sluice: created.*\n/, "")], [0, ""], args.join(" "));
       return JSON.parse(out);
     },
-    [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
 
@@ -256,7 +260,7 @@ Deno.test("import litellm: its keys go on working, with budget, models and expir
   assertEquals(JSON.stringify(await here.json("account", "list")), listed);
 
   await here.json("credits", "grant", "--account", "ada@example.com", "--credits", "50");
-  await using gateway = startCommand(["--port", "0"], {
+  await using gateway = serveHere(["--port", "0"], {
     directory: here.path,
     env: { ...here.env, ...VARIABLES },
   });
@@ -348,7 +352,7 @@ Deno.test("import new-api: channels, ratios, users and tokens; a second time not
   assert(vip.routes.some(({ id }: Printed) => id === "claude-opus-4-5"));
   assertEquals(await Deno.readFile(`${here.path}/one-api.db`), before);
 
-  await using gateway = startCommand(["--port", "0"], { directory: here.path, env: here.env });
+  await using gateway = serveHere(["--port", "0"], { directory: here.path, env: here.env });
   const [, url] = await gateway.waitFor(/listening on (\S+)/);
   const reply = await fetch(`${url}/user/credits`, {
     headers: { authorization: `Bearer ${KEYS.ada}` },

@@ -68,28 +68,30 @@ Deno.test("a peer that is trusted is not trusted by another's name: addresses an
   );
 });
 
-/** What a trusted peer forwards, and the address that counts. */
+/** What a trusted peer forwards, and the address that counts; `N` is another number for each. */
 const FORWARDED: readonly [forwarded: string, counts: string, why: string][] = [
-  ["203.0.113.7", "203.0.113.7", "one address"],
-  ["6.6.6.6, 203.0.113.7", "203.0.113.7", "the caller says the rest of itself"],
-  ["203.0.113.7, 10.1.2.3", "203.0.113.7", "another trusted proxy on the way"],
-  ["6.6.6.6, 203.0.113.7, 10.1.2.3, 127.0.0.1", "203.0.113.7", "two of them"],
-  ["203.0.113.7,10.1.2.3", "203.0.113.7", "without spaces"],
-  ["::ffff:203.0.113.7", "203.0.113.7", "IPv4 dressed as IPv6"],
-  ["6.6.6.6, 2001:db8:1:2:3:4:5:6", "2001:db8:1:2::1", "the rest of a /64 is its owner's"],
-  ["2001:db8:1:2::ffff, ::ffff:10.1.2.3", "2001:db8:1:2::1", "a trusted one dressed as IPv6"],
+  ["203.0.113.N", "203.0.113.N", "one address"],
+  ["6.6.6.6, 203.0.113.N", "203.0.113.N", "the caller says the rest of itself"],
+  ["203.0.113.N, 10.1.2.3", "203.0.113.N", "another trusted proxy on the way"],
+  ["6.6.6.6, 203.0.113.N, 10.1.2.3, 127.0.0.1", "203.0.113.N", "two of them"],
+  ["203.0.113.N,10.1.2.3", "203.0.113.N", "without spaces"],
+  ["::ffff:203.0.113.N", "203.0.113.N", "IPv4 dressed as IPv6"],
+  ["6.6.6.6, 2001:db8:1:N:3:4:5:6", "2001:db8:1:N::1", "the rest of a /64 is its owner's"],
+  ["2001:db8:1:N::ffff, ::ffff:10.1.2.3", "2001:db8:1:N::1", "a trusted one dressed as IPv6"],
 ];
 
-for (const [forwarded, counts, why] of FORWARDED) {
-  Deno.test(`a trusted proxy forwards ${forwarded}: ${counts} counts, ${why}`, async () => {
-    await using gateway = await start(["127.0.0.1", "10.0.0.0/8"]);
-    assertEquals(await statuses(10, () => register(gateway, counts)), Array(10).fill(400));
-    assertEquals(await register(gateway, forwarded), 429);
-    for (const other of ["6.6.6.6", "203.0.113.8", "2001:db8:1:3::1", "10.1.2.3"]) {
-      assertEquals(await register(gateway, other), 400, other);
+Deno.test("of what a trusted proxy forwards, the last address that is not trusted counts", async () => {
+  await using gateway = await start(["127.0.0.1", "10.0.0.0/8"]);
+  for (const [at, [pattern, address, why]] of FORWARDED.entries()) {
+    const [forwarded, counts] = [pattern, address].map((one) => one.replace("N", `${10 + at}`));
+    const what = `${forwarded}: ${counts} counts, ${why}`;
+    assertEquals(await statuses(10, () => register(gateway, counts!)), Array(10).fill(400), what);
+    assertEquals(await register(gateway, forwarded!), 429, what);
+    for (const other of ["6.6.6.6", `203.0.113.${100 + at}`, `2001:db8:2:${at}::1`, "10.1.2.3"]) {
+      assertEquals(await register(gateway, other), 400, `${what}, not ${other}`);
     }
-  });
-}
+  }
+});
 
 Deno.test("behind a trusted proxy one caller's tries are not another's", async () => {
   await using gateway = await start(["127.0.0.1"]);

@@ -6,6 +6,7 @@ import { inBrowser, openPage } from "../../fake/browser.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { fakeStripe } from "../../money/payments/fake_stripe.ts";
 import { shopSettings } from "../../money/payments/shop.ts";
+import { sized } from "../../tier.ts";
 import { addTeam } from "./rich.ts";
 
 const pathOf = (action: string) => `main form[method=post][action="${action}"]`;
@@ -49,7 +50,9 @@ inBrowser("a rejected form keeps what was typed, beside the message", async (bro
     const { page, faults } = await openPage(context);
     const token = await sessions.makeLink(await accounts.get(ada.email));
     await page.goto(`${gateway.url}/console/link/${token}`);
-    for (const [path, action, values] of visits) {
+    // without scripts all forms are the same
+    const tried = javaScriptEnabled ? visits : visits.slice(0, sized(1, visits.length));
+    for (const [path, action, values] of tried) {
       await page.goto(`${gateway.url}${path}`);
       const actions = await page.locator("form[method=post]").evaluateAll((all) =>
         all.map((one) => one.getAttribute("action") ?? "")

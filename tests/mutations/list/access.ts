@@ -159,7 +159,7 @@ export const ACCESS: readonly Mutation[] = [
     file: VISITOR,
     find: "...forwarded.reverse().map(",
     replace: "...forwarded.map(",
-    tests: [{ file: FORWARDED, filter: "the caller says the rest of itself" }],
+    tests: [{ file: FORWARDED, filter: "of what a trusted proxy forwards" }],
     why: "A caller behind a trusted proxy could choose its address.",
   },
   {
@@ -167,7 +167,7 @@ export const ACCESS: readonly Mutation[] = [
     file: VISITOR,
     find: ".find((one) => !trusted.includes(one));",
     replace: ".find((_, at) => at === 1);",
-    tests: [{ file: FORWARDED, filter: "another trusted proxy on the way" }],
+    tests: [{ file: FORWARDED, filter: "of what a trusted proxy forwards" }],
     why: "All callers behind two proxies would share one bound.",
   },
   {
@@ -175,7 +175,7 @@ export const ACCESS: readonly Mutation[] = [
     file: VISITOR,
     find: "networkAddressFromCIDR(`${address}/64`)",
     replace: "networkAddressFromCIDR(`${address}/128`)",
-    tests: [{ file: FORWARDED, filter: "the rest of a /64" }],
+    tests: [{ file: FORWARDED, filter: "of what a trusted proxy forwards" }],
     why: "Whoever has a /64 would have 2^64 addresses to try from.",
   },
   {
