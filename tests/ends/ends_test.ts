@@ -11,7 +11,7 @@ import { campaign } from "./campaign.ts";
 import type { Rule } from "./oracle.ts";
 import { describe } from "./report.ts";
 
-const RUNS = Number(Deno.env.get("SLUICE_ENDS_RUNS") ?? sized(500, 3_000));
+const RUNS = Number(Deno.env.get("SLUICE_ENDS_RUNS") ?? sized(200, 3_000));
 /** Rules that decide often enough to be missed if they did not: the rare ones among the runs of the proofs. */
 const COMMON: readonly Rule[] = [
   "complete",

@@ -6,6 +6,7 @@ import { startGateway, statusOf, type TestGateway, usageRecords } from "../fake/
 import { type SimulateServer, simulateServer } from "../fake/simulate.ts";
 import { sleep, until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
+import { PROOF } from "../tier.ts";
 
 /** Prices that are easy to see: a credit for each output token, nothing for input. */
 const BY_THE_TOKEN = {
@@ -23,10 +24,12 @@ const ask = (content: string, more: Record<string, unknown> = {}) => ({
   ...more,
 });
 
-/** The one request that was recorded. */
-async function onlyRecord(gateway: TestGateway) {
-  await until(async () => (await usageRecords(gateway)).length > 0);
-  const records = await usageRecords(gateway);
+/** The one request that was recorded, of an account if the gateway has several. */
+async function onlyRecord(gateway: TestGateway, accountId?: string) {
+  const ofAccount = async () =>
+    (await usageRecords(gateway)).filter(({ account_id: id }) => id === (accountId ?? id));
+  await until(async () => (await ofAccount()).length > 0);
+  const records = await ofAccount();
   assertEquals(records.length, 1);
   return records[0]!;
 }
@@ -51,24 +54,24 @@ Deno.test("charged: complete, by the upstream's usage; the headers are exact", a
 });
 
 Deno.test("charged: an explicit zero is a report and costs the minimum", async () => {
+  const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  await using upstream = fakeUpstream(({ body }) =>
+    body.stream
+      ? eventStream(sse(
+        ...words(5),
+        chunk({}, "stop"),
+        JSON.stringify({ choices: [], usage: zero }),
+        "[DONE]",
+      ))
+      : completion("five words are said here", { usage: zero })
+  );
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
   for (const stream of [false, true]) {
-    const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
-    await using upstream = fakeUpstream(() =>
-      stream
-        ? eventStream(sse(
-          ...words(5),
-          chunk({}, "stop"),
-          JSON.stringify({ choices: [], usage: zero }),
-          "[DONE]",
-        ))
-        : completion("five words are said here", { usage: zero })
-    );
-    await using gateway = await startGateway({
-      settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
-    });
-    const { keys: [key], balance } = await customer(gateway, 100);
+    const { accountId, keys: [key], balance } = await customer(gateway, 100);
     await (await gateway.post("/v1/chat/completions", ask("Hi", { stream }), { key: key! })).text();
-    const record = await onlyRecord(gateway);
+    const record = await onlyRecord(gateway, accountId);
     assertEquals([record.usage_source, record.charged_credits, await balance()], [
       "upstream",
       1,
@@ -78,19 +81,19 @@ Deno.test("charged: an explicit zero is a report and costs the minimum", async (
 });
 
 Deno.test("charged: without a report it is counted here", async () => {
+  await using upstream = fakeUpstream(({ body }) =>
+    body.stream
+      ? eventStream(sse(...words(20), chunk({}, "stop"), "[DONE]"))
+      : completion("some words that are said here", { usage: undefined })
+  );
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
   for (const stream of [false, true]) {
-    await using upstream = fakeUpstream(() =>
-      stream
-        ? eventStream(sse(...words(20), chunk({}, "stop"), "[DONE]"))
-        : completion("some words that are said here", { usage: undefined })
-    );
-    await using gateway = await startGateway({
-      settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
-    });
-    const { keys: [key], balance } = await customer(gateway, 500);
+    const { accountId, keys: [key], balance } = await customer(gateway, 500);
     const reply = await gateway.post("/v1/chat/completions", ask("Hi", { stream }), { key: key! });
     await reply.text();
-    const record = await onlyRecord(gateway);
+    const record = await onlyRecord(gateway, accountId);
     assertEquals([record.usage_source, record.ending], ["counted", "complete"]);
     assert(Number(record.charged_credits) >= (stream ? 20 : 5));
     assertEquals(record.charged_credits, record.output_tokens);
@@ -106,11 +109,11 @@ for (
   ]
 ) {
   Deno.test(`charged: nothing for ${why} before the first byte`, async () => {
+    await using upstream = fakeUpstream(answer);
+    await using gateway = await startGateway({
+      settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+    });
     for (const stream of [false, true]) {
-      await using upstream = fakeUpstream(answer);
-      await using gateway = await startGateway({
-        settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
-      });
       const { keys: [key], balance } = await customer(gateway, 10);
       const reply = await gateway.post("/v1/chat/completions", ask("Hi", { stream }), {
         key: key!,
@@ -177,20 +180,21 @@ Deno.test("charged: nothing for the attempts before the one that answered", asyn
 });
 
 Deno.test("charged: nothing for a client that leaves before the first output", async () => {
+  await using server = simulateServer();
+  await using gateway = await startGateway({
+    settings: { upstream: { url: server.url }, routes: BY_THE_TOKEN },
+  });
   for (const stream of [false, true]) {
-    await using server = simulateServer();
-    await using gateway = await startGateway({
-      settings: { upstream: { url: server.url }, routes: BY_THE_TOKEN },
-    });
-    const { keys: [key], balance } = await customer(gateway, 5_000);
+    const { accountId, keys: [key], balance } = await customer(gateway, 5_000);
+    const before = server.requests;
     const leave = new AbortController();
     const body = ask("[[stall 5s]]", { stream, max_tokens: 1_000 });
     const asked = gateway.post("/v1/chat/completions", body, { key: key!, signal: leave.signal });
-    await until(() => server.requests > 0);
+    await until(() => server.requests > before);
     await sleep(100);
     leave.abort();
     await asked.catch(() => {});
-    const record = await onlyRecord(gateway);
+    const record = await onlyRecord(gateway, accountId);
     assertEquals([record.ending, record.charged_credits], ["client_left", 0]);
     assertEquals(await balance(), 5_000);
     await assertLedgerClean(gateway);
@@ -310,46 +314,53 @@ Deno.test("not streamed: the output is lowered to what the balance pays", async 
 
 for (const front of ["chat", "messages"] as const) {
   for (const behind of ["chat", "messages"] as const) {
-    Deno.test(`streamed: the hold grows, and the stream ends when the balance does (${front} → ${behind})`, async () => {
-      await using server = simulateServer();
-      await using gateway = await startGateway({
-        settings: {
-          upstream: { url: server.url, dialect: behind },
-          routes: BY_THE_TOKEN,
-          onClientDisconnect: "abort",
-        },
-      });
-      // enough for the first step, for another, and for a part of a third, beside what another one holds
-      const { accountId, keys: [key], balance } = await customer(gateway, 13_000);
-      const path = front === "chat" ? "/v1/chat/completions" : "/v1/messages";
-      const body = (prompt: string, max_tokens: number) =>
-        ask(prompt, { stream: true, max_tokens });
-      const other = (await gateway.post(path, body("[[stall 60s after 3]]", 4_000), { key: key! }))
-        .body!.getReader();
-      await other.read();
-      const reply = await gateway.post(
-        path,
-        body("[[tokens 20000]] [[pace 0ms]]", 20_000),
-        { key: key! },
-      );
-      const text = await reply.text();
-      const { held } = await creditsOf(gateway.gateway.database, accountId, Date.now());
-      assertEquals(await balance(), held, "all that the other one does not hold");
-      await other.cancel();
-      await until(async () => (await usageRecords(gateway)).length === 2);
-      assertStringIncludes(
-        text,
-        front === "chat" ? '"finish_reason":"length"' : '"stop_reason":"max_tokens"',
-      );
-      assertStringIncludes(text, front === "chat" ? "[DONE]" : "message_stop");
-      const record = (await usageRecords(gateway)).find(({ ending }) => ending === "complete")!;
-      // it was asked for no more than the other one leaves
-      assertEquals(record.usage_source, "upstream");
-      assertEquals(record.charged_credits, 13_000 - held);
-      const { uncollected } = await audit(gateway.gateway.database);
-      assert(uncollected.credits < 20, `${uncollected.credits} uncollected`);
-      await assertLedgerClean(gateway);
-    });
+    // translated both ways in the gate; carried, as in most other tests, in the proofs
+    const terms = front === behind ? PROOF : {};
+    Deno.test(
+      `streamed: the hold grows, and the stream ends when the balance does (${front} → ${behind})`,
+      terms,
+      async () => {
+        await using server = simulateServer();
+        await using gateway = await startGateway({
+          settings: {
+            upstream: { url: server.url, dialect: behind },
+            routes: BY_THE_TOKEN,
+            onClientDisconnect: "abort",
+          },
+        });
+        // enough for the first step, for another, and for a part of a third, beside what another one holds
+        const { accountId, keys: [key], balance } = await customer(gateway, 13_000);
+        const path = front === "chat" ? "/v1/chat/completions" : "/v1/messages";
+        const body = (prompt: string, max_tokens: number) =>
+          ask(prompt, { stream: true, max_tokens });
+        const other =
+          (await gateway.post(path, body("[[stall 60s after 3]]", 4_000), { key: key! }))
+            .body!.getReader();
+        await other.read();
+        const reply = await gateway.post(
+          path,
+          body("[[tokens 20000]] [[pace 0ms]]", 20_000),
+          { key: key! },
+        );
+        const text = await reply.text();
+        const { held } = await creditsOf(gateway.gateway.database, accountId, Date.now());
+        assertEquals(await balance(), held, "all that the other one does not hold");
+        await other.cancel();
+        await until(async () => (await usageRecords(gateway)).length === 2);
+        assertStringIncludes(
+          text,
+          front === "chat" ? '"finish_reason":"length"' : '"stop_reason":"max_tokens"',
+        );
+        assertStringIncludes(text, front === "chat" ? "[DONE]" : "message_stop");
+        const record = (await usageRecords(gateway)).find(({ ending }) => ending === "complete")!;
+        // it was asked for no more than the other one leaves
+        assertEquals(record.usage_source, "upstream");
+        assertEquals(record.charged_credits, 13_000 - held);
+        const { uncollected } = await audit(gateway.gateway.database);
+        assert(uncollected.credits < 20, `${uncollected.credits} uncollected`);
+        await assertLedgerClean(gateway);
+      },
+    );
   }
 }
 
@@ -399,17 +410,23 @@ Deno.test("a price above what is left is taken as far as it goes; the rest is to
 });
 
 for (
-  const { why, keys, request } of [
-    { why: "not streamed", keys: 1, request: () => ({ stream: false, messages: false }) },
-    { why: "streamed", keys: 1, request: () => ({ stream: true, messages: false }) },
+  const { why, keys, proof, request } of [
+    {
+      why: "not streamed",
+      keys: 1,
+      proof: true,
+      request: () => ({ stream: false, messages: false }),
+    },
+    { why: "streamed", keys: 1, proof: true, request: () => ({ stream: true, messages: false }) },
     {
       why: "in both dialects, streamed and not, with two keys",
       keys: 2,
+      proof: false,
       request: (at: number) => ({ stream: at % 2 === 0, messages: at % 4 < 2 }),
     },
   ]
 ) {
-  Deno.test(`200 requests at once with credits for one: ${why}`, async () => {
+  Deno.test(`200 requests at once with credits for one: ${why}`, proof ? PROOF : {}, async () => {
     await using server = simulateServer();
     await using gateway = await startGateway({
       settings: { upstream: { url: server.url }, routes: BY_THE_TOKEN },

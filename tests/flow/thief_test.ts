@@ -70,7 +70,7 @@ const OF_TWO = new Random(SEED).pick(DIALECT_NAMES);
 
 for (const to of DIALECT_NAMES) {
   Deno.test(`a random thief gets at most one request for nothing: upstream of ${to}`, () =>
-    rob(to, { requests: LONG || sized(100, 500), gateways: 1 }));
+    rob(to, { requests: LONG || sized(50, 500), gateways: 1 }));
 
   Deno.test({
     name: `a random thief at two gateways gets no more than at one: upstream of ${to}`,
@@ -78,7 +78,7 @@ for (const to of DIALECT_NAMES) {
     async fn() {
       await using dir = await tempDir();
       await using server = await sqldServer(dir.path);
-      await rob(to, { requests: LONG || sized(60, 200), gateways: 2, databaseUrl: server.url });
+      await rob(to, { requests: LONG || sized(30, 200), gateways: 2, databaseUrl: server.url });
     },
   });
 }
