@@ -6,7 +6,7 @@ import {
   Keys,
 } from "../../../src/people/accounts/mod.ts";
 import { randomText } from "../../../src/ground/platform/ids.ts";
-import { type Database, openDatabase } from "../../../src/ground/database/mod.ts";
+import { type Database, keepFileThreads, openDatabase } from "../../../src/ground/database/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import {
@@ -17,7 +17,10 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../../assert.ts";
+import { writeEmptyDatabase } from "../../fake/empty_database.ts";
 import { tempDir, until } from "../../fake/temp.ts";
+
+keepFileThreads(4); // each test opens a database of its own
 
 const NOON = Date.UTC(2026, 0, 1, 12);
 
@@ -25,6 +28,7 @@ async function open() {
   const stack = new AsyncDisposableStack();
   const dir = stack.use(await tempDir());
   const file = `${dir.path}/sluice.db`;
+  await writeEmptyDatabase(file);
   const clock = { now: NOON };
   const now = () => clock.now;
   const database = stack.adopt(

@@ -10,17 +10,21 @@ import {
   TeamKeys,
   Teams,
 } from "../../../src/people/accounts/mod.ts";
-import { openDatabase } from "../../../src/ground/database/mod.ts";
+import { keepFileThreads, openDatabase } from "../../../src/ground/database/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
+import { writeEmptyDatabase } from "../../fake/empty_database.ts";
 import { tempDir } from "../../fake/temp.ts";
+
+keepFileThreads(4); // each test opens a database of its own
 
 const NOON = Date.UTC(2026, 0, 1, 12);
 
 async function open() {
   const stack = new AsyncDisposableStack();
   const dir = stack.use(await tempDir());
+  await writeEmptyDatabase(`${dir.path}/sluice.db`);
   const clock = { now: NOON };
   const now = () => clock.now;
   const database = stack.adopt(
