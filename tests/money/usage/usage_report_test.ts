@@ -196,7 +196,7 @@ const GROUPINGS: readonly Dimension[][] = [
 Deno.test("any range, grouping, zone and filter is the sum of its records", async () => {
   const seed = testSeed();
   const random = new Random(seed);
-  await using made = await history(random, 500);
+  await using made = await history(random, sized(250, 500));
   const { parts, records, issued, ada, team } = made;
   for (let round = 0; round < sized(60, 2_000); round++) {
     const by = GROUPINGS[round % GROUPINGS.length]!;
@@ -275,17 +275,15 @@ Deno.test("any range, grouping, zone and filter is the sum of its records", asyn
 });
 
 Deno.test("the top groups, by any noun with any time, are as the whole report has them", async () => {
-  await using made = await history(new Random(testSeed()), 300);
+  await using made = await history(new Random(testSeed()), sized(150, 300));
   const report = (query: Record<string, unknown>) =>
     reportUsage(made.parts, usageQuery.parse({ since: "2026-10-01", ...query }));
   for (const noun of ["key", "model", "account", "team", "member", "tag:project", "reason"]) {
+    const whole = await report({ by: noun });
     for (const by of [noun, `day,${noun}`, `${noun},month`, `hour,${noun}`]) {
+      const all = await report({ by });
       for (const top of [1, 2]) {
-        const [whole, all, best] = [
-          await report({ by: noun }),
-          await report({ by }),
-          await report({ by, top }),
-        ];
+        const best = await report({ by, top });
         const names = whole.rows.slice(0, top).map(({ group }) => group[noun]!);
         const sums = (rows: typeof all.rows, nameOf: (row: typeof all.rows[number]) => string) => {
           const found = new Map<string, [number, number, number]>();
@@ -312,7 +310,7 @@ Deno.test("the top groups, by any noun with any time, are as the whole report ha
 });
 
 Deno.test("the top groups and the others add up to all; a scope shows no more than its own", async () => {
-  await using made = await history(new Random(testSeed()), 300);
+  await using made = await history(new Random(testSeed()), sized(150, 300));
   const { parts, records, ada, team } = made;
   const report = (query: Record<string, unknown>, scope?: UsageScope) =>
     reportUsage(parts, usageQuery.parse({ since: "2026-10-01", ...query }), scope);
@@ -362,35 +360,35 @@ Deno.test("the top groups and the others add up to all; a scope shows no more th
   assert(names.some(({ key }) => /^laptop \(sk-/.test(key ?? "")), "shared names say which");
 });
 
-for (
-  const [query, message] of [
-    [{ by: "day,hour" }, "Cannot group by day and hour"],
-    [{ by: "day,day" }, "Cannot group by day twice"],
-    [{ by: "tag:a,tag:b" }, "Cannot combine two tags"],
-    [{ by: "tag:a", tag: "b=c" }, "Cannot combine two tags"],
-    [{ by: "reason", tag: "b=c" }, "Cannot combine two tags"],
-    [{ by: "tag:session" }, "choose one"],
-    [{ by: "tag:session,day" }, "Cannot group by session"],
-    [{ by: "day", top: 3 }, "Cannot show the top groups"],
-    [{ account: "nobody@example.com" }, '"nobody@example.com" not found'],
-    [{ team: "Nowhere" }, '"Nowhere" not found'],
-    [{ zone: "Mars/Olympus" }, "Unknown time zone"],
-    [{ since: "2026-13" }, "Invalid date '2026-13'"],
-    [{ since: "tomorrow" }, "Invalid date 'tomorrow'"],
-    [{ since: "2026-02-30" }, "Invalid date"],
-    [{ since: "2026-11-05T10:00" }, "Invalid date"],
-    [{ since: "2026-11", until: "2026-11" }, "The range is empty"],
-  ] as const
-) {
-  Deno.test(`a report of ${JSON.stringify(query)} is rejected: ${message}`, async () => {
-    await using made = await history(new Random(1), 1);
+const REJECTED = [
+  [{ by: "day,hour" }, "Cannot group by day and hour"],
+  [{ by: "day,day" }, "Cannot group by day twice"],
+  [{ by: "tag:a,tag:b" }, "Cannot combine two tags"],
+  [{ by: "tag:a", tag: "b=c" }, "Cannot combine two tags"],
+  [{ by: "reason", tag: "b=c" }, "Cannot combine two tags"],
+  [{ by: "tag:session" }, "choose one"],
+  [{ by: "tag:session,day" }, "Cannot group by session"],
+  [{ by: "day", top: 3 }, "Cannot show the top groups"],
+  [{ account: "nobody@example.com" }, '"nobody@example.com" not found'],
+  [{ team: "Nowhere" }, '"Nowhere" not found'],
+  [{ zone: "Mars/Olympus" }, "Unknown time zone"],
+  [{ since: "2026-13" }, "Invalid date '2026-13'"],
+  [{ since: "tomorrow" }, "Invalid date 'tomorrow'"],
+  [{ since: "2026-02-30" }, "Invalid date"],
+  [{ since: "2026-11-05T10:00" }, "Invalid date"],
+  [{ since: "2026-11", until: "2026-11" }, "The range is empty"],
+] as const;
+
+Deno.test("a report that cannot be is rejected, and says why", async () => {
+  await using made = await history(new Random(1), 1);
+  for (const [query, message] of REJECTED) {
     const error = await assertRejects(
       () => reportUsage(made.parts, usageQuery.parse(query)),
       ReportError,
     );
-    assertStringIncludes(error.message, message);
-  });
-}
+    assertStringIncludes(error.message, message, JSON.stringify(query));
+  }
+});
 
 Deno.test("usageQuery rejects groupings, tags and parameters that do not exist", () => {
   for (
