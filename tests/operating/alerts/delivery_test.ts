@@ -8,6 +8,7 @@ import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { canRunSqld, sqldServer } from "../../fake/sqld.ts";
 import { DEADLINE_MS, tempDir, until } from "../../fake/temp.ts";
+import { sized } from "../../tier.ts";
 
 const SECRET = "whsec-a-secret-of-the-test";
 const FAST: AlertTimes = {
@@ -135,10 +136,11 @@ Deno.test("thousands of alerts are delivered in groups, and Slack gets a bounded
     }),
     alertTimes: FAST,
   });
-  await raise(gateway, Array.from({ length: 2_000 }, (_, at) => `mark:${at}`));
-  await receiver.waitFor(2_000);
+  const groups = sized(20, 40);
+  await raise(gateway, Array.from({ length: 50 * groups }, (_, at) => `mark:${at}`));
+  await receiver.waitFor(50 * groups);
   await settled(gateway);
-  assertEquals([receiver.received.length, slack.received.length], [40, 40]);
+  assertEquals([receiver.received.length, slack.received.length], [groups, groups]);
   const { text } = JSON.parse(slack.received[0]!.body);
   assertStringIncludes(text, "and 30 more");
   assertStringIncludes(text, "&lt;!channel&gt; &amp; more");
