@@ -10,6 +10,7 @@ import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
 import { tempDir } from "../../fake/temp.ts";
+import { sized } from "../../tier.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 
 const LEASE_MS = 60_000;
@@ -75,7 +76,7 @@ async function gateways(bench: LedgerBench) {
 }
 
 Deno.test("a database that was away: who comes back first leaves the others time to renew their leases", async () => {
-  await using bench = await ledgerBench("server");
+  await using bench = await ledgerBench(sized("file", "server"));
   const { accountId, start, pass } = await gateways(bench);
   await bench.grant(accountId, 100);
   await using first = await start("gw_first");

@@ -44,7 +44,7 @@ Deno.test("interim responses that nobody asked for, and trailers, are no failure
     }
   });
   await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
-  for (let round = 0; round < sized(40, 500); round++) {
+  for (let round = 0; round < sized(20, 500); round++) {
     const response = await gateway.chat("Hi");
     const text = await response.text();
     assertEquals(response.status, 200, `seed ${seed}, round ${round}: ${text}`);
@@ -95,7 +95,7 @@ for (const pool of ["shared", "account", "none"] as const) {
     const account = await accounts.create({ email: "other@example.com" });
     await sales.grant(account, { credits: 1_000 });
     const other = (await keys.issue(account, {})).secret;
-    for (let round = 0; round < sized(30, 300); round++) {
+    for (let round = 0; round < sized(12, 300); round++) {
       const before = ended;
       const [name, key] = random.pick([["one", gateway.key], ["other", other]] as const);
       const response = await gateway.chat(`for ${name}`, {}, { key });
