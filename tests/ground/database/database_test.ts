@@ -8,6 +8,7 @@ import {
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
 import { sqldServer } from "../../fake/sqld.ts";
+import { writeEmptyDatabase } from "../../fake/empty_database.ts";
 import { tempDir } from "../../fake/temp.ts";
 
 const NUMBERS: GroupWrite<{ id: string; n: number }, number> = {
@@ -34,6 +35,7 @@ for (const kind of ["file", "server"] as const) {
       rules: RULES,
       now: () => 1,
     } as const;
+    if (options.file !== undefined) await writeEmptyDatabase(options.file);
     const database = stack.adopt(await openDatabase(options), (one) => one.close());
     await database.batch([{
       sql: "create table numbers (id integer primary key, n integer not null) strict",
