@@ -296,7 +296,7 @@ const CASES: readonly Case[] = [
 ];
 
 /** Cases of each dialect that the gate draws; the proofs take all of them. */
-const DRAWN = 20;
+const DRAWN = 8;
 
 /** The cases that a test is about, each time others. */
 function drawn(seed: number): readonly Case[] {
@@ -561,7 +561,7 @@ for (const [setting, ways] of [["abort", ["left", "whole"]], ["drain", ["left"]]
         const sample = SAMPLE.map((name) => CASES.find((one) => one.name === name)!)
           .filter((one) => one.from === from);
         for (const one of isProof ? sample : [random.pick(sample)]) {
-          for (const to of DIALECT_NAMES) {
+          for (const to of isProof ? DIALECT_NAMES : [random.pick(DIALECT_NAMES)]) {
             const { charged, share } = await ask(one, to);
             if (share < 0.1) continue;
             const ratio = charged / (expected.charged * share);

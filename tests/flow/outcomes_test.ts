@@ -89,7 +89,7 @@ Deno.test("a caller who reads steadily, but slowly, pays for what it got when it
   for (let size: number | null = 0; size !== null; size = await connection.read(buffer)) {
     got += decoder.decode(buffer.subarray(0, size), { stream: true });
     if (got.includes('"error"') || got.includes("[DONE]")) break;
-    await sleep(80);
+    await sleep(30);
   }
   await until(() => gateway.gateway.inFlight.count === 0);
   const words = got.split("word").length - 1;
