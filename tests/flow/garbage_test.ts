@@ -10,7 +10,7 @@ import { sized } from "../tier.ts";
  * keeps 4,000 of them and 2.4 9,000, mostly in lists of its own, such as the one of running timers.
  */
 const KEPT_BYTES = 10_000;
-const REQUESTS = sized(200, 400);
+const REQUESTS = sized(100, 400);
 /** Streams that are open at once, and what their requests say. */
 const STREAMS = sized(30, 60);
 const HELD = "hold on";
