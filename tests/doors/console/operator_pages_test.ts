@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { startGateway } from "../../fake/gateway.ts";
+import { sharedGateway } from "../../fake/shared_gateway.ts";
 import { teamOf } from "../../fake/team.ts";
 import { fakeUpstream } from "../../fake/upstream.ts";
 import { signedIn } from "../../fake/visitor.ts";
@@ -27,49 +28,6 @@ Deno.test("an account that owes credits says so; one that owes none does not", a
   assert(!(await page((await shop.account()).id)).includes("Debt"));
 });
 
-Deno.test("an account shows its teams, and a pool the team that it is of, by their names", async () => {
-  await using gateway = await startGateway();
-  const { members, database } = gateway.gateway;
-  const { team, members: [ada, bob] } = await teamOf(gateway, { size: 2 });
-  await members.setRole(team, ada!.account, "lead");
-  await members.stop(team, bob!.account);
-  const owner = await signedIn(gateway, OWNER);
-  const page = async (id: string) => await (await owner.get(`${PATH}/accounts/${id}`)).text();
-  const link = `<a href="/console/teams/${team.id}">${team.name}</a>`;
-  const own = await page(ada!.account.id);
-  assertStringIncludes(own, link);
-  assertMatch(words(own), /Teams team role Team \d+ lead/);
-  assertMatch(words(await page(bob!.account.id)), /Teams team role Team \d+ stopped/);
-  const pool = await page(team.poolId!);
-  assertStringIncludes(pool, link);
-  assertMatch(pool, new RegExp(`<h1[^>]*>Pool of ${team.name}</h1>`));
-  assert(!(await page(gateway.gateway.owner.id)).includes("<h2>Teams</h2>"));
-  const outsider = await gateway.gateway.accounts.create({ email: "eve@example.com" });
-  assertEquals(await members.ofAccount(outsider), []);
-  // a team that is disabled is still one of its teams
-  await database.batch([{
-    sql: "update teams set disabled_at_ms = 1 where id = ?",
-    args: [team.id],
-  }]);
-  assertStringIncludes(await page(ada!.account.id), link);
-});
-
-Deno.test("lots are told apart by where they come from; an ID is where credits are taken back", async () => {
-  await using gateway = await startGateway();
-  const { accounts, sales } = gateway.gateway;
-  const ada = await accounts.create({ email: "ada@example.com" });
-  const { lotId } = await sales.grant(ada, { credits: 30, note: "For <testing>" });
-  await accounts.create({ email: "finance@example.com", role: "finance" });
-  const path = `${PATH}/accounts/${ada.id}`;
-  const seen = await (await (await signedIn(gateway, OWNER)).get(path)).text();
-  assertStringIncludes(seen, "For &lt;testing&gt;");
-  assertEquals(seen.split(`<code>${lotId}</code>`).length, 2);
-  assertMatch(words(seen), /Take back Lot lot_/);
-  const finance = await (await (await signedIn(gateway, "finance@example.com")).get(path)).text();
-  assertStringIncludes(finance, "For &lt;testing&gt;");
-  assert(!finance.includes(lotId), "who takes nothing back sees no ID");
-});
-
 Deno.test("settings are searched by name, and without defaults", async () => {
   await using gateway = await startGateway({ settings: { logLevel: "error" } });
   const owner = await signedIn(gateway, OWNER);
@@ -86,33 +44,6 @@ Deno.test("settings are searched by name, and without defaults", async () => {
   assertEquals(await names(`?q=${"x".repeat(5_000)}`), []);
   const odd = await (await owner.get(`${PATH}/settings?q=%3Cb%3E`)).text();
   assert(odd.includes("&lt;b&gt;") && !odd.includes("<b>") && odd.includes("No such settings."));
-});
-
-Deno.test("the page of the audit says how the last one went", async () => {
-  await using gateway = await startGateway();
-  const owner = await signedIn(gateway, OWNER);
-  const page = async () => words(await (await owner.get(`${PATH}/audit`)).text());
-  assert(!(await page()).includes("Last audit"));
-  await (await owner.post(`${PATH}/audit`, {}, { from: `${PATH}/audit` })).body?.cancel();
-  assertStringIncludes(await page(), "Last audit: just now , no mismatches.");
-});
-
-Deno.test("what an audit finds is in words, and its times are times", async () => {
-  await using gateway = await startGateway();
-  const { database } = gateway.gateway;
-  const triggers = await database.all(
-    "select name from sqlite_master where type = 'trigger' and tbl_name = 'lots'",
-  );
-  await database.batch([
-    ...triggers.map(({ name }) => ({ sql: `drop trigger ${name}`, args: [] })),
-    { sql: "update lots set remaining = remaining - 5", args: [] },
-  ]);
-  const owner = await signedIn(gateway, OWNER);
-  const reply = await owner.post(`${PATH}/audit`, {}, { from: `${PATH}/audit` });
-  const html = await reply.text();
-  assertMatch(words(html), /rows do not match\. .*Keep a backup .*what does not match row found/);
-  assertMatch(html, /data-name="what does not match">lot: [a-z ]+</);
-  assertMatch(words(await (await owner.get(PATH)).text()), /Last audit \d+ rows do not match/);
 });
 
 Deno.test("a failed reload is on the pages of settings and routes, with its time", async () => {
@@ -136,29 +67,6 @@ Deno.test("a failed reload is on the pages of settings and routes, with its time
     assertMatch(html, /not reloaded at <time datetime=/);
     assert(!html.includes("<b>loud"));
   }
-});
-
-Deno.test("a search of the log without results says so", async () => {
-  await using gateway = await startGateway();
-  const owner = await signedIn(gateway, OWNER);
-  const page = async (query: string) =>
-    words(await (await owner.get(`${PATH}/log${query}`)).text());
-  assertStringIncludes(await page(""), "Nothing has been changed yet.");
-  assertStringIncludes(await page("?by=nobody"), "No operations match.");
-});
-
-Deno.test("the API's pages are grouped, and code in their texts is code", async () => {
-  await using gateway = await startGateway();
-  const html = await (await fetch(`${gateway.url}/docs`)).text();
-  const titles = [...html.matchAll(/<h2>([^<]*)<\/h2>/g)].map(([, title]) => title);
-  assertEquals(titles.slice(0, 3), ["Models and requests", "Your credits", "For operators"]);
-  assertStringIncludes(html, "as <code>sluice doctor</code> does");
-  const listed = (await (await fetch(`${gateway.url}/openapi.json`)).json()).paths as object;
-  const count = Object.values(listed).reduce((sum, one) => sum + Object.keys(one).length, 0);
-  assertEquals(
-    html.match(/<details class="card" id="(get|post|put|patch|delete)-/g)?.length,
-    count,
-  );
 });
 
 Deno.test("why an upstream failed is said in words, also after a test and where a timeout ended it", async () => {
@@ -193,4 +101,100 @@ Deno.test("why an upstream failed is said in words, also after a test and where 
     assert(!/ECONN|UND_ERR|not_sent|no_reply/.test(page), "codes are for the log");
   }
   assertStringIncludes(gateway.log(), "ECONNREFUSED");
+});
+
+// those below share a gateway
+const shared = sharedGateway();
+
+shared("a search of the log without results says so", async (gateway) => {
+  const owner = await signedIn(gateway, OWNER);
+  const page = async (query: string) =>
+    words(await (await owner.get(`${PATH}/log${query}`)).text());
+  assertStringIncludes(await page(""), "Nothing has been changed yet.");
+  assertStringIncludes(await page("?by=nobody"), "No operations match.");
+});
+
+shared(
+  "an account shows its teams, and a pool the team that it is of, by their names",
+  async (gateway) => {
+    const { members, database } = gateway.gateway;
+    const { team, members: [ada, bob] } = await teamOf(gateway, { size: 2 });
+    await members.setRole(team, ada!.account, "lead");
+    await members.stop(team, bob!.account);
+    const owner = await signedIn(gateway, OWNER);
+    const page = async (id: string) => await (await owner.get(`${PATH}/accounts/${id}`)).text();
+    const link = `<a href="/console/teams/${team.id}">${team.name}</a>`;
+    const own = await page(ada!.account.id);
+    assertStringIncludes(own, link);
+    assertMatch(words(own), /Teams team role Team \d+ lead/);
+    assertMatch(words(await page(bob!.account.id)), /Teams team role Team \d+ stopped/);
+    const pool = await page(team.poolId!);
+    assertStringIncludes(pool, link);
+    assertMatch(pool, new RegExp(`<h1[^>]*>Pool of ${team.name}</h1>`));
+    assert(!(await page(gateway.gateway.owner.id)).includes("<h2>Teams</h2>"));
+    const outsider = await gateway.gateway.accounts.create({ email: "eve@example.com" });
+    assertEquals(await members.ofAccount(outsider), []);
+    // a team that is disabled is still one of its teams
+    await database.batch([{
+      sql: "update teams set disabled_at_ms = 1 where id = ?",
+      args: [team.id],
+    }]);
+    assertStringIncludes(await page(ada!.account.id), link);
+  },
+);
+
+shared(
+  "lots are told apart by where they come from; an ID is where credits are taken back",
+  async (gateway) => {
+    const { accounts, sales } = gateway.gateway;
+    const ada = await accounts.create({ email: "ada@example.com" });
+    const { lotId } = await sales.grant(ada, { credits: 30, note: "For <testing>" });
+    await accounts.create({ email: "finance@example.com", role: "finance" });
+    const path = `${PATH}/accounts/${ada.id}`;
+    const seen = await (await (await signedIn(gateway, OWNER)).get(path)).text();
+    assertStringIncludes(seen, "For &lt;testing&gt;");
+    assertEquals(seen.split(`<code>${lotId}</code>`).length, 2);
+    assertMatch(words(seen), /Take back Lot lot_/);
+    const finance = await (await (await signedIn(gateway, "finance@example.com")).get(path)).text();
+    assertStringIncludes(finance, "For &lt;testing&gt;");
+    assert(!finance.includes(lotId), "who takes nothing back sees no ID");
+  },
+);
+
+shared("the page of the audit says how the last one went", async (gateway) => {
+  const owner = await signedIn(gateway, OWNER);
+  const page = async () => words(await (await owner.get(`${PATH}/audit`)).text());
+  assert(!(await page()).includes("Last audit"));
+  await (await owner.post(`${PATH}/audit`, {}, { from: `${PATH}/audit` })).body?.cancel();
+  assertStringIncludes(await page(), "Last audit: just now , no mismatches.");
+});
+
+shared("the API's pages are grouped, and code in their texts is code", async (gateway) => {
+  const html = await (await fetch(`${gateway.url}/docs`)).text();
+  const titles = [...html.matchAll(/<h2>([^<]*)<\/h2>/g)].map(([, title]) => title);
+  assertEquals(titles.slice(0, 3), ["Models and requests", "Your credits", "For operators"]);
+  assertStringIncludes(html, "as <code>sluice doctor</code> does");
+  const listed = (await (await fetch(`${gateway.url}/openapi.json`)).json()).paths as object;
+  const count = Object.values(listed).reduce((sum, one) => sum + Object.keys(one).length, 0);
+  assertEquals(
+    html.match(/<details class="card" id="(get|post|put|patch|delete)-/g)?.length,
+    count,
+  );
+});
+
+shared("what an audit finds is in words, and its times are times", async (gateway) => {
+  const { database } = gateway.gateway;
+  const triggers = await database.all(
+    "select name from sqlite_master where type = 'trigger' and tbl_name = 'lots'",
+  );
+  await database.batch([
+    ...triggers.map(({ name }) => ({ sql: `drop trigger ${name}`, args: [] })),
+    { sql: "update lots set remaining = remaining - 5", args: [] },
+  ]);
+  const owner = await signedIn(gateway, OWNER);
+  const reply = await owner.post(`${PATH}/audit`, {}, { from: `${PATH}/audit` });
+  const html = await reply.text();
+  assertMatch(words(html), /rows do not match\. .*Keep a backup .*what does not match row found/);
+  assertMatch(html, /data-name="what does not match">lot: [a-z ]+</);
+  assertMatch(words(await (await owner.get(PATH)).text()), /Last audit \d+ rows do not match/);
 });

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { customer } from "../../fake/customer.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
+import { sharedGateway } from "../../fake/shared_gateway.ts";
 import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
 
 const PASSWORD = "a long enough password";
@@ -124,55 +125,6 @@ Deno.test("every page, as nobody, a user, another user, an operator", async () =
   assertEquals(await statusOf(visitors.user.get("/console/")), 303, "a disabled account's session");
 });
 
-Deno.test("a form of another site, without a token, or with another's is refused", async () => {
-  await using gateway = await startGateway();
-  const ada = await customer(gateway, 10);
-  const browser = await signedIn(gateway, ada.email);
-  const other = await signedIn(gateway, OWNER);
-  const form = { name: "made by a stranger" };
-  const attempts: Promise<Response>[] = [
-    browser.post("/console/keys", form),
-    browser.post("/console/keys", { ...form, csrf: await other.token("/console/keys") }),
-    ...[{ "sec-fetch-site": "cross-site" }, { "sec-fetch-site": "same-site" }].map((headers) =>
-      browser.post("/console/keys", form, { from: "/console/keys", headers })
-    ),
-    fetch(`${gateway.url}/console/keys`, {
-      method: "POST",
-      headers: { cookie: browser.cookie, origin: "https://elsewhere.example" },
-      body: new URLSearchParams({ ...form, csrf: await browser.token("/console/keys") }),
-    }),
-    fetch(`${gateway.url}/console/keys`, {
-      method: "POST",
-      headers: { cookie: browser.cookie, "content-type": "text/plain" },
-      body: "name=x",
-    }),
-    fetch(`${gateway.url}/console/keys`, {
-      method: "POST",
-      headers: { cookie: browser.cookie },
-      body: new URLSearchParams({ name: "x".repeat(70_000) }),
-    }),
-  ];
-  for (const attempt of attempts) assertEquals(await statusOf(attempt), 403);
-  const token = await browser.token("/console/account");
-  const inPieces = async (...pieces: string[]) => {
-    const reply = await fetch(`${gateway.url}/console/sign-in`, {
-      method: "POST",
-      headers: { cookie: browser.cookie, "content-type": "application/x-www-form-urlencoded" },
-      body: ReadableStream.from(pieces).pipeThrough(new TextEncoderStream()),
-    });
-    return [reply.status, /<p>(The form [^<]+)/.exec(await reply.text())?.[1]];
-  };
-  const many = Array.from({ length: 64 }, () => "x".repeat(1_024));
-  assertEquals(await inPieces(`csrf=${token}&email=`, ...many.slice(1)), [401, undefined]);
-  assertEquals(await inPieces(`csrf=${token}&email=`, ...many), [
-    403,
-    "The form data could not be read.",
-  ]);
-  assertEquals(await statusOf(browser.post("/console/keys", form, { from: "/console/keys" })), 200);
-  const account = await gateway.gateway.accounts.get(ada.email);
-  assertEquals((await gateway.gateway.keys.list(account)).length, 2);
-});
-
 Deno.test("register, sign in, change the password, sign out everywhere: without scripts", async () => {
   await using gateway = await startGateway({ settings: { registration: "open" } });
   const browser = new PlainBrowser(gateway.url);
@@ -229,22 +181,6 @@ Deno.test("register, sign in, change the password, sign out everywhere: without 
   assertEquals(await statusOf(elsewhere.get("/console/")), 303);
 });
 
-Deno.test("a session is found beside other cookies; a header of empty ones has none", async () => {
-  await using gateway = await startGateway();
-  const { cookie } = await signedIn(gateway, OWNER);
-  const home = (cookie: string) => {
-    const browser = new PlainBrowser(gateway.url);
-    browser.cookie = cookie;
-    return statusOf(browser.get("/console/"));
-  };
-  for (const one of [`theme=dark; ${cookie}`, `${cookie}; __proto__=1; last=a=b`, `x;${cookie}`]) {
-    assertEquals(await home(one), 200, one);
-  }
-  for (const one of ["", "=", `=x; ${cookie}`, `${cookie};`, `x${cookie}`, `${cookie}x`]) {
-    assertEquals(await home(one), 303, one);
-  }
-});
-
 Deno.test("a sign-in link works once; it lets a forgotten password be replaced", async () => {
   await using gateway = await startGateway();
   const { sessions, accounts, passwords } = gateway.gateway;
@@ -268,21 +204,6 @@ Deno.test("a sign-in link works once; it lets a forgotten password be replaced",
     303,
   );
   assert(await passwords.matches(owner, "the new password"));
-});
-
-Deno.test("an expiry that no calendar has is refused, and spoils no page", async () => {
-  await using gateway = await startGateway();
-  const browser = await signedIn(gateway, OWNER);
-  for (const expires of ["100000000", "999999999999999"]) {
-    const made = browser.post("/console/keys", { expires }, { from: "/console/keys" });
-    assertEquals(await statusOf(made), 400);
-    const account = `/console/operator/accounts/${gateway.gateway.owner.id}`;
-    const granted = browser.post(`${account}/grant`, { credits: "1", days: expires }, {
-      from: account,
-    });
-    assertEquals(await statusOf(granted), 400);
-  }
-  assertEquals(await statusOf(browser.get("/console/keys")), 200);
 });
 
 Deno.test("links and sessions end with time", async () => {
@@ -363,8 +284,210 @@ Deno.test("registering is bounded per address: every account begins with credits
   assertEquals(await from("203.0.113.10", 99), 400);
 });
 
-Deno.test("names cannot script, and pages are never kept by caches", async () => {
-  await using gateway = await startGateway();
+Deno.test("behind a proxy with TLS the cookie is bound to the host", async () => {
+  await using gateway = await startGateway({ settings: { trustedProxies: ["127.0.0.1"] } });
+  const token = await gateway.gateway.sessions.makeLink(await gateway.gateway.accounts.get(OWNER));
+  const reply = await fetch(`${gateway.url}/console/link/${token}`, {
+    headers: { "x-forwarded-proto": "https" },
+    redirect: "manual",
+  });
+  await reply.body?.cancel();
+  assertMatch(
+    reply.headers.get("set-cookie")!,
+    /^__Host-sluice=\w{32}; Secure; HttpOnly; .*; Path=\/$/,
+  );
+});
+
+Deno.test("older requests: every one of them once, those of one moment too", async () => {
+  const atMs = Date.now();
+  await using gateway = await startGateway({ now: () => atMs }); // all at the same millisecond
+  await Promise.all(Array.from({ length: 120 }, () => statusOf(gateway.chat("Hi"))));
+  const browser = await signedIn(gateway, OWNER);
+  const seen: string[] = [];
+  let path: string | undefined = "/console/requests";
+  while (path !== undefined) {
+    const text: string = await (await browser.get(path)).text();
+    seen.push(
+      ...[...text.matchAll(/"\/console\/requests\/(req_\w+)"/g)].map(([, id]) => id!),
+    );
+    const more = /href="([^"]+)">Older/.exec(text)?.[1];
+    path = more?.replaceAll("&amp;", "&");
+  }
+  assertEquals([seen.length, new Set(seen).size], [120, 120]);
+});
+
+/** The hidden fields of the form of a page that is sent to a path ending so. */
+async function hiddenFields(
+  browser: PlainBrowser,
+  page: string,
+  action: string,
+): Promise<Record<string, string>> {
+  const text = await (await browser.get(page)).text();
+  const [form] = new RegExp(`<form[^>]*action="[^"]*${action}"[\\s\\S]*?</form>`).exec(text)!;
+  return Object.fromEntries(
+    [...form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)]
+      .map(([, name, value]) => [name!, value!]),
+  );
+}
+
+// those below share a gateway
+const shared = sharedGateway();
+
+shared("a form of another site, without a token, or with another's is refused", async (gateway) => {
+  const ada = await customer(gateway, 10);
+  const browser = await signedIn(gateway, ada.email);
+  const other = await signedIn(gateway, OWNER);
+  const form = { name: "made by a stranger" };
+  const attempts: Promise<Response>[] = [
+    browser.post("/console/keys", form),
+    browser.post("/console/keys", { ...form, csrf: await other.token("/console/keys") }),
+    ...[{ "sec-fetch-site": "cross-site" }, { "sec-fetch-site": "same-site" }].map((headers) =>
+      browser.post("/console/keys", form, { from: "/console/keys", headers })
+    ),
+    fetch(`${gateway.url}/console/keys`, {
+      method: "POST",
+      headers: { cookie: browser.cookie, origin: "https://elsewhere.example" },
+      body: new URLSearchParams({ ...form, csrf: await browser.token("/console/keys") }),
+    }),
+    fetch(`${gateway.url}/console/keys`, {
+      method: "POST",
+      headers: { cookie: browser.cookie, "content-type": "text/plain" },
+      body: "name=x",
+    }),
+    fetch(`${gateway.url}/console/keys`, {
+      method: "POST",
+      headers: { cookie: browser.cookie },
+      body: new URLSearchParams({ name: "x".repeat(70_000) }),
+    }),
+  ];
+  for (const attempt of attempts) assertEquals(await statusOf(attempt), 403);
+  const token = await browser.token("/console/account");
+  const inPieces = async (...pieces: string[]) => {
+    const reply = await fetch(`${gateway.url}/console/sign-in`, {
+      method: "POST",
+      headers: { cookie: browser.cookie, "content-type": "application/x-www-form-urlencoded" },
+      body: ReadableStream.from(pieces).pipeThrough(new TextEncoderStream()),
+    });
+    return [reply.status, /<p>(The form [^<]+)/.exec(await reply.text())?.[1]];
+  };
+  const many = Array.from({ length: 64 }, () => "x".repeat(1_024));
+  assertEquals(await inPieces(`csrf=${token}&email=`, ...many.slice(1)), [401, undefined]);
+  assertEquals(await inPieces(`csrf=${token}&email=`, ...many), [
+    403,
+    "The form data could not be read.",
+  ]);
+  assertEquals(await statusOf(browser.post("/console/keys", form, { from: "/console/keys" })), 200);
+  const account = await gateway.gateway.accounts.get(ada.email);
+  assertEquals((await gateway.gateway.keys.list(account)).length, 2);
+});
+
+shared(
+  "a session is found beside other cookies; a header of empty ones has none",
+  async (gateway) => {
+    const { cookie } = await signedIn(gateway, OWNER);
+    const home = (cookie: string) => {
+      const browser = new PlainBrowser(gateway.url);
+      browser.cookie = cookie;
+      return statusOf(browser.get("/console/"));
+    };
+    for (
+      const one of [`theme=dark; ${cookie}`, `${cookie}; __proto__=1; last=a=b`, `x;${cookie}`]
+    ) {
+      assertEquals(await home(one), 200, one);
+    }
+    for (const one of ["", "=", `=x; ${cookie}`, `${cookie};`, `x${cookie}`, `${cookie}x`]) {
+      assertEquals(await home(one), 303, one);
+    }
+  },
+);
+
+shared("an expiry that no calendar has is refused, and spoils no page", async (gateway) => {
+  const browser = await signedIn(gateway, OWNER);
+  for (const expires of ["100000000", "999999999999999"]) {
+    const made = browser.post("/console/keys", { expires }, { from: "/console/keys" });
+    assertEquals(await statusOf(made), 400);
+    const account = `/console/operator/accounts/${gateway.gateway.owner.id}`;
+    const granted = browser.post(`${account}/grant`, { credits: "1", days: expires }, {
+      from: account,
+    });
+    assertEquals(await statusOf(granted), 400);
+  }
+  assertEquals(await statusOf(browser.get("/console/keys")), 200);
+});
+
+shared("usage as CSV cannot make a spreadsheet compute", async (gateway) => {
+  const account = await gateway.gateway.accounts.get(OWNER);
+  const { id, secret } = await gateway.gateway.keys.issue(account, { name: `=cmd("x"),1` });
+  await statusOf(gateway.chat("Hi", {}, { key: secret }));
+  const csv = await (await (await signedIn(gateway, OWNER)).get("/console/usage.csv?by=key"))
+    .text();
+  const [head, row] = csv.split("\r\n");
+  assertEquals(
+    head,
+    "key,key_id,requests,errors,input_tokens,cached_tokens,output_tokens,saved_credits,credits," +
+      "cache_hit_rate,average_ms",
+  );
+  assertStringIncludes(row!, `"'=cmd(""x""),1",${id},1,0,`);
+});
+
+shared("a form that moves credits moves them once, however often it is posted", async (gateway) => {
+  const ada = await customer(gateway, 10);
+  const operator = await signedIn(gateway, OWNER);
+  const path = `/console/operator/accounts/${ada.accountId}`;
+  const post = async (form: string, fields: Record<string, string>) => {
+    const hidden = await hiddenFields(operator, path, `/${form}`);
+    const statuses: number[] = [];
+    for (let times = 0; times < 3; times++) {
+      statuses.push(await statusOf(operator.post(`${path}/${form}`, { ...hidden, ...fields })));
+    }
+    return { hidden, statuses };
+  };
+  const granted = await post("grant", { credits: "100" });
+  assertEquals([granted.statuses, await ada.balance()], [[303, 303, 303], 110]);
+  const changed = await operator.post(`${path}/grant`, { ...granted.hidden, credits: "200" });
+  assertEquals(changed.status, 400);
+  assertStringIncludes(await changed.text(), "was already used for a grant of 100 credits");
+  const again = await post("grant", { credits: "100" }); // the page was loaded anew
+  assertEquals([again.statuses, await ada.balance()], [[303, 303, 303], 210]);
+  await post("package", { package: "starter", paid: "yes" });
+  assertEquals(await ada.balance(), 710);
+  const bare = operator.post(`${path}/grant`, { credits: "100" }, { from: path });
+  assertEquals([await statusOf(bare), await ada.balance()], [400, 710], "a form without its id");
+
+  const taken = await post("take-back", { credits: "4", note: "granted too much" });
+  assertEquals([taken.statuses, await ada.balance()], [[303, 303, 303], 706]);
+  const page = await (await operator.get(path)).text();
+  assertStringIncludes(page, "Taken back: Grant (granted too much)");
+  const own = await (await (await signedIn(gateway, ada.email)).get("/console/credits")).text();
+  assertStringIncludes(own, "Taken back: Grant (granted too much)");
+  const wordless = operator.post(`${path}/take-back`, {
+    ...await hiddenFields(operator, path, "/take-back"),
+    note: "",
+  });
+  assertEquals([await statusOf(wordless), await ada.balance()], [400, 706]);
+});
+
+shared(
+  "a disabled account's sessions and links do not come back, and it gets no new link",
+  async (gateway) => {
+    const ada = await customer(gateway, 10);
+    const [browser, operator] = [
+      await signedIn(gateway, ada.email),
+      await signedIn(gateway, OWNER),
+    ];
+    const { sessions, accounts } = gateway.gateway;
+    const link = await sessions.makeLink(await accounts.get(ada.email));
+    const path = `/console/operator/accounts/${ada.accountId}`;
+    const post = (form: string) => operator.post(`${path}/${form}`, {}, { from: path });
+    assertEquals(await statusOf(post("disable")), 303);
+    assertEquals(await statusOf(post("link")), 400);
+    assertEquals(await statusOf(post("enable")), 303);
+    assertEquals(await statusOf(browser.get("/console/")), 303);
+    assertEquals(await statusOf(browser.get(`/console/link/${link}`)), 404);
+  },
+);
+
+shared("names cannot script, and pages are never kept by caches", async (gateway) => {
   const nasty = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`;
   const account = await gateway.gateway.accounts.create({ email: "x@example.com", name: nasty });
   await gateway.gateway.keys.issue(account, { name: nasty });
@@ -394,22 +517,7 @@ Deno.test("names cannot script, and pages are never kept by caches", async () =>
   }
 });
 
-Deno.test("behind a proxy with TLS the cookie is bound to the host", async () => {
-  await using gateway = await startGateway({ settings: { trustedProxies: ["127.0.0.1"] } });
-  const token = await gateway.gateway.sessions.makeLink(await gateway.gateway.accounts.get(OWNER));
-  const reply = await fetch(`${gateway.url}/console/link/${token}`, {
-    headers: { "x-forwarded-proto": "https" },
-    redirect: "manual",
-  });
-  await reply.body?.cancel();
-  assertMatch(
-    reply.headers.get("set-cookie")!,
-    /^__Host-sluice=\w{32}; Secure; HttpOnly; .*; Path=\/$/,
-  );
-});
-
-Deno.test("a request's page explains its price; a backup downloads whole", async () => {
-  await using gateway = await startGateway();
+shared("a request's page explains its price; a backup downloads whole", async (gateway) => {
   const reply = await gateway.post("/v1/messages", {
     model: "svc-k3",
     max_tokens: 400,
@@ -457,108 +565,4 @@ Deno.test("a request's page explains its price; a backup downloads whole", async
   assertEquals(bytes.length, Number(backup.headers.get("content-length")));
   const left = await Array.fromAsync(Deno.readDir(`${gateway.directory}/data`), ({ name }) => name);
   assertEquals(left.filter((name) => name.includes("download")), []);
-});
-
-Deno.test("older requests: every one of them once, those of one moment too", async () => {
-  const atMs = Date.now();
-  await using gateway = await startGateway({ now: () => atMs }); // all at the same millisecond
-  await Promise.all(Array.from({ length: 120 }, () => statusOf(gateway.chat("Hi"))));
-  const browser = await signedIn(gateway, OWNER);
-  const seen: string[] = [];
-  let path: string | undefined = "/console/requests";
-  while (path !== undefined) {
-    const text: string = await (await browser.get(path)).text();
-    seen.push(
-      ...[...text.matchAll(/"\/console\/requests\/(req_\w+)"/g)].map(([, id]) => id!),
-    );
-    const more = /href="([^"]+)">Older/.exec(text)?.[1];
-    path = more?.replaceAll("&amp;", "&");
-  }
-  assertEquals([seen.length, new Set(seen).size], [120, 120]);
-});
-
-Deno.test("usage as CSV cannot make a spreadsheet compute", async () => {
-  await using gateway = await startGateway();
-  const account = await gateway.gateway.accounts.get(OWNER);
-  const { id, secret } = await gateway.gateway.keys.issue(account, { name: `=cmd("x"),1` });
-  await statusOf(gateway.chat("Hi", {}, { key: secret }));
-  const csv = await (await (await signedIn(gateway, OWNER)).get("/console/usage.csv?by=key"))
-    .text();
-  const [head, row] = csv.split("\r\n");
-  assertEquals(
-    head,
-    "key,key_id,requests,errors,input_tokens,cached_tokens,output_tokens,saved_credits,credits," +
-      "cache_hit_rate,average_ms",
-  );
-  assertStringIncludes(row!, `"'=cmd(""x""),1",${id},1,0,`);
-});
-
-/** The hidden fields of the form of a page that is sent to a path ending so. */
-async function hiddenFields(
-  browser: PlainBrowser,
-  page: string,
-  action: string,
-): Promise<Record<string, string>> {
-  const text = await (await browser.get(page)).text();
-  const [form] = new RegExp(`<form[^>]*action="[^"]*${action}"[\\s\\S]*?</form>`).exec(text)!;
-  return Object.fromEntries(
-    [...form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)]
-      .map(([, name, value]) => [name!, value!]),
-  );
-}
-
-Deno.test("a form that moves credits moves them once, however often it is posted", async () => {
-  await using gateway = await startGateway();
-  const ada = await customer(gateway, 10);
-  const operator = await signedIn(gateway, OWNER);
-  const path = `/console/operator/accounts/${ada.accountId}`;
-  const post = async (form: string, fields: Record<string, string>) => {
-    const hidden = await hiddenFields(operator, path, `/${form}`);
-    const statuses: number[] = [];
-    for (let times = 0; times < 3; times++) {
-      statuses.push(await statusOf(operator.post(`${path}/${form}`, { ...hidden, ...fields })));
-    }
-    return { hidden, statuses };
-  };
-  const granted = await post("grant", { credits: "100" });
-  assertEquals([granted.statuses, await ada.balance()], [[303, 303, 303], 110]);
-  const changed = await operator.post(`${path}/grant`, { ...granted.hidden, credits: "200" });
-  assertEquals(changed.status, 400);
-  assertStringIncludes(await changed.text(), "was already used for a grant of 100 credits");
-  const again = await post("grant", { credits: "100" }); // the page was loaded anew
-  assertEquals([again.statuses, await ada.balance()], [[303, 303, 303], 210]);
-  await post("package", { package: "starter", paid: "yes" });
-  assertEquals(await ada.balance(), 710);
-  const bare = operator.post(`${path}/grant`, { credits: "100" }, { from: path });
-  assertEquals([await statusOf(bare), await ada.balance()], [400, 710], "a form without its id");
-
-  const taken = await post("take-back", { credits: "4", note: "granted too much" });
-  assertEquals([taken.statuses, await ada.balance()], [[303, 303, 303], 706]);
-  const page = await (await operator.get(path)).text();
-  assertStringIncludes(page, "Taken back: Grant (granted too much)");
-  const own = await (await (await signedIn(gateway, ada.email)).get("/console/credits")).text();
-  assertStringIncludes(own, "Taken back: Grant (granted too much)");
-  const wordless = operator.post(`${path}/take-back`, {
-    ...await hiddenFields(operator, path, "/take-back"),
-    note: "",
-  });
-  assertEquals([await statusOf(wordless), await ada.balance()], [400, 706]);
-});
-
-Deno.test("a disabled account's sessions and links do not come back, and it gets no new link", async () => {
-  await using gateway = await startGateway();
-  const ada = await customer(gateway, 10);
-  const [browser, operator] = [
-    await signedIn(gateway, ada.email),
-    await signedIn(gateway, OWNER),
-  ];
-  const { sessions, accounts } = gateway.gateway;
-  const link = await sessions.makeLink(await accounts.get(ada.email));
-  const path = `/console/operator/accounts/${ada.accountId}`;
-  const post = (form: string) => operator.post(`${path}/${form}`, {}, { from: path });
-  assertEquals(await statusOf(post("disable")), 303);
-  assertEquals(await statusOf(post("link")), 400);
-  assertEquals(await statusOf(post("enable")), 303);
-  assertEquals(await statusOf(browser.get("/console/")), 303);
-  assertEquals(await statusOf(browser.get(`/console/link/${link}`)), 404);
 });

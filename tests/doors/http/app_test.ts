@@ -2,6 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../a
 import { audit } from "../../../src/money/ledger/mod.ts";
 import { customer } from "../../fake/customer.ts";
 import { startGateway, statusOf, usageRecords } from "../../fake/gateway.ts";
+import { sharedGateway } from "../../fake/shared_gateway.ts";
 import { sleep, until } from "../../fake/temp.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
 
@@ -342,71 +343,6 @@ Deno.test("refusals of POST /v1/chat/completions", async (t) => {
   }
 });
 
-Deno.test("no key at all is 401", async () => {
-  await using gateway = await startGateway();
-  const reply = await fetch(`${gateway.url}/v1/chat/completions`, { method: "POST", body: "{}" });
-  assertEquals([reply.status, (await reply.json()).error.code], [401, "invalid_api_key"]);
-});
-
-Deno.test("either key header works; of two that differ one valid key is enough", async () => {
-  await using gateway = await startGateway();
-  const ask = async (headers: Record<string, string>) => {
-    const reply = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: "POST",
-      headers,
-      body: JSON.stringify(hello),
-    });
-    await reply.body?.cancel();
-    return reply.status;
-  };
-  const { key } = gateway;
-  assertEquals(await ask({ authorization: `Bearer ${key}` }), 200);
-  assertEquals(await ask({ authorization: `bearer   ${key}` }), 200);
-  assertEquals(await ask({ "x-api-key": key }), 200);
-  assertEquals(await ask({ authorization: `Bearer ${unknownKey}`, "x-api-key": key }), 200);
-  assertEquals(await ask({ authorization: `Bearer ${key}`, "x-api-key": unknownKey }), 200);
-  assertEquals(await ask({ authorization: "Bearer nonsense", "x-api-key": key }), 200);
-  assertEquals(await ask({ authorization: `Bearer ${unknownKey}`, "x-api-key": "nonsense" }), 401);
-});
-
-Deno.test("errors below /v1/messages are in the words of the messages dialect", async () => {
-  await using gateway = await startGateway();
-  const reply = await gateway.post("/v1/messages/batches?beta=true", {});
-  const body = await reply.json();
-  assertEquals(reply.status, 404);
-  assertEquals([body.type, body.error.type], ["error", "invalid_request_error"]);
-  assertEquals(body.request_id, reply.headers.get("request-id"));
-});
-
-Deno.test("a body that is not UTF-8 is refused, not repaired, whether it is short or long", async () => {
-  await using gateway = await startGateway();
-  const send = async (chars: number, sequence: readonly number[]) => {
-    const content = `${"a".repeat(chars)}${"?".repeat(sequence.length)}`;
-    const bytes = encoder.encode(
-      JSON.stringify({ ...hello, messages: [{ role: "user", content }] }),
-    );
-    bytes.set(sequence, bytes.indexOf(63));
-    const headers = { authorization: `Bearer ${gateway.key}` };
-    const url = `${gateway.url}/v1/chat/completions`;
-    const reply = await fetch(url, { method: "POST", headers, body: bytes });
-    return { status: reply.status, text: await reply.text() };
-  };
-  const broken = [[0xff], [0x80], [0xc3], [0xc0, 0x80], [0xe2, 0x82], [0xed, 0xa0, 0x80], [
-    0xf4,
-    0x90,
-    0x80,
-    0x80,
-  ]];
-  for (const chars of [10, 200_000]) {
-    assertEquals((await send(chars, [0xf0, 0x9f, 0x98, 0x80])).status, 200);
-    for (const sequence of broken) {
-      const { status, text } = await send(chars, sequence);
-      assertEquals(status, 400, String(sequence));
-      assertStringIncludes(text, "Request body is not valid UTF-8.");
-    }
-  }
-});
-
 Deno.test("a body is bounded, whatever its headers say", async () => {
   await using upstream = fakeUpstream(() => completion("ok"));
   await using gateway = await startGateway({
@@ -459,108 +395,6 @@ Deno.test("a large body is read as it was sent, whole or in chunks of any size",
     assertEquals(reply.status, 200, await reply.text());
     assertEquals(upstream.received.at(-1)!.body.messages, messages);
   }
-});
-
-Deno.test("a Host header with a path in it cannot reach another route", async () => {
-  await using gateway = await startGateway();
-  for (
-    const host of [
-      "x/v1/models?",
-      "x/v1/models#",
-      "x?",
-      "x#y",
-      "a@b/v1/models?",
-      "x\\v1\\models?",
-      "",
-      "x y",
-      "[::1/v1/models?",
-    ]
-  ) {
-    const answer = await raw(
-      gateway,
-      `GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
-    );
-    assert(!answer.includes("svc-k2"), `Host: ${host} reached /v1/models: ${answer}`);
-    if (host !== "") assertMatch(answer, /^HTTP\/1\.1 400 /, `Host: ${host}`);
-  }
-  for (
-    const host of ["localhost", "localhost:8787", "127.0.0.1:1", "[::1]:8787", "gate.example.com"]
-  ) {
-    const answer = await raw(
-      gateway,
-      `GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
-    );
-    assertMatch(answer, /^HTTP\/1\.1 200 /, `Host: ${host}`);
-  }
-});
-
-Deno.test("paths are exact: no trick reaches an endpoint by another spelling", async () => {
-  await using gateway = await startGateway();
-  for (
-    const path of [
-      "//v1/models",
-      "/v1//models",
-      "/V1/models",
-      "/v1/models/",
-      "/v1%2fmodels",
-      "/v1/chat/completions/",
-    ]
-  ) {
-    const answer = await raw(
-      gateway,
-      `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
-    );
-    assertMatch(answer, /^HTTP\/1\.1 404 /, path);
-  }
-});
-
-Deno.test("browsers are served from any origin, preflight included, and may read our headers", async () => {
-  await using gateway = await startGateway();
-  const preflight = await fetch(`${gateway.url}/v1/chat/completions`, {
-    method: "OPTIONS",
-    headers: {
-      origin: "https://app.example",
-      "access-control-request-method": "POST",
-      "access-control-request-headers": "authorization,content-type,x-stainless-lang",
-    },
-  });
-  assertEquals(preflight.status, 204);
-  assertEquals(preflight.headers.get("access-control-allow-origin"), "*");
-  assertStringIncludes(preflight.headers.get("access-control-allow-headers")!, "x-stainless-lang");
-  for (const reply of [await gateway.chat("Hi"), await gateway.post("/v1/chat/completions", "{")]) {
-    await reply.body?.cancel();
-    assertEquals(reply.headers.get("access-control-allow-origin"), "*");
-    assertStringIncludes(reply.headers.get("access-control-expose-headers")!, "X-RateLimit-Reset");
-  }
-  const missing = await fetch(`${gateway.url}/v1/nothing`, {
-    headers: { origin: "https://a.example" },
-  });
-  await missing.body?.cancel();
-  assertEquals(missing.headers.get("access-control-allow-origin"), "*");
-});
-
-Deno.test("GET /v1/models serves both families of SDKs", async () => {
-  await using gateway = await startGateway();
-  const get = async (path: string, headers = {}) =>
-    await (await fetch(`${gateway.url}${path}`, { headers })).json();
-  const list = await get("/v1/models?limit=1000");
-  assertEquals([list.object, list.has_more, list.first_id, list.last_id], [
-    "list",
-    false,
-    "svc-k2",
-    "svc-k3",
-  ]);
-  const [first] = list.data;
-  assertEquals(
-    [first.id, first.object, first.type, first.parent, first.root, first.owned_by],
-    ["svc-k2", "model", "model", null, "svc-k2", "sluice"],
-  );
-  assertEquals(new Date(first.created_at).getTime(), first.created * 1_000);
-  assert(Array.isArray(first.permission) && typeof first.display_name === "string");
-  const withAliases = await get("/v1/models", { "anthropic-version": "2023-06-01" });
-  assertEquals(withAliases.data.length, 12);
-  assertEquals(withAliases.last_id, "claude-svc-k3");
-  assertEquals((await get("/v1/models/claude-svc-k3")).root, "svc-k3");
 });
 
 Deno.test("output limits: capped by the route, and by what the input leaves", async () => {
@@ -691,30 +525,6 @@ Deno.test("no secret appears in any log line or error body", async () => {
   assert(!gateway.log().includes(prompt), "the log holds a prompt");
 });
 
-Deno.test("a good key of a disabled account is told where it stands", async () => {
-  await using gateway = await startGateway();
-  const { email, keys: [key] } = await customer(gateway, 40);
-  await gateway.gateway.accounts.disable(email);
-  const ask = () => gateway.chat("Hello", {}, { key: key! });
-  await until(async () => await statusOf(ask()) === 403, { what: "the end of the account" });
-  const reply = await ask();
-  assertEquals([reply.status, (await reply.json()).error.code], [403, "permission_denied"]);
-  assertEquals(reply.headers.get("x-credits-remaining"), "40");
-  assert(reply.headers.has("x-ratelimit-limit"));
-});
-
-Deno.test("an error that is simulated says so", async () => {
-  await using gateway = await startGateway();
-  for (const [directive, status] of [["[[status 500]]", 503], ["[[status 429]]", 429]] as const) {
-    const reply = await gateway.chat(directive);
-    await reply.body?.cancel();
-    assertEquals([reply.status, reply.headers.get("x-sluice-simulated")], [status, "true"]);
-  }
-  const own = await gateway.chat("Hi", { temperature: 9 });
-  await own.body?.cancel();
-  assertEquals([own.status, own.headers.get("x-sluice-simulated")], [400, null]);
-});
-
 Deno.test("the metrics token is taken from either key header", async () => {
   const token = "m".repeat(40);
   await using gateway = await startGateway({ env: { SLUICE_METRICS_TOKEN: token } });
@@ -737,4 +547,202 @@ Deno.test("a balance in no tier of request limits is told so", async () => {
   const { error } = await reply.json();
   assertEquals([reply.status, error.code], [403, "insufficient_credits"]);
   assertStringIncludes(error.message, "No rate-limit tier covers a balance of 50 credits");
+});
+
+// those below share a gateway
+const shared = sharedGateway();
+
+shared("no key at all is 401", async (gateway) => {
+  const reply = await fetch(`${gateway.url}/v1/chat/completions`, { method: "POST", body: "{}" });
+  assertEquals([reply.status, (await reply.json()).error.code], [401, "invalid_api_key"]);
+});
+
+shared("either key header works; of two that differ one valid key is enough", async (gateway) => {
+  const ask = async (headers: Record<string, string>) => {
+    const reply = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(hello),
+    });
+    await reply.body?.cancel();
+    return reply.status;
+  };
+  const { key } = gateway;
+  assertEquals(await ask({ authorization: `Bearer ${key}` }), 200);
+  assertEquals(await ask({ authorization: `bearer   ${key}` }), 200);
+  assertEquals(await ask({ "x-api-key": key }), 200);
+  assertEquals(await ask({ authorization: `Bearer ${unknownKey}`, "x-api-key": key }), 200);
+  assertEquals(await ask({ authorization: `Bearer ${key}`, "x-api-key": unknownKey }), 200);
+  assertEquals(await ask({ authorization: "Bearer nonsense", "x-api-key": key }), 200);
+  assertEquals(await ask({ authorization: `Bearer ${unknownKey}`, "x-api-key": "nonsense" }), 401);
+});
+
+shared("errors below /v1/messages are in the words of the messages dialect", async (gateway) => {
+  const reply = await gateway.post("/v1/messages/batches?beta=true", {});
+  const body = await reply.json();
+  assertEquals(reply.status, 404);
+  assertEquals([body.type, body.error.type], ["error", "invalid_request_error"]);
+  assertEquals(body.request_id, reply.headers.get("request-id"));
+});
+
+shared(
+  "a body that is not UTF-8 is refused, not repaired, whether it is short or long",
+  async (gateway) => {
+    const send = async (chars: number, sequence: readonly number[]) => {
+      const content = `${"a".repeat(chars)}${"?".repeat(sequence.length)}`;
+      const bytes = encoder.encode(
+        JSON.stringify({ ...hello, messages: [{ role: "user", content }] }),
+      );
+      bytes.set(sequence, bytes.indexOf(63));
+      const headers = { authorization: `Bearer ${gateway.key}` };
+      const url = `${gateway.url}/v1/chat/completions`;
+      const reply = await fetch(url, { method: "POST", headers, body: bytes });
+      return { status: reply.status, text: await reply.text() };
+    };
+    const broken = [[0xff], [0x80], [0xc3], [0xc0, 0x80], [0xe2, 0x82], [0xed, 0xa0, 0x80], [
+      0xf4,
+      0x90,
+      0x80,
+      0x80,
+    ]];
+    for (const chars of [10, 200_000]) {
+      assertEquals((await send(chars, [0xf0, 0x9f, 0x98, 0x80])).status, 200);
+      for (const sequence of broken) {
+        const { status, text } = await send(chars, sequence);
+        assertEquals(status, 400, String(sequence));
+        assertStringIncludes(text, "Request body is not valid UTF-8.");
+      }
+    }
+  },
+);
+
+shared("a Host header with a path in it cannot reach another route", async (gateway) => {
+  for (
+    const host of [
+      "x/v1/models?",
+      "x/v1/models#",
+      "x?",
+      "x#y",
+      "a@b/v1/models?",
+      "x\\v1\\models?",
+      "",
+      "x y",
+      "[::1/v1/models?",
+    ]
+  ) {
+    const answer = await raw(
+      gateway,
+      `GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
+    );
+    assert(!answer.includes("svc-k2"), `Host: ${host} reached /v1/models: ${answer}`);
+    if (host !== "") assertMatch(answer, /^HTTP\/1\.1 400 /, `Host: ${host}`);
+  }
+  for (
+    const host of ["localhost", "localhost:8787", "127.0.0.1:1", "[::1]:8787", "gate.example.com"]
+  ) {
+    const answer = await raw(
+      gateway,
+      `GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`,
+    );
+    assertMatch(answer, /^HTTP\/1\.1 200 /, `Host: ${host}`);
+  }
+});
+
+shared("paths are exact: no trick reaches an endpoint by another spelling", async (gateway) => {
+  for (
+    const path of [
+      "//v1/models",
+      "/v1//models",
+      "/V1/models",
+      "/v1/models/",
+      "/v1%2fmodels",
+      "/v1/chat/completions/",
+    ]
+  ) {
+    const answer = await raw(
+      gateway,
+      `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
+    );
+    assertMatch(answer, /^HTTP\/1\.1 404 /, path);
+  }
+});
+
+shared(
+  "browsers are served from any origin, preflight included, and may read our headers",
+  async (gateway) => {
+    const preflight = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: "OPTIONS",
+      headers: {
+        origin: "https://app.example",
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization,content-type,x-stainless-lang",
+      },
+    });
+    assertEquals(preflight.status, 204);
+    assertEquals(preflight.headers.get("access-control-allow-origin"), "*");
+    assertStringIncludes(
+      preflight.headers.get("access-control-allow-headers")!,
+      "x-stainless-lang",
+    );
+    for (
+      const reply of [await gateway.chat("Hi"), await gateway.post("/v1/chat/completions", "{")]
+    ) {
+      await reply.body?.cancel();
+      assertEquals(reply.headers.get("access-control-allow-origin"), "*");
+      assertStringIncludes(
+        reply.headers.get("access-control-expose-headers")!,
+        "X-RateLimit-Reset",
+      );
+    }
+    const missing = await fetch(`${gateway.url}/v1/nothing`, {
+      headers: { origin: "https://a.example" },
+    });
+    await missing.body?.cancel();
+    assertEquals(missing.headers.get("access-control-allow-origin"), "*");
+  },
+);
+
+shared("GET /v1/models serves both families of SDKs", async (gateway) => {
+  const get = async (path: string, headers = {}) =>
+    await (await fetch(`${gateway.url}${path}`, { headers })).json();
+  const list = await get("/v1/models?limit=1000");
+  assertEquals([list.object, list.has_more, list.first_id, list.last_id], [
+    "list",
+    false,
+    "svc-k2",
+    "svc-k3",
+  ]);
+  const [first] = list.data;
+  assertEquals(
+    [first.id, first.object, first.type, first.parent, first.root, first.owned_by],
+    ["svc-k2", "model", "model", null, "svc-k2", "sluice"],
+  );
+  assertEquals(new Date(first.created_at).getTime(), first.created * 1_000);
+  assert(Array.isArray(first.permission) && typeof first.display_name === "string");
+  const withAliases = await get("/v1/models", { "anthropic-version": "2023-06-01" });
+  assertEquals(withAliases.data.length, 12);
+  assertEquals(withAliases.last_id, "claude-svc-k3");
+  assertEquals((await get("/v1/models/claude-svc-k3")).root, "svc-k3");
+});
+
+shared("a good key of a disabled account is told where it stands", async (gateway) => {
+  const { email, keys: [key] } = await customer(gateway, 40);
+  await gateway.gateway.accounts.disable(email);
+  const ask = () => gateway.chat("Hello", {}, { key: key! });
+  await until(async () => await statusOf(ask()) === 403, { what: "the end of the account" });
+  const reply = await ask();
+  assertEquals([reply.status, (await reply.json()).error.code], [403, "permission_denied"]);
+  assertEquals(reply.headers.get("x-credits-remaining"), "40");
+  assert(reply.headers.has("x-ratelimit-limit"));
+});
+
+shared("an error that is simulated says so", async (gateway) => {
+  for (const [directive, status] of [["[[status 500]]", 503], ["[[status 429]]", 429]] as const) {
+    const reply = await gateway.chat(directive);
+    await reply.body?.cancel();
+    assertEquals([reply.status, reply.headers.get("x-sluice-simulated")], [status, "true"]);
+  }
+  const own = await gateway.chat("Hi", { temperature: 9 });
+  await own.body?.cancel();
+  assertEquals([own.status, own.headers.get("x-sluice-simulated")], [400, null]);
 });
