@@ -1,4 +1,10 @@
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from "playwright-core";
 import { DEADLINE_MS } from "./temp.ts";
 
 /** Where Debian, and others, put the browser; `CHROMIUM` says where else. */
@@ -22,21 +28,63 @@ export async function startBrowser(): Promise<{ browser: Browser } & AsyncDispos
   return { browser, [Symbol.asyncDispose]: () => browser.close() };
 }
 
-/** A test in a real browser; `CHROMIUM` says where it is, CI installs it. */
-export function inBrowser(name: string, work: (browser: Browser) => Promise<void>): void {
+/** A page, and what its console and scripts said was wrong. */
+export interface Opened {
+  readonly page: Page;
+  readonly faults: string[];
+}
+
+/**
+ * Pages that the steps of a test share.
+ *
+ * @param who Those of the same name share a page, one step after the other; a step with several users names each.
+ * @param options What the page is like, for the first of that name.
+ * @returns The page, with no session and no faults left of the step before.
+ */
+export type SharedPages = (who?: string, options?: BrowserContextOptions) => Promise<Opened>;
+
+/** What is done in a test, by name. */
+export type Steps = Readonly<Record<string, (pages: SharedPages) => Promise<void>>>;
+
+/**
+ * A test of several steps in one real browser; `CHROMIUM` says where it is, CI installs it. A browser costs as much as ten
+ * loaded pages, and each of its contexts as much as four. A step has a gateway of its own, so that nothing is stored for
+ * its origin.
+ */
+export function inOneBrowser(name: string, steps: Steps): void {
   Deno.test(name, {
     ignore: browserProgram === undefined,
     // what the browser's own library keeps is not of the test
     sanitizeOps: false,
     sanitizeResources: false,
-  }, async () => {
+  }, async (t) => {
     await using started = await startBrowser();
-    await work(started.browser);
+    const all = new Map<string, Opened>();
+    const leave = async ({ page }: Opened) => {
+      await page.unrouteAll({ behavior: "ignoreErrors" });
+      await page.goto("about:blank");
+      await page.context().clearCookies();
+      await page.context().clearPermissions();
+    };
+    for (const [step, work] of Object.entries(steps)) {
+      const used = new Set<Opened>();
+      const isWell = await t.step(step, () =>
+        work(async (who = "somebody", options = {}) => {
+          const opened = all.get(who) ?? await openPage(await started.browser.newContext(options));
+          all.set(who, opened);
+          used.add(opened);
+          opened.faults.length = 0;
+          return opened;
+        }));
+      for (const opened of isWell ? used : []) await leave(opened);
+      // what a step that failed left open is not for the next
+      if (!isWell) all.clear();
+    }
   });
 }
 
 /** A page whose faults are kept. */
-export async function openPage(context: BrowserContext): Promise<{ page: Page; faults: string[] }> {
+export async function openPage(context: BrowserContext): Promise<Opened> {
   context.setDefaultTimeout(DEADLINE_MS);
   const page = await context.newPage();
   const faults: string[] = [];

@@ -1,33 +1,33 @@
 /** Buying in a real browser, with the security policy that pages have. */
 
-import type { Browser, Page } from "playwright-core";
 import { assertEquals, assertStringIncludes } from "../../assert.ts";
-import { inBrowser, openPage } from "../../fake/browser.ts";
+import { inOneBrowser, type Opened, type SharedPages } from "../../fake/browser.ts";
 import { send } from "./fake_stripe.ts";
 import { openShop, type Shop } from "./shop.ts";
 
 /** A page of somebody who is signed in, and its faults. */
 async function signedIn(
   shop: Shop,
-  browser: Browser,
+  pages: SharedPages,
   email: string,
-): Promise<{ page: Page; faults: string[] }> {
+): Promise<Opened> {
   const { gateway, url } = shop.gateway;
   const token = await gateway.sessions.makeLink(await gateway.accounts.get(email));
-  const { page, faults } = await openPage(await browser.newContext());
+  const { page, faults } = await pages();
   await page.goto(`${url}/console/link/${token}`);
   return { page, faults };
 }
 
-inBrowser(
-  "buy Starter: checkout, lot and receipt; the inviter's 500 come and go with the payment",
-  async (browser) => {
+inOneBrowser("buying in a browser", {
+  "buy Starter: checkout, lot and receipt; the inviter's 500 come and go with the payment": async (
+    pages,
+  ) => {
     await using shop = await openShop();
     const { stripe, gateway } = shop;
     stripe.onPaid = (event) => send(gateway.url, event);
     const eve = await shop.account();
     const ada = await shop.account(await gateway.gateway.accounts.inviteCode(eve));
-    const { page, faults } = await signedIn(shop, browser, ada.email);
+    const { page, faults } = await signedIn(shop, pages, ada.email);
     await page.goto(`${gateway.url}/console/credits`);
     await page.getByRole("button", { name: "Buy Starter" }).click();
     await page.getByRole("heading", { name: "Fake checkout" }).waitFor();
@@ -58,17 +58,14 @@ inBrowser(
     assertEquals(faults, []);
     await shop.assertClean();
   },
-);
 
-inBrowser(
-  "a session that is another account's shows nothing; a code is redeemed once",
-  async (browser) => {
+  "a session that is another account's shows nothing; a code is redeemed once": async (pages) => {
     await using shop = await openShop();
     const { stripe, gateway } = shop;
     const [ada, eve] = [await shop.account(), await shop.account()];
     const order = await shop.order(ada);
     stripe.pay(order.sessionId);
-    const { page } = await signedIn(shop, browser, eve.email);
+    const { page } = await signedIn(shop, pages, eve.email);
     await page.goto(`${gateway.url}/console/orders/${order.id}?session=${order.sessionId}`);
     await page.getByRole("heading", { name: "Page not found" }).waitFor();
     assertEquals([await shop.balance(ada), await shop.balance(eve)], [0, 0]);
@@ -83,30 +80,28 @@ inBrowser(
     assertEquals(await shop.balance(eve), 70);
     await shop.assertClean();
   },
-);
 
-inBrowser(
-  "a lead buys for the team's pool, on a checkout of another host, by the page that leads on",
-  async (browser) => {
-    await using shop = await openShop();
-    const { stripe, gateway } = shop;
-    stripe.onPaid = (event) => send(gateway.url, event);
-    const { teams, members, accounts } = gateway.gateway;
-    const lead = await shop.account();
-    const team = await teams.create({ name: "Platform", pool: true });
-    await members.add(team, lead, "lead");
-    const { page, faults } = await signedIn(shop, browser, lead.email);
-    await page.goto(`${gateway.url}/console/credits`);
-    await page.getByRole("link", { name: "For team Platform" }).click();
-    await page.getByRole("button", { name: "Buy Starter" }).click();
-    await page.getByRole("heading", { name: "Fake checkout" }).waitFor();
-    await page.getByRole("link", { name: "Pay" }).click();
-    await page.getByText("The credits are in the team's pool").waitFor();
-    await page.getByRole("link", { name: "Receipt" }).click();
-    assertStringIncludes(await page.locator("main").innerText(), "Team Platform");
-    const pool = (await accounts.byId(team.poolId!))!;
-    assertEquals([await shop.balance(pool), await shop.balance(lead)], [500, 0]);
-    assertEquals(faults, []);
-    await shop.assertClean();
-  },
-);
+  "a lead buys for the team's pool, on a checkout of another host, by the page that leads on":
+    async (pages) => {
+      await using shop = await openShop();
+      const { stripe, gateway } = shop;
+      stripe.onPaid = (event) => send(gateway.url, event);
+      const { teams, members, accounts } = gateway.gateway;
+      const lead = await shop.account();
+      const team = await teams.create({ name: "Platform", pool: true });
+      await members.add(team, lead, "lead");
+      const { page, faults } = await signedIn(shop, pages, lead.email);
+      await page.goto(`${gateway.url}/console/credits`);
+      await page.getByRole("link", { name: "For team Platform" }).click();
+      await page.getByRole("button", { name: "Buy Starter" }).click();
+      await page.getByRole("heading", { name: "Fake checkout" }).waitFor();
+      await page.getByRole("link", { name: "Pay" }).click();
+      await page.getByText("The credits are in the team's pool").waitFor();
+      await page.getByRole("link", { name: "Receipt" }).click();
+      assertStringIncludes(await page.locator("main").innerText(), "Team Platform");
+      const pool = (await accounts.byId(team.poolId!))!;
+      assertEquals([await shop.balance(pool), await shop.balance(lead)], [500, 0]);
+      assertEquals(faults, []);
+      await shop.assertClean();
+    },
+});

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
-import { inBrowser, openPage } from "../../fake/browser.ts";
+import type { Steps } from "../../fake/browser.ts";
 import { assertLedgerClean } from "../../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
 import { sendSmall, teamOf, TOKEN_ROUTES, TOKENS } from "../../fake/team.ts";
@@ -21,9 +21,10 @@ async function scene(gateway: TestGateway) {
   return { ...found, lead, url: `${gateway.url}/console/teams/${found.team.id}` };
 }
 
-inBrowser(
-  "a lead sets a member's budget and stops them with requests in flight, without scripts",
-  async (browser) => {
+export const LEAD_STEPS: Steps = {
+  "a lead sets a member's budget and stops them with requests in flight, without scripts": async (
+    pages,
+  ) => {
     await using upstream = heldUpstream();
     const { routes, ...held } = upstream.settings;
     await using gateway = await startGateway({
@@ -36,7 +37,7 @@ inBrowser(
       },
     });
     const { members: [ada, bob], lead, team, url } = await scene(gateway);
-    const { page, faults } = await openPage(await browser.newContext({ javaScriptEnabled: false }));
+    const { page, faults } = await pages("without scripts", { javaScriptEnabled: false });
     const [adas, bobs] = [ada!.key.secret, bob!.key.secret];
     for (const key of [adas, adas, bobs]) {
       assertEquals(await sendSmall(gateway.url, { key, at: 1 }), 200);
@@ -98,4 +99,4 @@ inBrowser(
     }, { what: "the end of the holds" });
     await assertLedgerClean(gateway);
   },
-);
+};
