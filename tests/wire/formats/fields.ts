@@ -41,14 +41,21 @@ const SOURCES = {
   responsesEvent: ["openai", RESPONSES, "ResponseStreamEvent"],
 } as const;
 
-/** Reads the declarations. */
-export async function readFields(): Promise<WireFields> {
+let fields: Promise<WireFields> | undefined;
+
+/** The fields of the declarations, which are read once. */
+export function readFields(): Promise<WireFields> {
+  return fields ??= fieldsOfDeclarations();
+}
+
+async function fieldsOfDeclarations(): Promise<WireFields> {
   const files = await Promise.all(
     Object.entries(SOURCES).map(async ([name, [sdk, file, type]]) =>
       [name, `${await packageFolder(sdk)}/${file}`, type] as const
     ),
   );
-  const program = declarations(files.map(([, file]) => file));
+  // nothing of a browser goes over the wire, and its types take as long to read as the SDKs'
+  const program = declarations(files.map(([, file]) => file), { lib: ["lib.esnext.d.ts"] });
   const checker = program.getTypeChecker();
   return Object.fromEntries(files.map(([name, file, wanted]) => {
     const source = program.getSourceFile(file)!;
@@ -65,7 +72,10 @@ export async function readFields(): Promise<WireFields> {
 }
 
 /** Reads files of declarations, as the SDKs' users do. */
-export function declarations(paths: readonly string[]): ts.Program {
+export function declarations(
+  paths: readonly string[],
+  options: ts.CompilerOptions = {},
+): ts.Program {
   return ts.createProgram(paths, {
     strict: true,
     target: ts.ScriptTarget.ESNext,
@@ -73,6 +83,7 @@ export function declarations(paths: readonly string[]): ts.Program {
     moduleResolution: ts.ModuleResolutionKind.Bundler,
     skipLibCheck: true,
     types: [],
+    ...options,
   });
 }
 
@@ -169,11 +180,18 @@ class Fields {
   }
 }
 
+let cache: Promise<string> | undefined;
+
+/** Where the runtime keeps packages. */
+async function readCache(): Promise<string> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
+  return JSON.parse(new TextDecoder().decode(stdout)).npmCache;
+}
+
 /** Where the runtime keeps a package that the import map names. */
 export async function packageFolder(name: keyof typeof IMPORTS): Promise<string> {
   const [, version] = /^npm:@?[^@]+@([^/]+)/.exec(IMPORTS[name])!;
-  const { stdout } = await new Deno.Command(Deno.execPath(), { args: ["info", "--json"] }).output();
-  const { npmCache } = JSON.parse(new TextDecoder().decode(stdout));
+  const npmCache = await (cache ??= readCache());
   for await (const registry of Deno.readDir(npmCache)) {
     const folder = `${npmCache}/${registry.name}/${name}/${version}`;
     if (await Deno.stat(`${folder}/package.json`).then(() => true, () => false)) return folder;
