@@ -183,7 +183,7 @@ export const ACCESS: readonly Mutation[] = [
     file: "src/ground/platform/display_text.ts",
     find: "return text.search(MISLEADING) < 0",
     replace: "return text !== MISLEADING.source",
-    tests: [{ file: NAMES, filter: "Accounts.create refuses controls" }],
+    tests: [{ file: NAMES, filter: "every way refuses controls" }],
     why: "Names could turn the direction of the text around them.",
   },
   {
