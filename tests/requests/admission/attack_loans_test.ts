@@ -290,7 +290,7 @@ Deno.test("1b: the same when a tier is crossed, at once", async () => {
 });
 
 Deno.test("2: a gateway that was cut off for longer than its lease has no credits of before", async () => {
-  await using at = await scene("server");
+  await using at = await scene(sized("file", "server"));
   const { bench, caller, clock } = at;
   await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
   const leaseMs = 60_000;
@@ -467,7 +467,7 @@ Deno.test("10: a new minute begins without the requests of the last one", async 
 });
 
 Deno.test("11: requests that wait for a dead gateway's loan do not storm the database", async () => {
-  await using at = await scene("server");
+  await using at = await scene(sized("file", "server"));
   const { bench, caller, clock } = at;
   const tiers = [{ above: 0, minute: 100, hour: 1e6, day: 1e6 }];
   await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
@@ -575,7 +575,7 @@ Deno.test("14: one request after the other, whatever is lent: exact limits, noth
   };
   let drawn = 0, early = 0, over = 0, rejected = 0, short = 0;
   const faults: string[] = [];
-  for (let step = 0; step < sized(800, 4_000) && balance > 500; step++) {
+  for (let step = 0; step < sized(300, 4_000) && balance > 500; step++) {
     const chance = random(1_000);
     clock.tick += random(20);
     if (chance < 8) clock.nowMs += 20_000;
@@ -659,7 +659,7 @@ Deno.test("15: all keys of a busy account draw from its loan", async () => {
 Deno.test("16: an account near its end asks for loans seldom", async () => {
   await using at = await scene();
   const { bench, caller, clock } = at;
-  await bench.grant(caller.accountId, sized(500, 2_000), null, clock.nowMs);
+  await bench.grant(caller.accountId, sized(300, 2_000), null, clock.nowMs);
   const gateway = await at.start("gw");
   let [all, rejected] = [0, 0];
   await Promise.all(Array.from({ length: 8 }, async () => {
@@ -702,7 +702,7 @@ Deno.test("17: two gateways with small and large requests of one account", async
     }
   });
   const large = () => first!.admit(caller, 50_000).catch(() => undefined);
-  for (let times = 0; times < sized(12, 40); times++) {
+  for (let times = 0; times < sized(6, 40); times++) {
     const all = await Promise.all([
       first!.admit(caller, 1, false, 40_000).catch(() => undefined),
       ...Array.from({ length: 17 }, large),
