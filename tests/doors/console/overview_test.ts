@@ -4,6 +4,7 @@ import { settle } from "../../../src/money/ledger/mod.ts";
 import { requestLatency } from "../../../src/money/usage/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
+import { sharedGateway } from "../../fake/shared_gateway.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
 import { signedIn } from "../../fake/visitor.ts";
 
@@ -94,50 +95,6 @@ Deno.test("the overview's chart of credits has the top models, and all others as
   assertMatch(words, /model-8 8 \(22 %\).* model-4 4 \(11 %\).* all others 6 \(17 %\)/);
 });
 
-Deno.test("the overview without a price of credits shows no dollars, and without requests no faults", async () => {
-  await using gateway = await startGateway();
-  const owner = await signedIn(gateway, OWNER);
-  const words = wordsOf(await (await owner.get(PATH)).text());
-  assertStringIncludes(words, "No requests in this time. Send one from the Playground");
-  assert(!words.includes("Spend") && !words.includes("Latency"), words);
-  assert(!words.includes("$") && !words.includes("NaN"), words);
-  assertStringIncludes(words, "Last audit none yet");
-  await (await owner.post(`${PATH}/audit`, {}, { from: PATH + "/audit" })).body?.cancel();
-  assertEquals((await lastAudit(gateway.gateway.database))!.mismatches, 0);
-  assertStringIncludes(wordsOf(await (await owner.get(PATH)).text()), "Last audit clean just now");
-});
-
-Deno.test("the overview shows what a role may see, also in parts that come later", async () => {
-  await using gateway = await startGateway();
-  const { accounts } = gateway.gateway;
-  for (const role of ["operator", "finance"] as const) {
-    await accounts.create({ email: `${role}@example.com`, role });
-  }
-  const finance = await signedIn(gateway, "finance@example.com");
-  const seen = wordsOf(await (await finance.get(PATH)).text());
-  assertStringIncludes(seen, "Unread alerts");
-  assert(!seen.includes("In flight") && !seen.includes("simulator"), seen);
-  const operator = await signedIn(gateway, "operator@example.com");
-  const page = await (await operator.get(PATH)).text();
-  const part = /data-part="([^"]+)"/.exec(page)![1]!;
-  const reply = await operator.get(`/console/events?part=${encodeURIComponent(part)}`, EVENTS);
-  const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader();
-  const next = async () => {
-    let text = "";
-    while (!text.includes("As of")) {
-      const { done, value } = await reader.read();
-      assert(!done, "the stream ended");
-      text += value;
-    }
-    return text;
-  };
-  assertStringIncludes(await next(), "simulator");
-  await accounts.setRole("operator@example.com", "finance");
-  const later = await next();
-  assert(!later.includes("simulator"), later);
-  await reader.cancel();
-});
-
 Deno.test("an upstream that fails often is in trouble although its last request went well", async () => {
   let number = 0;
   await using upstream = fakeUpstream(() =>
@@ -194,8 +151,58 @@ Deno.test("an upstream is tested by a form, which is recorded in the log", async
   assert(!log.includes("sk-secret"));
 });
 
-Deno.test("latency of a range reads a bounded number of records, within it", async () => {
-  await using gateway = await startGateway();
+// those below share a gateway
+const shared = sharedGateway();
+
+shared(
+  "the overview without a price of credits shows no dollars, and without requests no faults",
+  async (gateway) => {
+    const owner = await signedIn(gateway, OWNER);
+    const words = wordsOf(await (await owner.get(PATH)).text());
+    assertStringIncludes(words, "No requests in this time. Send one from the Playground");
+    assert(!words.includes("Spend") && !words.includes("Latency"), words);
+    assert(!words.includes("$") && !words.includes("NaN"), words);
+    assertStringIncludes(words, "Last audit none yet");
+    await (await owner.post(`${PATH}/audit`, {}, { from: PATH + "/audit" })).body?.cancel();
+    assertEquals((await lastAudit(gateway.gateway.database))!.mismatches, 0);
+    assertStringIncludes(
+      wordsOf(await (await owner.get(PATH)).text()),
+      "Last audit clean just now",
+    );
+  },
+);
+
+shared("the overview shows what a role may see, also in parts that come later", async (gateway) => {
+  const { accounts } = gateway.gateway;
+  for (const role of ["operator", "finance"] as const) {
+    await accounts.create({ email: `${role}@example.com`, role });
+  }
+  const finance = await signedIn(gateway, "finance@example.com");
+  const seen = wordsOf(await (await finance.get(PATH)).text());
+  assertStringIncludes(seen, "Unread alerts");
+  assert(!seen.includes("In flight") && !seen.includes("simulator"), seen);
+  const operator = await signedIn(gateway, "operator@example.com");
+  const page = await (await operator.get(PATH)).text();
+  const part = /data-part="([^"]+)"/.exec(page)![1]!;
+  const reply = await operator.get(`/console/events?part=${encodeURIComponent(part)}`, EVENTS);
+  const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader();
+  const next = async () => {
+    let text = "";
+    while (!text.includes("As of")) {
+      const { done, value } = await reader.read();
+      assert(!done, "the stream ended");
+      text += value;
+    }
+    return text;
+  };
+  assertStringIncludes(await next(), "simulator");
+  await accounts.setRole("operator@example.com", "finance");
+  const later = await next();
+  assert(!later.includes("simulator"), later);
+  await reader.cancel();
+});
+
+shared("latency of a range reads a bounded number of records, within it", async (gateway) => {
   const untilMs = Date.now();
   for (let index = 1; index <= 20; index++) {
     await request(gateway, untilMs - index * 1_000, { durationMs: index * 100 });

@@ -2,6 +2,7 @@
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
+import { sharedGateway } from "../../fake/shared_gateway.ts";
 import { compactCss } from "../../../src/doors/console/assets.ts";
 import { signedIn } from "../../fake/visitor.ts";
 import { openShop } from "../../money/payments/shop.ts";
@@ -12,8 +13,40 @@ async function textOf(reply: Promise<Response>): Promise<string> {
   return (await (await reply).text()).replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
 }
 
-Deno.test("usage says reasons in words, and counts the requests that failed", async () => {
+Deno.test("home says that nothing is left, and what is owed, and where to get credits", async () => {
+  await using shop = await openShop({
+    settings: { tiers: [{ above: 0, minute: 9, hour: 99, day: 999 }] },
+  });
+  const account = await shop.account();
+  const home = async () =>
+    await textOf((await signedIn(shop.gateway, account.email)).get("/console/"));
+  assert(!/You owe|No credits are left/.test(await home()), "a new account has its first steps");
+  const order = await shop.buy(account);
+  assertMatch(await home(), /counted in windows? window A minute, an hour or a day/);
+  await shop.spend(account, 500);
+  assertStringIncludes(await home(), "No credits are left, so requests are rejected. Get credits");
+  await shop.deliver(shop.stripe.event("refund.created", shop.stripe.refund(order.paymentId)));
+  assertStringIncludes(await home(), "You owe 500 credits, since a payment was refunded");
+});
+
+Deno.test("styles are served without comments and indentation, with all rules", async () => {
+  assertEquals(compactCss("/* a\n b */\n.x {\n  y: z;\n}\n/* c */\n"), ".x{y: z;}");
   await using gateway = await startGateway();
+  const served = await (await fetch(`${gateway.url}/console/assets/style.css`)).text();
+  const file = await Deno.readTextFile(
+    new URL("../../../src/doors/console/assets/style.css", import.meta.url),
+  );
+  assert(!served.includes("/*") && served.length < 0.9 * file.length);
+  assertEquals(
+    served.match(/[{};]/g)?.length,
+    file.replaceAll(/\/\*[^]*?\*\//g, "").match(/[{};]/g)?.length,
+  );
+});
+
+// those below share a gateway
+const shared = sharedGateway();
+
+shared("usage says reasons in words, and counts the requests that failed", async (gateway) => {
   assertEquals(await statusOf(gateway.chat("Hi [[status 503]]")), 503);
   const browser = await signedIn(gateway, OWNER);
   const text = await textOf(browser.get("/console/usage?by=reason&since=today"));
@@ -25,8 +58,7 @@ Deno.test("usage says reasons in words, and counts the requests that failed", as
   assertStringIncludes(csv!, "upstream_unavailable"); // programs read codes
 });
 
-Deno.test("a reader's own notices do not name the reader", async () => {
-  await using gateway = await startGateway();
+shared("a reader's own notices do not name the reader", async (gateway) => {
   const { database } = gateway.gateway;
   const { id } = await gateway.gateway.accounts.get(OWNER);
   await database.batch([{
@@ -49,8 +81,7 @@ Deno.test("a reader's own notices do not name the reader", async () => {
   assertStringIncludes(all, `Low credits: ${OWNER}`);
 });
 
-Deno.test("a key without a name is called unnamed, not by its ID", async () => {
-  await using gateway = await startGateway();
+shared("a key without a name is called unnamed, not by its ID", async (gateway) => {
   const { accounts, keys } = gateway.gateway;
   const key = await keys.issue(await accounts.get(OWNER));
   const text = await textOf((await signedIn(gateway, OWNER)).get("/console/keys"));
@@ -58,57 +89,29 @@ Deno.test("a key without a name is called unnamed, not by its ID", async () => {
   assert(!text.includes(key.id), text);
 });
 
-Deno.test("home says that nothing is left, and what is owed, and where to get credits", async () => {
-  await using shop = await openShop({
-    settings: { tiers: [{ above: 0, minute: 9, hour: 99, day: 999 }] },
-  });
-  const account = await shop.account();
-  const home = async () =>
-    await textOf((await signedIn(shop.gateway, account.email)).get("/console/"));
-  assert(!/You owe|No credits are left/.test(await home()), "a new account has its first steps");
-  const order = await shop.buy(account);
-  assertMatch(await home(), /counted in windows? window A minute, an hour or a day/);
-  await shop.spend(account, 500);
-  assertStringIncludes(await home(), "No credits are left, so requests are rejected. Get credits");
-  await shop.deliver(shop.stripe.event("refund.created", shop.stripe.refund(order.paymentId)));
-  assertStringIncludes(await home(), "You owe 500 credits, since a payment was refunded");
-});
-
-Deno.test("errors of forms have the words of the form, and no commands of the shell", async () => {
-  await using gateway = await startGateway();
-  const { accounts, members, teams } = gateway.gateway;
-  const lead = await accounts.create({ email: "lead@example.com" });
-  const team = await teams.create({ name: "Platform", pool: true });
-  await members.add(team, lead, "lead");
-  const browser = await signedIn(gateway, lead.email);
-  assertStringIncludes(
-    await textOf(browser.get("/console/usage?by=nonsense")),
-    "Group by: must be one of day",
-  );
-  const path = `/console/teams/${team.id}`;
-  const reply = browser.post(`${path}/members`, { email: "nobody@example.com" }, { from: path });
-  assertMatch(
-    await textOf(reply),
-    /Nobody has an account with the address nobody@example\.com: the person can register, or an operator creates one\./,
-  );
-  assertStringIncludes(await textOf(browser.get("/console/notices")), "No notices.");
-  assertStringIncludes(
-    await textOf(browser.get("/console/credits?month=2020-02")),
-    "Closing balance",
-  );
-  assertStringIncludes(await textOf(browser.get("/console/credits")), "Balance now");
-});
-
-Deno.test("styles are served without comments and indentation, with all rules", async () => {
-  assertEquals(compactCss("/* a\n b */\n.x {\n  y: z;\n}\n/* c */\n"), ".x{y: z;}");
-  await using gateway = await startGateway();
-  const served = await (await fetch(`${gateway.url}/console/assets/style.css`)).text();
-  const file = await Deno.readTextFile(
-    new URL("../../../src/doors/console/assets/style.css", import.meta.url),
-  );
-  assert(!served.includes("/*") && served.length < 0.9 * file.length);
-  assertEquals(
-    served.match(/[{};]/g)?.length,
-    file.replaceAll(/\/\*[^]*?\*\//g, "").match(/[{};]/g)?.length,
-  );
-});
+shared(
+  "errors of forms have the words of the form, and no commands of the shell",
+  async (gateway) => {
+    const { accounts, members, teams } = gateway.gateway;
+    const lead = await accounts.create({ email: "lead@example.com" });
+    const team = await teams.create({ name: "Platform", pool: true });
+    await members.add(team, lead, "lead");
+    const browser = await signedIn(gateway, lead.email);
+    assertStringIncludes(
+      await textOf(browser.get("/console/usage?by=nonsense")),
+      "Group by: must be one of day",
+    );
+    const path = `/console/teams/${team.id}`;
+    const reply = browser.post(`${path}/members`, { email: "nobody@example.com" }, { from: path });
+    assertMatch(
+      await textOf(reply),
+      /Nobody has an account with the address nobody@example\.com: the person can register, or an operator creates one\./,
+    );
+    assertStringIncludes(await textOf(browser.get("/console/notices")), "No notices.");
+    assertStringIncludes(
+      await textOf(browser.get("/console/credits?month=2020-02")),
+      "Closing balance",
+    );
+    assertStringIncludes(await textOf(browser.get("/console/credits")), "Balance now");
+  },
+);
