@@ -1,5 +1,5 @@
 import axe from "axe-core";
-import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { Page, ViewportSize } from "playwright-core";
 import { assert, assertEquals, assertMatch } from "../../assert.ts";
 import { AXE, browserProgram, startBrowser } from "../../fake/browser.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
@@ -12,7 +12,11 @@ const OWNER = "owner@localhost";
 interface RichPages {
   readonly gateway: TestGateway;
   readonly data: RichData;
-  signedIn(email: string, options?: BrowserContextOptions): Promise<Page>;
+  /** A page of an account; `isPlain` for one that runs no scripts and is touched. The next of its kind is the same page. */
+  signedIn(
+    email: string,
+    options?: { readonly isPlain?: boolean; readonly viewport?: ViewportSize },
+  ): Promise<Page>;
 }
 
 const looks: { readonly name: string; readonly work: (rich: RichPages) => Promise<void> }[] = [];
@@ -31,23 +35,29 @@ Deno.test("pages with long names and large figures", {
   const data = await fillRichly(gateway, { keys: 12 });
   await using started = await startBrowser();
   const { accounts, sessions } = gateway.gateway;
-  for (const { name, work } of looks) {
-    await t.step(name, async () => {
-      const contexts: BrowserContext[] = [];
-      const signedIn = async (email: string, options: BrowserContextOptions = {}) => {
-        const context = await started.browser.newContext(options);
-        contexts.push(context);
-        if (options.javaScriptEnabled !== false) {
-          await context.addInitScript({ content: `${axe.source};${WATCH_SHIFTS}` });
-        }
-        const page = await context.newPage();
-        const token = await sessions.makeLink(await accounts.get(email));
-        await page.goto(`${gateway.url}/console/link/${token}`);
-        return page;
-      };
-      await work({ gateway, data, signedIn });
-      for (const context of contexts) await context.close();
+  const pageOf = async (isPlain: boolean) => {
+    const context = await started.browser.newContext({
+      timezoneId: "Asia/Kolkata",
+      reducedMotion: "reduce",
+      hasTouch: isPlain,
+      javaScriptEnabled: !isPlain,
     });
+    if (!isPlain) await context.addInitScript({ content: `${axe.source};${WATCH_SHIFTS}` });
+    return await context.newPage();
+  };
+  // a context of the browser costs as much as four pages
+  const [scripted, plain] = [await pageOf(false), await pageOf(true)];
+  const signedIn: RichPages["signedIn"] = async (email, { isPlain = false, viewport } = {}) => {
+    const page = isPlain ? plain : scripted;
+    await page.goto("about:blank");
+    await page.context().clearCookies();
+    await page.setViewportSize(viewport ?? { width: 1280, height: 720 });
+    const token = await sessions.makeLink(await accounts.get(email));
+    await page.goto(`${gateway.url}/console/link/${token}`);
+    return page;
+  };
+  for (const { name, work } of looks) {
+    await t.step(name, () => work({ gateway, data, signedIn }));
   }
 });
 
@@ -136,7 +146,7 @@ onRichPages("charts: by keyboard, by touch, without scripts, as a table", async 
     page.evaluate<string[]>(`[...document.querySelectorAll(".tip")]
       .filter((tip) => getComputedStyle(tip).opacity === "1").map((tip) => tip.textContent)`);
   const path = `${rich.gateway.url}/console/usage?by=model`;
-  const page = await rich.signedIn(rich.data.email, { reducedMotion: "reduce" });
+  const page = await rich.signedIn(rich.data.email);
   await page.goto(path);
   const slots = page.locator(".slots > li");
   assertEquals([await slots.count(), await page.locator(".slots > li[tabindex='0']").count()], [
@@ -158,10 +168,8 @@ onRichPages("charts: by keyboard, by touch, without scripts, as a table", async 
   assert(await slots.first().evaluate((one) => one === one.ownerDocument.activeElement));
 
   const touched = await rich.signedIn(rich.data.email, {
-    hasTouch: true,
     viewport: { width: 375, height: 800 },
-    reducedMotion: "reduce",
-    javaScriptEnabled: false,
+    isPlain: true,
   });
   await touched.goto(path);
   assertEquals(await touched.locator(".slots > li[tabindex='0']").count(), 30);
@@ -182,7 +190,7 @@ onRichPages("navigation on a phone, shortcuts, times, messages", async (rich) =>
   const { url } = rich.gateway;
   const phone = await rich.signedIn(OWNER, {
     viewport: { width: 375, height: 800 },
-    javaScriptEnabled: false,
+    isPlain: true,
   });
   await phone.goto(`${url}/console/operator/settings`);
   const menu = phone.locator(".menu summary");
@@ -206,7 +214,7 @@ onRichPages("navigation on a phone, shortcuts, times, messages", async (rich) =>
   await phone.locator(".dismiss").click();
   assertEquals(await message.isVisible(), false);
 
-  const page = await rich.signedIn(OWNER, { timezoneId: "Asia/Kolkata" });
+  const page = await rich.signedIn(OWNER);
   const ringsClipped = `[...document.querySelectorAll("header a, header summary, header button")]
     .filter((one) => { for (let up = one.parentElement; up; up = up.parentElement) {
       if (up !== document.documentElement && getComputedStyle(up).overflow !== "visible") return true;
