@@ -11,6 +11,7 @@ import {
 } from "../../assert.ts";
 import { failingDatabase } from "../../fake/failing_database.ts";
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
+import { sharedGateway } from "../../fake/shared_gateway.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { type PlainBrowser, signedIn } from "../../fake/visitor.ts";
 
@@ -41,12 +42,19 @@ const FILE = `{
 }
 `;
 
+const OPTIONS = { env: { KEY_TWO: "sk-two" }, looksInside: true };
+
 /** A gateway whose settings file is the text. */
 async function gatewayOf(text: string): Promise<TestGateway> {
-  const gateway = await startGateway({ env: { KEY_TWO: "sk-two" }, looksInside: true });
+  const gateway = await startGateway(OPTIONS);
+  await giveFile(gateway, text);
+  return gateway;
+}
+
+/** Makes a text the settings file of a gateway. */
+async function giveFile(gateway: TestGateway, text: string): Promise<void> {
   const { fault } = await gateway.reload(text);
   assertEquals(fault, null);
-  return gateway;
 }
 
 function fileOf({ directory }: TestGateway): string {
@@ -85,105 +93,6 @@ async function preview(
 
 const words = (html: string) =>
   html.replace(/<[^>]*>/g, "").replace(/\s+/g, " ").replaceAll("&quot;", '"');
-
-Deno.test("a price is changed by a form: preview, confirm, reload; comments stay, secrets are nowhere", async () => {
-  await using gateway = await gatewayOf(FILE);
-  const owner = await signedIn(gateway, OWNER);
-  const shown = await preview(owner, "house/small", { "price-output": "55" });
-  assertEquals(shown.status, 200);
-  assertStringIncludes(words(shown.html), "Output: 40 → 55 credits per million tokens");
-  assertStringIncludes(
-    words(shown.html),
-    `added: "prices": { "input": 10, "cached": 5, "output": 55 }`,
-  );
-  assertStringIncludes(shown.html, "agreed with finance");
-  assert(!shown.html.includes(SECRET));
-  assertEquals(await Deno.readTextFile(fileOf(gateway)), FILE, "nothing is written yet");
-
-  const saved = await owner.post(`${PATH}/save`, shown.fields);
-  assertEquals([saved.status, saved.headers.get("location")], [303, `${PATH}?done=route`]);
-  assertEquals(
-    await Deno.readTextFile(fileOf(gateway)),
-    FILE.replace(`"output": 40`, `"output": 55`),
-  );
-  const { prices } = gateway.gateway.catalog.find("house/small")!;
-  assertEquals(prices, { input: 10, cached: 5, output: 55 });
-  assertStringIncludes(await (await owner.get(`${PATH}?done=route`)).text(), "10 / 5 / 55");
-
-  const [row] = await gateway.gateway.database.all("select * from operation_log");
-  assertEquals([row!.operation, row!.object_id, row!.outcome], [
-    "route.write",
-    "house/small",
-    "done",
-  ]);
-  assertEquals(JSON.parse(String(row!.before)).prices.output, 40);
-  assertEquals(JSON.parse(String(row!.after)).prices.output, 55);
-  assert(!JSON.stringify(row).includes("sk-"));
-  const names = (await Array.fromAsync(Deno.readDir(gateway.directory))).map(({ name }) => name);
-  assertEquals(names.filter((name) => name.startsWith(".sluice")), [], "nothing is left over");
-
-  const again = await owner.post(`${PATH}/save`, shown.fields); // the button, twice
-  assertEquals(again.status, 400);
-  assertStringIncludes(await again.text(), "has changed since the preview");
-});
-
-Deno.test("targets are ordered, weighted, removed and added; a removed price is the default again", async () => {
-  await using gateway = await gatewayOf(FILE);
-  const owner = await signedIn(gateway, OWNER);
-  const changed = async (changes: Record<string, string>) => {
-    const { html, fields } = await preview(owner, "house/small", changes);
-    const saved = await owner.post(`${PATH}/save`, fields);
-    assertEquals(saved.status, 303, words(html));
-    return gateway.gateway.catalog.find("house/small")!;
-  };
-  const swapped = await changed({ "place-0": "2", "place-1": "1" });
-  assertEquals(swapped.targets.map(({ upstream }) => upstream), ["two", "one"]);
-  const weighted = await changed({ "weight-0": "2.5", "weight-1": "1" });
-  assertEquals(weighted.targets.map(({ weight }) => weight), [2.5, 1]);
-  const added = await changed({ "upstream-2": "simulator", "model-2": "x", "model-0": "" });
-  assertEquals(added.targets.map(({ upstream, model }) => [upstream, model]), [
-    ["one", "m"],
-    ["simulator", "x"],
-  ]);
-  const plain = await changed({
-    "price-input": "",
-    "price-cached": "",
-    "price-output": "",
-    context: "64000",
-    displayName: "Small <b>",
-    images: "inline",
-  });
-  assertEquals([plain.prices.input, plain.context, plain.displayName, plain.images], [
-    100,
-    64_000,
-    "Small <b>",
-    "inline",
-  ]);
-  const text = await Deno.readTextFile(fileOf(gateway));
-  for (
-    const comment of ["// our gateway", "// agreed with finance", "// the cheap one", "// last"]
-  ) {
-    assertStringIncludes(text, comment);
-  }
-  assertStringIncludes(text, "${KEY_TWO}");
-});
-
-Deno.test("a built-in route is changed: the section is added, and the line before it is not shown", async () => {
-  await using gateway = await gatewayOf(
-    `{\n  "port": 0,\n  ${TIERS},\n  "metricsToken": "${SECRET}"\n}\n`,
-  );
-  const owner = await signedIn(gateway, OWNER);
-  const { html, fields } = await preview(owner, "svc-k2", { minimum: "9" });
-  assert(!html.includes(SECRET), html);
-  assertStringIncludes(words(html), `added: "svc-k2": { "minimum": 9 }`);
-  assertEquals((await owner.post(`${PATH}/save`, fields)).status, 303);
-  assertEquals(gateway.gateway.catalog.find("svc-k2")!.minimum, 9);
-  assertEquals(gateway.gateway.catalog.find("svc-k2")!.targets[0]!.upstream, "simulator");
-  const text = await Deno.readTextFile(fileOf(gateway));
-  assert(!text.includes("targets"), "what was not changed is not written");
-  const none = await preview(owner, "svc-k2", {});
-  assertStringIncludes(none.html, "The form has no changes.");
-});
 
 Deno.test("a route is switched off and on again: preview, 404, list; also a built-in one", async () => {
   await using gateway = await gatewayOf(
@@ -228,96 +137,6 @@ Deno.test("a route is switched off and on again: preview, 404, list; also a buil
   assertEquals(await statusOf(builtIn.chat("Hi", { model: "svc-k2" })), 404);
   const listed = await (await fetch(`${builtIn.url}/v1/models`)).text();
   assert(!listed.includes('svc-k2"') && listed.includes("svc-k3"), listed.slice(0, 500));
-});
-
-Deno.test("what was typed stays: after an error, and on the way back from the preview", async () => {
-  await using gateway = await gatewayOf(FILE);
-  const owner = await signedIn(gateway, OWNER);
-  const typed = {
-    "price-output": "",
-    displayName: "Typed <b>",
-    "upstream-2": "two",
-    "model-2": "third",
-    "weight-1": "0.5",
-  };
-  const failed = await preview(owner, "house/small", typed);
-  assertEquals(failed.status, 400);
-  assertEquals({ ...failed.fields, ...typed }, failed.fields);
-  const shown = await preview(owner, "house/small", { ...typed, "price-output": "41" });
-  const back = await (await owner.post(`${PATH}/edit`, shown.fields)).text();
-  assertEquals({ ...fieldsOf(back), ...typed, "price-output": "41" }, fieldsOf(back));
-});
-
-Deno.test("one price of a route without any in the file: the others stay as the form shows them", async () => {
-  await using gateway = await gatewayOf(`{\n  "port": 0,\n  ${TIERS}\n}\n`);
-  const owner = await signedIn(gateway, OWNER);
-  const { fields, html } = await preview(owner, "svc-k2", { "price-output": "444" });
-  assertStringIncludes(words(html), `"prices": { "input": 100, "cached": 25, "output": 444 }`);
-  assertEquals((await owner.post(`${PATH}/save`, fields)).status, 303);
-});
-
-Deno.test("invalid values are refused before anything is written", async () => {
-  await using gateway = await gatewayOf(FILE);
-  const owner = await signedIn(gateway, OWNER);
-  const cases: readonly [Record<string, string>, RegExp][] = [
-    [{ "price-output": "" }, /Set all prices/],
-    [{ "price-output": "-1" }, /Price: Output must be a whole number/],
-    [{ "price-output": "9999999999999999999" }, /whole number/],
-    [{ context: "10", maxOutput: "20" }, /must not exceed the context/],
-    [{ "upstream-0": "nowhere" }, /nowhere/],
-    [{ "model-0": "", "model-1": "" }, /at least one target/],
-    [{ "weight-0": "1e9" }, /Weight must be a number/],
-    [{ images: "all" }, /images/],
-    [{ route: "constructor" }, /not served/],
-    [{ route: "" }, /Select a route/],
-  ];
-  for (const [changes, expected] of cases) {
-    const { status, html } = await preview(owner, "house/small", changes);
-    assertEquals(status, 400, JSON.stringify(changes));
-    assertMatch(words(html), expected);
-    assert(!html.includes(SECRET) && !/\.sluice\.jsonc\.[0-9a-f]/.test(html), words(html));
-  }
-  // somebody who skips the preview
-  const good = await preview(owner, "house/small", { "price-output": "41" });
-  const bad = await owner.post(`${PATH}/save`, { ...good.fields, context: "10", maxOutput: "20" });
-  assertEquals(bad.status, 400);
-  assertStringIncludes(await bad.text(), "Nothing was written");
-  assertEquals(await Deno.readTextFile(fileOf(gateway)), FILE);
-  assertEquals(gateway.gateway.catalog.find("house/small")!.prices.output, 40);
-});
-
-Deno.test("a file that was edited since the preview, or has errors, is not written over", async () => {
-  await using gateway = await gatewayOf(FILE);
-  const owner = await signedIn(gateway, OWNER);
-  const shown = await preview(owner, "house/small", { "price-output": "55" });
-  const edited = FILE.replace("// our gateway", "// our gateway, edited by hand");
-  await Deno.writeTextFile(fileOf(gateway), edited);
-  const saved = await owner.post(`${PATH}/save`, shown.fields);
-  assertEquals(saved.status, 400);
-  assertStringIncludes(await saved.text(), "has changed since the preview: nothing was written");
-  assertEquals(await Deno.readTextFile(fileOf(gateway)), edited);
-  const warned = await preview(owner, "house/small", { "price-output": "55" });
-  assertStringIncludes(warned.html, "that the gateway does not use yet");
-
-  await Deno.writeTextFile(fileOf(gateway), `${edited}}`);
-  const broken = await owner.get(`${PATH}/edit?route=house%2Fsmall`);
-  assertEquals(broken.status, 400);
-  assertStringIncludes(await broken.text(), "has errors");
-  const late = await owner.post(`${PATH}/preview`, { ...shown.fields, digest: "" });
-  assertStringIncludes(await late.text(), "has errors");
-  assertEquals(await Deno.readTextFile(fileOf(gateway)), `${edited}}`);
-});
-
-Deno.test("of two that confirm at once, one is refused", async () => {
-  await using gateway = await gatewayOf(FILE);
-  const owner = await signedIn(gateway, OWNER);
-  const one = await preview(owner, "house/small", { "price-output": "55" });
-  const other = await preview(owner, "house/small", { "price-output": "66" });
-  const replies = await Promise.all(
-    [one, other].map(({ fields }) => owner.post(`${PATH}/save`, fields)),
-  );
-  await Promise.all(replies.map(({ body }) => body?.cancel()));
-  assertEquals(replies.map(({ status }) => status).toSorted(), [303, 400]);
 });
 
 Deno.test("without a file that can be written, the page shows what to paste", async () => {
@@ -525,10 +344,218 @@ Deno.test("settingsDiff shows changed lines of the setting with those around the
   assertEquals(both.filter(({ kind }) => kind === "gap").length, 1);
 });
 
-Deno.test("a file on one line: its secrets are not in the preview", async () => {
+// those below share a gateway
+const shared = sharedGateway(OPTIONS);
+
+shared(
+  "a price is changed by a form: preview, confirm, reload; comments stay, secrets are nowhere",
+  async (gateway) => {
+    await giveFile(gateway, FILE);
+    const owner = await signedIn(gateway, OWNER);
+    const shown = await preview(owner, "house/small", { "price-output": "55" });
+    assertEquals(shown.status, 200);
+    assertStringIncludes(words(shown.html), "Output: 40 → 55 credits per million tokens");
+    assertStringIncludes(
+      words(shown.html),
+      `added: "prices": { "input": 10, "cached": 5, "output": 55 }`,
+    );
+    assertStringIncludes(shown.html, "agreed with finance");
+    assert(!shown.html.includes(SECRET));
+    assertEquals(await Deno.readTextFile(fileOf(gateway)), FILE, "nothing is written yet");
+
+    const saved = await owner.post(`${PATH}/save`, shown.fields);
+    assertEquals([saved.status, saved.headers.get("location")], [303, `${PATH}?done=route`]);
+    assertEquals(
+      await Deno.readTextFile(fileOf(gateway)),
+      FILE.replace(`"output": 40`, `"output": 55`),
+    );
+    const { prices } = gateway.gateway.catalog.find("house/small")!;
+    assertEquals(prices, { input: 10, cached: 5, output: 55 });
+    assertStringIncludes(await (await owner.get(`${PATH}?done=route`)).text(), "10 / 5 / 55");
+
+    const [row] = await gateway.gateway.database.all("select * from operation_log");
+    assertEquals([row!.operation, row!.object_id, row!.outcome], [
+      "route.write",
+      "house/small",
+      "done",
+    ]);
+    assertEquals(JSON.parse(String(row!.before)).prices.output, 40);
+    assertEquals(JSON.parse(String(row!.after)).prices.output, 55);
+    assert(!JSON.stringify(row).includes("sk-"));
+    const names = (await Array.fromAsync(Deno.readDir(gateway.directory))).map(({ name }) => name);
+    assertEquals(names.filter((name) => name.startsWith(".sluice")), [], "nothing is left over");
+
+    const again = await owner.post(`${PATH}/save`, shown.fields); // the button, twice
+    assertEquals(again.status, 400);
+    assertStringIncludes(await again.text(), "has changed since the preview");
+  },
+);
+
+shared(
+  "targets are ordered, weighted, removed and added; a removed price is the default again",
+  async (gateway) => {
+    await giveFile(gateway, FILE);
+    const owner = await signedIn(gateway, OWNER);
+    const changed = async (changes: Record<string, string>) => {
+      const { html, fields } = await preview(owner, "house/small", changes);
+      const saved = await owner.post(`${PATH}/save`, fields);
+      assertEquals(saved.status, 303, words(html));
+      return gateway.gateway.catalog.find("house/small")!;
+    };
+    const swapped = await changed({ "place-0": "2", "place-1": "1" });
+    assertEquals(swapped.targets.map(({ upstream }) => upstream), ["two", "one"]);
+    const weighted = await changed({ "weight-0": "2.5", "weight-1": "1" });
+    assertEquals(weighted.targets.map(({ weight }) => weight), [2.5, 1]);
+    const added = await changed({ "upstream-2": "simulator", "model-2": "x", "model-0": "" });
+    assertEquals(added.targets.map(({ upstream, model }) => [upstream, model]), [
+      ["one", "m"],
+      ["simulator", "x"],
+    ]);
+    const plain = await changed({
+      "price-input": "",
+      "price-cached": "",
+      "price-output": "",
+      context: "64000",
+      displayName: "Small <b>",
+      images: "inline",
+    });
+    assertEquals([plain.prices.input, plain.context, plain.displayName, plain.images], [
+      100,
+      64_000,
+      "Small <b>",
+      "inline",
+    ]);
+    const text = await Deno.readTextFile(fileOf(gateway));
+    for (
+      const comment of ["// our gateway", "// agreed with finance", "// the cheap one", "// last"]
+    ) {
+      assertStringIncludes(text, comment);
+    }
+    assertStringIncludes(text, "${KEY_TWO}");
+  },
+);
+
+shared(
+  "a built-in route is changed: the section is added, and the line before it is not shown",
+  async (gateway) => {
+    await giveFile(gateway, `{\n  "port": 0,\n  ${TIERS},\n  "metricsToken": "${SECRET}"\n}\n`);
+    const owner = await signedIn(gateway, OWNER);
+    const { html, fields } = await preview(owner, "svc-k2", { minimum: "9" });
+    assert(!html.includes(SECRET), html);
+    assertStringIncludes(words(html), `added: "svc-k2": { "minimum": 9 }`);
+    assertEquals((await owner.post(`${PATH}/save`, fields)).status, 303);
+    assertEquals(gateway.gateway.catalog.find("svc-k2")!.minimum, 9);
+    assertEquals(gateway.gateway.catalog.find("svc-k2")!.targets[0]!.upstream, "simulator");
+    const text = await Deno.readTextFile(fileOf(gateway));
+    assert(!text.includes("targets"), "what was not changed is not written");
+    const none = await preview(owner, "svc-k2", {});
+    assertStringIncludes(none.html, "The form has no changes.");
+  },
+);
+
+shared(
+  "what was typed stays: after an error, and on the way back from the preview",
+  async (gateway) => {
+    await giveFile(gateway, FILE);
+    const owner = await signedIn(gateway, OWNER);
+    const typed = {
+      "price-output": "",
+      displayName: "Typed <b>",
+      "upstream-2": "two",
+      "model-2": "third",
+      "weight-1": "0.5",
+    };
+    const failed = await preview(owner, "house/small", typed);
+    assertEquals(failed.status, 400);
+    assertEquals({ ...failed.fields, ...typed }, failed.fields);
+    const shown = await preview(owner, "house/small", { ...typed, "price-output": "41" });
+    const back = await (await owner.post(`${PATH}/edit`, shown.fields)).text();
+    assertEquals({ ...fieldsOf(back), ...typed, "price-output": "41" }, fieldsOf(back));
+  },
+);
+
+shared(
+  "one price of a route without any in the file: the others stay as the form shows them",
+  async (gateway) => {
+    await giveFile(gateway, `{\n  "port": 0,\n  ${TIERS}\n}\n`);
+    const owner = await signedIn(gateway, OWNER);
+    const { fields, html } = await preview(owner, "svc-k2", { "price-output": "444" });
+    assertStringIncludes(words(html), `"prices": { "input": 100, "cached": 25, "output": 444 }`);
+    assertEquals((await owner.post(`${PATH}/save`, fields)).status, 303);
+  },
+);
+
+shared("invalid values are refused before anything is written", async (gateway) => {
+  await giveFile(gateway, FILE);
+  const owner = await signedIn(gateway, OWNER);
+  const cases: readonly [Record<string, string>, RegExp][] = [
+    [{ "price-output": "" }, /Set all prices/],
+    [{ "price-output": "-1" }, /Price: Output must be a whole number/],
+    [{ "price-output": "9999999999999999999" }, /whole number/],
+    [{ context: "10", maxOutput: "20" }, /must not exceed the context/],
+    [{ "upstream-0": "nowhere" }, /nowhere/],
+    [{ "model-0": "", "model-1": "" }, /at least one target/],
+    [{ "weight-0": "1e9" }, /Weight must be a number/],
+    [{ images: "all" }, /images/],
+    [{ route: "constructor" }, /not served/],
+    [{ route: "" }, /Select a route/],
+  ];
+  for (const [changes, expected] of cases) {
+    const { status, html } = await preview(owner, "house/small", changes);
+    assertEquals(status, 400, JSON.stringify(changes));
+    assertMatch(words(html), expected);
+    assert(!html.includes(SECRET) && !/\.sluice\.jsonc\.[0-9a-f]/.test(html), words(html));
+  }
+  // somebody who skips the preview
+  const good = await preview(owner, "house/small", { "price-output": "41" });
+  const bad = await owner.post(`${PATH}/save`, { ...good.fields, context: "10", maxOutput: "20" });
+  assertEquals(bad.status, 400);
+  assertStringIncludes(await bad.text(), "Nothing was written");
+  assertEquals(await Deno.readTextFile(fileOf(gateway)), FILE);
+  assertEquals(gateway.gateway.catalog.find("house/small")!.prices.output, 40);
+});
+
+shared(
+  "a file that was edited since the preview, or has errors, is not written over",
+  async (gateway) => {
+    await giveFile(gateway, FILE);
+    const owner = await signedIn(gateway, OWNER);
+    const shown = await preview(owner, "house/small", { "price-output": "55" });
+    const edited = FILE.replace("// our gateway", "// our gateway, edited by hand");
+    await Deno.writeTextFile(fileOf(gateway), edited);
+    const saved = await owner.post(`${PATH}/save`, shown.fields);
+    assertEquals(saved.status, 400);
+    assertStringIncludes(await saved.text(), "has changed since the preview: nothing was written");
+    assertEquals(await Deno.readTextFile(fileOf(gateway)), edited);
+    const warned = await preview(owner, "house/small", { "price-output": "55" });
+    assertStringIncludes(warned.html, "that the gateway does not use yet");
+
+    await Deno.writeTextFile(fileOf(gateway), `${edited}}`);
+    const broken = await owner.get(`${PATH}/edit?route=house%2Fsmall`);
+    assertEquals(broken.status, 400);
+    assertStringIncludes(await broken.text(), "has errors");
+    const late = await owner.post(`${PATH}/preview`, { ...shown.fields, digest: "" });
+    assertStringIncludes(await late.text(), "has errors");
+    assertEquals(await Deno.readTextFile(fileOf(gateway)), `${edited}}`);
+  },
+);
+
+shared("of two that confirm at once, one is refused", async (gateway) => {
+  await giveFile(gateway, FILE);
+  const owner = await signedIn(gateway, OWNER);
+  const one = await preview(owner, "house/small", { "price-output": "55" });
+  const other = await preview(owner, "house/small", { "price-output": "66" });
+  const replies = await Promise.all(
+    [one, other].map(({ fields }) => owner.post(`${PATH}/save`, fields)),
+  );
+  await Promise.all(replies.map(({ body }) => body?.cancel()));
+  assertEquals(replies.map(({ status }) => status).toSorted(), [303, 400]);
+});
+
+shared("a file on one line: its secrets are not in the preview", async (gateway) => {
   const oneLine = FILE.replaceAll(/ *\/\/ .*/g, "").replaceAll(/\n */g, " ");
   assertEquals(oneLine.trim().split("\n").length, 1);
-  await using gateway = await gatewayOf(oneLine);
+  await giveFile(gateway, oneLine);
   const owner = await signedIn(gateway, OWNER);
   const { html, fields } = await preview(owner, "house/small", { "price-output": "55" });
   assertStringIncludes(words(html), '"output": 55');
