@@ -49,31 +49,33 @@ const TEXTS: readonly [string, string][] = [
   ],
 ];
 
-for (const [why, messages] of TEXTS) {
-  Deno.test(`what is counted and then refused holds nobody else up: ${why}`, async () => {
-    await using gateway = await startChild({
-      settings: {
-        limits: { unbilledBytesPerMinute: 1e12 },
-        routes: {
-          dear: {
-            targets: [{ upstream: "simulator", model: "x" }],
-            context: 90_000_000,
-            maxOutput: 100,
-            minimum: 1_000_000_000,
-            prices: { input: 1, cached: 1, output: 1 },
-          },
+Deno.test("what is counted and then refused holds nobody else up", async (t) => {
+  await using gateway = await startChild({
+    settings: {
+      limits: { unbilledBytesPerMinute: 1e12 },
+      routes: {
+        dear: {
+          targets: [{ upstream: "simulator", model: "x" }],
+          context: 90_000_000,
+          maxOutput: 100,
+          minimum: 1_000_000_000,
+          prices: { input: 1, cached: 1, output: 1 },
         },
       },
-    });
-    const body = new TextEncoder().encode(`{"model":"dear","messages":${messages}}`);
-    await whileServing(gateway, { worst: 500, median: 100 }, async (served) => {
-      const loop = async () => {
-        do {
-          const reply = await gateway.post("/v1/chat/completions", body);
-          await reply.body?.cancel();
-        } while (served() < SERVED);
-      };
-      await Promise.all([loop(), loop()]);
-    });
+    },
   });
-}
+  for (const [why, messages] of TEXTS) {
+    await t.step(why, async () => {
+      const body = new TextEncoder().encode(`{"model":"dear","messages":${messages}}`);
+      await whileServing(gateway, { worst: 500, median: 100 }, async (served) => {
+        const loop = async () => {
+          do {
+            const reply = await gateway.post("/v1/chat/completions", body);
+            await reply.body?.cancel();
+          } while (served() < SERVED);
+        };
+        await Promise.all([loop(), loop()]);
+      });
+    });
+  }
+});

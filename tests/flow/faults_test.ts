@@ -276,10 +276,8 @@ Deno.test("a page is damaged while running: refused with 503, never a crash", as
 });
 
 Deno.test("two gateways on one data directory: the second is told so", async () => {
-  await using dir = await tempDir();
-  await using first = startCommand(["--port", "0"], { directory: dir.path });
-  await first.waitFor(/listening on/);
-  await using second = startCommand(["--port", "0"], { directory: dir.path });
+  await using first = await startGateway();
+  await using second = startCommand(["--port", "0"], { directory: first.directory });
   assertEquals((await second.status).code, 1);
   assertStringIncludes(second.err(), "A gateway is already running at");
 });
