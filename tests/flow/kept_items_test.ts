@@ -17,6 +17,7 @@ import {
   fakeUpstream,
   sse,
 } from "../fake/upstream.ts";
+import { sized } from "../tier.ts";
 
 // deno-lint-ignore no-explicit-any -- bodies as they came
 type Json = any;
@@ -153,12 +154,12 @@ Deno.test({
     const settings = { database: { url: server.url }, owner: { key } };
     await using one = await start(upstream, settings);
     await using other = await start(upstream, settings);
-    for (let turn = 0; turn < 10; turn++) {
+    for (let turn = 0; turn < sized(4, 10); turn++) {
       const [from, to] = turn % 2 === 0 ? [one, other] : [other, one];
       const reply = await from.post("/v1/responses", {
         model: "svc-k2",
         input: "Hi",
-        stream: turn > 5,
+        stream: turn % 4 > 1,
       });
       const [, id] = /"id":"(msg_[^"]+)"/.exec(await reply.text())!;
       const { status, body } = await create(to, referring(id!));
@@ -200,17 +201,14 @@ Deno.test("items outlive the gateway's process, unless its key is gone", async (
     command.signal("SIGKILL");
     await command.status;
   }
+  // those after it are in this process
   {
-    const { command, post } = await running();
-    await using _ = command;
-    assertEquals((await create({ post }, referring(id))).status, 200);
-    command.signal("SIGTERM");
-    await command.status;
+    await using gateway = await startGateway({ settings });
+    assertEquals((await create(gateway, referring(id))).status, 200);
   }
   await Deno.remove(`${dir.path}/data/seal.key`);
-  const { command, post } = await running();
-  await using _ = command;
-  const { status, body } = await create({ post }, referring(id));
+  await using gateway = await startGateway({ settings });
+  const { status, body } = await create(gateway, referring(id));
   assertEquals([status, body.error.param], [400, "input[1].id"]);
   assert((await Deno.stat(`${dir.path}/data/seal.key`)).size === 32);
 });

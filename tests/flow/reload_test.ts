@@ -8,9 +8,10 @@ import { startGateway, statusOf, usageRecords } from "../fake/gateway.ts";
 import { sluice } from "../fake/shell.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 import { chunk, completion, fakeUpstream, pacedStream, sse } from "../fake/upstream.ts";
+import { sized } from "../tier.ts";
 
-const STREAMS = 200;
-const REQUESTS = 400;
+const STREAMS = sized(60, 200);
+const REQUESTS = sized(120, 400);
 const GENERATIONS = 8;
 
 /** Settings whose price, route, upstream key and alias are those of one generation. */
@@ -56,11 +57,11 @@ Deno.test("a price, a route, a key and an alias change under load without a fail
     if (reply.status !== 200 || (stream && !text.includes("[DONE]"))) failures.push(text);
   };
   const streams = Array.from({ length: STREAMS }, async (_, at) => {
-    await sleep(at * 10);
+    await sleep(at * sized(30, 10));
     await ask(true);
   });
   const requests = Array.from({ length: REQUESTS }, async (_, at) => {
-    await sleep(at * 10);
+    await sleep(at * sized(15, 10));
     await ask(false);
   });
   let isOver = false;

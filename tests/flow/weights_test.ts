@@ -64,7 +64,7 @@ Deno.test("weights 3 and 1 share requests, one after the other and at once", asy
     settings: settingsFor([{ url: a.url, weight: 3 }, { url: b.url, weight: 1 }]),
   });
   const all: (string | null)[] = [];
-  const half = sized(40, 200);
+  const half = sized(12, 200);
   for (let at = 0; at < half; at++) all.push(await upstreamOf(gateway.chat("Hi")));
   const once = Array.from({ length: half }, () => upstreamOf(gateway.chat("Hi")));
   all.push(...await Promise.all(once));
@@ -77,14 +77,16 @@ Deno.test("weights share out conversations of several turns too", async () => {
   await using gateway = await startGateway({
     settings: settingsFor([{ url: a.url, weight: 3 }, { url: b.url, weight: 1 }]),
   });
-  const all = await Promise.all(Array.from({ length: 40 }, async (_, at) => {
+  const number = sized(16, 40);
+  const turns = sized(3, 5);
+  const all = await Promise.all(Array.from({ length: number }, async (_, at) => {
     const next = conversation(gateway, `conversation ${at}`);
     const upstreams = [];
-    for (let turn = 0; turn < 5; turn++) upstreams.push(await next());
+    for (let turn = 0; turn < turns; turn++) upstreams.push(await next());
     assertEquals(new Set(upstreams).size, 1);
     return upstreams;
   }));
-  assertEquals(tally(all.flat()), { u0: 150, u1: 50 });
+  assertEquals(tally(all.flat()), { u0: 0.75 * number * turns, u1: 0.25 * number * turns });
 });
 
 Deno.test("the others are the failover in order of weight, then those without weight as listed", async () => {
@@ -96,13 +98,13 @@ Deno.test("the others are the failover in order of weight, then those without we
     settings: settingsFor([
       { url: none.url },
       { url: light.url, weight: 1 },
-      { url: heavy.url, weight: 100 },
+      { url: heavy.url, weight: 20 },
       { url: zero.url, weight: 0 },
     ]),
   });
   const all: (string | null)[] = [];
-  for (let at = 0; at < 101; at++) all.push(await upstreamOf(gateway.chat("Hi")));
-  assertEquals(tally(all), { u1: 1, u2: 100 });
+  for (let at = 0; at < 21; at++) all.push(await upstreamOf(gateway.chat("Hi")));
+  assertEquals(tally(all), { u1: 1, u2: 20 });
   const next = () => upstreamOf(gateway.chat("Hi"));
   heavy.status = 401;
   assertEquals(await next(), "u1");
@@ -121,7 +123,7 @@ Deno.test("a weight of 0 alone changes nothing: failover order, as listed", asyn
   for (let at = 0; at < 5; at++) assertEquals(await upstreamOf(gateway.chat("Hi")), "u0");
 });
 
-Deno.test("a conversation keeps its target through 50 turns, and loses it only when that rests", async () => {
+Deno.test("a conversation keeps its target through many turns, and loses it only when that rests", async () => {
   let skewMs = 0;
   await using a = target();
   await using b = target();
@@ -131,7 +133,7 @@ Deno.test("a conversation keeps its target through 50 turns, and loses it only w
   });
   const next = conversation(gateway, "Hello");
   const own = await next();
-  for (let turn = 0; turn < 50; turn++) {
+  for (let turn = 0; turn < sized(15, 50); turn++) {
     await statusOf(gateway.chat(`another ${turn}`));
     assertEquals(await next(), own);
   }
