@@ -21,7 +21,7 @@ import { sqldServer } from "../../fake/sqld.ts";
 import { tempDir, until } from "../../fake/temp.ts";
 import { PROOF, sized } from "../../tier.ts";
 import { fakeStripe, send, type StripeObject } from "./fake_stripe.ts";
-import { openShop, type Shop, shopOf, shopSettings } from "./shop.ts";
+import { openShop, type Shop, shopOf, shopSettings, shopTest } from "./shop.ts";
 
 /** All orders of a list. */
 function permutations<T>(all: readonly T[]): T[][] {
@@ -198,11 +198,10 @@ Deno.test("by the rule that decides, every order of what is known of a payment, 
   assertEquals((await audit(database)).mismatches, []);
 });
 
-for (const [kind, credits, state] of OUTCOMES) {
-  const some = sized("an order", "every order");
-  Deno.test(`${some} of the events of a payment, each twice, comes to the same: ${kind}`, async () => {
+shopTest(
+  `${sized("an order", "every order")} of the events of a payment, each twice, comes to the same`,
+  Object.fromEntries(OUTCOMES.map(([kind, credits, state]) => [kind, async (shop) => {
     const seed = testSeed();
-    await using shop = await openShop();
     const eve = await shop.account();
     const inviteCode = await shop.gateway.gateway.accounts.inviteCode(eve);
     const count = storyOf(shop, (await shop.order(await shop.account())).sessionId, kind).length;
@@ -226,8 +225,8 @@ for (const [kind, credits, state] of OUTCOMES) {
     }
     assertEquals(await shop.balance(eve), buyers * 500);
     await shop.assertClean();
-  });
-}
+  }])),
+);
 
 Deno.test("random news with purchases and charges in between keep the ledger exact", async () => {
   const seed = testSeed();

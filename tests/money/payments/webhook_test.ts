@@ -177,52 +177,52 @@ Deno.test("forms and headers are those of the official library", async () => {
   assertEquals(decodeForm(encodeForm(parameters).toString()), decodeForm(seen[0]!));
 });
 
-for (
-  const [what, stripe, fault] of [
-    ["an empty webhook secret", { secretKey: TEST_KEY, webhookSecret: "" }, "webhookSecret"],
-    ["no webhook secret", { secretKey: TEST_KEY }, "webhookSecret"],
-    ["an empty key", { secretKey: " ", webhookSecret: WEBHOOK_SECRET }, "secretKey"],
-    ["a publishable key", {
-      secretKey: TEST_KEY.replace("sk_", "pk_"),
-      webhookSecret: WEBHOOK_SECRET,
-    }, "secretKey"],
-    ["secrets that were swapped", {
-      secretKey: WEBHOOK_SECRET,
-      webhookSecret: TEST_KEY,
-    }, "secretKey"],
-    ["a placeholder", {
-      secretKey: "sk_live_xxxxxxxxxxxxxxxxxxxxxxxx",
-      webhookSecret: WEBHOOK_SECRET,
-    }, "placeholder"],
-    ["another placeholder", {
-      secretKey: TEST_KEY,
-      webhookSecret: "whsec_your_placeholder_secret",
-    }, "placeholder"],
-    ["an unknown currency", {
-      secretKey: TEST_KEY,
-      webhookSecret: WEBHOOK_SECRET,
-      currency: "xyz",
-    }, "currency"],
-    ["an address without TLS", {
-      secretKey: TEST_KEY,
-      webhookSecret: WEBHOOK_SECRET,
-      apiBase: "http://api.example.com",
-    }, "https"],
-  ] as const
-) {
-  Deno.test(`payments that cannot be right are refused at start and on reload: ${what}`, async () => {
+const REFUSED = [
+  ["an empty webhook secret", { secretKey: TEST_KEY, webhookSecret: "" }, "webhookSecret"],
+  ["no webhook secret", { secretKey: TEST_KEY }, "webhookSecret"],
+  ["an empty key", { secretKey: " ", webhookSecret: WEBHOOK_SECRET }, "secretKey"],
+  ["a publishable key", {
+    secretKey: TEST_KEY.replace("sk_", "pk_"),
+    webhookSecret: WEBHOOK_SECRET,
+  }, "secretKey"],
+  ["secrets that were swapped", {
+    secretKey: WEBHOOK_SECRET,
+    webhookSecret: TEST_KEY,
+  }, "secretKey"],
+  ["a placeholder", {
+    secretKey: "sk_live_xxxxxxxxxxxxxxxxxxxxxxxx",
+    webhookSecret: WEBHOOK_SECRET,
+  }, "placeholder"],
+  ["another placeholder", {
+    secretKey: TEST_KEY,
+    webhookSecret: "whsec_your_placeholder_secret",
+  }, "placeholder"],
+  ["an unknown currency", {
+    secretKey: TEST_KEY,
+    webhookSecret: WEBHOOK_SECRET,
+    currency: "xyz",
+  }, "currency"],
+  ["an address without TLS", {
+    secretKey: TEST_KEY,
+    webhookSecret: WEBHOOK_SECRET,
+    apiBase: "http://api.example.com",
+  }, "https"],
+] as const;
+
+Deno.test("payments that cannot be right are refused at start and on reload", async () => {
+  await using shop = await openShop();
+  for (const [what, stripe, fault] of REFUSED) {
     const settings = { payments: { stripe } } as never;
     const { message } = await assertRejects(() => startGateway({ settings }), Error);
-    assertStringIncludes(message, "payments.stripe");
-    assertStringIncludes(message, fault);
+    assertStringIncludes(message, "payments.stripe", what);
+    assertStringIncludes(message, fault, what);
     for (const secret of [TEST_KEY, WEBHOOK_SECRET]) assert(!message.includes(secret), message);
-    await using shop = await openShop();
     const reloaded = await shop.gateway.reload(settings);
-    assertStringIncludes(reloaded.fault ?? "", fault);
+    assertStringIncludes(reloaded.fault ?? "", fault, what);
     const ada = await shop.account();
-    assertEquals((await shop.buy(ada)).state, "paid", "the settings in use stay");
-  });
-}
+    assertEquals((await shop.buy(ada)).state, "paid", `${what}: the settings in use stay`);
+  }
+});
 
 Deno.test("a price that its currency cannot have is refused", async () => {
   await using stripe = fakeStripe();
