@@ -49,7 +49,6 @@ Deno.test("pages with long names and large figures", {
   const [scripted, plain] = [await pageOf(false), await pageOf(true)];
   const signedIn: RichPages["signedIn"] = async (email, { isPlain = false, viewport } = {}) => {
     const page = isPlain ? plain : scripted;
-    await page.goto("about:blank");
     await page.context().clearCookies();
     await page.setViewportSize(viewport ?? { width: 1280, height: 720 });
     const token = await sessions.makeLink(await accounts.get(email));
