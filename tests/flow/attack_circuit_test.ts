@@ -29,31 +29,37 @@ async function otherKey(gateway: TestGateway): Promise<string> {
   return key;
 }
 
-for (const status of [402, 403, 404, 409, 410, 415, 451]) {
-  Deno.test(`requests of one account that a healthy upstream answers ${status} move nobody else's`, async () => {
-    await using upstream = fakeUpstream(({ body }) =>
-      body.file_id === undefined
-        ? completion("hi")
-        : Response.json({ error: { message: "No such File object: file-x" } }, { status })
-    );
-    await using second = fakeUpstream(() => completion("second"));
-    await using gateway = await startGateway({
-      now: () => START_MS,
-      settings: {
-        upstreams: { a: { url: upstream.url }, b: { url: second.url } },
-        routes: {
-          r: {
-            ...ROUTE,
-            targets: [{ upstream: "a", model: "x" }, { upstream: "b", model: "x" }],
-          },
-        },
-      },
-    });
-    assertEquals((await ask(gateway)).from, "a");
-    for (let at = 0; at < 5; at++) await ask(gateway, { file_id: "file-x" });
-    assertEquals((await ask(gateway, {}, await otherKey(gateway))).from, "a");
+Deno.test("requests of one account that a healthy upstream answers with an error move nobody else's", async () => {
+  const statuses = [402, 403, 404, 409, 410, 415, 451];
+  await using upstream = fakeUpstream(({ body }) =>
+    body.file_id === undefined
+      ? completion("hi")
+      : Response.json({ error: { message: "No such File object: file-x" } }, {
+        status: Number(body.model),
+      })
+  );
+  await using second = fakeUpstream(() => completion("second"));
+  const upstreams = statuses.map((status) => [`a${status}`, { url: upstream.url }] as const);
+  const routeOf = (status: number) => ({
+    ...ROUTE,
+    targets: [{ upstream: `a${status}`, model: `${status}` }, { upstream: "b", model: "x" }],
   });
-}
+  const routes = statuses.map((status) => [`r${status}`, routeOf(status)] as const);
+  await using gateway = await startGateway({
+    now: () => START_MS,
+    settings: {
+      upstreams: { ...Object.fromEntries(upstreams), b: { url: second.url } },
+      routes: Object.fromEntries(routes),
+    },
+  });
+  const key = await otherKey(gateway);
+  for (const status of statuses) {
+    const [model, first] = [`r${status}`, `a${status}`];
+    assertEquals((await ask(gateway, { model })).from, first);
+    for (let at = 0; at < 5; at++) await ask(gateway, { model, file_id: "file-x" });
+    assertEquals((await ask(gateway, { model }, key)).from, first);
+  }
+});
 
 Deno.test("an answer whose size the caller asked for says nothing of the upstream", async () => {
   // 2,000 tokens with 20 alternatives each, as OpenAI writes them

@@ -17,7 +17,7 @@ import { sized } from "../tier.ts";
 
 const png = await Deno.readFile(new URL("../requests/images/files/rgb.png", import.meta.url));
 const MB = 1_048_576;
-const STREAMS = 250;
+const STREAMS = sized(125, 250);
 const ENDLESS_MS = 5 * DEADLINE_MS;
 
 /** A host whose pictures below `/slow` never come. */
@@ -58,7 +58,7 @@ Deno.test("with everything exhausted by one account, another's chat, 2 MB body a
       },
       // nothing of what is taken is given back for as long as another account may wait
       images: { allowPrivateHosts: [host.host], totalMs: ENDLESS_MS, waitMs: ENDLESS_MS },
-      limits: { openRequests: 400, bodyIdleMs: ENDLESS_MS },
+      limits: { openRequests: sized(240, 400), bodyIdleMs: ENDLESS_MS },
       onClientDisconnect: "abort",
     },
   });
@@ -123,7 +123,7 @@ Deno.test("with everything exhausted by one account, another's chat, 2 MB body a
       const reply = await gateway.post("/v1/chat/completions", refused, { key: greedy })
         .catch(() => undefined);
       await reply?.body?.cancel();
-      if (reply?.status === 429) await sleep(20);
+      if (reply?.status === 429) await sleep(sized(200, 20));
     }
   });
   taking.push(...refusing);
