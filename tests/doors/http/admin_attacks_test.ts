@@ -3,12 +3,186 @@ import { pruneLog, pruneRequests } from "../../../src/people/operation_log/mod.t
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
 import { adminClient, contentOf, ownersClient } from "../../fake/admin_client.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
+import { sharedGateway } from "../../fake/shared_gateway.ts";
 import { canRunSqld, sqldServer } from "../../fake/sqld.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
-Deno.test("admin: each scope and role does what it may, and no more", async () => {
-  await using gateway = await startGateway();
+Deno.test("admin: who is demoted or whose key is revoked while a write runs writes nothing", async () => {
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  await using gateway = await startGateway({
+    wrapDatabase: (database): Database => ({
+      place: database.place,
+      get waiting() {
+        return database.waiting;
+      },
+      all: (...args) => database.all(...args),
+      one: (...args) => database.one(...args),
+      async batch(statements) {
+        if (statements.some(({ sql }) => sql.startsWith("insert into teams"))) {
+          const work = meanwhile;
+          meanwhile = undefined;
+          await work?.();
+        }
+        return await database.batch(statements);
+      },
+      write: (...args) => database.write(...args),
+      close: () => database.close(),
+    }),
+  });
+  const { accounts, keys, teams, database } = gateway.gateway;
+  const ways = ["demoted", "revoked", "disabled"] as const;
+  for (const how of ways) {
+    const operator = await accounts.create({ email: `${how}@example.com`, role: "operator" });
+    const key = await keys.issue(operator, { scopes: ["admin"] });
+    const client = adminClient(gateway.url, key.secret);
+    meanwhile = () =>
+      how === "demoted"
+        ? accounts.setRole(operator.email, "none")
+        : how === "revoked"
+        ? keys.revoke(key.id)
+        : accounts.disable(operator.email);
+    const { status, json } = await client("POST", "/teams", { body: { name: "X" }, once: "t" });
+    assertEquals([status, json.error.code], [403, "permission_denied"], how);
+    assertEquals(await teams.list(), []);
+  }
+  const rows = await database.all("select operation, outcome, error from operation_log");
+  assertEquals(
+    rows.map(({ operation, outcome }) => [operation, outcome]),
+    ways.map(() => ["team.create", "failed"]),
+  );
+});
+
+Deno.test("admin: browsers of other origins read nothing, and requests are bounded", async () => {
+  await using gateway = await startGateway({ settings: { limits: { adminRequestsPerMinute: 3 } } });
+  const client = await ownersClient(gateway);
+  const preflight = await fetch(`${gateway.url}/admin/v1/accounts`, {
+    method: "OPTIONS",
+    headers: { origin: "https://evil.example", "access-control-request-method": "POST" },
+  });
+  await preflight.body?.cancel();
+  assertEquals(preflight.status, 404);
+  assertEquals(preflight.headers.get("access-control-allow-origin"), null);
+  const headers = { origin: "https://evil.example" };
+  const reply = await client("GET", "/accounts", { headers });
+  assertEquals(reply.headers.get("access-control-allow-origin"), null);
+  assert(reply.headers.get("x-request-id")?.startsWith("req_"));
+  for (let count = 0; count < 2; count++) await client("GET", "/accounts");
+  const over = await client("GET", "/accounts");
+  assertEquals([over.status, over.json.error.code], [429, "rate_limit_exceeded"]);
+  assert(Number(over.headers.get("retry-after")) > 0);
+});
+
+Deno.test("admin: a key is used again for another request, or after its reply is kept", async () => {
+  let now = Date.now();
+  await using gateway = await startGateway({ now: () => now });
+  const { database, accounts } = gateway.gateway;
+  const client = await ownersClient(gateway);
+  const send = (email: string, path = "/accounts") =>
+    client("POST", path, { body: { email }, once: "k" });
+  const first = await send("a@example.com");
+  assertEquals(first.status, 201);
+  for (const [email, path] of [["b@example.com"], ["a@example.com", "/teams"]] as const) {
+    const { status, json } = await send(email, path);
+    assertEquals(status, path === undefined ? 409 : 400);
+    if (path === undefined) assertEquals(json.error.code, "idempotency_key_reused");
+  }
+  const failed = await client("POST", "/accounts", { body: { email: "a@example.com" }, once: "f" });
+  assertEquals([failed.status, failed.json.error.code], [409, "conflict"]);
+  now += 25 * 3_600_000;
+  while (await pruneRequests(database, { nowMs: now, limit: 100 })) { /* more */ }
+  assertEquals(await database.all("select * from operation_requests"), []);
+  // the log still knows that it was used: nothing happens twice
+  for (const [once, email] of [["k", "a@example.com"], ["k", "c@example.com"], ["f", "d@x.com"]]) {
+    const { status, json } = await client("POST", "/accounts", { body: { email }, once: once! });
+    assertEquals([status, json.error.code], [409, "idempotency_key_reused"]);
+  }
+  assertEquals((await accounts.list()).length, 2);
+});
+
+Deno.test({
+  name: "admin: one write sent many times at once to two gateways of a server takes effect once",
+  ignore: !await canRunSqld(),
+  async fn() {
+    await using dir = await tempDir();
+    await using server = await sqldServer(dir.path);
+    const settings = { database: { url: server.url } };
+    await using one = await startGateway({ settings });
+    await using other = await startGateway({ settings });
+    const { secret } = await one.gateway.keys.issue(one.gateway.owner, { scopes: ["admin"] });
+    const clients = [one, other].map(({ url }) => adminClient(url, secret));
+    await Promise.all(clients.map((client) => client("GET", "/accounts")));
+    for (
+      const [path, body] of [
+        ["/keys", { account: "owner@localhost", name: "race" }],
+        ["/credits/grants", { account: "owner@localhost", credits: 7 }],
+        ["/teams", { name: "Race" }],
+      ] as const
+    ) {
+      const send = (number: number) => clients[number % 2]!("POST", path, { body, once: path });
+      const replies = await Promise.all(
+        Array.from({ length: sized(6, 40) }, (_, number) => send(number)),
+      );
+      const statuses = new Set(replies.map(({ status }) => status));
+      assert(
+        [...statuses].every((status) => status === 201 || status === 409),
+        [...statuses].join(),
+      );
+      for (const { status, json, headers } of replies) {
+        if (status === 201) continue;
+        assertEquals(json.error.code, "in_progress");
+        assertEquals(headers.get("retry-after"), "1");
+      }
+      const final = await send(1);
+      assertEquals(final.status, 201);
+      for (const { status, text } of replies) if (status === 201) assertEquals(text, final.text);
+    }
+    const { database } = one.gateway;
+    const count = async (sql: string) => Number((await database.one(sql))!.n);
+    assertEquals(await count("select count(*) as n from keys where name = 'race'"), 1);
+    assertEquals(await count("select count(*) as n from lots where source = 'grant'"), 1);
+    assertEquals(await count("select count(*) as n from teams"), 1);
+    assertEquals(await count("select count(*) as n from operation_log"), 3);
+    assertStringIncludes((await clients[1]!("GET", "/log")).text, "credits.grant");
+  },
+});
+
+// those below share a gateway
+const shared = sharedGateway();
+
+shared("the log is only added to, and pruned forward", async (gateway) => {
+  const { database } = gateway.gateway;
+  const client = await ownersClient(gateway);
+  await client("POST", "/accounts", { body: { email: "a@example.com" } });
+  const run = (sql: string) => database.batch([{ sql }]);
+  for (
+    const sql of [
+      "delete from operation_log",
+      "update operation_log set actor = 'somebody'",
+      "update operation_log set after = '{}'",
+      "update operation_log set outcome = 'failed'",
+      "update operation_log_pruned set before_ms = -1",
+      "delete from operation_log_pruned",
+    ]
+  ) {
+    await assertRejects(() => run(sql), Error);
+  }
+  const { json: { data: [row] } } = await client("GET", "/log");
+  assertEquals([row.operation, row.actor, row.after.email, row.door], [
+    "account.create",
+    "owner@localhost",
+    "a@example.com",
+    "api",
+  ]);
+  const nowMs = Date.now();
+  assertEquals(await pruneLog(database, { beforeMs: nowMs - 60_000, limit: 10 }), false);
+  assertEquals((await client("GET", "/log")).json.data.length, 1);
+  await pruneLog(database, { beforeMs: nowMs + 60_000, limit: 10 });
+  assertEquals((await client("GET", "/log")).json.data, []);
+  await assertRejects(() => run("update operation_log_pruned set before_ms = 1"), Error);
+});
+
+shared("admin: each scope and role does what it may, and no more", async (gateway) => {
   const { accounts, keys, teams, members, owner, database } = gateway.gateway;
   const client = async (email: string, scopes: ("admin" | "read" | "inference")[]) => {
     const { secret } = await keys.issue(await accounts.get(email), { scopes });
@@ -98,51 +272,7 @@ Deno.test("admin: each scope and role does what it may, and no more", async () =
   assertEquals((await leads("GET", "/accounts")).status, 403);
 });
 
-Deno.test("admin: who is demoted or whose key is revoked while a write runs writes nothing", async () => {
-  for (const how of ["demoted", "revoked", "disabled"] as const) {
-    let meanwhile: (() => Promise<unknown>) | undefined;
-    await using gateway = await startGateway({
-      wrapDatabase: (database): Database => ({
-        place: database.place,
-        get waiting() {
-          return database.waiting;
-        },
-        all: (...args) => database.all(...args),
-        one: (...args) => database.one(...args),
-        async batch(statements) {
-          if (statements.some(({ sql }) => sql.startsWith("insert into teams"))) {
-            const work = meanwhile;
-            meanwhile = undefined;
-            await work?.();
-          }
-          return await database.batch(statements);
-        },
-        write: (...args) => database.write(...args),
-        close: () => database.close(),
-      }),
-    });
-    const { accounts, keys, teams, database } = gateway.gateway;
-    const operator = await accounts.create({ email: "o@example.com", role: "operator" });
-    const key = await keys.issue(operator, { scopes: ["admin"] });
-    const client = adminClient(gateway.url, key.secret);
-    meanwhile = () =>
-      how === "demoted"
-        ? accounts.setRole(operator.email, "none")
-        : how === "revoked"
-        ? keys.revoke(key.id)
-        : accounts.disable(operator.email);
-    const { status, json } = await client("POST", "/teams", { body: { name: "X" }, once: "t" });
-    assertEquals([status, json.error.code], [403, "permission_denied"], how);
-    assertEquals(await teams.list(), []);
-    const rows = await database.all("select operation, outcome, error from operation_log");
-    assertEquals(rows.map(({ operation, outcome }) => [operation, outcome]), [
-      ["team.create", "failed"],
-    ]);
-  }
-});
-
-Deno.test("admin: hostile input is refused with a reason, and nothing is written", async () => {
-  await using gateway = await startGateway();
+shared("admin: hostile input is refused with a reason, and nothing is written", async (gateway) => {
   const client = await ownersClient(gateway);
   const { database } = gateway.gateway;
   const before = await contentOf(database);
@@ -227,28 +357,7 @@ Deno.test("admin: hostile input is refused with a reason, and nothing is written
   assertEquals(gateway.log().split("\n").filter((line) => line.includes('"error"')), []);
 });
 
-Deno.test("admin: browsers of other origins read nothing, and requests are bounded", async () => {
-  await using gateway = await startGateway({ settings: { limits: { adminRequestsPerMinute: 3 } } });
-  const client = await ownersClient(gateway);
-  const preflight = await fetch(`${gateway.url}/admin/v1/accounts`, {
-    method: "OPTIONS",
-    headers: { origin: "https://evil.example", "access-control-request-method": "POST" },
-  });
-  await preflight.body?.cancel();
-  assertEquals(preflight.status, 404);
-  assertEquals(preflight.headers.get("access-control-allow-origin"), null);
-  const headers = { origin: "https://evil.example" };
-  const reply = await client("GET", "/accounts", { headers });
-  assertEquals(reply.headers.get("access-control-allow-origin"), null);
-  assert(reply.headers.get("x-request-id")?.startsWith("req_"));
-  for (let count = 0; count < 2; count++) await client("GET", "/accounts");
-  const over = await client("GET", "/accounts");
-  assertEquals([over.status, over.json.error.code], [429, "rate_limit_exceeded"]);
-  assert(Number(over.headers.get("retry-after")) > 0);
-});
-
-Deno.test("admin: secrets of replies work, with and without an Idempotency-Key", async () => {
-  await using gateway = await startGateway();
+shared("admin: secrets of replies work, with and without an Idempotency-Key", async (gateway) => {
   const client = await ownersClient(gateway);
   for (const once of [{}, { once: "k" }]) {
     const body = { account: "owner@localhost" };
@@ -262,111 +371,4 @@ Deno.test("admin: secrets of replies work, with and without an Idempotency-Key",
     await reply.body?.cancel();
     assertEquals(reply.headers.get("location"), "/console/");
   }
-});
-
-Deno.test("admin: a key is used again for another request, or after its reply is kept", async () => {
-  let now = Date.now();
-  await using gateway = await startGateway({ now: () => now });
-  const { database, accounts } = gateway.gateway;
-  const client = await ownersClient(gateway);
-  const send = (email: string, path = "/accounts") =>
-    client("POST", path, { body: { email }, once: "k" });
-  const first = await send("a@example.com");
-  assertEquals(first.status, 201);
-  for (const [email, path] of [["b@example.com"], ["a@example.com", "/teams"]] as const) {
-    const { status, json } = await send(email, path);
-    assertEquals(status, path === undefined ? 409 : 400);
-    if (path === undefined) assertEquals(json.error.code, "idempotency_key_reused");
-  }
-  const failed = await client("POST", "/accounts", { body: { email: "a@example.com" }, once: "f" });
-  assertEquals([failed.status, failed.json.error.code], [409, "conflict"]);
-  now += 25 * 3_600_000;
-  while (await pruneRequests(database, { nowMs: now, limit: 100 })) { /* more */ }
-  assertEquals(await database.all("select * from operation_requests"), []);
-  // the log still knows that it was used: nothing happens twice
-  for (const [once, email] of [["k", "a@example.com"], ["k", "c@example.com"], ["f", "d@x.com"]]) {
-    const { status, json } = await client("POST", "/accounts", { body: { email }, once: once! });
-    assertEquals([status, json.error.code], [409, "idempotency_key_reused"]);
-  }
-  assertEquals((await accounts.list()).length, 2);
-});
-
-Deno.test("the log is only added to, and pruned forward", async () => {
-  await using gateway = await startGateway();
-  const { database } = gateway.gateway;
-  const client = await ownersClient(gateway);
-  await client("POST", "/accounts", { body: { email: "a@example.com" } });
-  const run = (sql: string) => database.batch([{ sql }]);
-  for (
-    const sql of [
-      "delete from operation_log",
-      "update operation_log set actor = 'somebody'",
-      "update operation_log set after = '{}'",
-      "update operation_log set outcome = 'failed'",
-      "update operation_log_pruned set before_ms = -1",
-      "delete from operation_log_pruned",
-    ]
-  ) {
-    await assertRejects(() => run(sql), Error);
-  }
-  const { json: { data: [row] } } = await client("GET", "/log");
-  assertEquals([row.operation, row.actor, row.after.email, row.door], [
-    "account.create",
-    "owner@localhost",
-    "a@example.com",
-    "api",
-  ]);
-  const nowMs = Date.now();
-  assertEquals(await pruneLog(database, { beforeMs: nowMs - 60_000, limit: 10 }), false);
-  assertEquals((await client("GET", "/log")).json.data.length, 1);
-  await pruneLog(database, { beforeMs: nowMs + 60_000, limit: 10 });
-  assertEquals((await client("GET", "/log")).json.data, []);
-  await assertRejects(() => run("update operation_log_pruned set before_ms = 1"), Error);
-});
-
-Deno.test({
-  name: "admin: one write sent many times at once to two gateways of a server takes effect once",
-  ignore: !await canRunSqld(),
-  async fn() {
-    await using dir = await tempDir();
-    await using server = await sqldServer(dir.path);
-    const settings = { database: { url: server.url } };
-    await using one = await startGateway({ settings });
-    await using other = await startGateway({ settings });
-    const { secret } = await one.gateway.keys.issue(one.gateway.owner, { scopes: ["admin"] });
-    const clients = [one, other].map(({ url }) => adminClient(url, secret));
-    await Promise.all(clients.map((client) => client("GET", "/accounts")));
-    for (
-      const [path, body] of [
-        ["/keys", { account: "owner@localhost", name: "race" }],
-        ["/credits/grants", { account: "owner@localhost", credits: 7 }],
-        ["/teams", { name: "Race" }],
-      ] as const
-    ) {
-      const send = (number: number) => clients[number % 2]!("POST", path, { body, once: path });
-      const replies = await Promise.all(
-        Array.from({ length: sized(12, 40) }, (_, number) => send(number)),
-      );
-      const statuses = new Set(replies.map(({ status }) => status));
-      assert(
-        [...statuses].every((status) => status === 201 || status === 409),
-        [...statuses].join(),
-      );
-      for (const { status, json, headers } of replies) {
-        if (status === 201) continue;
-        assertEquals(json.error.code, "in_progress");
-        assertEquals(headers.get("retry-after"), "1");
-      }
-      const final = await send(1);
-      assertEquals(final.status, 201);
-      for (const { status, text } of replies) if (status === 201) assertEquals(text, final.text);
-    }
-    const { database } = one.gateway;
-    const count = async (sql: string) => Number((await database.one(sql))!.n);
-    assertEquals(await count("select count(*) as n from keys where name = 'race'"), 1);
-    assertEquals(await count("select count(*) as n from lots where source = 'grant'"), 1);
-    assertEquals(await count("select count(*) as n from teams"), 1);
-    assertEquals(await count("select count(*) as n from operation_log"), 3);
-    assertStringIncludes((await clients[1]!("GET", "/log")).text, "credits.grant");
-  },
 });
