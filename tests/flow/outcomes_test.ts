@@ -107,36 +107,49 @@ const TAILS: Readonly<Record<string, string>> = {
   "an error": 'data: {"error":{"message":"overloaded"}}\n\n',
 };
 
-for (const [tail, text] of Object.entries(TAILS)) {
-  for (
-    const usage of [undefined, { prompt_tokens: 700, completion_tokens: 300, total_tokens: 1_000 }]
-  ) {
-    Deno.test(`a whole answer that is followed by ${tail} and a break is paid, ${usage ? "as reported" : "as counted"}`, async () => {
-      await using upstream = rawServer(async (connection) => {
-        if (await readRequest(connection) === undefined) return;
-        await connection.write(encoder.encode(HEAD));
-        const last = JSON.stringify({ ...JSON.parse(chunk({}, "stop")), ...(usage && { usage }) });
-        for (const event of [chunk({ content: "one two three" }), last]) {
-          await connection.write(piece(sse(event)));
-        }
-        await sleep(50);
-        if (text !== "") await connection.write(piece(text));
-        await sleep(50);
-      });
-      await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
-      const reply = await (await gateway.chat("Hi", { stream: true })).text();
-      assertStringIncludes(reply, "one two three");
-      assert(reply.trimEnd().endsWith("data: [DONE]"), reply);
-      const [record] = await usageRecords(gateway);
-      assertEquals([record!.ending, record!.usage_source], [
-        "complete",
-        usage ? "upstream" : "counted",
-      ]);
-      if (usage) assertEquals(record!.output_tokens, 300);
-      await assertLedgerClean(gateway);
-    });
+Deno.test("a whole answer that is followed by a break is paid, whatever comes in between", async (t) => {
+  let usage: Record<string, number> | undefined;
+  let text = "";
+  await using upstream = rawServer(async (connection) => {
+    if (await readRequest(connection) === undefined) return;
+    await connection.write(encoder.encode(HEAD));
+    const last = JSON.stringify({ ...JSON.parse(chunk({}, "stop")), ...(usage && { usage }) });
+    for (const event of [chunk({ content: "one two three" }), last]) {
+      await connection.write(piece(sse(event)));
+    }
+    await sleep(50);
+    if (text !== "") await connection.write(piece(text));
+    await sleep(50);
+  });
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  let answers = 0;
+  for (const [tail, own] of Object.entries(TAILS)) {
+    for (const reported of [false, true]) {
+      // connections of the gateway outlive a step
+      const [sanitizeOps, sanitizeResources] = [false, false];
+      const name = `${tail}, ${reported ? "as reported" : "as counted"}`;
+      const fn = async () => {
+        text = own;
+        usage = reported
+          ? { prompt_tokens: 700, completion_tokens: 300, total_tokens: 1_000 }
+          : undefined;
+        const reply = await (await gateway.chat("Hi", { stream: true })).text();
+        assertStringIncludes(reply, "one two three");
+        assert(reply.trimEnd().endsWith("data: [DONE]"), reply);
+        const records = await usageRecords(gateway);
+        assertEquals(records.length, ++answers);
+        const record = records.at(-1)!;
+        assertEquals([record.ending, record.usage_source], [
+          "complete",
+          reported ? "upstream" : "counted",
+        ]);
+        if (reported) assertEquals(record.output_tokens, 300);
+        await assertLedgerClean(gateway);
+      };
+      await t.step({ name, fn, sanitizeOps, sanitizeResources });
+    }
   }
-}
+});
 
 const BLAMED: readonly { dialect: "chat" | "messages" | "responses"; error: unknown }[] = [
   { dialect: "chat", error: { error: { message: "x", code: "content_filter" } } },

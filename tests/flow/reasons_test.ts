@@ -123,7 +123,7 @@ Deno.test("whatever upstreams do: a failure has the reason and message that the 
     }),
     {
       seed,
-      numRuns: sized(120, 1_500),
+      numRuns: sized(60, 1_500),
       examples: Object.keys(DEEDS).map((deed) => [false, [deed, deed], [deed, deed]]),
     },
   );
