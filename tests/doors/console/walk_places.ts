@@ -156,15 +156,18 @@ export function walkersOf({ rich, orders, member }: WalkData): Record<string, Wa
       email: member.email,
       places: [
         { path: "", budgets: 3 },
-        { path: "keys", budgets: 3 },
-        { path: `teams/${rich.teamId}`, budgets: 3 },
+        { path: "keys", budgets: 3, isVariant: true },
+        { path: `teams/${rich.teamId}`, budgets: 3, isVariant: true },
       ],
     },
     "new account": {
       email: "new@example.com",
       places: [
-        ...["", "keys", "usage", "usage?by=model", "requests", "credits", "account"]
-          .map((path) => ({ path })),
+        ...["", "usage", "requests", "credits"].map((path) => ({ path })),
+        ...["keys", "usage?by=model", "account"].map((path) => ({
+          path,
+          isVariant: true as const,
+        })),
       ],
     },
     debtor: { email: orders.debtor, places: [{ path: "", isVariant: true }] },
