@@ -122,7 +122,7 @@ export const OWN: readonly Row[] = [
     logged: ["error unhandled error: this is a bug, please report it"],
     proof: {
       file: "tests/ground/telemetry/process_guard_test.ts",
-      test: "is logged with its stack",
+      test: "are logged with their stack",
     },
   },
 ];
