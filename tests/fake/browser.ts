@@ -83,6 +83,18 @@ export function inOneBrowser(name: string, steps: Steps): void {
   });
 }
 
+/** A test with a browser of its own. */
+export function inBrowser(name: string, work: (browser: Browser) => Promise<void>): void {
+  Deno.test(name, {
+    ignore: browserProgram === undefined,
+    sanitizeOps: false,
+    sanitizeResources: false,
+  }, async () => {
+    await using started = await startBrowser();
+    await work(started.browser);
+  });
+}
+
 /** A page whose faults are kept. */
 export async function openPage(context: BrowserContext): Promise<Opened> {
   context.setDefaultTimeout(DEADLINE_MS);

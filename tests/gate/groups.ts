@@ -1,25 +1,22 @@
 /** Test files that share an isolate, at most. */
 const GROUP_SIZE = 8;
 
-/** Files that take ten seconds and more, the longest first. */
+/** Files that take long, the longest first. */
 const LONG: readonly string[] = [
   "tests/doors/console/walk_test.ts",
   "tests/doors/console/browser_test.ts",
   "tests/docs/docs_test.ts",
-  "tests/flow/takeover_test.ts",
   "tests/flow/abuse_test.ts",
   "tests/doors/cli/operating_test.ts",
   "tests/flow/workers_test.ts",
   "tests/flow/team_budgets_test.ts",
+  "tests/flow/faults_test.ts",
   "tests/doors/console/live_test.ts",
-  "tests/doors/console/permissions_test.ts",
+  "tests/flow/takeover_test.ts",
   "tests/flow/budgets_test.ts",
-  "tests/flow/arrivals_test.ts",
-  "tests/flow/abuse_bodies_test.ts",
   "tests/flow/abuse_connections_test.ts",
   "tests/conformance/conformance_test.ts",
   "tests/flow/outcomes_test.ts",
-  "tests/ends/ends_test.ts",
 ];
 
 /**
