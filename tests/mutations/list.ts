@@ -10,6 +10,7 @@ import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
+import { WILD } from "./list/wild.ts";
 import type { Mutation } from "./mutation.ts";
 
 /** All mutations. */
@@ -20,6 +21,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...DATABASE,
   ...PAYMENTS_MUTATIONS,
   ...RELAY,
+  ...WILD,
   ...RESPONSES_DIALECT,
   ...CARELESS_UPSTREAMS,
   ...UPSTREAMS,

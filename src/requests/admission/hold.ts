@@ -7,11 +7,13 @@ export const STEP_TOKENS = 4_096;
 const AHEAD_TOKENS = 1_024;
 
 /**
- * Tolerance for upstreams that count tokens differently: one that exceeds its limit by more than this fraction and
- * by more than this number of tokens is cut off.
+ * What upstreams add to a limit of their own: more than this fraction and more than this number of tokens beyond it is neither believed nor
+ * charged.
  */
 const OVERSHOOT = 1 / 4;
 const MIN_OVERSHOOT_TOKENS = 64;
+/** How much more than may be charged the gateway counts before it cuts: twice a limit, which no tokenizer explains, or more. */
+const COUNT_ERROR = 1.6;
 
 /** What a request was charged, and its price. */
 export interface EndedHold extends Settled {
@@ -83,16 +85,21 @@ export class Hold {
     return this.#terms.maxOutput;
   }
 
-  /** Output tokens that may be delivered now: those that the held credits pay for. */
+  /** Output tokens that may be charged now: those that the held credits pay for. */
   get outputTokens(): number {
-    return Math.min(this.#paid, this.maxDelivered);
+    return Math.min(this.#paid, this.maxCharged);
   }
 
-  /** Output tokens that may be delivered at all: the limit with room for a miscount. */
-  get maxDelivered(): number {
+  /** Output tokens that may be charged at all, reported or counted: the limit, and what upstreams add to it. */
+  get maxCharged(): number {
     const { maxOutput, choices } = this.#terms;
     const room = Math.max(Math.ceil(maxOutput * OVERSHOOT), MIN_OVERSHOOT_TOKENS * choices);
     return maxOutput + room;
+  }
+
+  /** Output tokens by the gateway's count that may be delivered at all: more, and no tokenizer explains them. */
+  get maxDelivered(): number {
+    return Math.floor(COUNT_ERROR * this.maxCharged);
   }
 
   get #paid(): number {
@@ -114,16 +121,18 @@ export class Hold {
   }
 
   /**
-   * Waits until more than `usedTokens` of output are paid for.
+   * Waits until more than `usedTokens` of output are paid for. Once all that was asked for is, the count alone stops nothing that a
+   * tokenizer may explain.
    *
-   * @param usedTokens Output tokens delivered so far.
-   * @returns Output tokens that may be delivered; not more than `usedTokens` if the balance is used up.
+   * @param usedTokens Output tokens delivered so far, as counted by the gateway.
+   * @returns Output tokens that may be delivered, by that count; not more than `usedTokens` if the balance is used up.
    */
   async extend(usedTokens: number): Promise<number> {
     await this.#growing?.catch(() => {}); // if it failed, the next one may not
     this.#growing = undefined;
     if (this.outputTokens <= usedTokens) await this.#step();
-    return this.outputTokens;
+    if (this.outputTokens > usedTokens) return this.outputTokens;
+    return this.#paid >= this.#terms.maxOutput ? this.maxDelivered : this.outputTokens;
   }
 
   /**
@@ -139,7 +148,7 @@ export class Hold {
     const { route, inputTokens, maxOutput, choices, reservedCredits = 0 } = this.#terms;
     const paid = this.#paid;
     // beyond the limit goes only a reply that is there already
-    const max = paid < maxOutput ? maxOutput : this.maxDelivered;
+    const max = paid < maxOutput ? maxOutput : this.maxCharged;
     const outputTokens = Math.min(max, paid + STEP_TOKENS * choices);
     const wanted = priceOf(route, { inputTokens, cachedTokens: 0, outputTokens });
     this.#credits = await this.#grow(wanted + reservedCredits);

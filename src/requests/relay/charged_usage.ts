@@ -18,7 +18,7 @@ export interface ChargedUsageOptions {
   readonly maxCalls?: number | undefined;
   /** Input or output tokens above which no report is believed. */
   readonly maxTokens: number;
-  /** Returns the output tokens above which a report is not believed: the limit that was sent, with room for a miscount. */
+  /** Returns the output tokens above which no report is believed and nothing is charged: the limit that was sent, with what upstreams add. */
   readonly maxOutput: () => number;
   /** Number of choices (`n`) that the limit is for. */
   readonly choices: number;
@@ -77,6 +77,7 @@ const MAX_INPUT_MORE = 1_000;
  * - Input that nobody can count here, as of a document at an address, is charged as reported, and no more than what was reserved for it.
  *   If the reply was cut short before its input was reported, that is charged, since it may have cost as much.
  * - Output that follows a report is added to it.
+ * - No charge is for more output than a report may say: our count may be too high.
  * - Reasoning that was not shown and not reported, of a reply that was cut short, is charged by the size of its seals; without
  *   any as far as the hold goes: it may have cost that much.
  */
@@ -87,11 +88,21 @@ export class ChargedUsage {
     this.#options = options;
   }
 
-  /** Of a complete reply. */
-  settled(reply: MeteredReply): SettledUsage {
-    const settled = this.#settle(reply, undefined);
+  /**
+   * Of a complete reply.
+   *
+   * @param mostCounted Output tokens by the gateway's count that are charged at most.
+   */
+  settled(reply: MeteredReply, mostCounted = Infinity): SettledUsage {
+    const countedOutput = Math.min(reply.countedOutput, mostCounted);
+    const settled = this.#settle({ ...reply, countedOutput }, undefined);
     this.#options.onSettled(settled, settled.counted);
     return settled;
+  }
+
+  /** Whether the output of a reply is charged by the gateway's count. */
+  countsOutput({ usage }: MeteredPart): boolean {
+    return usage === undefined || usage.outputTokens > this.#maxOutput;
   }
 
   /**
@@ -155,9 +166,12 @@ export class ChargedUsage {
     const charged = this.#chargedInput(part, { counted: countedInput, requests, cut });
     const isInput = charged === input;
     const isOutput = reportedOutput !== undefined && reportedOutput <= maxOutput;
-    const outputTokens = isOutput
-      ? reportedOutput + outputAfter
-      : Math.max(countedOutput, this.#hiddenOutput(part, cut));
+    const outputTokens = Math.min(
+      maxOutput,
+      isOutput
+        ? reportedOutput + outputAfter
+        : Math.max(countedOutput, this.#hiddenOutput(part, cut)),
+    );
     const isAll = isInput && isOutput && outputAfter === 0;
     return {
       usage: {

@@ -14,6 +14,7 @@ export class EventSource implements Waiter {
   #bytes = 0;
   #silentBytes = 0;
   #events = 0;
+  #hasEnded = false;
   #waiter: Waiter | undefined;
   #dismiss: (() => void) | undefined;
   #untilTick = Infinity;
@@ -33,11 +34,14 @@ export class EventSource implements Waiter {
   take(): SseEvent[] | null | undefined {
     try {
       while (!this.#turns.isDue) {
+        if (this.#hasEnded) return undefined;
         const bytes = this.#body.take();
-        if (bytes === null || bytes === undefined) return bytes;
-        const events = this.#decoder.push(bytes);
-        this.#check(bytes.byteLength, events);
-        this.#turns.took(bytes.byteLength, events.length);
+        if (bytes === null) return null;
+        this.#hasEnded = bytes === undefined;
+        const events = bytes === undefined ? this.#decoder.end() : this.#decoder.push(bytes);
+        const size = bytes?.byteLength ?? 0;
+        this.#check(size, events);
+        this.#turns.took(size, events.length);
         if (events.length > 0) return events;
       }
       return null;

@@ -13,6 +13,7 @@ import {
   type ReplyContext,
   type Sealer,
   upstreamFault,
+  wholeOfStream,
   wholeReplyStream,
 } from "../../wire/dialects/mod.ts";
 import type { JsonBody } from "../../wire/large_bodies/mod.ts";
@@ -88,12 +89,15 @@ export interface Reached {
   readonly plan: Plan;
   /** Names of fields that the targets which replied were not sent. */
   readonly dropped: readonly string[];
+  /** Fields with the values that they were changed to. */
+  readonly adjusted: readonly string[];
 }
 
 /** What one request to a target got. */
 interface Opened {
   readonly opened: OpenedReply;
   readonly dropped: readonly string[];
+  readonly adjusted: readonly string[];
 }
 
 /** The exchange that has a model reply in a client's dialect: one request upstream, or one for each choice. */
@@ -165,7 +169,7 @@ export class Generation {
       maxCalls,
       // counted by other tokenizers, and with room for what an upstream adds of its own
       maxTokens: 2 * route.context * this.#request.choices,
-      maxOutput: () => hold.maxDelivered,
+      maxOutput: () => hold.maxCharged,
       choices: this.#request.choices,
       mayReason,
       onSettled: ({ usageSource, usage, departs }, { inputTokens: countedTokens }) => {
@@ -234,10 +238,10 @@ export class Generation {
     return { body: JSON.stringify(body), settled };
   }
 
-  /** A reply that goes far beyond its limit is cut to it. */
+  /** A reply that goes beyond its limit by more than a miscount explains is cut. */
   #withinLimit(reply: Reply): Reply {
-    const { maxDelivered } = this.#life.hold;
-    if (reply.usage !== undefined && reply.usage.outputTokens <= maxDelivered) return reply;
+    const { maxCharged, maxDelivered } = this.#life.hold;
+    if (reply.usage !== undefined && reply.usage.outputTokens <= maxCharged) return reply;
     return reply.countOutput() <= maxDelivered ? reply : reply.truncated(maxDelivered);
   }
 
@@ -248,11 +252,14 @@ export class Generation {
       ...this.#options.dropped,
       ...all.flatMap((one) => one.opened.dropped),
     ]);
-    const changed = [...this.#options.adjusted, ...dropped];
+    const adjusted = [
+      ...new Set([...this.#options.adjusted, ...all.flatMap((one) => one.opened.adjusted)]),
+    ];
+    const changed = [...adjusted, ...dropped];
     const ownKey = ownerOfReplies(all.map((one) => one.plan));
     this.#life.sent({ target: plan.target, attempts, outcomes, changed, ownKey });
     for (const one of this.#options.plans) one.forget();
-    return { opened, reply, plan, dropped };
+    return { opened, reply, plan, dropped, adjusted };
   }
 
   /**
@@ -320,7 +327,7 @@ export class Generation {
         const opened = stream
           ? await this.#openStream(reply, plan, context, canFailOver)
           : await this.#openWhole(reply, plan, context);
-        return { opened, dropped: written.dropped };
+        return { opened, dropped: written.dropped, adjusted: written.adjusted ?? [] };
       },
     });
   }
@@ -355,8 +362,29 @@ export class Generation {
   }
 
   async #openWhole(reply: UpstreamReply, plan: Plan, context: ReplyContext): Promise<OpenedReply> {
-    const body = await readWhole(reply, this.#replyLimits);
-    return openedWhole(plan.bridge.reply(body, context), context.request.choices, reply);
+    const limits = this.#replyLimits;
+    const read = isOf("text/event-stream", reply)
+      ? await this.#readStream(reply, plan, context, limits)
+      : plan.bridge.reply(await readWhole(reply, limits), context);
+    return openedWhole(read, context.request.choices, reply);
+  }
+
+  /** A reply that is a stream although none was requested. */
+  async #readStream(
+    reply: UpstreamReply,
+    { upstream }: Plan,
+    context: ReplyContext,
+    limits: ReplyLimits,
+  ): Promise<Reply> {
+    const source = new EventSource(reply, this.#parts.timers, limits);
+    const whole = wholeOfStream(this.#options.dialect, upstream.dialect, context);
+    while (!whole.done) {
+      const events = source.take();
+      if (events === undefined) break;
+      if (events === null) await new Promise<void>((wake) => source.whenReady({ wake }));
+      else events.forEach((event) => whole.push(event));
+    }
+    return whole.reply();
   }
 
   async #openStream(

@@ -1,4 +1,4 @@
-import type { Route } from "../../settings/catalog/mod.ts";
+import { MAX_OVERCOUNT, type Route } from "../../settings/catalog/mod.ts";
 
 /** Shorter inputs say little of how an upstream counts: what it adds of its own weighs too much. */
 const MIN_TOKENS = 500;
@@ -6,6 +6,8 @@ const MIN_TOKENS = 500;
 const FORGETTING = 0.1;
 /** Reports of more are not believed. */
 const MAX_FACTOR = 4;
+/** Less is not explained by a tokenizer. */
+const MIN_FACTOR = 1 / MAX_OVERCOUNT;
 /** Smaller changes are not worth telling. */
 const TOLD_CHANGE = 0.01;
 /** Factors that are kept; the ones that were learned first are forgotten first. */
@@ -31,8 +33,9 @@ export interface EstimateNews {
 }
 
 /**
- * How much more input upstreams report than is counted here, by account, route and upstream. The account's next holds on the route
- * are raised by that, so that an estimate cannot be short twice. What one account sends never raises what another one's
+ * How much more or less input upstreams report than is counted here, by account, route and upstream. The account's next holds on the
+ * route are raised by that, so that an estimate cannot be short twice, and never lowered: the next text may be another. The
+ * room in the context window is estimated by it in both directions. What one account sends never changes what another one's
  * requests need.
  */
 export class InputEstimates {
@@ -41,20 +44,24 @@ export class InputEstimates {
   tell: ((news: EstimateNews) => void) | undefined;
 
   /** By how much a hold for the input is raised; 1 or more. */
-  factor(accountId: string, { id: route, targets }: Pick<Route, "id" | "targets">): number {
-    let factor = 1;
-    if (this.#factors.size === 0) return factor;
-    for (const { upstream } of targets) {
-      factor = Math.max(factor, this.#factors.get(keyOf({ accountId, route, upstream })) ?? 1);
-    }
-    return factor;
+  factor(accountId: string, route: Pick<Route, "id" | "targets">): number {
+    return Math.max(1, this.ratio(accountId, route));
+  }
+
+  /** Reported tokens for each that is counted, of the target that reports most; 1 while nothing is known. */
+  ratio(accountId: string, { id: route, targets }: Pick<Route, "id" | "targets">): number {
+    if (this.#factors.size === 0) return 1;
+    const ratios = targets.map(({ upstream }) =>
+      this.#factors.get(keyOf({ accountId, route, upstream })) ?? 1
+    );
+    return ratios.length === 0 ? 1 : Math.max(...ratios);
   }
 
   /** Notes a report on input of nothing but text: a larger ratio counts at once, a smaller one little by little. */
   learn(of: EstimateOf, { countedTokens, reportedTokens }: InputReport): void {
     if (countedTokens < MIN_TOKENS) return;
     const key = keyOf(of);
-    const ratio = Math.min(MAX_FACTOR, Math.max(1, reportedTokens / countedTokens));
+    const ratio = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, reportedTokens / countedTokens));
     const known = this.#factors.get(key) ?? 1;
     if (ratio === 1 && known === 1) return;
     const factor = ratio > known ? ratio : known + FORGETTING * (ratio - known);

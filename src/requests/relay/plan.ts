@@ -1,10 +1,11 @@
-import type { Route, Target } from "../../settings/catalog/mod.ts";
+import { isBuiltInRoute, type Route, type Target } from "../../settings/catalog/mod.ts";
 import {
   type Bridge,
   bridgeBetween,
   type DialectName,
   DIALECTS,
   type ParsedRequest,
+  type Shaping,
   type WrittenRequest,
 } from "../../wire/dialects/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
@@ -25,13 +26,20 @@ export class Plan implements TargetPlan {
   readonly bridge: Bridge;
   readonly ownKey: OwnKey | undefined;
   readonly #dialect: DialectName;
+  readonly #shaping: Shaping;
   /** The last request that was written, since it is often written again unchanged. */
   #last: ParsedRequest | undefined;
   #lastOutput = 0;
   #written: WrittenRequest | undefined;
 
-  constructor(dialect: DialectName, target: Target, upstream: Upstream, ownKey?: OwnKey) {
+  constructor(
+    dialect: DialectName,
+    target: Target,
+    upstream: Upstream,
+    { shaping, ownKey }: { readonly shaping: Shaping; readonly ownKey?: OwnKey | undefined },
+  ) {
     this.#dialect = dialect;
+    this.#shaping = shaping;
     this.ownKey = ownKey;
     this.target = target;
     this.upstream = upstream;
@@ -40,7 +48,8 @@ export class Plan implements TargetPlan {
 
   /** The same request, sent with a key of the caller's own. */
   withOwnKey(ownKey: OwnKey): Plan {
-    const plan = new Plan(this.#dialect, this.target, this.upstream, ownKey);
+    const shaping = this.#shaping;
+    const plan = new Plan(this.#dialect, this.target, this.upstream, { shaping, ownKey });
     plan.#last = this.#last;
     plan.#lastOutput = this.#lastOutput;
     plan.#written = this.#written;
@@ -67,11 +76,13 @@ export class Plan implements TargetPlan {
    */
   write(request: ParsedRequest, permittedOutput: number): WrittenRequest {
     if (this.#last === request && this.#lastOutput === permittedOutput) return this.#written!;
-    const { shaping } = this.upstream;
+    const shaping = this.#shaping;
     const { model, upstream } = this.target;
     const bridged = this.bridge.request(request, { model, upstream, permittedOutput, shaping });
     const { thinkTags } = shaping;
-    this.#written = { ...bridged, body: this.upstream.adjust(bridged.body), thinkTags };
+    const adjusted: string[] = [];
+    const body = this.upstream.adjust(bridged.body, (change) => adjusted.push(change));
+    this.#written = { ...bridged, body, adjusted, thinkTags, sampling: samplingOf(body) };
     this.#last = request;
     this.#lastOutput = permittedOutput;
     return this.#written;
@@ -96,13 +107,17 @@ export class Plan implements TargetPlan {
  */
 export function planTargets(
   upstreams: Pick<Upstreams, "of">,
-  { targets }: Pick<Route, "targets">,
+  { id, targets }: Pick<Route, "id" | "targets">,
   { dialect, request, permittedOutput }: PlannedRequest,
 ): readonly Plan[] {
+  const isBuiltIn = isBuiltInRoute(id);
   const plans: Plan[] = [];
   let first: Refusal | undefined;
   for (const target of targets) {
-    const plan = new Plan(dialect, target, upstreams.of(target));
+    const upstream = upstreams.of(target);
+    // the numbers of the built-in routes are their service's; other models have their makers' defaults
+    const shaping = isBuiltIn ? upstream.shaping : { ...upstream.shaping, ownSampling: true };
+    const plan = new Plan(dialect, target, upstream, { shaping });
     try {
       plan.write(plan.variant(request), permittedOutput);
       plans.push(plan);
@@ -113,4 +128,13 @@ export function planTargets(
   }
   if (plans.length === 0 && first !== undefined) throw first;
   return plans;
+}
+
+function samplingOf(
+  { temperature, top_p: topP }: WrittenRequest["body"],
+): WrittenRequest["sampling"] {
+  return {
+    ...(typeof temperature === "number" && { temperature }),
+    ...(typeof topP === "number" && { top_p: topP }),
+  };
 }

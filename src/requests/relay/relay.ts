@@ -1,14 +1,20 @@
 import {
+  checkAsked,
   checkMedia,
   defaultOutput,
+  MAX_OVERCOUNT,
   openInput,
   permittedOutput as permittedBy,
   type Route,
+  SIMULATOR,
 } from "../../settings/catalog/mod.ts";
 import {
+  type DialectName,
   DIALECTS,
   identifyConversation,
   isOpenEnded,
+  items,
+  type JsonObject,
   mayReason,
   meterInTurns,
   parseDetached,
@@ -42,6 +48,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   const route = parts.catalog().resolve(parsed.model, "generation");
   const tags = requestTags(header, parsed.body, parts.settings.tags);
   checkPermission(caller, route);
+  checkAsked(route, askedOf(dialect, parsed.body));
   checkMedia(route, parsed);
   parts.images.checkCount(parsed.images);
   const reasoned = front.applyReasoning(parsed, route);
@@ -54,8 +61,17 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   const { offersTools } = request;
   const asked = request.maxOutput ??
     defaultOutput(route, { offersTools, plainTokens: parts.settings.defaultMaxOutput });
-  const permitted = (inputTokens: number) =>
-    Math.min(permittedBy(route, { inputTokens, asked }), outputWith(request.logprobs ?? 0));
+  // the simulator's count is the gateway's
+  const isExact = route.targets.every(({ upstream }) => upstream === SIMULATOR);
+  const overcount = isExact ? 1 : MAX_OVERCOUNT;
+  const ratio = parts.estimates.ratio(caller.accountId, route);
+  const permitted = (countedTokens: number) => {
+    const inputTokens = Math.ceil(countedTokens * ratio);
+    return Math.min(
+      permittedBy(route, { inputTokens, asked, overcount }),
+      outputWith(request.logprobs ?? 0),
+    );
+  };
   const planned = planTargets(parts.upstreams, route, {
     dialect,
     request,
@@ -108,11 +124,24 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
     await generation.inlineImages();
     const reached = await generation.send();
     body.detached.release();
-    const headers = replyHeaders({ ...reached, adjusted });
+    const headers = replyHeaders(reached);
     return { headers, ...await generation.respond(reached) };
   } catch (error) {
     throw await life.fail(error);
   }
+}
+
+/** What a body asks for in numbers that some routes bound. An output limit of the messages dialect is capped everywhere. */
+function askedOf(dialect: DialectName, body: JsonObject): Parameters<typeof checkAsked>[1] {
+  const limits = ["max_completion_tokens", "max_tokens", "max_output_tokens"];
+  const limit = dialect === "messages"
+    ? undefined
+    : limits.find((param) => typeof body[param] === "number");
+  const stops = ["stop", "stop_sequences"].find((param) => Array.isArray(body[param]));
+  return {
+    maxOutput: limit === undefined ? undefined : { param: limit, tokens: Number(body[limit]) },
+    stops: stops === undefined ? undefined : { param: stops, count: items(body[stops]).length },
+  };
 }
 
 /** By itself, for the same reason as {@linkcode keeper}. */

@@ -44,6 +44,8 @@ export class ReplyReader implements ReadyTextReader {
         if (events === null) {
           await new Promise<void>((resolve) => this.#source.whenReady({ wake: resolve }));
         } else this.#ready += this.#textOf(events);
+        // what came before it is the gateway's to forget: the client has seen nothing
+        if (this.#failure !== undefined && !this.reply.hasOutput) throw this.#failure.error;
       }
       while (this.#ready === "" && !this.reply.finished && !this.atLimit) {
         this.#ready = await this.next();

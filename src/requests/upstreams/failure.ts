@@ -65,6 +65,13 @@ export interface FailedUpstream {
 export function failureOf(error: unknown, upstream: FailedUpstream): Failure {
   if (error instanceof TransportFault) return transportFailure(error, upstream);
   if (!(error instanceof Refusal)) throw error;
+  if (error instanceof ReportedError && error.said !== undefined) {
+    const { said, ownStatus } = error;
+    const message = said.message && upstream.redact(said.message).slice(0, MAX_MESSAGE_CHARS);
+    if (ownStatus !== undefined && ownStatus < 500 && ownStatus !== 429) {
+      return failureOfStatus(ownStatus, { ...said, message, param: undefined }, undefined);
+    }
+  }
   const busy = error.reason === "rate_exceeded";
   const theirs = busy || error.reason === "upstream_unavailable";
   // What the upstream itself reports instead of an answer has generated nothing; an answer that
@@ -146,8 +153,16 @@ export async function statusFailure(
   const { status } = reply;
   const decided = status === 429 || status >= 500;
   const said = await errorOf(reply, upstream, decided ? DECIDED_TEXT_MS : TEXT_MS);
+  return failureOfStatus(status, said, retryAfter(reply.headers["retry-after"], nowMs));
+}
+
+/** The one judge of an error, however it came. What is said may be shown to callers. */
+function failureOfStatus(
+  status: number,
+  said: UpstreamError & { readonly param: string | undefined },
+  retryAfterMs: number | undefined,
+): Failure {
   const detail = `status ${status}${said.message === undefined ? "" : `: ${said.message}`}`;
-  const retryAfterMs = retryAfter(reply.headers["retry-after"], nowMs);
   const failure = (kind: Failure["kind"], refusal: Refusal, blame = true): Failure => ({
     kind,
     detail: detail.slice(0, 300),
@@ -175,7 +190,7 @@ export async function statusFailure(
     return isContextError(said)
       ? failure(
         "final",
-        new Refusal("context_exceeded", tooLong(message), { param: "messages" }),
+        new Refusal("context_exceeded", tooLong(said, message), { param: "messages" }),
         false,
       )
       : failure("final", new Refusal("request_invalid", message, { param: said.param }), false);
@@ -240,10 +255,8 @@ function modelUnknown({ message }: { message?: string | undefined }): Refusal {
 }
 
 /** In the words that coding tools know, then in the upstream's. */
-function tooLong(message: string): string {
-  return /^prompt is too long: \d/.test(message)
-    ? message
-    : `${tooLongMessage(message)} (${message})`;
+function tooLong(said: UpstreamError, message: string): string {
+  return /^prompt is too long: \d/.test(message) ? message : `${tooLongMessage(said)} (${message})`;
 }
 
 async function errorOf(reply: UpstreamReply, upstream: FailedUpstream, patienceMs: number) {
@@ -255,7 +268,8 @@ async function errorOf(reply: UpstreamReply, upstream: FailedUpstream, patienceM
     parsed = undefined;
   }
   const plain = body.trimStart().startsWith("<") ? undefined : body.trim() || undefined; // no pages
-  const error = isObject(parsed) ? parsed.error ?? parsed : plain;
+  const whole = Array.isArray(parsed) ? parsed[0] : parsed; // Gemini's are in a list
+  const error = isObject(whole) ? whole.error ?? whole : plain;
   const read = readUpstreamError(error);
   const param = isObject(error) ? text(error.param) : undefined;
   return {

@@ -126,13 +126,12 @@ export class HttpTransport {
       body: content,
     }, incoming);
     const { status, headers: replyHeaders } = await incoming.began;
-    const encoding = replyHeaders["content-encoding"];
+    // codings are compared without regard to case (RFC 9110, 8.4.1)
+    const encoding = String(replyHeaders["content-encoding"] ?? "identity").trim().toLowerCase();
     return {
       status,
       headers: replyHeaders,
-      body: encoding === undefined || encoding === "identity"
-        ? incoming
-        : decoded(incoming, String(encoding)),
+      body: encoding === "" || encoding === "identity" ? incoming : decoded(incoming, encoding),
       discard: () => incoming.discard(),
       drain: () => incoming.drain(),
     } satisfies UpstreamReply;

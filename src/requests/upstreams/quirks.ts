@@ -1,11 +1,20 @@
 import type { QuirkName } from "../../settings/known_providers/mod.ts";
-import type { JsonObject, Shaping } from "../../wire/dialects/mod.ts";
+import type { Shaping } from "../../wire/dialects/mod.ts";
 import {
   withBothNames,
   withContinuation,
   withoutReasoning,
   withReasonedCalls,
 } from "./quirks/history.ts";
+import { type Adjust, inSteps } from "./quirks/adjust.ts";
+import {
+  withOneSampling,
+  withoutForcedThinking,
+  withTakenSchemas,
+  withThinkingInTurn,
+  withTrimmedPrefill,
+} from "./quirks/anthropic.ts";
+import { withFewStops, withoutDeveloper, withShortIds } from "./quirks/chat_rules.ts";
 import { withBetasInBody, withVersion } from "./clouds/body_version.ts";
 import type { ModelPath } from "./clouds/model_paths.ts";
 import type { Authorize } from "./credentials/bearer.ts";
@@ -17,7 +26,7 @@ import { adjustForMoonshot } from "./quirks/moonshot.ts";
 export interface Quirk {
   readonly shaping: Shaping;
   /** Changes a finished request body to what the upstream takes. */
-  readonly adjust?: (body: JsonObject) => JsonObject;
+  readonly adjust?: Adjust;
   /** Puts a key into headers, where that is not the dialect's way. */
   readonly authorize?: Authorize;
   /** Where requests go, if the model is in the path. */
@@ -27,6 +36,17 @@ export interface Quirk {
   /** Changes what goes over the wire; loaded when it is needed. */
   readonly wire?: () => Promise<(send: Transport) => Transport>;
 }
+
+/** OpenAI's service, its own and Azure's. */
+const adjustForOpenAi = inSteps(withoutReasoning, withShortIds, withFewStops, withMinOutput);
+/** Anthropic's service, its own and that of clouds. */
+const adjustForAnthropic = inSteps(
+  withoutForcedThinking,
+  withThinkingInTurn,
+  withOneSampling,
+  withTrimmedPrefill,
+  withTakenSchemas,
+);
 
 const bearer: Authorize = (key) => ({ authorization: `Bearer ${key}` });
 
@@ -60,7 +80,7 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
       withoutFiles: true,
       promptCacheKey: true,
     },
-    adjust: adjustForMoonshot,
+    adjust: inSteps(withoutDeveloper, adjustForMoonshot),
   },
   openai: {
     shaping: {
@@ -69,17 +89,26 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
       promptCacheKey: true,
       signedReasoning: true,
     },
-    adjust: (body) => withMinOutput(withoutReasoning(body)),
+    adjust: adjustForOpenAi,
   },
-  anthropic: { shaping: { signedReasoning: true, ownSampling: true } },
+  anthropic: {
+    shaping: { signedReasoning: true, ownSampling: true },
+    adjust: adjustForAnthropic,
+  },
   openrouter: { shaping: { topK: true, promptCacheKey: true }, adjust: withBothNames },
-  deepseek: { shaping: { outputLimit: "max_tokens" }, adjust: withReasonedCalls },
+  deepseek: {
+    shaping: { outputLimit: "max_tokens" },
+    adjust: inSteps(withoutDeveloper, withReasonedCalls),
+  },
   vllm: {
     shaping: { outputLimit: "max_tokens", topK: true },
-    adjust: (body) => withContinuation(withBothNames(body)),
+    adjust: inSteps(withoutDeveloper, withBothNames, withContinuation),
   },
-  ollama: { shaping: { outputLimit: "max_tokens", singleChoice: true }, adjust: withBothNames },
-  think_tags: { shaping: { outputLimit: "max_tokens", thinkTags: true } },
+  ollama: {
+    shaping: { outputLimit: "max_tokens", singleChoice: true },
+    adjust: inSteps(withoutDeveloper, withBothNames),
+  },
+  think_tags: { shaping: { outputLimit: "max_tokens", thinkTags: true }, adjust: withoutDeveloper },
   azure: {
     shaping: {
       outputLimit: "max_completion_tokens",
@@ -87,13 +116,16 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
       promptCacheKey: true,
       signedReasoning: true,
     },
-    adjust: (body) => withMinOutput(withoutReasoning(body)),
+    adjust: adjustForOpenAi,
     authorize: (key) => ({ "api-key": key }),
   },
   "bedrock-mantle": { shaping: {}, authorize: bearer, service: "bedrock-mantle" },
   "bedrock-anthropic": {
     shaping: { signedReasoning: true, ownSampling: true },
-    adjust: (body) => withVersion(body, "bedrock-2023-05-31", ["stream"]),
+    adjust: inSteps(
+      adjustForAnthropic,
+      (body) => withVersion(body, "bedrock-2023-05-31", ["stream"]),
+    ),
     authorize: bearer,
     path: {
       template: "/model/{model}/{method}",
@@ -106,7 +138,7 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
   },
   "vertex-anthropic": {
     shaping: { signedReasoning: true, ownSampling: true },
-    adjust: (body) => withVersion(body, "vertex-2023-10-16", []),
+    adjust: inSteps(adjustForAnthropic, (body) => withVersion(body, "vertex-2023-10-16", [])),
     authorize: bearer,
     path: {
       template: "/publishers/anthropic/models/{model}:{method}",

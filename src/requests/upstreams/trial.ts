@@ -222,7 +222,7 @@ class Trial {
       stop: [],
       user: undefined,
       cacheKey: undefined,
-      schema: undefined,
+      format: undefined,
       reasoning: {},
       dropped: [],
     }, {
@@ -244,7 +244,7 @@ class Trial {
           "content-type": "application/json",
           ...back.versionHeaders(() => null),
         },
-        body: JSON.stringify(upstream.adjust(body)),
+        body: JSON.stringify(upstream.adjust(body, () => {})),
         signal: patience.signal,
       });
       const type = String(reply.headers["content-type"] ?? "").toLowerCase();

@@ -21,6 +21,8 @@ import { type ModelPath, modelPath } from "./clouds/model_paths.ts";
 import type { Authorize } from "./credentials/bearer.ts";
 import { makeCredentials } from "./credentials/make.ts";
 import { withCredentials } from "./credentials/with_credentials.ts";
+import { type Adjust, inSteps } from "./quirks/adjust.ts";
+import { withoutEmptyTools } from "./quirks/chat_rules.ts";
 import { type Quirk, QUIRKS } from "./quirks.ts";
 import type { RoutingMemory } from "./routing_memory.ts";
 import { simulatorTransport } from "./simulator_transport.ts";
@@ -31,8 +33,8 @@ export interface Upstream {
   readonly name: string;
   readonly dialect: DialectName;
   readonly shaping: Shaping;
-  /** Changes a finished request body to what this upstream takes. */
-  adjust(body: JsonObject): JsonObject;
+  /** Changes a finished request body to what this upstream takes, and notes what of it the client asked for. */
+  readonly adjust: Adjust;
   /** Where a request for a model goes, below the base; `undefined` for the dialect's own path. */
   pathFor(request: { readonly model: string; readonly stream: boolean }): string | undefined;
   /** Headers of every request; without a key if there are several. */
@@ -97,7 +99,7 @@ export async function httpUpstream(
     name,
     dialect: settings.dialect,
     shaping: quirk?.shaping ?? {},
-    adjust: quirk?.adjust ?? unchanged,
+    adjust: inSteps(withoutEmptyTools, quirk?.adjust ?? unchanged),
     pathFor: path === undefined ? () => undefined : (request) => modelPath(path, request),
     headers: headersOf(settings, pool === undefined ? keys[0]?.key : undefined),
     hasKey: settings.credentials?.kind !== "forward",

@@ -35,9 +35,12 @@ export {
   type Target,
 } from "./route.ts";
 export {
+  checkAsked,
   checkMedia,
   defaultOutput,
   type ImageUse,
+  isBuiltInRoute,
+  MAX_OVERCOUNT,
   permittedOutput,
   type RouteUse,
 } from "./rules.ts";

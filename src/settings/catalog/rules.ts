@@ -56,15 +56,64 @@ export function defaultOutput(
   { id, maxOutput }: Pick<Route, "id" | "maxOutput">,
   { offersTools, plainTokens }: { offersTools: boolean; plainTokens: number },
 ): number {
-  return offersTools || !Object.hasOwn(BUILTIN_ROUTES, id) ? maxOutput : plainTokens;
+  return offersTools || !isBuiltInRoute(id) ? maxOutput : plainTokens;
 }
+
+/** Whether a route is one of the six that come with the gateway. */
+export function isBuiltInRoute(id: string): boolean {
+  return Object.hasOwn(BUILTIN_ROUTES, id);
+}
+
+/** Numbers of the service of the built-in routes: the most output tokens that can be asked for, and the most stop sequences. */
+const BUILTIN_MAX_ASKED = 128_000;
+const BUILTIN_MAX_STOPS = 4;
+
+/**
+ * Checks what a request to a built-in route asks for. Other routes have what their targets take: a larger output limit is capped there.
+ *
+ * @param asked Fields of the request with their numbers.
+ * @throws {Refusal} `request_invalid` for a number that the service of the route refuses.
+ */
+export function checkAsked(
+  { id }: Pick<Route, "id">,
+  { maxOutput, stops }: {
+    readonly maxOutput?: { readonly param: string; readonly tokens: number } | undefined;
+    readonly stops?: { readonly param: string; readonly count: number } | undefined;
+  },
+): void {
+  if (!isBuiltInRoute(id)) return;
+  if (maxOutput !== undefined && maxOutput.tokens > BUILTIN_MAX_ASKED) {
+    throw invalid(maxOutput.param, `${maxOutput.param} must be at most ${BUILTIN_MAX_ASKED}.`);
+  }
+  if (stops !== undefined && stops.count > BUILTIN_MAX_STOPS) {
+    throw invalid(stops.param, `${stops.param} must have at most ${BUILTIN_MAX_STOPS} items.`);
+  }
+}
+
+/**
+ * How many times the tokens of an upstream the gateway's own count may be, in any text and by any tokenizer: it is up to 1.7 times
+ * `o200k_base` (docs/counting.md), and tokenizers made for a language need about half of that. What counts more than this
+ * is not explained by a tokenizer.
+ */
+export const MAX_OVERCOUNT = 2.5;
+
+/**
+ * Output tokens that are asked for even where the input, as it is counted, leaves less, and no more than this part of the context: only the
+ * upstream knows what it leaves.
+ */
+const LEAST_ROOM_TOKENS = 1_024;
+const LEAST_ROOM = 1 / 16;
 
 /**
  * Computes the output limit of a request: the caller's, capped by the route's maximum and by the room that the input
  * leaves in the context window.
  *
+ * A count may be too high. It refuses an input only if no tokenizer could make it fit; whether one fits that may is for the
+ * upstream to decide.
+ *
  * @param route The route, for its limits.
- * @param tokens Counted or estimated input tokens, and the caller's output limit (`max_tokens`).
+ * @param tokens Counted or estimated input tokens, the caller's output limit (`max_tokens`), and how many times the upstream's
+ *   count the gateway's may be. Default: it is exact.
  * @returns Max output tokens per choice, at least 1.
  * @throws {Refusal} `context_exceeded` if the input leaves no room.
  *
@@ -76,14 +125,20 @@ export function defaultOutput(
  * const route = { id: "svc-k2", origin: "built-in" as const, targets: [], ...BUILTIN_ROUTES["svc-k2"]! };
  * assertEquals(permittedOutput(route, { inputTokens: 10, asked: 128_000 }), 8192);
  * assertEquals(permittedOutput(route, { inputTokens: 127_990, asked: 1_024 }), 10);
+assertEquals(permittedOutput(route, { inputTokens: 127_990, asked: 4_096, overcount: 2.5 }), 1_024);
  * ```
  */
 export function permittedOutput(
   route: Route,
-  { inputTokens, asked }: { inputTokens: number; asked: number },
+  { inputTokens, asked, overcount = 1 }: {
+    inputTokens: number;
+    asked: number;
+    overcount?: number;
+  },
 ): number {
-  const room = route.context - inputTokens;
-  if (inputTokens > route.maxInput || room < 1) {
+  const leastInput = Math.ceil(inputTokens / overcount);
+  const mostRoom = route.context - leastInput;
+  if (leastInput > route.maxInput || mostRoom < 1) {
     // Coding tools recognize this sentence and compact the conversation.
     const maximum = Math.min(route.maxInput, route.context - 1);
     throw new Refusal(
@@ -92,5 +147,7 @@ export function permittedOutput(
       { param: "messages" },
     );
   }
+  const least = Math.min(LEAST_ROOM_TOKENS, Math.ceil(LEAST_ROOM * route.context), mostRoom);
+  const room = Math.max(route.context - inputTokens, least);
   return Math.min(asked, route.maxOutput, room);
 }

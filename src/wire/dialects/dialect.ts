@@ -109,16 +109,20 @@ export interface WrittenRequest {
   readonly body: JsonObject;
   /** Names of the client's fields that it does not carry. */
   readonly dropped: readonly string[];
+  /** What of the client's request was changed, as the target would refuse it: `thinking=disabled`. */
+  readonly adjusted?: readonly string[] | undefined;
   /** Tools that are offered under other names there, the client's names by those. */
   readonly toolNames?: ReadonlyMap<string, string> | undefined;
   /** Tokens of what it says besides what the client sent. */
   readonly addedTokens?: number | undefined;
+  /** Sampling as it was sent: some replies repeat it. */
+  readonly sampling?: { readonly temperature?: number; readonly top_p?: number } | undefined;
   /** Whether the upstream leaves reasoning between tags in the text of its reply. */
   readonly thinkTags?: boolean | undefined;
 }
 
 /** What of a written request decides how its reply is read. */
-export type ReadOptions = Pick<WrittenRequest, "toolNames" | "thinkTags">;
+export type ReadOptions = Pick<WrittenRequest, "toolNames" | "thinkTags" | "sampling">;
 
 /** The request that a reply belongs to. */
 export interface ReplyContext {

@@ -56,6 +56,7 @@ export {
   type DialectName,
   DIALECTS,
   frontSpoken,
+  wholeOfStream,
   wholeReplyStream,
 } from "./registry.ts";
 export { requestSchemas } from "./request_schemas.ts";

@@ -25,6 +25,8 @@ export interface ReasoningRequest {
   readonly enabled?: boolean;
   /** An effort that the route knows. */
   readonly effort?: Effort;
+  /** Tokens that reasoning may take, as the client says. */
+  readonly budgetTokens?: number | undefined;
   /** Whether the effort stands for a budget of reasoning tokens. */
   readonly isBudget?: boolean;
 }

@@ -2,7 +2,7 @@ import { chat } from "./chat/mod.ts";
 import type { Bridge, Dialect, Front, HeaderLookup, ReplyContext, ReplyStream } from "./dialect.ts";
 import { messages } from "./messages/mod.ts";
 import { responses } from "./responses/mod.ts";
-import { translation, wholeAsStream } from "./translation.ts";
+import { StreamAsWhole, translation, wholeAsStream } from "./translation.ts";
 
 /** Every dialect: the one list of them. The first is spoken where nothing shows another. */
 export const DIALECTS = { chat, messages, responses } as const satisfies Record<string, Dialect>;
@@ -40,6 +40,15 @@ export function wholeReplyStream(
   context: ReplyContext,
 ): ReplyStream {
   return wholeAsStream(DIALECTS[front].front, DIALECTS[back].back, context);
+}
+
+/** The stream of an upstream as a whole reply for a client. */
+export function wholeOfStream(
+  front: DialectName,
+  back: DialectName,
+  context: ReplyContext,
+): StreamAsWhole {
+  return new StreamAsWhole(DIALECTS[front].front, DIALECTS[back].back, context);
 }
 
 /** The dialect that a client speaks on a path that all dialects share. */

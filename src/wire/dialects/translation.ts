@@ -54,6 +54,60 @@ export function wholeAsStream(front: Front, back: Back, context: ReplyContext): 
   return streamOf(front, new WholeReader(back, context.written), context);
 }
 
+/** A stream for a client that asked for a whole reply: some upstreams know nothing else. */
+export class StreamAsWhole {
+  readonly #front: Front;
+  readonly #context: ReplyContext;
+  readonly #reader: EventReader;
+  readonly #events: ReplyEvent[] = [];
+
+  /**
+   * @param front The client's dialect.
+   * @param back The upstream's.
+   */
+  constructor(front: Front, back: Back, context: ReplyContext) {
+    this.#front = front;
+    this.#context = context;
+    this.#reader = back.reader(context.written);
+  }
+
+  /** Whether nothing more comes. */
+  get done(): boolean {
+    return this.#reader.done;
+  }
+
+  /**
+   * Takes one event.
+   *
+   * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or what is no event of the dialect.
+   */
+  push({ data }: SseEvent): void {
+    for (const event of this.#reader.read(data)) {
+      const last = this.#events.at(-1);
+      const isMore = last !== undefined && last.type === event.type &&
+        (event.type === "text" || event.type === "reasoning");
+      if (isMore) this.#events[this.#events.length - 1] = joined(last, event);
+      else this.#events.push(event);
+    }
+  }
+
+  /**
+   * The reply of all events.
+   *
+   * @throws {Refusal} `upstream_unavailable` if its end is missing.
+   */
+  reply(): Reply {
+    if (!this.#events.some(({ type }) => type === "finish")) throw brokenOff();
+    const { toolNames } = this.#context.written;
+    const events = joinCalls(this.#events).map((event) => withClientName(event, toolNames));
+    return wholeReply(this.#front, this.#context, { events, usage: this.#reader.reports.usage });
+  }
+}
+
+function joined(one: ReplyEvent, more: ReplyEvent): ReplyEvent {
+  return "text" in one && "text" in more ? { ...one, text: one.text + more.text } : more;
+}
+
 function streamOf(front: Front, reader: EventReader, context: ReplyContext): ReplyStream {
   return new TranslatedStream(reader, front.writer(context), context.written.toolNames);
 }

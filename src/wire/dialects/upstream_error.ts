@@ -1,9 +1,6 @@
 import { Refusal } from "../../ground/refusal.ts";
+import { tooLongPrompt } from "./context_words.ts";
 import { isObject, text } from "./json.ts";
-
-const CONTEXT_CODE = "context_length_exceeded";
-const CONTEXT_WORDS =
-  /context[ _](?:length|window|limit)|maximum context|token limit|prompt is too long|input token length too long|too many tokens/i;
 
 /** What an upstream says in an error body, in any dialect. */
 export interface UpstreamError {
@@ -12,7 +9,7 @@ export interface UpstreamError {
   readonly type: string | undefined;
 }
 
-/** Reads `{message, code, type}` or a plain text; all fields are undefined for anything else. */
+/** Reads `{message, code, type}`, a list with one, or a plain text; all fields are undefined for anything else. */
 export function readUpstreamError(error: unknown): UpstreamError {
   if (typeof error === "string") return { message: error, code: undefined, type: undefined };
   if (!isObject(error)) return { message: undefined, code: undefined, type: undefined };
@@ -21,8 +18,8 @@ export function readUpstreamError(error: unknown): UpstreamError {
 }
 
 /** Whether an upstream rejects the request because its input is too long. */
-export function isContextError({ message, code }: UpstreamError): boolean {
-  return code === CONTEXT_CODE || CONTEXT_WORDS.test(message ?? "");
+export function isContextError(error: UpstreamError): boolean {
+  return tooLongPrompt(error) !== undefined;
 }
 
 const MODEL_CODE = "model_not_found";
@@ -42,23 +39,48 @@ export function isModelError({ message = "", code, type }: UpstreamError): boole
 /**
  * The message for input that is too long, in the words that make coding tools compact their conversation.
  *
- * @param upstreamMessage Only its numbers are used.
+ * @param error What the upstream says; only its numbers are used.
  */
-export function tooLongMessage(upstreamMessage = ""): string {
-  const message = upstreamMessage.replace(/\S+:\S+/g, ""); // an address has numbers too
-  const named = /(?:maximum|limit|at most)\D{0,40}?(\d{4,9})\b/i.exec(message)?.[1];
-  const numbers = (message.match(/\b\d{4,9}\b/g) ?? []).map(Number);
-  if (numbers.length === 0) return "prompt is too long";
-  const maximum = named === undefined ? Math.min(...numbers) : Number(named);
-  const tokens = Math.max(maximum + 1, ...numbers);
-  return `prompt is too long: ${tokens} tokens > ${maximum} maximum`;
+export function tooLongMessage(error: UpstreamError): string {
+  const { tokens, maximum } = tooLongPrompt(error) ?? {};
+  if (maximum === undefined) return "prompt is too long";
+  return `prompt is too long: ${Math.max(tokens ?? 0, maximum + 1)} tokens > ${maximum} maximum`;
+}
+
+/** Statuses that types of errors stand for: those of the messages dialect, and of OpenAI's. */
+const STATUS_OF_TYPE: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  insufficient_quota: 429,
+  api_error: 500,
+  server_error: 500,
+  overloaded_error: 529,
+  exceed_context_size_error: 400,
+};
+
+/** The status that a reported error would have had outside of a reply; undefined where nothing tells. */
+export function statusOfError({ code, type }: UpstreamError): number | undefined {
+  const status = Number(code);
+  if (Number.isInteger(status) && status >= 400 && status < 600) return status;
+  if (/rate_limit/.test(`${type} ${code}`)) return 429;
+  return Object.hasOwn(STATUS_OF_TYPE, type ?? "") ? STATUS_OF_TYPE[type!] : undefined;
 }
 
 /**
  * An error that an upstream reports in the middle of a reply, or with status 200 instead of one. As the first thing
  * in a reply it means that nothing was generated.
  */
-export class ReportedError extends Refusal {}
+export class ReportedError extends Refusal {
+  /** What it says; it may hold the upstream's address or key. */
+  said: UpstreamError | undefined;
+  /** The status that it would have had outside of a reply. */
+  ownStatus: number | undefined;
+}
 
 /** A reply with more of something than is kept. What was asked may be the reason, so that it says nothing of the upstream. */
 export function tooMuch(message: string): Refusal {
@@ -73,23 +95,29 @@ export function brokenOff(cause?: unknown): BrokenOff {
   return new BrokenOff("upstream_unavailable", "The upstream closed the stream early.", { cause });
 }
 
-/** A reported error as a refusal. The upstream's own message may hold its address or key, so it is not passed on. */
+/**
+ * A reported error as a refusal: of the same kind as if the upstream had sent it with its status. The upstream's own message may hold its
+ * address or key, so it is not in the refusal's.
+ */
 export function upstreamFault(error: unknown): ReportedError {
-  const read = readUpstreamError(error);
-  if (read.code === "429" || /rate_limit/.test(`${read.type} ${read.code}`)) {
+  const said = readUpstreamError(error);
+  const ownStatus = statusOfError(said);
+  return Object.assign(reported(said, ownStatus), { said, ownStatus });
+}
+
+function reported(said: UpstreamError, status: number | undefined): ReportedError {
+  if (isContextError(said)) return new ReportedError("context_exceeded", tooLongMessage(said));
+  if (status === 429) {
     return new ReportedError(
       "rate_exceeded",
       "The upstream is over its rate limit. Please try again.",
     );
   }
-  if (isContextError(read)) {
-    return new ReportedError("context_exceeded", tooLongMessage(read.message));
-  }
   const failed = new ReportedError(
     "upstream_unavailable",
     "The upstream failed while it was responding.",
   );
-  failed.ofThisRequest = isAboutRequest(read);
+  failed.ofThisRequest = isAboutRequest(said, status);
   return failed;
 }
 
@@ -98,8 +126,7 @@ const REQUEST_WORDS =
   /invalid_request|invalid_prompt|invalid_argument|bad_request|content_?filter|policy|moderation|safety|inspection|too_large|too_long|validate_failed|tool_use_failed|unsupported|unprocessable|refus/i;
 
 /** Whether a reported error blames the request. */
-function isAboutRequest({ code, type }: UpstreamError): boolean {
-  const status = Number(code);
-  if (status >= 400 && status < 500) return status !== 408 && status !== 429;
+function isAboutRequest({ code, type }: UpstreamError, status: number | undefined): boolean {
+  if (status !== undefined) return status < 500 && status !== 408 && status !== 429;
   return REQUEST_WORDS.test(`${type ?? ""} ${code ?? ""}`);
 }

@@ -142,7 +142,12 @@ function owedFor(plan: Plan, taken: Taken, { ending, usage_source }: Row) {
   const input = ending === "client_left" && plan.choices > 1
     ? Math.min(...plan.exchanges.map((one) => one.input))
     : inputOf(plan);
-  const usage = { input, output: taken.tokens };
+  // what goes beyond that is the upstream's doing, and not charged
+  const most = exchangesOf(plan).reduce(
+    (sum, { limit }) => sum + limit + Math.max(64, limit / 4),
+    0,
+  );
+  const usage = { input, output: Math.min(taken.tokens, Math.ceil(most)) };
   return { credits: priceOf(usage), why: "counted", isExact: false };
 }
 

@@ -17,11 +17,15 @@ export async function lyingReply(
     context: number;
   },
 ): Promise<Response> {
-  const exchange: Exchange = { input: countTokens(raw) + plan.documentTokens, reported: undefined };
+  const limit = Number(body.max_tokens ?? body.max_completion_tokens ?? body.max_output_tokens);
+  const exchange: Exchange = {
+    input: countTokens(raw) + plan.documentTokens,
+    limit: limit * Number(body.n ?? 1),
+    reported: undefined,
+  };
   plan.exchanges.push(exchange);
   if (plan.delayMs > 0) await sleep(plan.delayMs);
   if (plan.lie === "failing") return new Response("{}", { status: 503 });
-  const limit = Number(body.max_tokens ?? body.max_completion_tokens ?? body.max_output_tokens);
   // a whole reply is not bounded by the limit yet: overlong_reply_test.ts
   const overshoots = plan.lie === "overshooting" && plan.stream;
   const words = overshoots ? 3 * limit + 100 : Math.min(limit, plan.replyWords);

@@ -86,6 +86,8 @@ export interface ReportedUsage {
 export interface Exchange {
   /** Input tokens received. */
   readonly input: number;
+  /** Output tokens that it was limited to, over all choices. */
+  readonly limit: number;
   /** The usage reported, if any was that is to be believed. */
   reported: ReportedUsage | undefined;
 }

@@ -19,7 +19,7 @@ function plan(body: Record<string, unknown>, upstreams: Readonly<Record<string, 
     upstream: name,
     model: `${name}-model`,
   }));
-  const plans = planTargets({ of: ({ upstream }) => upstreams[upstream]! }, { targets }, {
+  const plans = planTargets({ of: ({ upstream }) => upstreams[upstream]! }, { id: "m", targets }, {
     dialect: "chat",
     request,
     permittedOutput: 100,

@@ -106,7 +106,7 @@ Deno.test("a chat request for a responses upstream: every field in its place", (
     top_p: 1,
     user: "u1",
     text: {
-      format: { type: "json_schema", name: "response", strict: true, schema: { type: "object" } },
+      format: { type: "json_schema", name: "x", schema: { type: "object" } },
     },
     reasoning: { effort: "high", summary: "auto" },
     include: ["reasoning.encrypted_content"],

@@ -245,7 +245,8 @@ for (const { why, deltas, finish, blocks } of STREAMS) {
   if (finish === "function_call") continue; // the form before tools has no pieces to tell apart
   Deno.test(`chat stream carried to chat: ${why}`, () => {
     const rebuilt = checkChatStream(translate(chatToChat, chatStream(deltas, finish)));
-    const calls = blocks.filter(([type]) => type === "tool_use");
+    const calls = blocks.filter(([type]) => type === "tool_use")
+      .map(([type, name, args]) => [type, name, args || "{}"]); // clients parse them
     assertEquals(plain(rebuilt).blocks.filter(([type]) => type === "tool_use"), calls);
     assertEquals(rebuilt.stopReason, calls.length > 0 ? "tool_calls" : finish ?? "stop");
   });
@@ -276,8 +277,9 @@ Deno.test("chat stream carried to chat: what is right is carried as it is, unkno
     { index: 0, delta: {}, finish_reason: "tool_calls", stop_reason: null },
   ];
   const head = { id: "id", created: 1, model: "m", system_fingerprint: "fp_theirs" };
+  const object = "chat.completion.chunk";
   const source = chunks.map((choice) =>
-    `data: ${JSON.stringify({ ...head, choices: [choice] })}\n\n`
+    `data: ${JSON.stringify({ ...head, object, choices: [choice] })}\n\n`
   ).join("");
   assertEquals(translate(chatToChat, `${source}data: [DONE]\n\n`), `${source}data: [DONE]\n\n`);
 });
@@ -341,6 +343,8 @@ Deno.test("chat answer carried to chat: calls without id, type or text arguments
     answer({ index: 0, message: { content: null, tool_calls: [call] }, finish_reason: "stop" }),
     {
       id: "chatcmpl-1",
+      object: "chat.completion",
+      created: 1,
       model: "m",
       system_fingerprint: "fp_1",
       vendor: 1,

@@ -77,7 +77,10 @@ export interface WrittenCall {
  * piece, and indices are dense. What comes before a call's name waits for it.
  */
 export class CallWriter {
-  readonly #calls = new Map<string, { index: number | undefined; id?: string; waiting: string }>();
+  readonly #calls = new Map<
+    string,
+    { index: number | undefined; id?: string; waiting: string; isArgued: boolean }
+  >();
   readonly #replyId: string;
   /** How many calls have been named. */
   named = 0;
@@ -87,14 +90,21 @@ export class CallWriter {
     this.#replyId = replyId;
   }
 
+  /** Indices of the calls that were written without arguments: at the end they get {@linkcode NO_ARGUMENTS}. */
+  get unargued(): number[] {
+    return [...this.#calls.values()]
+      .flatMap(({ index, isArgued }) => index === undefined || isArgued ? [] : [index]);
+  }
+
   /** Returns undefined when there is nothing to write yet. */
   write({ key, id, name, args }: CallEvent): WrittenCall | undefined {
     let call = this.#calls.get(key);
     if (call === undefined) {
-      call = { index: undefined, waiting: "" };
+      call = { index: undefined, waiting: "", isArgued: false };
       this.#calls.set(key, call);
     }
     if (id !== undefined) call.id ??= id;
+    call.isArgued ||= args !== "";
     if (call.index !== undefined) return { index: call.index, opening: undefined, args };
     call.waiting += args;
     if (name === undefined) return undefined;
@@ -103,6 +113,9 @@ export class CallWriter {
     return { index, opening, args: call.waiting };
   }
 }
+
+/** Arguments of a call that has none: clients parse them as JSON. */
+export const NO_ARGUMENTS = "{}";
 
 /** The id of a call to which its upstream gave none. */
 export function madeCallId(replyId: string, index: number): string {

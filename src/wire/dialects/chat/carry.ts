@@ -79,8 +79,9 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   }
   checkChoiceCount(reply);
   const { choice } = context;
-  const choices = objects(reply.choices).map((one) =>
-    repairChoice(one, context, context.written.thinkTags ?? false)
+  const { thinkTags = false } = context.written;
+  const choices = objects(reply.choices).map((one, place) =>
+    repairChoice(one, context, { thinkTags, place })
   );
   if (choices.length === 0) {
     throw new Refusal("upstream_unavailable", "The upstream's response holds no choice.");
@@ -94,6 +95,8 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
     system_fingerprint: text(reply.system_fingerprint) || context.fingerprint,
     choices,
   };
+  body.object ??= "chat.completion";
+  body.created ??= context.createdAtS;
   if (choice !== undefined) body.choices = [{ ...choices[0], index: choice }];
   return {
     body,
@@ -184,6 +187,8 @@ class CarriedChatStream implements ReplyStream {
     const { id, model, choice } = this.#context;
     const fingerprint = this.#fingerprint = text(chunk.system_fingerprint) || this.#fingerprint;
     const sent: JsonObject = { ...chunk, id, model, system_fingerprint: fingerprint, choices };
+    sent.object ??= "chat.completion.chunk";
+    sent.created ??= this.#created;
     if (choice !== undefined) sent.choices = choices.map((one) => ({ ...one, index: choice }));
     if (this.#wantsUsage) sent.usage = null;
     else delete sent.usage;

@@ -2,6 +2,7 @@ import { invalid } from "../../../ground/refusal.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral/conversation.ts";
+import { readFormat } from "../neutral/output_format.ts";
 import { isEffort, type ReasoningRequest } from "../reasoning.ts";
 import { droppedFields } from "./dropped.ts";
 
@@ -23,11 +24,7 @@ export function toConversation({ body }: ParsedRequest): Conversation {
   const lead = messages.findIndex((message) => !isInstruction(message));
   const leading = messages.slice(0, lead < 0 ? messages.length : lead);
   const format = isObject(body.response_format) ? body.response_format : {};
-  const schema = isObject(format.json_schema) ? format.json_schema.schema : undefined;
   const instructions = leading.map(({ content }) => textOf(content));
-  if (format.type === "json_object") {
-    instructions.push("Answer with a single JSON object and nothing else.");
-  }
   const allowed = allowedTools(body.tool_choice);
   const tools = objects(body.tools).filter((tool) => isAllowed(tool, allowed)).map(toolOf);
   if (allowed !== undefined && tools.length === 0) {
@@ -56,7 +53,7 @@ export function toConversation({ body }: ParsedRequest): Conversation {
     stop: typeof body.stop === "string"
       ? [body.stop]
       : items(body.stop).filter((one) => typeof one === "string"),
-    schema: isObject(schema) ? schema : undefined,
+    format: readFormat(format.type, isObject(format.json_schema) ? format.json_schema : {}),
     reasoning: reasoningOf(body),
     dropped: droppedFields(body, used),
   };
@@ -160,7 +157,14 @@ function modeOf({ mode }: JsonObject): "auto" | "required" {
 /** As `applyReasoning` has left it. */
 function reasoningOf({ thinking, reasoning_effort: effort }: JsonObject): ReasoningRequest {
   return {
-    ...(isObject(thinking) ? { enabled: thinking.type === "enabled" } : {}),
+    ...(isObject(thinking)
+      ? {
+        enabled: thinking.type === "enabled",
+        ...(typeof thinking.budget_tokens === "number"
+          ? { budgetTokens: thinking.budget_tokens }
+          : {}),
+      }
+      : {}),
     ...(isEffort(effort) ? { effort } : {}),
   };
 }

@@ -43,30 +43,27 @@ export function textOf(content: JsonValue | undefined): string {
 
 const FINISHES = new Set(["stop", "length", "tool_calls", "content_filter", "function_call"]);
 
-/** Reasons by other names: those of other dialects, of Gemini, Mistral and DeepSeek. Every other name stands for an ordinary end. */
-const OTHER_FINISHES: Readonly<Record<string, string>> = {
-  max_tokens: "length",
-  max_output_tokens: "length",
-  model_length: "length",
-  model_context_window_exceeded: "length",
-  insufficient_system_resource: "length",
-  tool_use: "tool_calls",
-  tool_call: "tool_calls",
-  safety: "content_filter",
-  recitation: "content_filter",
-  blocklist: "content_filter",
-  prohibited_content: "content_filter",
-  spii: "content_filter",
-  sensitive: "content_filter",
-  refusal: "content_filter",
-};
+/** What other names of reasons say, the first that fits: they are of other dialects, of Gemini, Mistral, DeepSeek, GLM and of relays. */
+const OTHER_FINISHES: readonly (readonly [RegExp, string])[] = [
+  [/error|fail|abort|insufficient|unavailable|overload|timeout/, "error"],
+  [/max_|length|window|limit|truncat/, "length"],
+  [/tool|function/, "tool_calls"],
+  [
+    /safety|recitation|blocklist|prohibited|spii|sensitive|refus|filter|policy|language/,
+    "content_filter",
+  ],
+];
 
-/** A finish reason that the dialect documents: SDKs type it, and agents compare it. `error` (OpenRouter) stays: it is a failure. */
+/**
+ * A finish reason that the dialect documents: SDKs type it, and agents compare it. An empty one is none. `error` (OpenRouter) is a
+ * failure, as is what other services call theirs; a name that says nothing of the above is an ordinary end.
+ */
 export function documentedFinish(reason: JsonValue | undefined): JsonValue | undefined {
-  if (typeof reason !== "string" || reason === "" || reason === "error") return reason;
-  if (FINISHES.has(reason)) return reason;
+  if (typeof reason !== "string") return reason;
+  if (reason === "") return null;
   const plain = reason.toLowerCase();
-  return FINISHES.has(plain) ? plain : OTHER_FINISHES[plain] ?? "stop";
+  if (FINISHES.has(plain)) return plain;
+  return OTHER_FINISHES.find(([words]) => words.test(plain))?.[1] ?? "stop";
 }
 
 /** What a completion, or a chunk of one, reports: in its own field, in Groq's, or in a choice. */

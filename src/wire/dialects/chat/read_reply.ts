@@ -51,7 +51,7 @@ export function checkChoiceCount({ choices }: JsonObject): void {
 
 /** @throws {Refusal} `upstream_unavailable` for a choice that failed: some upstreams say so in `finish_reason` only. */
 export function checkNotFailed(choice: JsonObject): void {
-  if (choice.finish_reason !== "error") return;
+  if (documentedFinish(choice.finish_reason) !== "error") return;
   throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its response.");
 }
 
@@ -66,18 +66,19 @@ export function deltaOf(choice: JsonObject, hasOutput: boolean): JsonObject | un
 }
 
 /**
- * Reads a whole chat completion, its first choice, as a stream of one chunk.
+ * Reads a whole chat completion as a stream of one chunk. Some upstreams spread one answer over several choices: they are one here.
  *
  * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is no completion.
  */
 export function readChatReply(body: unknown, options: ReadOptions): ReadReply {
-  const choice = isObject(body) ? objects(body.choices)[0] : undefined;
+  const choices = isObject(body) ? objects(body.choices) : [];
+  const choice = choices[0];
   if (!isObject(body) || choice === undefined || !isObject(choice.message)) {
     if (isObject(body) && isObject(body.error)) throw upstreamFault(body.error);
     throw new Refusal("upstream_unavailable", "The upstream's response is not a chat completion.");
   }
   const reader = new ChatReader(options);
-  const events = reader.readChunk({ choices: [{ ...choice, index: 0 }] });
+  const events = reader.readChunk({ choices: [...choices] });
   return { events, usage: chatReports(body, choice).usage };
 }
 
@@ -116,16 +117,19 @@ export class ChatReader implements EventReader {
   readChunk(chunk: JsonObject): ReplyEvent[] {
     if (chunk.error !== undefined && chunk.error !== null) throw upstreamFault(chunk.error);
     const events: ReplyEvent[] = [];
-    const choice = objects(chunk.choices).find(({ index }) => (index ?? 0) === 0);
-    const reason = text(documentedFinish(choice?.finish_reason)) ?? "";
-    if (choice !== undefined) {
-      const delta = deltaOf(choice, this.#hasOutput);
+    const choices = objects(chunk.choices);
+    const hadOutput = this.#hasOutput;
+    for (const choice of choices) {
+      const delta = deltaOf(choice, hadOutput);
       if (delta !== undefined) events.push(...this.#delta(withOwnReasoning(delta, this.#tags)));
-      if (reason !== "" && this.#tags !== undefined) events.push(...told(this.#tags.end()));
-      this.#hasOutput ||= events.length > 0;
     }
-    chatReports(chunk, choice, this.reports);
-    if (choice !== undefined) checkNotFailed(choice);
+    const [choice] = choices.filter((one) => reasonOf(one) !== "")
+      .toSorted((one, other) => weightOf(other) - weightOf(one));
+    const reason = choice === undefined ? "" : reasonOf(choice);
+    if (reason !== "" && this.#tags !== undefined) events.push(...told(this.#tags.end()));
+    this.#hasOutput ||= events.length > 0;
+    chatReports(chunk, choices[0], this.reports);
+    choices.forEach(checkNotFailed);
     if (reason !== "") {
       events.push({
         type: "finish",
@@ -162,6 +166,15 @@ export class ChatReader implements EventReader {
     }
     return events;
   }
+}
+
+function reasonOf({ finish_reason: reason }: JsonObject): string {
+  return text(documentedFinish(reason)) ?? "";
+}
+
+/** Of several choices that end, the one that says most tells why the answer ended. */
+function weightOf(choice: JsonObject): number {
+  return ["stop", "tool_calls", "length", "content_filter"].indexOf(reasonOf(choice));
 }
 
 function told({ reasoning, text }: Told): ReplyEvent[] {

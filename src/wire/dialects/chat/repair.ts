@@ -1,6 +1,6 @@
 import type { ReplyContext } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
-import { argsText, CallReader, CallWriter, madeCallId } from "./calls.ts";
+import { argsText, CallReader, CallWriter, madeCallId, NO_ARGUMENTS } from "./calls.ts";
 import { documentedFinish, withOwnReasoning } from "./departures.ts";
 import { deltaOf } from "./read_reply.ts";
 import { ThinkTags } from "./think_tags.ts";
@@ -14,6 +14,7 @@ type ReplyNames = Pick<ReplyContext, "id" | "choice">;
  * - The first delta has a role, and no delta an empty one: SDKs reject either.
  * - Of a tool call the id, type and name come with its first piece and never again, indices are dense and
  *   one call's own: Ollama sends parallel calls under one index, which the `openai` SDK joins to one.
+ * - A call without arguments gets `{}`: clients parse them.
  * - A reply that calls tools ends with `tool_calls`: some upstreams send `stop`, and agents stop then. Reasons that the dialect does not
  *   document become those that it does.
  * - Reasoning among the parts of the content, or between tags in it, is in a field of its own (`departures.ts`).
@@ -39,7 +40,8 @@ export class ChoiceRepair {
     const sent = deltaOf(choice, this.#hasBegun);
     const finish = finishOf(choice.finish_reason, (this.#writer?.named ?? 0) > 0);
     const isLast = typeof finish === "string";
-    const delta = this.#withHeld(sent === undefined ? {} : this.#delta(sent), isLast);
+    const held = this.#withHeld(sent === undefined ? {} : this.#delta(sent), isLast);
+    const delta = isLast ? this.#withArguments(held) : held;
     const index = typeof choice.index === "number" ? choice.index : 0;
     if (
       delta === choice.delta && finish === choice.finish_reason && index === choice.index
@@ -55,6 +57,14 @@ export class ChoiceRepair {
     const reasoning = (text(delta.reasoning_content) ?? "") + held.reasoning;
     const said = reasoning === "" ? {} : { reasoning_content: reasoning };
     return { ...delta, ...said, content: (text(delta.content) ?? "") + held.text };
+  }
+
+  /** The last delta, with arguments for the calls that have none. */
+  #withArguments(delta: JsonObject): JsonObject {
+    const unargued = this.#writer?.unargued ?? [];
+    if (unargued.length === 0) return delta;
+    const pieces = unargued.map((index) => ({ index, function: { arguments: NO_ARGUMENTS } }));
+    return { ...delta, tool_calls: [...objects(delta.tool_calls), ...pieces] };
   }
 
   #delta(sent: JsonObject): JsonObject {
@@ -126,7 +136,7 @@ function finishOf(reason: JsonValue | undefined, called: boolean): JsonValue | u
 export function repairChoice(
   choice: JsonObject,
   names: ReplyNames,
-  thinkTags: boolean,
+  { thinkTags, place }: { readonly thinkTags: boolean; readonly place: number },
 ): JsonObject {
   if (!isObject(choice.message)) return choice;
   const message = ownReasoning(choice.message, thinkTags);
@@ -136,10 +146,13 @@ export function repairChoice(
   const finish = finishOf(choice.finish_reason, calls.length > 0);
   const isUnchangedCalls = repaired.every((call, at) => call === calls[at]);
   const isUnchanged = isUnchangedCalls && message === choice.message;
-  if (isUnchanged && finish === choice.finish_reason && text(message.role)) return choice;
+  const index = typeof choice.index === "number" ? choice.index : place;
+  const isSame = isUnchanged && finish === choice.finish_reason && index === choice.index;
+  if (isSame && text(message.role)) return choice;
   const more = isUnchangedCalls ? {} : { tool_calls: repaired };
   return {
     ...choice,
+    index,
     message: { ...message, role: text(message.role) || "assistant", ...more },
     finish_reason: finish ?? null,
   };
@@ -157,11 +170,11 @@ function ownReasoning(message: JsonObject, thinkTags: boolean): JsonObject {
 function repairCall(call: JsonObject, id: string): JsonObject {
   const own = isObject(call.function) ? call.function : undefined;
   const isWhole = text(call.id) && text(call.type);
-  if (own === undefined || isWhole && typeof own.arguments === "string") return call;
+  if (own === undefined || isWhole && text(own.arguments)) return call;
   return {
     ...call,
     id: text(call.id) || id,
     type: text(call.type) || "function",
-    function: { ...own, arguments: argsText(own.arguments) },
+    function: { ...own, arguments: argsText(own.arguments) || NO_ARGUMENTS },
   };
 }

@@ -54,7 +54,7 @@ const responseFormat = z.discriminatedUnion("type", [
   }),
 ], oneOf("text", "json_object", "json_schema"));
 
-const outputLimit = z.int().min(1).max(128_000).nullish();
+const outputLimit = z.int().min(1).nullish();
 
 /** Body of `POST /v1/chat/completions`. Fields not named here are passed on unchanged. */
 export const chatRequest = z.looseObject({
@@ -67,7 +67,7 @@ export const chatRequest = z.looseObject({
   max_tokens: outputLimit,
   max_completion_tokens: outputLimit,
   n: z.int().min(1).max(8).nullish(),
-  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
+  stop: z.union([z.string(), z.array(z.string())]).nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   tools: z.array(tool).nullish(),

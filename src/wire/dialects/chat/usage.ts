@@ -5,8 +5,9 @@ import type { UsageReport } from "../usage_reports.ts";
 /**
  * What a chat upstream reports; undefined for a value that is no report.
  *
- * Cached tokens stand in four places, by provider: `prompt_tokens_details.cached_tokens`,
- * `cached_tokens`, `prompt_cache_hit_tokens`, or nowhere.
+ * Cached tokens have several names, by provider: `prompt_tokens_details.cached_tokens` (OpenAI and most), `cached_tokens` (Moonshot),
+ * `prompt_cache_hit_tokens` (DeepSeek), `cache_read_input_tokens` (LiteLLM, for Claude), `cached_prompt_tokens` and
+ * `input_tokens_details.cached_tokens` (relays), or none.
  */
 export function readChatUsage(value: unknown): UsageReport | undefined {
   if (!isObject(value)) return undefined;
@@ -20,6 +21,9 @@ export function readChatUsage(value: unknown): UsageReport | undefined {
       details.cached_tokens,
       value.cached_tokens,
       value.prompt_cache_hit_tokens,
+      value.cache_read_input_tokens,
+      value.cached_prompt_tokens,
+      inner(value, "input_tokens_details").cached_tokens,
     ),
     cacheWrittenTokens: firstCount(details.cache_write_tokens),
     outputTokens,

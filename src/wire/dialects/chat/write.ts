@@ -3,6 +3,7 @@ import { upstreamIds } from "../neutral/call_ids.ts";
 import type { Concept, Conversation, Part, Tool, Turn } from "../neutral/conversation.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { ownSeals } from "../neutral/sealed_reasoning.ts";
+import { writeSchema } from "../neutral/output_format.ts";
 import { pairResults, withIds } from "../neutral/tool_results.ts";
 import { withoutDocuments } from "../neutral/without_documents.ts";
 import type { JsonObject } from "../json.ts";
@@ -15,7 +16,7 @@ export function writeConversation(
   { shaping, ...target }: Pick<WriteOptions, "shaping" | "upstream" | "model">,
 ): { readonly body: JsonObject; readonly dropped: readonly Concept[] } {
   const { topK: takesTopK = false, withoutFiles = false } = shaping;
-  const { instructions, tools, toolChoice, parallelTools, stop, schema } = conversation;
+  const { instructions, tools, toolChoice, parallelTools, stop, format } = conversation;
   const { temperature, topP, topK, user } = conversation;
   const turns = withoutFiles ? withoutDocuments(conversation.turns) : conversation.turns;
   const body: JsonObject = {
@@ -37,11 +38,9 @@ export function writeConversation(
   if (topK !== undefined && takesTopK) body.top_k = topK;
   if (stop.length > 0) body.stop = [...stop];
   if (user !== undefined) body.user = user;
-  if (schema !== undefined) {
-    body.response_format = {
-      type: "json_schema",
-      json_schema: { name: "response", strict: true, schema: withoutMeta(schema) },
-    };
+  if (format?.type === "json_object") body.response_format = { type: "json_object" };
+  else if (format !== undefined) {
+    body.response_format = { type: "json_schema", json_schema: writeSchema(format) };
   }
   const dropped: Concept[] = [];
   if (topK !== undefined && !takesTopK) dropped.push("topK");

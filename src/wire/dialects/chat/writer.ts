@@ -7,7 +7,7 @@ import {
 import { isObject, type JsonObject } from "../json.ts";
 import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
 import type { Usage } from "../usage.ts";
-import { type CallEvent, CallWriter, madeCallId } from "./calls.ts";
+import { type CallEvent, CallWriter, madeCallId, NO_ARGUMENTS } from "./calls.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { writeChatUsage } from "./usage.ts";
 
@@ -71,7 +71,9 @@ export class ChatWriter implements ReplyWriter {
   }
 
   close(usage: Usage): string {
-    const finish = this.#chunk({}, finishReason(this.#finish ?? "stop", this.#calls.named > 0));
+    const args = this.#calls.unargued.map((index) => this.#args(index, NO_ARGUMENTS)).join("");
+    const finish = args +
+      this.#chunk({}, finishReason(this.#finish ?? "stop", this.#calls.named > 0));
     if (this.#context.choice !== undefined) return finish;
     const last = this.#wantsUsage ? writeChatUsage(usage) : undefined;
     return finish + chatStreamEnd(this.#context, this.#context.createdAtS, last);
@@ -139,7 +141,11 @@ function messageOf(events: readonly ReplyEvent[], replyId: string): JsonObject {
   for (const event of events) {
     if (event.type !== "call" || event.name === undefined) continue;
     const id = event.id ?? madeCallId(replyId, calls.length);
-    calls.push({ id, type: "function", function: { name: event.name, arguments: event.args } });
+    calls.push({
+      id,
+      type: "function",
+      function: { name: event.name, arguments: event.args || NO_ARGUMENTS },
+    });
   }
   const [text, reasoning] = [joined("text"), joined("reasoning")];
   return {

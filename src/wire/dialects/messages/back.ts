@@ -5,7 +5,7 @@ import type { Conversation } from "../neutral/conversation.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { versionHeaders } from "./headers.ts";
 import { MessagesReader, readMessagesReply } from "./read_reply.ts";
-import { MIN_BUDGET_TOKENS } from "./schema.ts";
+import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
 import { ownSeals } from "../neutral/sealed_reasoning.ts";
 import { isSequence, writeConversation } from "./write.ts";
 
@@ -34,7 +34,10 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   });
   const sent: JsonObject = { model, ...written, max_tokens: permittedOutput };
   const dropped: string[] = [];
-  let thinking = enabled === undefined ? undefined : thinkingOf(enabled, permittedOutput);
+  const { budgetTokens = BUDGET_TOKENS } = conversation.reasoning;
+  let thinking = enabled === undefined
+    ? undefined
+    : thinkingOf(enabled, { budgetTokens, permittedOutput });
   if (enabled !== undefined && thinking === undefined) dropped.push(fields.reasoning);
   if (effort !== undefined && effort !== "none") {
     const config = isObject(sent.output_config) ? sent.output_config : {};
@@ -63,8 +66,14 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
 }
 
 /** Undefined when the permitted output leaves no room for reasoning. */
-function thinkingOf(enabled: boolean, permittedOutput: number): JsonObject | undefined {
+function thinkingOf(
+  enabled: boolean,
+  { budgetTokens, permittedOutput }: {
+    readonly budgetTokens: number;
+    readonly permittedOutput: number;
+  },
+): JsonObject | undefined {
   if (!enabled) return { type: "disabled" };
-  const budget = Math.min(BUDGET_TOKENS, permittedOutput - 1);
+  const budget = Math.min(budgetTokens, mostBudget(permittedOutput));
   return budget < MIN_BUDGET_TOKENS ? undefined : { type: "enabled", budget_tokens: budget };
 }

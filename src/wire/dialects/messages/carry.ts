@@ -29,7 +29,7 @@ import { brokenOff } from "../upstream_error.ts";
 import { legalId } from "../neutral/call_ids.ts";
 import { CallIds, withUpstreamIds } from "./call_ids.ts";
 import { checkMessage, parseEvent } from "./read_reply.ts";
-import { MIN_BUDGET_TOKENS } from "./schema.ts";
+import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
 import { readFirstUsage, readMessagesUsage, writeMessagesUsage } from "./usage.ts";
 import { sealedText } from "./seals.ts";
 import { SIGNATURE } from "./writer.ts";
@@ -106,9 +106,8 @@ function asWrittenThere(message: JsonObject): JsonObject[] {
 function withinLimit(thinking: JsonObject, permittedOutput: number): JsonObject {
   const { budget_tokens: budget } = thinking;
   if (typeof budget !== "number" || budget < permittedOutput) return thinking;
-  return permittedOutput > MIN_BUDGET_TOKENS
-    ? { ...thinking, budget_tokens: permittedOutput - 1 }
-    : { type: "disabled" };
+  const most = mostBudget(permittedOutput);
+  return most >= MIN_BUDGET_TOKENS ? { ...thinking, budget_tokens: most } : { type: "disabled" };
 }
 
 function carryReply(reply: unknown, context: ReplyContext): Reply {
@@ -215,7 +214,13 @@ class CarriedMessagesStream implements ReplyStream {
       case "message_start":
         if (isObject(event.message)) {
           this.#reports.add(readFirstUsage(event.message.usage));
-          event.message = { ...event.message, id: this.#context.id, model: this.#context.model };
+          const { id, model, inputTokens } = this.#context;
+          // SDKs read it without asking whether it is there
+          const counted = { input_tokens: inputTokens, output_tokens: 0 };
+          const usage = isObject(event.message.usage)
+            ? { ...counted, ...event.message.usage }
+            : counted;
+          event.message = { ...event.message, id, model, usage };
         }
         break;
       case "content_block_stop":
@@ -238,6 +243,10 @@ class CarriedMessagesStream implements ReplyStream {
         break;
       case "message_delta":
         this.#reports.add(readMessagesUsage(event.usage));
+        event.usage = {
+          output_tokens: this.countedOutput,
+          ...(isObject(event.usage) ? event.usage : {}),
+        };
         if (isObject(event.delta) && typeof event.delta.stop_reason === "string") {
           this.#stopped = true;
         }

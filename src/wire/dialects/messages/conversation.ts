@@ -6,6 +6,7 @@ import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral/conver
 import { droppedFields, unknownBlocks } from "./dropped.ts";
 import { imageUrl } from "./parse.ts";
 import { sealedIn } from "./seals.ts";
+import { type OutputFormat, readFormat } from "../neutral/output_format.ts";
 
 /**
  * A messages request in neutral form.
@@ -43,7 +44,7 @@ export function toConversation(request: ParsedRequest): Conversation {
     cacheKey: session === undefined ? undefined : cacheKeyOf(session),
     user: undefined, // `metadata.user_id` may hold private data
     stop: items(body.stop_sequences).filter((one) => typeof one === "string"),
-    schema: schemaOf(body),
+    format: formatOf(body),
     reasoning,
     dropped: droppedFields(body, reasoning),
   };
@@ -185,10 +186,13 @@ function choiceOf(choice: JsonObject): Conversation["toolChoice"] {
 }
 
 /** `output_config.format`, or under its old name `output_format`. */
-function schemaOf(body: JsonObject): JsonObject | undefined {
+function formatOf(body: JsonObject): OutputFormat | undefined {
   const config = isObject(body.output_config) ? body.output_config : {};
   for (const format of [config.format, body.output_format]) {
-    if (isObject(format) && isObject(format.schema)) return format.schema;
+    // the dialect's schemas have no name, and are always satisfied
+    if (isObject(format) && isObject(format.schema)) {
+      return readFormat("json_schema", { schema: format.schema, strict: true });
+    }
   }
   return undefined;
 }

@@ -84,12 +84,20 @@ export const countRequest = z.looseObject({
 /** The smallest `thinking.budget_tokens` that the dialect's service accepts. */
 export const MIN_BUDGET_TOKENS = 1_024;
 
+/** The part of the output limit that reasoning may take: the answer needs the rest. */
+const MOST_OF_LIMIT = 0.8;
+
+/** The largest budget of reasoning that leaves room for an answer. */
+export function mostBudget(maxTokens: number): number {
+  return Math.floor(maxTokens * MOST_OF_LIMIT);
+}
+
 /** Body of `POST /v1/messages`. Fields not named here are passed on, or named as dropped. */
 export const messagesRequest = countRequest.extend({
   max_tokens: z.int().min(1),
   temperature: z.number().min(0).max(1).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   top_k: z.int().min(0).nullish(),
-  stop_sequences: z.array(z.string()).max(4).nullish(),
+  stop_sequences: z.array(z.string()).nullish(),
   stream: z.boolean().nullish(),
 });

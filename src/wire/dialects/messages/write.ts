@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { type Conversation, parseArgs, type Part, type Turn } from "../neutral/conversation.ts";
+import { JSON_INSTRUCTION } from "../neutral/output_format.ts";
 import { legalId } from "../neutral/call_ids.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { pairResults, withIds } from "../neutral/tool_results.ts";
@@ -22,7 +23,11 @@ export function writeConversation(
   conversation: Conversation,
   options: MessagesOptions,
 ): JsonObject {
-  const { instructions, turns, tools, toolChoice, parallelTools, stop, schema } = conversation;
+  const { turns, tools, toolChoice, parallelTools, stop, format } = conversation;
+  const instructions = [
+    conversation.instructions,
+    ...(format?.type === "json_object" ? [JSON_INSTRUCTION] : []),
+  ].filter((one) => one !== "").join("\n\n");
   const { temperature, topP, topK, user } = conversation;
   const choice = choiceOf(toolChoice);
   const sequences = stop.filter(isSequence);
@@ -49,7 +54,9 @@ export function writeConversation(
     ...(topP === undefined ? {} : { top_p: topP }),
     ...(topK === undefined ? {} : { top_k: topK }),
     ...(sequences.length === 0 ? {} : { stop_sequences: sequences }),
-    ...(schema === undefined ? {} : { output_config: { format: { type: "json_schema", schema } } }),
+    ...(format?.type === "json_schema"
+      ? { output_config: { format: { type: "json_schema", schema: format.schema } } }
+      : {}),
     ...(user === undefined ? {} : { metadata: { user_id: user } }),
   };
 }

@@ -135,6 +135,7 @@ export class MessagesWriter implements ReplyWriter {
 
   #content(events: readonly ReplyEvent[]): JsonObject[] {
     const content: JsonObject[] = [];
+    const isCut = events.some((event) => event.type === "finish" && event.finish === "length");
     for (const event of events) {
       if (event.type === "reasoning") {
         content.push({ type: "thinking", thinking: event.text, signature: SIGNATURE });
@@ -148,6 +149,8 @@ export class MessagesWriter implements ReplyWriter {
       } else if (event.type === "text") {
         content.push({ type: "text", text: event.text });
       } else if (event.type === "call" && event.name !== undefined) {
+        // a call that the limit cut off cannot be run: the client sees that there was more
+        if (isCut && parseArgs(event.args) === undefined) continue;
         const id = event.id ?? this.#madeId(content.length);
         const input = toolInput(event.args);
         content.push({ type: "tool_use", id: this.#ids.unique(id), name: event.name, input });

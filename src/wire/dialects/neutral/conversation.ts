@@ -6,6 +6,7 @@
 import { parseJson } from "../../json/mod.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import type { ReasoningRequest } from "../reasoning.ts";
+import type { OutputFormat } from "./output_format.ts";
 
 /** What a conversation holds that a dialect may have no place for. */
 export type Concept =
@@ -86,8 +87,8 @@ export interface Conversation {
   readonly user: string | undefined;
   /** Names the conversation for the provider's prompt cache, and nothing else. */
   readonly cacheKey: string | undefined;
-  /** JSON Schema that the reply must satisfy. */
-  readonly schema: JsonObject | undefined;
+  /** What form the reply's text must have; undefined for any. */
+  readonly format: OutputFormat | undefined;
   readonly reasoning: ReasoningRequest;
   /** Fields of the request that have no place here. */
   readonly dropped: readonly string[];

@@ -210,6 +210,11 @@ export class CarriedOutput {
     for (const name of ["name", "call_id"]) {
       if (state.item?.[name] !== undefined) said[name] = state.item[name];
     }
+    for (const field of ["arguments", "input", "code"] as const) {
+      // some upstreams say it in an event of its own only
+      const own = text(state.item?.[field]);
+      if (own && isNothing(text(item[field]))) said[field] = own;
+    }
     for (const list of ["content", "summary"] as const) {
       // some upstreams end an item without its text
       if (items(item[list]).length === 0 && state.item?.[list] !== undefined) {
@@ -394,6 +399,11 @@ function saysAnything(item: JsonObject): boolean {
   if (item.type !== "message" && item.type !== "reasoning") return true;
   return items(item.content).length > 0 || items(item.summary).length > 0 ||
     Boolean(text(item.encrypted_content));
+}
+
+/** Whether arguments say nothing. */
+function isNothing(args: string | undefined): boolean {
+  return args === undefined || /^\s*(\{\s*\})?\s*$/.test(args);
 }
 
 /** What can be sent on of a text that is cut within a character: the other half comes with the next piece. */

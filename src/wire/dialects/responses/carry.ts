@@ -94,10 +94,10 @@ class CarriedReply {
   readonly #startedTick = performance.now();
 
   constructor(context: ReplyContext) {
-    const { id, createdAtS, model, request } = context;
+    const { id, createdAtS, model, request, written } = context;
     const body = sentBody(request);
     this.context = streamContextOf(context);
-    this.echo = { id, createdAtS, model, request: repeatedFields(body) };
+    this.echo = { id, createdAtS, model, request: repeatedFields(body, written.sampling) };
     this.keepsItems = body.store !== false;
   }
 

@@ -3,6 +3,7 @@ import { cacheKeyOf } from "../cache_key.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
 import type { Conversation, Tool, Turn } from "../neutral/conversation.ts";
+import { readFormat } from "../neutral/output_format.ts";
 import { addedBySummary, addedByTools } from "./added_tokens.ts";
 import { isCompaction, summarized } from "./compaction.ts";
 import { INPUT_SCHEMA } from "./custom_input.ts";
@@ -28,9 +29,6 @@ export function toConversation(request: ParsedRequest): Conversation {
   const turns = turnsOf(all.slice(leading.length), { names, opened });
   const format = isSummary ? undefined : formatOf(body);
   const instructions = [text(body.instructions) ?? "", ...leading.map(instructionOf)];
-  if (format?.type === "json_object") {
-    instructions.push("Answer with a single JSON object and nothing else.");
-  }
   checkContent(body, { turns, isSummary, hasInstructions: instructions.some((one) => one !== "") });
   if (!isSummary) checkHosted(body, offer.hosted, offer.tools.length);
   const tools = isSummary ? [] : allowedTools(body, offer.tools);
@@ -49,7 +47,7 @@ export function toConversation(request: ParsedRequest): Conversation {
     cacheKey: session === undefined ? undefined : cacheKeyOf(session),
     user: field === undefined ? undefined : text(body[field]),
     stop: [],
-    schema: isObject(format?.schema) ? format.schema : undefined,
+    format: format && readFormat(format.type, format),
     reasoning: request.reasoning ?? {},
     dropped: droppedFields(request, offer.hosted),
     addedTokens: isSummary ? addedBySummary(turns) : addedByTools(tools, names),

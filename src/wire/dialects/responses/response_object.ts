@@ -1,4 +1,4 @@
-import type { ParsedRequest } from "../dialect.ts";
+import type { ParsedRequest, ReadOptions } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { Usage } from "../usage.ts";
 import { writeResponsesUsage } from "./usage.ts";
@@ -33,8 +33,10 @@ export function sentBody({ body, sentReasoning }: ParsedRequest): JsonObject {
 /**
  * The fields of a request that its response repeats, with the defaults that clients expect where they are left out. Not its
  * input, which may be long.
+ *
+ * @param sent What the gateway sent for them.
  */
-export function repeatedFields(body: JsonObject): JsonObject {
+export function repeatedFields(body: JsonObject, sent: ReadOptions["sampling"] = {}): JsonObject {
   return {
     background: body.background === true,
     frequency_penalty: numberOr(body.frequency_penalty, 0),
@@ -50,12 +52,12 @@ export function repeatedFields(body: JsonObject): JsonObject {
     safety_identifier: text(body.safety_identifier) ?? null,
     service_tier: "default",
     store: body.store !== false,
-    temperature: numberOr(body.temperature, 1),
+    temperature: numberOr(body.temperature, sent.temperature ?? 1),
     text: repeatedText(body.text),
     tool_choice: body.tool_choice ?? "auto",
     tools: objects(body.tools).map(repeatedTool),
     top_logprobs: numberOr(body.top_logprobs, 0),
-    top_p: numberOr(body.top_p, 1),
+    top_p: numberOr(body.top_p, sent.top_p ?? 1),
     truncation: text(body.truncation) ?? "disabled",
   };
 }

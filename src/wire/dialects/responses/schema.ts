@@ -127,7 +127,7 @@ export const compactRequest = z.looseObject({
   instructions: z.string().nullish(),
   prompt_cache_key: z.string().nullish(),
   previous_response_id: z.string().nullish(),
-  max_output_tokens: z.int().min(1).max(128_000).nullish(),
+  max_output_tokens: z.int().min(1).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   tools: toolList.nullish(),

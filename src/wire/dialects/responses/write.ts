@@ -5,6 +5,7 @@ import type { Conversation, Part, Tool, Turn } from "../neutral/conversation.ts"
 import { pairResults, withIds } from "../neutral/tool_results.ts";
 import { shortName } from "../neutral/tool_names.ts";
 import { ownSeals } from "../neutral/sealed_reasoning.ts";
+import { writeSchema } from "../neutral/output_format.ts";
 
 /** How a conversation is written for one upstream. */
 export interface ResponsesOptions {
@@ -20,7 +21,7 @@ export function writeConversation(
   conversation: Conversation,
   options: ResponsesOptions,
 ): { readonly body: JsonObject; readonly dropsReasoning: boolean } {
-  const { instructions, tools, toolChoice, parallelTools, schema } = conversation;
+  const { instructions, tools, toolChoice, parallelTools, format } = conversation;
   const { temperature, topP, user } = conversation;
   const turns = withOwnIds(pairResults(conversation.turns));
   const items = turns.flatMap((turn) => itemsOf(turn, options));
@@ -35,9 +36,9 @@ export function writeConversation(
   if (temperature !== undefined) body.temperature = temperature;
   if (topP !== undefined) body.top_p = topP;
   if (user !== undefined) body.user = user;
-  if (schema !== undefined) {
-    const { $schema: _, ...rest } = schema;
-    body.text = { format: { type: "json_schema", name: "response", strict: true, schema: rest } };
+  if (format?.type === "json_object") body.text = { format: { type: "json_object" } };
+  else if (format !== undefined) {
+    body.text = { format: { type: "json_schema", ...writeSchema(format) } };
   }
   const dropsReasoning = options.signed &&
     turns.some((turn) =>

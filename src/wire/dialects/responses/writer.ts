@@ -54,13 +54,13 @@ export class ResponsesWriter implements ReplyWriter {
   #finish: Finish | undefined;
 
   constructor(context: ReplyContext) {
-    const { request, id, createdAtS, model, source, sealer } = context;
+    const { request, written, id, createdAtS, model, source, sealer } = context;
     const { endpoint } = request;
     const body = sentBody(request);
     this.#context = streamContextOf(context);
     this.#keepsItems = body.store !== false;
     const form = reasoningForm(body);
-    this.#echo = { id, createdAtS, model, request: repeatedFields(body) };
+    this.#echo = { id, createdAtS, model, request: repeatedFields(body, written.sampling) };
     this.#lines = new EventLines(this.#echo);
     this.#output = new OutputWriter({
       lines: this.#lines,

@@ -40,6 +40,15 @@ export class SseDecoder {
     return this.#take(this.#decoder.decode(bytes, { stream: true }));
   }
 
+  /**
+   * Takes the end of the bytes. The standard drops an event whose blank line is missing; the SDKs of all vendors read it, and some
+   * servers end so. What is no whole JSON is dropped: it may be cut off.
+   */
+  end(): SseEvent[] {
+    const events = this.#take(`${this.#decoder.decode()}\n\n`);
+    return events.filter(({ data }) => data === "[DONE]" || jsonOf(data) !== undefined);
+  }
+
   #take(decoded: string): SseEvent[] {
     const events: SseEvent[] = [];
     let piece = decoded;
@@ -105,6 +114,12 @@ export class SseDecoder {
       this.#dataChars += value.length + 1;
     } else if (field === "event") {
       this.#event = line.slice(from);
+    } else if (field === "error") {
+      // llama.cpp reports errors in a field of this name (ggml-org/llama.cpp#16109)
+      const error = jsonOf(line.slice(from));
+      if (error === undefined) return;
+      const data = JSON.stringify("error" in error ? error : { type: "error", error });
+      events.push({ event: "error", data });
     }
   }
 
@@ -113,6 +128,15 @@ export class SseDecoder {
       const fault = new StreamFault(`an event has more than ${MAX_EVENT_CHARS} characters`);
       throw Object.assign(fault, { isTooMuch: true });
     }
+  }
+}
+
+function jsonOf(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
   }
 }
 

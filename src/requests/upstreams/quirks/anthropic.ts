@@ -1,0 +1,109 @@
+/** Rules of Anthropic's service for fields that are right alone and refused together, or at the end of a conversation. */
+
+import { isObject, type JsonObject, objects, text } from "../../../wire/dialects/mod.ts";
+import type { Adjust } from "./adjust.ts";
+import { outputSchema, toolSchema } from "./anthropic_schema.ts";
+
+/** What a request without thinking must not have either. */
+function withoutThinking(body: JsonObject): JsonObject {
+  const { thinking: _, ...rest } = body;
+  return rest;
+}
+
+function thinks({ thinking }: JsonObject): boolean {
+  return isObject(thinking) && (thinking.type === "enabled" || thinking.type === "adaptive");
+}
+
+/** A tool is forced, or thinking is on: the tool is what an agent relies on. */
+export const withoutForcedThinking: Adjust = (body, note) => {
+  const choice = isObject(body.tool_choice) ? body.tool_choice.type : undefined;
+  if (!thinks(body) || choice !== "any" && choice !== "tool") return body;
+  note("thinking=disabled");
+  return withoutThinking(body);
+};
+
+/**
+ * With thinking `enabled`, the turn whose tools were called must begin with its thinking, which a client of another dialect, or of another
+ * model before, does not have.
+ */
+export const withThinkingInTurn: Adjust = (body, note) => {
+  if (!isObject(body.thinking) || body.thinking.type !== "enabled") return body;
+  const messages = objects(body.messages);
+  const begun = messages.slice(messages.findLastIndex(isAsked) + 1);
+  const lacks = begun.some(({ role, content }) =>
+    role === "assistant" && objects(content).some(({ type }) => type === "tool_use") &&
+    !/^(redacted_)?thinking$/.test(text(objects(content)[0]?.type) ?? "")
+  );
+  if (!lacks) return body;
+  note("thinking=disabled");
+  return withoutThinking(body);
+};
+
+/** Whether a message begins a turn: a user's, with anything but results of tools. */
+function isAsked({ role, content }: JsonObject): boolean {
+  return role === "user" &&
+    (typeof content === "string" || objects(content).some(({ type }) => type !== "tool_result"));
+}
+
+/** With thinking, sampling is the model's own; without, `top_p` is not taken beside `temperature`. */
+export const withOneSampling: Adjust = (body, note) => {
+  const { temperature, top_p: topP, top_k: topK } = body;
+  const has = (value: unknown) => value !== undefined && value !== null;
+  const { temperature: _, top_p: __, top_k: ___, ...rest } = body;
+  if (thinks(body)) {
+    const isAllowed = !has(topK) && (!has(temperature) || temperature === 1) &&
+      (!has(topP) || Number(topP) >= 0.95);
+    if (isAllowed) return body;
+    note("temperature=default");
+    return rest;
+  }
+  if (!has(temperature) || !has(topP)) return body;
+  if (topP !== 1) note("top_p=default");
+  return { ...rest, temperature: temperature!, ...(has(topK) ? { top_k: topK! } : {}) };
+};
+
+/** A prefill cannot end in white space. */
+export const withTrimmedPrefill: Adjust = (body) => {
+  const messages = objects(body.messages);
+  const last = messages.at(-1);
+  if (last?.role !== "assistant") return body;
+  const content = trimmed(last.content);
+  if (content === last.content) return body;
+  const before = messages.slice(0, -1);
+  return { ...body, messages: content === undefined ? before : [...before, { ...last, content }] };
+};
+
+/** Undefined where nothing is left. */
+function trimmed(content: JsonObject[string] | undefined): JsonObject[string] | undefined {
+  if (typeof content === "string") {
+    return content.trimEnd() === content ? content : content.trimEnd() || undefined;
+  }
+  if (!Array.isArray(content)) return content;
+  const block = content.at(-1);
+  const said = isObject(block) && block.type === "text" ? text(block.text) : undefined;
+  if (said === undefined || said.trimEnd() === said) return content;
+  const rest = content.slice(0, -1);
+  if (said.trim() !== "") return [...rest, { ...block as JsonObject, text: said.trimEnd() }];
+  return rest.length === 0 ? undefined : trimmed(rest);
+}
+
+/** Schemas in the subset of JSON Schema that the service takes. */
+export const withTakenSchemas: Adjust = (body, note) => {
+  const tools = Array.isArray(body.tools)
+    ? body.tools.map((tool) =>
+      isObject(tool) && isObject(tool.input_schema)
+        ? { ...tool, input_schema: toolSchema(tool.input_schema) }
+        : tool
+    )
+    : undefined;
+  const config = body.output_config;
+  const format = isObject(config) && isObject(config.format) ? config.format : undefined;
+  const withTools = tools === undefined ? body : { ...body, tools };
+  if (format === undefined || !isObject(format.schema)) return withTools;
+  const schema = outputSchema(format.schema);
+  if (JSON.stringify(schema) !== JSON.stringify(format.schema)) note("output_config.format.schema");
+  return {
+    ...withTools,
+    output_config: { ...config as JsonObject, format: { ...format, schema } },
+  };
+};

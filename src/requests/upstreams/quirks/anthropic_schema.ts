@@ -1,0 +1,130 @@
+import {
+  isObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  objects,
+  text,
+} from "../../../wire/dialects/mod.ts";
+
+/** Where a schema holds schemas by name, and in a list. */
+const NAMED = ["properties", "$defs", "definitions"];
+const UNIONS = ["anyOf", "oneOf", "allOf"];
+
+/**
+ * The schema of a tool's input as Anthropic's service takes it: an object, with no union at the top. The branches of a union become one
+ * object: a property of any branch may be given, and what all branches of it require is required.
+ *
+ * Source: docs.anthropic.com, tool use; its service answers 400 "input_schema does not support oneOf, allOf, or anyOf at the top level".
+ */
+export function toolSchema(schema: JsonObject): JsonObject {
+  const unions = UNIONS.filter((word) => Array.isArray(schema[word]));
+  if (unions.length === 0) return schema.type === "object" ? schema : { ...schema, type: "object" };
+  const rest = Object.fromEntries(
+    Object.entries(schema).filter(([word]) => !UNIONS.includes(word)),
+  );
+  const properties = new Map(Object.entries(isObject(rest.properties) ? rest.properties : {}));
+  const required = new Set(items(rest.required));
+  for (const word of unions) {
+    const branches = objects(schema[word]).map((branch) => toolSchema(resolved(branch, schema)));
+    for (const branch of branches) {
+      for (
+        const [name, one] of Object.entries(isObject(branch.properties) ? branch.properties : {})
+      ) {
+        const known = properties.get(name);
+        properties.set(name, known === undefined ? one : either(known, one));
+      }
+    }
+    const all = branches.map((branch) => new Set(items(branch.required)));
+    for (const name of all.flatMap((names) => [...names])) {
+      if (word === "allOf" || all.every((names) => names.has(name))) required.add(name);
+    }
+  }
+  return {
+    ...rest,
+    type: "object",
+    properties: Object.fromEntries(properties),
+    ...(required.size === 0 ? {} : { required: [...required] }),
+  };
+}
+
+/** What a branch refers to in its schema. */
+function resolved(branch: JsonObject, root: JsonObject): JsonObject {
+  const [, list, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(text(branch.$ref) ?? "") ?? [];
+  const defs = list === undefined ? undefined : root[list];
+  const known = isObject(defs) ? defs[name!] : undefined;
+  return isObject(known) && known.$ref === undefined ? known : branch;
+}
+
+function either(one: JsonValue, other: JsonValue | undefined): JsonValue {
+  if (JSON.stringify(one) === JSON.stringify(other)) return one;
+  const known = isObject(one) && Object.keys(one).length === 1 && Array.isArray(one.anyOf)
+    ? one.anyOf
+    : [one];
+  return { anyOf: [...known, other!] };
+}
+
+/** Words that the service takes in the schema of an output. */
+const TAKEN = new Set([
+  "type",
+  "title",
+  "description",
+  "enum",
+  "const",
+  "default",
+  "format",
+  "items",
+  "required",
+  "additionalProperties",
+  "anyOf",
+  "allOf",
+  "$ref",
+  ...NAMED,
+]);
+const FORMATS = new Set([
+  "date-time",
+  "time",
+  "date",
+  "duration",
+  "email",
+  "hostname",
+  "uri",
+  "ipv4",
+  "ipv6",
+  "uuid",
+]);
+
+/**
+ * The schema of an output as Anthropic's service takes it. What it does not know is told in the description, as the service's own SDKs do.
+ *
+ * Source: docs.anthropic.com, structured outputs, "JSON Schema limitations".
+ */
+export function outputSchema(schema: JsonObject): JsonObject {
+  const own: JsonObject = {};
+  const told: string[] = [];
+  for (const [word, value] of Object.entries(schema)) {
+    if (word === "oneOf") own.anyOf = lists(value);
+    else if (word === "anyOf" || word === "allOf") own[word] = lists(value);
+    else if (NAMED.includes(word) && isObject(value)) own[word] = named(value);
+    else if (word === "items" && isObject(value)) own.items = outputSchema(value);
+    else if (word === "minItems" && (value === 0 || value === 1)) own.minItems = value;
+    else if (word === "format" && !FORMATS.has(String(value))) told.push(`format: ${value}`);
+    else if (TAKEN.has(word)) own[word] = value;
+    else if (!word.startsWith("$")) told.push(`${word}: ${JSON.stringify(value)}`);
+  }
+  if (isObject(own.properties) || own.type === "object") own.additionalProperties = false;
+  if (told.length > 0) {
+    own.description = [text(own.description), `{${told.join(", ")}}`].filter(Boolean).join("\n\n");
+  }
+  return own;
+}
+
+function lists(value: JsonValue | undefined): JsonValue {
+  return items(value).map((one) => isObject(one) ? outputSchema(one) : one);
+}
+
+function named(value: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, isObject(one) ? outputSchema(one) : one]),
+  );
+}

@@ -1,0 +1,64 @@
+/** Rules of services that speak the chat dialect, for requests of every client. */
+
+import { createHash } from "node:crypto";
+import { type JsonObject, objects, text } from "../../../wire/dialects/mod.ts";
+import type { Adjust } from "./adjust.ts";
+
+/** The role `developer` is OpenAI's own; others take `system` only, which says the same. */
+export const withoutDeveloper: Adjust = (body) => {
+  if (!objects(body.messages).some(({ role }) => role === "developer")) return body;
+  const messages = objects(body.messages).map((message) =>
+    message.role === "developer" ? { ...message, role: "system" } : message
+  );
+  return { ...body, messages };
+};
+
+/** Ids of calls that OpenAI's service takes (developers.openai.com, chat API). */
+const MAX_ID_CHARS = 64;
+
+/** Longer ids of calls are shortened, a call's and its result's alike. */
+export const withShortIds: Adjust = (body) => {
+  const isLong = (id: unknown) => typeof id === "string" && id.length > MAX_ID_CHARS;
+  const messages = objects(body.messages);
+  const hasLong = messages.some((message) =>
+    isLong(message.tool_call_id) || objects(message.tool_calls).some(({ id }) => isLong(id))
+  );
+  if (!hasLong) return body;
+  return {
+    ...body,
+    messages: messages.map((message): JsonObject => {
+      if (isLong(message.tool_call_id)) {
+        return { ...message, tool_call_id: shortId(text(message.tool_call_id)!) };
+      }
+      const calls = objects(message.tool_calls);
+      if (!calls.some(({ id }) => isLong(id))) return message;
+      return {
+        ...message,
+        tool_calls: calls.map((call) =>
+          isLong(call.id) ? { ...call, id: shortId(text(call.id)!) } : call
+        ),
+      };
+    }),
+  };
+};
+
+function shortId(id: string): string {
+  return `call_${createHash("sha256").update(id).digest("hex").slice(0, 32)}`;
+}
+
+/** Stop sequences that OpenAI's service takes. */
+const MAX_STOPS = 4;
+
+/** The first stop sequences, as many as are taken. */
+export const withFewStops: Adjust = (body, note) => {
+  if (!Array.isArray(body.stop) || body.stop.length <= MAX_STOPS) return body;
+  note(`stop=${MAX_STOPS} of ${body.stop.length}`);
+  return { ...body, stop: body.stop.slice(0, MAX_STOPS) };
+};
+
+/** No tools are offered by an empty list, and none can be chosen then. */
+export const withoutEmptyTools: Adjust = (body) => {
+  if (!Array.isArray(body.tools) || body.tools.length > 0) return body;
+  const { tools: _, tool_choice: __, parallel_tool_calls: ___, ...rest } = body;
+  return rest;
+};

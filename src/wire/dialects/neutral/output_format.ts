@@ -1,0 +1,47 @@
+import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
+
+/** The form of a reply's text: any JSON object, or JSON that satisfies a schema. */
+export type OutputFormat =
+  | { readonly type: "json_object" }
+  | {
+    readonly type: "json_schema";
+    readonly schema: JsonObject;
+    readonly name: string | undefined;
+    readonly description: string | undefined;
+    /** Whether the reply must satisfy the schema to the letter; undefined to leave that to the upstream. */
+    readonly strict: boolean | undefined;
+  };
+
+/** The name of a schema whose client gave it none. */
+const SCHEMA_NAME = "response";
+
+/** What tells a model to answer in JSON, where a dialect has no mode for it. */
+export const JSON_INSTRUCTION = "Answer with a single JSON object and nothing else.";
+
+/** Reads the form of a reply's text as OpenAI's dialects write it. */
+export function readFormat(
+  type: JsonValue | undefined,
+  named: JsonObject,
+): OutputFormat | undefined {
+  if (type === "json_object") return { type };
+  const { schema, name, description, strict } = named;
+  if (!isObject(schema)) return undefined;
+  return {
+    type: "json_schema",
+    schema,
+    name: text(name),
+    description: text(description),
+    strict: typeof strict === "boolean" ? strict : undefined,
+  };
+}
+
+/** The fields of a schema as OpenAI's dialects write it. */
+export function writeSchema(format: OutputFormat & { readonly type: "json_schema" }): JsonObject {
+  const { $schema: _, ...schema } = format.schema; // some upstreams fail over it, and none needs it
+  return {
+    name: format.name ?? SCHEMA_NAME,
+    ...(format.description === undefined ? {} : { description: format.description }),
+    ...(format.strict === undefined ? {} : { strict: format.strict }),
+    schema,
+  };
+}

@@ -1,0 +1,256 @@
+/** How services say that a prompt is too long: real sentences, and what is read from them. */
+
+import { readUpstreamError, tooLongMessage } from "../../../src/wire/dialects/mod.ts";
+import { tooLongPrompt } from "../../../src/wire/dialects/context_words.ts";
+import { assertEquals } from "../../assert.ts";
+
+/** The error of a body; its numbers, of which some are not told. */
+const CORPUS: readonly (readonly [
+  service: string,
+  error: unknown,
+  tokens?: number | undefined,
+  max?: number,
+])[] = [
+  [
+    "Anthropic",
+    {
+      type: "invalid_request_error",
+      message: "prompt is too long: 208310 tokens > 200000 maximum",
+    },
+    208_310,
+    200_000,
+  ],
+  [
+    "Anthropic, with the output",
+    {
+      type: "invalid_request_error",
+      message:
+        "input length and `max_tokens` exceed context limit: 186433 + 20000 > 200000, decrease input length or `max_tokens` and try again",
+    },
+    206_433,
+    200_000,
+  ],
+  [
+    "OpenAI",
+    {
+      message:
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens. Please reduce the length of the messages.",
+      code: "context_length_exceeded",
+    },
+    9_000,
+    8_192,
+  ],
+  [
+    "OpenAI, with the output",
+    {
+      message:
+        "This model's maximum context length is 4097 tokens. However, you requested 5360 tokens (1360 in the messages, 4000 in the completion).",
+      code: "context_length_exceeded",
+    },
+    5_360,
+    4_097,
+  ],
+  ["OpenAI, responses", {
+    message:
+      "Your input exceeds the context window of this model. Please adjust your input and try again.",
+    code: "context_length_exceeded",
+  }],
+  [
+    "OpenRouter",
+    {
+      code: 400,
+      message:
+        "This endpoint's maximum context length is 200000 tokens. However, you requested about 250123 tokens (250123 of text input).",
+    },
+    250_123,
+    200_000,
+  ],
+  [
+    "vLLM",
+    {
+      message:
+        "The decoder prompt (length 5000) is longer than the maximum model length of 4096. Make sure that `max_model_len` is no smaller.",
+    },
+    5_000,
+    4_096,
+  ],
+  [
+    "vLLM, later",
+    {
+      message:
+        "This model's maximum context length is 4096 tokens. However, your request has 5021 input tokens. Please reduce the length of the input messages.",
+    },
+    5_021,
+    4_096,
+  ],
+  [
+    "SGLang",
+    {
+      message: "The input (9000 tokens) is longer than the model's context length (8192 tokens).",
+    },
+    9_000,
+    8_192,
+  ],
+  ["llama.cpp, 2025", {
+    code: 400,
+    type: "exceed_context_size_error",
+    message:
+      "the request exceeds the available context size. try increasing the context size or enable context shift",
+  }],
+  [
+    "llama.cpp, 2026",
+    {
+      code: 400,
+      type: "exceed_context_size_error",
+      message:
+        "request (9000 tokens) exceeds the available context size (8192 tokens), try increasing it",
+      n_prompt_tokens: 9_000,
+      n_ctx: 8_192,
+    },
+    9_000,
+    8_192,
+  ],
+  [
+    "xAI",
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    537_812,
+    131_072,
+  ],
+  [
+    "Gemini",
+    {
+      code: 400,
+      status: "INVALID_ARGUMENT",
+      message:
+        "The input token count (1500000) exceeds the maximum number of tokens allowed (1048575).",
+    },
+    1_500_000,
+    1_048_575,
+  ],
+  [
+    "Gemini, without brackets",
+    {
+      code: 400,
+      message:
+        "The input token count 1,500,000 exceeds the maximum number of tokens allowed 1,048,575.",
+    },
+    1_500_000,
+    1_048_575,
+  ],
+  ["Bedrock", { message: "Input is too long for requested model." }],
+  [
+    "Mistral",
+    {
+      message:
+        "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+    },
+    40_000,
+    32_768,
+  ],
+  [
+    "Moonshot",
+    {
+      message:
+        "Invalid request: Your request exceeded model token limit: 262144 (requested: 300000)",
+      type: "invalid_request_error",
+    },
+    300_000,
+    262_144,
+  ],
+  [
+    "Moonshot, earlier",
+    { message: "Invalid request: Your request exceeded model token limit : 131072" },
+    undefined,
+    131_072,
+  ],
+  [
+    "Cohere",
+    {
+      message:
+        "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292. Try using a shorter prompt.",
+    },
+    4_292,
+    4_081,
+  ],
+  [
+    "GitHub Copilot",
+    {
+      message: "prompt token count of 135007 exceeds the limit of 128000",
+      code: "model_max_prompt_tokens_exceeded",
+    },
+    135_007,
+    128_000,
+  ],
+  [
+    "Cerebras",
+    {
+      message:
+        "Please reduce the length of the messages or completion. Current length is 9021 while limit is 8192",
+    },
+    9_021,
+    8_192,
+  ],
+  ["Groq", {
+    message: "Please reduce the length of the messages or completion.",
+    code: "context_length_exceeded",
+  }],
+  [
+    "TGI",
+    {
+      message:
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 2000 `inputs` tokens and 100 `max_new_tokens`",
+    },
+    2_100,
+    2_048,
+  ],
+  [
+    "TGI, input",
+    { message: "Input validation error: `inputs` must have less than 1024 tokens. Given: 1600" },
+    1_600,
+    1_024,
+  ],
+  [
+    "LM Studio",
+    {
+      message:
+        "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough.",
+    },
+    9_000,
+    4_096,
+  ],
+  ["Ollama", { message: "prompt too long; exceeded max context length by 4 tokens" }],
+  ["MiniMax", {
+    message: "invalid params, context window exceeds limit (2013)",
+    type: "bad_request_error",
+  }],
+  ["GLM", { message: "Prompt exceeds max length", code: "1261" }],
+];
+
+for (const [service, error, tokens, maximum] of CORPUS) {
+  Deno.test(`a prompt that is too long in the words of ${service}`, () => {
+    const read = readUpstreamError(error);
+    const said = tooLongPrompt(read);
+    assertEquals([said?.tokens, said?.maximum, said !== undefined], [tokens, maximum, true]);
+    assertEquals(
+      tooLongMessage(read),
+      maximum === undefined
+        ? "prompt is too long"
+        : `prompt is too long: ${tokens ?? maximum + 1} tokens > ${maximum} maximum`,
+    );
+  });
+}
+
+Deno.test("other errors are not of a prompt that is too long, whatever numbers they have", () => {
+  for (
+    const message of [
+      "max_tokens must be at most 8192",
+      "Rate limit reached: 40000 tokens per minute, used 39000, requested 4000",
+      "connect ECONNREFUSED 127.0.0.1:8192",
+      "Invalid value for tools[0]",
+      "string too long. Expected a string with maximum length 64, but got a string with length 70 instead.",
+      "The model produced invalid content",
+      "",
+    ]
+  ) assertEquals(tooLongPrompt({ message }), undefined, message);
+  assertEquals(tooLongPrompt({}), undefined);
+});
