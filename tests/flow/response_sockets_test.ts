@@ -32,8 +32,9 @@ const USAGE = JSON.stringify({
 });
 
 /** An upstream that numbers its replies; one to a prompt with `slow` begins, and goes on when it is let go. */
-function counting(): FakeUpstream & { letGo(): void } {
+function counting(): FakeUpstream & { letGo(): Promise<void> } {
   let count = 0;
+  let isHolding = false;
   let gate = Promise.withResolvers<void>();
   const upstream = fakeUpstream(({ body }) => {
     const text = `Reply ${++count}`;
@@ -44,10 +45,15 @@ function counting(): FakeUpstream & { letGo(): void } {
     ];
     if (body.stream !== true) return completion(text);
     const prompt = JSON.stringify(body.messages.at(-1));
-    return prompt.includes("slow") ? heldStream(pieces, gate.promise) : eventStream(...pieces);
+    if (!prompt.includes("slow")) return eventStream(...pieces);
+    isHolding = true;
+    return heldStream(pieces, gate.promise);
   });
   return Object.assign(upstream, {
-    letGo() {
+    async letGo() {
+      // its request may be on the way
+      await until(() => isHolding, { what: "a reply that is held" });
+      isHolding = false;
       gate.resolve();
       gate = Promise.withResolvers();
     },
@@ -217,7 +223,7 @@ Deno.test("turns run one after the other; a few wait, more are refused", async (
   const ends: string[] = [];
   while (ends.length < 6) {
     const last: Frame = (await socket.rest()).at(-1);
-    if (ends.length === 0) upstream.letGo(); // the last of them is refused while the first one runs
+    if (ends.length === 0) await upstream.letGo(); // the last of them is refused while the first one runs
     ends.push(last.type === "error" ? last.error.code : last.response.output[0].content[0].text);
   }
   assertEquals(ends[0], "rate_limit_exceeded");
@@ -239,7 +245,7 @@ Deno.test("frames that wait have a bound of size together, and leave room when t
     while (errors.length < 2) {
       const last: Frame = (await socket.rest()).at(-1);
       if (last.type === "error") errors.push(last.error.code);
-      if (errors.length === 1) upstream.letGo();
+      if (errors.length === 1 && last.type === "error") await upstream.letGo();
     }
     assertEquals(errors, ["rate_limit_exceeded", "model_not_found"], `round ${round}`);
   }
@@ -391,7 +397,7 @@ Deno.test("an idle connection is closed, an old one after its turn and with a re
   await using later = await connect(gateway);
   assertEquals((await later.next() as Frame).error.code, limit);
   assertEquals(await later.next(), undefined);
-  upstream.letGo();
+  await upstream.letGo();
   const frames: Frame[] = await busy.rest();
   assertEquals(frames.at(-1).type, "response.completed");
   assertEquals((await busy.next() as Frame).error.code, limit);
@@ -433,7 +439,7 @@ Deno.test("shutting down ends idle connections at once, and others after their t
   await busy.next();
   const stopped = gateway.gateway.stop();
   assertEquals([await idle.next(), idle.closeCode], [undefined, 1000]);
-  upstream.letGo();
+  await upstream.letGo();
   const frames: Frame[] = await busy.rest();
   assertEquals(frames.at(-1).type, "response.completed");
   assertEquals([await busy.next(), busy.closeCode], [undefined, 1000]);
@@ -534,7 +540,7 @@ Deno.test({
     await using second = startCommand(["--takeover"], { directory: dir.path });
     await second.waitFor(/listening on (http:\S+)/);
     assertEquals([await idle.next(), idle.closeCode], [undefined, 1000]);
-    upstream.letGo();
+    await upstream.letGo();
     const frames: Frame[] = await busy.rest();
     assertEquals(frames.at(-1)?.type, "response.completed");
     assertEquals(await busy.next(), undefined);

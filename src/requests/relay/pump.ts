@@ -250,7 +250,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
     const { countedOutput } = this.#reader.reply;
     let held = hold.outputTokens;
     while (held < countedOutput && usage.countsOutput(this.#metered)) {
-      await hold.extend(held);
+      await hold.extend(held).catch(() => {}); // the settlement tells of a database that is away
       if (hold.outputTokens <= held) break;
       held = hold.outputTokens;
     }

@@ -127,6 +127,8 @@ const REQUEST_WORDS =
 
 /** Whether a reported error blames the request. */
 function isAboutRequest({ code, type }: UpstreamError, status: number | undefined): boolean {
-  if (status !== undefined) return status < 500 && status !== 408 && status !== 429;
+  const own = Number(code);
+  if (own >= 400 && own < 500) return own !== 408 && own !== 429;
+  if (status === 400 || status === 413 || status === 422) return true;
   return REQUEST_WORDS.test(`${type ?? ""} ${code ?? ""}`);
 }
