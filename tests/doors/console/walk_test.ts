@@ -137,7 +137,9 @@ async function handTo(
   { url, gateway: { accounts, sessions } }: TestGateway,
   email: string | undefined,
 ): Promise<void> {
-  await page.context().clearCookies(); // and no page in between, which would cost a process of the browser's
+  // a page that is live would ask for more in the name of nobody; one of another origin would cost a process of the browser's
+  await page.goto(`${url}/healthz`);
+  await page.context().clearCookies();
   faults.length = 0;
   if (email === undefined) return;
   await page.goto(`${url}/console/link/${await sessions.makeLink(await accounts.get(email))}`);
