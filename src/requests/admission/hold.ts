@@ -121,8 +121,8 @@ export class Hold {
   }
 
   /**
-   * Waits until more than `usedTokens` of output are paid for. Once all that was asked for is, the count alone stops nothing that a
-   * tokenizer may explain.
+   * Waits until more than `usedTokens` of output are paid for. Once all that may be charged is, the count alone stops nothing that
+   * a tokenizer may explain.
    *
    * @param usedTokens Output tokens delivered so far, as counted by the gateway.
    * @returns Output tokens that may be delivered, by that count; not more than `usedTokens` if the balance is used up.
@@ -132,7 +132,7 @@ export class Hold {
     this.#growing = undefined;
     if (this.outputTokens <= usedTokens) await this.#step();
     if (this.outputTokens > usedTokens) return this.outputTokens;
-    return this.#paid >= this.#terms.maxOutput ? this.maxDelivered : this.outputTokens;
+    return this.#paid >= this.maxCharged ? this.maxDelivered : this.outputTokens;
   }
 
   /**

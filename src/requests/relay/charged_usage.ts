@@ -88,21 +88,11 @@ export class ChargedUsage {
     this.#options = options;
   }
 
-  /**
-   * Of a complete reply.
-   *
-   * @param mostCounted Output tokens by the gateway's count that are charged at most.
-   */
-  settled(reply: MeteredReply, mostCounted = Infinity): SettledUsage {
-    const countedOutput = Math.min(reply.countedOutput, mostCounted);
-    const settled = this.#settle({ ...reply, countedOutput }, undefined);
+  /** Of a complete reply. */
+  settled(reply: MeteredReply): SettledUsage {
+    const settled = this.#settle(reply, undefined);
     this.#options.onSettled(settled, settled.counted);
     return settled;
-  }
-
-  /** Whether the output of a reply is charged by the gateway's count. */
-  countsOutput({ usage }: MeteredPart): boolean {
-    return usage === undefined || usage.outputTokens > this.#maxOutput;
   }
 
   /**

@@ -236,25 +236,9 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
   async #complete(): Promise<string> {
     const { plan } = this.#options;
     plan?.upstream.health.streamCompleted(plan.target.model);
-    const settled = this.#options.usage.settled(this.#metered, await this.#heldForCount());
+    const settled = this.#options.usage.settled(this.#metered);
     await this.#options.life.settle({ ending: "complete", status: 200, ...settled });
     return await this.#closing(settled.usage);
-  }
-
-  /**
-   * Output tokens that the hold covers, grown to what was counted as far as the balance goes. What was counted beyond that is an
-   * estimate that nobody has the credits for.
-   */
-  async #heldForCount(): Promise<number> {
-    const { life: { hold }, usage } = this.#options;
-    const { countedOutput } = this.#reader.reply;
-    let held = hold.outputTokens;
-    while (held < countedOutput && usage.countsOutput(this.#metered)) {
-      await hold.extend(held).catch(() => {}); // the settlement tells of a database that is away
-      if (hold.outputTokens <= held) break;
-      held = hold.outputTokens;
-    }
-    return held;
   }
 
   async #truncate(): Promise<string> {

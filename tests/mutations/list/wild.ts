@@ -12,7 +12,7 @@ export const WILD: readonly Mutation[] = [
   {
     name: "own-count-cuts-streams",
     file: "src/requests/admission/hold.ts",
-    find: "return this.#paid >= this.#terms.maxOutput ? this.maxDelivered : this.outputTokens;",
+    find: "return this.#paid >= this.maxCharged ? this.maxDelivered : this.outputTokens;",
     replace: "return this.outputTokens;",
     tests: [{ file: COUNTS, filter: "at its limit a reply is whole" }],
     why: "Text would be lost where the gateway counts more than the upstream.",
