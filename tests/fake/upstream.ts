@@ -119,13 +119,21 @@ export function eventStream(...pieces: (string | Uint8Array)[]): Response {
 
 /** The same, with a pause before each piece. */
 export function pacedStream(pauseMs: number, pieces: readonly (string | Uint8Array)[]): Response {
+  return heldStream(pieces, () => new Promise((resolve) => setTimeout(resolve, pauseMs)));
+}
+
+/** The same, where each piece is sent when `due` of its place resolves. */
+export function heldStream(
+  pieces: readonly (string | Uint8Array)[],
+  due: (at: number) => Promise<unknown>,
+): Response {
   const encoder = new TextEncoder();
   let at = 0;
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const piece = pieces[at++];
+      const piece = pieces[at];
       if (piece === undefined) return controller.close();
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await due(at++);
       controller.enqueue(typeof piece === "string" ? encoder.encode(piece) : piece);
     },
   }, { highWaterMark: 0 });
