@@ -31,7 +31,7 @@ export const WILD: readonly Mutation[] = [
     find: "return Math.floor(COUNT_ERROR * this.maxCharged);",
     replace: "return Infinity * COUNT_ERROR;",
     tests: [{ file: COUNTS, filter: "a reply far beyond its limit" }],
-    why: "An upstream that does not keep limits would go on for ever.",
+    why: "An upstream that does not keep limits would go on without end.",
   },
   {
     name: "own-count-refuses-prompts",
