@@ -11,6 +11,7 @@ import { Random, testSeed } from "../fake/random.ts";
 import { eventStream, type FakeUpstream, fakeUpstream } from "../fake/upstream.ts";
 import { sized } from "../tier.ts";
 import { LANGUAGES } from "../wire/tokens/languages.ts";
+import { heldOutSamples } from "../wire/tokens/samples.ts";
 
 const DIALECT_NAMES = ["chat", "messages", "responses"] as const satisfies readonly Back[];
 type Front = (typeof DIALECT_NAMES)[number];
@@ -38,9 +39,13 @@ interface Got {
 const NATURAL = { chat: "stop", messages: "end_turn", responses: "completed" } as const;
 const CUT = { chat: "length", messages: "max_tokens", responses: "incomplete" } as const;
 
-/** Running text of a language: its sample again and again. */
+const PROSE = Object.fromEntries(heldOutSamples().map(({ name, text }) => [name, text]));
+/** A text of each language: prose where there is some. */
+const TEXTS: Readonly<Record<string, string>> = { ...LANGUAGES, ...PROSE };
+
+/** Running text of a language: its text again and again. */
 function running(language: string, tokens: number): string {
-  const sample = `${LANGUAGES[language]!}\n`;
+  const sample = `${TEXTS[language]!}\n`;
   return sample.repeat(Math.ceil(tokens / encode(sample).length));
 }
 
@@ -147,23 +152,31 @@ async function askAll(cases: readonly Case[]) {
 
 const PAIRINGS = DIALECT_NAMES.flatMap((front) => DIALECT_NAMES.map((back) => ({ front, back })));
 
-/** Cases of random languages: each pairing with one, ten and all pieces, and whole. */
-function casesOf(random: Random, make: (text: string) => Omit<Case, "front" | "back" | "pieces">) {
+/** Languages of the rounds: random ones in the gate; in the proofs each one that there is prose of, too, on its own. */
+const ROUNDS = sized(
+  [Object.keys(TEXTS)],
+  [...new Array(20).fill(Object.keys(TEXTS)), ...Object.keys(PROSE).map((language) => [language])],
+);
+
+/** Each pairing with one, ten and all pieces, and whole, each in one of the languages. */
+function casesOf(
+  random: Random,
+  languages: readonly string[],
+  make: (text: string) => Omit<Case, "front" | "back" | "pieces">,
+) {
   return PAIRINGS.flatMap((pairing) =>
     [0, 1, 10, 100].map((pieces): Case => {
-      const text = running(random.pick(Object.keys(LANGUAGES)), 300);
+      const text = running(random.pick(languages), 300);
       return { ...pairing, pieces, ...make(text) };
     })
   );
 }
 
-const ROUNDS = sized(1, 20);
-
 Deno.test("at its limit a reply is whole, ends as its upstream says, and costs what is reported, in any language, pairing and pieces", async () => {
   const seed = testSeed();
   const random = new Random(seed);
-  for (let round = 0; round < ROUNDS; round++) {
-    const cases = casesOf(random, (text) => {
+  for (const languages of ROUNDS) {
+    const cases = casesOf(random, languages, (text) => {
       // as o200k counts, or a tokenizer made for the language, which needs less
       const reported = Math.ceil(encode(text).length * random.pick([1, 0.7]));
       return { text, reported, limit: reported };
@@ -172,8 +185,8 @@ Deno.test("at its limit a reply is whole, ends as its upstream says, and costs w
       const where = `seed ${seed}: ${JSON.stringify(one).slice(0, 300)}`;
       assertEquals(got, { status: 200, text: one.text, end: NATURAL[one.front] }, where);
       assertEquals(
-        [record.output_tokens, record.usage_source, record.ending],
-        [one.reported, "upstream", "complete"],
+        [record.output_tokens, record.charged_credits, record.usage_source, record.ending],
+        [one.reported, one.reported, "upstream", "complete"],
         where,
       );
     }
@@ -183,21 +196,24 @@ Deno.test("at its limit a reply is whole, ends as its upstream says, and costs w
 Deno.test("a reply far beyond its limit is cut and costs at most the limit and a quarter, whatever is reported and in any pieces", async () => {
   const seed = testSeed();
   const random = new Random(seed);
-  const cases = casesOf(random, (text) => {
-    const tokens = encode(text).length;
-    const limit = Math.floor(tokens / 12);
-    return { text, limit, reported: random.pick([undefined, tokens]) };
-  });
-  for (const { got, record, one } of await askAll(cases)) {
-    const where = `seed ${seed}: ${JSON.stringify(one).slice(0, 300)}`;
-    const most = one.limit + Math.max(64, Math.ceil(one.limit / 4));
-    assertEquals([got.status, got.end], [200, CUT[one.front]], where);
-    assert(Number(record.output_tokens) <= most, `${record.output_tokens} of ${most}, ${where}`);
-    assertEquals(record.usage_source, "counted", where);
-    // one large piece has arrived before anybody could count it
-    if (one.pieces === 1) continue;
-    const share = got.text.length / one.text.length;
-    assert(share < 0.8 && one.text.startsWith(got.text), `${share}, ${where}`);
+  for (const languages of ROUNDS) {
+    const cases = casesOf(random, languages, (text) => {
+      const tokens = encode(text).length;
+      const limit = Math.floor(tokens / 12);
+      return { text, limit, reported: random.pick([undefined, tokens]) };
+    });
+    for (const { got, record, one } of await askAll(cases)) {
+      const where = `seed ${seed}: ${JSON.stringify(one).slice(0, 300)}`;
+      const most = one.limit + Math.max(64, Math.ceil(one.limit / 4));
+      assertEquals([got.status, got.end], [200, CUT[one.front]], where);
+      assert(Number(record.output_tokens) <= most, `${record.output_tokens} of ${most}, ${where}`);
+      assertEquals(record.charged_credits, record.output_tokens, where);
+      assertEquals(record.usage_source, "counted", where);
+      // one large piece has arrived before anybody could count it
+      if (one.pieces === 1) continue;
+      const share = got.text.length / one.text.length;
+      assert(share < 0.8 && one.text.startsWith(got.text), `${share}, ${where}`);
+    }
   }
 });
 
@@ -214,7 +230,7 @@ Deno.test("a prompt is refused by the gateway's count only if no tokenizer could
     },
   });
   for (let round = 0; round < sized(10, 100); round++) {
-    const language = random.pick(Object.keys(LANGUAGES));
+    const language = random.pick(Object.keys(TEXTS));
     // a tokenizer made for the language makes it fit
     const fits = running(language, 1.2 * context);
     upstream.received.length = 0;

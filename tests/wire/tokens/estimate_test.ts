@@ -4,19 +4,22 @@ import { countTokens, TokenCounter } from "../../../src/wire/tokens/mod.ts";
 import { unpackWeights } from "../../../src/wire/tokens/estimate.ts";
 import { CHARACTERS, COSTS, PAIRS, RUNS } from "../../../src/wire/tokens/weights.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
-import { testSeed } from "../../fake/random.ts";
+import { Random, testSeed } from "../../fake/random.ts";
 import { PROOF, sized } from "../../tier.ts";
 import {
   blockSamples,
+  heldOutSamples,
   languageSamples,
   letterSamples,
   mixSamples,
   notationSamples,
   patternSamples,
+  proseSamples,
   runSamples,
   type Sample,
+  sentenceSamples,
 } from "./samples.ts";
-import { errorTables, ratioOf, vocabularyTables } from "./weights.ts";
+import { errorTables, fitCosts, ratioOf, vocabularyTables } from "./weights.ts";
 
 const read = (path: string) => Deno.readTextFileSync(new URL(`../../../${path}`, import.meta.url));
 const times = (text: string) => text.repeat(20);
@@ -78,6 +81,28 @@ function assertInBounds(samples: readonly Sample[], seed?: number, least = 0.6, 
 
 Deno.test("countTokens is 0.6 to 1.7 times o200k_base: text in each language", () => {
   assertInBounds(languageSamples());
+});
+
+Deno.test("countTokens is 0.6 to 1.7 times o200k_base: running prose in each language", () => {
+  assertInBounds([...proseSamples(), ...heldOutSamples()]);
+});
+
+Deno.test("TokenCounter is 0.6 to 1.7 times o200k_base: random sentences of each language, in random pieces", () => {
+  const first = testSeed();
+  for (let seed = first; seed < first + sized(2, 100); seed++) {
+    const random = new Random(seed);
+    const samples = sentenceSamples(seed);
+    assertInBounds(samples, seed);
+    for (const { name, text } of samples) {
+      const counter = new TokenCounter();
+      const longest = random.pick([2, 12, 100]);
+      for (let at = 0, end = 0; at < text.length; at = end) {
+        end = at + random.integer(1, longest);
+        counter.add(text.slice(at, end));
+      }
+      assertEquals(counter.tokens, countTokens(text), `${name}, SLUICE_TEST_SEED=${seed}`);
+    }
+  }
 });
 
 Deno.test("countTokens is 0.6 to 1.7 times o200k_base: random letters of each language", () => {
@@ -196,11 +221,12 @@ Deno.test("TokenCounter counts each lone surrogate", () => {
   assert(encode("\ud83d\ud83d").length <= countTokens("\ud83d\ud83d"));
 });
 
-Deno.test("weights.ts is what deno task weights generates from the vocabulary", PROOF, () => {
+Deno.test("weights.ts is what deno task weights generates", PROOF, () => {
   const tables = vocabularyTables();
   assert(tables.characters === CHARACTERS, "CHARACTERS");
   assert(tables.pairs === PAIRS, "PAIRS");
   assert(tables.runs === RUNS, "RUNS");
+  assertEquals(fitCosts(tables), COSTS);
 });
 
 Deno.test("docs/counting.md shows the ratios of these weights: deno task weights", () => {

@@ -6,6 +6,7 @@
 
 import { Random as Choices } from "../../fake/random.ts";
 import { LANGUAGES } from "./languages.ts";
+import { PROSE } from "./prose.ts";
 
 /** A text with a name. */
 export interface Sample {
@@ -166,6 +167,41 @@ export function letterSamples(seed: number): Sample[] {
 /** The text of each language, as it is. */
 export function languageSamples(): Sample[] {
   return Object.entries(LANGUAGES).map(([name, text]) => ({ name, text }));
+}
+
+/** The prose of each language that the counter is fitted to. */
+export function proseSamples(): Sample[] {
+  return Object.entries(PROSE).map(([name, [text]]) => ({ name, text }));
+}
+
+/** The sentences of a text; in Thai, which has no sign for their end, its paragraphs. */
+function sentencesOf(text: string): string[] {
+  return text.match(/.+?(?:[.!?।။۔] |。|$)/gmu)!;
+}
+
+/** Each sentence of it. */
+export function proseSentences(): Sample[] {
+  return proseSamples().flatMap(({ name, text }) =>
+    sentencesOf(text).map((text) => ({ name, text }))
+  );
+}
+
+/** The prose of each language that is held out from the fit. */
+export function heldOutSamples(): Sample[] {
+  return Object.entries(PROSE).map(([name, [, ...paragraphs]]) => ({
+    name,
+    text: paragraphs.join("\n"),
+  }));
+}
+
+/** Three or more sentences of each language that are held out, in any order. */
+export function sentenceSamples(seed: number): Sample[] {
+  const random = new Random(seed);
+  return heldOutSamples().map(({ name, text }) => {
+    const sentences = sentencesOf(text);
+    const one = () => sentences.splice(random.below(sentences.length), 1)[0]!;
+    return { name, text: random.text(random.integer(3, sentences.length), one) };
+  });
 }
 
 /** English prose and TypeScript, of which callers send the most. */

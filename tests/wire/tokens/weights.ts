@@ -3,8 +3,8 @@
  * they make of the samples. Run it with `deno task weights`.
  *
  * 1. `CHARACTERS`: the tokens of each character alone.
- * 2. `PAIRS`: for each two characters, how many tokens of the vocabulary have them side by side, as
- *    a logarithm.
+ * 2. `PAIRS`: for each two characters, how frequent the tokens are that have them side by side, compared
+ *    with the characters, as a logarithm.
  * 3. `RUNS`: the tokens of one character more in a run of it.
  * 4. `COSTS`: how much of a character's tokens is left in each context, fitted to the samples so
  *    that the worst of them is as little off as possible.
@@ -23,8 +23,8 @@ import {
   CHARACTER_ENTRIES,
   characterEntry,
   CONTEXTS,
+  costTables,
   countTokens,
-  expandCosts,
   LEVELS,
   PAIR_LEVELS,
   PAIR_SLOTS,
@@ -32,6 +32,7 @@ import {
   RUN_UNIT,
   TokenCounter,
   unpackWeights,
+  type Weights,
 } from "../../../src/wire/tokens/estimate.ts";
 import * as samples from "./samples.ts";
 
@@ -75,7 +76,13 @@ function characterValues(): Uint8Array {
   return values;
 }
 
-/** Pairs of characters, and in how many tokens of the vocabulary they stand side by side. */
+/** Added to the rank of a token, as the first few thousand are about as frequent in the text of any one language. */
+const FIRST_RANKS = 2_000;
+
+/**
+ * Pairs of characters, and the tokens of the vocabulary in which they stand side by side. A token is the more frequent the
+ * lower its rank, and counts so: the last ones count 1, the first ones 100.
+ */
 function pairsOfVocabulary(): Map<string, number> {
   const pairs = new Map<string, number>();
   for (let id = 0; id < VOCABULARY; id++) {
@@ -84,21 +91,33 @@ function pairsOfVocabulary(): Map<string, number> {
     const parts = [...token];
     for (let index = 1; index < parts.length; index++) {
       const pair = parts[index - 1]! + parts[index]!;
-      pairs.set(pair, (pairs.get(pair) ?? 0) + 1);
+      pairs.set(pair, (pairs.get(pair) ?? 0) + VOCABULARY / (id + FIRST_RANKS));
     }
   }
   return pairs;
 }
 
+/** Raises the rarest pairs to level 1, and so the most frequent ones to the highest. */
+const MIN_LEVEL_LOGARITHM = 7;
+
 /** Levels of each slot of `Weights.pairs`. */
 function pairLevels(pairs: ReadonlyMap<string, number>): Uint8Array {
   const levels = new Uint8Array(PAIR_SLOTS);
   const raise = (slot: number, level: number) => levels[slot] = Math.max(levels[slot]!, level);
-  for (const [pair, count] of pairs) {
-    const [first, second] = [...pair].map((char) => char.codePointAt(0)!);
-    if (pair !== " \t" && pair !== "\t ") {
-      raise(pairSlot(first!, second!), Math.min(PAIR_LEVELS - 1, Math.floor(Math.log2(count))));
-    }
+  const [firsts, seconds] = [new Map<string, number>(), new Map<string, number>()];
+  for (const [pair, frequency] of pairs) {
+    const [first, second] = [...pair];
+    firsts.set(first!, (firsts.get(first!) ?? 0) + frequency);
+    seconds.set(second!, (seconds.get(second!) ?? 0) + frequency);
+  }
+  for (const [pair, frequency] of pairs) {
+    if (pair === " \t" || pair === "\t ") continue;
+    const [first, second] = [...pair];
+    // a pair of frequent letters is frequent among random ones, too
+    const expected = (firsts.get(first!)! * seconds.get(second!)!) ** 0.25;
+    const level = Math.floor(MIN_LEVEL_LOGARITHM + Math.log2(frequency / expected));
+    const slot = pairSlot(first!.codePointAt(0)!, second!.codePointAt(0)!);
+    raise(slot, Math.min(PAIR_LEVELS - 1, Math.max(1, level)));
   }
   raise(pairSlot(32, 9), 1); // seldom in a vocabulary, yet they merge
   raise(pairSlot(9, 32), 1);
@@ -168,6 +187,8 @@ function fittedSamples(): (samples.Sample & { weight: number })[] {
   return [
     ...weighted(250, samples.textSamples()),
     ...weighted(5, samples.languageSamples()),
+    ...weighted(10, samples.proseSamples()),
+    ...weighted(3, samples.proseSentences()),
     ...[1, 2].flatMap((seed) => [
       ...weighted(0.5, samples.letterSamples(seed)),
       ...weighted(0.5, samples.blockSamples(seed)),
@@ -192,23 +213,22 @@ function penalty(error: number): number {
 function minCost(context: number, level: number): number {
   if (level === PAIR_LEVELS) return 0.05; // a space
   const least = [0.9, 0.45, 0.3, 0.2, 0.1][level] ?? 0.03;
-  return context % 3 === 2 ? Math.max(least, 0.3) : least;
+  return context % 3 === 2 ? Math.max(least, 0.2) : least;
 }
 
 /** Fits `COSTS` by coordinate descent. A count is linear in them. */
-function fitCosts(tables: ReturnType<typeof vocabularyTables>): number[] {
+export function fitCosts(tables: ReturnType<typeof vocabularyTables>): number[] {
   const size = CONTEXTS * LEVELS;
-  const weights = unpackWeights({ ...tables, costs: new Array(size).fill(0) });
-  const count = (text: string, costs: Int32Array) => {
-    const counter = new TokenCounter({ ...weights, costs });
+  const fixed = unpackWeights({ ...tables, costs: new Array(size).fill(0) });
+  const count = (text: string, weights: Weights) => {
+    const counter = new TokenCounter(weights);
     counter.add(text);
     return counter.tokens;
   };
-  const units = Array.from(
-    { length: size },
-    (_, which) => expandCosts(Array.from({ length: size }, (_, index) => index === which ? 1 : 0)),
-  );
-  const fixed = expandCosts(new Array(size).fill(0));
+  const units = Array.from({ length: size }, (_, which) => ({
+    ...fixed,
+    ...costTables(Array.from({ length: size }, (_, index) => index === which ? 1 : 0)),
+  }));
   const rows = fittedSamples().map(({ text, weight }) => {
     const base = count(text, fixed);
     const features = units.map((unit) => count(text, unit) - base);
@@ -284,6 +304,11 @@ export function errorTables(): string {
     [columns, columns.map((_, index) => index === 0 ? "---" : "--:"), ...rows]
       .map((cells) => `| ${cells.join(" | ")} |`).join("\n");
   const row = ({ name, text }: samples.Sample) => [name, ratioOf(text).toFixed(2)];
+  const held = samples.heldOutSamples();
+  const prose = samples.proseSamples().map((sample, index) => [
+    ...row(sample),
+    row(held[index]!)[1]!,
+  ]);
   const letters = samples.letterSamples(DOCUMENTED_SEED);
   const languages = samples.languageSamples().map((sample, index) => [
     ...row(sample),
@@ -291,7 +316,10 @@ export function errorTables(): string {
   ]);
   const fixtures = samples.textSamples().map(row);
   return [
-    "## Languages\n",
+    "## Running prose\n",
+    "Plain prose that the weights are fitted to, and other prose, held out.\n",
+    table(["language", "fitted", "held out"], prose),
+    "\n## Languages\n",
     "A short text, and words of random letters from that language's alphabet.\n",
     table(["language", "text", "random letters"], languages),
     "\n## Code, notations and adversarial text\n",
