@@ -13,6 +13,8 @@ export type ProxyBehaviour =
   | "hang up"
   /** Lets a tunnel open and closes it at the first bytes. */
   | "cut tunnel"
+  /** Replies 407 to whatever credentials. */
+  | "reject"
   /** Says something that is not HTTP. */
   | "babble"
   /** Replies in several pieces, with headers. */
@@ -92,7 +94,10 @@ export function testProxy({ authorization, target }: TestProxyOptions = {}): Tes
       const [method, where = ""] = line.split(" ");
       received.push({ line: `${method} ${where}`, headers: new Headers(headers) });
       const say = (reply: string) => connection.write(encoder.encode(reply));
-      if (authorization !== undefined && headers.get("proxy-authorization") !== authorization) {
+      if (
+        proxy.behaviour === "reject" ||
+        authorization !== undefined && headers.get("proxy-authorization") !== authorization
+      ) {
         await say(
           'HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic realm="x"\r\ncontent-length: 0\r\nconnection: close\r\n\r\n',
         );

@@ -64,6 +64,27 @@ export function makeConnector(
   };
 }
 
+/**
+ * Connects to a target and ends the connection: without a byte to the target where it is http.
+ *
+ * @throws What the connection failed with.
+ */
+export function checkConnection({ url, address, ...options }: ConnectOptions & {
+  readonly url: URL;
+  /** IP address to connect to instead of the URL's host. */
+  readonly address?: string | undefined;
+}): Promise<void> {
+  const { protocol, port, host, hostname } = url;
+  const target = { protocol, port, host, hostname: address ?? hostname };
+  return new Promise((resolve, reject) =>
+    makeConnector(options)(target, (...[error, socket]) => {
+      if (error !== null) return reject(error);
+      socket.destroy();
+      resolve();
+    })
+  );
+}
+
 /** How requests to an http target are sent through a proxy; undefined where they go as they are. */
 export function forwarding(
   proxy: OutgoingProxy | undefined,

@@ -9,7 +9,14 @@
  * @module
  */
 
-export { type ConnectOptions, type Connector, forwarding, makeConnector } from "./connect.ts";
+export {
+  checkConnection,
+  type ConnectOptions,
+  type Connector,
+  type Forwarding,
+  forwarding,
+  makeConnector,
+} from "./connect.ts";
 export { exchange, type ExchangeReply, type ExchangeRequest } from "./exchange.ts";
 export { isNear, readExceptions } from "./exceptions.ts";
 export { type OutgoingProxy, readProxy } from "./outgoing_proxy.ts";
