@@ -89,6 +89,11 @@ Deno.test("replies come through a proxy, whole and streamed, by TLS and without"
       assertEquals(headers.get("proxy-authorization"), null);
       assertStringIncludes(raw, "far-model");
     }
+    // settings that are read again lead through another proxy
+    await using other = testProxy({ target: hostOf(upstream) });
+    await gateway.reload(through(other, { scheme }));
+    assertEquals(await statusOf(ask(gateway)), 200);
+    assertEquals(other.received.length, 1);
     assertNoSecrets(gateway.log(), "the log");
   }
 });

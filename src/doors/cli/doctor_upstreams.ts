@@ -80,12 +80,9 @@ function eachKey({ keys, ...settings }: UpstreamSettings) {
 
 /** Whether the variables that its keys and its proxy name are set: their names are not for an upstream to see. */
 function hasItsKeys(settings: UpstreamSettings): boolean {
-  const { proxy } = settings;
-  const secrets = [
-    ...keysOf(settings).map(({ key }) => key),
-    ...proxy instanceof Secret ? [proxy] : [],
-  ];
-  return !secrets.some((one) => /\$\{\w+\}/.test(one.reveal()));
+  const { proxy, proxies } = settings;
+  const secrets = [...keysOf(settings).map(({ key }) => key), proxy, proxies?.https, proxies?.http];
+  return !secrets.some((one) => one instanceof Secret && /\$\{\w+\}/.test(one.reveal()));
 }
 
 function upstreamFinding(

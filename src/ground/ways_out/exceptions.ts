@@ -58,6 +58,23 @@ export function isNear(hostname: string): boolean {
   return range === "loopback" || range === "linkLocal";
 }
 
+/**
+ * Returns what to add to an environment so that programs that know no exception for this machine connect to it directly: the
+ * platform's own client, curl, and tools that `sluice run` starts.
+ */
+export function exceptingThisMachine(
+  env: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  if (
+    !Object.entries(env).some(([name, value]) => /^(http|https|all)_proxy$/i.test(name) && value)
+  ) {
+    return {};
+  }
+  const list = [env.no_proxy || env.NO_PROXY, "localhost,127.0.0.1,127.0.0.0/8,::1"]
+    .filter(Boolean).join(",");
+  return { no_proxy: list, NO_PROXY: list };
+}
+
 function plain(hostname: string): string {
   return hostname.toLowerCase().replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "");
 }

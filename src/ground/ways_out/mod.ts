@@ -18,6 +18,6 @@ export {
   makeConnector,
 } from "./connect.ts";
 export { exchange, type ExchangeReply, type ExchangeRequest } from "./exchange.ts";
-export { isNear, readExceptions } from "./exceptions.ts";
+export { exceptingThisMachine, isNear, readExceptions } from "./exceptions.ts";
 export { type OutgoingProxy, readProxy } from "./outgoing_proxy.ts";
 export { authenticationFault, ProxyFault } from "./proxy_fault.ts";
