@@ -17,7 +17,7 @@ export interface ImageFetcherOptions extends TargetRules {
   readonly connectMs: number;
   /** Max total time, including DNS, redirects and transfer, in milliseconds. */
   readonly totalMs: number;
-  /** Proxy that images are fetched through. The environment's is none of theirs. */
+  /** Proxy that images are fetched through; never one of the environment. */
   readonly proxy?: WayOut["proxy"];
   /** Connects to a checked address. Tests replace it. */
   readonly connect?: buildConnector.connector;
