@@ -133,7 +133,7 @@ async function usualKeys(settings: AwsSettings, now: () => number): Promise<AwsK
     }
     return lasting(accessKeyId.reveal(), secretAccessKey.reveal(), sessionToken?.reveal());
   }
-  const [id, secret] = [variable("AWS_DIGEST_ID"), variable("AWS_SECRET_DIGEST")];
+  const [id, secret] = [variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")];
   if (id !== undefined && secret !== undefined) {
     return lasting(id, secret, variable("AWS_SESSION_TOKEN"));
   }
