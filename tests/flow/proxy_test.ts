@@ -1,9 +1,7 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
-import { alertReceiver } from "../fake/alert_receiver.ts";
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { TEST_CA, TEST_CERTIFICATE } from "../fake/certificate.ts";
 import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";
 import { type ProxyBehaviour, type TestProxy, testProxy } from "../fake/proxy.ts";
-import { sluice } from "../fake/shell.ts";
 import { DEADLINE_MS, until } from "../fake/temp.ts";
 import {
   chunk,

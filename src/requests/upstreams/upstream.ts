@@ -101,7 +101,8 @@ export async function httpUpstream(
       ...proxy?.secrets ?? [],
     ]),
     ...[host, hostname].map((text): [string, string] => [text, "[upstream]"]),
-    ...proxy === undefined ? [] : [[proxy.hostname, "[proxy]"] as const],
+    // a short name such as `proxy` is a word, too
+    ...proxy && /[.:]/.test(proxy.hostname) ? [[proxy.hostname, "[proxy]"] as const] : [],
   ]);
   return {
     name,
