@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import {
   exchange,
   type ExchangeReply,
@@ -10,6 +11,7 @@ import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { TEST_CA, TEST_CERTIFICATE } from "../../fake/certificate.ts";
 import { type ProxyBehaviour, testProxy } from "../../fake/proxy.ts";
 import { DEADLINE_MS, until } from "../../fake/temp.ts";
+import { sized } from "../../tier.ts";
 
 /**
  * Connections are given up in the middle here: the HTTP client's clock and pauses of the test's servers tick on for a moment, which
@@ -152,5 +154,57 @@ proxyTest(
     const fault = await assertRejects(() => post("https://other.invalid/", way(proxy.host)), Error);
     assert(!(fault instanceof ProxyFault), String(fault));
     assertEquals(networkErrorWords(fault), "the certificate is for another host name");
+  },
+);
+
+proxyTest(
+  "bytes are the same through a tunnel, however many there are and however they are cut",
+  async () => {
+    await using target = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen() {}, ...TEST_CERTIFICATE },
+      async (request) => {
+        const bytes = new Uint8Array(await request.arrayBuffer());
+        const cut = Number(new URL(request.url).searchParams.get("cut"));
+        let at = 0;
+        return new Response(
+          new ReadableStream({
+            pull(controller) {
+              if (at >= bytes.length) return controller.close();
+              controller.enqueue(bytes.subarray(at, at += cut));
+            },
+          }),
+        );
+      },
+    );
+    await using proxy = testProxy({ target: `127.0.0.1:${target.addr.port}` });
+    const { signal } = new AbortController();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 400_000 }),
+        fc.integer({ min: 200, max: 200_000 }),
+        fc.integer({ min: 1, max: 500_000 }),
+        fc.integer({ min: 33, max: 126 }),
+        async (size, cut, maxBytes, first) => {
+          const body = String.fromCharCode(
+            ...Array.from({ length: 94 }, (_, at) => 33 + (first + at) % 94),
+          ).repeat(Math.ceil(size / 94)).slice(0, size);
+          const { status, text } = await exchange({
+            url: new URL(`https://api.example.com/?cut=${cut}`),
+            method: "POST",
+            headers: {},
+            body,
+            proxy: way(proxy.host),
+            timeoutMs: DEADLINE_MS,
+            maxBytes,
+            signal,
+            ca: TEST_CA,
+          });
+          assertEquals(status, 200);
+          assert(text === body.slice(0, maxBytes), `${text.length} of ${size} bytes`);
+        },
+      ),
+      { numRuns: sized(15, 300) },
+    );
+    await until(() => proxy.open === 0, { what: "the end of all connections" });
   },
 );
