@@ -6,6 +6,7 @@
 
 import { assemble, openStore } from "./src/assemble/mod.ts";
 import { runCommand } from "./src/doors/cli/mod.ts";
+import { exceptingThisMachine } from "./src/ground/ways_out/mod.ts";
 import { openTelemetry } from "./src/ground/telemetry/mod.ts";
 
 const encoder = new TextEncoder();
@@ -112,8 +113,10 @@ async function input(prompt: string): Promise<string> {
 }
 
 if (import.meta.main) {
+  const env = Deno.env.toObject();
+  for (const [name, list] of Object.entries(exceptingThisMachine(env))) Deno.env.set(name, list);
   const status = await runCommand(Deno.args, {
-    env: Deno.env.toObject(),
+    env,
     directory: Deno.cwd(),
     now: Date.now,
     out: write(Deno.stdout),

@@ -21,7 +21,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   ground: [
     ["database"],
-    ["fair_share", "rate_limits", "web", "telemetry"],
+    ["fair_share", "rate_limits", "web", "ways_out", "telemetry"],
     ["refusal.ts"],
     ["platform"],
     ["std"],

@@ -193,7 +193,10 @@ export async function assemble(config: Config, environment: Environment): Promis
       metrics,
       now,
       directory: settings.data,
-      settings: () => servings.current.config.settings.alerts,
+      settings: () => {
+        const { alerts, proxies } = servings.current.config.settings;
+        return { ...alerts, proxies };
+      },
       served: () => ({
         routes: servings.current.catalog().routes,
         settings: routesDigest(servings.current.config.settings),

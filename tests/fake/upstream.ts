@@ -19,23 +19,29 @@ export interface FakeUpstream extends AsyncDisposable {
 /** What the upstream answers. */
 export type Answers = (request: Received, signal: AbortSignal) => Response | Promise<Response>;
 
-/** A real server whose answers the test writes. */
-export function fakeUpstream(answers: Answers): FakeUpstream {
+/** A real server whose answers the test writes; with TLS if there is a certificate. */
+export function fakeUpstream(
+  answers: Answers,
+  tls?: { readonly cert: string; readonly key: string },
+): FakeUpstream {
   const received: Received[] = [];
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
-    const raw = await request.text().catch(() => undefined);
-    if (raw === undefined) return new Response(); // whoever sent it is gone
-    const one: Received = {
-      path: new URL(request.url).pathname,
-      headers: request.headers,
-      body: raw === "" ? undefined : JSON.parse(raw),
-      raw,
-    };
-    received.push(one);
-    return await answers(one, request.signal);
-  });
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {}, ...tls },
+    async (request) => {
+      const raw = await request.text().catch(() => undefined);
+      if (raw === undefined) return new Response(); // whoever sent it is gone
+      const one: Received = {
+        path: new URL(request.url).pathname,
+        headers: request.headers,
+        body: raw === "" ? undefined : JSON.parse(raw),
+        raw,
+      };
+      received.push(one);
+      return await answers(one, request.signal);
+    },
+  );
   return {
-    url: `http://127.0.0.1:${server.addr.port}/v1`,
+    url: `http${tls === undefined ? "" : "s"}://127.0.0.1:${server.addr.port}/v1`,
     received,
     async [Symbol.asyncDispose]() {
       await server.shutdown();

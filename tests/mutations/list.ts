@@ -6,6 +6,7 @@ import { DATABASE } from "./list/database.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
 import { PAYMENTS_MUTATIONS } from "./list/payments.ts";
+import { PROXIES } from "./list/proxies.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
@@ -25,6 +26,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...RESPONSES_DIALECT,
   ...CARELESS_UPSTREAMS,
   ...UPSTREAMS,
+  ...PROXIES,
   ...LIMITS,
   ...ACCESS,
   ...CONSOLE,

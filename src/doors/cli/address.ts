@@ -1,9 +1,17 @@
-import { type Config, databaseFile } from "../../settings/config/mod.ts";
+import {
+  type Config,
+  databaseFile,
+  proxyOf,
+  type ProxySettings,
+} from "../../settings/config/mod.ts";
+import { exchange, type ExchangeReply } from "../../ground/ways_out/mod.ts";
 import { type AnnouncedGateway, announcedGateway, proofOf } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 
 /** A gateway on this machine answers at once, or is not there. */
 const PATIENCE_MS = 2_000;
+/** Max bytes of a list of models. */
+const MAX_REPLY_BYTES = 4_194_304;
 
 /** Where clients reach a gateway. */
 export interface GatewayAddress {
@@ -33,10 +41,10 @@ export async function gatewayAddress({ settings }: Config): Promise<GatewayAddre
   const url = settings.publicUrl?.replace(/\/+$/, "") ?? local;
   if (running !== undefined) {
     const isOther = url !== local && databaseFile(settings) !== undefined &&
-      await answerOf(url, running.secret) === "another";
+      await answerOf(url, running.secret, settings.proxies) === "another";
     return { url, local, answers: true, isOther };
   }
-  const answers = await answersAt(url);
+  const answers = await answersAt(url, settings.proxies);
   if (databaseFile(settings) === undefined) return { url, local: url, answers, isOther: false };
   return { url, local: url, answers: false, isOther: answers };
 }
@@ -103,8 +111,38 @@ export async function settingsDrift({ settings, file, digest }: Config): Promise
 }
 
 /** Whether a gateway answers at an address. */
-export async function answersAt(url: string): Promise<boolean> {
-  return await answerOf(url, undefined) === "proven";
+export async function answersAt(url: string, proxies: ProxySettings): Promise<boolean> {
+  return await answerOf(url, undefined, proxies) === "proven";
+}
+
+/**
+ * Sends a gateway a request. Not by the platform's `fetch`, which takes a proxy of the environment even for this machine.
+ *
+ * @throws If nothing answers in time.
+ */
+export async function askGateway(
+  url: string,
+  { headers = {}, proxies }: {
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly proxies?: ProxySettings | undefined;
+  } = {},
+): Promise<ExchangeReply> {
+  const patience = new AbortController(); // `AbortSignal.timeout` keeps its timer on Deno 2.4
+  const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
+  const target = new URL(url);
+  try {
+    return await exchange({
+      url: target,
+      method: "GET",
+      headers,
+      proxy: proxyOf(target, { proxies }),
+      timeoutMs: PATIENCE_MS,
+      maxBytes: MAX_REPLY_BYTES,
+      signal: patience.signal,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**
@@ -115,25 +153,21 @@ export async function answersAt(url: string): Promise<boolean> {
 async function answerOf(
   url: string,
   secret: string | undefined,
+  proxies?: ProxySettings,
 ): Promise<"proven" | "unproven" | "another" | "nothing"> {
   const challenge = randomText(32);
-  const patience = new AbortController(); // `AbortSignal.timeout` keeps its timer on Deno 2.4
-  const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
   try {
-    const reply = await fetch(`${url}/healthz`, {
+    const { status, headers, text } = await askGateway(`${url}/healthz`, {
       headers: { "x-sluice-challenge": challenge },
-      signal: patience.signal,
+      proxies,
     });
-    const body = await reply.json();
-    if (!reply.ok || body?.status !== "ok") return "nothing";
+    if (status !== 200 || JSON.parse(text)?.status !== "ok") return "nothing";
     if (secret === undefined) return "proven";
-    const proof = reply.headers.get("x-sluice-proof");
-    if (proof === null) return "unproven"; // a reverse proxy may drop headers that it does not know
+    const proof = headers["x-sluice-proof"];
+    if (proof === undefined) return "unproven"; // a reverse proxy may drop headers that it does not know
     return proof === await proofOf(secret, challenge) ? "proven" : "another";
   } catch {
     return "nothing";
-  } finally {
-    clearTimeout(timer);
   }
 }
 
@@ -163,10 +197,9 @@ export async function checkKey(
   key: string,
 ): Promise<void> {
   if (!answers || databaseFile(config.settings) !== undefined) return;
-  const reply = await fetch(`${url}/user/credits`, {
+  const reply = await askGateway(`${url}/user/credits`, {
     headers: { authorization: `Bearer ${key}` },
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    proxies: config.settings.proxies,
   }).catch(() => undefined);
-  await reply?.body?.cancel();
   if (reply?.status === 401) refuseOther({ url, local: url, answers, isOther: true }, config);
 }

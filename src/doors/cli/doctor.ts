@@ -15,6 +15,7 @@ import { paymentFindings } from "./doctor_payments.ts";
 import { CLOCK_SLACK_MS, upstreamFindings } from "./doctor_upstreams.ts";
 import { failed, type Finding, findingLine, ok, warning } from "./finding.ts";
 import { progress } from "./progress.ts";
+import { hostAndWay } from "./way_out.ts";
 import { servedCatalog } from "./served_catalog.ts";
 import { exists, type PlaceOptions, readSettings } from "./settings.ts";
 
@@ -190,13 +191,13 @@ async function space({ settings }: Config): Promise<Finding> {
 }
 
 /** Receivers of alerts: none of them is sent anything. */
-async function receivers({ settings: { alerts } }: Config): Promise<Finding[]> {
+async function receivers({ settings: { alerts, proxies } }: Config): Promise<Finding[]> {
   return await Promise.all(
     Object.entries(alerts.receivers).map(async ([name, receiver]) => {
       const check = `alerts ${name}`;
-      const fault = await checkReceiver(receiver, { ...alerts, resolve: systemResolve });
+      const fault = await checkReceiver(receiver, { ...alerts, proxies, resolve: systemResolve });
       return fault === undefined
-        ? ok(check, `${new URL(receiver.url).host} takes connections`)
+        ? ok(check, `${hostAndWay(receiver.url, { proxies })} takes connections`)
         : failed(
           check,
           fault,
@@ -220,11 +221,13 @@ async function gateway(config: Config): Promise<Finding> {
     const where = config.settings.data;
     return warning("gateway", `not running on ${where}`, "start it with: sluice");
   }
-  return url === local || await answersAt(url) ? ok("gateway", `running at ${local}`) : warning(
-    "gateway",
-    `running at ${local}, but not reachable at the public address ${url}`,
-    "check the reverse proxy, DNS and certificate, or fix SLUICE_PUBLIC_URL",
-  );
+  return url === local || await answersAt(url, config.settings.proxies)
+    ? ok("gateway", `running at ${local}`)
+    : warning(
+      "gateway",
+      `running at ${local}, but not reachable at the public address ${url}`,
+      "check the reverse proxy, DNS and certificate, or fix SLUICE_PUBLIC_URL",
+    );
 }
 
 function sentence(error: unknown): string {

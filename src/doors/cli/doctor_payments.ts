@@ -1,8 +1,9 @@
-import type { Config } from "../../settings/config/mod.ts";
+import type { Config, WayOut } from "../../settings/config/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { paymentHealth, WEBHOOK_PATH } from "../../money/payments/mod.ts";
 import { failed, type Finding, ok, warning } from "./finding.ts";
 import { time } from "./format.ts";
+import { hostAndWay } from "./way_out.ts";
 
 /** Sweeps come every three minutes. */
 const LATE_SWEEP_MS = 15 * 60_000;
@@ -37,7 +38,7 @@ export async function paymentFindings(
       `${mode} mode; the variable of the webhook secret is not set in this shell`,
       "the gateway has its own environment; run sluice doctor in the same one",
     ),
-    hostFinding(stripe.apiBase),
+    hostFinding(stripe.apiBase, settings),
   ];
   const health = await paymentHealth(database, { livemode, nowMs });
   const { lastWebhookAtMs, lastSweepAtMs, orders, waiting, oldestWaitingAtMs, needLook } = health;
@@ -83,9 +84,11 @@ export async function paymentFindings(
 }
 
 /** The secret key is sent to this host. */
-function hostFinding(apiBase: string): Finding {
+function hostFinding(apiBase: string, way: WayOut): Finding {
   const { hostname, host, protocol } = new URL(apiBase);
-  if (protocol === "https:" && host === "api.stripe.com") return ok("stripe", host);
+  if (protocol === "https:" && host === "api.stripe.com") {
+    return ok("stripe", hostAndWay(apiBase, way).replace(/,$/, ""));
+  }
   if (["127.0.0.1", "[::1]", "localhost"].includes(hostname)) {
     return warning("stripe", `${host}: a test's, no money moves`, "remove payments.stripe.apiBase");
   }

@@ -1,5 +1,5 @@
 import type { Catalog } from "../../settings/catalog/mod.ts";
-import type { Config, UpstreamSettings } from "../../settings/config/mod.ts";
+import { type Config, Secret, type UpstreamSettings } from "../../settings/config/mod.ts";
 import { DIALECTS } from "../../wire/dialects/mod.ts";
 import {
   configuredUpstreams,
@@ -7,6 +7,7 @@ import {
   type Probe,
   probeUpstream,
 } from "../../requests/upstreams/mod.ts";
+import { hostAndWay, proxyAdvice } from "./way_out.ts";
 import { failed, type Finding, ok, warning } from "./finding.ts";
 
 const UPSTREAM_PATIENCE_MS = 10_000;
@@ -77,9 +78,11 @@ function eachKey({ keys, ...settings }: UpstreamSettings) {
   }));
 }
 
-/** Whether the variables that its keys name are set: their names are not for an upstream to see. */
+/** Whether the variables that its keys and its proxy name are set: their names are not for an upstream to see. */
 function hasItsKeys(settings: UpstreamSettings): boolean {
-  return !keysOf(settings).some(({ key }) => /\$\{\w+\}/.test(key.reveal()));
+  const { proxy, proxies } = settings;
+  const secrets = [...keysOf(settings).map(({ key }) => key), proxy, proxies?.https, proxies?.http];
+  return !secrets.some((one) => one instanceof Secret && /\$\{\w+\}/.test(one.reveal()));
 }
 
 function upstreamFinding(
@@ -88,8 +91,10 @@ function upstreamFinding(
   { status, latencyMs, models, lists, isPage, fault }: Probe,
   asked: readonly string[],
 ): Finding {
-  const where = new URL(settings.url).host;
+  const where = hostAndWay(settings.url, settings);
   if (fault !== undefined) {
+    const advice = proxyAdvice(fault.message);
+    if (advice !== undefined) return failed(check, `${where} not reached: ${fault.words}`, advice);
     return failed(check, `${where}: ${fault.message}`, adviceFor(fault));
   }
   const took = `${where} responded in ${latencyMs} ms`;

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { BUILTIN_ROUTES, Catalog, type Target } from "../../settings/catalog/mod.ts";
 import {
   defaultSettingsPlace,
+  proxiesIn,
   settings,
   settingsJsonSchema,
   upstreamSettings,
@@ -97,7 +98,10 @@ async function withModels(
   const { preset } = found;
   if (preset.keyVariable === undefined) return found;
   const { url, dialect, name } = preset;
-  const own = upstreamSettings.parse({ url, dialect, key: env[preset.keyVariable] });
+  const own = {
+    ...upstreamSettings.parse({ url, dialect, key: env[preset.keyVariable] }),
+    proxies: proxiesIn(env),
+  };
   const { models } = await probeUpstream(name, own, { now, patienceMs: SERVICE_PATIENCE_MS });
   return { preset, models };
 }

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { kindByName, SIMULATOR } from "../../settings/catalog/mod.ts";
 import type { Config } from "../../settings/config/mod.ts";
+import { askGateway } from "./address.ts";
 import type { CommandContext } from "./context.ts";
 import { servedCatalog } from "./served_catalog.ts";
 
@@ -23,7 +24,6 @@ export interface ToolModels {
   readonly small?: ToolModel | undefined;
 }
 
-const PATIENCE_MS = 2_000;
 /** Names of models that rank, hear or draw. */
 const NOT_FOR_CHAT = /rerank|whisper|tts|diffusion/i;
 
@@ -48,17 +48,20 @@ export async function toolModels(
   config: Config,
   url: string | undefined,
 ): Promise<ToolModels> {
-  const all = await listed(url) ?? await configured(context, config);
+  const all = await listed(url, config) ?? await configured(context, config);
   const named = (id: string) => all.find((model) => model.id === id);
   const main = named("svc-k3") ?? all.find(({ id }) => !NOT_FOR_CHAT.test(id)) ?? all[0];
   return { all, main, small: named("svc-k2") ?? main };
 }
 
-async function listed(url: string | undefined): Promise<readonly ToolModel[] | undefined> {
+async function listed(
+  url: string | undefined,
+  { settings: { proxies } }: Config,
+): Promise<readonly ToolModel[] | undefined> {
   if (url === undefined) return undefined;
   try {
-    const reply = await fetch(`${url}/v1/models`, { signal: AbortSignal.timeout(PATIENCE_MS) });
-    return list.parse(await reply.json()).data.filter(isForReplies).map((model) => ({
+    const { text } = await askGateway(`${url}/v1/models`, { proxies });
+    return list.parse(JSON.parse(text)).data.filter(isForReplies).map((model) => ({
       id: model.id,
       contextTokens: model.max_input_tokens,
       maxOutputTokens: model.max_tokens,

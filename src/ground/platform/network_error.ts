@@ -31,11 +31,15 @@ const WORDS: Readonly<Record<string, string>> = {
 const PATTERNS: readonly (readonly [text: RegExp, words: string])[] = [
   [/^HPE_/, "the response is not valid HTTP"],
   [/peer certificate: (Expired|certificate expired)/i, WORDS.CERT_HAS_EXPIRED!],
-  [/peer certificate: .*NotValidForName/i, WORDS.ERR_TLS_CERT_ALTNAME_INVALID!],
+  [
+    /peer certificate: .*(NotValidForName|not valid for name)/i,
+    WORDS.ERR_TLS_CERT_ALTNAME_INVALID!,
+  ],
   [
     /SELF_SIGNED|^UNABLE_TO_|^CERT_|peer certificate/i,
     "the certificate is not trusted",
   ],
+  [/failed to lookup address/i, WORDS.ENOTFOUND!],
   [/^ERR_(SSL|TLS)_|^EPROTO\b|InvalidContentType|corrupt message/, "TLS failed"],
 ];
 
@@ -50,6 +54,7 @@ export function networkErrorWords(error: unknown): string | undefined {
   const { code } = error as { code?: unknown };
   const name = typeof code === "string" ? code : "";
   if (Object.hasOwn(WORDS, name)) return WORDS[name];
+  if (name.startsWith("ERR_PROXY_")) return error.message; // in plain words; see `ways_out/`
   const text = `${name} ${error.message}`.trim();
   return PATTERNS.find(([pattern]) => pattern.test(text))?.[1];
 }

@@ -1,5 +1,5 @@
 import { type Account, AccountError, type Accounts } from "../../people/accounts/mod.ts";
-import type { PaymentSettings } from "../../settings/config/mod.ts";
+import type { PaymentSettings, ProxySettings } from "../../settings/config/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
@@ -29,6 +29,7 @@ export interface PaymentsParts {
   readonly database: Database;
   readonly accounts: Pick<Accounts, "byId">;
   readonly settings: PaymentSettings;
+  readonly proxies?: ProxySettings;
   readonly packages: readonly PackageOffer[];
   /** For the inviter of an account that pays for the first time. */
   readonly bonusCredits: number;
@@ -88,7 +89,7 @@ export class Payments {
     this.#client = like !== undefined
       ? like.#client
       : stripe && isKnown
-      ? new StripeClient({ ...stripe, closing: parts.closing })
+      ? new StripeClient({ ...stripe, proxies: parts.proxies, closing: parts.closing })
       : undefined;
     this.livemode = !/^(?:sk|rk)_test_/.test(key);
   }

@@ -1,6 +1,6 @@
 import type * as z from "zod";
-import type { Secret } from "../../settings/config/mod.ts";
-import { joinBytes, until } from "../../ground/platform/mod.ts";
+import { proxyOf, type ProxySettings, type Secret } from "../../settings/config/mod.ts";
+import { exchange, ProxyFault } from "../../ground/ways_out/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import {
   type CheckoutSession,
@@ -85,18 +85,21 @@ export function encodeForm(parameters: Parameters): URLSearchParams {
 export class StripeClient {
   readonly #base: string;
   readonly #key: Secret;
+  readonly #proxies: ProxySettings | undefined;
   /** Aborted when the gateway closes. */
   readonly #closing: AbortSignal | undefined;
 
   constructor(
-    { apiBase, secretKey, closing }: {
+    { apiBase, secretKey, proxies, closing }: {
       readonly apiBase: string;
       readonly secretKey: Secret;
+      readonly proxies?: ProxySettings | undefined;
       readonly closing?: AbortSignal | undefined;
     },
   ) {
     this.#base = apiBase.replace(/\/+$/, "");
     this.#key = secretKey;
+    this.#proxies = proxies;
     this.#closing = closing;
   }
 
@@ -190,31 +193,29 @@ export class StripeClient {
     const signal = this.#closing === undefined
       ? timeout
       : AbortSignal.any([timeout, this.#closing]);
-    let status: number;
-    let text: string;
-    try {
-      const response = await fetch(`${this.#base}${path}`, {
-        method: post === undefined ? "GET" : "POST",
-        headers: {
-          authorization: `Bearer ${this.#key.reveal()}`,
-          "stripe-version": API_VERSION,
-          "user-agent": "Sluice",
-          ...(post && {
-            "content-type": "application/x-www-form-urlencoded",
-            "idempotency-key": post.idempotencyKey,
-          }),
-        },
-        ...(post && { body: encodeForm(post.parameters).toString() }),
-        redirect: "manual", // a redirect would take the key to another host
-        signal,
-      });
-      status = response.status;
-      text = await boundedText(response, signal);
-    } catch (error) {
-      // the cause may name headers
-      const why = error instanceof Error ? error.name : "unknown";
+    const url = new URL(`${this.#base}${path}`);
+    const { status, text } = await exchange({
+      url,
+      proxy: proxyOf(url, { proxies: this.#proxies }),
+      method: post === undefined ? "GET" : "POST",
+      headers: {
+        authorization: `Bearer ${this.#key.reveal()}`,
+        "stripe-version": API_VERSION,
+        "user-agent": "Sluice",
+        ...(post && {
+          "content-type": "application/x-www-form-urlencoded",
+          "idempotency-key": post.idempotencyKey,
+        }),
+      },
+      ...(post && { body: encodeForm(post.parameters).toString() }),
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_REPLY_BYTES,
+      signal,
+    }).catch((error) => {
+      // any other message may name headers
+      const why = error instanceof ProxyFault ? error.message : error?.name ?? "unknown";
       throw new StripeError(0, "unreachable", `The payment service cannot be reached (${why})`);
-    }
+    });
     const body = parsed(text);
     if (status < 200 || status > 299) throw failureOf(status, body);
     const read = schema.safeParse(body);
@@ -242,23 +243,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-async function boundedText(response: Response, signal: AbortSignal): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  const reader = response.body?.getReader();
-  if (reader === undefined) return "";
-  try {
-    while (true) {
-      const { done, value } = await until(reader.read(), signal);
-      if (done) break;
-      pieces.push(value);
-      bytes += value.byteLength;
-      if (bytes > MAX_REPLY_BYTES) throw new RangeError("The reply is too long");
-    }
-  } finally {
-    await reader.cancel().catch(() => {}); // it is over, or given up
-  }
-  return new TextDecoder().decode(joinBytes(pieces, bytes));
 }

@@ -93,11 +93,12 @@ export class DatabaseAlert {
     const { settings, resolve, now, log, metrics } = this.#options;
     const { signal } = this.#closing;
     for (let attempt = 1; attempt <= ATTEMPTS && !signal.aborted; attempt++) {
-      const { receivers, allowPrivateHosts, timeoutMs } = settings();
+      const { receivers, allowPrivateHosts, proxies, timeoutMs } = settings();
       const receiver = receivers[name];
       if (receiver === undefined) return;
       const { error } = await sendAlerts(receiver, [alert], {
         allowPrivateHosts,
+        proxies,
         timeoutMs,
         resolve,
         nowMs: now(),

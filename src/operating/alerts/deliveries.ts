@@ -1,4 +1,4 @@
-import type { Settings } from "../../settings/config/mod.ts";
+import type { ProxySettings, Settings } from "../../settings/config/mod.ts";
 import type { Resolve } from "../../requests/images/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import type { Log, Metrics } from "../../ground/telemetry/mod.ts";
@@ -6,7 +6,7 @@ import type { Claim, DeliveryOutcome, Outbox } from "./outbox.ts";
 import { sendAlerts } from "./send.ts";
 
 /** Settings of alerts. */
-export type AlertSettings = Settings["alerts"];
+export type AlertSettings = Settings["alerts"] & { readonly proxies?: ProxySettings };
 
 /** Dependencies of {@linkcode Deliveries}. */
 export interface DeliveriesOptions {
@@ -94,7 +94,7 @@ export class Deliveries {
   async #deliverAll(name: string, state: ReceiverState): Promise<void> {
     const { outbox, settings, resolve, now, log, metrics } = this.#options;
     while (!this.#stop.signal.aborted) {
-      const { receivers, allowPrivateHosts, timeoutMs } = settings();
+      const { receivers, allowPrivateHosts, proxies, timeoutMs } = settings();
       const receiver = receivers[name];
       if (receiver === undefined) return;
       const claim = await outbox.claim(name, {
@@ -104,6 +104,7 @@ export class Deliveries {
       if (claim === undefined) return;
       const outcome = await sendAlerts(receiver, claim.alerts, {
         allowPrivateHosts,
+        proxies,
         timeoutMs,
         resolve,
         nowMs: now(),

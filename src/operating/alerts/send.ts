@@ -1,8 +1,8 @@
-import type { Dispatcher, Pool } from "undici";
-import PoolWithoutTypes from "undici/lib/dispatcher/pool.js";
-import type { ReceiverSettings } from "../../settings/config/mod.ts";
+import { proxyOf, type ProxySettings, type ReceiverSettings } from "../../settings/config/mod.ts";
+import { checkConnection, exchange } from "../../ground/ways_out/mod.ts";
 import {
   checkAddress,
+  checkName,
   connectAddress,
   ImageFault,
   type Resolve,
@@ -13,14 +13,10 @@ import type { DeliveryOutcome } from "./outbox.ts";
 import { slackBody, webhookBody } from "./payload.ts";
 import { signatureOf } from "./signature.ts";
 
-const PoolConstructor: typeof Pool = PoolWithoutTypes;
-
-/** Below it, a reply is still to come. */
-const FIRST_FINAL_STATUS = 200;
-
 /** What a delivery needs besides its receiver. */
 export interface SendOptions {
   readonly allowPrivateHosts: readonly string[];
+  readonly proxies?: ProxySettings | undefined;
   readonly timeoutMs: number;
   readonly resolve: Resolve;
   readonly nowMs: number;
@@ -33,8 +29,8 @@ export interface SendOptions {
 /**
  * Posts alerts to a receiver once. Never rejects.
  *
- * Each delivery has a connection of its own, to an address that was checked, and follows no redirect; the platform's `fetch`
- * would repeat a POST by itself when a pooled connection dies.
+ * Each delivery has a connection of its own, to an address that was checked, and follows no redirect. Through a proxy, which
+ * resolves the name itself, the name is checked as far as it resolves here.
  *
  * @returns The receiver's status, and why the delivery failed if it did. No error names an address.
  */
@@ -66,75 +62,63 @@ export async function sendAlerts(
  */
 export async function checkReceiver(
   { url }: Pick<ReceiverSettings, "url">,
-  { allowPrivateHosts, timeoutMs, resolve }: Pick<
+  { allowPrivateHosts, proxies, timeoutMs, resolve }: Pick<
     SendOptions,
-    "allowPrivateHosts" | "timeoutMs" | "resolve"
+    "allowPrivateHosts" | "proxies" | "timeoutMs" | "resolve"
   >,
 ): Promise<string | undefined> {
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const target = checkAddress(url, { allowPrivateHosts, ports: [] });
-    const hostname = await connectAddress(target, { resolve, timeoutMs, signal });
-    const { protocol, port } = target.url;
-    const connecting = Deno.connect({
-      hostname,
-      port: port === "" ? (protocol === "https:" ? 443 : 80) : Number(port),
-    });
-    connecting.then((connection) => connection.close(), () => {});
-    await until(connecting, signal);
+    const way = await wayTo(url, { allowPrivateHosts, proxies, timeoutMs, resolve, signal });
+    await until(checkConnection({ ...way, timeoutMs }), signal);
     return undefined;
   } catch (error) {
     return signal.aborted ? `no connection within ${timeoutMs} ms` : why(error);
   }
 }
 
+/** How a receiver is reached: at an address that was checked, or through a proxy. */
+async function wayTo(
+  url: string,
+  { allowPrivateHosts, proxies, ...options }: Pick<
+    SendOptions,
+    "allowPrivateHosts" | "proxies" | "timeoutMs" | "resolve" | "signal"
+  >,
+) {
+  const target = checkAddress(url, { allowPrivateHosts, ports: [] });
+  const proxy = proxyOf(target.url, { proxies });
+  if (proxy === undefined) {
+    return { url: target.url, proxy, address: await connectAddress(target, options) };
+  }
+  await checkName(target, options);
+  return { url: target.url, proxy, address: undefined };
+}
+
 async function deliver(
   { url, kind, secret }: ReceiverSettings,
   alerts: readonly SentAlert[],
-  { allowPrivateHosts, timeoutMs, resolve, nowMs, deliveryId, signal }: SendOptions,
+  options: SendOptions,
 ): Promise<number> {
-  const target = checkAddress(url, { allowPrivateHosts, ports: [] });
-  const address = await connectAddress(target, { resolve, timeoutMs, signal });
-  const { protocol, hostname, port, host, pathname, search } = target.url;
-  const literal = address.includes(":") ? `[${address}]` : address;
-  const pool = new PoolConstructor(`${protocol}//${literal}${port === "" ? "" : `:${port}`}`, {
-    connect: {
-      timeout: timeoutMs,
-      ...(protocol === "https:" && target.address === undefined ? { servername: hostname } : {}),
-    },
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-  });
-  try {
-    const body = kind === "slack" ? slackBody(alerts) : webhookBody(alerts);
-    const headers = {
-      host,
+  const { timeoutMs, nowMs, deliveryId, signal } = options;
+  const way = await wayTo(url, options);
+  const body = kind === "slack" ? slackBody(alerts) : webhookBody(alerts);
+  const { status } = await exchange({
+    ...way,
+    method: "POST",
+    headers: {
       "content-type": "application/json",
       "user-agent": `Sluice/${VERSION}`,
       "sluice-delivery": deliveryId,
       ...(secret === undefined
         ? {}
         : { "sluice-signature": signatureOf(body, { secret: secret.reveal(), atMs: nowMs }) }),
-    };
-    const path = `${pathname}${search}`;
-    return await until(statusOf(pool, { method: "POST", path, headers, body }), signal);
-  } finally {
-    pool.destroy().catch(() => {});
-  }
-}
-
-/** Sends a request. Resolves with the status of its reply, whose rest nobody reads. */
-function statusOf(pool: Pool, request: Dispatcher.DispatchOptions): Promise<number> {
-  return new Promise((resolve, reject) => {
-    pool.dispatch(request, {
-      onRequestStart() {}, // by which undici knows what kind of handler it is
-      onResponseStart(_controller, status) {
-        if (status >= FIRST_FINAL_STATUS) resolve(status);
-      },
-      onResponseEnd: () => reject(new Error("no reply")),
-      onResponseError: (_controller, error) => reject(error),
-    });
+    },
+    body,
+    timeoutMs,
+    maxBytes: 0, // nobody reads what it says
+    signal,
   });
+  return status;
 }
 
 /** A sentence without the address, which may be a secret. */

@@ -270,7 +270,7 @@ async function testReceivers(
   { config, now }: Pick<OperationContext["parts"], "config" | "now">,
   names: readonly string[],
 ) {
-  const { receivers, allowPrivateHosts, timeoutMs } = config.settings.alerts;
+  const { proxies, alerts: { receivers, allowPrivateHosts, timeoutMs } } = config.settings;
   return await Promise.all(names.map(async (name) => {
     const nowMs = now();
     const id = newId("alert");
@@ -287,6 +287,7 @@ async function testReceivers(
       createdAtMs: nowMs,
     }], {
       allowPrivateHosts,
+      proxies,
       timeoutMs,
       resolve: systemResolve,
       nowMs,

@@ -1,6 +1,8 @@
 import type { buildConnector, Dispatcher } from "undici";
 import { following, humanBytes, until } from "../../ground/platform/mod.ts";
 import { LimitedBytesTransformStream, STATUS_CODE, toArrayBuffer } from "../../ground/std/mod.ts";
+import { proxyOf, type WayOut } from "../../settings/config/mod.ts";
+import { makeConnector } from "../../ground/ways_out/mod.ts";
 import { connectAddress } from "./connect_address.ts";
 import { ImageFault, unreachable } from "./fault.ts";
 import type { Resolve } from "./resolve.ts";
@@ -15,6 +17,8 @@ export interface ImageFetcherOptions extends TargetRules {
   readonly connectMs: number;
   /** Max total time, including DNS, redirects and transfer, in milliseconds. */
   readonly totalMs: number;
+  /** Proxy that images are fetched through; never one of the environment. */
+  readonly proxy?: WayOut["proxy"];
   /** Connects to a checked address. Tests replace it. */
   readonly connect?: buildConnector.connector;
 }
@@ -112,8 +116,11 @@ export class ImageFetcher {
       signal,
     });
     // loaded with the first remote image, since few gateways need the whole package
-    const { Agent, buildConnector, DecoratorHandler, fetch } = await import("./undici.ts");
-    const { connectMs, connect = buildConnector({ timeout: connectMs }) } = this.#options;
+    const { Agent, DecoratorHandler, fetch } = await import("./undici.ts");
+    const { connectMs: timeoutMs, proxy: named } = this.#options;
+    const proxy = proxyOf(target.url, { proxy: named });
+    // tunnels lead to the address that was checked: the proxy resolves nothing
+    const { connect = makeConnector({ timeoutMs, proxy, tunnelsHttp: true }) } = this.#options;
     const agent = new Agent({
       connect: (options, callback) =>
         connect({

@@ -14,6 +14,6 @@ export { ImageFault, type ImageFaultKind } from "./fault.ts";
 export { type Checked, checkImage } from "./check_image.ts";
 export { ImageFetcher, type ImageFetcherOptions } from "./fetcher.ts";
 export { type ImageLimits, Images } from "./images.ts";
-export { connectAddress } from "./connect_address.ts";
+export { checkName, connectAddress } from "./connect_address.ts";
 export { type Resolve, systemResolve } from "./resolve.ts";
 export { checkAddress, type TargetRules } from "./target.ts";

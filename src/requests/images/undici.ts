@@ -1,3 +1,3 @@
 /** What fetching images needs of undici; a module of its own, so that the rest of it is left out of the executable. */
 
-export { Agent, buildConnector, DecoratorHandler, fetch } from "undici";
+export { Agent, DecoratorHandler, fetch } from "undici";

@@ -1,11 +1,17 @@
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { pipeline, Readable, type Transform } from "node:stream";
-import type { buildConnector, Dispatcher, Pool } from "undici";
-import connectorWithoutTypes from "undici/lib/core/connect.js";
+import type { Dispatcher, Pool } from "undici";
 import PoolWithoutTypes from "undici/lib/dispatcher/pool.js";
 import type { UpstreamSettings } from "../../settings/config/mod.ts";
 import type { CoarseTimers } from "../../ground/platform/mod.ts";
-import { IncomingReply } from "./incoming_reply.ts";
+import {
+  authenticationFault,
+  type Forwarding,
+  forwarding,
+  makeConnector,
+  type OutgoingProxy,
+} from "../../ground/ways_out/mod.ts";
+import { faultOf, IncomingReply } from "./incoming_reply.ts";
 import { skipContinue } from "./interim_responses.ts";
 import { ReadableSource } from "./readable_source.ts";
 import {
@@ -18,7 +24,6 @@ import {
 
 /** The pool alone: the whole library takes 50 ms and 10 MB more of every start. */
 const PoolConstructor: typeof Pool = PoolWithoutTypes;
-const makeConnector: typeof buildConnector = connectorWithoutTypes;
 
 /** Max accounts whose connections are kept apart; those of the account that was idle for longest are closed. */
 const MAX_POOLS = 256;
@@ -36,6 +41,8 @@ export interface HttpTransportOptions {
   };
   /** PEM text of a certificate authority to trust besides the usual ones. */
   readonly caCert?: string | undefined;
+  /** Undefined for direct connections. */
+  readonly proxy?: OutgoingProxy | undefined;
   /** Whose requests a connection is used again for. */
   readonly pool: UpstreamSettings["pool"];
   readonly timers: CoarseTimers;
@@ -59,8 +66,11 @@ export class HttpTransport {
   readonly #query: string;
   readonly #timers: CoarseTimers;
   readonly #totalMs: number;
+  readonly #proxy: OutgoingProxy | undefined;
+  /** How requests go in absolute form, if they do. */
+  readonly #forwarding: Forwarding | undefined;
 
-  constructor({ url, timeouts, caCert, pool, timers }: HttpTransportOptions) {
+  constructor({ url, timeouts, caCert, proxy, pool, timers }: HttpTransportOptions) {
     const base = new URL(url);
     this.#origin = base.origin;
     this.#basePath = base.pathname.replace(/\/+$/, "");
@@ -68,10 +78,9 @@ export class HttpTransport {
     this.#timers = timers;
     this.#totalMs = timeouts.totalMs;
     this.#isPerAccount = pool === "account";
-    const connect = makeConnector({
-      timeout: timeouts.connectMs,
-      ...(caCert === undefined ? {} : { ca: caCert }),
-    });
+    this.#proxy = proxy;
+    this.#forwarding = forwarding(proxy, base);
+    const connect = makeConnector({ timeoutMs: timeouts.connectMs, ca: caCert, proxy });
     this.#makePool = () =>
       new PoolConstructor(base.origin, {
         connect: (options, connected) =>
@@ -116,16 +125,21 @@ export class HttpTransport {
     const incoming = new IncomingReply(signal, this.#timers, this.#totalMs);
     const { content, size } = contentOf(body);
     this.#poolOf(this.#isPerAccount ? account ?? SHARED : SHARED).dispatch({
-      path: this.#pathOf(path),
+      path: `${this.#forwarding?.prefix ?? ""}${this.#pathOf(path)}`,
       method: body === undefined ? "GET" : "POST",
       headers: {
         ...headers,
         "accept-encoding": "identity",
+        ...this.#forwarding?.headers,
         ...(size !== undefined && { "content-length": String(size) }),
       },
       body: content,
     }, incoming);
     const { status, headers: replyHeaders } = await incoming.began;
+    if (status === 407 && this.#forwarding !== undefined) {
+      incoming.discard();
+      throw faultOf(authenticationFault(this.#proxy!)); // the proxy's own
+    }
     // codings are compared without regard to case (RFC 9110, 8.4.1)
     const encoding = String(replyHeaders["content-encoding"] ?? "identity").trim().toLowerCase();
     return {

@@ -1,5 +1,6 @@
 import type { Dispatcher } from "undici";
 import { type CoarseTimers, joinBytes } from "../../ground/platform/mod.ts";
+import { ProxyFault } from "../../ground/ways_out/mod.ts";
 import { readWhenReady } from "./ready_bytes.ts";
 import { type ReadyBytes, TransportFault, type Waiter } from "./transport.ts";
 
@@ -183,16 +184,18 @@ const NOT_SENT = new Set([
   "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
   "CERT_HAS_EXPIRED",
   "ERR_TLS_CERT_ALTNAME_INVALID",
+  "ERR_TLS_HANDSHAKE",
 ]);
 
 /** What an error of undici or of the platform's sockets means for the request. */
-function faultOf(error: Error): TransportFault {
+export function faultOf(error: Error): TransportFault {
   if (error instanceof TransportFault) return error;
   const { code, message } = error as { code?: unknown; message: string };
   const name = typeof code === "string" ? code : "";
   const text = `${name} ${message}`.trim();
   // Deno 2.4 gives certificate errors no code
-  const notSent = NOT_SENT.has(name) || (name === "" && /invalid peer certificate/i.test(text));
+  const notSent = error instanceof ProxyFault || NOT_SENT.has(name) ||
+    (name === "" && /invalid peer certificate/i.test(text));
   const kind = notSent ? "not_sent" : name === "UND_ERR_HEADERS_TIMEOUT" ? "no_reply" : "broken";
   return new TransportFault(kind, text, {
     cause: error,

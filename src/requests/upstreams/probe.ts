@@ -52,7 +52,7 @@ export async function probeUpstream(
   const timers = new CoarseTimers();
   const upstream = await httpUpstream(name, {
     ...settings,
-    timeouts: { ...timeouts, connectMs: Math.min(timeouts.connectMs, patienceMs) },
+    timeouts: { ...timeouts, connectMs: Math.min(timeouts.connectMs, CONNECT_SHARE * patienceMs) },
   }, { now, timers, memory: new RoutingMemory(now) });
   const startedTick = performance.now();
   const patience = new AbortController();
@@ -123,6 +123,8 @@ export async function probeOwnKey(
   return await probeUpstream(name, withForeignKey(settings, key), options);
 }
 
+/** Share of the patience that connecting may take: who does not connect in time, such as a proxy, is named. */
+const CONNECT_SHARE = 0.9;
 /** Max models that are read of a list. */
 const MAX_MODELS = 2_000;
 /** Max characters of a list: 400 models with their descriptions are 500,000. */

@@ -1,5 +1,6 @@
 import { DEFAULT_UPSTREAM, SIMULATOR } from "../../settings/catalog/mod.ts";
 import {
+  proxyOf,
   type Secret,
   type Settings,
   type UpstreamSettings,
@@ -72,8 +73,10 @@ export async function httpUpstream(
   settings: UpstreamSettings,
   { now, timers, memory }: UpstreamParts,
 ): Promise<Upstream> {
+  const proxy = proxyOf(new URL(settings.url), settings);
   const transport = new HttpTransport({
     url: settings.url,
+    proxy,
     timeouts: settings.timeouts,
     caCert: await readCertificate(settings.caCert),
     pool: settings.pool,
@@ -92,8 +95,14 @@ export async function httpUpstream(
   const wire = await quirk?.wire?.() ?? ((send: Transport) => send);
   const path = pathOf(settings, quirk);
   const redact = redactor([
-    ...secretsOf(keys.map(({ key }) => key), settings.headers),
+    ...secretsOf([
+      ...keys.map(({ key }) => key.reveal()),
+      ...Object.values(settings.headers),
+      ...proxy?.secrets ?? [],
+    ]),
     ...[host, hostname].map((text): [string, string] => [text, "[upstream]"]),
+    // a short name such as `proxy` is a word, too
+    ...proxy && /[.:]/.test(proxy.hostname) ? [[proxy.hostname, "[proxy]"] as const] : [],
   ]);
   return {
     name,
@@ -147,7 +156,7 @@ export function simulatorUpstream(
 
 /**
  * Every upstream that the settings configure, by name; `default` is what `upstream.url` says. Quirks that are not set are
- * those of the service whose host name the URL has.
+ * those of the service whose host name the URL has. With each go the proxies of all settings.
  */
 export function configuredUpstreams(
   settings: Settings,
@@ -160,7 +169,10 @@ export function configuredUpstreams(
   }
   Object.assign(all, settings.upstreams);
   return Object.fromEntries(
-    Object.entries(all).map(([name, one]) => [name, withQuirks(one)]),
+    Object.entries(all).map(([name, one]) => [
+      name,
+      { ...withQuirks(one), proxies: settings.proxies },
+    ]),
   );
 }
 
@@ -250,17 +262,13 @@ function foreignHeaders(settings: UpstreamSettings, key: string): Record<string,
   return { ...headersOf({ ...settings, headers }, undefined), ...own };
 }
 
-function secretsOf(
-  keys: readonly Secret[],
-  headers: Readonly<Record<string, string>>,
-): [string, string][] {
-  const values = [...keys.map((key) => key.reveal()), ...Object.values(headers)];
+function secretsOf(values: readonly string[]): [string, string][] {
   return values.filter((value) => value.length >= 6)
     .toSorted((a, b) => b.length - a.length) // one may begin with another
     .map((value) => [value, "[secret]"]);
 }
 
-function redactor(replacements: readonly [string, string][]): (text: string) => string {
+function redactor(replacements: readonly (readonly [string, string])[]): (text: string) => string {
   return (text) =>
     replacements.reduce((kept, [from, to]) => kept.replaceAll(from, to), text)
       .replaceAll(/\bsk-[A-Za-z0-9_*.-]{6,}/g, "[secret]");

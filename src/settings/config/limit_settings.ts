@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { proxySetting } from "./proxy_settings.ts";
 import { milliseconds } from "./values.ts";
 
 /** Schema of the limits on images. */
@@ -17,6 +18,10 @@ export const imageSettings = z.strictObject({
   ),
   ports: z.array(z.int().min(1).max(65_535)).default([]).describe(
     "Allowed ports of public hosts besides 80 and 443.",
+  ),
+  proxy: proxySetting.optional().describe(
+    "Proxy that images are fetched through, by tunnels to addresses that Sluice has checked. Treated as a secret. Default: none, " +
+      "whatever `proxies` and the environment say.",
   ),
   connectMs: milliseconds.default(5_000).describe(
     "Maximum time to connect to an image's host.",

@@ -1,12 +1,6 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import {
-  closestString,
-  dirname,
-  joinPath,
-  levenshteinDistance,
-  resolvePath,
-} from "../../ground/std/mod.ts";
+import { dirname, joinPath, resolvePath } from "../../ground/std/mod.ts";
 import { ConfigError, Faults, type FileText, validate } from "./faults.ts";
 import {
   besideFile,
@@ -17,6 +11,7 @@ import {
   SETTINGS_FILE,
   type Whereabouts,
 } from "./places.ts";
+import { environmentValues, misspeltVariables } from "./environment.ts";
 import type { CredentialSettings } from "./credential_settings.ts";
 import { applyProviders } from "./providers.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
@@ -62,42 +57,6 @@ export interface Surroundings extends Whereabouts {
   readonly serving?: boolean | undefined;
 }
 
-/** Dotted path of the setting by environment variable. */
-export const ENVIRONMENT: Readonly<Record<string, string>> = {
-  SLUICE_HOST: "host",
-  SLUICE_TRUSTED_PROXIES: "trustedProxies",
-  SLUICE_PORT: "port",
-  SLUICE_WORKERS: "workers",
-  SLUICE_DATA: "data",
-  SLUICE_DATABASE_URL: "database.url",
-  SLUICE_DATABASE_TOKEN: "database.token",
-  SLUICE_OWNER_EMAIL: "owner.email",
-  SLUICE_OWNER_KEY: "owner.key",
-  SLUICE_UPSTREAM_URL: "upstream.url",
-  SLUICE_UPSTREAM_KEY: "upstream.key",
-  SLUICE_UPSTREAM_DIALECT: "upstream.dialect",
-  SLUICE_UPSTREAM_QUIRKS: "upstream.quirks",
-  SLUICE_UPSTREAM_MODEL: "upstream.model",
-  SLUICE_LOG: "log",
-  SLUICE_LOG_LEVEL: "logLevel",
-  SLUICE_PUBLIC_URL: "publicUrl",
-  SLUICE_REGISTRATION: "registration",
-  SLUICE_METRICS_TOKEN: "metricsToken",
-  SLUICE_SECRET: "secret",
-  SLUICE_STRIPE_SECRET_KEY: "payments.stripe.secretKey",
-  SLUICE_STRIPE_WEBHOOK_SECRET: "payments.stripe.webhookSecret",
-};
-
-/** Parsers for environment variables that are not plain text. */
-const PARSED: Readonly<Record<string, (text: string) => unknown>> = {
-  port: numeric,
-  workers: numeric,
-  trustedProxies: (text) => text.split(",").map((one) => one.trim()),
-};
-
-/** Environment variables that are read elsewhere. */
-const OTHER_NAMES = ["SLUICE_CONFIG"];
-
 /**
  * Loads the settings: file, then environment, then flags; later ones win.
  *
@@ -119,10 +78,8 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
       origins.set(path.join("."), `file ${file.name}`);
     }
   }
-  for (const [name, path] of Object.entries(ENVIRONMENT)) {
-    const text = around.env[name];
-    if (text === undefined || text === "") continue;
-    setPath(merged, path.split("."), PARSED[path]?.(text) ?? text);
+  for (const { name, path, value } of environmentValues(around.env, around.serving !== false)) {
+    setPath(merged, path.split("."), value);
     origins.set(path, `environment ${name}`);
   }
   for (const [path, value] of Object.entries(around.flags ?? {})) {
@@ -355,26 +312,6 @@ function setPath(root: Record<string, unknown>, path: readonly string[], value: 
     else define(at, key, at = {});
   }
   define(at, path[path.length - 1]!, value);
-}
-
-function numeric(text: string): number | string {
-  return /^\d+$/.test(text) ? Number(text) : text;
-}
-
-/**
- * Finds probably misspelt environment variables.
- *
- * Only near misses are reported, since orchestrators set variables such as `SLUICE_SERVICE_HOST`.
- */
-function misspeltVariables(env: Readonly<Record<string, string>>): string[] {
-  const known = [...Object.keys(ENVIRONMENT), ...OTHER_NAMES];
-  return Object.keys(env).filter((name) => name.startsWith("SLUICE_") && !known.includes(name))
-    .flatMap((name) => {
-      const near = closestString(name, known);
-      return levenshteinDistance(name, near) <= 2
-        ? [`Unknown environment variable ${name}; did you mean ${near}?`]
-        : [];
-    });
 }
 
 /**

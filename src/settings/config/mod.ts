@@ -14,16 +14,17 @@ export {
   type Config,
   databaseFile,
   digestOf,
-  ENVIRONMENT,
   type Flags,
   loadConfig,
   type Origin,
   settingsJsonSchema,
   type Surroundings,
 } from "./load.ts";
+export { ENVIRONMENT } from "./environment.ts";
 export { decimalsOf, minorUnits, moneyText } from "./currencies.ts";
 export { type PaymentSettings, priceIn } from "./payment_settings.ts";
 export { defaultSettingsPlace, type Place, userDirectory, type Whereabouts } from "./places.ts";
+export { proxiesIn, proxyOf, type ProxySettings, type WayOut } from "./proxy_settings.ts";
 export { ALERT_KINDS, type AlertKind, type ReceiverSettings } from "./alert_settings.ts";
 export type { RouteSettings } from "./route_settings.ts";
 export { type Settings, settings, type SettingsInput } from "./schema.ts";

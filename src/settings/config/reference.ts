@@ -1,4 +1,5 @@
-import { ENVIRONMENT, settingsJsonSchema } from "./load.ts";
+import { ENVIRONMENT } from "./environment.ts";
+import { settingsJsonSchema } from "./load.ts";
 
 /** The part of JSON Schema that the settings use. */
 interface Schema {

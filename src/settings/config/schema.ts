@@ -8,6 +8,7 @@ import {
   responsesSettings,
 } from "./limit_settings.ts";
 import { checkPrices, paymentSettings } from "./payment_settings.ts";
+import { proxySettings } from "./proxy_settings.ts";
 import { routeSettings } from "./route_settings.ts";
 import { Secret } from "./secret.ts";
 import { dialectName, quirkName, QUIRKS_HELP, upstreamSettings } from "./upstream_settings.ts";
@@ -96,6 +97,9 @@ export const settings = z.strictObject({
   secret: sealSecret.optional().describe(
     "Seals what clients keep for the gateway, and items kept in the database: at least 32 characters, the same in all gateways " +
       "that share a database. Default: a key made at the first start, in the data directory or on the libSQL server.",
+  ),
+  proxies: proxySettings.prefault({}).describe(
+    "Proxies for upstreams, alerts' receivers and payments.",
   ),
   upstreams: z.record(identifier, upstreamSettings).default({}),
   routes: z.record(identifier, routeSettings).default({}),

@@ -29,6 +29,6 @@ export class Secret {
 /** Masks the password and the query values of a URL. */
 export function maskAddress(text: string): string {
   if (!/^[a-z]+:\/\//.test(text)) return text;
-  return text.replace(/^([a-z]+:\/\/)[^/?#@]*@/, "$1[secret]@")
+  return text.replace(/^([a-z]+:\/\/)[^/?#]*@/, "$1[secret]@")
     .replace(/([?&][^=&#]*=)[^&#]*/g, "$1[secret]");
 }

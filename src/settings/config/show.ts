@@ -8,6 +8,9 @@ const PRIVATE_PATHS: readonly RegExp[] = [
   /^payments\.stripe\.(?:secretKey|webhookSecret)$/,
 ];
 
+/** Secrets of which all but user name and password is shown. */
+const ADDRESSES = /^proxies\.https?$|(?:^|\.)proxy$/;
+
 /** An effective setting with its dotted path and origin. */
 export interface EffectiveSetting {
   readonly path: string;
@@ -31,6 +34,7 @@ export function effectiveSettings(config: Config): EffectiveSetting[] {
 }
 
 function mask(path: string, value: unknown): unknown {
+  if (value instanceof Secret && ADDRESSES.test(path)) return maskAddress(value.reveal());
   if (value instanceof Secret || PRIVATE_PATHS.some((secret) => secret.test(path))) {
     return "[secret]";
   }

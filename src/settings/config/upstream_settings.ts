@@ -2,6 +2,7 @@ import * as z from "zod";
 import { DIALECT_NAMES } from "../../wire/dialects/mod.ts";
 import { QUIRK_NAMES } from "../known_providers/mod.ts";
 import { credentialSettings } from "./credential_settings.ts";
+import { proxySetting, type ProxySettings } from "./proxy_settings.ts";
 import { Secret } from "./secret.ts";
 import { httpUrl, milliseconds, secret, weight } from "./values.ts";
 
@@ -99,6 +100,10 @@ export const upstreamSettings = z.strictObject({
     "Whose requests a connection to the upstream is used for: `shared`, everybody's; `account`, those of one account, so that no " +
       "late reply of a broken upstream reaches another; `none`, one request.",
   ),
+  proxy: proxySetting.optional().describe(
+    "Proxy for this upstream and for getting its credentials, or `none`. Treated as a secret. Default: what `proxies` or the " +
+      "environment says.",
+  ),
   quirks: quirkName.optional().describe(QUIRKS_HELP),
   discover: z.boolean().default(false).describe(
     "Whether to serve the models that the upstream lists, by their own names.",
@@ -111,4 +116,7 @@ export const upstreamSettings = z.strictObject({
   { path: ["credentials"], error: "cannot be combined with `key` or `keys`: set one of them" },
 );
 /** Settings of one upstream, with defaults. */
-export type UpstreamSettings = z.output<typeof upstreamSettings>;
+export type UpstreamSettings = z.output<typeof upstreamSettings> & {
+  /** Proxies of all settings, which `proxy` wins over. */
+  readonly proxies?: ProxySettings;
+};

@@ -115,8 +115,8 @@ export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "keys-not-redacted",
     file: "src/requests/upstreams/upstream.ts",
-    find: "...keys.map((key) => key.reveal()), ...Object.values(headers)",
-    replace: 'keys[0]?.reveal() ?? "", ...Object.values(headers)',
+    find: "...keys.map(({ key }) => key.reveal()),",
+    replace: 'keys[0]?.key.reveal() ?? "",',
     tests: [{ file: "tests/flow/key_pools_test.ts", filter: "every key's text" }],
     why: "An upstream that repeats a key in its error would show it to callers.",
   },

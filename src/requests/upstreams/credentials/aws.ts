@@ -5,7 +5,7 @@ import { type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import type { CredentialSettings } from "../../../settings/config/mod.ts";
 import { CachedToken, type Token } from "./cached_token.ts";
 import { type Credentials, CredentialsFault, type UnsignedRequest } from "./credentials.ts";
-import { askForJson, askForToken, NEAR_MS } from "./token_endpoint.ts";
+import { askForJson, askForToken, NEAR_MS, type ProxyFor } from "./token_endpoint.ts";
 
 /** Keys of AWS; `value` is the access key's ID. */
 interface AwsKeys extends Token {
@@ -13,7 +13,7 @@ interface AwsKeys extends Token {
   readonly session: string | undefined;
 }
 
-type AwsSettings = CredentialSettings & { kind: "aws" };
+type AwsSettings = CredentialSettings & { kind: "aws"; readonly proxyFor?: ProxyFor };
 type Variable = (name: string) => string | undefined;
 
 /** Headers that no signature covers: proxies change them, or the connection adds them. */
@@ -111,7 +111,13 @@ export class AwsCredentials implements Credentials {
     const signed = await this.#sign({ method: "POST", url: url.href, headers, body }, keys, "sts");
     const who = `AWS STS, for the role ${settings.roleArn}`;
     return stsKeys(
-      await askForToken({ who, url: url.href, headers: { ...headers, ...signed }, form }),
+      await askForToken({
+        who,
+        url: url.href,
+        headers: { ...headers, ...signed },
+        form,
+        proxyFor: settings.proxyFor,
+      }),
       who,
     );
   }
@@ -127,7 +133,7 @@ async function usualKeys(settings: AwsSettings, now: () => number): Promise<AwsK
     }
     return lasting(accessKeyId.reveal(), secretAccessKey.reveal(), sessionToken?.reveal());
   }
-  const [id, secret] = [variable("AWS_DIGEST_ID"), variable("AWS_SECRET_DIGEST")];
+  const [id, secret] = [variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")];
   if (id !== undefined && secret !== undefined) {
     return lasting(id, secret, variable("AWS_SESSION_TOKEN"));
   }
@@ -141,7 +147,7 @@ function lasting(value: string, secret: string, session: string | undefined): Aw
 
 /** Kubernetes: a projected token becomes keys of a role. */
 async function webIdentity(
-  { tokenUrl, region }: AwsSettings,
+  { tokenUrl, region, proxyFor }: AwsSettings,
   variable: Variable,
 ): Promise<AwsKeys | undefined> {
   const [file, role] = [variable("AWS_WEB_IDENTITY_TOKEN_FILE"), variable("AWS_ROLE_ARN")];
@@ -159,7 +165,7 @@ async function webIdentity(
     RoleSessionName: variable("AWS_ROLE_SESSION_NAME") ?? "sluice",
     WebIdentityToken: token.trim(),
   };
-  return stsKeys(await askForToken({ who, url, form, secrets: [token.trim()] }), who);
+  return stsKeys(await askForToken({ who, url, form, secrets: [token.trim()], proxyFor }), who);
 }
 
 /** STS speaks XML. */

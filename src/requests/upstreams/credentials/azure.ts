@@ -2,7 +2,7 @@ import type { JsonObject } from "../../../wire/dialects/mod.ts";
 import type { CredentialSettings } from "../../../settings/config/mod.ts";
 import type { Token } from "./cached_token.ts";
 import { CredentialsFault } from "./credentials.ts";
-import { askForJson, NEAR_MS } from "./token_endpoint.ts";
+import { askForJson, NEAR_MS, type ProxyFor } from "./token_endpoint.ts";
 
 const WHO = "Entra ID";
 const SCOPE = "https://cognitiveservices.azure.com/.default";
@@ -16,10 +16,10 @@ const CLIENT_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer
  * @throws {CredentialsFault} With the step that failed.
  */
 export async function azureToken(
-  settings: CredentialSettings & { kind: "azure" },
+  settings: CredentialSettings & { kind: "azure"; readonly proxyFor?: ProxyFor },
   now: () => number,
 ): Promise<Token> {
-  const { environment = {}, scope = SCOPE } = settings;
+  const { environment = {}, scope = SCOPE, proxyFor } = settings;
   const variable = (name: string) => environment[name]?.reveal();
   const tenant = settings.tenant ?? variable("AZURE_TENANT_ID");
   const client = settings.client ?? variable("AZURE_CLIENT_ID");
@@ -39,7 +39,8 @@ export async function azureToken(
     `${host.replace(/\/+$/, "")}/${encodeURIComponent(tenant)}/oauth2/v2.0/token`;
   const proof = secret === undefined ? await assertion(tokenFile!) : { client_secret: secret };
   const form = { grant_type: "client_credentials", client_id: client, scope, ...proof };
-  return tokenOf(await askForJson({ who: WHO, url, form, secrets: Object.values(proof) }), now);
+  const secrets = Object.values(proof);
+  return tokenOf(await askForJson({ who: WHO, url, form, secrets, proxyFor }), now);
 }
 
 async function assertion(path: string): Promise<Record<string, string>> {

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import type { CredentialSettings } from "../../../settings/config/mod.ts";
 import type { Token } from "./cached_token.ts";
 import { CredentialsFault } from "./credentials.ts";
-import { askForJson, NEAR_MS } from "./token_endpoint.ts";
+import { askForJson, NEAR_MS, type ProxyFor } from "./token_endpoint.ts";
 
 const WHO = "Google";
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
@@ -21,7 +21,10 @@ const JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer";
  * @throws {CredentialsFault} With the step that failed.
  */
 export async function googleToken(
-  { file, tokenUrl, environment = {} }: CredentialSettings & { kind: "google" },
+  { file, tokenUrl, environment = {}, proxyFor }: CredentialSettings & {
+    kind: "google";
+    readonly proxyFor?: ProxyFor;
+  },
   now: () => number,
 ): Promise<Token> {
   const variable = (name: string) => environment[name]?.reveal();
@@ -44,7 +47,7 @@ export async function googleToken(
   if (known.type === "service_account") {
     const assertion = await signed(known, { url, path: path! });
     return tokenOf(
-      await askForJson({ who: WHO, url, form: { grant_type: JWT_BEARER, assertion } }),
+      await askForJson({ who: WHO, url, form: { grant_type: JWT_BEARER, assertion }, proxyFor }),
       now,
     );
   }
@@ -56,7 +59,7 @@ export async function googleToken(
       client_secret: secrets[0]!,
       refresh_token: secrets[1]!,
     };
-    return tokenOf(await askForJson({ who: WHO, url, form, secrets }), now);
+    return tokenOf(await askForJson({ who: WHO, url, form, secrets, proxyFor }), now);
   }
   throw new CredentialsFault(
     `${path} is a key file of the type '${

@@ -1,4 +1,8 @@
-import type { CredentialSettings, UpstreamSettings } from "../../../settings/config/mod.ts";
+import {
+  type CredentialSettings,
+  proxyOf,
+  type UpstreamSettings,
+} from "../../../settings/config/mod.ts";
 import { BearerCredentials } from "./bearer.ts";
 import type { Authorize } from "./bearer.ts";
 import type { Credentials } from "./credentials.ts";
@@ -25,9 +29,13 @@ const bearer: Authorize = (token) => ({ authorization: `Bearer ${token}` });
  * @returns `undefined` where requests have a key, or none.
  */
 export async function makeCredentials(
-  { credentials, region }: Pick<UpstreamSettings, "credentials" | "region">,
+  { credentials, region, proxy, proxies }: Pick<
+    UpstreamSettings,
+    "credentials" | "region" | "proxy" | "proxies"
+  >,
   { now, authorize, service }: CredentialsOptions,
 ): Promise<Credentials | undefined> {
+  const proxyFor = (url: URL) => proxyOf(url, { proxy, proxies });
   switch (credentials?.kind) {
     case "command":
       return new BearerCredentials(() => fromCommand(credentials, now), { now, authorize });
@@ -37,15 +45,21 @@ export async function makeCredentials(
     }
     case "google": {
       const { googleToken } = await import("./google.ts");
-      return new BearerCredentials(() => googleToken(credentials, now), { now, authorize: bearer });
+      return new BearerCredentials(() => googleToken({ ...credentials, proxyFor }, now), {
+        now,
+        authorize: bearer,
+      });
     }
     case "azure": {
       const { azureToken } = await import("./azure.ts");
-      return new BearerCredentials(() => azureToken(credentials, now), { now, authorize: bearer });
+      return new BearerCredentials(() => azureToken({ ...credentials, proxyFor }, now), {
+        now,
+        authorize: bearer,
+      });
     }
     case "aws": {
       const { AwsCredentials } = await import("./aws.ts");
-      return new AwsCredentials(credentials, {
+      return new AwsCredentials({ ...credentials, proxyFor }, {
         region: regionOf(credentials, region),
         service: credentials.service ?? service,
         now,

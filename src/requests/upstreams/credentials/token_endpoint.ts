@@ -1,3 +1,5 @@
+import { exchange, type OutgoingProxy } from "../../../ground/ways_out/mod.ts";
+import { networkErrorWords } from "../../../ground/platform/mod.ts";
 import { isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import { CredentialsFault } from "./credentials.ts";
 
@@ -5,8 +7,12 @@ import { CredentialsFault } from "./credentials.ts";
 const PATIENCE_MS = 15_000;
 /** A metadata server is near, or is not there. */
 export const NEAR_MS = 2_000;
-const MAX_CHARS = 65_536;
+const MAX_BYTES = 65_536;
 const MAX_TOLD = 200;
+const FORM = "application/x-www-form-urlencoded;charset=UTF-8";
+
+/** The proxy that an address is reached through; undefined for a direct connection. */
+export type ProxyFor = (url: URL) => OutgoingProxy | undefined;
 
 /** One request for a token. */
 export interface TokenCall {
@@ -17,6 +23,8 @@ export interface TokenCall {
   readonly headers?: Readonly<Record<string, string>>;
   readonly form?: Readonly<Record<string, string>>;
   readonly patienceMs?: number;
+  /** Undefined where it is near, such as a metadata server, which no proxy reaches. */
+  readonly proxyFor?: ProxyFor | undefined;
   /** Secrets that a message must not repeat. */
   readonly secrets?: readonly string[];
 }
@@ -29,26 +37,28 @@ export interface TokenCall {
  */
 export async function askForToken(call: TokenCall): Promise<string> {
   const { who, url, form, method = form === undefined ? "GET" : "POST", secrets = [] } = call;
-  let status: number;
-  let body: string;
-  try {
-    const response = await fetch(url, {
-      method,
-      redirect: "manual",
-      headers: { accept: "application/json", ...call.headers },
-      ...(form !== undefined && { body: new URLSearchParams(form) }),
-      signal: AbortSignal.timeout(call.patienceMs ?? PATIENCE_MS),
-    });
-    status = response.status;
-    body = (await response.text()).slice(0, MAX_CHARS);
-  } catch (error) {
+  const timeoutMs = call.patienceMs ?? PATIENCE_MS;
+  const { status, text: body } = await exchange({
+    url: new URL(url),
+    method,
+    headers: {
+      accept: "application/json",
+      ...(form !== undefined && { "content-type": FORM }),
+      ...call.headers,
+    },
+    ...(form !== undefined && { body: new URLSearchParams(form).toString() }),
+    proxy: call.proxyFor?.(new URL(url)),
+    timeoutMs,
+    maxBytes: MAX_BYTES,
+    signal: AbortSignal.timeout(timeoutMs),
+  }).catch((error) => {
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
     throw new CredentialsFault(
       `${who} could not be reached at ${new URL(url).host}: ${
-        isLate ? "no response in time" : "no connection"
+        isLate ? "no response in time" : networkErrorWords(error) ?? "no connection"
       }`,
     );
-  }
+  });
   if (status === 200 || status === 201) return body;
   const told = secrets.filter((one) => one.length >= 6).reduce(
     (kept, one) => kept.replaceAll(one, "[secret]"),

@@ -314,7 +314,7 @@ Deno.test("a service account's assertion is signed with its key, for its endpoin
   assert(verify("sha256", new TextEncoder().encode(`${head}.${claims}`), publicKey, bytes));
 });
 
-Deno.test("AWS: a role by web identity, a container's endpoint, an instance's, a profile", async () => {
+Deno.test("AWS: keys of the environment, a role by web identity, a container's endpoint, an instance's, a profile", async () => {
   await using directory = await tempDir();
   const token = `${directory.path}/projected`;
   await Deno.writeTextFile(token, "eyJ.projected.token\n");
@@ -366,6 +366,10 @@ Deno.test("AWS: a role by web identity, a container's endpoint, an instance's, a
     ["AKIDINSTANCE", {
       kind: "aws",
       environment: { AWS_EC2_METADATA_SERVICE_ENDPOINT: tokens.url },
+    }],
+    ["AKIDENVIRONMENT", {
+      kind: "aws",
+      environment: { AWS_ACCESS_KEY_ID: "AKIDENVIRONMENT", AWS_SECRET_ACCESS_KEY: "env-secret" },
     }],
     ["AKIDPROFILE", {
       kind: "aws",

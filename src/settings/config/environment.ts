@@ -1,0 +1,89 @@
+import { closestString, levenshteinDistance } from "../../ground/std/mod.ts";
+import { proxyVariables } from "./proxy_settings.ts";
+
+/** Dotted path of the setting by environment variable. */
+export const ENVIRONMENT: Readonly<Record<string, string>> = {
+  SLUICE_HOST: "host",
+  SLUICE_TRUSTED_PROXIES: "trustedProxies",
+  SLUICE_PORT: "port",
+  SLUICE_WORKERS: "workers",
+  SLUICE_DATA: "data",
+  SLUICE_DATABASE_URL: "database.url",
+  SLUICE_DATABASE_TOKEN: "database.token",
+  SLUICE_OWNER_EMAIL: "owner.email",
+  SLUICE_OWNER_KEY: "owner.key",
+  SLUICE_UPSTREAM_URL: "upstream.url",
+  SLUICE_UPSTREAM_KEY: "upstream.key",
+  SLUICE_UPSTREAM_DIALECT: "upstream.dialect",
+  SLUICE_UPSTREAM_QUIRKS: "upstream.quirks",
+  SLUICE_UPSTREAM_MODEL: "upstream.model",
+  SLUICE_LOG: "log",
+  SLUICE_LOG_LEVEL: "logLevel",
+  SLUICE_PUBLIC_URL: "publicUrl",
+  SLUICE_REGISTRATION: "registration",
+  SLUICE_METRICS_TOKEN: "metricsToken",
+  SLUICE_SECRET: "secret",
+  SLUICE_STRIPE_SECRET_KEY: "payments.stripe.secretKey",
+  SLUICE_STRIPE_WEBHOOK_SECRET: "payments.stripe.webhookSecret",
+};
+
+/** Parsers for environment variables that are not plain text. */
+const PARSED: Readonly<Record<string, (text: string) => unknown>> = {
+  port: numeric,
+  workers: numeric,
+  trustedProxies: (text) => text.split(",").map((one) => one.trim()),
+};
+
+/** Environment variables that are read elsewhere. */
+const OTHER_NAMES = ["SLUICE_CONFIG"];
+
+/** A setting that the environment gives. */
+interface EnvironmentValue {
+  /** Name of the variable. */
+  readonly name: string;
+  /** Dotted path of the setting. */
+  readonly path: string;
+  readonly value: unknown;
+}
+
+/**
+ * Lists the settings that the environment gives.
+ *
+ * @param isServing Whether faulty proxies count: commands that serve nothing must work in any shell.
+ */
+export function environmentValues(
+  env: Readonly<Record<string, string>>,
+  isServing: boolean,
+): EnvironmentValue[] {
+  const own = Object.entries(ENVIRONMENT).flatMap(([name, path]) => {
+    const text = env[name];
+    return text === undefined || text === ""
+      ? []
+      : [{ name, path, value: PARSED[path]?.(text) ?? text }];
+  });
+  const proxies = proxyVariables(env).filter(({ isFaulty }) => isServing || !isFaulty);
+  return [
+    ...own,
+    ...proxies.map(({ name, setting, value }) => ({ name, path: `proxies.${setting}`, value })),
+  ];
+}
+
+function numeric(text: string): number | string {
+  return /^\d+$/.test(text) ? Number(text) : text;
+}
+
+/**
+ * Finds probably misspelt environment variables.
+ *
+ * Only near misses are reported, since orchestrators set variables such as `SLUICE_SERVICE_HOST`.
+ */
+export function misspeltVariables(env: Readonly<Record<string, string>>): string[] {
+  const known = [...Object.keys(ENVIRONMENT), ...OTHER_NAMES];
+  return Object.keys(env).filter((name) => name.startsWith("SLUICE_") && !known.includes(name))
+    .flatMap((name) => {
+      const near = closestString(name, known);
+      return levenshteinDistance(name, near) <= 2
+        ? [`Unknown environment variable ${name}; did you mean ${near}?`]
+        : [];
+    });
+}
