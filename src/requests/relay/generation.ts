@@ -11,6 +11,7 @@ import {
   type ParsedRequest,
   type Reply,
   type ReplyContext,
+  reportedError,
   type Sealer,
   upstreamFault,
   wholeOfStream,
@@ -223,6 +224,7 @@ export class Generation {
     const reply = this.#withinLimit(delivered);
     const settledUsage = charged.settled({
       usage: reply.usage,
+      partialUsage: reply.partialUsage,
       parts: reply.parts?.map((part) => ({ ...part, countedOutput: part.countOutput() })),
       hostedCalls: reply.hostedCalls,
       countedOutput: reply.countOutput(),
@@ -241,7 +243,8 @@ export class Generation {
   /** A reply that goes beyond its limit by more than a miscount explains is cut. */
   #withinLimit(reply: Reply): Reply {
     const { maxCharged, maxDelivered } = this.#life.hold;
-    if (reply.usage !== undefined && reply.usage.outputTokens <= maxCharged) return reply;
+    const { outputTokens } = reply.partialUsage ?? reply.usage ?? {};
+    if (outputTokens !== undefined && outputTokens <= maxCharged) return reply;
     return reply.countOutput() <= maxDelivered ? reply : reply.truncated(maxDelivered);
   }
 
@@ -445,7 +448,8 @@ async function wholeInstead(reply: UpstreamReply, limits: ReplyLimits): Promise<
   if (!isObject(body)) {
     throw new Refusal("upstream_unavailable", "The upstream's response is not an event stream.");
   }
-  if ((body.error ?? undefined) !== undefined) throw upstreamFault(body.error);
+  const error = reportedError(body);
+  if (error !== undefined) throw upstreamFault(error);
   let event: Uint8Array | undefined = new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`);
   const read = () => {
     const bytes = event;

@@ -118,10 +118,11 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   const body: JsonObject = { ...reply, id, model, content };
   const hosted = new HostedCalls();
   for (const block of objects(reply.content)) hosted.block(block);
-  const { usage } = new UsageReports().add(readMessagesUsage(reply.usage));
+  const { usage, partial } = new UsageReports().add(readMessagesUsage(reply.usage));
   return {
     choices: 1,
     usage,
+    partialUsage: partial,
     hostedCalls: hosted.calls,
     body,
     withUsage: (usage) => ({ ...body, usage: writeMessagesUsage(usage) }),

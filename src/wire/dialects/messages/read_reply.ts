@@ -3,7 +3,7 @@ import { Refusal } from "../../../ground/refusal.ts";
 import type { EventReader, ReadReply } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversation.ts";
-import { upstreamFault } from "../upstream_error.ts";
+import { reportedError, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
 import { readFirstUsage, readMessagesUsage } from "./usage.ts";
 
@@ -35,6 +35,8 @@ export function parseEvent(data: string): JsonObject {
   } catch {
     event = undefined;
   }
+  const error = isObject(event) ? reportedError(event) : undefined;
+  if (error !== undefined) throw upstreamFault(error);
   if (!isObject(event) || typeof event.type !== "string") {
     throw new Refusal(
       "upstream_unavailable",
@@ -57,14 +59,15 @@ export function readMessagesReply(body: unknown): ReadReply {
     ...reader.beginBlock(index, block),
     ...reader.endBlock(index),
   ]);
-  const { usage } = new UsageReports().add(readMessagesUsage(body.usage));
-  return { events: [...events, ...finishOf(body)], usage };
+  const reports = new UsageReports().add(readMessagesUsage(body.usage));
+  return { events: [...events, ...finishOf(body)], reports };
 }
 
 /** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a message. */
 export function checkMessage(body: unknown): asserts body is JsonObject & { content: JsonValue[] } {
   if (isObject(body) && Array.isArray(body.content)) return;
-  if (isObject(body) && isObject(body.error)) throw upstreamFault(body.error);
+  const error = isObject(body) ? reportedError(body) : undefined;
+  if (error !== undefined) throw upstreamFault(error);
   throw new Refusal("upstream_unavailable", "The upstream's response is not a message.");
 }
 
