@@ -310,6 +310,12 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
       hears: { text: "Hi" },
     },
     {
+      of: "router-for-me/CLIProxyAPI#3221",
+      by: ["chat", "chat"],
+      says: reply("Hi", "stop", { usage: { input_tokens: 10, output_tokens: 5 } }),
+      charged: [10, 0, 5],
+    },
+    {
       of: "tashfeenahmed/freellmapi#845",
       by: ["chat", "chat"],
       asks: STREAM,
@@ -438,6 +444,23 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
       says: sse(chunk({ content: "Hi" }), chunk({}, "stop")),
       hears: { text: "Hi", finish: "stop", error: undefined },
     },
+    ...["text/plain; charset=utf-8", "application/octet-stream", undefined].flatMap((type) =>
+      [false, true].flatMap((stream) =>
+        [false, true].map((isEvents): Report => ({
+          of: "Wei-Shaw/sub2api#2826",
+          by: ["messages", "chat"],
+          asks: { stream },
+          says: () => {
+            const said = isEvents
+              ? chat([{ content: "Hi" }], "stop", { usage: USAGE })
+              : JSON.stringify(reply("Hi"));
+            const headers = type === undefined ? undefined : { "content-type": type };
+            return new Response(streamed(`\n${said}`).body, headers && { headers });
+          },
+          hears: { status: 200, text: "Hi", finish: "end_turn", usage: [10, 0, 5] },
+        }))
+      )
+    ),
     ...CLIENTS.map((client): Report => ({
       of: "youssofal/MTPLX#149, farion1231/cc-switch#7282",
       by: [client, "tags"],
@@ -512,6 +535,27 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
         assert(id.length <= 64 && id === result);
       },
     },
+    ...CLIENTS.flatMap((client) =>
+      [{ a: 1 }, '{"a":1}', {}, null].flatMap((input) => {
+        const block = { type: "tool_use", id: "t", name: "one", input };
+        const isEmpty = input === null || JSON.stringify(input) === "{}";
+        return [false, true].map((stream): Report => ({
+          of: "open-octo/octo-agent#647, inflaborg/ccrelay#119, justlovemaki/AIClient2API#140",
+          by: [client, "msg"],
+          asks: { stream, ...TOOLS[client] },
+          says: stream
+            ? message([
+              { type: "content_block_start", index: 0, content_block: block },
+              { type: "content_block_stop", index: 0 },
+            ])
+            : { ...PLAIN.messages, content: [block] },
+          hears: {
+            calls: [isEmpty ? "one{}" : 'one{"a":1}'],
+            finish: { chat: "tool_calls", messages: "tool_use", responses: "completed" }[client],
+          },
+        }));
+      })
+    ),
     {
       of: "BerriAI/litellm#37118",
       by: ["messages", "msg"],
@@ -1222,6 +1266,23 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
         ),
       hears: { status: 200, text: "second" },
     },
+    ...[
+      {
+        object: "error",
+        message: { detail: [{ loc: ["body"], msg: "Extra inputs" }] },
+        code: null,
+      },
+      { detail: [{ loc: ["body"], msg: "Extra inputs" }] },
+      { error: { message: { detail: "Extra inputs" } } },
+      { success: false, errors: [{ message: "Extra inputs" }] },
+      { code: 1210, msg: "Extra inputs" },
+    ].map((body): Report => ({
+      of: "openai/openai-agents-python#442",
+      by: ["messages", "chat"],
+      says: () => Response.json(body, { status: 422 }),
+      hears: { status: 400, error: "Extra inputs" },
+      requests: 1,
+    })),
     ...[200, 502].map((status): Report => ({
       of: "lynote-ai/humanize-text#55",
       by: ["messages", "two"],
@@ -1392,6 +1453,17 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
         const seconds = Number(headers.get("retry-after"));
         assert(seconds > 20 && seconds <= 41, `${seconds}`);
       },
+    },
+    {
+      of: "openai/openai-python#957",
+      by: ["chat", "chat"],
+      says: () =>
+        Response.json({ error: { message: "slow down" } }, {
+          status: 429,
+          headers: { "retry-after-ms": "1500", "retry-after": "9" },
+        }),
+      hears: { status: 429 },
+      check: ({ headers }) => assertEquals(headers.get("retry-after"), "2"),
     },
     ...(["chat", "messages"] as const).map((client): Report => ({
       of: "danny-avila/LibreChat#4349, router-for-me/CLIProxyAPI#2101",

@@ -9,12 +9,23 @@ export interface UpstreamError {
   readonly type: string | undefined;
 }
 
-/** Reads `{message, code, type}`, a list with one, or a plain text; all fields are undefined for anything else. */
+/** What an error says, however deep: FastAPI, and Mistral with it, list faults under `detail`, GLM has `msg`, others a list of errors. */
+function wordsOf(value: unknown, depth = 0): string | undefined {
+  if (typeof value === "string") return value || undefined;
+  if (Array.isArray(value)) {
+    return value.map((one) => wordsOf(one, depth + 1)).filter(Boolean).join("; ") || undefined;
+  }
+  if (!isObject(value) || depth > 4) return undefined;
+  const { message, detail, msg, errors } = value;
+  return [message, detail, msg, errors].map((one) => wordsOf(one, depth + 1)).find(Boolean);
+}
+
+/** Reads `{message, code, type}`, its other forms, or a plain text; all fields are undefined for anything else. */
 export function readUpstreamError(error: unknown): UpstreamError {
   if (typeof error === "string") return { message: error, code: undefined, type: undefined };
   if (!isObject(error)) return { message: undefined, code: undefined, type: undefined };
   const code = typeof error.code === "number" ? String(error.code) : text(error.code);
-  return { message: text(error.message) ?? text(error.detail), code, type: text(error.type) };
+  return { message: wordsOf(error), code, type: text(error.type) };
 }
 
 /** Fields that hold a reply, by dialect: a body with one of them is not itself an error. */

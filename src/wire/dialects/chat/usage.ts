@@ -11,8 +11,9 @@ import type { UsageReport } from "../usage_reports.ts";
  */
 export function readChatUsage(value: unknown): UsageReport | undefined {
   if (!isObject(value)) return undefined;
-  const inputTokens = firstCount(value.prompt_tokens);
-  const outputTokens = firstCount(value.completion_tokens);
+  // relays of other dialects have their names
+  const inputTokens = firstCount(value.prompt_tokens, value.input_tokens);
+  const outputTokens = firstCount(value.completion_tokens, value.output_tokens);
   if (inputTokens === undefined && outputTokens === undefined) return undefined;
   const details = inner(value, "prompt_tokens_details");
   return {

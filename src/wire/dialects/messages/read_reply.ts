@@ -5,6 +5,7 @@ import { isObject, type JsonObject, type JsonValue, objects, text } from "../jso
 import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversation.ts";
 import { reportedError, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
+import { inputText } from "./repair.ts";
 import { readFirstUsage, readMessagesUsage } from "./usage.ts";
 
 const FINISHES: Readonly<Record<string, Finish>> = {
@@ -126,8 +127,7 @@ export class MessagesReader implements EventReader {
         return data === "" ? [] : [{ type: "seal", seal: `${REDACTED}${data}` }];
       }
       case "tool_use": {
-        const input = isObject(block.input) ? JSON.stringify(block.input) : "{}";
-        this.#inputs.set(index, input);
+        this.#inputs.set(index, inputText(block.input));
         const [id, name] = [text(block.id) || undefined, text(block.name) || undefined];
         const key = `call${this.#callCount++}`;
         this.#keys.set(index, key);
