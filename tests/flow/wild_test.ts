@@ -122,10 +122,8 @@ Deno.test("what comes in the wild", async (t) => {
       own.check?.(outcome);
       if (charged !== undefined) {
         const record = (await usageRecords(gateway)).at(-1)!;
-        assertEquals(
-          [record.input_tokens, record.cached_tokens, record.output_tokens],
-          [...charged],
-        );
+        const tokens = [record.input_tokens, record.cached_tokens, record.output_tokens];
+        assertEquals(tokens, charged.map((one, at) => one ?? tokens[at]!));
       }
     });
   }
