@@ -1,400 +1,148 @@
 /** What clients and upstreams really send, where it departs from what is documented, through a whole gateway. */
 
-import type { JsonObject } from "../../src/wire/dialects/mod.ts";
-import { assert, assertEquals } from "../assert.ts";
-import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
-import {
-  chunk,
-  completion,
-  eventStream,
-  fakeUpstream,
-  type Received,
-  sse,
-} from "../fake/upstream.ts";
+import { assert, assertEquals, assertMatch } from "../assert.ts";
+import { startGateway, usageRecords } from "../fake/gateway.ts";
+import { eventStream, fakeUpstream } from "../fake/upstream.ts";
+import { hear, NOTHING } from "./heard.ts";
+import { type Outcome, PLAIN, type Report, REPORTS, USERS } from "./reports.ts";
 
-const CHAT = "/v1/chat/completions";
-const MESSAGES = "/v1/messages";
-const RESPONSES = "/v1/responses";
+const PATHS = {
+  chat: "/v1/chat/completions",
+  messages: "/v1/messages",
+  responses: "/v1/responses",
+};
+const USUAL = {
+  chat: { messages: USERS },
+  messages: { messages: USERS, max_tokens: 500 },
+  responses: { input: "Hi" },
+};
 
-/** What came of one request. */
-interface Outcome {
-  readonly status: number;
-  readonly text: string;
-  // deno-lint-ignore no-explicit-any -- replies of three dialects
-  readonly body: any;
-  /** What each upstream was sent, by its name. */
-  readonly sent: Partial<Readonly<Record<string, readonly Received[]>>>;
-  readonly headers: Headers;
-}
+/** Upstreams by name, as their settings depart from `quirks: "none"`. */
+const UPSTREAMS: Readonly<Record<string, Record<string, string>>> = {
+  chat: {},
+  first: {},
+  busy: {},
+  second: {},
+  tags: { quirks: "think_tags" },
+  openai: { quirks: "openai" },
+  deepseek: { quirks: "deepseek" },
+  msg: { dialect: "messages" },
+  anthropic: { dialect: "messages", quirks: "anthropic" },
+  resp: { dialect: "responses" },
+};
 
-/** A request, what its upstreams reply, and what should come of it. */
-interface Row {
-  readonly name: string;
-  readonly path: string;
-  readonly model: string;
-  readonly body: JsonObject;
-  readonly replies: (upstream: string) => Response;
-  readonly check: (outcome: Outcome) => void;
-}
+/** What the first of two targets is asked in between: one that failed five times in a row is left alone. */
+const WELL: Report = { of: "", by: ["chat", "first"] };
 
-const USERS = [{ role: "user", content: "Hi" }];
-const TOOL = { type: "function", function: { name: "calc", parameters: { type: "object" } } };
-const ASKED = { messages: USERS };
-const STREAMED = { ...ASKED, stream: true };
-const OF_MESSAGES = { ...ASKED, max_tokens: 500 };
-
-const role = chunk({ role: "assistant", content: "" });
-const failed = JSON.stringify({ error: { message: "overloaded", type: "server_error" } });
-const called = (args?: string) => ({
-  role: "assistant",
-  content: null,
-  tool_calls: [{
-    id: "c1",
-    type: "function",
-    function: { name: "calc", ...(args === undefined ? {} : { arguments: args }) },
-  }],
-});
-const choices = (...all: JsonObject[]) => completion("", { choices: all });
-
-const ROWS: readonly Row[] = [
-  {
-    name: "an error in the same piece as the first event has the next target asked",
-    path: CHAT,
-    model: "two",
-    body: STREAMED,
-    replies: (upstream) =>
-      upstream === "chat"
-        ? eventStream(sse(role, failed))
-        : eventStream(sse(role, chunk({ content: "second" }), chunk({}, "stop"), "[DONE]")),
-    check: ({ text, sent }) => {
-      assert(text.includes("second") && !text.includes("error"), text);
-      assertEquals([sent.chat!.length, sent.second!.length], [1, 1]);
-    },
-  },
-  {
-    name: "the last event has no blank line",
-    path: CHAT,
-    model: "chat",
-    body: STREAMED,
-    replies: () => eventStream(sse(role, chunk({ content: "Hi" })), `data: ${chunk({}, "stop")}`),
-    check: ({ text }) => assert(text.includes('"stop"') && text.includes("[DONE]"), text),
-  },
-  {
-    name: "an empty finish reason is none: a stream that has no other breaks off",
-    path: CHAT,
-    model: "chat",
-    body: STREAMED,
-    replies: () => eventStream(sse(role, chunk({ content: "Hi" }, ""), chunk({}, ""), "[DONE]")),
-    check: ({ text }) => assert(text.includes("closed the stream early"), text),
-  },
-  ...[400, 413].map((code): Row => ({
-    name: `an error of code ${code} inside a 200 is the client's, and asked for once`,
-    path: CHAT,
-    model: "chat",
-    body: ASKED,
-    replies: () => Response.json({ error: { message: "Invalid value for tools[0]", code } }),
-    check: ({ status, body, sent }) => {
-      assertEquals([status, body.error.message], [400, "Invalid value for tools[0]"]);
-      assertEquals(sent.chat!.length, 1);
-    },
-  })),
-  {
-    name: "an error of code 401 inside a 200 is the operator's: another target is asked",
-    path: CHAT,
-    model: "two",
-    body: ASKED,
-    replies: (upstream) =>
-      upstream === "chat"
-        ? Response.json({ error: { message: "no such key", code: 401 } })
-        : completion("second"),
-    check: ({ body }) => assertEquals(body.choices[0].message.content, "second"),
-  },
-  ...[undefined, ""].flatMap((args): Row[] => [
-    {
-      name: `a call ${args === "" ? "with empty" : "without"} arguments has {}, whole`,
-      path: CHAT,
-      model: "chat",
-      body: { ...ASKED, tools: [TOOL] },
-      replies: () => choices({ index: 0, message: called(args), finish_reason: "tool_calls" }),
-      check: ({ body }) =>
-        assertEquals(body.choices[0].message.tool_calls[0].function.arguments, "{}"),
-    },
-    {
-      name: `a call ${args === "" ? "with empty" : "without"} arguments has {}, streamed`,
-      path: CHAT,
-      model: "chat",
-      body: { ...STREAMED, tools: [TOOL] },
-      replies: () =>
-        eventStream(
-          sse(
-            chunk({ ...called(args), tool_calls: [{ ...called(args).tool_calls[0], index: 0 }] }),
-            chunk({}, "tool_calls"),
-            "[DONE]",
-          ),
-        ),
-      check: ({ text }) => {
-        const args = [...text.matchAll(/"arguments":"((?:[^"\\]|\\.)*)"/g)].map(([, one]) => one);
-        assertEquals(args.join(""), "{}", text);
-      },
-    },
-  ]),
-  {
-    name: "a call that the limit cut off ends a whole reply as it does a stream",
-    path: MESSAGES,
-    model: "chat",
-    body: { ...OF_MESSAGES, tools: [{ name: "calc", input_schema: { type: "object" } }] },
-    replies: () => choices({ index: 0, message: called('{"a": "unfi'), finish_reason: "length" }),
-    check: ({ status, body, sent }) => {
-      assertEquals([status, body.stop_reason, body.content], [200, "max_tokens", []]);
-      assertEquals(sent.chat!.length, 1);
-    },
-  },
-  {
-    name: "one answer in two choices is one",
-    path: MESSAGES,
-    model: "chat",
-    body: OF_MESSAGES,
-    replies: () =>
-      choices(
-        { message: { role: "assistant", content: "I look." }, finish_reason: "tool_calls" },
-        { message: called('{"a":1}'), finish_reason: "tool_calls" },
-      ),
-    check: ({ body }) => {
-      assertEquals(body.content.map(({ type }: { type: string }) => type), ["text", "tool_use"]);
-      assertEquals(body.stop_reason, "tool_use");
-    },
-  },
-  ...([
-    ["model_context_window_exceeded", "max_tokens"],
-    ["MAX_TOKENS", "max_tokens"],
-    ["SAFETY", "refusal"],
-    ["eos", "end_turn"],
-  ] as const).map(([reason, stop]): Row => ({
-    name: `the finish reason ${reason} is ${stop}`,
-    path: MESSAGES,
-    model: "chat",
-    body: OF_MESSAGES,
-    replies: () => choices({ message: { content: "Hi" }, finish_reason: reason }),
-    check: ({ body }) => assertEquals(body.stop_reason, stop),
-  })),
-  ...["network_error", "insufficient_system_resource", "error"].map((reason): Row => ({
-    name: `the finish reason ${reason} is a failure`,
-    path: MESSAGES,
-    model: "chat",
-    body: OF_MESSAGES,
-    replies: () => choices({ message: { content: "Hi" }, finish_reason: reason }),
-    check: ({ status }) => assertEquals(status, 503),
-  })),
-  {
-    name: "usage that a messages upstream leaves out is there",
-    path: MESSAGES,
-    model: "msg",
-    body: { ...OF_MESSAGES, stream: true },
-    replies: () =>
-      eventStream(
-        [
-          {
-            type: "message_start",
-            message: { id: "m", type: "message", role: "assistant", content: [] },
-          },
-          { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
-          { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Hi" } },
-          { type: "content_block_stop", index: 0 },
-          { type: "message_delta", delta: { stop_reason: "end_turn", stop_sequence: null } },
-          { type: "message_stop" },
-        ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""),
-      ),
-    check: ({ text }) => {
-      const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!));
-      const start = events.find(({ type }) => type === "message_start");
-      const delta = events.find(({ type }) => type === "message_delta");
-      assert(start.message.usage.input_tokens > 0 && delta.usage.output_tokens > 0, text);
-    },
-  },
-  {
-    name: "arguments that only their own event has are in the item",
-    path: RESPONSES,
-    model: "resp",
-    body: { input: "Hi", stream: true },
-    replies: () => {
-      const item = { id: "fc_1", type: "function_call", call_id: "call_1", name: "calc" };
-      const done = { ...item, status: "completed", arguments: "{}" };
-      const response = { id: "r", status: "completed", output: [done] };
-      return eventStream(
-        [
-          { type: "response.output_item.added", output_index: 0, item: { ...item, arguments: "" } },
-          {
-            type: "response.function_call_arguments.done",
-            item_id: "fc_1",
-            output_index: 0,
-            arguments: '{"a":1}',
-          },
-          { type: "response.output_item.done", output_index: 0, item: done },
-          { type: "response.completed", response },
-        ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""),
-      );
-    },
-    check: ({ text }) => {
-      const [, done] = /event: response.output_item.done\ndata: (.*)\n/.exec(text)!;
-      assertEquals(JSON.parse(done!).item.arguments, '{"a":1}');
-    },
-  },
-  {
-    name: "a coding of the reply is compared without regard to case",
-    path: CHAT,
-    model: "chat",
-    body: ASKED,
-    replies: () =>
-      new Response(
-        new Response(completion("packed").body!.pipeThrough(new CompressionStream("gzip"))).body,
-        { headers: { "content-type": "application/json", "content-encoding": "GZIP" } },
-      ),
-    check: ({ body }) => assertEquals(body.choices[0].message.content, "packed"),
-  },
-  {
-    name: "five stop sequences reach an upstream that takes five",
-    path: MESSAGES,
-    model: "msg",
-    body: { ...OF_MESSAGES, stop_sequences: ["1", "2", "3", "4", "5"] },
-    replies: () => Response.json({ error: { message: "enough" } }, { status: 400 }),
-    check: ({ sent }) => assertEquals(sent.msg![0]!.body.stop_sequences.length, 5),
-  },
-  {
-    name: "an output limit above 128,000 is capped by the route",
-    path: CHAT,
-    model: "chat",
-    body: { ...ASKED, max_tokens: 131_072 },
-    replies: () => completion("Hi"),
-    check: ({ status, sent }) =>
-      assertEquals([status, sent.chat![0]!.body.max_tokens], [200, 32_000]),
-  },
-  {
-    name: "a model that is not built in has its maker's sampling",
-    path: RESPONSES,
-    model: "chat",
-    body: { input: "Hi" },
-    replies: () => completion("Hi"),
-    check: ({ body, sent }) => {
-      const { temperature, top_p } = sent.chat![0]!.body;
-      assertEquals([temperature, top_p, body.temperature, body.top_p], [
-        undefined,
-        undefined,
-        1,
-        1,
-      ]);
-    },
-  },
-  {
-    name: "a built-in model has the defaults of its service, and the reply repeats them",
-    path: RESPONSES,
-    model: "svc-k2",
-    body: { input: "Hi" },
-    replies: () => completion("Hi"),
-    check: ({ body, sent }) => {
-      const { temperature, top_p } = sent.chat![0]!.body;
-      assertEquals([temperature, top_p, body.temperature, body.top_p], [0.6, 1, 0.6, 1]);
-    },
-  },
-  {
-    name: "a stream for a request that asked for a whole reply is put together",
-    path: MESSAGES,
-    model: "chat",
-    body: OF_MESSAGES,
-    replies: () =>
-      eventStream(
-        sse(
-          role,
-          chunk({ content: "a " }),
-          chunk({ content: "stream" }),
-          chunk({}, "stop"),
-          "[DONE]",
-        ),
-      ),
-    check: ({ body }) => {
-      assertEquals([body.content, body.stop_reason], [
-        [{ type: "text", text: "a stream" }],
-        "end_turn",
-      ]);
-    },
-  },
-  {
-    name: "what a chat upstream leaves out of a reply is filled in",
-    path: CHAT,
-    model: "chat",
-    body: ASKED,
-    replies: () =>
-      Response.json({ choices: [{ message: { content: "Hi" }, finish_reason: "stop" }] }),
-    check: ({ body }) => {
-      assertEquals([body.object, body.choices[0].index], ["chat.completion", 0]);
-      assert(body.created > 0 && /^chatcmpl-/.test(body.id) && body.usage.total_tokens > 0);
-    },
-  },
-  {
-    name: "an empty list of tools is left out with the choice of one",
-    path: CHAT,
-    model: "chat",
-    body: { ...ASKED, tools: [], tool_choice: "auto" },
-    replies: () => completion("Hi"),
-    check: ({ sent }) => {
-      const { tools, tool_choice } = sent.chat![0]!.body;
-      assertEquals([tools, tool_choice], [undefined, undefined]);
-    },
-  },
-];
-
-async function outcomeOf(
-  { post }: Pick<TestGateway, "post">,
-  row: Row,
-  received: readonly Received[],
-): Promise<Outcome> {
-  const { path, model, body } = row;
-  const response = await post(path, { model, ...body });
-  const text = await response.text();
-  const sent = Object.groupBy(received, (one) => one.path.split("/")[2]!);
-  const { status, headers } = response;
-  const isJson = headers.get("content-type")?.includes("json");
-  return { status, headers, text, body: isJson ? JSON.parse(text) : undefined, sent };
-}
+/** Services have defaults that models of others do not get. */
+const OF_SERVICES: Report = {
+  of: "",
+  by: ["responses", "svc-k2"],
+  sends: { temperature: 0.6, top_p: 1 },
+  check: ({ body }) => assertEquals([body.temperature, body.top_p], [0.6, 1]),
+};
 
 Deno.test("what comes in the wild", async (t) => {
-  let row: Row;
-  await using upstream = fakeUpstream(({ path }) => row.replies(path.split("/")[2]!));
-  const at = (name: string, more = {}) => ({
-    url: `${upstream.url}/${name}`,
-    quirks: "none" as const,
-    ...more,
+  let report: Report;
+  await using upstream = fakeUpstream(({ path, body }) => {
+    const name = path.split("/")[2]!;
+    const { says = PLAIN[UPSTREAMS[name]!.dialect as "messages" ?? "chat"] } = report;
+    if (typeof says === "function") return says(name, body);
+    return typeof says === "string" ? eventStream(says) : Response.json(says);
   });
-  const route = (...upstreams: string[]) => ({
-    targets: upstreams.map((upstream) => ({ upstream, model: "m" })),
+  const route = (targets: readonly string[], more = {}) => ({
+    targets: targets.map((upstream) => ({ upstream, model: "m" })),
     prices: { input: 0, cached: 0, output: 1_000_000 },
     minimum: 0,
     context: 200_000,
     maxOutput: 32_000,
+    images: "inline" as const,
+    reasoning: "effort" as const,
+    ...more,
   });
+  const names = Object.keys(UPSTREAMS);
   await using gateway = await startGateway({
     settings: {
-      upstreams: {
-        chat: at("chat"),
-        second: at("second"),
-        msg: at("msg", { dialect: "messages" }),
-        resp: at("resp", { dialect: "responses" }),
-      },
+      upstreams: Object.fromEntries(names.map((name) => [
+        name,
+        { url: `${upstream.url}/${name}`, quirks: "none" as const, ...UPSTREAMS[name] },
+      ])),
       routes: {
-        chat: route("chat"),
-        two: route("chat", "second"),
-        msg: route("msg"),
-        resp: route("resp"),
+        ...Object.fromEntries(names.map((name) => [name, route([name])])),
+        budget: route(["anthropic"], { reasoning: "thinking" }),
+        two: route(["first", "second"]),
+        busy: route(["busy", "second"]),
+        small: route(["chat"], { context: 300, maxOutput: 100 }),
         "svc-k2": { targets: [{ upstream: "chat", model: "m" }] },
       },
     },
   });
-  for (row of ROWS) {
+  const ask = async ({ by: [client, model], path = PATHS[client], asks, headers }: Report) => {
+    const body = { model, ...USUAL[client], ...asks };
+    return await gateway.post(path, body, { headers: headers ?? {} });
+  };
+  const outcomeOf = async (report: Report): Promise<Outcome> => {
+    const { by: [client, model], first = model, again } = report;
+    let response = await ask({ ...report, by: [client, first] });
+    if (again !== undefined) {
+      const asks = { ...report.asks, ...again(await response.json()) };
+      response = await ask({ ...report, asks });
+    }
+    const { headers } = response;
+    const [heard, text] = report.path === undefined
+      ? await hear(client, response)
+      : [{ ...NOTHING, status: response.status, error: undefined }, await response.text()];
+    const body = headers.get("content-type")?.includes("json") ? JSON.parse(text) : undefined;
+    const received = upstream.received.at(-1)!;
+    return { heard, text, body, headers, received, sent: received?.body };
+  };
+  let step = 0;
+  for (report of [OF_SERVICES, ...Object.values(REPORTS).flat()]) {
     upstream.received.length = 0;
-    const own = row;
-    await t.step(own.name, async () => own.check(await outcomeOf(gateway, own, upstream.received)));
+    const own = report;
+    if (own.by[1] === "two") {
+      report = WELL;
+      await (await ask(WELL)).body?.cancel();
+      report = own;
+      upstream.received.length = 0;
+    }
+    await t.step(`${own.of} ${own.by.join(" ")} ${step++}`, async () => {
+      const outcome = await outcomeOf(own);
+      const { hears = {}, sends = {}, requests, adjusted, charged } = own;
+      for (const [name, value] of Object.entries(hears)) {
+        assertEquals(outcome.heard[name as "text"], value as string, `${name} in ${outcome.text}`);
+      }
+      for (const [name, value] of Object.entries(sends)) {
+        assertEquals(outcome.sent[name], value, `${name} in ${outcome.received.raw}`);
+      }
+      if (requests !== undefined) assertEquals(upstream.received.length, requests);
+      if (adjusted !== undefined) {
+        assertMatch(outcome.headers.get("x-sluice-adjusted") ?? "", adjusted);
+      }
+      own.check?.(outcome);
+      if (charged !== undefined) {
+        const record = (await usageRecords(gateway)).at(-1)!;
+        const tokens = [record.input_tokens, record.cached_tokens, record.output_tokens];
+        assertEquals(tokens, charged.map((one, at) => one ?? tokens[at]!));
+      }
+    });
   }
   // what failed costs nothing
   for (const { status, output_tokens: tokens } of await usageRecords(gateway)) {
     if (Number(status) >= 400) assertEquals(tokens, 0);
+  }
+});
+
+Deno.test("docs/compatibility.md has a row for each report, under its heading", async () => {
+  const page = await Deno.readTextFile(new URL("../../docs/compatibility.md", import.meta.url));
+  for (const [heading, reports] of Object.entries(REPORTS)) {
+    const [, section] = new RegExp(`^## ${heading}\n([^]*?)(?=^## |$(?![^]))`, "m").exec(page) ??
+      [];
+    assert(section !== undefined, heading);
+    const rows = section.split("\n").filter((line) => line.startsWith("| "));
+    const links = rows.map((row) =>
+      [...row.matchAll(/\[([\w.-]+\/[\w.-]+#\d+)\]/g)].map(([, one]) => one).join(", ")
+    ).filter((one) => one !== "");
+    assertEquals(links, [...new Set(reports.map(({ of }) => of))], heading);
   }
 });

@@ -11,6 +11,7 @@ import {
   type ParsedRequest,
   type Reply,
   type ReplyContext,
+  reportedError,
   type Sealer,
   upstreamFault,
   wholeOfStream,
@@ -44,6 +45,7 @@ import { plainNames } from "./plain_names.ts";
 import type { Plan } from "./plan.ts";
 import { StreamPump } from "./pump.ts";
 import { readWhole } from "./read_whole.ts";
+import { withToldForm } from "./told_form.ts";
 import { limitsFor, type ReplyLimits } from "./reply_limits.ts";
 import { ReplyReader } from "./reply_reader.ts";
 import type { RelayParts, RelayReply } from "./request.ts";
@@ -223,6 +225,7 @@ export class Generation {
     const reply = this.#withinLimit(delivered);
     const settledUsage = charged.settled({
       usage: reply.usage,
+      partialUsage: reply.partialUsage,
       parts: reply.parts?.map((part) => ({ ...part, countedOutput: part.countOutput() })),
       hostedCalls: reply.hostedCalls,
       countedOutput: reply.countOutput(),
@@ -241,7 +244,8 @@ export class Generation {
   /** A reply that goes beyond its limit by more than a miscount explains is cut. */
   #withinLimit(reply: Reply): Reply {
     const { maxCharged, maxDelivered } = this.#life.hold;
-    if (reply.usage !== undefined && reply.usage.outputTokens <= maxCharged) return reply;
+    const { outputTokens } = reply.partialUsage ?? reply.usage ?? {};
+    if (outputTokens !== undefined && outputTokens <= maxCharged) return reply;
     return reply.countOutput() <= maxDelivered ? reply : reply.truncated(maxDelivered);
   }
 
@@ -363,9 +367,10 @@ export class Generation {
 
   async #openWhole(reply: UpstreamReply, plan: Plan, context: ReplyContext): Promise<OpenedReply> {
     const limits = this.#replyLimits;
-    const read = isOf("text/event-stream", reply)
-      ? await this.#readStream(reply, plan, context, limits)
-      : plan.bridge.reply(await readWhole(reply, limits), context);
+    const told = await withToldForm(reply);
+    const read = isOf("text/event-stream", told)
+      ? await this.#readStream(told, plan, context, limits)
+      : plan.bridge.reply(await readWhole(told, limits), context);
     return openedWhole(read, context.request.choices, reply);
   }
 
@@ -395,11 +400,12 @@ export class Generation {
   ): Promise<OpenedReply> {
     const { timers, settings: { limits: { pingMs } } } = this.#parts;
     const limits = this.#replyLimits;
-    // some upstreams name no type: it is taken for what was requested
-    const isStream = !reply.headers["content-type"] || isOf("text/event-stream", reply);
-    const whole = isStream ? undefined : await wholeInstead(reply, limits);
+    const told = await withToldForm(reply);
+    // what tells nothing is taken for what was requested
+    const isStream = !told.headers["content-type"] || isOf("text/event-stream", told);
+    const whole = isStream ? undefined : await wholeInstead(told, limits);
     const choices = whole === undefined ? context.request.choices : 1;
-    const source = new EventSource(whole ?? reply, timers, limits);
+    const source = new EventSource(whole ?? told, timers, limits);
     const stream = whole === undefined
       ? plan.bridge.stream(context)
       : wholeReplyStream(this.#options.dialect, plan.upstream.dialect, context);
@@ -445,7 +451,8 @@ async function wholeInstead(reply: UpstreamReply, limits: ReplyLimits): Promise<
   if (!isObject(body)) {
     throw new Refusal("upstream_unavailable", "The upstream's response is not an event stream.");
   }
-  if ((body.error ?? undefined) !== undefined) throw upstreamFault(body.error);
+  const error = reportedError(body);
+  if (error !== undefined) throw upstreamFault(error);
   let event: Uint8Array | undefined = new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`);
   const read = () => {
     const bytes = event;

@@ -153,7 +153,9 @@ export async function statusFailure(
   const { status } = reply;
   const decided = status === 429 || status >= 500;
   const said = await errorOf(reply, upstream, decided ? DECIDED_TEXT_MS : TEXT_MS);
-  return failureOfStatus(status, said, retryAfter(reply.headers["retry-after"], nowMs));
+  const { "retry-after-ms": ms, "retry-after": after } = reply.headers; // the first is Azure's
+  const retryAfterMs = /^\d{1,8}$/.test(String(ms)) ? Number(ms) : retryAfter(after, nowMs);
+  return failureOfStatus(status, said, retryAfterMs);
 }
 
 /** The one judge of an error, however it came. What is said may be shown to callers. */

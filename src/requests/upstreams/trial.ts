@@ -257,7 +257,7 @@ class Trial {
 
   #heardWhole(body: string): Heard {
     const parsed: unknown = JSON.parse(body);
-    const { events, usage } = this.#back.readReply(parsed, this.#upstream.shaping);
+    const { events, reports: { usage } } = this.#back.readReply(parsed, this.#upstream.shaping);
     return { raw: isObject(parsed) ? [parsed] : [], events, usage };
   }
 

@@ -173,6 +173,8 @@ export interface Reply {
   readonly choices: number;
   /** As the upstream reported it; undefined when it did not. */
   readonly usage: Usage | undefined;
+  /** The same in halves: an upstream may report input or output alone. */
+  readonly partialUsage?: PartialUsage | undefined;
   /** Calls of tools that ran at the upstream, by the kind that the upstream gives them; undefined where it does not tell. */
   readonly hostedCalls?: ReadonlyMap<string, number> | undefined;
   /** The replies that it was joined from, each to a request of its own; undefined for one. */
@@ -398,7 +400,7 @@ export interface WriteConversationOptions extends WriteOptions {
 /** A whole reply of an upstream. */
 export interface ReadReply {
   readonly events: readonly ReplyEvent[];
-  readonly usage: Usage | undefined;
+  readonly reports: UsageReports;
 }
 
 /** Reads an upstream's stream as neutral events. One for each reply. */

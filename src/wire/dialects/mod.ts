@@ -79,6 +79,7 @@ export {
   isModelError,
   readUpstreamError,
   ReportedError,
+  reportedError,
   tooLongMessage,
   tooMuch,
   type UpstreamError,

@@ -35,10 +35,10 @@ export function translation(front: Front, back: Back): Bridge {
       return { ...written, dropped: [...conversation.dropped, ...written.dropped], addedTokens };
     },
     reply(body, context) {
-      const { events: read, usage } = back.readReply(body, context.written);
+      const { events: read, reports } = back.readReply(body, context.written);
       const { toolNames } = context.written;
       const events = joinCalls(read).map((event) => withClientName(event, toolNames));
-      return wholeReply(front, context, { events, usage });
+      return wholeReply(front, context, { events, reports });
     },
     stream: (context) => streamOf(front, back.reader(context.written), context),
   };
@@ -100,7 +100,7 @@ export class StreamAsWhole {
     if (!this.#events.some(({ type }) => type === "finish")) throw brokenOff();
     const { toolNames } = this.#context.written;
     const events = joinCalls(this.#events).map((event) => withClientName(event, toolNames));
-    return wholeReply(this.#front, this.#context, { events, usage: this.#reader.reports.usage });
+    return wholeReply(this.#front, this.#context, { events, reports: this.#reader.reports });
   }
 }
 
@@ -111,6 +111,12 @@ function joined(one: ReplyEvent, more: ReplyEvent): ReplyEvent {
 function streamOf(front: Front, reader: EventReader, context: ReplyContext): ReplyStream {
   return new TranslatedStream(reader, front.writer(context), context.written.toolNames);
 }
+
+const NO_INPUT = {
+  inputTokens: undefined,
+  cachedTokens: undefined,
+  cacheWrittenTokens: undefined,
+};
 
 /** Reads a whole reply as a stream of one event. */
 class WholeReader implements EventReader {
@@ -126,20 +132,23 @@ class WholeReader implements EventReader {
   }
 
   read(data: string): ReplyEvent[] {
-    const { events, usage } = this.#back.readReply(parseJson(data), this.#options);
-    this.reports.add(usage);
+    const { events, reports } = this.#back.readReply(parseJson(data), this.#options);
+    const { input, outputTokens, reasoningTokens } = reports;
+    this.reports.add({ ...(input ?? NO_INPUT), outputTokens, reasoningTokens });
     if (events.some(({ type }) => type === "reasoning")) this.hidesReasoning = false;
     this.done = true;
     return joinCalls(events);
   }
 }
 
-function wholeReply(front: Front, context: ReplyContext, { events, usage }: ReadReply): Reply {
+function wholeReply(front: Front, context: ReplyContext, { events, reports }: ReadReply): Reply {
+  const { usage, partial } = reports;
   const writer = front.writer(context);
   const withUsage = writer.whole(events);
   return {
     choices: 1,
     usage,
+    partialUsage: partial,
     hostedCalls: NO_CALLS,
     body: usage === undefined ? {} : withUsage(usage),
     withUsage,
@@ -150,7 +159,10 @@ function wholeReply(front: Front, context: ReplyContext, { events, usage }: Read
       return meter.tokens;
     },
     truncated: (maxTokens) =>
-      wholeReply(front, context, { events: truncatedEvents(events, maxTokens), usage: undefined }),
+      wholeReply(front, context, {
+        events: truncatedEvents(events, maxTokens),
+        reports: new UsageReports(),
+      }),
   };
 }
 

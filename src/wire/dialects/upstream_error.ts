@@ -1,6 +1,6 @@
 import { Refusal } from "../../ground/refusal.ts";
 import { tooLongPrompt } from "./context_words.ts";
-import { isObject, text } from "./json.ts";
+import { isObject, type JsonObject, type JsonValue, text } from "./json.ts";
 
 /** What an upstream says in an error body, in any dialect. */
 export interface UpstreamError {
@@ -9,12 +9,40 @@ export interface UpstreamError {
   readonly type: string | undefined;
 }
 
-/** Reads `{message, code, type}`, a list with one, or a plain text; all fields are undefined for anything else. */
+/** What an error says, however deep: FastAPI, and Mistral with it, list faults under `detail`, GLM has `msg`, others a list of errors. */
+function wordsOf(value: unknown, depth = 0): string | undefined {
+  if (typeof value === "string") return value || undefined;
+  if (Array.isArray(value)) {
+    return value.map((one) => wordsOf(one, depth + 1)).filter(Boolean).join("; ") || undefined;
+  }
+  if (!isObject(value) || depth > 4) return undefined;
+  const { message, detail, msg, errors } = value;
+  return [message, detail, msg, errors].map((one) => wordsOf(one, depth + 1)).find(Boolean);
+}
+
+/** Reads `{message, code, type}`, its other forms, or a plain text; all fields are undefined for anything else. */
 export function readUpstreamError(error: unknown): UpstreamError {
   if (typeof error === "string") return { message: error, code: undefined, type: undefined };
   if (!isObject(error)) return { message: undefined, code: undefined, type: undefined };
   const code = typeof error.code === "number" ? String(error.code) : text(error.code);
-  return { message: text(error.message) ?? text(error.detail), code, type: text(error.type) };
+  return { message: wordsOf(error), code, type: text(error.type) };
+}
+
+/** Fields that hold a reply, by dialect: a body with one of them is not itself an error. */
+const CONTENTS = ["choices", "content", "output", "data"];
+
+/**
+ * The error that a body with status 200 reports: in `error`, in any form, or as the body itself where that holds no reply. Relays put
+ * an `error` whose fields are all empty beside a reply that succeeded (BerriAI/litellm#18493): it reports nothing.
+ *
+ * @returns The error, for `upstreamFault`; undefined for none.
+ */
+export function reportedError(body: JsonObject): JsonValue | undefined {
+  const { error, message, code, type, object } = body;
+  const says = isObject(error) ? Object.values(error).some(Boolean) : Boolean(error);
+  if (says && error !== true) return error;
+  if (CONTENTS.some((name) => Array.isArray(body[name])) || !text(message)) return undefined;
+  return says || code || type === "error" || object === "error" ? body : undefined;
 }
 
 /** Whether an upstream rejects the request because its input is too long. */

@@ -64,6 +64,11 @@ export class UsageReports {
     return { ...input, outputTokens, reasoningTokens };
   }
 
+  /** The same for a reply that is known whole. */
+  get partial(): PartialUsage {
+    return { input: this.#input, outputTokens: this.#outputTokens, outputAfter: 0 };
+  }
+
   #addInput(
     { inputTokens, cachedTokens: cached = 0, cacheWrittenTokens: written = 0 }: UsageReport,
   ): void {
@@ -78,7 +83,7 @@ export class UsageReports {
   }
 
   #addOutput(
-    { inputTokens = 0, outputTokens, reasoningTokens = 0, totalTokens }: UsageReport,
+    { outputTokens, reasoningTokens = 0, totalTokens, inputTokens = totalTokens ?? 0 }: UsageReport,
   ): void {
     if (outputTokens === undefined) return;
     const isLeftOut = totalTokens === undefined && reasoningTokens > outputTokens;

@@ -4,6 +4,7 @@ import {
   items,
   type JsonObject,
   type JsonValue,
+  reportedError,
   text,
   upstreamFault,
 } from "../dialects/mod.ts";
@@ -58,7 +59,8 @@ export function readEmbeddings(
   { inputs, requestedDimensions, promisedDimensions }: ExpectedEmbeddings,
 ): EmbeddingsReply {
   if (!isObject(body)) throw wrong("it is not a JSON object");
-  if ((body.error ?? undefined) !== undefined) throw upstreamFault(body.error);
+  const error = reportedError(body);
+  if (error !== undefined) throw upstreamFault(error);
   const { data, usage, object: _, model: __, ...others } = body;
   if (!Array.isArray(data)) throw wrong("it has no embeddings");
   if (data.length !== inputs) {

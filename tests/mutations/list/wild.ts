@@ -121,4 +121,28 @@ export const WILD: readonly Mutation[] = [
     tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
     why: "A stream that breaks off would be complete, and charged.",
   },
+  {
+    name: "half-a-report-is-not-charged",
+    file: "src/requests/relay/generation.ts",
+    find: "      partialUsage: reply.partialUsage,\n",
+    replace: "",
+    tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
+    why: "A reply would be charged by a count although its output was reported.",
+  },
+  {
+    name: "empty-error-fails",
+    file: "src/wire/dialects/upstream_error.ts",
+    find: "Object.values(error).some(Boolean)",
+    replace: "true",
+    tests: [{ file: "tests/wire/dialects/reported_errors_test.ts", filter: "all empty" }],
+    why: "Replies that succeeded would be errors.",
+  },
+  {
+    name: "error-in-a-choice-is-final",
+    file: "src/wire/dialects/chat/read_reply.ts",
+    find: "reportedError({ error: choice.error })",
+    replace: "reportedError({})",
+    tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
+    why: "A failure that OpenRouter reports would lose the failover.",
+  },
 ];

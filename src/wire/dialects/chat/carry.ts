@@ -25,12 +25,18 @@ import type { SseEvent } from "../sse/mod.ts";
 import { isSameUsage, type Usage } from "../usage.ts";
 import { type PartialUsage, StreamUsage, UsageReports } from "../usage_reports.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
-import { brokenOff, upstreamFault } from "../upstream_error.ts";
+import { brokenOff } from "../upstream_error.ts";
 import { usageIn } from "./departures.ts";
-import { chatReports, checkChoiceCount, checkNotFailed, parseChunk } from "./read_reply.ts";
+import {
+  chatReports,
+  checkChoiceCount,
+  checkNoError,
+  checkNotFailed,
+  parseChunk,
+} from "./read_reply.ts";
 import { ChoiceRepair, repairChoice } from "./repair.ts";
 import { chatStreamEnd } from "./stream_end.ts";
-import { readChatUsage, writeChatUsage } from "./usage.ts";
+import { readChatUsage, withCached, writeChatUsage } from "./usage.ts";
 import { wantsUsage } from "./writer.ts";
 
 /**
@@ -68,13 +74,13 @@ function carryRequest(
   if (stream) {
     const options = isObject(body.stream_options) ? body.stream_options : {};
     sent.stream_options = { ...options, include_usage: true };
-  }
+  } else delete sent.stream_options; // services reject it there
   return { body: sent, dropped };
 }
 
 function carryReply(reply: unknown, context: ReplyContext): Reply {
+  if (isObject(reply)) checkNoError(reply);
   if (!isObject(reply) || !Array.isArray(reply.choices)) {
-    if (isObject(reply) && reply.error !== undefined) throw upstreamFault(reply.error);
     throw new Refusal("upstream_unavailable", "The upstream's response is not a chat completion.");
   }
   checkChoiceCount(reply);
@@ -87,7 +93,7 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
     throw new Refusal("upstream_unavailable", "The upstream's response holds no choice.");
   }
   choices.forEach(checkNotFailed);
-  const { usage } = chatReports(reply, choices[0]);
+  const { usage, partial } = chatReports(reply, choices[0]);
   const body: JsonObject = {
     ...reply,
     id: context.id,
@@ -95,6 +101,7 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
     system_fingerprint: text(reply.system_fingerprint) || context.fingerprint,
     choices,
   };
+  if (isObject(reply.usage) && usage !== undefined) body.usage = withCached(reply.usage, usage);
   body.object ??= "chat.completion";
   body.created ??= context.createdAtS;
   if (choice !== undefined) body.choices = [{ ...choices[0], index: choice }];
@@ -102,6 +109,7 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
     body,
     choices: choice === undefined ? choices.length : 1,
     usage,
+    partialUsage: partial,
     withUsage: (counted) => ({ ...body, usage: writeChatUsage(counted) }),
     countOutput() {
       const meter = new Meter();
@@ -180,7 +188,6 @@ class CarriedChatStream implements ReplyStream {
       return "";
     }
     const chunk = parseChunk(data);
-    if (chunk.error !== undefined && chunk.error !== null) throw upstreamFault(chunk.error);
     const choices = objects(chunk.choices).map((choice) => this.#repaired(choice));
     this.#take(chunk, choices);
     if (choices.length === 0) return ""; // a usage chunk; one is sent at the end
@@ -235,7 +242,9 @@ class CarriedChatStream implements ReplyStream {
   #report(usage: Usage): JsonObject {
     const raw = this.#rawUsage;
     const said = new UsageReports().add(readChatUsage(raw)).usage;
-    return isSameUsage(usage, said) ? raw! : { ...raw, ...writeChatUsage(usage) };
+    return isSameUsage(usage, said)
+      ? withCached(raw!, usage)
+      : { ...raw, ...writeChatUsage(usage) };
   }
 
   #repaired(choice: JsonObject): JsonObject {

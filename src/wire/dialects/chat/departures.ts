@@ -5,12 +5,16 @@ import type { ThinkTags } from "./think_tags.ts";
 
 /**
  * A message or delta with its text in `content` and its reasoning in `reasoning_content`. Mistral's models send both as parts of the content
- * (docs.mistral.ai, reasoning), and servers without a parser for reasoning leave it between tags in the text.
+ * (docs.mistral.ai, reasoning), servers without a parser for reasoning leave it between tags in the text, and vLLM and OpenRouter call it
+ * `reasoning` (vllm-project/vllm#27755), which stays beside it.
  *
  * @param tags Takes reasoning out of the text, where an upstream is known to leave it there.
  */
 export function withOwnReasoning(said: JsonObject, tags?: ThinkTags): JsonObject {
-  const parted = Array.isArray(said.content) ? fromParts(said, objects(said.content)) : said;
+  const own = text(said.reasoning) && !text(said.reasoning_content)
+    ? { ...said, reasoning_content: said.reasoning }
+    : said;
+  const parted = Array.isArray(own.content) ? fromParts(own, objects(own.content)) : own;
   const content = text(parted.content);
   if (tags === undefined || content === undefined) return parted;
   const taken = tags.take(content);

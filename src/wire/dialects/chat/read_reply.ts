@@ -7,7 +7,7 @@ import { callNumber, CallReader } from "./calls.ts";
 import { documentedFinish, textOf, usageIn, withOwnReasoning } from "./departures.ts";
 import { sealOf } from "./extra_content.ts";
 import { ThinkTags, type Told } from "./think_tags.ts";
-import { tooMuch, upstreamFault } from "../upstream_error.ts";
+import { reportedError, tooMuch, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
 import { readChatUsage } from "./usage.ts";
 
@@ -20,11 +20,12 @@ const FINISHES: Readonly<Record<string, Finish>> = {
   content_filter: "refused",
 };
 
-/** One chunk's JSON. */
+/** One chunk's JSON, without an `error` that says nothing. */
 export function parseChunk(data: string): JsonObject {
   try {
     const chunk = parseJson(data);
     if (isObject(chunk)) {
+      checkNoError(chunk);
       checkChoiceCount(chunk);
       return chunk;
     }
@@ -35,6 +36,13 @@ export function parseChunk(data: string): JsonObject {
     "upstream_unavailable",
     "The upstream sent an invalid chat-completions stream.",
   );
+}
+
+/** @throws {Refusal} the error that a completion, or a chunk of one, reports. One that says nothing is taken out: SDKs throw it. */
+export function checkNoError(body: JsonObject): void {
+  const error = reportedError(body);
+  if (error !== undefined) throw upstreamFault(error);
+  if (body.error !== null) delete body.error;
 }
 
 /** Choices of one reply; a request may ask for 8. */
@@ -49,8 +57,10 @@ export function checkChoiceCount({ choices }: JsonObject): void {
   throw tooMuch(`The upstream sent more than ${MAX_CHOICES} choices.`);
 }
 
-/** @throws {Refusal} `upstream_unavailable` for a choice that failed: some upstreams say so in `finish_reason` only. */
+/** @throws {Refusal} the error of a choice; `upstream_unavailable` for one that failed: some upstreams say so in `finish_reason` only. */
 export function checkNotFailed(choice: JsonObject): void {
+  const error = reportedError({ error: choice.error });
+  if (error !== undefined) throw upstreamFault(error);
   if (documentedFinish(choice.finish_reason) !== "error") return;
   throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its response.");
 }
@@ -71,15 +81,15 @@ export function deltaOf(choice: JsonObject, hasOutput: boolean): JsonObject | un
  * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is no completion.
  */
 export function readChatReply(body: unknown, options: ReadOptions): ReadReply {
+  if (isObject(body)) checkNoError(body);
   const choices = isObject(body) ? objects(body.choices) : [];
   const choice = choices[0];
   if (!isObject(body) || choice === undefined || !isObject(choice.message)) {
-    if (isObject(body) && isObject(body.error)) throw upstreamFault(body.error);
     throw new Refusal("upstream_unavailable", "The upstream's response is not a chat completion.");
   }
   const reader = new ChatReader(options);
   const events = reader.readChunk({ choices: [...choices] });
-  return { events, usage: chatReports(body, choice).usage };
+  return { events, reports: chatReports(body, choice) };
 }
 
 /** What a completion, or a chunk of one, reports; some upstreams do so in a choice. */
@@ -115,7 +125,6 @@ export class ChatReader implements EventReader {
   }
 
   readChunk(chunk: JsonObject): ReplyEvent[] {
-    if (chunk.error !== undefined && chunk.error !== null) throw upstreamFault(chunk.error);
     const events: ReplyEvent[] = [];
     const choices = objects(chunk.choices);
     const hadOutput = this.#hasOutput;
@@ -134,7 +143,8 @@ export class ChatReader implements EventReader {
       events.push({
         type: "finish",
         finish: this.#refused ? "refused" : FINISHES[reason] ?? "stop",
-        stopped: text(choice?.stop_reason), // vLLM names the stop sequence that was met
+        // vLLM and SGLang name the stop sequence that was met
+        stopped: text(choice?.stop_reason) ?? text(choice?.matched_stop),
       });
     }
     return events;

@@ -3,7 +3,7 @@ import { firstCount, inner, type Usage } from "../usage.ts";
 import type { UsageReport } from "../usage_reports.ts";
 
 /**
- * What a chat upstream reports; undefined for a value that is no report.
+ * What a chat upstream reports, input, output or both; undefined for any other value.
  *
  * Cached tokens have several names, by provider: `prompt_tokens_details.cached_tokens` (OpenAI and most), `cached_tokens` (Moonshot),
  * `prompt_cache_hit_tokens` (DeepSeek), `cache_read_input_tokens` (LiteLLM, for Claude), `cached_prompt_tokens` and
@@ -11,9 +11,10 @@ import type { UsageReport } from "../usage_reports.ts";
  */
 export function readChatUsage(value: unknown): UsageReport | undefined {
   if (!isObject(value)) return undefined;
-  const inputTokens = firstCount(value.prompt_tokens);
-  const outputTokens = firstCount(value.completion_tokens);
-  if (inputTokens === undefined || outputTokens === undefined) return undefined;
+  // relays of other dialects have their names
+  const inputTokens = firstCount(value.prompt_tokens, value.input_tokens);
+  const outputTokens = firstCount(value.completion_tokens, value.output_tokens);
+  if (inputTokens === undefined && outputTokens === undefined) return undefined;
   const details = inner(value, "prompt_tokens_details");
   return {
     inputTokens,
@@ -30,6 +31,13 @@ export function readChatUsage(value: unknown): UsageReport | undefined {
     reasoningTokens: firstCount(inner(value, "completion_tokens_details").reasoning_tokens),
     totalTokens: firstCount(value.total_tokens),
   };
+}
+
+/** A report with its cached tokens under the name that the dialect documents, which clients read. */
+export function withCached(report: JsonObject, { cachedTokens }: Usage): JsonObject {
+  const details = inner(report, "prompt_tokens_details");
+  if (cachedTokens === 0 || firstCount(details.cached_tokens) !== undefined) return report;
+  return { ...report, prompt_tokens_details: { ...details, cached_tokens: cachedTokens } };
 }
 
 /** Usage as a chat client reads it. */

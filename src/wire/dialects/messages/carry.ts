@@ -30,6 +30,7 @@ import { legalId } from "../neutral/call_ids.ts";
 import { CallIds, withUpstreamIds } from "./call_ids.ts";
 import { checkMessage, parseEvent } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
+import { CallRepair, repairBlock, repairedStop } from "./repair.ts";
 import { readFirstUsage, readMessagesUsage, writeMessagesUsage } from "./usage.ts";
 import { sealedText } from "./seals.ts";
 import { SIGNATURE } from "./writer.ts";
@@ -114,14 +115,19 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   const { id, model, request } = context;
   checkMessage(reply);
   const ids = new CallIds(request.body, "messages");
-  const content = reply.content.map((block) => isObject(block) ? withUniqueId(block, ids) : block);
+  const content = reply.content.map((block) =>
+    isObject(block) ? withUniqueId(repairBlock(block), ids) : block
+  );
+  const calls = objects(content).some(({ type }) => type === "tool_use");
   const body: JsonObject = { ...reply, id, model, content };
+  body.stop_reason = repairedStop(body.stop_reason, calls);
   const hosted = new HostedCalls();
   for (const block of objects(reply.content)) hosted.block(block);
-  const { usage } = new UsageReports().add(readMessagesUsage(reply.usage));
+  const { usage, partial } = new UsageReports().add(readMessagesUsage(reply.usage));
   return {
     choices: 1,
     usage,
+    partialUsage: partial,
     hostedCalls: hosted.calls,
     body,
     withUsage: (usage) => ({ ...body, usage: writeMessagesUsage(usage) }),
@@ -175,6 +181,7 @@ class CarriedMessagesStream implements ReplyStream {
   readonly #usage = new StreamUsage(this.#reports, () => this.#meter.tokens);
   readonly #hosted = new HostedCalls();
   #stopped = false;
+  readonly #repair = new CallRepair();
   /** Index of the block that has begun and not ended. */
   #open: JsonValue | undefined;
 
@@ -259,7 +266,8 @@ class CarriedMessagesStream implements ReplyStream {
     const isFound = this.#hostsTools && isFoundByTool(event);
     if (isFound || meterEvent(this.#meter, event)) this.hasOutput = true;
     this.#usage.note();
-    return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+    return this.#repair.repair(event)
+      .map((one) => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`).join("");
   }
 
   /** A signature seals all of the reasoning before it, of which the text may be a summary. */

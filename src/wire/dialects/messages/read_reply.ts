@@ -3,8 +3,9 @@ import { Refusal } from "../../../ground/refusal.ts";
 import type { EventReader, ReadReply } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversation.ts";
-import { upstreamFault } from "../upstream_error.ts";
+import { reportedError, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
+import { inputText } from "./repair.ts";
 import { readFirstUsage, readMessagesUsage } from "./usage.ts";
 
 const FINISHES: Readonly<Record<string, Finish>> = {
@@ -35,6 +36,8 @@ export function parseEvent(data: string): JsonObject {
   } catch {
     event = undefined;
   }
+  const error = isObject(event) ? reportedError(event) : undefined;
+  if (error !== undefined) throw upstreamFault(error);
   if (!isObject(event) || typeof event.type !== "string") {
     throw new Refusal(
       "upstream_unavailable",
@@ -57,14 +60,15 @@ export function readMessagesReply(body: unknown): ReadReply {
     ...reader.beginBlock(index, block),
     ...reader.endBlock(index),
   ]);
-  const { usage } = new UsageReports().add(readMessagesUsage(body.usage));
-  return { events: [...events, ...finishOf(body)], usage };
+  const reports = new UsageReports().add(readMessagesUsage(body.usage));
+  return { events: [...events, ...finishOf(body)], reports };
 }
 
 /** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a message. */
 export function checkMessage(body: unknown): asserts body is JsonObject & { content: JsonValue[] } {
   if (isObject(body) && Array.isArray(body.content)) return;
-  if (isObject(body) && isObject(body.error)) throw upstreamFault(body.error);
+  const error = isObject(body) ? reportedError(body) : undefined;
+  if (error !== undefined) throw upstreamFault(error);
   throw new Refusal("upstream_unavailable", "The upstream's response is not a message.");
 }
 
@@ -123,8 +127,7 @@ export class MessagesReader implements EventReader {
         return data === "" ? [] : [{ type: "seal", seal: `${REDACTED}${data}` }];
       }
       case "tool_use": {
-        const input = isObject(block.input) ? JSON.stringify(block.input) : "{}";
-        this.#inputs.set(index, input);
+        this.#inputs.set(index, inputText(block.input));
         const [id, name] = [text(block.id) || undefined, text(block.name) || undefined];
         const key = `call${this.#callCount++}`;
         this.#keys.set(index, key);

@@ -183,7 +183,7 @@ function fullUsage(reported: JsonValue | undefined, usage: Usage): JsonObject {
 function carryReply(reply: unknown, context: ReplyContext): Reply {
   checkResponse(reply);
   const carried = new CarriedReply(context);
-  const { usage } = new UsageReports().add(readResponsesUsage(reply.usage));
+  const { usage, partial } = new UsageReports().add(readResponsesUsage(reply.usage));
   const output = carried.items(objects(reply.output));
   const hosted = new HostedCalls();
   objects(reply.output).forEach((item, at) => hosted.item(item, at));
@@ -193,6 +193,7 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
     body,
     choices: 1,
     usage,
+    partialUsage: partial,
     hostedCalls: hosted.calls,
     withUsage: (usage) => ({ ...body, usage: writeResponsesUsage(usage) }),
     countOutput() {

@@ -3,7 +3,7 @@ import { Refusal } from "../../../ground/refusal.ts";
 import type { EventReader, ReadReply } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
 import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
-import { brokenOff, upstreamFault } from "../upstream_error.ts";
+import { brokenOff, reportedError, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
 import { checkItemCount } from "./output_items.ts";
 import { OutputReader } from "./output_reader.ts";
@@ -42,12 +42,13 @@ export function parseResponsesEvent(data: string): JsonObject & { type: string }
   } catch {
     event = undefined;
   }
+  const error = isObject(event) ? reportedError(event) : undefined;
+  if (error !== undefined) throw upstreamFault(error);
   if (!isObject(event) || typeof event.type !== "string") {
-    if (isObject(event) && isObject(event.error)) throw upstreamFault(event.error);
     throw new Refusal("upstream_unavailable", "The upstream sent an invalid responses stream.");
   }
   const { type, response, item } = event;
-  if (type === "error") throw upstreamFault(isObject(event.error) ? event.error : event);
+  if (type === "error") throw upstreamFault(event);
   if (isObject(response)) checkNotFailed(response);
   if (type === "response.failed" || type === "response.cancelled") throw upstreamFault(undefined);
   if (/^response\.output_item\.(added|done)$/.test(type) && !isObject(item)) {
@@ -58,7 +59,7 @@ export function parseResponsesEvent(data: string): JsonObject & { type: string }
 
 function checkNotFailed({ status, error }: JsonObject): void {
   const hasFailed = status === "failed" || status === "cancelled";
-  if (hasFailed || isObject(error) || text(error)) throw upstreamFault(error);
+  if (hasFailed || reportedError({ error }) !== undefined) throw upstreamFault(error);
 }
 
 /** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a complete response. */
@@ -69,6 +70,8 @@ export function checkResponse(
     checkNotFailed(body);
     const isOver = body.status !== "in_progress" && body.status !== "queued";
     if (Array.isArray(body.output) && isOver) return checkItemCount(body.output.length);
+    const error = reportedError(body);
+    if (error !== undefined) throw upstreamFault(error);
   }
   throw new Refusal("upstream_unavailable", "The upstream's response is not a response object.");
 }
@@ -82,7 +85,7 @@ export function readResponsesReply(body: unknown): ReadReply {
   checkResponse(body);
   const reader = new OutputReader();
   const events = [...reader.response(body), finishOf(body, reader)];
-  return { events, usage: new UsageReports().add(readResponsesUsage(body.usage)).usage };
+  return { events, reports: new UsageReports().add(readResponsesUsage(body.usage)) };
 }
 
 /** Reads the events of a responses stream as neutral events. */

@@ -2,12 +2,12 @@ import { isObject, type JsonObject } from "../json.ts";
 import { firstCount, inner, type Usage } from "../usage.ts";
 import type { UsageReport } from "../usage_reports.ts";
 
-/** What a responses upstream reports; undefined for a value that is no report. */
+/** What a responses upstream reports, input, output or both; undefined for any other value. */
 export function readResponsesUsage(value: unknown): UsageReport | undefined {
   if (!isObject(value)) return undefined;
   const inputTokens = firstCount(value.input_tokens);
   const outputTokens = firstCount(value.output_tokens);
-  if (inputTokens === undefined || outputTokens === undefined) return undefined;
+  if (inputTokens === undefined && outputTokens === undefined) return undefined;
   const details = inner(value, "input_tokens_details");
   return {
     inputTokens,

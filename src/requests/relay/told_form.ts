@@ -1,0 +1,51 @@
+import { joinBytes } from "../../ground/platform/mod.ts";
+import type { UpstreamReply } from "../upstreams/mod.ts";
+
+/** Characters that tell a line of an event stream from JSON. */
+const TELLING_CHARS = 6;
+const EVENTS = /^(?:data|event|id|retry|error)?:/;
+const JSON_START = /^[{[]/;
+const MAX_BLANK_BYTES = 4_096;
+
+/** Whether a reply says that it is JSON or an event stream. */
+function isLabelled({ headers }: UpstreamReply): boolean {
+  return /json|event-stream/i.test(String(headers["content-type"] ?? ""));
+}
+
+/**
+ * A reply whose content type is what it holds, as its beginning tells it: some servers and proxies send event streams, or JSON, as
+ * `text/plain`, as bytes or without a type (Wei-Shaw/sub2api#2826). One that begins with neither stays as it is.
+ */
+export async function withToldForm(reply: UpstreamReply): Promise<UpstreamReply> {
+  if (isLabelled(reply)) return reply;
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  let start = "";
+  let hasEnded = false;
+  const tells = () => EVENTS.test(start) || JSON_START.test(start) || start.length > TELLING_CHARS;
+  while (!tells() && size < MAX_BLANK_BYTES) {
+    const bytes = await reply.body.read();
+    hasEnded = bytes === undefined;
+    if (bytes === undefined) break;
+    pieces.push(bytes);
+    size += bytes.byteLength;
+    start = new TextDecoder().decode(joinBytes(pieces, size)).trimStart();
+  }
+  const type = EVENTS.test(start)
+    ? "text/event-stream"
+    : JSON_START.test(start)
+    ? "application/json"
+    : reply.headers["content-type"];
+  let begun: Uint8Array | undefined = joinBytes(pieces, size);
+  const read = async () => {
+    const first = begun;
+    begun = undefined;
+    if (first !== undefined && first.byteLength > 0) return first;
+    return hasEnded ? undefined : await reply.body.read();
+  };
+  return {
+    ...reply,
+    headers: { ...reply.headers, ...(type === undefined ? {} : { "content-type": type }) },
+    body: { read },
+  };
+}
