@@ -80,7 +80,7 @@ export class Plan implements TargetPlan {
     const { model, upstream } = this.target;
     const bridged = this.bridge.request(request, { model, upstream, permittedOutput, shaping });
     const { thinkTags } = shaping;
-    const adjusted: string[] = [];
+    const adjusted = [...bridged.adjusted ?? []];
     const body = this.upstream.adjust(bridged.body, (change) => adjusted.push(change));
     this.#written = { ...bridged, body, adjusted, thinkTags, sampling: samplingOf(body) };
     this.#last = request;
@@ -131,10 +131,11 @@ export function planTargets(
 }
 
 function samplingOf(
-  { temperature, top_p: topP }: WrittenRequest["body"],
+  { temperature, top_p: topP, service_tier: tier }: WrittenRequest["body"],
 ): WrittenRequest["sampling"] {
   return {
     ...(typeof temperature === "number" && { temperature }),
     ...(typeof topP === "number" && { top_p: topP }),
+    ...(typeof tier === "string" && tier !== "auto" && { service_tier: tier }),
   };
 }

@@ -12,6 +12,7 @@
 export { type ClientTags, clientTags } from "./client_tags.ts";
 export { openAiErrorWords } from "./error_words.ts";
 export { writeChatUsage } from "./chat/mod.ts";
+export { MAX_ID_CHARS, shortId } from "./neutral/call_ids.ts";
 export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";
 export type {
   AppliedReasoning,

@@ -26,6 +26,8 @@ import { isSameUsage, type Usage } from "../usage.ts";
 import { type PartialUsage, StreamUsage, UsageReports } from "../usage_reports.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff, upstreamFault } from "../upstream_error.ts";
+import { ChunksAsWhole } from "./chunks_as_whole.ts";
+import { customTools } from "./custom_calls.ts";
 import { usageIn } from "./departures.ts";
 import { chatReports, checkChoiceCount, checkNotFailed, parseChunk } from "./read_reply.ts";
 import { ChoiceRepair, repairChoice } from "./repair.ts";
@@ -45,6 +47,7 @@ export const chatCarry: Bridge = {
   request: carryRequest,
   reply: carryReply,
   stream: (context) => new CarriedChatStream(context),
+  streamAsWhole: (context) => new ChunksAsWhole(context, carryReply),
 };
 
 const SAMPLING = ["temperature", "top_p", "frequency_penalty", "presence_penalty"];
@@ -80,8 +83,9 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   checkChoiceCount(reply);
   const { choice } = context;
   const { thinkTags = false } = context.written;
+  const custom = customTools(context.request.body);
   const choices = objects(reply.choices).map((one, place) =>
-    repairChoice(one, context, { thinkTags, place })
+    repairChoice(one, context, { thinkTags, custom, place })
   );
   if (choices.length === 0) {
     throw new Refusal("upstream_unavailable", "The upstream's response holds no choice.");
@@ -95,8 +99,8 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
     system_fingerprint: text(reply.system_fingerprint) || context.fingerprint,
     choices,
   };
-  body.object ??= "chat.completion";
-  body.created ??= context.createdAtS;
+  body.object = text(reply.object) || "chat.completion";
+  if (typeof reply.created !== "number") body.created = context.createdAtS;
   if (choice !== undefined) body.choices = [{ ...choices[0], index: choice }];
   return {
     body,
@@ -137,6 +141,7 @@ class CarriedChatStream implements ReplyStream {
   readonly #ended = new Set<number>();
   readonly #choices: number;
   readonly #thinkTags: boolean;
+  readonly #custom: ReadonlySet<string>;
   /** By the index of their choice. */
   readonly #repairs: Record<number, ChoiceRepair> = {};
   #created: JsonValue;
@@ -148,6 +153,7 @@ class CarriedChatStream implements ReplyStream {
     this.#context = streamContextOf(context);
     this.#choices = context.request.choices;
     this.#thinkTags = context.written.thinkTags ?? false;
+    this.#custom = customTools(context.request.body);
     this.#created = context.createdAtS;
     this.#fingerprint = context.fingerprint;
     this.#wantsUsage = wantsUsage(context);
@@ -187,8 +193,8 @@ class CarriedChatStream implements ReplyStream {
     const { id, model, choice } = this.#context;
     const fingerprint = this.#fingerprint = text(chunk.system_fingerprint) || this.#fingerprint;
     const sent: JsonObject = { ...chunk, id, model, system_fingerprint: fingerprint, choices };
-    sent.object ??= "chat.completion.chunk";
-    sent.created ??= this.#created;
+    sent.object = text(chunk.object) || "chat.completion.chunk";
+    sent.created = this.#created;
     if (choice !== undefined) sent.choices = choices.map((one) => ({ ...one, index: choice }));
     if (this.#wantsUsage) sent.usage = null;
     else delete sent.usage;
@@ -243,7 +249,7 @@ class CarriedChatStream implements ReplyStream {
     const repair = this.#repairs[index] ??= new ChoiceRepair(
       this.#context,
       choice,
-      this.#thinkTags,
+      { thinkTags: this.#thinkTags, custom: this.#custom },
     );
     const repaired = repair.repair(choice);
     if (!isObject(repaired.delta) || repaired.message === undefined) return repaired;
@@ -252,7 +258,7 @@ class CarriedChatStream implements ReplyStream {
   }
 
   #take(chunk: JsonObject, choices: readonly JsonObject[]): void {
-    if (chunk.created !== undefined) this.#created = chunk.created;
+    if (typeof chunk.created === "number") this.#created = chunk.created;
     if (meterBeside(this.#meter, chunk)) this.hasOutput = true;
     for (const choice of choices) {
       if (meterChoice(this.#meter, choice)) this.hasOutput = true;

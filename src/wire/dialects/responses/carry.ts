@@ -30,6 +30,7 @@ import { type Refusal } from "../../../ground/refusal.ts";
 import { responsesBack } from "./back.ts";
 import { carriedInput } from "./carried_input.ts";
 import { CarriedNames, fullItem, isUnnamedCall } from "./carried_item.ts";
+import { CarriedCustom } from "./carried_custom.ts";
 import { CarriedOutput } from "./carried_output.ts";
 import { isBeginning, isCarriedEvent } from "./carried_events.ts";
 import { isCompaction } from "./compaction.ts";
@@ -91,6 +92,7 @@ class CarriedReply {
   readonly context: StreamContext;
   readonly echo: ResponseEcho;
   readonly keepsItems: boolean;
+  readonly custom: CarriedCustom;
   readonly #startedTick = performance.now();
 
   constructor(context: ReplyContext) {
@@ -99,6 +101,7 @@ class CarriedReply {
     this.context = streamContextOf(context);
     this.echo = { id, createdAtS, model, request: repeatedFields(body, written.sampling) };
     this.keepsItems = body.store !== false;
+    this.custom = new CarriedCustom(body);
   }
 
   /** Seals what the upstream encrypted for itself, so that only this account can return it. */
@@ -113,7 +116,7 @@ class CarriedReply {
   /** The items of a whole response, as clients' schemas demand them. */
   items(output: readonly JsonObject[]): JsonObject[] {
     const names = new CarriedNames(idPartOf(this.echo));
-    return output.flatMap((item, at) =>
+    return this.custom.output(output).flatMap((item, at) =>
       isUnnamedCall(item, "name") ? [] : [this.seal(names.name(fullItem(item, "completed"), at))]
     );
   }
@@ -303,7 +306,7 @@ class CarriedResponsesStream implements ReplyStream {
     if (!isKept) return "";
     return isEnd(type)
       ? this.#finish(type, isObject(response) ? response : {})
-      : this.#output.event(event);
+      : this.#output.event(this.#reply.custom.event(event));
   }
 
   end(): void {
@@ -343,7 +346,7 @@ class CarriedResponsesStream implements ReplyStream {
   }
 
   #finish(type: string, response: JsonObject): string {
-    const rest = this.#output.finish(objects(response.output));
+    const rest = this.#output.finish(this.#reply.custom.output(objects(response.output)));
     this.#response = response;
     this.#end = response.status === "incomplete" ? "response.incomplete" : type;
     this.finished = true;
