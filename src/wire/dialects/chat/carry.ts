@@ -17,6 +17,7 @@ import {
   objects,
   text,
   withoutFields,
+  withoutNulls,
 } from "../json.ts";
 import { Meter } from "../meter.ts";
 import { meterBeside, meterChoice, saysReasoning } from "../meter_reply.ts";
@@ -56,7 +57,7 @@ function carryRequest(
   { body, stream }: ParsedRequest,
   { model, permittedOutput, shaping }: WriteOptions,
 ): WrittenRequest {
-  const sent: JsonObject = { ...body, model };
+  const sent: JsonObject = { ...withoutNulls(body), model };
   const isNew = (body.max_completion_tokens ?? undefined) !== undefined;
   const limit = shaping.outputLimit ?? (isNew ? "max_completion_tokens" : "max_tokens");
   delete sent.max_tokens;

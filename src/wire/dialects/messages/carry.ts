@@ -16,6 +16,7 @@ import {
   objects,
   text,
   withoutFields,
+  withoutNulls,
 } from "../json.ts";
 import { Meter, SEALED_CHARS_PER_TOKEN } from "../meter.ts";
 import { meterEvent } from "../meter_reply.ts";
@@ -54,7 +55,7 @@ function carryRequest(
   { body }: ParsedRequest,
   { model, permittedOutput, shaping }: WriteOptions,
 ): WrittenRequest {
-  const sent: JsonObject = { ...body, model, max_tokens: permittedOutput };
+  const sent: JsonObject = { ...withoutNulls(body), model, max_tokens: permittedOutput };
   const messages = objects(body.messages).map(withoutSeals);
   sent.messages = shaping.signedReasoning
     ? messages.flatMap(asWrittenThere)

@@ -17,6 +17,7 @@ import {
   objects,
   text,
   withoutFields,
+  withoutNulls,
 } from "../json.ts";
 import { OutputBudget } from "../output_budget.ts";
 import type { SseEvent } from "../sse/mod.ts";
@@ -70,7 +71,7 @@ function carryRequest(request: ParsedRequest, options: WriteOptions): WrittenReq
   const { model, permittedOutput, shaping } = options;
   const { input, dropped: inInput } = carriedInput(request, options);
   const sent: JsonObject = {
-    ...request.body,
+    ...withoutNulls(request.body),
     model,
     input,
     max_output_tokens: permittedOutput,
