@@ -54,6 +54,16 @@ const called = (args?: string) => ({
     function: { name: "calc", ...(args === undefined ? {} : { arguments: args }) },
   }],
 });
+const MESSAGE = {
+  id: "m",
+  type: "message",
+  role: "assistant",
+  content: [{ type: "text", text: "Hi" }],
+  stop_reason: "end_turn",
+  usage: { input_tokens: 3, output_tokens: 1 },
+};
+/** What an upstream says of a request, at length. */
+const LONG = `Invalid: ${"each field is at fault, ".repeat(200)}and so is the last.`;
 const choices = (...all: JsonObject[]) => completion("", { choices: all });
 
 const ROWS: readonly Row[] = [
@@ -329,6 +339,122 @@ const ROWS: readonly Row[] = [
       assert(body.created > 0 && /^chatcmpl-/.test(body.id) && body.usage.total_tokens > 0);
     },
   },
+  ...([[CHAT, "stop"], [MESSAGES, "pause_turn"], [RESPONSES, "completed"]] as const)
+    .map(([path, end]): Row => ({
+      name: `a turn that its upstream pauses ends by ${end} at ${path}, and is no failure`,
+      path,
+      model: "msg",
+      body: path === RESPONSES ? { input: "Hi" } : OF_MESSAGES,
+      replies: () => Response.json({ ...MESSAGE, stop_reason: "pause_turn" }),
+      check: ({ status, body }) => {
+        const own = body.choices?.[0].finish_reason ?? body.stop_reason ?? body.status;
+        assertEquals([status, own], [200, end]);
+      },
+    })),
+  {
+    name: "a stream of two choices for a whole request has both, and ends at its end mark",
+    path: CHAT,
+    model: "chat",
+    body: { ...ASKED, n: 2 },
+    replies: () =>
+      eventStream(
+        sse(
+          JSON.stringify({
+            choices: [0, 1].map((index) => ({ index, delta: { role: "assistant" } })),
+          }),
+          ...["a", "b"].map((content, index) =>
+            JSON.stringify({ choices: [{ index, delta: { content } }] })
+          ),
+          ...["A", "B"].map((content, index) =>
+            JSON.stringify({ choices: [{ index, delta: { content } }] })
+          ),
+          JSON.stringify({
+            choices: [0, 1].map((index) => ({ index, delta: {}, finish_reason: "stop" })),
+          }),
+          JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 4 } }),
+          "[DONE]",
+        ) + "data: nonsense\n\n",
+      ),
+    check: ({ body, sent }) => {
+      assertEquals(
+        body.choices.map((one: JsonObject) => (one.message as JsonObject).content),
+        ["aA", "bB"],
+      );
+      assertEquals([sent.chat!.length, body.usage.completion_tokens], [1, 4]);
+    },
+  },
+  {
+    name: "a tier that the route allows is sent in another dialect, too, and the reply tells of it",
+    path: RESPONSES,
+    model: "chat",
+    body: { input: "Hi", service_tier: "flex" },
+    replies: () => completion("Hi"),
+    check: ({ body, sent }) =>
+      assertEquals([sent.chat![0]!.body.service_tier, body.service_tier], ["flex", "flex"]),
+  },
+  {
+    name:
+      "a reply repeats the temperature that was sent, and a header tells that it is another one",
+    path: RESPONSES,
+    model: "msg",
+    body: { input: "Hi", temperature: 1.5 },
+    replies: () => Response.json(MESSAGE),
+    check: ({ body, sent, headers }) =>
+      assertEquals([
+        sent.msg![0]!.body.temperature,
+        body.temperature,
+        headers.get("x-sluice-adjusted"),
+      ], [
+        1,
+        1,
+        "temperature=1",
+      ]),
+  },
+  ...[CHAT, MESSAGES, RESPONSES].flatMap((path) =>
+    ([
+      ["a message", { error: { message: LONG } }],
+      ["a list of faults", { detail: [{ loc: ["body", "x"], msg: LONG }] }],
+      ["a list of faults in the message", { message: { detail: [{ loc: ["body"], msg: LONG }] } }],
+      ["a relay's", { error: { message: "Provider returned error", metadata: { raw: LONG } } }],
+    ] as const).map(([how, error]): Row => ({
+      name: `what an upstream says of the caller's fault is told in full at ${path}: ${how}`,
+      path,
+      model: "chat",
+      body: path === RESPONSES ? { input: "Hi" } : OF_MESSAGES,
+      replies: () => Response.json(error, { status: 422 }),
+      check: ({ status, body }) => {
+        assertEquals(status, 400);
+        assert(body.error.message.includes(LONG), body.error.message);
+      },
+    }))
+  ),
+  {
+    name: "null is what a chat upstream leaves out, in chunks as well",
+    path: CHAT,
+    model: "chat",
+    body: STREAMED,
+    replies: () => {
+      const nulls = { id: null, object: null, created: null, model: null };
+      return eventStream(
+        sse(
+          ...[{ content: "Hi" }, {}].map((delta, at) =>
+            JSON.stringify({
+              ...nulls,
+              choices: [{ index: null, delta, finish_reason: at === 0 ? null : "stop" }],
+            })
+          ),
+          "[DONE]",
+        ),
+      );
+    },
+    check: ({ text }) => {
+      const chunks = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!));
+      for (const { id, object, created, model, choices } of chunks) {
+        assertEquals([object, model, choices[0].index], ["chat.completion.chunk", "chat", 0]);
+        assert(/^chatcmpl-/.test(id) && created > 0, text);
+      }
+    },
+  },
   {
     name: "an empty list of tools is left out with the choice of one",
     path: CHAT,
@@ -371,6 +497,7 @@ Deno.test("what comes in the wild", async (t) => {
     minimum: 0,
     context: 200_000,
     maxOutput: 32_000,
+    allow: { tiers: { flex: 1 } },
   });
   await using gateway = await startGateway({
     settings: {

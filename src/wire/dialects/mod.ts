@@ -36,7 +36,15 @@ export type {
 } from "./dialect.ts";
 export { chatDepartures } from "./chat/named_departures.ts";
 export type { ReplyEvent } from "./neutral/conversation.ts";
-export { isObject, items, type JsonObject, type JsonValue, objects, text } from "./json.ts";
+export {
+  isObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  objects,
+  text,
+  withoutNulls,
+} from "./json.ts";
 export { messagesErrorWords, writeMessagesUsage } from "./messages/mod.ts";
 export { type MeteredInput, meterInput, meterInTurns, meterRequest } from "./meter_request.ts";
 export { isOpenEnded } from "./open_ended.ts";

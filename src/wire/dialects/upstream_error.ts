@@ -1,6 +1,6 @@
 import { Refusal } from "../../ground/refusal.ts";
 import { tooLongPrompt } from "./context_words.ts";
-import { isObject, text } from "./json.ts";
+import { isObject, items, type JsonObject, type JsonValue, objects, text } from "./json.ts";
 
 /** What an upstream says in an error body, in any dialect. */
 export interface UpstreamError {
@@ -9,12 +9,33 @@ export interface UpstreamError {
   readonly type: string | undefined;
 }
 
-/** Reads `{message, code, type}`, a list with one, or a plain text; all fields are undefined for anything else. */
+/** Reads `{message, code, type}` or a plain text; all fields are undefined for anything else. */
 export function readUpstreamError(error: unknown): UpstreamError {
   if (typeof error === "string") return { message: error, code: undefined, type: undefined };
   if (!isObject(error)) return { message: undefined, code: undefined, type: undefined };
   const code = typeof error.code === "number" ? String(error.code) : text(error.code);
-  return { message: text(error.message) ?? text(error.detail), code, type: text(error.type) };
+  return { message: sentenceOf(error), code, type: text(error.type) };
+}
+
+/**
+ * What an error says in words: its message, or the list of faults that FastAPI's servers (Mistral, TGI, llama-cpp-python) and
+ * Cloudflare write. A relay that only says that its provider failed has the provider's words beside it (OpenRouter, `metadata.raw`).
+ */
+function sentenceOf({ message, detail, errors, metadata }: JsonObject): string | undefined {
+  const own = wordsOf(message) ?? wordsOf(detail) ?? wordsOf(errors);
+  const raw = isObject(metadata) ? text(metadata.raw) || undefined : undefined;
+  return raw === undefined || own?.includes(raw) ? own : `${own ?? "The provider says"}: ${raw}`;
+}
+
+function wordsOf(value: JsonValue | undefined): string | undefined {
+  if (typeof value === "string") return value || undefined;
+  if (isObject(value)) return wordsOf(value.detail) ?? wordsOf(value.message);
+  const faults = objects(value).flatMap(({ loc, msg, message }) => {
+    const said = text(msg) ?? text(message);
+    const place = items(loc).join(".");
+    return said === undefined ? [] : [place === "" ? said : `${place}: ${said}`];
+  });
+  return faults.length === 0 ? undefined : faults.join("; ");
 }
 
 /** Whether an upstream rejects the request because its input is too long. */

@@ -7,6 +7,7 @@
 
 import fc from "fast-check";
 import type { DialectName, JsonObject, JsonValue } from "../../../src/wire/dialects/mod.ts";
+import { assert, assertEquals } from "../../assert.ts";
 
 /** A request's body, of any dialect. */
 // deno-lint-ignore no-explicit-any -- bodies of three dialects, which the table reads and writes
@@ -48,6 +49,36 @@ export interface SharedField {
   readonly shaping?: JsonObject;
   /** How the route reasons; not at all by default. */
   readonly route?: "effort" | "thinking";
+}
+
+/** What an upstream got of a request, and what the client was told. */
+export interface Outcome {
+  readonly sent: Body;
+  /** Names in `X-Sluice-Ignored`. */
+  readonly dropped: readonly string[];
+  /** Changes in `X-Sluice-Adjusted`. */
+  readonly adjusted: readonly string[];
+}
+
+/** Holds what came of a request against the table. */
+export function checkOutcome(
+  field: SharedField,
+  [from, to]: readonly [DialectName, DialectName],
+  value: unknown,
+  { sent, dropped, adjusted }: Outcome,
+): void {
+  const fate = field.but?.[`${from} ${to}`];
+  if (fate === undefined) {
+    assertEquals(field.in[to]!.read(sent), value);
+    assertEquals([dropped, adjusted], [[], []]);
+  } else if ("as" in fate) {
+    assertEquals((fate.read ?? field.in[to]!.read)({ ...sent, adjusted }), fate.as(value));
+    assertEquals(dropped, []);
+  } else {
+    assertEquals(dropped.toSorted(), "named" in fate ? [...fate.named].toSorted() : []);
+    if (typeof value !== "string" || value.length < 4) return;
+    assert(!JSON.stringify(sent).includes(JSON.stringify(value)), "it is not sent");
+  }
 }
 
 /** A request that says nothing but a greeting. */
@@ -278,10 +309,14 @@ const formatOf = ({ name, description, strict, schema }: Body) => ({
   schema,
 });
 
-const image = fc.constantFrom("https://host.example/a.png", "data:image/png;base64,AAAA");
+/** A picture of one pixel. */
+const PIXEL_DATA =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PIXEL = `data:image/png;base64,${PIXEL_DATA}`;
+const image = fc.constantFrom(PIXEL, "https://host.example/a.png");
 const sourceOf = (url: string) =>
   url.startsWith("data:")
-    ? { type: "base64", media_type: "image/png", data: "AAAA" }
+    ? { type: "base64", media_type: "image/png", data: PIXEL_DATA }
     : { type: "url", url };
 const urlOf = ({ type, data, url, media_type: kind }: Body) =>
   type === "url" ? url : `data:${kind};base64,${data}`;
@@ -365,12 +400,12 @@ export const SHARED_FIELDS: readonly SharedField[] = [
     in: {
       chat: part({
         list: "messages",
-        write: (detail) => ({ type: "image_url", image_url: { url: "https://a.example", detail } }),
+        write: (detail) => ({ type: "image_url", image_url: { url: PIXEL, detail } }),
         read: ({ image_url: { detail } }) => detail,
       }),
       responses: part({
         list: "input",
-        write: (detail) => ({ type: "input_image", image_url: "https://a.example", detail }),
+        write: (detail) => ({ type: "input_image", image_url: PIXEL, detail }),
         read: ({ detail }) => detail,
       }),
     },
