@@ -410,6 +410,18 @@ const ROWS: readonly Row[] = [
         "temperature=1",
       ]),
   },
+  ...[
+    { path: CHAT, model: "msg", body: { ...ASKED, service_tier: "priority" } },
+    { path: MESSAGES, model: "chat", body: { ...OF_MESSAGES, speed: "fast" } },
+  ].map((asked): Row => ({
+    ...asked,
+    name: `what changes the price is not charged where it cannot be sent: ${asked.path}`,
+    replies: () => Response.json(MESSAGE),
+    check: ({ status, text, sent }) => {
+      assertEquals([status, sent], [400, {}]);
+      assert(/(service_tier|speed) changes the price/.test(text), text);
+    },
+  })),
   ...[CHAT, MESSAGES, RESPONSES].flatMap((path) =>
     ([
       ["a message", { error: { message: LONG } }],
@@ -497,7 +509,7 @@ Deno.test("what comes in the wild", async (t) => {
     minimum: 0,
     context: 200_000,
     maxOutput: 32_000,
-    allow: { tiers: { flex: 1 } },
+    allow: { tiers: { flex: 1, priority: 2, fast: 6 } },
   });
   await using gateway = await startGateway({
     settings: {

@@ -8,7 +8,7 @@ import {
   type Shaping,
   type WrittenRequest,
 } from "../../wire/dialects/mod.ts";
-import { Refusal } from "../../ground/refusal.ts";
+import { invalid, Refusal } from "../../ground/refusal.ts";
 import type { OwnKey, TargetPlan, Upstream, Upstreams } from "../upstreams/mod.ts";
 
 /** A request that is to be planned. */
@@ -17,6 +17,8 @@ export interface PlannedRequest {
   readonly request: ParsedRequest;
   /** Maximum output tokens of one choice. */
   readonly permittedOutput: number;
+  /** Names of fields by which the caller is charged: a target that cannot be sent one of them is skipped. */
+  readonly priced: readonly string[];
 }
 
 /** How a request is sent to one of its route's targets. Pure: planning sends nothing and costs nothing. */
@@ -108,7 +110,7 @@ export class Plan implements TargetPlan {
 export function planTargets(
   upstreams: Pick<Upstreams, "of">,
   { id, targets }: Pick<Route, "id" | "targets">,
-  { dialect, request, permittedOutput }: PlannedRequest,
+  { dialect, request, permittedOutput, priced }: PlannedRequest,
 ): readonly Plan[] {
   const isBuiltIn = isBuiltInRoute(id);
   const plans: Plan[] = [];
@@ -119,7 +121,9 @@ export function planTargets(
     const shaping = isBuiltIn ? upstream.shaping : { ...upstream.shaping, ownSampling: true };
     const plan = new Plan(dialect, target, upstream, { shaping });
     try {
-      plan.write(plan.variant(request), permittedOutput);
+      const { dropped } = plan.write(plan.variant(request), permittedOutput);
+      const lost = priced.find((field) => dropped.includes(field));
+      if (lost !== undefined) throw unsaid(lost);
       plans.push(plan);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -128,6 +132,13 @@ export function planTargets(
   }
   if (plans.length === 0 && first !== undefined) throw first;
   return plans;
+}
+
+function unsaid(field: string): Refusal {
+  return invalid(
+    field,
+    `${field} changes the price, and cannot be sent to this model's upstream. Leave it out.`,
+  );
 }
 
 function samplingOf(

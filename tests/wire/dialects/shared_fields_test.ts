@@ -89,3 +89,10 @@ Deno.test("every field of the SDKs' requests is in the table, or one dialect's o
     assertEquals([...own].filter((one) => !types[dialect].fields.includes(one)), [], dialect);
   }
 });
+
+Deno.test("docs/dialects.md names every field that is not the same in each dialect", async () => {
+  const page = await Deno.readTextFile(new URL("../../../docs/dialects.md", import.meta.url));
+  const rows = [...page.matchAll(/^\| ([^|]*?) +\|/gm)].map(([, name]) => name);
+  const differs = SHARED_FIELDS.filter(({ but, shaping }) => but !== undefined || shaping);
+  assertEquals(differs.map(({ name }) => name).filter((name) => !rows.includes(name)), []);
+});

@@ -39,9 +39,6 @@ interface Departure {
 const message = (reply: Reply) => reply.choices[0].message;
 const ofType = (list: Reply[], type: string) => list.find((one) => one.type === type);
 const textPart = (reply: Reply) => ofType(reply.output, "message").content[0];
-const both = (from: DialectName, departure: Departure) =>
-  Object.fromEntries(["chat", "responses"].map((to) => [`${from} ${to}`, departure]));
-
 const FUNCTION = {
   chat: { tools: [{ type: "function", function: { name: "f" } }] },
   messages: { tools: [{ name: "f", input_schema: { type: "object" } }] },
