@@ -467,6 +467,21 @@ const ROWS: readonly Row[] = [
       }
     },
   },
+  ...[
+    { path: MESSAGES, model: "msg", body: { ...OF_MESSAGES, tool_choice: { type: "auto" } } },
+    { path: RESPONSES, model: "resp", body: { input: "Hi", tool_choice: "auto" } },
+    { path: RESPONSES, model: "chat", body: { input: "Hi", tool_choice: "auto" } },
+    { path: MESSAGES, model: "resp", body: { ...OF_MESSAGES, tool_choice: { type: "auto" } } },
+  ].map((asked): Row => ({
+    ...asked,
+    body: { ...asked.body, tools: [] },
+    name: `an empty list of tools is left out: ${asked.path} to ${asked.model}`,
+    replies: () => Response.json({ error: { message: "enough" } }, { status: 400 }),
+    check: ({ sent }) => {
+      const { tools, tool_choice } = sent[asked.model]![0]!.body;
+      assertEquals([tools, tool_choice], [undefined, undefined]);
+    },
+  })),
   {
     name: "an empty list of tools is left out with the choice of one",
     path: CHAT,

@@ -207,8 +207,9 @@ export function streamText(dialect: DialectName, events: readonly JsonObject[]):
 
 /** A stream as the whole reply that a client puts together. */
 export function wholeOf(dialect: DialectName, text: string): Reply {
-  const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => data!)
-    .filter((data) => data !== "[DONE]").map((data) => JSON.parse(data));
+  // lines end at line feeds only
+  const events = text.split("\n").filter((line) => /^data: (?!\[DONE\])/.test(line))
+    .map((line) => JSON.parse(line.slice("data: ".length)));
   return { chat: wholeOfChunks, messages: wholeOfBlocks, responses: wholeOfItems }[dialect](events);
 }
 

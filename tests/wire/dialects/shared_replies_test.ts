@@ -7,6 +7,8 @@ import {
   type DialectName,
   DIALECTS,
   type JsonObject,
+  SseDecoder,
+  wholeOfStream,
 } from "../../../src/wire/dialects/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { sized } from "../../tier.ts";
@@ -380,7 +382,7 @@ const REPLIES: readonly SharedReply[] = [
   },
 ];
 
-/** What a client gets, whole and streamed, of what an upstream says. */
+/** What a client gets of what an upstream says: whole, streamed, and whole of a stream that nobody requested. */
 function heard(client: DialectName, upstream: DialectName, body: Body, said: Reply): Reply[] {
   const bridge = bridgeBetween(client, upstream);
   const parsed = (stream: boolean) =>
@@ -393,7 +395,13 @@ function heard(client: DialectName, upstream: DialectName, body: Body, said: Rep
     contextOf(parsed(stream), { source: { route: "route", upstream: "up", model: "theirs" } });
   const whole = bridge.reply(structuredClone(said), context(false)).body;
   const text = streamText(upstream, eventsOfWhole(upstream, said));
-  return [whole, wholeOf(client, clientStream(bridge.stream(context(true)), text))];
+  const together = wholeOfStream(client, upstream, context(false));
+  for (const event of new SseDecoder().push(new TextEncoder().encode(text))) together.push(event);
+  return [
+    whole,
+    wholeOf(client, clientStream(bridge.stream(context(true)), text)),
+    together.reply().body,
+  ];
 }
 
 const USAGE = { stream_options: { include_usage: true } };
@@ -415,7 +423,7 @@ for (const { name, value, asks, say, hear, but } of REPLIES) {
             const body = { ...plainBody(client), ...asks?.[client] };
             heard(client, upstream, body, reply).forEach((got, at) => {
               const expected = departure === undefined ? one : departure.as(one);
-              assertEquals(hearing(got), expected, at === 0 ? "whole" : "streamed");
+              assertEquals(hearing(got), expected, ["whole", "streamed", "put together"][at]);
             });
           }),
           runs,

@@ -28,6 +28,7 @@ import { type PartialUsage, StreamUsage, UsageReports } from "../usage_reports.t
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { legalId } from "../neutral/call_ids.ts";
+import { BlocksAsWhole } from "./blocks_as_whole.ts";
 import { CallIds, withUpstreamIds } from "./call_ids.ts";
 import { checkMessage, parseEvent } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
@@ -47,6 +48,7 @@ export const messagesCarry: Bridge = {
   request: carryRequest,
   reply: carryReply,
   stream: (context) => new CarriedMessagesStream(context),
+  streamAsWhole: (context) => new BlocksAsWhole((body) => carryReply(body, context)),
 };
 
 const SAMPLING = ["temperature", "top_p", "top_k"];

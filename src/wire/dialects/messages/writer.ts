@@ -311,7 +311,8 @@ export class MessagesWriter implements ReplyWriter {
   }
 }
 
-function toolInput(args: string): JsonObject {
+/** @throws {Refusal} `upstream_unavailable` for arguments that are no JSON object. */
+export function toolInput(args: string): JsonObject {
   const input = parseArgs(args);
   if (input !== undefined) return input;
   const message = "The upstream called a tool with arguments that are not JSON. Please try again.";

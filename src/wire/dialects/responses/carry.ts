@@ -37,6 +37,7 @@ import { isBeginning, isCarriedEvent } from "./carried_events.ts";
 import { isCompaction } from "./compaction.ts";
 import { responseError } from "./errors.ts";
 import { EventLines } from "./event_lines.ts";
+import { EventsAsWhole } from "./events_as_whole.ts";
 import { responsesFront } from "./front.ts";
 import { OutputMeter } from "./output_meter.ts";
 import { checkResponse, hidesReasoning, isEnd, parseResponsesEvent } from "./read_reply.ts";
@@ -61,6 +62,12 @@ export const responsesCarry: Bridge = {
     isCompaction(context.request) ? summaries.reply(body, context) : carryReply(body, context),
   stream: (context) =>
     isCompaction(context.request) ? summaries.stream(context) : new CarriedResponsesStream(context),
+  streamAsWhole: (context) =>
+    new EventsAsWhole(
+      context,
+      (body) =>
+        isCompaction(context.request) ? summaries.reply(body, context) : carryReply(body, context),
+    ),
 };
 
 const SAMPLING = ["temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty"];
