@@ -43,7 +43,9 @@ export function functionFor(
     readonly grammar: JsonObject | undefined;
   },
 ): Tool {
-  const texts = [description, grammarWords(grammar)].filter((one) => one !== undefined);
+  const texts = [description, grammarWords(grammar)].filter((one) =>
+    one !== undefined && one !== ""
+  );
   return {
     name,
     description: texts.length === 0 ? undefined : texts.join("\n\n"),
