@@ -122,6 +122,8 @@ const REPLIES: readonly (Reply & {
   readonly why: string;
   readonly status: string;
   readonly text: string;
+  /** Words in which the model declines: text for the AI SDK. */
+  readonly refusal?: string;
   /** The AI SDK's finish reason. */
   readonly finish: string;
   readonly reasoning?: string;
@@ -195,10 +197,29 @@ const REPLIES: readonly (Reply & {
   },
   {
     why: "a content filter",
-    events: [text("I"), finish("refused")],
+    events: [text("I"), finish("filtered")],
     status: "incomplete",
     text: "I",
     finish: "content-filter",
+  },
+  {
+    why: "a refusal",
+    events: [{ type: "refusal", text: "No." }, finish("refused")],
+    status: "completed",
+    text: "",
+    refusal: "No.",
+    finish: "content-filter",
+  },
+  {
+    why: "a citation",
+    events: [
+      text("Hello"),
+      { type: "citation", url: "https://a.example", title: "A", start: 0, end: 5 },
+      finish("stop"),
+    ],
+    status: "completed",
+    text: "Hello",
+    finish: "stop",
   },
   {
     why: "nothing at all",
@@ -226,7 +247,7 @@ const REPLIES: readonly (Reply & {
 ];
 
 for (const reply of REPLIES) {
-  const { why, status, text, finish, reasoning = "", calls = [] } = reply;
+  const { why, status, text, refusal = "", finish, reasoning = "", calls = [] } = reply;
   const params = {
     model: "m",
     input: "x",
@@ -268,7 +289,7 @@ for (const reply of REPLIES) {
       if (part.type === "error") seen.errors++;
     }
     const errors = status === "failed" ? 1 : 0;
-    assertEquals(seen, { text, reasoning, calls: [...calls], finish, errors });
+    assertEquals(seen, { text: text + refusal, reasoning, calls: [...calls], finish, errors });
   });
 
   if (reply.breaks === true) continue;
@@ -287,7 +308,7 @@ for (const reply of REPLIES) {
       tools: toolsOf(provider),
       maxRetries: 0,
     });
-    assertEquals([result.text, result.finishReason], [text, finish]);
+    assertEquals([result.text, result.finishReason], [text + refusal, finish]);
     assertEquals((result.reasoningText ?? "").replaceAll("\n", ""), reasoning);
   });
 }
@@ -333,7 +354,7 @@ const STRICTNESS: Readonly<Record<string, (events: readonly Event[], stream: str
     },
     "no event that the SDK does not know, or stream() throws": (events) =>
       events.every(({ type }) =>
-        /^response\.(created|in_progress|completed|incomplete|failed|output_item\.(added|done)|content_part\.(added|done)|output_text\.(delta|done)|reasoning_summary_part\.(added|done)|reasoning_summary_text\.(delta|done)|function_call_arguments\.(delta|done)|custom_tool_call_input\.(delta|done))$/
+        /^response\.(created|in_progress|completed|incomplete|failed|output_item\.(added|done)|content_part\.(added|done)|output_text\.(delta|done|annotation\.added)|refusal\.(delta|done)|reasoning_summary_part\.(added|done)|reasoning_summary_text\.(delta|done)|function_call_arguments\.(delta|done)|custom_tool_call_input\.(delta|done))$/
           .test(type)
       ),
     "no raw reasoning, which other clients call otherwise": (events) =>

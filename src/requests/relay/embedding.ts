@@ -1,5 +1,5 @@
 import { type Route, SIMULATOR } from "../../settings/catalog/mod.ts";
-import { countedUsage, type JsonObject } from "../../wire/dialects/mod.ts";
+import { countedUsage, type JsonObject, withoutNulls } from "../../wire/dialects/mod.ts";
 import {
   type EmbeddingsReply,
   type EmbeddingsRequest,
@@ -124,7 +124,7 @@ export class Embedding {
     const promised = upstream === SIMULATOR && dimensions === undefined && route.checksDimensions
       ? { dimensions: route.dimensions }
       : {};
-    return { ...body, ...promised, model };
+    return { ...withoutNulls(body), ...promised, model };
   }
 
   async #open(reply: UpstreamReply): Promise<EmbeddingsReply> {

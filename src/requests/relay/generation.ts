@@ -387,8 +387,11 @@ export class Generation {
       const events = source.take();
       if (events === undefined) break;
       if (events === null) await new Promise<void>((wake) => source.whenReady({ wake }));
-      else events.forEach((event) => whole.push(event));
+      else {
+        for (const event of events) if (!whole.done) whole.push(event);
+      }
     }
+    reply.drain();
     return whole.reply();
   }
 

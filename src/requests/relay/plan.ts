@@ -8,7 +8,7 @@ import {
   type Shaping,
   type WrittenRequest,
 } from "../../wire/dialects/mod.ts";
-import { Refusal } from "../../ground/refusal.ts";
+import { invalid, Refusal } from "../../ground/refusal.ts";
 import type { OwnKey, TargetPlan, Upstream, Upstreams } from "../upstreams/mod.ts";
 
 /** A request that is to be planned. */
@@ -17,6 +17,8 @@ export interface PlannedRequest {
   readonly request: ParsedRequest;
   /** Maximum output tokens of one choice. */
   readonly permittedOutput: number;
+  /** Names of fields by which the caller is charged: a target that cannot be sent one of them is skipped. */
+  readonly priced: readonly string[];
 }
 
 /** How a request is sent to one of its route's targets. Pure: planning sends nothing and costs nothing. */
@@ -80,7 +82,7 @@ export class Plan implements TargetPlan {
     const { model, upstream } = this.target;
     const bridged = this.bridge.request(request, { model, upstream, permittedOutput, shaping });
     const { thinkTags } = shaping;
-    const adjusted: string[] = [];
+    const adjusted = [...bridged.adjusted ?? []];
     const body = this.upstream.adjust(bridged.body, (change) => adjusted.push(change));
     this.#written = { ...bridged, body, adjusted, thinkTags, sampling: samplingOf(body) };
     this.#last = request;
@@ -108,7 +110,7 @@ export class Plan implements TargetPlan {
 export function planTargets(
   upstreams: Pick<Upstreams, "of">,
   { id, targets }: Pick<Route, "id" | "targets">,
-  { dialect, request, permittedOutput }: PlannedRequest,
+  { dialect, request, permittedOutput, priced }: PlannedRequest,
 ): readonly Plan[] {
   const isBuiltIn = isBuiltInRoute(id);
   const plans: Plan[] = [];
@@ -119,7 +121,9 @@ export function planTargets(
     const shaping = isBuiltIn ? upstream.shaping : { ...upstream.shaping, ownSampling: true };
     const plan = new Plan(dialect, target, upstream, { shaping });
     try {
-      plan.write(plan.variant(request), permittedOutput);
+      const { dropped } = plan.write(plan.variant(request), permittedOutput);
+      const lost = priced.find((field) => dropped.includes(field));
+      if (lost !== undefined) throw unsaid(lost);
       plans.push(plan);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -130,11 +134,19 @@ export function planTargets(
   return plans;
 }
 
+function unsaid(field: string): Refusal {
+  return invalid(
+    field,
+    `${field} changes the price, and cannot be sent to this model's upstream. Leave it out.`,
+  );
+}
+
 function samplingOf(
-  { temperature, top_p: topP }: WrittenRequest["body"],
+  { temperature, top_p: topP, service_tier: tier }: WrittenRequest["body"],
 ): WrittenRequest["sampling"] {
   return {
     ...(typeof temperature === "number" && { temperature }),
     ...(typeof topP === "number" && { top_p: topP }),
+    ...(typeof tier === "string" && tier !== "auto" && { service_tier: tier }),
   };
 }

@@ -53,7 +53,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   parts.images.checkCount(parsed.images);
   const reasoned = front.applyReasoning(parsed, route);
   const applied = applyExtras(dialect, reasoned.request, route);
-  const { dropped: leftOut, used } = applied;
+  const { dropped: leftOut, used, priced } = applied;
   const request = { ...applied.request, hostsTools: hasHostedTools(used) };
   const dropped = [...reasoned.dropped, ...leftOut];
   const { adjusted } = reasoned;
@@ -76,6 +76,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
     dialect,
     request,
     permittedOutput: permitted(sent.tokens),
+    priced,
   });
   const plans = parts.ownKeys.order(planned, ownKeyCaller(caller, header));
   const addedTokens = Math.max(...plans.map((plan) => plan.addedTokens), 0);

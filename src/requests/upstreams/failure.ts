@@ -16,7 +16,7 @@ const MAX_TEXT_CHARS = 64 * 1_024;
 /** How long the body of an error is waited for, and that of one whose status says all but the details. */
 const TEXT_MS = 2_000;
 const DECIDED_TEXT_MS = 250;
-const MAX_MESSAGE_CHARS = 1_000;
+const MAX_MESSAGE_CHARS = 16_000;
 const MAX_PARAM_CHARS = 200;
 
 /** One attempt that did not lead to an answer. */

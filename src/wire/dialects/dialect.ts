@@ -116,9 +116,16 @@ export interface WrittenRequest {
   /** Tokens of what it says besides what the client sent. */
   readonly addedTokens?: number | undefined;
   /** Sampling as it was sent: some replies repeat it. */
-  readonly sampling?: { readonly temperature?: number; readonly top_p?: number } | undefined;
+  readonly sampling?: SentSampling | undefined;
   /** Whether the upstream leaves reasoning between tags in the text of its reply. */
   readonly thinkTags?: boolean | undefined;
+}
+
+/** Sampling and tier as they were sent; what is missing was left to the upstream. */
+export interface SentSampling {
+  readonly temperature?: number;
+  readonly top_p?: number;
+  readonly service_tier?: string;
 }
 
 /** What of a written request decides how its reply is read. */
@@ -332,7 +339,7 @@ export interface Front {
   };
   /** Further endpoints whose requests a model replies to. */
   readonly further?: readonly Pick<Front, "path" | "parse">[];
-  /** The client's names for what a conversation holds, to name what a target cannot be sent. */
+  /** The client's names for what a conversation holds, to name what a target cannot be sent; empty for what nobody misses. */
   readonly fields: Readonly<Record<Concept, string>>;
   readonly multiple?: MultipleChoices;
   /** Whether its clients choose models by the aliases, too: the model list has them then. */
@@ -438,6 +445,26 @@ export interface Bridge {
   request(request: ParsedRequest, options: WriteOptions): WrittenRequest;
   reply(body: unknown, context: ReplyContext): Reply;
   stream(context: ReplyContext): ReplyStream;
+  /** A stream for a client that asked for a whole reply, where that is not read as any other is. */
+  streamAsWhole?(context: ReplyContext): WholeOfStream;
+}
+
+/** A stream for a client that asked for a whole reply: some upstreams know nothing else. */
+export interface WholeOfStream {
+  /** Whether nothing more comes. */
+  readonly done: boolean;
+  /**
+   * Takes one event.
+   *
+   * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or what is no event of the dialect.
+   */
+  push(event: SseEvent): void;
+  /**
+   * The reply of all events.
+   *
+   * @throws {Refusal} `upstream_unavailable` if its end is missing.
+   */
+  reply(): Reply;
 }
 
 /** A wire format: both its ends, and how it is carried from the one to the other unchanged. */

@@ -29,6 +29,13 @@ export function objects(value: unknown): readonly JsonObject[] {
   return items(value).filter(isObject);
 }
 
+/** A copy of an object without the fields that say null: some SDKs write it for what is left out, and some servers do not read it. */
+export function withoutNulls(object: JsonObject): JsonObject {
+  const copy: JsonObject = {};
+  for (const field in object) if ((object[field] ?? null) !== null) copy[field] = object[field];
+  return copy;
+}
+
 /** Takes these fields out of an object; answers those that it had. */
 export function withoutFields(object: JsonObject, fields: readonly string[]): string[] {
   const had = fields.filter((field) => (object[field] ?? undefined) !== undefined);

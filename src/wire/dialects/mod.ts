@@ -12,6 +12,7 @@
 export { type ClientTags, clientTags } from "./client_tags.ts";
 export { openAiErrorWords } from "./error_words.ts";
 export { writeChatUsage } from "./chat/mod.ts";
+export { MAX_ID_CHARS, shortId } from "./neutral/call_ids.ts";
 export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";
 export type {
   AppliedReasoning,
@@ -35,7 +36,15 @@ export type {
 } from "./dialect.ts";
 export { chatDepartures } from "./chat/named_departures.ts";
 export type { ReplyEvent } from "./neutral/conversation.ts";
-export { isObject, items, type JsonObject, type JsonValue, objects, text } from "./json.ts";
+export {
+  isObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  objects,
+  text,
+  withoutNulls,
+} from "./json.ts";
 export { messagesErrorWords, writeMessagesUsage } from "./messages/mod.ts";
 export { type MeteredInput, meterInput, meterInTurns, meterRequest } from "./meter_request.ts";
 export { isOpenEnded } from "./open_ended.ts";

@@ -1,5 +1,13 @@
 import { chat } from "./chat/mod.ts";
-import type { Bridge, Dialect, Front, HeaderLookup, ReplyContext, ReplyStream } from "./dialect.ts";
+import type {
+  Bridge,
+  Dialect,
+  Front,
+  HeaderLookup,
+  ReplyContext,
+  ReplyStream,
+  WholeOfStream,
+} from "./dialect.ts";
 import { messages } from "./messages/mod.ts";
 import { responses } from "./responses/mod.ts";
 import { StreamAsWhole, translation, wholeAsStream } from "./translation.ts";
@@ -47,8 +55,9 @@ export function wholeOfStream(
   front: DialectName,
   back: DialectName,
   context: ReplyContext,
-): StreamAsWhole {
-  return new StreamAsWhole(DIALECTS[front].front, DIALECTS[back].back, context);
+): WholeOfStream {
+  return bridgeBetween(front, back).streamAsWhole?.(context) ??
+    new StreamAsWhole(DIALECTS[front].front, DIALECTS[back].back, context);
 }
 
 /** The dialect that a client speaks on a path that all dialects share. */

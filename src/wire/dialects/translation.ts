@@ -11,6 +11,7 @@ import type {
   ReplyContext,
   ReplyStream,
   ReplyWriter,
+  WholeOfStream,
 } from "./dialect.ts";
 import type { JsonObject } from "./json.ts";
 import { joinCalls, type ReplyEvent } from "./neutral/conversation.ts";
@@ -32,7 +33,8 @@ export function translation(front: Front, back: Back): Bridge {
       const { stream } = request;
       const written = back.write(conversation, { ...options, stream, fields });
       const { addedTokens } = conversation;
-      return { ...written, dropped: [...conversation.dropped, ...written.dropped], addedTokens };
+      const dropped = [...conversation.dropped, ...written.dropped].filter((name) => name !== "");
+      return { ...written, dropped, addedTokens };
     },
     reply(body, context) {
       const { events: read, reports } = back.readReply(body, context.written);
@@ -54,8 +56,8 @@ export function wholeAsStream(front: Front, back: Back, context: ReplyContext): 
   return streamOf(front, new WholeReader(back, context.written), context);
 }
 
-/** A stream for a client that asked for a whole reply: some upstreams know nothing else. */
-export class StreamAsWhole {
+/** The events of any stream as a whole reply. */
+export class StreamAsWhole implements WholeOfStream {
   readonly #front: Front;
   readonly #context: ReplyContext;
   readonly #reader: EventReader;
@@ -71,31 +73,19 @@ export class StreamAsWhole {
     this.#reader = back.reader(context.written);
   }
 
-  /** Whether nothing more comes. */
   get done(): boolean {
     return this.#reader.done;
   }
 
-  /**
-   * Takes one event.
-   *
-   * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or what is no event of the dialect.
-   */
   push({ data }: SseEvent): void {
     for (const event of this.#reader.read(data)) {
       const last = this.#events.at(-1);
-      const isMore = last !== undefined && last.type === event.type &&
-        (event.type === "text" || event.type === "reasoning");
+      const isMore = last !== undefined && last.type === event.type && "text" in event;
       if (isMore) this.#events[this.#events.length - 1] = joined(last, event);
       else this.#events.push(event);
     }
   }
 
-  /**
-   * The reply of all events.
-   *
-   * @throws {Refusal} `upstream_unavailable` if its end is missing.
-   */
   reply(): Reply {
     if (!this.#events.some(({ type }) => type === "finish")) throw brokenOff();
     const { toolNames } = this.#context.written;
@@ -105,7 +95,11 @@ export class StreamAsWhole {
 }
 
 function joined(one: ReplyEvent, more: ReplyEvent): ReplyEvent {
-  return "text" in one && "text" in more ? { ...one, text: one.text + more.text } : more;
+  if (!("text" in one) || !("text" in more)) return more;
+  const text = one.text + more.text;
+  if (one.type !== "text" || more.type !== "text") return { ...one, text };
+  const logprobs = [...one.logprobs ?? [], ...more.logprobs ?? []];
+  return { type: "text", text, ...(logprobs.length === 0 ? {} : { logprobs }) };
 }
 
 function streamOf(front: Front, reader: EventReader, context: ReplyContext): ReplyStream {
@@ -171,10 +165,10 @@ function truncatedEvents(events: readonly ReplyEvent[], maxTokens: number): Repl
   const budget = new OutputBudget(maxTokens);
   return events.flatMap((event): ReplyEvent[] => {
     if (event.type === "finish") return [{ ...event, finish: "length", stopped: undefined }];
-    if (event.type === "seal") return []; // it belongs to the whole text
+    if (event.type === "seal" || event.type === "citation") return []; // of the whole text
     if (event.type === "call") return budget.takeWhole(event.args) ? [event] : [];
     const text = budget.take(event.text);
-    return text === "" ? [] : [{ ...event, text }];
+    return text === "" ? [] : [{ type: event.type, text }];
   });
 }
 

@@ -1,6 +1,6 @@
 import { Refusal } from "../../ground/refusal.ts";
 import { tooLongPrompt } from "./context_words.ts";
-import { isObject, type JsonObject, type JsonValue, text } from "./json.ts";
+import { isObject, items, type JsonObject, type JsonValue, text } from "./json.ts";
 
 /** What an upstream says in an error body, in any dialect. */
 export interface UpstreamError {
@@ -9,23 +9,12 @@ export interface UpstreamError {
   readonly type: string | undefined;
 }
 
-/** What an error says, however deep: FastAPI, and Mistral with it, list faults under `detail`, GLM has `msg`, others a list of errors. */
-function wordsOf(value: unknown, depth = 0): string | undefined {
-  if (typeof value === "string") return value || undefined;
-  if (Array.isArray(value)) {
-    return value.map((one) => wordsOf(one, depth + 1)).filter(Boolean).join("; ") || undefined;
-  }
-  if (!isObject(value) || depth > 4) return undefined;
-  const { message, detail, msg, errors } = value;
-  return [message, detail, msg, errors].map((one) => wordsOf(one, depth + 1)).find(Boolean);
-}
-
 /** Reads `{message, code, type}`, its other forms, or a plain text; all fields are undefined for anything else. */
 export function readUpstreamError(error: unknown): UpstreamError {
   if (typeof error === "string") return { message: error, code: undefined, type: undefined };
   if (!isObject(error)) return { message: undefined, code: undefined, type: undefined };
   const code = typeof error.code === "number" ? String(error.code) : text(error.code);
-  return { message: wordsOf(error), code, type: text(error.type) };
+  return { message: sentenceOf(error), code, type: text(error.type) };
 }
 
 /** Fields that hold a reply, by dialect: a body with one of them is not itself an error. */
@@ -43,6 +32,34 @@ export function reportedError(body: JsonObject): JsonValue | undefined {
   if (says && error !== true) return error;
   if (CONTENTS.some((name) => Array.isArray(body[name])) || !text(message)) return undefined;
   return says || code || type === "error" || object === "error" ? body : undefined;
+}
+
+/**
+ * What an error says in words, however deep: its message, or the list of faults that FastAPI's servers (Mistral, TGI, llama-cpp-python) and
+ * Cloudflare write; GLM has `msg`. A relay that only says that its provider failed has the provider's words beside it (OpenRouter,
+ * `metadata.raw`).
+ */
+function sentenceOf(error: JsonObject): string | undefined {
+  const own = wordsOf(error);
+  const raw = isObject(error.metadata) ? text(error.metadata.raw) || undefined : undefined;
+  return raw === undefined || own?.includes(raw) ? own : `${own ?? "The provider says"}: ${raw}`;
+}
+
+function wordsOf(value: JsonValue | undefined, depth = 0): string | undefined {
+  if (typeof value === "string") return value || undefined;
+  if (Array.isArray(value)) {
+    return value.map((one) => faultOf(one, depth + 1)).filter(Boolean).join("; ") || undefined;
+  }
+  if (!isObject(value) || depth > 4) return undefined;
+  const { message, detail, msg, errors } = value;
+  return [message, detail, msg, errors].map((one) => wordsOf(one, depth + 1)).find(Boolean);
+}
+
+/** One of a list of faults, with its place in the request (`loc`). */
+function faultOf(fault: JsonValue, depth: number): string | undefined {
+  const said = wordsOf(fault, depth);
+  const place = isObject(fault) ? items(fault.loc).join(".") : "";
+  return said === undefined || place === "" ? said : `${place}: ${said}`;
 }
 
 /** Whether an upstream rejects the request because its input is too long. */

@@ -32,6 +32,8 @@ export interface AppliedExtras<Request> {
   /** Names of what was left out. */
   readonly dropped: readonly string[];
   readonly used: UsedExtras;
+  /** Names of the fields that change the price of all tokens: a target that cannot be sent one must not be charged by it. */
+  readonly priced: readonly string[];
 }
 
 /**
@@ -45,8 +47,8 @@ export function applyExtras<Request extends Pick<ParsedRequest, "body">>(
   request: Request,
   route: ExtrasRoute,
 ): AppliedExtras<Request> {
-  const { body, dropped, used } = new Extras(dialect, route).apply(request.body);
-  return { request: body === request.body ? request : { ...request, body }, dropped, used };
+  const { body, ...rest } = new Extras(dialect, route).apply(request.body);
+  return { request: body === request.body ? request : { ...request, body }, ...rest };
 }
 
 /** Calls of a hosted tool that credits are reserved for where a request sets no limit; models call one a few times in a reply. */
@@ -65,6 +67,7 @@ class Extras {
   #label = "";
   #hasTools = false;
   #factor = 1;
+  readonly #priced: string[] = [];
   #writeFactor: number;
 
   constructor(dialect: DialectName, route: ExtrasRoute) {
@@ -73,7 +76,7 @@ class Extras {
     this.#writeFactor = this.#route.allow.cacheWrites;
   }
 
-  apply(body: JsonObject): { body: JsonObject; dropped: readonly string[]; used: UsedExtras } {
+  apply(body: JsonObject): { body: JsonObject } & Omit<AppliedExtras<unknown>, "request"> {
     let sent = body;
     for (const field in body) {
       const value = body[field];
@@ -88,6 +91,7 @@ class Extras {
     return {
       body: sent,
       dropped: [...this.#dropped],
+      priced: this.#priced,
       used: {
         factor: this.#factor,
         writeFactor: this.#writeFactor,
@@ -138,6 +142,7 @@ class Extras {
     const name = text(value) ?? "";
     if (PLAIN_VALUES[field]?.includes(name)) return value;
     if (!Object.hasOwn(factors, name)) return this.#drop(field);
+    if (factors[name] !== 1) this.#priced.push(field);
     this.#factor *= factors[name]!;
     return value;
   }

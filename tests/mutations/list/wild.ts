@@ -6,6 +6,9 @@ const RULES = "tests/requests/upstreams/quirks_rules_test.ts";
 const WORDS = "tests/wire/dialects/context_words_test.ts";
 const ANTHROPIC = "src/requests/upstreams/quirks/anthropic.ts";
 const CHAT = "src/requests/upstreams/quirks/chat_rules.ts";
+const SHARED = "tests/wire/dialects/shared_fields_test.ts";
+const REPLIES = "tests/wire/dialects/shared_replies_test.ts";
+const WILD_FLOW = "tests/flow/departing_rows_test.ts";
 
 /** What clients and upstreams really send. */
 export const WILD: readonly Mutation[] = [
@@ -112,6 +115,89 @@ export const WILD: readonly Mutation[] = [
     replace: "return {};",
     tests: [{ file: WORDS, filter: "other errors are not" }],
     why: "Coding tools would compact for any error.",
+  },
+  {
+    name: "image-detail-lost",
+    file: "src/wire/dialects/chat/write.ts",
+    find: "...(part.detail === undefined ? {} : { detail: part.detail }),",
+    replace: "",
+    tests: [{ file: SHARED, filter: "detail of an image: responses → chat" }],
+    why: "A model would look closely where the caller pays for a glance, or the other way round.",
+  },
+  {
+    name: "safety-id-replaces-user",
+    file: "src/wire/dialects/responses/write.ts",
+    find: "if (user !== undefined) body.user = user;",
+    replace: "if (user !== undefined) body.user = safetyId ?? user;",
+    tests: [{ file: "tests/wire/dialects/request_roundtrip_test.ts", filter: "two ids" }],
+    why: "One of two values that both sides have would be the other's.",
+  },
+  {
+    name: "capped-temperature-not-told",
+    file: "src/wire/dialects/messages/back.ts",
+    find: "adjusted: isCapped ? [`temperature=${temperature}`] : []",
+    replace: "adjusted: []",
+    tests: [{ file: SHARED, filter: "temperature above 1: chat → messages" }],
+    why: "A caller would take a value for its own.",
+  },
+  {
+    name: "refusal-is-text",
+    file: "src/wire/dialects/chat/read_reply.ts",
+    find: 'events.push({ type: "refusal", text: refusal });',
+    replace: 'events.push({ type: "text", text: refusal });',
+    tests: [{ file: REPLIES, filter: "refusal: said by chat, heard by responses" }],
+    why: "Clients would show words in which a model declines as its answer.",
+  },
+  {
+    name: "custom-call-is-a-functions",
+    file: "src/wire/dialects/responses/carried_custom.ts",
+    find: 'typeOf(item) === "function_call" && this.#names.has(text(item.name) ?? "")',
+    replace: 'typeOf(item) === "function_call" && this.#names.has("")',
+    tests: [{ file: REPLIES, filter: "call of a custom tool, as a function's: said by responses" }],
+    why: "A client would get a call of a tool that it never offered.",
+  },
+  {
+    name: "nulls-carried",
+    file: "src/wire/dialects/json.ts",
+    find: "if ((object[field] ?? null) !== null) copy[field] = object[field];",
+    replace: "copy[field] = object[field];",
+    tests: [{
+      file: "tests/wire/dialects/absent_fields_test.ts",
+      filter: "each field of a request",
+    }],
+    why: "Servers that read null as a value reject it.",
+  },
+  {
+    name: "choices-of-a-stream-mixed",
+    file: "src/wire/dialects/chat/chunks_as_whole.ts",
+    find: 'const index = typeof given.index === "number" ? given.index : 0;',
+    replace: "const index = 0;",
+    tests: [{ file: WILD_FLOW, filter: "what departs beside the reports" }],
+    why: "Two answers would be one.",
+  },
+  {
+    name: "end-mark-read-past",
+    file: "src/requests/relay/generation.ts",
+    find: "for (const event of events) if (!whole.done) whole.push(event);",
+    replace: "for (const event of events) whole.push(event);",
+    tests: [{ file: WILD_FLOW, filter: "what departs beside the reports" }],
+    why: "What follows an end would fail a reply that is whole.",
+  },
+  {
+    name: "unsent-tier-charged",
+    file: "src/requests/relay/plan.ts",
+    find: "const lost = priced.find((field) => dropped.includes(field));",
+    replace: "const lost = priced.find(() => dropped.length < 0);",
+    tests: [{ file: WILD_FLOW, filter: "what departs beside the reports" }],
+    why: "A caller would pay the factor of a tier that no upstream heard of.",
+  },
+  {
+    name: "upstream-sentence-cut",
+    file: "src/requests/upstreams/failure.ts",
+    find: "const MAX_MESSAGE_CHARS = 16_000;",
+    replace: "const MAX_MESSAGE_CHARS = 1_000;",
+    tests: [{ file: WILD_FLOW, filter: "what departs beside the reports" }],
+    why: "A caller would not learn which of its fields is at fault.",
   },
   {
     name: "empty-finish-reason-ends",

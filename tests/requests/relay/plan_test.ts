@@ -23,6 +23,7 @@ function plan(body: Record<string, unknown>, upstreams: Readonly<Record<string, 
     dialect: "chat",
     request,
     permittedOutput: 100,
+    priced: [],
   });
   return { request, plans };
 }

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { CustomInput } from "../../../src/wire/dialects/responses/custom_input.ts";
+import { CustomInput } from "../../../src/wire/dialects/neutral/custom_input.ts";
 import { GrowingText } from "../../../src/wire/dialects/responses/growing_text.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { sized } from "../../tier.ts";

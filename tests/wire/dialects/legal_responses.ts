@@ -131,6 +131,7 @@ interface Open {
   /** A call's arguments or input. */
   args: string;
   isArgsDone: boolean;
+  annotations: number;
 }
 
 /** Holds a responses stream against the rules that clients rely on; returns what it rebuilds to. */
@@ -180,7 +181,14 @@ export function checkResponsesStream(text: string): RebuiltResponse {
           if (value !== undefined) assertEquals(Object.keys(value), [], `${field} is empty`);
         }
         added.push(data.item);
-        open = { item: data.item, part: undefined, parts: [], args: "", isArgsDone: false };
+        open = {
+          item: data.item,
+          part: undefined,
+          parts: [],
+          args: "",
+          isArgsDone: false,
+          annotations: 0,
+        };
         break;
       case "response.content_part.added":
       case "response.reasoning_summary_part.added": {
@@ -189,11 +197,19 @@ export function checkResponsesStream(text: string): RebuiltResponse {
         assertEquals(open!.part, undefined, "parts do not overlap");
         const index = isContent ? data.content_index : data.summary_index;
         assertEquals(index, open!.parts.length);
-        assertEquals(data.part.type, isContent ? "output_text" : "summary_text");
-        assertEquals(data.part.text, "");
+        const isRefusal = isContent && data.part.type === "refusal";
+        const type = isRefusal ? "refusal" : isContent ? "output_text" : "summary_text";
+        assertEquals(data.part.type, type);
+        assertEquals(data.part.text ?? data.part.refusal, "");
         open!.part = { index, text: "", isDone: false };
         break;
       }
+      case "response.output_text.annotation.added":
+        assertEquals(data.content_index, open!.part!.index);
+        assertEquals(data.annotation_index, open!.annotations++);
+        assertEquals(data.annotation.type, "url_citation");
+        break;
+      case "response.refusal.delta":
       case "response.output_text.delta":
       case "response.reasoning_summary_text.delta":
         assertEquals(data.content_index ?? data.summary_index, open!.part!.index);
@@ -201,17 +217,23 @@ export function checkResponsesStream(text: string): RebuiltResponse {
         open!.part!.text += data.delta;
         deltas.push(data);
         break;
+      case "response.refusal.done":
       case "response.output_text.done":
       case "response.reasoning_summary_text.done":
         assertEquals(data.content_index ?? data.summary_index, open!.part!.index);
-        assertEquals(data.text, open!.part!.text, "the whole text is what the deltas said");
+        assertEquals(
+          data.text ?? data.refusal,
+          open!.part!.text,
+          "the whole text is what the deltas said",
+        );
         open!.part!.isDone = true;
         break;
       case "response.content_part.done":
       case "response.reasoning_summary_part.done":
         assert(open!.part!.isDone, "a text is done before its part");
         assertEquals(data.content_index ?? data.summary_index, open!.part!.index);
-        assertEquals(data.part.text, open!.part!.text);
+        assertEquals(data.part.text ?? data.part.refusal, open!.part!.text);
+        assertEquals(data.part.annotations?.length ?? 0, open!.annotations);
         open!.parts.push(data.part);
         open!.part = undefined;
         break;

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { type JsonObject } from "../../../src/wire/dialects/mod.ts";
-import { chatToMessages, messagesToChat, parseChat, parseMessages } from "./ends.ts";
+import {
+  chatToMessages,
+  chatToResponses,
+  messagesToChat,
+  parseChat,
+  parseMessages,
+} from "./ends.ts";
 import { assertEquals } from "../../assert.ts";
 import { sized } from "../../tier.ts";
 
@@ -134,4 +140,11 @@ Deno.test("a messages request → chat → messages is the same request (propert
     }),
     { numRuns: sized(100, 500) },
   );
+});
+
+Deno.test("two ids of a user stay what they are between chat and responses", () => {
+  const ids = { user: "ada", safety_identifier: "hash" };
+  const asked = parseChat({ model: "m", messages: [{ role: "user", content: "Hi" }], ...ids });
+  const { body, dropped } = chatToResponses.request(asked, OPTIONS);
+  assertEquals([body.user, body.safety_identifier, dropped], ["ada", "hash", []]);
 });

@@ -299,7 +299,7 @@ for (const [client, bridge, check] of CLIENTS) {
       "content_filter",
       "refusal",
     ],
-    ["a refusal", [{ refusal: ["No."] }], {}, "content_filter", "refusal"],
+    ["a refusal", [{ refusal: ["No."] }], {}, "stop", "refusal"],
   ];
   for (const [why, said, more, chat, messages] of FINISHES) {
     Deno.test(`responses → ${client}: ends by ${why}, streamed and whole`, () => {

@@ -85,7 +85,10 @@ const CHAT: readonly {
       { ...assistant(""), content: [{ type: "refusal", refusal: "No." }] },
       user("Why?"),
     ],
-    messages: [{ role: "assistant", content: "No." }, { role: "user", content: "Why?" }],
+    messages: [{ role: "assistant", content: "", refusal: "No." }, {
+      role: "user",
+      content: "Why?",
+    }],
   },
   {
     name: "a later instruction as a reminder",
@@ -184,7 +187,7 @@ const CHAT: readonly {
       {
         role: "user",
         content: [
-          { type: "image_url", image_url: { url: "https://a.example/b.png" } },
+          { type: "image_url", image_url: { url: "https://a.example/b.png", detail: "high" } },
           {
             type: "file",
             file: { filename: "a.pdf", file_data: "data:application/pdf;base64,JVBE" },
@@ -192,7 +195,6 @@ const CHAT: readonly {
         ],
       },
     ],
-    dropped: ["input_image.detail"],
   },
   {
     name: "a call of a custom tool",

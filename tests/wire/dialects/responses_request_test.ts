@@ -123,7 +123,7 @@ const TRANSLATED: readonly {
   {
     name: "safety_identifier",
     body: { safety_identifier: "u1", user: "u2" },
-    chat: { user: "u1" },
+    chat: { user: "u2", safety_identifier: "u1" },
     messages: { metadata: { user_id: "u1" } },
   },
 ];
@@ -150,12 +150,10 @@ const ACCEPTED: readonly { body: JsonObject; dropped: readonly string[] }[] = [
   { body: { prompt_cache_key: "k" }, dropped: [] },
   { body: { prompt_cache_retention: "24h" }, dropped: ["prompt_cache_retention"] },
   { body: { prompt_cache_options: { a: 1 } }, dropped: ["prompt_cache_options"] },
-  { body: { service_tier: "flex" }, dropped: ["service_tier"] },
   { body: { client_metadata: { session_id: "s" } }, dropped: ["client_metadata"] },
   { body: { access_programs: { a: 1 } }, dropped: ["access_programs"] },
   { body: { moderation: { a: 1 } }, dropped: ["moderation"] },
   { body: { context_management: [{ type: "compaction" }] }, dropped: ["context_management"] },
-  { body: { top_logprobs: 2 }, dropped: ["top_logprobs"] },
   { body: { invented_tomorrow: { a: 1 } }, dropped: ["invented_tomorrow"] },
   { body: { user: "u".repeat(257) }, dropped: ["user"] },
   { body: { stream_options: { include_obfuscation: false } }, dropped: [] },
@@ -165,17 +163,10 @@ const ACCEPTED: readonly { body: JsonObject; dropped: readonly string[] }[] = [
   },
   { body: { include: ["reasoning.encrypted_content"] }, dropped: [] },
   {
-    body: { include: ["message.output_text.logprobs"] },
-    dropped: ["include.message.output_text.logprobs"],
+    body: { include: ["file_search_call.results"] },
+    dropped: ["include.file_search_call.results"],
   },
-  { body: { text: { verbosity: "low" } }, dropped: ["text.verbosity"] },
   { body: { text: { format: { type: "text" }, verbosity: null } }, dropped: [] },
-  {
-    body: {
-      text: { format: { type: "json_schema", name: "n", schema: {}, description: "d" } },
-    },
-    dropped: ["text.format.description"],
-  },
   { body: { tool_choice: "auto", tools: [] }, dropped: [] },
   { body: { tool_choice: "required" }, dropped: ["tool_choice"] },
   { body: { reasoning: { summary: "auto", mode: "m" } }, dropped: ["reasoning.mode"] },
@@ -395,11 +386,6 @@ const UNSAYABLE: readonly { body: JsonObject; param: string; says: string }[] = 
     body: { input: [{ role: "user", content: [{ type: "input_audio", input_audio: {} }] }] },
     param: "input",
     says: "'input_audio' cannot be sent to this model's upstream: send input_text",
-  },
-  {
-    body: { input: [{ role: "user", content: [{ type: "input_file", file_url: "https://a/b" }] }] },
-    param: "input",
-    says: "base64 in file_data",
   },
   { body: { input: [{ type: "web_search_call", id: "ws" }] }, param: "input", says: "no content" },
 ];

@@ -249,11 +249,15 @@ Deno.test("half a character whose other half never comes is replaced, not lost",
   assertEquals(deltas.map(({ delta }) => delta), Array(3).fill(["\ufffda", "\ufffd"]).flat());
 });
 
-Deno.test("a refused reply is incomplete by the content filter", () => {
-  const { response } = checkResponsesStream(streamOf([text("I"), finish("refused")]));
-  assertEquals([response.status, response.incomplete_details], ["incomplete", {
+Deno.test("a filtered reply is incomplete, and one in which the model declines is complete", () => {
+  const filtered = checkResponsesStream(streamOf([text("I"), finish("filtered")])).response;
+  assertEquals([filtered.status, filtered.incomplete_details], ["incomplete", {
     reason: "content_filter",
   }]);
+  const declined = [{ type: "refusal", text: "No." }, finish("refused")] as ReplyEvent[];
+  const { response } = checkResponsesStream(streamOf(declined));
+  assertEquals([response.status, response.incomplete_details], ["completed", null]);
+  assertEquals(response.output[0].content, [{ type: "refusal", refusal: "No." }]);
 });
 
 Deno.test("a ping begins the stream, and is a comment", () => {
@@ -473,9 +477,15 @@ const anyEvent: fc.Arbitrary<ReplyEvent> = fc.oneof(
   { weight: 3, arbitrary: piece.map(text) },
   { weight: 3, arbitrary: piece.map(reasoning) },
   { weight: 1, arbitrary: fc.constantFrom("s1", "s2").map(seal) },
+  { weight: 1, arbitrary: piece.map((text): ReplyEvent => ({ type: "refusal", text })) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ title: piece, start: fc.nat(9), end: fc.nat(9) })
+      .map((one): ReplyEvent => ({ type: "citation", url: "https://a.example", ...one })),
+  },
   { weight: 4, arbitrary: anyCall },
 );
-const anyFinish = fc.constantFrom("stop", "length", "tools", "refused" as const);
+const anyFinish = fc.constantFrom("stop", "length", "tools", "refused", "filtered" as const);
 const anyBody = fc.constantFrom<JsonObject>(
   {},
   SEALED,
@@ -495,6 +505,7 @@ function cutEvent(event: ReplyEvent, at: number): ReplyEvent[] {
     const rest = { ...event, id: undefined, name: undefined, args: event.args.slice(place) };
     return [{ ...event, args: event.args.slice(0, place) }, rest];
   }
+  if (!("text" in event)) return [event];
   const place = at % (event.text.length + 1);
   return [
     { ...event, text: event.text.slice(0, place) },

@@ -1164,7 +1164,7 @@ Deno.test("chat request → messages: a choice among some tools, who asks, top_k
   };
   const asked = parseChat({ model: "m", ...body });
   const { body: sent, dropped } = chatToMessages.request(asked, SHAPING);
-  assertEquals(dropped, ["user", "seed"]);
+  assertEquals(dropped, ["seed", "user"]);
   assertEquals((sent.tools as JsonObject[]).map(({ name }) => name), ["B"]);
   assertEquals([sent.tool_choice, sent.top_k, sent.metadata], [{ type: "any" }, 5, {
     user_id: "hashed",
@@ -1176,11 +1176,11 @@ Deno.test("chat request → messages: a choice among some tools, who asks, top_k
   assertEquals((asMessages(flat).tools as JsonObject[]).map(({ name }) => name), ["A"]);
   const none = { ...body, tool_choice: { type: "allowed_tools", mode: "auto", tools: [] } };
   assertEquals(assertThrows(() => asMessages(none), Refusal).param, "tool_choice");
-  const custom = { id: "c", type: "custom", custom: { name: "sh", input: "ls" } };
-  const history = [{ role: "assistant", tool_calls: [custom] }];
+  const other = { id: "c", type: "shell", shell: { name: "sh", input: "ls" } };
+  const history = [{ role: "assistant", tool_calls: [other] }];
   assertStringIncludes(
     assertThrows(() => asMessages({ messages: history }), Refusal).message,
-    "custom",
+    "shell",
   );
   const long = parseChat({ model: "m", ...body, safety_identifier: "x".repeat(257) });
   assertEquals(chatToMessages.request(long, SHAPING).body.metadata, { user_id: "u" });

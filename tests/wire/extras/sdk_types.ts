@@ -18,6 +18,8 @@ export interface RequestTypes {
   readonly parts: readonly string[];
   /** Names of all fields below the request's own. */
   readonly nested: readonly string[];
+  /** Fields that the reply has, too, under the same name. */
+  readonly repeated: readonly string[];
 }
 
 const SOURCES = {
@@ -25,6 +27,7 @@ const SOURCES = {
     sdk: "openai",
     file: "resources/chat/completions/completions.d.ts",
     request: "ChatCompletionCreateParamsNonStreaming",
+    reply: "ChatCompletion",
     tools: ["ChatCompletionTool"],
     parts: ["ChatCompletionContentPart"],
   },
@@ -32,6 +35,7 @@ const SOURCES = {
     sdk: "@anthropic-ai/sdk",
     file: "resources/beta/messages/messages.d.ts",
     request: "MessageCreateParamsNonStreaming",
+    reply: "BetaMessage",
     tools: ["BetaToolUnion"],
     parts: ["BetaContentBlockParam"],
   },
@@ -39,6 +43,7 @@ const SOURCES = {
     sdk: "openai",
     file: "resources/responses/responses.d.ts",
     request: "ResponseCreateParamsNonStreaming",
+    reply: "Response",
     tools: ["Tool"],
     parts: ["ResponseInputItem", "ResponseInputContent"],
   },
@@ -64,8 +69,12 @@ export async function readRequestTypes(): Promise<Readonly<Record<DialectName, R
       [
         ...new Set(wanted.flatMap((one) => kindsIn(checker, typeOf(one)))),
       ].toSorted();
+    const namesOf = (wanted: string) =>
+      checker.getPropertiesOfType(typeOf(wanted)).map((one) => one.name);
+    const inReply = new Set(namesOf(source.reply));
     return [name, {
-      fields: checker.getPropertiesOfType(typeOf(source.request)).map((one) => one.name),
+      repeated: namesOf(source.request).filter((one) => inReply.has(one)),
+      fields: namesOf(source.request),
       tools: kindsOf(source.tools),
       parts: kindsOf(source.parts),
       nested: nestedIn(checker, typeOf(source.request)),

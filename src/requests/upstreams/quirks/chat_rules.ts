@@ -1,7 +1,12 @@
 /** Rules of services that speak the chat dialect, for requests of every client. */
 
-import { createHash } from "node:crypto";
-import { type JsonObject, objects, text } from "../../../wire/dialects/mod.ts";
+import {
+  type JsonObject,
+  MAX_ID_CHARS,
+  objects,
+  shortId,
+  text,
+} from "../../../wire/dialects/mod.ts";
 import type { Adjust } from "./adjust.ts";
 
 /** The role `developer` is OpenAI's own; others take `system` only, which says the same. */
@@ -12,9 +17,6 @@ export const withoutDeveloper: Adjust = (body) => {
   );
   return { ...body, messages };
 };
-
-/** Ids of calls that OpenAI's service takes (developers.openai.com, chat API). */
-const MAX_ID_CHARS = 64;
 
 /** Longer ids of calls are shortened, a call's and its result's alike. */
 export const withShortIds: Adjust = (body) => {
@@ -41,10 +43,6 @@ export const withShortIds: Adjust = (body) => {
     }),
   };
 };
-
-function shortId(id: string): string {
-  return `call_${createHash("sha256").update(id).digest("hex").slice(0, 32)}`;
-}
 
 /** Stop sequences that OpenAI's service takes. */
 const MAX_STOPS = 4;

@@ -33,6 +33,7 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   }
   const { cacheKey } = conversation;
   if (shaping.promptCacheKey && cacheKey !== undefined) sent.prompt_cache_key = cacheKey;
+  else if (cacheKey !== undefined) dropped.push(fields.cacheKey);
   const { enabled, effort } = conversation.reasoning;
   if (enabled !== undefined) sent.thinking = { type: enabled ? "enabled" : "disabled" };
   if (effort !== undefined) sent.reasoning_effort = effort;

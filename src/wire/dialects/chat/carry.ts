@@ -17,6 +17,7 @@ import {
   objects,
   text,
   withoutFields,
+  withoutNulls,
 } from "../json.ts";
 import { Meter } from "../meter.ts";
 import { meterBeside, meterChoice, saysReasoning } from "../meter_reply.ts";
@@ -26,6 +27,8 @@ import { isSameUsage, type Usage } from "../usage.ts";
 import { type PartialUsage, StreamUsage, UsageReports } from "../usage_reports.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
+import { ChunksAsWhole } from "./chunks_as_whole.ts";
+import { customTools } from "./custom_calls.ts";
 import { usageIn } from "./departures.ts";
 import {
   chatReports,
@@ -51,6 +54,7 @@ export const chatCarry: Bridge = {
   request: carryRequest,
   reply: carryReply,
   stream: (context) => new CarriedChatStream(context),
+  streamAsWhole: (context) => new ChunksAsWhole(context, carryReply),
 };
 
 const SAMPLING = ["temperature", "top_p", "frequency_penalty", "presence_penalty"];
@@ -59,7 +63,7 @@ function carryRequest(
   { body, stream }: ParsedRequest,
   { model, permittedOutput, shaping }: WriteOptions,
 ): WrittenRequest {
-  const sent: JsonObject = { ...body, model };
+  const sent: JsonObject = { ...withoutNulls(body), model };
   const isNew = (body.max_completion_tokens ?? undefined) !== undefined;
   const limit = shaping.outputLimit ?? (isNew ? "max_completion_tokens" : "max_tokens");
   delete sent.max_tokens;
@@ -86,8 +90,9 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   checkChoiceCount(reply);
   const { choice } = context;
   const { thinkTags = false } = context.written;
+  const custom = customTools(context.request.body);
   const choices = objects(reply.choices).map((one, place) =>
-    repairChoice(one, context, { thinkTags, place })
+    repairChoice(one, context, { thinkTags, custom, place })
   );
   if (choices.length === 0) {
     throw new Refusal("upstream_unavailable", "The upstream's response holds no choice.");
@@ -101,9 +106,9 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
     system_fingerprint: text(reply.system_fingerprint) || context.fingerprint,
     choices,
   };
+  body.object = text(reply.object) || "chat.completion";
+  if (typeof reply.created !== "number") body.created = context.createdAtS;
   if (isObject(reply.usage) && usage !== undefined) body.usage = withCached(reply.usage, usage);
-  body.object ??= "chat.completion";
-  body.created ??= context.createdAtS;
   if (choice !== undefined) body.choices = [{ ...choices[0], index: choice }];
   return {
     body,
@@ -145,6 +150,7 @@ class CarriedChatStream implements ReplyStream {
   readonly #ended = new Set<number>();
   readonly #choices: number;
   readonly #thinkTags: boolean;
+  readonly #custom: ReadonlySet<string>;
   /** By the index of their choice. */
   readonly #repairs: Record<number, ChoiceRepair> = {};
   #created: JsonValue;
@@ -156,6 +162,7 @@ class CarriedChatStream implements ReplyStream {
     this.#context = streamContextOf(context);
     this.#choices = context.request.choices;
     this.#thinkTags = context.written.thinkTags ?? false;
+    this.#custom = customTools(context.request.body);
     this.#created = context.createdAtS;
     this.#fingerprint = context.fingerprint;
     this.#wantsUsage = wantsUsage(context);
@@ -194,8 +201,8 @@ class CarriedChatStream implements ReplyStream {
     const { id, model, choice } = this.#context;
     const fingerprint = this.#fingerprint = text(chunk.system_fingerprint) || this.#fingerprint;
     const sent: JsonObject = { ...chunk, id, model, system_fingerprint: fingerprint, choices };
-    sent.object ??= "chat.completion.chunk";
-    sent.created ??= this.#created;
+    sent.object = text(chunk.object) || "chat.completion.chunk";
+    sent.created = this.#created;
     if (choice !== undefined) sent.choices = choices.map((one) => ({ ...one, index: choice }));
     if (this.#wantsUsage) sent.usage = null;
     else delete sent.usage;
@@ -252,7 +259,7 @@ class CarriedChatStream implements ReplyStream {
     const repair = this.#repairs[index] ??= new ChoiceRepair(
       this.#context,
       choice,
-      this.#thinkTags,
+      { thinkTags: this.#thinkTags, custom: this.#custom },
     );
     const repaired = repair.repair(choice);
     if (!isObject(repaired.delta) || repaired.message === undefined) return repaired;
@@ -261,7 +268,7 @@ class CarriedChatStream implements ReplyStream {
   }
 
   #take(chunk: JsonObject, choices: readonly JsonObject[]): void {
-    if (chunk.created !== undefined) this.#created = chunk.created;
+    if (typeof chunk.created === "number") this.#created = chunk.created;
     if (meterBeside(this.#meter, chunk)) this.hasOutput = true;
     for (const choice of choices) {
       if (meterChoice(this.#meter, choice)) this.hasOutput = true;

@@ -1,7 +1,17 @@
 import { invalid } from "../../../ground/refusal.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
-import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral/conversation.ts";
+import { cacheKeyOf } from "../cache_key.ts";
+import {
+  type Conversation,
+  imageOf,
+  type Part,
+  tierOf,
+  type Tool,
+  type ToolCall,
+  type Turn,
+} from "../neutral/conversation.ts";
+import { addedByCustom, argsOfInput, functionFor } from "../neutral/custom_tools.ts";
 import { readFormat } from "../neutral/output_format.ts";
 import { isEffort, type ReasoningRequest } from "../reasoning.ts";
 import { droppedFields } from "./dropped.ts";
@@ -31,8 +41,9 @@ export function toConversation({ body }: ParsedRequest): Conversation {
     throw invalid("tool_choice", "tool_choice allows no tool that is in tools.");
   }
   const topK = Number.isSafeInteger(body.top_k) ? body.top_k as number : undefined;
-  const userField = ["safety_identifier", "user"].find((field) => isUserId(body[field]));
-  const used = [...(topK === undefined ? [] : ["top_k"]), ...(userField ? [userField] : [])];
+  const userFields = ["safety_identifier", "user"].filter((field) => isUserId(body[field]));
+  const used = [...(topK === undefined ? [] : ["top_k"]), ...userFields];
+  const cacheKey = text(body.prompt_cache_key);
   return {
     instructions: instructions.filter((one) => one !== "").join("\n\n"),
     turns: messages.slice(leading.length).map((message) =>
@@ -48,14 +59,27 @@ export function toConversation({ body }: ParsedRequest): Conversation {
     temperature: typeof body.temperature === "number" ? body.temperature : undefined,
     topP: typeof body.top_p === "number" ? body.top_p : undefined,
     topK,
-    cacheKey: undefined, // only of use where it is carried
-    user: userField === undefined ? undefined : text(body[userField]),
+    cacheKey: cacheKey ? cacheKeyOf(cacheKey) : undefined,
+    user: isUserId(body.user) ? body.user : undefined,
+    safetyId: isUserId(body.safety_identifier) ? body.safety_identifier : undefined,
     stop: typeof body.stop === "string"
       ? [body.stop]
       : items(body.stop).filter((one) => typeof one === "string"),
     format: readFormat(format.type, isObject(format.json_schema) ? format.json_schema : {}),
     reasoning: reasoningOf(body),
+    verbosity: text(body.verbosity),
+    logprobs: body.logprobs !== true
+      ? undefined
+      : typeof body.top_logprobs === "number"
+      ? body.top_logprobs
+      : 0,
+    serviceTier: tierOf(body),
     dropped: droppedFields(body, used),
+    addedTokens: objects(body.tools).reduce(
+      (sum, { custom }) =>
+        sum + (isObject(custom) ? addedByCustom((custom.format ?? undefined) !== undefined) : 0),
+      0,
+    ),
   };
 }
 
@@ -69,12 +93,18 @@ function turnOf(message: JsonObject): Turn {
     };
   }
   if (message.role !== "assistant") return { role: "user", parts: partsOf(message.content) };
+  const refusal = refusalOf(message);
   return {
     role: "assistant",
     reasoning: text(message.reasoning_content) ?? text(message.reasoning) ?? "",
-    text: textOf(message.content) || (text(message.refusal) ?? ""),
+    text: textOf(message.content),
+    ...(refusal === "" ? {} : { refusal }),
     calls: objects(message.tool_calls).map((call): ToolCall => {
-      const own = call.function;
+      const id = text(call.id) ?? "";
+      const { function: own, custom } = call;
+      if (isObject(custom)) {
+        return { id, name: text(custom.name) ?? "", args: argsOfInput(text(custom.input) ?? "") };
+      }
       if (!isObject(own)) {
         throw invalid(
           "messages",
@@ -82,7 +112,7 @@ function turnOf(message: JsonObject): Turn {
         );
       }
       return {
-        id: text(call.id) ?? "",
+        id,
         name: text(own.name) ?? "",
         args: text(own.arguments) ?? "",
       };
@@ -96,7 +126,8 @@ function partsOf(content: JsonValue | undefined): Part[] {
     if (part.type === "image_url") {
       const url = text(part.image_url) ??
         (isObject(part.image_url) ? text(part.image_url.url) : undefined);
-      return { type: "image", url: url ?? "" };
+      const detail = isObject(part.image_url) ? part.image_url.detail : undefined;
+      return imageOf(url ?? "", detail);
     }
     if (part.type === "file" && isObject(part.file) && text(part.file.file_data) !== undefined) {
       return { type: "document", title: text(part.file.filename), url: text(part.file.file_data)! };
@@ -112,12 +143,23 @@ function partsOf(content: JsonValue | undefined): Part[] {
 }
 
 function textOf(content: JsonValue | undefined): string {
-  return text(content) ??
-    objects(content).map((part) => text(part.text) ?? text(part.refusal) ?? "").join("");
+  return text(content) ?? objects(content).map((part) => text(part.text) ?? "").join("");
+}
+
+/** The words in which the model declined: in a field of their own, or in parts. */
+function refusalOf({ refusal, content }: JsonObject): string {
+  return (text(refusal) ?? "") ||
+    objects(content).map((part) => text(part.refusal) ?? "").join("");
 }
 
 function toolOf(tool: JsonObject): Tool {
-  const own = tool.function;
+  const { function: own, custom } = tool;
+  if (isObject(custom)) {
+    const { format } = custom;
+    const grammar = isObject(format) && isObject(format.grammar) ? format.grammar : undefined;
+    const { name, description } = custom;
+    return functionFor({ name: text(name) ?? "", description: text(description), grammar });
+  }
   if (!isObject(own)) {
     throw invalid(
       "tools",
@@ -132,7 +174,7 @@ function toolOf(tool: JsonObject): Tool {
   };
 }
 
-/** Ids of end users, as long as other dialects accept them. */
+/** Ids of end users, as far as other dialects accept them. */
 function isUserId(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= 256;
 }
@@ -143,11 +185,15 @@ function allowedTools(choice: JsonValue | undefined): JsonObject | undefined {
   return isObject(choice.allowed_tools) ? choice.allowed_tools : choice;
 }
 
-function isAllowed({ function: own }: JsonObject, allowed: JsonObject | undefined): boolean {
-  if (allowed === undefined || !isObject(own)) return true;
-  return objects(allowed.tools).some((one) =>
-    (isObject(one.function) ? one.function.name : one.name) === own.name
-  );
+function isAllowed(tool: JsonObject, allowed: JsonObject | undefined): boolean {
+  const name = nameOf(tool);
+  return allowed === undefined || name === undefined ||
+    objects(allowed.tools).some((one) => (nameOf(one) ?? one.name) === name);
+}
+
+/** The name of a tool, or of one that is chosen. */
+function nameOf({ function: own, custom }: JsonObject): JsonValue | undefined {
+  return isObject(own) ? own.name : isObject(custom) ? custom.name : undefined;
 }
 
 function modeOf({ mode }: JsonObject): "auto" | "required" {
@@ -171,8 +217,6 @@ function reasoningOf({ thinking, reasoning_effort: effort }: JsonObject): Reason
 
 function choiceOf(choice: JsonValue | undefined): Conversation["toolChoice"] {
   if (choice === "auto" || choice === "none" || choice === "required") return choice;
-  if (isObject(choice) && isObject(choice.function)) {
-    return { name: text(choice.function.name) ?? "" };
-  }
-  return undefined;
+  const name = isObject(choice) ? text(nameOf(choice)) : undefined;
+  return name === undefined ? undefined : { name };
 }

@@ -21,6 +21,9 @@ const UNDERSTOOD = [
   "reasoning_effort",
 ];
 
+/** The same for those that are understood if they are texts. */
+const TEXTS = ["verbosity", "service_tier", "prompt_cache_key"];
+
 /** Fields of the messages of each role. */
 const MESSAGES: Readonly<Record<string, readonly string[]>> = {
   system: ["content"],
@@ -45,10 +48,16 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
  */
 export function droppedFields(body: JsonObject, used: readonly string[]): string[] {
   const dropped = new DroppedFields();
-  dropped.addOthers(body, "", [...UNDERSTOOD, ...used]);
+  const texts = TEXTS.filter((field) => text(body[field]) !== undefined);
+  const logprobs = body.logprobs === false ? ["logprobs"] : [];
+  const wanted = body.logprobs === true ? ["logprobs", "top_logprobs"] : logprobs;
+  dropped.addOthers(body, "", [...UNDERSTOOD, ...texts, ...wanted, ...used]);
   addOptions(dropped, body);
   for (const tool of objects(body.tools)) {
-    dropped.addOthers(tool, "tools", ["type", "function"]);
+    dropped.addOthers(tool, "tools", ["type", "function", "custom"]);
+    if (isObject(tool.custom)) {
+      dropped.addOthers(tool.custom, "tools", ["name", "description", "format"]);
+    }
     if (!isObject(tool.function)) continue;
     dropped.addOthers(tool.function, "tools", ["name", "description", "parameters", "strict"]);
   }
@@ -61,14 +70,18 @@ function addOptions(dropped: DroppedFields, body: JsonObject): void {
   if (isObject(options)) dropped.addOthers(options, "stream_options", ["include_usage"]);
   if (isObject(thinking)) dropped.addOthers(thinking, "thinking", ["type"]);
   const isChoice = typeof choice === "string" ||
-    isObject(choice) && ["function", "allowed_tools"].includes(text(choice.type) ?? "");
+    isObject(choice) && ["function", "custom", "allowed_tools"].includes(text(choice.type) ?? "");
   const isMissed = !isChoice || objects(body.tools).length === 0;
   if ((choice ?? undefined) !== undefined && isMissed) dropped.add("tool_choice");
   if (!isObject(format)) return;
   dropped.addOthers(format, "response_format", ["type", "json_schema"]);
   if (!isObject(format.json_schema)) return;
-  // elsewhere a schema has no name, and is always strict
-  dropped.addOthers(format.json_schema, "response_format", ["name", "schema", "strict"]);
+  dropped.addOthers(format.json_schema, "response_format", [
+    "name",
+    "schema",
+    "strict",
+    ...(isObject(format.json_schema.schema) ? ["description"] : []),
+  ]);
 }
 
 function addMessage(dropped: DroppedFields, message: JsonObject): void {
@@ -78,7 +91,7 @@ function addMessage(dropped: DroppedFields, message: JsonObject): void {
   if (text(own) && text(reasoning) && own !== reasoning) dropped.add("messages.reasoning");
   for (const part of objects(message.content)) addPart(dropped, part, role);
   for (const call of objects(message.tool_calls)) {
-    dropped.addOthers(call, "tool_calls", ["id", "type", "index", "function"]);
+    dropped.addOthers(call, "tool_calls", ["id", "type", "index", "function", "custom"]);
     if (!isObject(call.function)) continue;
     dropped.addOthers(call.function, "tool_calls", ["name", "arguments"]);
   }
@@ -92,7 +105,7 @@ function addPart(dropped: DroppedFields, part: JsonObject, role: string): void {
   const understood = Object.hasOwn(PARTS, type) ? PARTS[type]! : ["text"];
   dropped.addOthers(part, type, ["type", ...understood]);
   if (type === "image_url" && isObject(part.image_url)) {
-    dropped.addOthers(part.image_url, type, ["url"]);
+    dropped.addOthers(part.image_url, type, ["url", "detail"]);
   }
   if (type === "file" && isObject(part.file)) {
     dropped.addOthers(part.file, type, ["file_data", "filename"]);

@@ -1,8 +1,8 @@
 import { parseJson } from "../../json/mod.ts";
 import { Refusal } from "../../../ground/refusal.ts";
-import { isObject, type JsonObject, objects, text } from "../json.ts";
+import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { EventReader, ReadOptions, ReadReply } from "../dialect.ts";
-import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
+import { citationOf, type Finish, type ReplyEvent } from "../neutral/conversation.ts";
 import { callNumber, CallReader } from "./calls.ts";
 import { documentedFinish, textOf, usageIn, withOwnReasoning } from "./departures.ts";
 import { sealOf } from "./extra_content.ts";
@@ -17,7 +17,7 @@ const FINISHES: Readonly<Record<string, Finish>> = {
   length: "length",
   tool_calls: "tools",
   function_call: "tools",
-  content_filter: "refused",
+  content_filter: "filtered",
 };
 
 /** One chunk's JSON, without an `error` that says nothing. */
@@ -130,7 +130,9 @@ export class ChatReader implements EventReader {
     const hadOutput = this.#hasOutput;
     for (const choice of choices) {
       const delta = deltaOf(choice, hadOutput);
-      if (delta !== undefined) events.push(...this.#delta(withOwnReasoning(delta, this.#tags)));
+      if (delta === undefined) continue;
+      const said = this.#delta(withOwnReasoning(delta, this.#tags));
+      events.push(...withLogprobs(said, choice.logprobs));
     }
     const [choice] = choices.filter((one) => reasonOf(one) !== "")
       .toSorted((one, other) => weightOf(other) - weightOf(one));
@@ -142,7 +144,7 @@ export class ChatReader implements EventReader {
     if (reason !== "") {
       events.push({
         type: "finish",
-        finish: this.#refused ? "refused" : FINISHES[reason] ?? "stop",
+        finish: this.#refused && reason === "stop" ? "refused" : FINISHES[reason] ?? "stop",
         // vLLM and SGLang name the stop sequence that was met
         stopped: text(choice?.stop_reason) ?? text(choice?.matched_stop),
       });
@@ -160,10 +162,15 @@ export class ChatReader implements EventReader {
       this.hidesReasoning = false;
       events.push({ type: "reasoning", text: reasoning });
     }
+    const content = textOf(delta.content);
+    if (content !== "") events.push({ type: "text", text: content });
     const refusal = text(delta.refusal) ?? "";
-    if (refusal !== "") this.#refused = true;
-    for (const content of [textOf(delta.content), refusal]) {
-      if (content !== "") events.push({ type: "text", text: content });
+    if (refusal !== "") {
+      this.#refused = true;
+      events.push({ type: "refusal", text: refusal });
+    }
+    for (const { url_citation: cited } of objects(delta.annotations)) {
+      if (isObject(cited)) events.push(...citationOf(cited));
     }
     events.push(...sealOf(delta, undefined));
     for (const call of objects(delta.tool_calls)) {
@@ -176,6 +183,19 @@ export class ChatReader implements EventReader {
     }
     return events;
   }
+}
+
+/** The events of a delta with the probabilities of its text's tokens. */
+function withLogprobs(
+  events: readonly ReplyEvent[],
+  logprobs: JsonValue | undefined,
+): readonly ReplyEvent[] {
+  const own = isObject(logprobs) ? items(logprobs.content) : [];
+  if (own.length === 0) return events;
+  const first = events.find(({ type }) => type === "text");
+  return events.map((event) =>
+    event === first && event.type === "text" ? { ...event, logprobs: own } : event
+  );
 }
 
 function reasonOf({ finish_reason: reason }: JsonObject): string {

@@ -1,9 +1,18 @@
 import type { ReplyContext } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import { argsText, CallReader, CallWriter, madeCallId, NO_ARGUMENTS } from "./calls.ts";
+import { customCall, CustomCalls } from "./custom_calls.ts";
 import { documentedFinish, withOwnReasoning } from "./departures.ts";
 import { deltaOf } from "./read_reply.ts";
 import { ThinkTags } from "./think_tags.ts";
+
+/** What of a request decides how its reply is repaired. */
+export interface RepairOptions {
+  /** Whether the upstream leaves reasoning between tags in the text. */
+  readonly thinkTags: boolean;
+  /** The names of the custom tools that are offered. */
+  readonly custom: ReadonlySet<string>;
+}
 
 /** What repaired choices are named by. */
 type ReplyNames = Pick<ReplyContext, "id" | "choice">;
@@ -14,6 +23,7 @@ type ReplyNames = Pick<ReplyContext, "id" | "choice">;
  * - The first delta has a role, and no delta an empty one: SDKs reject either.
  * - Of a tool call the id, type and name come with its first piece and never again, indices are dense and
  *   one call's own: Ollama sends parallel calls under one index, which the `openai` SDK joins to one.
+ * - A call of a custom tool is one, also where the upstream calls a function of its name.
  * - A call without arguments gets `{}`: clients parse them.
  * - A reply that calls tools ends with `tool_calls`: some upstreams send `stop`, and agents stop then. Reasons that the dialect does not
  *   document become those that it does.
@@ -28,11 +38,13 @@ export class ChoiceRepair {
   #writer: CallWriter | undefined;
 
   readonly #tags: ThinkTags | undefined;
+  readonly #custom: CustomCalls;
 
   /** @param choice Its first chunk's. */
-  constructor(names: ReplyNames, choice: JsonObject, thinkTags: boolean) {
+  constructor(names: ReplyNames, choice: JsonObject, { thinkTags, custom }: RepairOptions) {
     this.#replyId = choiceId(names, choice);
     this.#tags = thinkTags ? new ThinkTags() : undefined;
+    this.#custom = new CustomCalls(custom);
   }
 
   /** Returns a chunk's choice repaired; the same object when nothing is wrong with it. */
@@ -61,9 +73,12 @@ export class ChoiceRepair {
 
   /** The last delta, with arguments for the calls that have none. */
   #withArguments(delta: JsonObject): JsonObject {
-    const unargued = this.#writer?.unargued ?? [];
-    if (unargued.length === 0) return delta;
-    const pieces = unargued.map((index) => ({ index, function: { arguments: NO_ARGUMENTS } }));
+    const unargued = (this.#writer?.unargued ?? []).filter((index) => !this.#custom.has(index));
+    const pieces = [
+      ...unargued.map((index) => ({ index, function: { arguments: NO_ARGUMENTS } })),
+      ...this.#custom.end(),
+    ];
+    if (pieces.length === 0) return delta;
     return { ...delta, tool_calls: [...objects(delta.tool_calls), ...pieces] };
   }
 
@@ -96,6 +111,8 @@ export class ChoiceRepair {
     this.#writer ??= new CallWriter(this.#replyId);
     const written = this.#writer.write(this.#reader.read(piece));
     if (written === undefined) return [];
+    const custom = this.#custom.pieces(written);
+    if (custom !== undefined) return custom;
     const { index, opening, args } = written;
     if (isUnchanged(piece, index, opening, args)) return [piece];
     const { id: _, type, function: own, ...rest } = piece;
@@ -136,13 +153,13 @@ function finishOf(reason: JsonValue | undefined, called: boolean): JsonValue | u
 export function repairChoice(
   choice: JsonObject,
   names: ReplyNames,
-  { thinkTags, place }: { readonly thinkTags: boolean; readonly place: number },
+  { thinkTags, custom, place }: RepairOptions & { readonly place: number },
 ): JsonObject {
   if (!isObject(choice.message)) return choice;
   const message = ownReasoning(choice.message, thinkTags);
   const calls = objects(message.tool_calls);
   const replyId = choiceId(names, choice);
-  const repaired = calls.map((call, at) => repairCall(call, madeCallId(replyId, at)));
+  const repaired = calls.map((call, at) => repairCall(call, madeCallId(replyId, at), custom));
   const finish = finishOf(choice.finish_reason, calls.length > 0);
   const isUnchangedCalls = repaired.every((call, at) => call === calls[at]);
   const isUnchanged = isUnchangedCalls && message === choice.message;
@@ -167,8 +184,10 @@ function ownReasoning(message: JsonObject, thinkTags: boolean): JsonObject {
   return held.reasoning + held.text === "" ? said : message; // a tag that never ends is text
 }
 
-function repairCall(call: JsonObject, id: string): JsonObject {
+function repairCall(call: JsonObject, id: string, custom: ReadonlySet<string>): JsonObject {
   const own = isObject(call.function) ? call.function : undefined;
+  const name = text(own?.name) ?? "";
+  if (custom.has(name)) return customCall(text(call.id) || id, name, argsText(own?.arguments));
   const isWhole = text(call.id) && text(call.type);
   if (own === undefined || isWhole && text(own.arguments)) return call;
   return {

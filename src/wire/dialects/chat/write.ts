@@ -1,4 +1,5 @@
-import type { WriteOptions } from "../dialect.ts";
+import { invalid } from "../../../ground/refusal.ts";
+import type { WriteConversationOptions, WriteOptions } from "../dialect.ts";
 import { upstreamIds } from "../neutral/call_ids.ts";
 import type { Concept, Conversation, Part, Tool, Turn } from "../neutral/conversation.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
@@ -13,12 +14,14 @@ import { extrasIn } from "./extra_content.ts";
 /** Writes a conversation's fields in the chat dialect. */
 export function writeConversation(
   conversation: Conversation,
-  { shaping, ...target }: Pick<WriteOptions, "shaping" | "upstream" | "model">,
+  { shaping, fields, ...target }: WriteConversationOptions,
 ): { readonly body: JsonObject; readonly dropped: readonly Concept[] } {
   const { topK: takesTopK = false, withoutFiles = false } = shaping;
   const { instructions, tools, toolChoice, parallelTools, stop, format } = conversation;
-  const { temperature, topP, topK, user } = conversation;
+  const { temperature, topP, topK, user, safetyId, verbosity, logprobs, serviceTier } =
+    conversation;
   const turns = withoutFiles ? withoutDocuments(conversation.turns) : conversation.turns;
+  checkDocuments(turns, fields);
   const body: JsonObject = {
     messages: [
       ...(instructions === "" ? [] : [{ role: "system", content: instructions }]),
@@ -38,6 +41,13 @@ export function writeConversation(
   if (topK !== undefined && takesTopK) body.top_k = topK;
   if (stop.length > 0) body.stop = [...stop];
   if (user !== undefined) body.user = user;
+  if (safetyId !== undefined) body.safety_identifier = safetyId;
+  if (verbosity !== undefined) body.verbosity = verbosity;
+  if (logprobs !== undefined) {
+    body.logprobs = true;
+    if (logprobs > 0) body.top_logprobs = logprobs;
+  }
+  if (serviceTier !== undefined) body.service_tier = serviceTier;
   if (format?.type === "json_object") body.response_format = { type: "json_object" };
   else if (format !== undefined) {
     body.response_format = { type: "json_schema", json_schema: writeSchema(format) };
@@ -46,6 +56,16 @@ export function writeConversation(
   if (topK !== undefined && !takesTopK) dropped.push("topK");
   if (turns !== conversation.turns) dropped.push("documents");
   return { body, dropped };
+}
+
+/** @throws {Refusal} `request_invalid` for a document that the dialect has no place for. */
+function checkDocuments(turns: readonly Turn[], fields: WriteConversationOptions["fields"]): void {
+  const isRemote = (part: Part) => part.type === "document" && /^\s*https?:/i.test(part.url);
+  if (!turns.some((turn) => "parts" in turn && turn.parts.some(isRemote))) return;
+  throw invalid(
+    fields.messages,
+    "A document by URL is not supported by this model's upstream: send the file as base64.",
+  );
 }
 
 /** The upstream and its model: what they want back is returned to them alone. */
@@ -71,11 +91,12 @@ type AssistantTurn = Turn & { role: "assistant" };
 type ToolTurn = Turn & { role: "tool" };
 
 function assistantOf(turn: AssistantTurn, target: Target): JsonObject {
-  const { reasoning, text, calls } = turn;
+  const { reasoning, text, refusal, calls } = turn;
   const extras = extrasIn(ownSeals(turn, target));
   return {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
+    ...(refusal === undefined ? {} : { refusal }),
     ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     ...extras.message,
     ...(calls.length === 0 ? {} : {
@@ -109,7 +130,13 @@ function contentOf(parts: readonly Part[]): string | JsonObject[] {
       case "text":
         return { type: "text", text: part.text };
       case "image":
-        return { type: "image_url", image_url: { url: part.url } };
+        return {
+          type: "image_url",
+          image_url: {
+            url: part.url,
+            ...(part.detail === undefined ? {} : { detail: part.detail }),
+          },
+        };
       case "document":
         return {
           type: "file",

@@ -5,16 +5,22 @@ import {
   streamContextOf,
 } from "../dialect.ts";
 import { isObject, type JsonObject } from "../json.ts";
-import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
+import {
+  type Citation,
+  type Finish,
+  type ReplyEvent,
+  writeCitation,
+} from "../neutral/conversation.ts";
 import type { Usage } from "../usage.ts";
 import { type CallEvent, CallWriter, madeCallId, NO_ARGUMENTS } from "./calls.ts";
+import { customCall, CustomCalls, customTools } from "./custom_calls.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { writeChatUsage } from "./usage.ts";
 
 /** Why a reply ended, in the words of chat. */
 function finishReason(finish: Finish, called: boolean): string {
   if (finish === "length") return "length";
-  if (finish === "refused") return "content_filter";
+  if (finish === "filtered") return "content_filter";
   return called ? "tool_calls" : "stop";
 }
 
@@ -32,7 +38,10 @@ export class ChatWriter implements ReplyWriter {
   readonly #context: StreamContext;
   readonly #head: JsonObject;
   readonly #wantsUsage: boolean;
+  readonly #wantsLogprobs: boolean;
   readonly #calls: CallWriter;
+  readonly #custom: ReadonlySet<string>;
+  readonly #customCalls: CustomCalls;
   #started = false;
   #finish: Finish | undefined;
 
@@ -47,7 +56,10 @@ export class ChatWriter implements ReplyWriter {
       system_fingerprint: fingerprint,
     };
     this.#wantsUsage = wantsUsage(context);
+    this.#wantsLogprobs = context.request.logprobs !== undefined;
     this.#calls = new CallWriter(id);
+    this.#custom = customTools(context.request.body);
+    this.#customCalls = new CustomCalls(this.#custom);
   }
 
   get finished(): boolean {
@@ -59,7 +71,11 @@ export class ChatWriter implements ReplyWriter {
       case "reasoning":
         return this.#chunk({ reasoning_content: event.text });
       case "text":
-        return this.#chunk({ content: event.text });
+        return this.#chunk({ content: event.text }, null, this.#probabilities([event]));
+      case "refusal":
+        return this.#chunk({ refusal: event.text });
+      case "citation":
+        return this.#chunk({ annotations: [annotationOf(event)] });
       case "call":
         return this.#call(event);
       case "seal":
@@ -71,8 +87,9 @@ export class ChatWriter implements ReplyWriter {
   }
 
   close(usage: Usage): string {
-    const args = this.#calls.unargued.map((index) => this.#args(index, NO_ARGUMENTS)).join("");
-    const finish = args +
+    const unargued = this.#calls.unargued.filter((index) => !this.#customCalls.has(index));
+    const args = unargued.map((index) => this.#args(index, NO_ARGUMENTS)).join("");
+    const finish = args + this.#pieces(this.#customCalls.end()) +
       this.#chunk({}, finishReason(this.#finish ?? "stop", this.#calls.named > 0));
     if (this.#context.choice !== undefined) return finish;
     const last = this.#wantsUsage ? writeChatUsage(usage) : undefined;
@@ -86,15 +103,16 @@ export class ChatWriter implements ReplyWriter {
   whole(events: readonly ReplyEvent[]): (usage: Usage) => JsonObject {
     const { id, model, createdAtS, choice, fingerprint } = this.#context;
     const finish = events.find((event) => event.type === "finish")?.finish ?? "stop";
-    const message = messageOf(events, id);
+    const message = messageOf(events, id, this.#custom);
     const reason = finishReason(finish, message.tool_calls !== undefined);
+    const logprobs = this.#probabilities(events);
     return (usage) => ({
       id,
       object: "chat.completion",
       created: createdAtS,
       model,
       system_fingerprint: fingerprint,
-      choices: [{ index: choice ?? 0, message, logprobs: null, finish_reason: reason }],
+      choices: [{ index: choice ?? 0, message, logprobs, finish_reason: reason }],
       usage: writeChatUsage(usage),
     });
   }
@@ -102,6 +120,8 @@ export class ChatWriter implements ReplyWriter {
   #call(event: CallEvent): string {
     const written = this.#calls.write(event);
     if (written === undefined) return "";
+    const custom = this.#customCalls.pieces(written);
+    if (custom !== undefined) return this.#pieces(custom);
     const { index, opening, args } = written;
     const opened = opening === undefined ? "" : this.#chunk({
       tool_calls: [{
@@ -114,44 +134,72 @@ export class ChatWriter implements ReplyWriter {
     return args === "" ? opened : opened + this.#args(index, args);
   }
 
+  #pieces(pieces: readonly JsonObject[]): string {
+    return pieces.map((piece) => this.#chunk({ tool_calls: [piece] })).join("");
+  }
+
   #args(index: number, args: string): string {
     return this.#chunk({ tool_calls: [{ index, function: { arguments: args } }] });
   }
 
-  #chunk(delta: JsonObject, finish: string | null = null): string {
-    const role = this.#started ? "" : this.#line({ role: "assistant", content: "" }, null);
-    this.#started = true;
-    return role + this.#line(delta, finish);
+  /** Of the tokens of texts, where the client wants them. */
+  #probabilities(events: readonly ReplyEvent[]): JsonObject | null {
+    if (!this.#wantsLogprobs) return null;
+    const content = events.flatMap((event) => event.type === "text" ? event.logprobs ?? [] : []);
+    return content.length === 0 ? null : { content, refusal: null };
   }
 
-  #line(delta: JsonObject, finish: string | null): string {
+  #chunk(
+    delta: JsonObject,
+    finish: string | null = null,
+    logprobs: JsonObject | null = null,
+  ): string {
+    const role = this.#started ? "" : this.#line({ role: "assistant", content: "" }, null);
+    this.#started = true;
+    return role + this.#line(delta, finish, logprobs);
+  }
+
+  #line(delta: JsonObject, finish: string | null, logprobs: JsonObject | null = null): string {
     const chunk = {
       ...this.#head,
-      choices: [{ index: this.#context.choice ?? 0, delta, logprobs: null, finish_reason: finish }],
+      choices: [{ index: this.#context.choice ?? 0, delta, logprobs, finish_reason: finish }],
       ...(this.#wantsUsage ? { usage: null } : {}),
     };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }
 }
 
-function messageOf(events: readonly ReplyEvent[], replyId: string): JsonObject {
-  const joined = (type: "text" | "reasoning") =>
+function annotationOf(citation: Citation): JsonObject {
+  return { type: "url_citation", url_citation: writeCitation(citation) };
+}
+
+function messageOf(
+  events: readonly ReplyEvent[],
+  replyId: string,
+  custom: ReadonlySet<string>,
+): JsonObject {
+  const joined = (type: "text" | "reasoning" | "refusal") =>
     events.map((event) => (event.type === type ? event.text : "")).join("");
   const calls: JsonObject[] = [];
   for (const event of events) {
     if (event.type !== "call" || event.name === undefined) continue;
     const id = event.id ?? madeCallId(replyId, calls.length);
-    calls.push({
-      id,
-      type: "function",
-      function: { name: event.name, arguments: event.args || NO_ARGUMENTS },
-    });
+    if (custom.has(event.name)) calls.push(customCall(id, event.name, event.args));
+    else {calls.push({
+        id,
+        type: "function",
+        function: { name: event.name, arguments: event.args || NO_ARGUMENTS },
+      });}
   }
-  const [text, reasoning] = [joined("text"), joined("reasoning")];
+  const [text, reasoning, refusal] = [joined("text"), joined("reasoning"), joined("refusal")];
+  const annotations = events.flatMap((event) =>
+    event.type === "citation" ? [annotationOf(event)] : []
+  );
   return {
     role: "assistant",
-    content: text === "" && calls.length > 0 ? null : text,
-    refusal: null,
+    content: text === "" && (calls.length > 0 || refusal !== "") ? null : text,
+    refusal: refusal === "" ? null : refusal,
+    ...(annotations.length === 0 ? {} : { annotations }),
     ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };

@@ -1,7 +1,7 @@
 import { invalid } from "../../../ground/refusal.ts";
 import type { Back, WriteConversationOptions, WrittenRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, withoutFields } from "../json.ts";
-import type { Conversation } from "../neutral/conversation.ts";
+import type { Concept, Conversation, Part } from "../neutral/conversation.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { versionHeaders } from "./headers.ts";
 import { MessagesReader, readMessagesReply } from "./read_reply.ts";
@@ -57,12 +57,32 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   );
   if (signedReasoning && losesReasoning) dropped.push(fields.earlierReasoning);
   if (!conversation.stop.every(isSequence)) dropped.push(fields.stop);
+  dropped.push(...missed(conversation).map((concept) => fields[concept]));
   if (items(sent.messages).length === 0) {
     const param = fields.messages;
     throw invalid(param, `${param} must have at least one user or assistant message with content.`);
   }
   if (stream) sent.stream = true;
-  return { body: sent, dropped };
+  const { temperature } = sent;
+  const isCapped = temperature !== undefined && temperature !== conversation.temperature &&
+    conversation.temperature !== undefined;
+  return { body: sent, dropped, adjusted: isCapped ? [`temperature=${temperature}`] : [] };
+}
+
+/** What a conversation holds that the dialect has no place for. */
+function missed({ turns, verbosity, logprobs, serviceTier, ...more }: Conversation): Concept[] {
+  const { user, safetyId, cacheKey } = more;
+  const hasDetail = (part: Part) => part.type === "image" && part.detail !== undefined;
+  const missed: Partial<Record<Concept, boolean>> = {
+    imageDetail: turns.some((turn) => "parts" in turn && turn.parts.some(hasDetail)),
+    verbosity: verbosity !== undefined,
+    logprobs: logprobs !== undefined,
+    alternatives: logprobs !== undefined && logprobs > 0,
+    serviceTier: serviceTier !== undefined,
+    user: user !== undefined && safetyId !== undefined,
+    cacheKey: cacheKey !== undefined,
+  };
+  return (Object.keys(missed) as Concept[]).filter((concept) => missed[concept]);
 }
 
 /** Undefined when the permitted output leaves no room for reasoning. */

@@ -16,6 +16,7 @@ import {
   objects,
   text,
   withoutFields,
+  withoutNulls,
 } from "../json.ts";
 import { Meter, SEALED_CHARS_PER_TOKEN } from "../meter.ts";
 import { meterEvent } from "../meter_reply.ts";
@@ -27,6 +28,7 @@ import { type PartialUsage, StreamUsage, UsageReports } from "../usage_reports.t
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { legalId } from "../neutral/call_ids.ts";
+import { BlocksAsWhole } from "./blocks_as_whole.ts";
 import { CallIds, withUpstreamIds } from "./call_ids.ts";
 import { checkMessage, parseEvent } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
@@ -47,6 +49,7 @@ export const messagesCarry: Bridge = {
   request: carryRequest,
   reply: carryReply,
   stream: (context) => new CarriedMessagesStream(context),
+  streamAsWhole: (context) => new BlocksAsWhole((body) => carryReply(body, context)),
 };
 
 const SAMPLING = ["temperature", "top_p", "top_k"];
@@ -55,7 +58,7 @@ function carryRequest(
   { body }: ParsedRequest,
   { model, permittedOutput, shaping }: WriteOptions,
 ): WrittenRequest {
-  const sent: JsonObject = { ...body, model, max_tokens: permittedOutput };
+  const sent: JsonObject = { ...withoutNulls(body), model, max_tokens: permittedOutput };
   const messages = objects(body.messages).map(withoutSeals);
   sent.messages = shaping.signedReasoning
     ? messages.flatMap(asWrittenThere)

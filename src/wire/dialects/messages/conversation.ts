@@ -135,10 +135,13 @@ function documentOf(block: JsonObject, source: JsonObject): Part[] {
       ? [...head, { type: "text", text: source.content }]
       : [...head, ...objects(source.content).flatMap(partOf)];
   }
+  if (source.type === "url") { // a title stands only beside what is sent with it
+    return [...head, { type: "document", title: undefined, url: text(source.url) ?? "" }];
+  }
   if (source.type !== "base64") {
     throw invalid(
       "messages",
-      "A document's source must be of type base64, text or content for this model's upstream.",
+      "A document's source must be of type base64, text, content or url for this model's upstream.",
     );
   }
   return [

@@ -15,7 +15,7 @@ const FINISHES: Readonly<Record<string, Finish>> = {
   max_tokens: "length",
   model_context_window_exceeded: "length",
   tool_use: "tools",
-  refusal: "refused",
+  refusal: "filtered",
 };
 
 /** Tells reasoning that the upstream hides from the signature of one that it shows: a signature has no such character. */
@@ -184,14 +184,19 @@ export class MessagesReader implements EventReader {
 function finishOf(message: JsonObject): ReplyEvent[] {
   const reason = text(message.stop_reason);
   if (reason === undefined) return [];
-  return [{
+  const details = isObject(message.stop_details) ? message.stop_details : {};
+  const explanation = reason === "refusal" ? text(details.explanation) ?? "" : "";
+  return [...textEvents("refusal", explanation), {
     type: "finish",
     finish: FINISHES[reason] ?? "stop",
     stopped: text(message.stop_sequence),
   }];
 }
 
-function textEvents(type: "text" | "reasoning", value: string | undefined): ReplyEvent[] {
+function textEvents(
+  type: "text" | "reasoning" | "refusal",
+  value: string | undefined,
+): ReplyEvent[] {
   return value === undefined || value === "" ? [] : [{ type, text: value }];
 }
 

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { type Conversation, parseArgs, type Part, type Turn } from "../neutral/conversation.ts";
-import { JSON_INSTRUCTION } from "../neutral/output_format.ts";
+import { JSON_INSTRUCTION, type JsonSchemaFormat } from "../neutral/output_format.ts";
 import { legalId } from "../neutral/call_ids.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { pairResults, withIds } from "../neutral/tool_results.ts";
@@ -28,7 +28,8 @@ export function writeConversation(
     conversation.instructions,
     ...(format?.type === "json_object" ? [JSON_INSTRUCTION] : []),
   ].filter((one) => one !== "").join("\n\n");
-  const { temperature, topP, topK, user } = conversation;
+  const { temperature, topP, topK } = conversation;
+  const user = conversation.safetyId ?? conversation.user;
   const choice = choiceOf(toolChoice);
   const sequences = stop.filter(isSequence);
   return {
@@ -55,10 +56,15 @@ export function writeConversation(
     ...(topK === undefined ? {} : { top_k: topK }),
     ...(sequences.length === 0 ? {} : { stop_sequences: sequences }),
     ...(format?.type === "json_schema"
-      ? { output_config: { format: { type: "json_schema", schema: format.schema } } }
+      ? { output_config: { format: { type: "json_schema", schema: describedSchema(format) } } }
       : {}),
     ...(user === undefined ? {} : { metadata: { user_id: user } }),
   };
+}
+
+/** A schema with what it is about: there is no other place for that. */
+function describedSchema({ schema, description }: JsonSchemaFormat): JsonObject {
+  return description === undefined ? schema : { ...schema, description };
 }
 
 /** The service rejects stop sequences of white space only. */
@@ -92,14 +98,14 @@ function assistantBlocks(
   turn: Turn & { role: "assistant" },
   options: MessagesOptions,
 ): JsonObject[] {
-  const { reasoning, text, calls } = turn;
+  const { reasoning, text, refusal = "", calls } = turn;
   const own = ownSeals(turn, options);
   return [
     ...own.map(sealedBlock),
     ...(reasoning === "" || own.length > 0 || options.signed
       ? []
       : [{ type: "thinking", thinking: reasoning, signature: SIGNATURE }]),
-    ...(text.trim() === "" ? [] : [{ type: "text", text }]),
+    ...[text, refusal].filter((one) => one.trim() !== "").map((text) => ({ type: "text", text })),
     ...calls.map(({ id, name, args }) => ({
       type: "tool_use",
       id,

@@ -21,7 +21,7 @@ function stopReason(
   { called, stopped }: { called: boolean; stopped: boolean },
 ): string {
   if (finish === "length") return "max_tokens";
-  if (finish === "refused") return "refusal";
+  if (finish === "refused" || finish === "filtered") return "refusal";
   if (called) return "tool_use"; // some upstreams finish with "stop" although they called a tool
   return stopped ? "stop_sequence" : "end_turn";
 }
@@ -80,6 +80,10 @@ export class MessagesWriter implements ReplyWriter {
       case "reasoning":
       case "text":
         return this.#text(event);
+      case "refusal": // the stop reason tells
+        return this.#text({ type: "text", text: event.text });
+      case "citation": // a place in a search that only its upstream can name
+        return "";
       case "call":
         return this.#call(event);
       case "seal":
@@ -146,7 +150,7 @@ export class MessagesWriter implements ReplyWriter {
         } else if (event.isOfCall || this.#takesThinking) {
           content.push({ type: "redacted_thinking", data: this.#sealed(event.seal) });
         }
-      } else if (event.type === "text") {
+      } else if (event.type === "text" || event.type === "refusal") {
         content.push({ type: "text", text: event.text });
       } else if (event.type === "call" && event.name !== undefined) {
         // a call that the limit cut off cannot be run: the client sees that there was more
@@ -307,7 +311,8 @@ export class MessagesWriter implements ReplyWriter {
   }
 }
 
-function toolInput(args: string): JsonObject {
+/** @throws {Refusal} `upstream_unavailable` for arguments that are no JSON object. */
+export function toolInput(args: string): JsonObject {
   const input = parseArgs(args);
   if (input !== undefined) return input;
   const message = "The upstream called a tool with arguments that are not JSON. Please try again.";

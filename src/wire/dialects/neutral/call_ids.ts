@@ -3,6 +3,17 @@
  * allows (`functions.Read:0`), and models are confused by other ids than their own.
  */
 
+import { createHash } from "node:crypto";
+
+/** Maximum length of an id in OpenAI's dialects (developers.openai.com, chat API and Responses API). */
+export const MAX_ID_CHARS = 64;
+
+/** An id as OpenAI's dialects accept it: a longer one, or none, is replaced by a hash, the same for the same id. */
+export function shortId(id: string): string {
+  if (id !== "" && id.length <= MAX_ID_CHARS) return id;
+  return `call_${createHash("sha256").update(id).digest("hex").slice(0, 32)}`;
+}
+
 /** What the messages dialect allows; the chat dialect allows any text. */
 const LEGAL = /^[A-Za-z0-9_-]+$/;
 /** Suffix of an id that occurred earlier in the conversation. */

@@ -4,7 +4,7 @@
  */
 
 import { parseJson } from "../../json/mod.ts";
-import { isObject, type JsonObject } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { ReasoningRequest } from "../reasoning.ts";
 import type { OutputFormat } from "./output_format.ts";
 
@@ -17,12 +17,25 @@ export type Concept =
   | "topK"
   | "stop"
   | "reasoning"
-  | "earlierReasoning";
+  | "earlierReasoning"
+  | "imageDetail"
+  | "verbosity"
+  | "logprobs"
+  | "alternatives"
+  | "serviceTier"
+  | "user"
+  | "cacheKey";
 
 /** A piece of a user's message or of a tool's result. */
 export type Part =
   | { readonly type: "text"; readonly text: string }
-  | { readonly type: "image"; readonly url: string }
+  | {
+    readonly type: "image";
+    readonly url: string;
+    /** How closely it is to be looked at; undefined to leave that to the model. */
+    readonly detail?: string | undefined;
+  }
+  /** Its URL may be that of a web server, which not every dialect takes. */
   | { readonly type: "document"; readonly title: string | undefined; readonly url: string };
 
 /** A call of a tool. */
@@ -55,6 +68,8 @@ export type Turn =
     /** The same reasoning as its upstream sealed it, where the client returned that. */
     readonly sealed?: readonly SealedReasoning[];
     readonly text: string;
+    /** Words in which the model declined; empty if undefined. */
+    readonly refusal?: string | undefined;
     readonly calls: readonly ToolCall[];
   }
   | {
@@ -85,19 +100,35 @@ export interface Conversation {
   readonly stop: readonly string[];
   /** The end user's id, for the provider. */
   readonly user: string | undefined;
+  /** The same in the field that providers look into for abuse; not the user's name in most cases. */
+  readonly safetyId?: string | undefined;
   /** Names the conversation for the provider's prompt cache, and nothing else. */
   readonly cacheKey: string | undefined;
   /** What form the reply's text must have; undefined for any. */
   readonly format: OutputFormat | undefined;
   readonly reasoning: ReasoningRequest;
+  /** How much the reply is to say. */
+  readonly verbosity?: string | undefined;
+  /** Alternatives whose probabilities are wanted beside those of the reply's tokens; undefined for no probabilities. */
+  readonly logprobs?: number | undefined;
+  /** How fast and at which price it is to be served, in words of OpenAI's dialects; undefined for the usual way. */
+  readonly serviceTier?: string | undefined;
   /** Fields of the request that have no place here. */
   readonly dropped: readonly string[];
   /** Tokens of what the conversation says besides what the client sent; 0 if undefined. */
   readonly addedTokens?: number | undefined;
 }
 
-/** Why a reply ended. */
-export type Finish = "stop" | "length" | "tools" | "refused";
+/** Why a reply ended: `refused` if the model declined in words of its own, `filtered` if a filter stopped it. */
+export type Finish = "stop" | "length" | "tools" | "refused" | "filtered";
+
+/** A source on the web that a reply cites, with the place in its text in UTF-16 units. */
+export interface Citation {
+  readonly url: string;
+  readonly title: string;
+  readonly start: number;
+  readonly end: number;
+}
 
 /** A piece of a reply. */
 export type ReplyEvent =
@@ -109,7 +140,16 @@ export type ReplyEvent =
     /** Whether it belongs to the message or the call that follows, and not to the reasoning before it. */
     readonly isOfCall?: boolean | undefined;
   }
-  | { readonly type: "text"; readonly text: string }
+  | {
+    readonly type: "text";
+    readonly text: string;
+    /** Probabilities of its tokens, as OpenAI's dialects write them. */
+    readonly logprobs?: readonly JsonValue[] | undefined;
+  }
+  /** Words in which the model declines. */
+  | { readonly type: "refusal"; readonly text: string }
+  /** Cites a source for the text so far. */
+  | ({ readonly type: "citation" } & Citation)
   /** A piece of a tool call; `key` tells calls apart, id and name come with its first pieces. */
   | {
     readonly type: "call";
@@ -119,6 +159,36 @@ export type ReplyEvent =
     readonly args: string;
   }
   | { readonly type: "finish"; readonly finish: Finish; readonly stopped: string | undefined };
+
+/** An image as OpenAI's dialects write it. */
+export function imageOf(url: string, detail: JsonValue | undefined): Part {
+  const isSaid = typeof detail === "string" && detail !== "auto";
+  return { type: "image", url, ...(isSaid ? { detail } : {}) };
+}
+
+/** A citation as OpenAI's dialects write it; nothing for one that names no address. */
+export function citationOf(cited: JsonObject): (ReplyEvent & { type: "citation" })[] {
+  const { url, title, start_index: start, end_index: end } = cited;
+  if (typeof url !== "string") return [];
+  const place = (at: unknown) => typeof at === "number" ? at : 0;
+  return [{
+    type: "citation",
+    url,
+    title: typeof title === "string" ? title : "",
+    start: place(start),
+    end: place(end),
+  }];
+}
+
+/** The fields of a citation in OpenAI's dialects. */
+export function writeCitation({ url, title, start, end }: Citation): JsonObject {
+  return { url, title, start_index: start, end_index: end };
+}
+
+/** The tier that a body of OpenAI's dialects asks for. */
+export function tierOf({ service_tier: tier }: JsonObject): string | undefined {
+  return typeof tier === "string" && tier !== "auto" ? tier : undefined;
+}
 
 /** JSON text of a call's arguments as an object; undefined when it is not one. */
 export function parseArgs(args: string): JsonObject | undefined {
@@ -140,8 +210,10 @@ function longId(id: string | undefined): string {
 export function countEvent(counter: { add(text: string): void }, event: ReplyEvent): boolean {
   const text = event.type === "call"
     ? `${longId(event.id)}${event.name ?? ""}${event.args}`
-    : event.type === "text" || event.type === "reasoning"
+    : "text" in event
     ? event.text
+    : event.type === "citation"
+    ? `${event.title}${event.url}`
     : "";
   counter.add(text);
   return text !== "";

@@ -1,16 +1,17 @@
 import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
 
 /** The form of a reply's text: any JSON object, or JSON that satisfies a schema. */
-export type OutputFormat =
-  | { readonly type: "json_object" }
-  | {
-    readonly type: "json_schema";
-    readonly schema: JsonObject;
-    readonly name: string | undefined;
-    readonly description: string | undefined;
-    /** Whether the reply must satisfy the schema to the letter; undefined to leave that to the upstream. */
-    readonly strict: boolean | undefined;
-  };
+export type OutputFormat = { readonly type: "json_object" } | JsonSchemaFormat;
+
+/** JSON that satisfies a schema. */
+export interface JsonSchemaFormat {
+  readonly type: "json_schema";
+  readonly schema: JsonObject;
+  readonly name: string | undefined;
+  readonly description: string | undefined;
+  /** Whether the reply must satisfy the schema to the letter; undefined to leave that to the upstream. */
+  readonly strict: boolean | undefined;
+}
 
 /** The name of a schema whose client gave it none. */
 const SCHEMA_NAME = "response";
@@ -36,7 +37,7 @@ export function readFormat(
 }
 
 /** The fields of a schema as OpenAI's dialects write it. */
-export function writeSchema(format: OutputFormat & { readonly type: "json_schema" }): JsonObject {
+export function writeSchema(format: JsonSchemaFormat): JsonObject {
   const { $schema: _, ...schema } = format.schema; // some upstreams fail over it, and none needs it
   return {
     name: format.name ?? SCHEMA_NAME,

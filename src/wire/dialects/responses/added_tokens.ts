@@ -1,18 +1,14 @@
 import { TokenCounter } from "../../tokens/mod.ts";
 import type { Turn } from "../neutral/conversation.ts";
 import { REQUEST } from "./compaction.ts";
-import { INPUT_SCHEMA } from "./custom_input.ts";
+import { addedByCustom, TOKENS_PER_TOOL } from "../neutral/custom_tools.ts";
 import type { OfferedTool, ToolNames } from "./tools.ts";
 
-/** Tokens that frame a function's definition in other dialects, and a schema without properties. */
-const PER_TOOL = 5;
+/** Tokens of a schema without properties. */
 const EMPTY_SCHEMA = 11;
-/** Tokens of the sentence in front of a grammar. */
-const PER_GRAMMAR = 8;
 /** Tokens of the words in front of a call or a result, beyond what frames each item. */
 const PER_LINE = 4;
 
-let inputSchema: number | undefined;
 let request: number | undefined;
 
 function tokensOf(text: string): number {
@@ -29,11 +25,13 @@ export function addedByTools(tools: readonly OfferedTool[], names: ToolNames): n
   let added = 0;
   for (const tool of tools) {
     const { kind, namespace, definition: { parameters, format } } = tool;
-    added += PER_TOOL;
     if (namespace !== undefined) added += tokensOf(names.of(tool));
-    if (kind === "custom") added += inputSchema ??= tokensOf(JSON.stringify(INPUT_SCHEMA));
-    else if ((parameters ?? undefined) === undefined) added += EMPTY_SCHEMA;
-    if (kind === "custom" && (format ?? undefined) !== undefined) added += PER_GRAMMAR;
+    if (kind === "custom") {
+      added += addedByCustom((format ?? undefined) !== undefined);
+      continue;
+    }
+    added += TOKENS_PER_TOOL;
+    if ((parameters ?? undefined) === undefined) added += EMPTY_SCHEMA;
   }
   return added;
 }

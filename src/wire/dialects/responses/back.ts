@@ -1,5 +1,5 @@
 import type { Back, WriteConversationOptions, WrittenRequest } from "../dialect.ts";
-import { type JsonObject, withoutFields } from "../json.ts";
+import { items, type JsonObject, withoutFields } from "../json.ts";
 import type { Conversation } from "../neutral/conversation.ts";
 import { longNames } from "../neutral/tool_names.ts";
 import { withoutDocuments } from "../neutral/without_documents.ts";
@@ -38,10 +38,18 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
     sent.top_p ??= DEFAULT_SAMPLING.topP;
   }
   if (shaping.promptCacheKey && cacheKey !== undefined) sent.prompt_cache_key = cacheKey;
+  else if (cacheKey !== undefined) dropped.push(fields.cacheKey);
   addReasoning(sent, conversation.reasoning);
+  addLogprobs(sent, conversation.logprobs);
   sent.store = false;
   if (stream) sent.stream = true;
   return { body: sent, dropped, toolNames: longNames(conversation.tools) };
+}
+
+function addLogprobs(sent: JsonObject, logprobs: number | undefined): void {
+  if (logprobs === undefined) return;
+  sent.include = [...items(sent.include), "message.output_text.logprobs"];
+  if (logprobs > 0) sent.top_logprobs = logprobs;
 }
 
 /** Asked for only where the model is to reason: others reject a summary, and what is encrypted. */

@@ -1,9 +1,5 @@
-import { createHash } from "node:crypto";
 import { type JsonObject, objects } from "../json.ts";
-import { clientId } from "../neutral/call_ids.ts";
-
-/** Clients reject longer ids. */
-const MAX_CHARS = 64;
+import { clientId, shortId } from "../neutral/call_ids.ts";
 
 /**
  * Makes the ids of a reply's tool calls legal, and unique in the whole conversation: some upstreams start numbering again in each
@@ -29,9 +25,4 @@ export class CallIds {
       return unique;
     }
   }
-}
-
-function shortId(id: string): string {
-  if (id.length <= MAX_CHARS) return id;
-  return `call_${createHash("sha256").update(id).digest("hex").slice(0, 32)}`;
 }

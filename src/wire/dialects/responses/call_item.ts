@@ -1,7 +1,7 @@
 import type { JsonObject } from "../json.ts";
 import { parseArgs } from "../neutral/conversation.ts";
 import { JsonProgress } from "../neutral/json_progress.ts";
-import { CustomInput } from "./custom_input.ts";
+import { CustomInput } from "../neutral/custom_input.ts";
 import { GrowingText } from "./growing_text.ts";
 import type { ItemEnd, ItemLines, WrittenItem } from "./item_lines.ts";
 import type { ClientTool } from "./tools.ts";

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, text, withoutNulls } from "../json.ts";
 import { isItemId } from "../meter.ts";
 import { partsOf, typeOf } from "./items.ts";
 
@@ -63,11 +63,6 @@ export function fullPart(given: JsonObject): JsonObject {
     text: text(part.text) ?? "",
     ...(type === "output_text" ? { annotations } : {}),
   };
-}
-
-function withoutNulls(value: JsonObject): JsonObject {
-  const kept = Object.entries(value).filter(([, one]) => one !== null && one !== undefined);
-  return Object.fromEntries(kept);
 }
 
 /** Whether an item is a call that a client could not run, or could not return the result of. */

@@ -17,6 +17,7 @@ import {
   objects,
   text,
   withoutFields,
+  withoutNulls,
 } from "../json.ts";
 import { OutputBudget } from "../output_budget.ts";
 import type { SseEvent } from "../sse/mod.ts";
@@ -30,11 +31,13 @@ import { type Refusal } from "../../../ground/refusal.ts";
 import { responsesBack } from "./back.ts";
 import { carriedInput } from "./carried_input.ts";
 import { CarriedNames, fullItem, isUnnamedCall } from "./carried_item.ts";
+import { CarriedCustom } from "./carried_custom.ts";
 import { CarriedOutput } from "./carried_output.ts";
 import { isBeginning, isCarriedEvent } from "./carried_events.ts";
 import { isCompaction } from "./compaction.ts";
 import { responseError } from "./errors.ts";
 import { EventLines } from "./event_lines.ts";
+import { EventsAsWhole } from "./events_as_whole.ts";
 import { responsesFront } from "./front.ts";
 import { OutputMeter } from "./output_meter.ts";
 import { checkResponse, hidesReasoning, isEnd, parseResponsesEvent } from "./read_reply.ts";
@@ -59,6 +62,12 @@ export const responsesCarry: Bridge = {
     isCompaction(context.request) ? summaries.reply(body, context) : carryReply(body, context),
   stream: (context) =>
     isCompaction(context.request) ? summaries.stream(context) : new CarriedResponsesStream(context),
+  streamAsWhole: (context) =>
+    new EventsAsWhole(
+      context,
+      (body) =>
+        isCompaction(context.request) ? summaries.reply(body, context) : carryReply(body, context),
+    ),
 };
 
 const SAMPLING = ["temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty"];
@@ -69,7 +78,7 @@ function carryRequest(request: ParsedRequest, options: WriteOptions): WrittenReq
   const { model, permittedOutput, shaping } = options;
   const { input, dropped: inInput } = carriedInput(request, options);
   const sent: JsonObject = {
-    ...request.body,
+    ...withoutNulls(request.body),
     model,
     input,
     max_output_tokens: permittedOutput,
@@ -91,6 +100,7 @@ class CarriedReply {
   readonly context: StreamContext;
   readonly echo: ResponseEcho;
   readonly keepsItems: boolean;
+  readonly custom: CarriedCustom;
   readonly #startedTick = performance.now();
 
   constructor(context: ReplyContext) {
@@ -99,6 +109,7 @@ class CarriedReply {
     this.context = streamContextOf(context);
     this.echo = { id, createdAtS, model, request: repeatedFields(body, written.sampling) };
     this.keepsItems = body.store !== false;
+    this.custom = new CarriedCustom(body);
   }
 
   /** Seals what the upstream encrypted for itself, so that only this account can return it. */
@@ -113,7 +124,7 @@ class CarriedReply {
   /** The items of a whole response, as clients' schemas demand them. */
   items(output: readonly JsonObject[]): JsonObject[] {
     const names = new CarriedNames(idPartOf(this.echo));
-    return output.flatMap((item, at) =>
+    return this.custom.output(output).flatMap((item, at) =>
       isUnnamedCall(item, "name") ? [] : [this.seal(names.name(fullItem(item, "completed"), at))]
     );
   }
@@ -304,7 +315,7 @@ class CarriedResponsesStream implements ReplyStream {
     if (!isKept) return "";
     return isEnd(type)
       ? this.#finish(type, isObject(response) ? response : {})
-      : this.#output.event(event);
+      : this.#output.event(this.#reply.custom.event(event));
   }
 
   end(): void {
@@ -344,7 +355,7 @@ class CarriedResponsesStream implements ReplyStream {
   }
 
   #finish(type: string, response: JsonObject): string {
-    const rest = this.#output.finish(objects(response.output));
+    const rest = this.#output.finish(this.#reply.custom.output(objects(response.output)));
     this.#response = response;
     this.#end = response.status === "incomplete" ? "response.incomplete" : type;
     this.finished = true;

@@ -2,12 +2,13 @@ import { invalid } from "../../../ground/refusal.ts";
 import { cacheKeyOf } from "../cache_key.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
-import type { Conversation, Tool, Turn } from "../neutral/conversation.ts";
+import { type Conversation, tierOf, type Tool, type Turn } from "../neutral/conversation.ts";
 import { readFormat } from "../neutral/output_format.ts";
 import { addedBySummary, addedByTools } from "./added_tokens.ts";
 import { isCompaction, summarized } from "./compaction.ts";
-import { INPUT_SCHEMA } from "./custom_input.ts";
-import { droppedFields, userField } from "./dropped.ts";
+import { INPUT_SCHEMA } from "../neutral/custom_input.ts";
+import { grammarWords } from "../neutral/custom_tools.ts";
+import { droppedFields, userIds } from "./dropped.ts";
 import { inputItems, isInstruction, kindOf, SETTING_KINDS } from "./items.ts";
 import { allowedTools, chosenTool, type OfferedTool, offerOf, ToolNames } from "./tools.ts";
 import { instructionOf, turnsOf } from "./turns.ts";
@@ -27,12 +28,12 @@ export function toConversation(request: ParsedRequest): Conversation {
   const lead = all.findIndex((item) => !isInstruction(item));
   const leading = all.slice(0, lead < 0 ? all.length : lead);
   const turns = turnsOf(all.slice(leading.length), { names, opened });
-  const format = isSummary ? undefined : formatOf(body);
+  const wanted = isSummary ? undefined : lastText(body, "format");
+  const format = isObject(wanted) ? wanted : undefined;
   const instructions = [text(body.instructions) ?? "", ...leading.map(instructionOf)];
   checkContent(body, { turns, isSummary, hasInstructions: instructions.some((one) => one !== "") });
   if (!isSummary) checkHosted(body, offer.hosted, offer.tools.length);
   const tools = isSummary ? [] : allowedTools(body, offer.tools);
-  const field = userField(body);
   return {
     instructions: instructions.filter((one) => one !== "").join("\n\n"),
     turns: isSummary ? summarized(turns) : turns,
@@ -45,20 +46,24 @@ export function toConversation(request: ParsedRequest): Conversation {
     topP: typeof body.top_p === "number" ? body.top_p : undefined,
     topK: undefined,
     cacheKey: session === undefined ? undefined : cacheKeyOf(session),
-    user: field === undefined ? undefined : text(body[field]),
+    ...userIds(body),
     stop: [],
     format: format && readFormat(format.type, format),
     reasoning: request.reasoning ?? {},
+    verbosity: isSummary ? undefined : text(lastText(body, "verbosity")),
+    logprobs: isSummary || request.logprobs === undefined ? undefined : request.logprobs - 1,
+    serviceTier: tierOf(body),
     dropped: droppedFields(request, offer.hosted),
     addedTokens: isSummary ? addedBySummary(turns) : addedByTools(tools, names),
   };
 }
 
-/** The format of the reply's text: the last update of it, else the request's own. */
-function formatOf(body: JsonObject): JsonObject | undefined {
+/** A setting of the reply's text: the last update of it, else the request's own. */
+function lastText(body: JsonObject, setting: "format" | "verbosity"): JsonValue | undefined {
   const texts = [body, ...inputItems(body).filter((one) => kindOf(one) === "configuration_update")]
     .map((one) => one.text);
-  return texts.map((one) => isObject(one) ? one.format : undefined).findLast(isObject);
+  return texts.map((one) => isObject(one) ? one[setting] ?? undefined : undefined)
+    .findLast((one) => one !== undefined);
 }
 
 interface Content {
@@ -110,7 +115,7 @@ function toolsOf(tools: readonly OfferedTool[], names: ToolNames): Tool[] {
     const about = isFirst && namespaceDescription
       ? `Tools whose names begin with ${namespace}: ${namespaceDescription}`
       : undefined;
-    const texts = [text(definition.description), grammarOf(definition.format), about];
+    const texts = [text(definition.description), grammarWords(grammarOf(definition.format)), about];
     const said = texts.filter((one) => one !== undefined && one !== "");
     return {
       name: names.of(tool),
@@ -127,12 +132,8 @@ function toolsOf(tools: readonly OfferedTool[], names: ToolNames): Tool[] {
   });
 }
 
-/** The grammar of a custom tool's input, in words. */
-function grammarOf(format: JsonValue | undefined): string | undefined {
-  if (!isObject(format) || format.type !== "grammar") return undefined;
-  const syntax = text(format.syntax);
-  const kind = syntax === undefined ? "" : `${syntax} `;
-  return `The input must match this ${kind}grammar:\n${text(format.definition) ?? ""}`;
+function grammarOf(format: JsonValue | undefined): JsonObject | undefined {
+  return isObject(format) && format.type === "grammar" ? format : undefined;
 }
 
 function choiceOf(

@@ -1,6 +1,7 @@
 import type { ParsedRequest } from "../dialect.ts";
 import { DroppedFields } from "../dropped_fields.ts";
-import { isObject, items, type JsonObject, objects, text } from "../json.ts";
+import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import type { Conversation } from "../neutral/conversation.ts";
 import { isCompaction } from "./compaction.ts";
 import { inputItems, isInstruction, kindOf } from "./items.ts";
 import { toolLists } from "./tools.ts";
@@ -27,6 +28,8 @@ const UNDERSTOOD = [
   "truncation",
   "metadata",
   "prompt_cache_key",
+  "top_logprobs",
+  "service_tier",
 ];
 
 /** Fields of each kind of item besides those that say nothing to a model. */
@@ -47,8 +50,8 @@ const OF_ANY_ITEM = ["type", "id", "status", "created_by"];
 
 /** Fields of each kind of content part. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
-  input_image: ["image_url"],
-  input_file: ["file_data", "filename"],
+  input_image: ["image_url", "detail"],
+  input_file: ["file_data", "file_url", "filename"],
   refusal: ["refusal"],
 };
 
@@ -60,17 +63,22 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
   tool_search: ["description", "parameters", "execution"],
 };
 
+/** What replies include where a request wants it. */
+const INCLUDED = ["reasoning.encrypted_content", "message.output_text.logprobs"];
+
 /** Fields that hold an end user's id. */
 const USER_FIELDS = ["safety_identifier", "user"];
 /** Ids of end users are this long at most in other dialects. */
 const MAX_USER_CHARS = 256;
 
-/** The field with the end user's id, if other dialects accept it. */
-export function userField(body: JsonObject): string | undefined {
-  return USER_FIELDS.find((field) => {
-    const id = text(body[field]) ?? "";
-    return id !== "" && id.length <= MAX_USER_CHARS;
-  });
+/** Ids of the end user, as far as other dialects accept them. */
+export function userIds(body: JsonObject): Pick<Conversation, "user" | "safetyId"> {
+  return { user: userId(body.user), safetyId: userId(body.safety_identifier) };
+}
+
+function userId(value: JsonValue | undefined): string | undefined {
+  const id = text(value) ?? "";
+  return id === "" || id.length > MAX_USER_CHARS ? undefined : id;
 }
 
 /**
@@ -81,8 +89,8 @@ export function userField(body: JsonObject): string | undefined {
 export function droppedFields(request: ParsedRequest, hosted: readonly string[]): string[] {
   const { body } = request;
   const dropped = new DroppedFields();
-  const used = userField(body);
-  dropped.addOthers(body, "", used === undefined ? UNDERSTOOD : [...UNDERSTOOD, used]);
+  const users = USER_FIELDS.filter((field) => userId(body[field]) !== undefined);
+  dropped.addOthers(body, "", [...UNDERSTOOD, ...users]);
   addSettings(dropped, body);
   if (!isCompaction(request)) { // a summary is written without tools
     for (const type of hosted) dropped.add(type === "" ? "tools" : `tools.${type}`);
@@ -106,16 +114,22 @@ function addSettings(dropped: DroppedFields, body: JsonObject): void {
   // nothing of a conversation is ever left out
   if ((body.truncation ?? "disabled") !== "disabled") dropped.add("truncation");
   for (const one of items(body.include)) {
-    if (one !== "reasoning.encrypted_content") dropped.add(`include.${text(one) ?? ""}`);
+    if (!INCLUDED.includes(text(one) ?? "")) dropped.add(`include.${text(one) ?? ""}`);
   }
 }
 
 function addText(dropped: DroppedFields, { text: settings }: JsonObject): void {
   if (!isObject(settings)) return;
-  dropped.addOthers(settings, "text", ["format"]);
+  const isText = text(settings.verbosity) !== undefined;
+  dropped.addOthers(settings, "text", isText ? ["format", "verbosity"] : ["format"]);
   if (!isObject(settings.format)) return;
-  // elsewhere a schema has no name, and is always strict
-  dropped.addOthers(settings.format, "text.format", ["type", "name", "schema", "strict"]);
+  dropped.addOthers(settings.format, "text.format", [
+    "type",
+    "name",
+    "schema",
+    "strict",
+    "description",
+  ]);
 }
 
 function addTools(dropped: DroppedFields, list: unknown): void {
@@ -161,6 +175,6 @@ function addPart(dropped: DroppedFields, part: JsonObject, hasOnlyText: boolean)
   if (hasOnlyText && !hasText) return dropped.add(`input.${type}`);
   const understood = Object.hasOwn(PARTS, type) ? PARTS[type]! : ["text"];
   // the same as none
-  const isPlain = part.detail === "auto" ? ["detail"] : [];
-  dropped.addOthers(part, type, ["type", ...understood, ...isPlain]);
+  const plain = part.detail === "auto" ? ["detail"] : [];
+  dropped.addOthers(part, type, ["type", ...understood, ...plain]);
 }

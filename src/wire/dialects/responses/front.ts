@@ -22,6 +22,13 @@ export const responsesFront: Front = {
     stop: "stop",
     reasoning: "reasoning",
     earlierReasoning: "input.reasoning",
+    imageDetail: "input_image.detail",
+    verbosity: "text.verbosity",
+    logprobs: "include.message.output_text.logprobs",
+    alternatives: "top_logprobs",
+    serviceTier: "service_tier",
+    user: "user",
+    cacheKey: "", // the gateway uses it itself
   },
   references: { find: findReferences, fill: fillReferences },
   listsAliases: false,

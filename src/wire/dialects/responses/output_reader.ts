@@ -1,5 +1,5 @@
-import { isObject, type JsonObject, objects, text } from "../json.ts";
-import type { ReplyEvent } from "../neutral/conversation.ts";
+import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import { citationOf, type ReplyEvent } from "../neutral/conversation.ts";
 import { TextProgress } from "../neutral/text_progress.ts";
 import { partsOf, typeOf } from "./items.ts";
 import { type OutputItem, OutputItems } from "./output_items.ts";
@@ -12,6 +12,10 @@ interface Progress {
   readonly texts: Map<string, TextProgress>;
   hasSaid: boolean;
   isSealed: boolean;
+  /** Citations that were read of each part. */
+  readonly cited: Map<string, number>;
+  /** Where the text of each part begins in the whole reply's. */
+  readonly starts: Map<string, number>;
   /** Of a call. */
   name: string | undefined;
   /** Texts that were repeated whole: a delta after it is none. */
@@ -41,10 +45,13 @@ export class OutputReader {
     isSealed: false,
     name: undefined,
     ended: new Set(),
+    cited: new Map(),
+    starts: new Map(),
     state: "waiting",
   }));
   /** Types of items of which one had text: another one is a paragraph of its own. */
   readonly #said = new Set<string>();
+  #textChars = 0;
 
   /** Reads one event of a stream. */
   event(event: JsonObject): ReplyEvent[] {
@@ -72,6 +79,13 @@ export class OutputReader {
       case "response.reasoning_summary_part.done": {
         const place: Place = { kind: "summary", index: event.summary_index };
         return this.#whole(this.#items.find(event, "reasoning"), place, text(part.text));
+      }
+      case "response.output_text.annotation.added": {
+        const { annotation } = event;
+        const item = this.#items.find(event, "message");
+        return isObject(annotation)
+          ? this.#cite(item, event.content_index, [annotation], true)
+          : [];
       }
       case "response.output_text.delta":
       case "response.output_text.done":
@@ -141,8 +155,29 @@ export class OutputReader {
       case "reasoning_text":
         return this.#whole(known, { kind: "content", index }, text(part.text));
       default:
-        return this.#whole(known, { kind: "text", index }, text(part.text));
+        return [
+          ...this.#whole(known, { kind: "text", index }, text(part.text), part.logprobs),
+          ...this.#cite(known, index, objects(part.annotations), false),
+        ];
     }
+  }
+
+  /** Citations of a part: by themselves, or all of them once more at its end. */
+  #cite(
+    { state }: Item,
+    index: unknown,
+    annotations: readonly JsonObject[],
+    isNew: boolean,
+  ): ReplyEvent[] {
+    const place = placeOf({ kind: "text", index });
+    const known = state.cited.get(place) ?? 0;
+    const more = isNew ? annotations : annotations.slice(known);
+    if (more.length > 0 && state.cited.size < MAX_PARTS) {
+      state.cited.set(place, known + more.length);
+    }
+    const from = state.starts.get(place) ?? 0;
+    return more.filter(({ type }) => type === "url_citation").flatMap(citationOf)
+      .map((one) => ({ ...one, start: from + one.start, end: from + one.end }));
   }
 
   #text(
@@ -156,24 +191,25 @@ export class OutputReader {
     const index = kind === "summary" ? event.summary_index : event.content_index;
     const place = placeOf({ kind, index });
     if (delta === undefined) {
-      const events = this.#whole(item, { kind, index }, whole);
+      const events = this.#whole(item, { kind, index }, whole, event.logprobs);
       if (whole && item.state.texts.has(place)) item.state.ended.add(place);
       return events;
     }
     if (item.isDone || item.state.ended.has(place)) return [];
     const progress = this.#progressOf(item, { kind, index }, delta);
     if (progress === undefined) return [];
-    const events = this.#say(item, { kind, index }, delta, progress.isEmpty);
+    const events = this.#say(item, { kind, index }, delta, progress.isEmpty, event.logprobs);
     progress.add(delta);
     return events;
   }
 
   /** What a whole text says beyond its deltas. */
-  #whole(item: Item, place: Place, whole = ""): ReplyEvent[] {
+  #whole(item: Item, place: Place, whole = "", logprobs?: JsonValue): ReplyEvent[] {
     const progress = this.#progressOf(item, place, whole);
     if (progress === undefined) return [];
     const isFirst = progress.isEmpty;
-    return this.#say(item, place, progress.rest(whole) ?? "", isFirst);
+    const own = isFirst ? logprobs : undefined; // which of them are the rest's nobody knows
+    return this.#say(item, place, progress.rest(whole) ?? "", isFirst, own);
   }
 
   /** Undefined for a text that says nothing, or nothing new. */
@@ -187,14 +223,30 @@ export class OutputReader {
     return progressAt(state, placeOf(place));
   }
 
-  #say({ type, state }: Item, { kind }: Place, said: string, isFirst: boolean): ReplyEvent[] {
+  #say(
+    { type, state }: Item,
+    place: Place,
+    said: string,
+    isFirst: boolean,
+    logprobs?: JsonValue,
+  ): ReplyEvent[] {
     if (said === "") return [];
+    const { kind } = place;
     if (kind === "refusal") this.hasRefused = true;
-    const isParagraph = state.hasSaid ? kind === "summary" && isFirst : this.#said.has(type);
+    const isParagraph = state.hasSaid
+      ? kind === "summary" && isFirst
+      : this.#said.has(kind === "refusal" ? kind : type);
     state.hasSaid = true;
-    this.#said.add(type);
+    this.#said.add(kind === "refusal" ? kind : type);
     const all = isParagraph ? `\n\n${said}` : said;
-    return [{ type: type === "reasoning" ? "reasoning" : "text", text: all }];
+    if (type === "reasoning") return [{ type, text: all }];
+    if (kind === "refusal") return [{ type: kind, text: all }];
+    if (isFirst && state.starts.size < MAX_PARTS) {
+      state.starts.set(placeOf(place), this.#textChars + all.length - said.length);
+    }
+    this.#textChars += all.length;
+    const own = items(logprobs);
+    return [{ type: "text", text: all, ...(own.length === 0 ? {} : { logprobs: own }) }];
   }
 
   /** The id and the name of a call once, and what its whole arguments say beyond their deltas. */

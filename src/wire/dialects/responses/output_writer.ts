@@ -1,5 +1,5 @@
 import type { JsonObject } from "../json.ts";
-import type { ReplyEvent } from "../neutral/conversation.ts";
+import type { Citation, ReplyEvent } from "../neutral/conversation.ts";
 import type { CallIds } from "./call_ids.ts";
 import { CallItem, callPrefix } from "./call_item.ts";
 import type { EventLines } from "./event_lines.ts";
@@ -30,6 +30,8 @@ export interface OutputOptions {
   /** The tools by the names under which upstreams are offered them. */
   readonly tools: ReadonlyMap<string, ClientTool>;
   readonly callIds: CallIds;
+  /** Whether the client wants probabilities of tokens. */
+  readonly wantsLogprobs: boolean;
   readonly reasoning: ReasoningForm & ReasoningSeal & { readonly isKept: boolean };
 }
 
@@ -50,6 +52,9 @@ export class OutputWriter {
   /** The first of them. */
   #next = 0;
   #open: WrittenItem | undefined;
+  /** Characters of all text so far, and of that before the last message. */
+  #textChars = 0;
+  #partStart = 0;
 
   constructor(options: OutputOptions) {
     this.#options = options;
@@ -62,7 +67,7 @@ export class OutputWriter {
 
   write(event: Exclude<ReplyEvent, { type: "finish" }>): string {
     if (event.type === "call") return this.#call(event);
-    if (event.type === "seal" || event.text !== "") this.#waiting.push(event);
+    if (!("text" in event) || event.text !== "") this.#waiting.push(event);
     return this.#advance();
   }
 
@@ -116,7 +121,10 @@ export class OutputWriter {
       case "call":
         return this.#openCall(next);
       case "text":
-        return this.#text(next.text);
+      case "refusal":
+        return this.#text(next);
+      case "citation":
+        return this.#cite(next);
       case "reasoning":
         return this.#reasoning((item) => item.add(next.text));
       case "seal":
@@ -124,11 +132,27 @@ export class OutputWriter {
     }
   }
 
-  #text(text: string): string {
-    if (this.#open instanceof MessageItem) return this.#open.add(text);
+  #text(event: ReplyEvent & { type: "text" | "refusal" }): string {
+    const logprobs = event.type === "text" && this.#options.wantsLogprobs
+      ? event.logprobs ?? []
+      : [];
+    if (event.type === "text") this.#textChars += event.text.length;
+    const open = this.#open;
+    if (open instanceof MessageItem && open.kind === event.type) {
+      return open.add(event.text, logprobs);
+    }
     const closed = this.#closeItem("completed");
-    const item = new MessageItem(this.#place("msg"));
-    return closed + this.#begin(item) + item.add(text);
+    const item = new MessageItem(this.#place("msg"), event.type);
+    if (event.type === "text") this.#partStart = this.#textChars - event.text.length;
+    return closed + this.#begin(item) + item.add(event.text, logprobs);
+  }
+
+  /** A source for the text of the open message; without one there is nothing that cites it. */
+  #cite({ start, end, ...source }: Citation): string {
+    const open = this.#open;
+    if (!(open instanceof MessageItem) || open.kind !== "text") return "";
+    const inPart = (at: number) => Math.max(0, at - this.#partStart);
+    return open.cite({ ...source, start: inPart(start), end: inPart(end) });
   }
 
   #reasoning(add: (item: ReasoningItem) => string): string {

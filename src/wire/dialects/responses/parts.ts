@@ -1,6 +1,6 @@
 import { invalid } from "../../../ground/refusal.ts";
 import { type JsonValue, objects, text } from "../json.ts";
-import type { Part } from "../neutral/conversation.ts";
+import { imageOf, type Part } from "../neutral/conversation.ts";
 
 /**
  * The parts of a user's message or of a tool's result.
@@ -10,15 +10,11 @@ import type { Part } from "../neutral/conversation.ts";
 export function partsOf(content: JsonValue | undefined): Part[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return objects(content).map((part): Part => {
-    if (part.type === "input_image") return { type: "image", url: text(part.image_url) ?? "" };
+    if (part.type === "input_image") {
+      return imageOf(text(part.image_url) ?? "", part.detail);
+    }
     if (part.type === "input_file") {
-      const url = text(part.file_data);
-      if (url === undefined) {
-        throw invalid(
-          "input",
-          "file_url is not supported by this model's upstream: send the file as base64 in file_data.",
-        );
-      }
+      const url = text(part.file_data) ?? text(part.file_url) ?? "";
       return { type: "document", title: text(part.filename), url };
     }
     const own = text(part.text) ?? text(part.refusal);
@@ -34,8 +30,13 @@ export function partsOf(content: JsonValue | undefined): Part[] {
   });
 }
 
+/** The words in which the model declined. */
+export function refusalIn(content: JsonValue | undefined): string {
+  return objects(content).map((part) => text(part.refusal) ?? "").join("");
+}
+
 /** The texts of a message that can hold nothing else. */
 export function textsOf(content: JsonValue | undefined): string[] {
   if (typeof content === "string") return [content];
-  return objects(content).flatMap((part) => text(part.text) ?? text(part.refusal) ?? []);
+  return objects(content).flatMap((part) => text(part.text) ?? []);
 }

@@ -119,7 +119,7 @@ function finishReason(
   { hasRefused, hasCalled }: OutputReader,
 ): Finish {
   if (status === "incomplete") {
-    return isObject(details) && details.reason === "content_filter" ? "refused" : "length";
+    return isObject(details) && details.reason === "content_filter" ? "filtered" : "length";
   }
   if (hasRefused) return "refused";
   return hasCalled ? "tools" : "stop";

@@ -36,7 +36,10 @@ export function sentBody({ body, sentReasoning }: ParsedRequest): JsonObject {
  *
  * @param sent What the gateway sent for them.
  */
-export function repeatedFields(body: JsonObject, sent: ReadOptions["sampling"] = {}): JsonObject {
+export function repeatedFields(
+  body: JsonObject,
+  sent: ReadOptions["sampling"] = samplingOf(body),
+): JsonObject {
   return {
     background: body.background === true,
     frequency_penalty: numberOr(body.frequency_penalty, 0),
@@ -50,14 +53,14 @@ export function repeatedFields(body: JsonObject, sent: ReadOptions["sampling"] =
     prompt_cache_key: text(body.prompt_cache_key) ?? null,
     reasoning: repeatedReasoning(body.reasoning),
     safety_identifier: text(body.safety_identifier) ?? null,
-    service_tier: "default",
+    service_tier: sent.service_tier ?? "default",
     store: body.store !== false,
-    temperature: numberOr(body.temperature, sent.temperature ?? 1),
+    temperature: sent.temperature ?? 1,
     text: repeatedText(body.text),
     tool_choice: body.tool_choice ?? "auto",
     tools: objects(body.tools).map(repeatedTool),
     top_logprobs: numberOr(body.top_logprobs, 0),
-    top_p: numberOr(body.top_p, sent.top_p ?? 1),
+    top_p: sent.top_p ?? 1,
     truncation: text(body.truncation) ?? "disabled",
   };
 }
@@ -79,6 +82,14 @@ export function responseObject(
     output: [...output],
     ...request,
     usage: usage === undefined ? null : writeResponsesUsage(usage),
+  };
+}
+
+/** A request's own sampling. */
+function samplingOf({ temperature, top_p }: JsonObject): NonNullable<ReadOptions["sampling"]> {
+  return {
+    ...(typeof temperature === "number" && { temperature }),
+    ...(typeof top_p === "number" && { top_p }),
   };
 }
 

@@ -1,10 +1,11 @@
 import type { ParsedRequest } from "../dialect.ts";
 import { type JsonObject, objects, text } from "../json.ts";
 import type { Part, SealedReasoning, ToolCall, Turn } from "../neutral/conversation.ts";
+import { argsOfInput } from "../neutral/custom_tools.ts";
 import { openedReasoning } from "../neutral/sealed_reasoning.ts";
 import { summaryTurn } from "./compaction.ts";
 import { isInstruction, kindOf } from "./items.ts";
-import { partsOf, textsOf } from "./parts.ts";
+import { partsOf, refusalIn, textsOf } from "./parts.ts";
 import { calledTool, type ToolNames } from "./tools.ts";
 
 /** What items are read with. */
@@ -35,6 +36,7 @@ interface ModelTurn {
   readonly reasoning: string[];
   readonly sealed: SealedReasoning[];
   readonly texts: string[];
+  readonly refusals: string[];
   readonly calls: ToolCall[];
   readonly results: ToolTurn[];
 }
@@ -80,6 +82,8 @@ class TurnBuilder {
     if (item.role === "assistant") {
       const said = textsOf(item.content).join("");
       if (said !== "") this.#model().texts.push(said);
+      const refusal = refusalIn(item.content);
+      if (refusal !== "") this.#model().refusals.push(refusal);
     } else if (isInstruction(item)) {
       const said = instructionOf(item);
       if (said !== "") this.#addTurn({ role: "system", text: said });
@@ -142,19 +146,20 @@ class TurnBuilder {
 
   #model(): ModelTurn {
     if (this.#open === undefined) {
-      this.#open = { reasoning: [], sealed: [], texts: [], calls: [], results: [] };
+      this.#open = { reasoning: [], sealed: [], texts: [], refusals: [], calls: [], results: [] };
       this.#turns.push(this.#open);
     }
     return this.#open;
   }
 }
 
-function closed({ reasoning, sealed, texts, calls, results }: ModelTurn): Turn[] {
+function closed({ reasoning, sealed, texts, refusals, calls, results }: ModelTurn): Turn[] {
   const turn: Turn = {
     role: "assistant",
     reasoning: reasoning.join("\n\n"),
     ...(sealed.length === 0 ? {} : { sealed }),
     text: texts.join("\n\n"),
+    ...(refusals.length === 0 ? {} : { refusal: refusals.join("\n\n") }),
     calls,
   };
   return [turn, ...results];
@@ -169,7 +174,7 @@ export function instructionOf({ content }: JsonObject): string {
 function argsOf(item: JsonObject): string {
   switch (kindOf(item)) {
     case "custom_tool_call":
-      return JSON.stringify({ input: text(item.input) ?? "" });
+      return argsOfInput(text(item.input) ?? "");
     case "tool_search_call":
       return text(item.arguments) ?? JSON.stringify(item.arguments ?? {});
     default: // many upstreams parse it, and nothing is no JSON

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "../json.ts";
-import { upstreamIds } from "../neutral/call_ids.ts";
+import { shortId, upstreamIds } from "../neutral/call_ids.ts";
 import type { Conversation, Part, Tool, Turn } from "../neutral/conversation.ts";
 import { pairResults, withIds } from "../neutral/tool_results.ts";
 import { shortName } from "../neutral/tool_names.ts";
@@ -22,7 +22,7 @@ export function writeConversation(
   options: ResponsesOptions,
 ): { readonly body: JsonObject; readonly dropsReasoning: boolean } {
   const { instructions, tools, toolChoice, parallelTools, format } = conversation;
-  const { temperature, topP, user } = conversation;
+  const { temperature, topP, user, safetyId, verbosity, serviceTier } = conversation;
   const turns = withOwnIds(pairResults(conversation.turns));
   const items = turns.flatMap((turn) => itemsOf(turn, options));
   const body: JsonObject = items.length === 0
@@ -36,9 +36,17 @@ export function writeConversation(
   if (temperature !== undefined) body.temperature = temperature;
   if (topP !== undefined) body.top_p = topP;
   if (user !== undefined) body.user = user;
-  if (format?.type === "json_object") body.text = { format: { type: "json_object" } };
-  else if (format !== undefined) {
-    body.text = { format: { type: "json_schema", ...writeSchema(format) } };
+  if (safetyId !== undefined) body.safety_identifier = safetyId;
+  if (serviceTier !== undefined) body.service_tier = serviceTier;
+  if (format !== undefined || verbosity !== undefined) {
+    body.text = {
+      ...(format?.type === "json_schema"
+        ? { format: { type: "json_schema", ...writeSchema(format) } }
+        : format === undefined
+        ? {}
+        : { format }),
+      ...(verbosity === undefined ? {} : { verbosity }),
+    };
   }
   const dropsReasoning = options.signed &&
     turns.some((turn) =>
@@ -65,6 +73,9 @@ function itemsOf(turn: Turn, options: ResponsesOptions): JsonObject[] {
       return [
         ...reasoningItems(turn, options),
         ...(turn.text === "" ? [] : [message("assistant", turn.text)]),
+        ...(turn.refusal === undefined
+          ? []
+          : [message("assistant", [{ type: "refusal", refusal: turn.refusal }])]),
         ...turn.calls.map(({ id, name, args }) => ({
           type: "function_call",
           call_id: id,
@@ -110,7 +121,7 @@ function partOf(part: Part): JsonObject {
     case "text":
       return { type: "input_text", text: part.text };
     case "image":
-      return { type: "input_image", image_url: part.url, detail: "auto" };
+      return { type: "input_image", image_url: part.url, detail: part.detail ?? "auto" };
     case "document":
       return { type: "input_file", ...documentOf(part.title ?? "document.pdf", part.url) };
   }
@@ -148,9 +159,6 @@ function choiceOf(choice: NonNullable<Conversation["toolChoice"]>): JsonObject |
   return typeof choice === "string" ? choice : { type: "function", name: shortName(choice.name) };
 }
 
-/** Maximum length of a call's id in this dialect. */
-const MAX_ID_CHARS = 64;
-
 /**
  * Gives calls the ids that their upstream wrote, where they are short enough, each once in the whole conversation: items are
  * a flat list here, in which an id is all that a result names. The same history gets the same ids, so that prompt caches hold.
@@ -168,9 +176,4 @@ function withOwnIds(paired: readonly Turn[]): Turn[] {
     return unique;
   };
   return withIds(paired, (ids) => upstreamIds(ids, "responses").map(own));
-}
-
-function shortId(id: string): string {
-  if (id !== "" && id.length <= MAX_ID_CHARS) return id;
-  return `call_${createHash("sha256").update(id).digest("hex").slice(0, 32)}`;
 }

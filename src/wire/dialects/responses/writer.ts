@@ -31,7 +31,8 @@ const REASONS: Readonly<Record<Finish, ResponseState["reason"]>> = {
   stop: undefined,
   tools: undefined,
   length: "max_output_tokens",
-  refused: "content_filter",
+  refused: undefined, // the item says so
+  filtered: "content_filter",
 };
 
 /**
@@ -67,6 +68,7 @@ export class ResponsesWriter implements ReplyWriter {
       idPart: this.#idPart,
       tools: toolTable(body),
       callIds: new CallIds(body),
+      wantsLogprobs: request.logprobs !== undefined,
       reasoning: { ...form, source, sealer, isKept: this.#keepsItems },
     });
     this.#summary = isCompaction(request) ? new GrowingText() : undefined;

@@ -1,0 +1,98 @@
+import type { Reply, ReplyContext, WholeOfStream } from "../dialect.ts";
+import { isObject, type JsonObject, type JsonValue, objects } from "../json.ts";
+import type { SseEvent } from "../sse/mod.ts";
+import { brokenOff, upstreamFault } from "../upstream_error.ts";
+import { customTools } from "./custom_calls.ts";
+import { usageIn } from "./departures.ts";
+import { parseChunk } from "./read_reply.ts";
+import { ChoiceRepair } from "./repair.ts";
+import { readChatUsage } from "./usage.ts";
+
+/** A choice, as far as its chunks have said it. */
+interface Choice {
+  readonly repair: ChoiceRepair;
+  readonly said: JsonObject;
+  readonly message: JsonObject;
+}
+
+/** The chunks of a chat stream as the completion that they say, each choice by itself. */
+export class ChunksAsWhole implements WholeOfStream {
+  done = false;
+  readonly #context: ReplyContext;
+  readonly #carry: (body: JsonObject, context: ReplyContext) => Reply;
+  readonly #choices = new Map<number, Choice>();
+  #body: JsonObject = {};
+
+  /** @param carry Makes a reply of a completion. */
+  constructor(
+    context: ReplyContext,
+    carry: (body: JsonObject, context: ReplyContext) => Reply,
+  ) {
+    this.#context = context;
+    this.#carry = carry;
+  }
+
+  push({ data }: SseEvent): void {
+    if (data === "[DONE]") {
+      this.done = true;
+      return;
+    }
+    const { choices, object: _, ...beside } = parseChunk(data);
+    if ((beside.error ?? undefined) !== undefined) throw upstreamFault(beside.error);
+    const usage = usageIn(beside, objects(choices)[0]).find(readChatUsage) as JsonValue | undefined;
+    this.#body = { ...this.#body, ...beside, usage: usage ?? this.#body.usage ?? null };
+    for (const one of objects(choices)) this.#add(one);
+  }
+
+  reply(): Reply {
+    const all = [...this.#choices].toSorted(([one], [other]) => one - other);
+    const choices = all.map(([, { said, message }]): JsonObject => ({ ...said, message }));
+    const isWhole = choices.every(({ finish_reason: reason }) => typeof reason === "string");
+    if (choices.length === 0 || !isWhole) throw brokenOff();
+    return this.#carry({ ...this.#body, choices }, this.#context);
+  }
+
+  #add(given: JsonObject): void {
+    const index = typeof given.index === "number" ? given.index : 0;
+    let choice = this.#choices.get(index);
+    if (choice === undefined) {
+      const { written: { thinkTags = false }, request } = this.#context;
+      const repair = new ChoiceRepair(this.#context, given, {
+        thinkTags,
+        custom: customTools(request.body),
+      });
+      choice = { repair, said: {}, message: {} };
+      this.#choices.set(index, choice);
+    }
+    const { delta, message: _, usage: __, ...more } = choice.repair.repair(given);
+    merge(choice.said, more);
+    if (isObject(delta)) merge(choice.message, delta);
+  }
+}
+
+/** Fields that are said again and again, and not piece by piece. */
+const SAID_ONCE = new Set(["role", "id", "type", "name", "index", "finish_reason"]);
+
+/** Adds the pieces of a delta to what was said before: texts and lists grow, calls by their indices. */
+function merge(said: JsonObject, more: JsonObject): void {
+  for (const [field, value] of Object.entries(more)) {
+    const before = said[field];
+    if (value === undefined || value === null) said[field] ??= value ?? null;
+    else if (typeof value === "string" && typeof before === "string" && !SAID_ONCE.has(field)) {
+      said[field] = before + value;
+    } else if (field === "tool_calls" && Array.isArray(value)) {
+      said[field] = withPieces([...objects(before)], objects(value));
+    } else if (Array.isArray(value) && Array.isArray(before)) before.push(...value);
+    else if (isObject(value) && isObject(before)) merge(before, value);
+    else said[field] = value;
+  }
+}
+
+/** Calls with further pieces of them, which a repair has numbered. */
+function withPieces(calls: JsonObject[], pieces: readonly JsonObject[]): JsonObject[] {
+  for (const { index, ...piece } of pieces) {
+    const at = typeof index === "number" ? Math.min(index, calls.length) : calls.length;
+    merge(calls[at] ??= {}, piece);
+  }
+  return calls;
+}

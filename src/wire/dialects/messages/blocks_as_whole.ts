@@ -1,0 +1,90 @@
+import type { Reply, WholeOfStream } from "../dialect.ts";
+import { isObject, type JsonObject, text } from "../json.ts";
+import { parseArgs } from "../neutral/conversation.ts";
+import type { SseEvent } from "../sse/mod.ts";
+import { brokenOff } from "../upstream_error.ts";
+import { parseEvent } from "./read_reply.ts";
+import { toolInput } from "./writer.ts";
+
+/** The field of a block that a delta of each kind adds to. */
+const GROWING: Readonly<Record<string, string>> = {
+  text_delta: "text",
+  thinking_delta: "thinking",
+  signature_delta: "signature",
+};
+
+/** A block that has begun, and the JSON text of its input so far. */
+interface Block {
+  readonly said: JsonObject;
+  input: string;
+}
+
+/** The events of a messages stream as the message that they say. */
+export class BlocksAsWhole implements WholeOfStream {
+  done = false;
+  readonly #carry: (body: JsonObject) => Reply;
+  readonly #blocks: Block[] = [];
+  readonly #open = new Map<unknown, Block>();
+  #message: JsonObject = {};
+
+  /** @param carry Makes a reply of a message. */
+  constructor(carry: (body: JsonObject) => Reply) {
+    this.#carry = carry;
+  }
+
+  push({ data }: SseEvent): void {
+    const { type, index, ...event } = parseEvent(data);
+    switch (type) {
+      case "message_start":
+        if (isObject(event.message)) this.#message = event.message;
+        break;
+      case "content_block_start": {
+        const block = { said: isObject(event.content_block) ? event.content_block : {}, input: "" };
+        this.#blocks.push(block);
+        this.#open.set(index, block);
+        break;
+      }
+      case "content_block_delta": {
+        const block = this.#open.get(index);
+        if (block !== undefined && isObject(event.delta)) addDelta(block, event.delta);
+        break;
+      }
+      case "message_delta": {
+        const { usage } = this.#message;
+        this.#message = {
+          ...this.#message,
+          ...(isObject(event.delta) ? event.delta : {}),
+          usage: {
+            ...(isObject(usage) ? usage : {}),
+            ...(isObject(event.usage) ? event.usage : {}),
+          },
+        };
+        break;
+      }
+      case "message_stop":
+        this.done = true;
+    }
+  }
+
+  reply(): Reply {
+    const { stop_reason: reason } = this.#message;
+    if (typeof reason !== "string") throw brokenOff();
+    const content = this.#blocks.flatMap(({ said, input }) => {
+      if (input === "") return [said];
+      // a call that the limit cut off cannot be run
+      const isCut = reason === "max_tokens" && parseArgs(input) === undefined;
+      return isCut ? [] : [{ ...said, input: toolInput(input) }];
+    });
+    return this.#carry({ ...this.#message, content });
+  }
+}
+
+function addDelta(block: Block, delta: JsonObject): void {
+  const { said } = block;
+  const field = GROWING[text(delta.type) ?? ""];
+  if (field !== undefined) said[field] = (text(said[field]) ?? "") + (text(delta[field]) ?? "");
+  else if (delta.type === "input_json_delta") block.input += text(delta.partial_json) ?? "";
+  else if (delta.type === "citations_delta" && delta.citation !== undefined) {
+    said.citations = [...(Array.isArray(said.citations) ? said.citations : []), delta.citation];
+  }
+}

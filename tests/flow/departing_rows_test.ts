@@ -1,0 +1,258 @@
+/** Departures from what is documented that no row of `reports.ts` has, through a whole gateway. */
+
+import type { JsonObject } from "../../src/wire/dialects/mod.ts";
+import { assert, assertEquals } from "../assert.ts";
+import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
+import {
+  chunk,
+  completion,
+  eventStream,
+  fakeUpstream,
+  type Received,
+  sse,
+} from "../fake/upstream.ts";
+
+const CHAT = "/v1/chat/completions";
+const MESSAGES = "/v1/messages";
+const RESPONSES = "/v1/responses";
+
+/** What came of one request. */
+interface Outcome {
+  readonly status: number;
+  readonly text: string;
+  // deno-lint-ignore no-explicit-any -- replies of three dialects
+  readonly body: any;
+  /** What each upstream was sent, by its name. */
+  readonly sent: Partial<Readonly<Record<string, readonly Received[]>>>;
+  readonly headers: Headers;
+}
+
+/** A request, what its upstreams reply, and what should come of it. */
+interface Row {
+  readonly name: string;
+  readonly path: string;
+  readonly model: string;
+  readonly body: JsonObject;
+  readonly replies: (upstream: string) => Response;
+  readonly check: (outcome: Outcome) => void;
+}
+
+const USERS = [{ role: "user", content: "Hi" }];
+const ASKED = { messages: USERS };
+const STREAMED = { ...ASKED, stream: true };
+const OF_MESSAGES = { ...ASKED, max_tokens: 500 };
+
+const MESSAGE = {
+  id: "m",
+  type: "message",
+  role: "assistant",
+  content: [{ type: "text", text: "Hi" }],
+  stop_reason: "end_turn",
+  usage: { input_tokens: 3, output_tokens: 1 },
+};
+/** What an upstream says of a request, at length. */
+const LONG = `Invalid: ${"each field is at fault, ".repeat(200)}and so is the last.`;
+
+const ROWS: readonly Row[] = [
+  ...([[CHAT, "stop"], [MESSAGES, "pause_turn"], [RESPONSES, "completed"]] as const)
+    .map(([path, end]): Row => ({
+      name: `a turn that its upstream pauses ends by ${end} at ${path}, and is no failure`,
+      path,
+      model: "msg",
+      body: path === RESPONSES ? { input: "Hi" } : OF_MESSAGES,
+      replies: () => Response.json({ ...MESSAGE, stop_reason: "pause_turn" }),
+      check: ({ status, body }) => {
+        const own = body.choices?.[0].finish_reason ?? body.stop_reason ?? body.status;
+        assertEquals([status, own], [200, end]);
+      },
+    })),
+  {
+    name: "a stream of two choices for a whole request has both, and ends at its end mark",
+    path: CHAT,
+    model: "chat",
+    body: { ...ASKED, n: 2 },
+    replies: () =>
+      eventStream(
+        sse(
+          JSON.stringify({
+            choices: [0, 1].map((index) => ({ index, delta: { role: "assistant" } })),
+          }),
+          ...["a", "b"].map((content, index) =>
+            JSON.stringify({ choices: [{ index, delta: { content } }] })
+          ),
+          ...["A", "B"].map((content, index) =>
+            JSON.stringify({ choices: [{ index, delta: { content } }] })
+          ),
+          JSON.stringify({
+            choices: [0, 1].map((index) => ({ index, delta: {}, finish_reason: "stop" })),
+          }),
+          JSON.stringify({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 4 } }),
+          "[DONE]",
+        ) + "data: nonsense\n\n",
+      ),
+    check: ({ body, sent }) => {
+      assertEquals(
+        body.choices.map((one: JsonObject) => (one.message as JsonObject).content),
+        ["aA", "bB"],
+      );
+      assertEquals([sent.chat!.length, body.usage.completion_tokens], [1, 4]);
+    },
+  },
+  {
+    name: "a tier that the route allows is sent in another dialect, too, and the reply tells of it",
+    path: RESPONSES,
+    model: "chat",
+    body: { input: "Hi", service_tier: "flex" },
+    replies: () => completion("Hi"),
+    check: ({ body, sent }) =>
+      assertEquals([sent.chat![0]!.body.service_tier, body.service_tier], ["flex", "flex"]),
+  },
+  {
+    name:
+      "a reply repeats the temperature that was sent, and a header tells that it is another one",
+    path: RESPONSES,
+    model: "msg",
+    body: { input: "Hi", temperature: 1.5 },
+    replies: () => Response.json(MESSAGE),
+    check: ({ body, sent, headers }) =>
+      assertEquals([
+        sent.msg![0]!.body.temperature,
+        body.temperature,
+        headers.get("x-sluice-adjusted"),
+      ], [
+        1,
+        1,
+        "temperature=1",
+      ]),
+  },
+  ...[
+    { path: CHAT, model: "msg", body: { ...ASKED, service_tier: "priority" } },
+    { path: MESSAGES, model: "chat", body: { ...OF_MESSAGES, speed: "fast" } },
+  ].map((asked): Row => ({
+    ...asked,
+    name: `what changes the price is not charged where it cannot be sent: ${asked.path}`,
+    replies: () => Response.json(MESSAGE),
+    check: ({ status, text, sent }) => {
+      assertEquals([status, sent], [400, {}]);
+      assert(/(service_tier|speed) changes the price/.test(text), text);
+    },
+  })),
+  ...[CHAT, MESSAGES, RESPONSES].flatMap((path) =>
+    ([
+      ["a message", { error: { message: LONG } }],
+      ["a list of faults", { detail: [{ loc: ["body", "x"], msg: LONG }] }],
+      ["a list of faults in the message", { message: { detail: [{ loc: ["body"], msg: LONG }] } }],
+      ["a relay's", { error: { message: "Provider returned error", metadata: { raw: LONG } } }],
+    ] as const).map(([how, error]): Row => ({
+      name: `what an upstream says of the caller's fault is told in full at ${path}: ${how}`,
+      path,
+      model: "chat",
+      body: path === RESPONSES ? { input: "Hi" } : OF_MESSAGES,
+      replies: () => Response.json(error, { status: 422 }),
+      check: ({ status, body }) => {
+        assertEquals(status, 400);
+        assert(body.error.message.includes(LONG), body.error.message);
+      },
+    }))
+  ),
+  {
+    name: "null is what a chat upstream leaves out, in chunks as well",
+    path: CHAT,
+    model: "chat",
+    body: STREAMED,
+    replies: () => {
+      const nulls = { id: null, object: null, created: null, model: null };
+      return eventStream(
+        sse(
+          ...[{ content: "Hi" }, {}].map((delta, at) =>
+            JSON.stringify({
+              ...nulls,
+              choices: [{ index: null, delta, finish_reason: at === 0 ? null : "stop" }],
+            })
+          ),
+          "[DONE]",
+        ),
+      );
+    },
+    check: ({ text }) => {
+      const chunks = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!));
+      for (const { id, object, created, model, choices } of chunks) {
+        assertEquals([object, model, choices[0].index], ["chat.completion.chunk", "chat", 0]);
+        assert(/^chatcmpl-/.test(id) && created > 0, text);
+      }
+    },
+  },
+  ...[
+    { path: MESSAGES, model: "msg", body: { ...OF_MESSAGES, tool_choice: { type: "auto" } } },
+    { path: RESPONSES, model: "resp", body: { input: "Hi", tool_choice: "auto" } },
+    { path: RESPONSES, model: "chat", body: { input: "Hi", tool_choice: "auto" } },
+    { path: MESSAGES, model: "resp", body: { ...OF_MESSAGES, tool_choice: { type: "auto" } } },
+  ].map((asked): Row => ({
+    ...asked,
+    body: { ...asked.body, tools: [] },
+    name: `an empty list of tools is left out: ${asked.path} to ${asked.model}`,
+    replies: () => Response.json({ error: { message: "enough" } }, { status: 400 }),
+    check: ({ sent }) => {
+      const { tools, tool_choice } = sent[asked.model]![0]!.body;
+      assertEquals([tools, tool_choice], [undefined, undefined]);
+    },
+  })),
+];
+
+async function outcomeOf(
+  { post }: Pick<TestGateway, "post">,
+  row: Row,
+  received: readonly Received[],
+): Promise<Outcome> {
+  const { path, model, body } = row;
+  const response = await post(path, { model, ...body });
+  const text = await response.text();
+  const sent = Object.groupBy(received, (one) => one.path.split("/")[2]!);
+  const { status, headers } = response;
+  const isJson = headers.get("content-type")?.includes("json");
+  return { status, headers, text, body: isJson ? JSON.parse(text) : undefined, sent };
+}
+
+Deno.test("what departs beside the reports", async (t) => {
+  let row: Row;
+  await using upstream = fakeUpstream(({ path }) => row.replies(path.split("/")[2]!));
+  const at = (name: string, more = {}) => ({
+    url: `${upstream.url}/${name}`,
+    quirks: "none" as const,
+    ...more,
+  });
+  const route = (...upstreams: string[]) => ({
+    targets: upstreams.map((upstream) => ({ upstream, model: "m" })),
+    prices: { input: 0, cached: 0, output: 1_000_000 },
+    minimum: 0,
+    context: 200_000,
+    maxOutput: 32_000,
+    allow: { tiers: { flex: 1, priority: 2, fast: 6 } },
+  });
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: {
+        chat: at("chat"),
+        second: at("second"),
+        msg: at("msg", { dialect: "messages" }),
+        resp: at("resp", { dialect: "responses" }),
+      },
+      routes: {
+        chat: route("chat"),
+        two: route("chat", "second"),
+        msg: route("msg"),
+        resp: route("resp"),
+        "svc-k2": { targets: [{ upstream: "chat", model: "m" }] },
+      },
+    },
+  });
+  for (row of ROWS) {
+    upstream.received.length = 0;
+    const own = row;
+    await t.step(own.name, async () => own.check(await outcomeOf(gateway, own, upstream.received)));
+  }
+  // what failed costs nothing
+  for (const { status, output_tokens: tokens } of await usageRecords(gateway)) {
+    if (Number(status) >= 400) assertEquals(tokens, 0);
+  }
+});
