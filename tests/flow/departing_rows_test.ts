@@ -3,14 +3,7 @@
 import type { JsonObject } from "../../src/wire/dialects/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
-import {
-  chunk,
-  completion,
-  eventStream,
-  fakeUpstream,
-  type Received,
-  sse,
-} from "../fake/upstream.ts";
+import { completion, eventStream, fakeUpstream, type Received, sse } from "../fake/upstream.ts";
 
 const CHAT = "/v1/chat/completions";
 const MESSAGES = "/v1/messages";

@@ -1269,21 +1269,21 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
         ),
       hears: { status: 200, text: "second" },
     },
-    ...[
-      {
+    ...([
+      [{
         object: "error",
         message: { detail: [{ loc: ["body"], msg: "Extra inputs" }] },
         code: null,
-      },
-      { detail: [{ loc: ["body"], msg: "Extra inputs" }] },
-      { error: { message: { detail: "Extra inputs" } } },
-      { success: false, errors: [{ message: "Extra inputs" }] },
-      { code: 1210, msg: "Extra inputs" },
-    ].map((body): Report => ({
+      }, "body: Extra inputs"],
+      [{ detail: [{ loc: ["body"], msg: "Extra inputs" }] }, "body: Extra inputs"],
+      [{ error: { message: { detail: "Extra inputs" } } }, "Extra inputs"],
+      [{ success: false, errors: [{ message: "Extra inputs" }] }, "Extra inputs"],
+      [{ code: 1210, msg: "Extra inputs" }, "Extra inputs"],
+    ] as const).map(([body, error]): Report => ({
       of: "openai/openai-agents-python#442",
       by: ["messages", "chat"],
       says: () => Response.json(body, { status: 422 }),
-      hears: { status: 400, error: "Extra inputs" },
+      hears: { status: 400, error },
       requests: 1,
     })),
     ...[200, 502].map((status): Report => ({

@@ -1054,7 +1054,13 @@ export const SHARED_FIELDS: readonly SharedField[] = [
     fields: "stream_options",
     value: fc.constant(false),
     in: {
-      chat: at("stream_options", "include_obfuscation"),
+      chat: {
+        ...at("stream_options", "include_obfuscation"),
+        write(body, value) {
+          // of a request that is not streamed, it is left out
+          Object.assign(body, { stream: true, stream_options: { include_obfuscation: value } });
+        },
+      },
       responses: at("stream_options", "include_obfuscation"),
     },
     but: Object.fromEntries(
