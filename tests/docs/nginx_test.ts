@@ -1,21 +1,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
+import { freePort, run } from "../fake/proxy.ts";
 import { chunk, completion, fakeUpstream, sse } from "../fake/upstream.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 
 const NGINX = "/usr/sbin/nginx";
 const installed = await Deno.stat(NGINX).then(() => true, () => false);
-
-async function run(program: string, ...args: string[]) {
-  const { code, stdout, stderr } = await new Deno.Command(program, { args }).output();
-  const decoder = new TextDecoder();
-  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return (listener.addr as Deno.NetAddr).port;
-}
 
 /** nginx with `deploy/nginx.conf`, in front of a gateway; only addresses and certificates are the test's. */
 async function startNginx(directory: string, gateway: string) {

@@ -6,6 +6,7 @@ import { DATABASE } from "./list/database.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
 import { PAYMENTS_MUTATIONS } from "./list/payments.ts";
+import { PREFIX } from "./list/prefix.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
@@ -28,4 +29,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LIMITS,
   ...ACCESS,
   ...CONSOLE,
+  ...PREFIX,
 ];
