@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
-import { freePort, run } from "../fake/proxy.ts";
+import { freePort, handshake, run } from "../fake/proxy.ts";
 import { chunk, completion, fakeUpstream, sse } from "../fake/upstream.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 
@@ -101,6 +101,9 @@ Deno.test({
     await written.close();
     await Promise.all([reading, stream.status]);
     assertStringIncludes(text, "data: [DONE]");
+
+    const upgraded = await handshake(`${nginx.url}/v1/responses`, gateway.key);
+    assertStringIncludes(upgraded, " 101 ");
 
     // a client that disconnects
     pieces = new TransformStream();

@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { inOneBrowser, type Steps } from "../fake/browser.ts";
-import { freePort, run } from "../fake/proxy.ts";
+import { freePort, handshake, run } from "../fake/proxy.ts";
 import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";
 import { exists, tempDir, until } from "../fake/temp.ts";
 import { sized } from "../tier.ts";
@@ -146,6 +146,8 @@ async function tryApi({ gateway, url, ask }: Started) {
   const streamed = await post(`${PREFIX}/v1/chat/completions`, { ...body, stream: true });
   assertStringIncludes(await streamed.text(), "data: [DONE]");
   assertEquals(await statusOf(post(`${PREFIX}/v1/messages`, body)), 200);
+  const upgraded = await handshake(`${url}/v1/responses`, secret);
+  assertStringIncludes(upgraded, " 101 ");
   const preflight = await ask(`${PREFIX}/v1/messages`, {
     method: "OPTIONS",
     headers: { origin: "https://app.example", "access-control-request-method": "POST" },
@@ -182,6 +184,7 @@ async function tryConsole(page: Page, url: string, link: string, chat: () => Pro
   await page.goto(link);
   await page.getByRole("heading", { name: "Home" }).waitFor();
   assertEquals(page.url(), `${url}/console/`);
+  await following;
   const cookies = await page.context().cookies();
   assertEquals(
     cookies.map(({ name, path, secure, httpOnly }) => ({ name, path, secure, httpOnly })),
@@ -190,7 +193,6 @@ async function tryConsole(page: Page, url: string, link: string, chat: () => Pro
 
   const today = page.locator("[data-part=today]");
   const before = await today.textContent();
-  await following;
   assertEquals(await chat(), 200);
   await until(async () => await today.textContent() !== before, { what: "the live page" });
 
