@@ -118,7 +118,7 @@ async function start(proxy: Proxy): Promise<Started> {
     stderr: "null",
   }).spawn();
   started.defer(async () => {
-    process.kill("SIGTERM");
+    process.kill("SIGKILL"); // a page that a failure left open would keep it
     await process.status;
   });
   const client = Deno.createHttpClient({ caCerts: [await Deno.readTextFile(certificate.cert)] });
