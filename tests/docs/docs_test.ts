@@ -81,8 +81,10 @@ const WITHOUT_GATEWAY = new Set(["operating.md"]);
 /** Runs what a page shows, each page against a gateway of its own. */
 async function runPage(page: string, launcher: Launcher, programs: Programs): Promise<void> {
   const blocks = await blocksOf(page);
-  // `console` is for what needs root, systemd, containers or a coding tool; `js` is run by tests/clients/tools/
-  const known = ["sh", "ts", "js", "python", "jsonc", "console", "text", "http"];
+  // `console` is for what needs root, systemd, containers or a coding tool; `js` is run by tests/clients/tools/, and
+  // `nginx` and `caddyfile` by subpath_test.ts
+  const known = ["sh", "ts", "js", "python", "jsonc", "console", "text", "http"]
+    .concat(["nginx", "caddyfile"]);
   for (const { language } of blocks) assert(known.includes(language), `what is ${language}?`);
   const of = (language: string) =>
     blocks.filter((block) => block.language === language).map(({ code }) => code);

@@ -1,21 +1,11 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
+import { freePort, handshake, run } from "../fake/reverse_proxy.ts";
 import { chunk, completion, fakeUpstream, sse } from "../fake/upstream.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 
 const NGINX = "/usr/sbin/nginx";
 const installed = await Deno.stat(NGINX).then(() => true, () => false);
-
-async function run(program: string, ...args: string[]) {
-  const { code, stdout, stderr } = await new Deno.Command(program, { args }).output();
-  const decoder = new TextDecoder();
-  return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return (listener.addr as Deno.NetAddr).port;
-}
 
 /** nginx with `deploy/nginx.conf`, in front of a gateway; only addresses and certificates are the test's. */
 async function startNginx(directory: string, gateway: string) {
@@ -111,6 +101,9 @@ Deno.test({
     await written.close();
     await Promise.all([reading, stream.status]);
     assertStringIncludes(text, "data: [DONE]");
+
+    const upgraded = await handshake(`${nginx.url}/v1/responses`, gateway.key);
+    assertStringIncludes(upgraded, " 101 ");
 
     // a client that disconnects
     pieces = new TransformStream();

@@ -7,6 +7,7 @@ import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
 import { PAYMENTS_MUTATIONS } from "./list/payments.ts";
 import { PROXIES } from "./list/proxies.ts";
+import { PREFIX } from "./list/prefix.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
@@ -30,4 +31,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LIMITS,
   ...ACCESS,
   ...CONSOLE,
+  ...PREFIX,
 ];

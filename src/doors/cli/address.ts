@@ -38,7 +38,7 @@ export async function gatewayAddress({ settings }: Config): Promise<GatewayAddre
   const reach = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   const running = await runningGateway(data);
   const local = running?.url ?? `http://${reach.includes(":") ? `[${reach}]` : reach}:${port}`;
-  const url = settings.publicUrl?.replace(/\/+$/, "") ?? local;
+  const url = settings.publicUrl ?? local;
   if (running !== undefined) {
     const isOther = url !== local && databaseFile(settings) !== undefined &&
       await answerOf(url, running.secret, settings.proxies) === "another";

@@ -108,7 +108,7 @@ async function run(
     config,
     catalog,
     unlisted: gateway.unlisted,
-    address: settings.publicUrl?.replace(/\/+$/, "") ?? url,
+    address: settings.publicUrl ?? url,
     listening: url,
     place: gateway.database.place,
     ownerEmail: owner.email,

@@ -21,7 +21,6 @@ import {
   recordInLog,
   seeOther,
 } from "./request.tsx";
-import type { Visitor } from "../../ground/web/mod.ts";
 
 const SESSION_SECONDS = 30 * 86_400;
 
@@ -104,14 +103,14 @@ export class AuthPages {
 
   async #begin(c: PageRequest, account: Account, byLink: boolean): Promise<Response> {
     const token = await this.#parts.sessions.begin(account, { before: c.var.token, byLink });
-    const { name, ...attributes } = cookieOf(c.env.visitor);
+    const { name, ...attributes } = cookieOf(c.env);
     const response = seeOther(c, "/console/");
     setCookie(response.headers, { name, value: token, maxAge: SESSION_SECONDS, ...attributes });
     return response;
   }
 
   signedOut(c: PageRequest, done: string): Response {
-    const { name, ...attributes } = cookieOf(c.env.visitor);
+    const { name, ...attributes } = cookieOf(c.env);
     const response = seeOther(c, `/console/sign-in?done=${done}`);
     deleteCookie(response.headers, name, attributes);
     return response;
@@ -264,16 +263,22 @@ export class AuthPages {
   }
 }
 
-/** The session's cookie. Only a name with `__Host-` cannot be set by another host of the domain; it needs TLS. */
-function cookieOf({ secure }: Visitor) {
-  const name = secure ? "__Host-sluice" : "sluice";
-  return { name, path: "/", httpOnly: true, secure, sameSite: "Lax" } as const;
+/**
+ * The session's cookie. Only a name with `__Host-` cannot be set by another host of the domain; it needs TLS and the whole
+ * host. Below a path, several gateways may share the host: a browser sends the cookie to that path only, and since paths
+ * may be below each other, the name tells them apart.
+ */
+function cookieOf({ visitor: { secure }, base }: PageRequest["env"]) {
+  const isWhole = base.path === "";
+  const own = `sluice${base.path.replaceAll("/", "+")}`; // no path has a plus sign
+  const name = secure ? `${isWhole ? "__Host-" : "__Secure-"}${own}` : own;
+  return { name, path: base.link("/"), httpOnly: true, secure, sameSite: "Lax" } as const;
 }
 
 /** The session's token that a request carries. */
 export function tokenOf({ env, req }: PageRequest): string | undefined {
   try {
-    return getCookies(req.raw.headers)[cookieOf(env.visitor).name];
+    return getCookies(req.raw.headers)[cookieOf(env).name];
   } catch (error) {
     if (error instanceof SyntaxError) return undefined; // an empty cookie: no browser sends one
     throw error;

@@ -16,6 +16,7 @@ import { MessagePage } from "./pages/message.tsx";
 import { ModelsPage } from "./pages/models.tsx";
 import { PlaygroundPage } from "./pages/playground.tsx";
 import {
+  addressOf,
   type ConsoleParts,
   type Env,
   FormFields,
@@ -37,6 +38,7 @@ import { LiveStreams } from "./live_streams.ts";
 import { CONTENT_POLICY } from "./content_policy.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import {
+  BasePath,
   BodyTooLong,
   isSameOrigin,
   readBounded,
@@ -66,13 +68,14 @@ export class Console {
   readonly #parts: ConsoleParts;
   readonly #hono: Hono<Env>;
   readonly #trusted: TrustedProxies;
-
+  readonly #base: BasePath;
   readonly #streams: LiveStreams;
 
   constructor(given: Omit<ConsoleParts, "livePages">) {
     const parts = { ...given, livePages: new PageSource() };
     this.#parts = parts;
-    this.#streams = new LiveStreams(parts, [
+    this.#base = new BasePath(parts.config.settings.publicUrl);
+    this.#streams = new LiveStreams({ ...parts, base: this.#base }, [
       new AccountSource({ ...parts, perUsd: dollarRateOf(parts.config) }),
       parts.livePages,
     ]);
@@ -85,16 +88,31 @@ export class Console {
    *
    * @param request A request for a page, an asset or a form's write.
    * @param peer IP address of the other end of the connection.
-   * @returns The response, with security headers.
+   * @returns The response, with security headers. All that it leads to is below the path of the public URL.
    */
   async fetch(request: Request, peer: string): Promise<Response> {
-    const response = await this.#hono.fetch(request, {
-      visitor: visitorOf(request, peer, this.#trusted),
-    });
+    const response = await this.#led(
+      await this.#hono.fetch(request, {
+        visitor: visitorOf(request, peer, this.#trusted),
+        base: this.#base,
+      }),
+    );
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
       if (!response.headers.has(name)) response.headers.set(name, value);
     }
     return response;
+  }
+
+  /** Puts the path of the public URL before what a response leads to: pages are written as those of a host of their own. */
+  async #led(response: Response): Promise<Response> {
+    if (this.#base.path === "") return response;
+    const { headers } = response;
+    const location = headers.get("location");
+    if (location !== null) headers.set("location", this.#base.link(location));
+    if (response.body === null || !headers.get("content-type")?.startsWith("text/html")) {
+      return response;
+    }
+    return new Response(this.#base.page(await response.text()), response);
   }
 
   /** Ends the event streams; pages that are open connect again, to the console that takes its place. */
@@ -125,7 +143,11 @@ export class Console {
     });
 
     app.get("/", (c) => seeOther(c, "/console/"));
-    app.get("/docs", (c) => page(c, <DocsPage page={pageOf(c)} document={this.#parts.openApi} />));
+    app.get("/docs", (c) => {
+      const { openApi, config } = this.#parts;
+      const address = addressOf(c, config);
+      return page(c, <DocsPage page={pageOf(c)} document={openApi} address={address} />);
+    });
     app.get("/console/models", (c) => this.#models(c));
     if (this.#parts.config.settings.consoleComponents) {
       app.get(

@@ -1,6 +1,7 @@
 import { type Action, can, type Session, type Sessions } from "../../people/accounts/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { SlotMap } from "../../ground/platform/mod.ts";
+import type { BasePath } from "../../ground/web/mod.ts";
 
 /** Streams of one account, such as tabs that are visible at once. */
 const MAX_OF_ACCOUNT = 10;
@@ -69,6 +70,7 @@ export class LiveStreams {
   readonly #sessions: Pick<Sessions, "findAll">;
   readonly #log: Log;
   readonly #closing: AbortSignal;
+  readonly #base: BasePath;
   readonly #sources: readonly LiveSource[];
   readonly #streams = new SlotMap<Stream>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -77,16 +79,18 @@ export class LiveStreams {
   readonly #close = () => this.close();
 
   constructor(
-    { sessions, log, closing }: {
+    { sessions, log, closing, base }: {
       readonly sessions: Pick<Sessions, "findAll">;
       readonly log: Log;
       readonly closing: AbortSignal;
+      readonly base: BasePath;
     },
     sources: readonly LiveSource[],
   ) {
     this.#sessions = sessions;
     this.#log = log;
     this.#closing = closing;
+    this.#base = base;
     this.#sources = sources;
   }
 
@@ -124,7 +128,7 @@ export class LiveStreams {
           ...options,
           accountId: id,
           sent: new Map(),
-          send: ({ part, html, seenMs }) => write(eventText(part, html, seenMs)),
+          send: ({ part, html, seenMs }) => write(eventText(part, this.#base.page(html), seenMs)),
           comment: () => write(":\n\n"),
           close: () => {
             if (!isOpen) return;

@@ -32,7 +32,7 @@ import type { UpstreamState } from "../../requests/upstreams/mod.ts";
 import type { PageSource } from "./live_pages.ts";
 import type { PageContext } from "./layout.tsx";
 import { MessagePage } from "./pages/message.tsx";
-import type { Visitor } from "../../ground/web/mod.ts";
+import type { BasePath, Visitor } from "../../ground/web/mod.ts";
 
 /** Dependencies of the console. */
 export interface ConsoleParts {
@@ -85,7 +85,7 @@ export interface LastReload {
 
 /** Context of a request to the console. */
 export interface Env {
-  Bindings: { readonly visitor: Visitor };
+  Bindings: { readonly visitor: Visitor; readonly base: BasePath };
   Variables: {
     /** `undefined` if the visitor is not signed in. */
     session: Session | undefined;
@@ -237,7 +237,7 @@ export function doneOf(c: PageRequest): string | undefined {
 
 /** Returns the base URL for clients, without a trailing slash. */
 export function addressOf(c: PageRequest, { settings }: Config): string {
-  return settings.publicUrl?.replace(/\/+$/, "") ?? c.env.visitor.origin;
+  return settings.publicUrl ?? c.env.visitor.origin;
 }
 
 /**

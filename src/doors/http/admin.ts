@@ -92,7 +92,7 @@ export class Admin {
     const { publicUrl } = this.#parts.operations.config.settings;
     const parts: OperationParts = {
       ...this.#parts.operations,
-      address: () => Promise.resolve(publicUrl?.replace(/\/+$/, "") ?? origin),
+      address: () => Promise.resolve(publicUrl ?? origin),
     };
     const params = c.req.param() as Record<string, string>;
     if (operation.kind === "read") {

@@ -15,7 +15,7 @@ import {
   type HeaderLookup,
 } from "../../wire/dialects/mod.ts";
 import { EMBEDDINGS_PATH } from "../../wire/embeddings/mod.ts";
-import { Entity } from "../../ground/web/mod.ts";
+import { BasePath, Entity } from "../../ground/web/mod.ts";
 import { newRequestId } from "../../ground/platform/mod.ts";
 import { asRefusal, Refusal } from "../../ground/refusal.ts";
 import { WEBHOOK_PATH } from "../../money/payments/mod.ts";
@@ -31,7 +31,7 @@ import { framingFault, presentedKeys, sameSecret } from "./guard.ts";
 import { Inference, type InferenceOptions } from "./inference.ts";
 import { modelInfo, modelList } from "./models.ts";
 import { openApiDocument } from "./on_demand.ts";
-import { clientRequestIdOf, isApiPath, isConsolePath, pathOf } from "./request_line.ts";
+import { clientRequestIdOf, isApiPath, isConsolePath, pathOf, withPath } from "./request_line.ts";
 import type { ResponseSockets } from "./response_sockets.ts";
 import type { RequestState } from "./request_state.ts";
 import { errorResponse, upgradeRequired } from "./responses.ts";
@@ -62,6 +62,8 @@ export interface AppOptions extends InferenceOptions {
 }
 
 const MAX_CHALLENGE_CHARS = 100;
+/** For the machines inside: not served below the path of the public URL, so that a proxy which passes that on hides them. */
+const INTERNAL: readonly string[] = ["/metrics", "/readyz"];
 /** The only version of RFC 6455. */
 const WEBSOCKET_VERSION = "13";
 
@@ -81,6 +83,7 @@ export class App {
   readonly #options: AppOptions;
   readonly #callers: Callers;
   readonly #inference: Inference;
+  readonly #base: BasePath;
   readonly #hono: Hono<Env>;
   #openApi: Promise<Entity> | undefined;
   #stopping = false;
@@ -88,6 +91,7 @@ export class App {
   constructor(parts: AppParts, options: AppOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#base = new BasePath(options.settings.publicUrl);
     this.#callers = new Callers(parts);
     this.#inference = new Inference(parts, this.#callers, options);
     this.#hono = this.#routes(this.#inference);
@@ -200,8 +204,10 @@ export class App {
     return this.#parts.sockets.open({ request, state, caller, settings });
   }
 
-  #page(request: Request, { peer }: RequestState): Promise<Response> {
-    return this.#parts.pages.fetch(request, peer && "hostname" in peer ? peer.hostname : "");
+  #page(request: Request, { path, peer }: RequestState): Promise<Response> {
+    const { url } = request;
+    const plain = pathOf(url) === path ? request : new Request(withPath(url, path), request);
+    return this.#parts.pages.fetch(plain, peer && "hostname" in peer ? peer.hostname : "");
   }
 
   /** The operator's API, which the thread of the console serves as well. */
@@ -213,7 +219,7 @@ export class App {
 
   #stateOf(request: Request, peer: Deno.Addr | undefined): RequestState {
     const requestId = newRequestId(this.#parts.now());
-    const path = pathOf(request.url);
+    const path = this.#pathOf(request.url);
     const clientRequestId = clientRequestIdOf(request.headers);
     const ids = { "x-request-id": clientRequestId ?? requestId, "request-id": requestId };
     const own = this.#options.connections.isPressed ? { ...ids, connection: "close" } : ids;
@@ -225,9 +231,16 @@ export class App {
     return { requestId, clientRequestId, path, headers, peer, header, isCodex };
   }
 
+  /** The path as if the gateway were at the root of its host. */
+  #pathOf(url: string): string {
+    const sent = pathOf(url);
+    const path = this.#base.strip(sent);
+    return path !== sent && INTERNAL.includes(path) ? sent : path;
+  }
+
   #routes(inference: Inference): Hono<Env> {
     // the router goes by the same path as the door, percent signs and all
-    const app = new Hono<Env>({ getPath: ({ url }) => pathOf(url) });
+    const app = new Hono<Env>({ getPath: ({ url }) => this.#pathOf(url) });
     for (const counting of COUNTING) {
       app.post(counting.path, ({ req, env }) => inference.count(req.raw, env, counting));
     }
@@ -251,7 +264,9 @@ export class App {
     app.get("/readyz", (c) => this.#ready(c));
     app.get("/metrics", (c) => this.#metrics(c));
     app.get("/openapi.json", async (c) => {
-      const document = this.#openApi ??= openApiDocument().then(Entity.ofJson);
+      const servers = [{ url: this.#base.path || "/" }];
+      const document = this.#openApi ??= openApiDocument()
+        .then((described) => Entity.ofJson({ ...described, servers }));
       return (await document).respond(c.req.raw, { "cache-control": "no-cache" });
     });
 
@@ -264,7 +279,7 @@ export class App {
 
   #unknownPath(c: Context<Env>): Response {
     const { publicUrl } = this.#options.settings;
-    const base = publicUrl?.replace(/\/+$/, "") ?? new URL(c.req.raw.url).origin;
+    const base = publicUrl ?? new URL(c.req.raw.url).origin;
     const { method } = c.req;
     const message = describeWrongPath({ method, path: c.env.path, base });
     return this.#refuse(c.env, new Refusal("path_unknown", message));

@@ -21,9 +21,20 @@ export function isConsolePath(path: string): boolean {
     path.startsWith("/console/");
 }
 
+/** Where the path of an absolute URL begins. */
+function startOf(url: string): number {
+  return url.indexOf("/", url.indexOf("://") + 3);
+}
+
+/** Returns an absolute URL with another path, and its own query. */
+export function withPath(url: string, path: string): string {
+  const start = startOf(url);
+  return `${url.slice(0, start)}${path}${url.slice(start + pathOf(url).length)}`;
+}
+
 /** Returns the path of an absolute URL, undecoded and without the query. */
 export function pathOf(url: string): string {
-  const start = url.indexOf("/", url.indexOf("://") + 3);
+  const start = startOf(url);
   const query = url.indexOf("?", start);
   return query < 0 ? url.slice(start) : url.slice(start, query);
 }

@@ -1,10 +1,11 @@
 /**
  * What the API and the console share of HTTP: bodies of requests, read within bounds; bodies that clients keep, with their
- * entity tags; where requests come from.
+ * entity tags; where requests come from; the path below which a reverse proxy serves all of it.
  *
  * @module
  */
 
+export { BasePath } from "./base_path.ts";
 export {
   BodyTooLong,
   ChunksTooSmall,

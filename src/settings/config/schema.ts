@@ -12,7 +12,7 @@ import { proxySettings } from "./proxy_settings.ts";
 import { routeSettings } from "./route_settings.ts";
 import { Secret } from "./secret.ts";
 import { dialectName, quirkName, QUIRKS_HELP, upstreamSettings } from "./upstream_settings.ts";
-import { credits, httpUrl, identifier, secret } from "./values.ts";
+import { credits, httpUrl, identifier, publicUrl, secret } from "./values.ts";
 
 /** A secret that nobody can guess. */
 const sealSecret = z.string().trim().regex(/^.{32,1024}$/s, "must have at least 32 characters")
@@ -84,8 +84,8 @@ export const settings = z.strictObject({
   logLevel: z.enum(["debug", "info", "warn", "error"]).default("info").describe(
     "Minimum level of logged messages.",
   ),
-  publicUrl: httpUrl.optional().describe(
-    "Base URL shown to users. Default: taken from the request.",
+  publicUrl: publicUrl.optional().describe(
+    "Base URL shown to users, with the path below which a reverse proxy serves the gateway, if there is one. Default: taken from the request.",
   ),
   registration: z.enum(["open", "invite", "closed"]).default("invite").describe(
     "Who may register in the console: anyone, people with an invite code, or nobody.",

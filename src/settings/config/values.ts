@@ -3,6 +3,42 @@ import { Secret } from "./secret.ts";
 
 /** A URL of HTTP or HTTPS. */
 export const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" });
+/** First parts of the gateway's own paths: below one of these, nobody could tell whether a prefix was taken off. */
+const OWN_PATHS = [
+  "v1",
+  "user",
+  "admin",
+  "console",
+  "docs",
+  "webhooks",
+  "healthz",
+  "readyz",
+  "metrics",
+  "openapi.json",
+];
+/** Such as no proxy writes in another way. */
+const PLAIN_PATH = /^(?:\/[A-Za-z0-9._~-]+)*$/;
+
+/** What is wrong with a public URL, to which paths are appended; undefined if nothing is. */
+function faultOfPublicUrl(text: string): string | undefined {
+  const { pathname, username, password } = new URL(text);
+  if (/[?#]/.test(text)) return "must end with its path: remove the query or fragment (? or #)";
+  if (username !== "" || password !== "") return "must not contain a user name or password";
+  const path = pathname.replace(/\/+$/, "");
+  if (!PLAIN_PATH.test(path)) {
+    return `must have a path of letters, digits and . _ ~ - between single slashes: got ${pathname}`;
+  }
+  const first = path.split("/")[1] ?? "";
+  return OWN_PATHS.includes(first)
+    ? `must not have a path that begins with /${first}, which is one of the gateway's own: give the address without it`
+    : undefined;
+}
+
+/** A base URL, without a slash at its end and with a path or none. */
+export const publicUrl = httpUrl.superRefine((text, context) => {
+  const message = URL.canParse(text) ? faultOfPublicUrl(text) : undefined;
+  if (message !== undefined) context.addIssue({ code: "custom", message });
+}).transform((text) => new URL(text).href.replace(/\/+$/, ""));
 /** A key that fits in a header. Trimmed, since keys read from files often end with a line break. */
 export const secret = z.string().trim().min(1).regex(
   /^[\x20-\x7e]*$/,

@@ -67,7 +67,11 @@ Deno.test("an announcement that others can read, or of another machine, is not b
 
 Deno.test("sluice env: whatever an address or a model is called, a shell takes it for text", async () => {
   await using dir = await tempDir();
-  const publicUrl = `http://gateway.example/x';touch ${dir.path}/pwned;'`;
+  // hosts may have quotes, but no spaces and slashes
+  const publicUrl = "http://x';pwn;'";
+  await Deno.mkdir(`${dir.path}/bin`);
+  await Deno.writeTextFile(`${dir.path}/bin/pwn`, `#!/bin/sh\n: > ${dir.path}/pwned\n`);
+  await Deno.chmod(`${dir.path}/bin/pwn`, 0o755);
   await using upstream = fakeUpstream(() =>
     Response.json({ object: "list", data: [{ id: `x';touch\${IFS}${dir.path}/pwned;'` }] })
   );
@@ -76,7 +80,9 @@ Deno.test("sluice env: whatever an address or a model is called, a shell takes i
     JSON.stringify({ publicUrl, upstreams: { up: { url: upstream.url, discover: true } } }),
   );
   const { out } = await sluice(["env"], { directory: dir.path });
-  const { code } = await new Deno.Command("sh", { args: ["-c", out] }).output();
+  const env = { PATH: `${dir.path}/bin:${Deno.env.get("PATH")}` };
+  const { code } = await new Deno.Command("sh", { args: ["-c", out], env }).output();
+  assertStringIncludes(out, "pwn;");
   assertEquals([code, await exists(`${dir.path}/pwned`)], [0, false]);
   for (const text of ["", "it's", "''", "$(id)", "`id`", 'a"b', "a\nb", "\\", "-n", "*"]) {
     const { stdout } = await new Deno.Command("sh", {

@@ -1,5 +1,6 @@
 import { PageSource } from "../../../src/doors/console/live_pages.ts";
 import { LiveStreams, type Viewer } from "../../../src/doors/console/live_streams.ts";
+import { BasePath } from "../../../src/ground/web/mod.ts";
 import { ROLE_NONE } from "./live_fakes.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { customer } from "../../fake/customer.ts";
@@ -300,6 +301,7 @@ Deno.test("nothing runs while nobody looks, and many viewers cost one tick a sec
     },
     log: { debug() {}, info() {}, warn() {}, error() {} },
     closing: closing.signal,
+    base: new BasePath(undefined),
   }, [{
     tick: (viewers: readonly Viewer[]) => {
       ticks.push(viewers.length);
@@ -344,6 +346,7 @@ Deno.test("nothing runs while nobody looks, and many viewers cost one tick a sec
     sessions: { findAll: () => Promise.resolve(new Map([["token", ROLE_NONE]])) },
     log: { debug() {}, info() {}, warn() {}, error() {} },
     closing: closing.signal,
+    base: new BasePath(undefined),
   }, [{
     tick: (viewers: readonly Viewer[]) => {
       for (let at = 0; at < 9; at++) {

@@ -20,7 +20,7 @@ function linksOf(html: string, from: string): string[] {
 }
 
 /** What a path is one of: IDs, values and dates are like each other. */
-function kindOf(path: string): string {
+export function kindOf(path: string): string {
   const { pathname, searchParams } = new URL(path, "http://console");
   const place = pathname.replaceAll(/\/[a-z]+_[A-Za-z0-9]+/g, "/:id").replaceAll(
     /\/[^/]*\d[^/]*/g,

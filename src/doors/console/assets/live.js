@@ -24,7 +24,7 @@ function follow() {
   if (document.hidden || isPaused) return;
   const query = new URLSearchParams(parts.map((part) => ["part", part.dataset.part]));
   if (seen !== undefined) query.set("seen", seen);
-  const stream = new EventSource(`/console/events?${query}`);
+  const stream = new EventSource(new URL(`../events?${query}`, import.meta.url));
   events = stream;
   for (const part of parts) {
     stream.addEventListener(part.dataset.part, ({ data, lastEventId }) => {

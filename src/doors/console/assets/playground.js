@@ -3,6 +3,8 @@
 import { DIALECTS } from "./dialects.js";
 import { inCurl, inJavaScript, inPython, isLong } from "./sdk_code.js";
 
+/** Where the gateway is, which may be below a path of its host. */
+const base = new URL("../..", import.meta.url).href.replace(/\/$/, "");
 const form = document.getElementById("play");
 const shown = (name) => document.getElementById(name);
 const button = form.querySelector("button[type=submit]");
@@ -121,9 +123,9 @@ async function showRequest() {
     2,
   );
   shown("request").textContent = `POST ${path}\n\n${text}`;
-  shown("curl").textContent = inCurl(path, body, location.origin);
-  shown("sdk").textContent = inJavaScript(sdk, body, location.origin);
-  shown("python").textContent = inPython(sdk, body, location.origin);
+  shown("curl").textContent = inCurl(path, body, base);
+  shown("sdk").textContent = inJavaScript(sdk, body, base);
+  shown("python").textContent = inPython(sdk, body, base);
   shown("request-file").hidden = !isLong(body);
   URL.revokeObjectURL(file);
   file = isLong(body) ? URL.createObjectURL(new Blob([JSON.stringify(body)])) : undefined;
@@ -181,7 +183,7 @@ function showTurn() {
 /** Creates a key for this page, valid for an hour. */
 async function ownKey() {
   if (key !== undefined) return key;
-  const reply = await fetch("/console/playground/key", {
+  const reply = await fetch(`${base}/console/playground/key`, {
     method: "POST",
     body: new URLSearchParams({ csrf: form.elements.csrf.value }),
   });
@@ -194,7 +196,7 @@ async function exchanged({ dialect, body, sent }, signal) {
   showTurns();
   const started = performance.now();
   const send = async () =>
-    await fetch(dialect.path, {
+    await fetch(`${base}${dialect.path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${await ownKey()}`, "content-type": "application/json" },
       body: JSON.stringify(body),
@@ -257,7 +259,7 @@ async function exchanged({ dialect, body, sent }, signal) {
   }
   facts();
   // the headers of a stream have the balance before it
-  const credits = await fetch("/user/credits?days=1&hours=1", {
+  const credits = await fetch(`${base}/user/credits?days=1&hours=1`, {
     headers: { authorization: `Bearer ${key}` },
     signal,
   });

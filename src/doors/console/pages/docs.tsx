@@ -35,7 +35,14 @@ const GROUPS: readonly (readonly [title: string, isOf: (path: string) => boolean
 ];
 
 /** API documentation, from the document that `/openapi.json` serves. */
-export function DocsPage({ page, document }: { page: PageContext; document: unknown }) {
+export function DocsPage(
+  { page, document, address }: {
+    page: PageContext;
+    document: unknown;
+    /** Base address of all paths. */
+    address: string;
+  },
+) {
   const { info, paths, components } = document as Document; // built by describeEndpoints() in this shape
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation }))
@@ -44,8 +51,8 @@ export function DocsPage({ page, document }: { page: PageContext; document: unkn
     <Layout page={page} title="API">
       <p>{info.description}</p>
       <p>
-        The OpenAPI 3.1 document is at <a href="/openapi.json">/openapi.json</a>. Send an API key as
-        {" "}
+        All paths are below <code>{address}</code>. The OpenAPI 3.1 document is at{" "}
+        <a href="/openapi.json">/openapi.json</a>. Send an API key as{" "}
         <code>Authorization: Bearer KEY</code> or <code>X-API-Key: KEY</code>.
       </p>
       {GROUPS.map(([title, isOf]) => ({ title, own: operations.filter(({ path }) => isOf(path)) }))
