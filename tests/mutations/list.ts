@@ -1,6 +1,7 @@
 import { ACCESS } from "./list/access.ts";
 import { AUDIT } from "./list/audit.ts";
 import { CARELESS_UPSTREAMS } from "./list/careless_upstreams.ts";
+import { COMMANDS } from "./list/commands.ts";
 import { CONSOLE } from "./list/console.ts";
 import { DATABASE } from "./list/database.ts";
 import { LEDGER } from "./list/ledger.ts";
@@ -28,4 +29,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LIMITS,
   ...ACCESS,
   ...CONSOLE,
+  ...COMMANDS,
 ];
