@@ -212,7 +212,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
       await keyOf(parts, id);
       const { key: secret } = await operate({ context, parts, config }, KEY_ROTATE, {
         key: id,
-        keep_seconds: keep === undefined ? 0 : parseDuration(keep) / 1_000,
+        keep_seconds: keep === undefined ? 0 : parseDuration("--keep", keep, 90) / 1_000,
       });
       const rotated = await keyOf(parts, id);
       const owner = { owner: "key", ownerId: id } as const;
@@ -255,7 +255,7 @@ async function keyOf({ keys }: CommandParts, id: string): Promise<Key> {
 function expiryOf(text: string | undefined, nowMs: number): string | null | undefined {
   if (text === undefined) return undefined;
   if (text === "never") return null;
-  return isoOf(nowMs + parseDuration(text));
+  return isoOf(nowMs + parseDuration("--expires", text));
 }
 
 function parseScopes(text: string): Scope[] {

@@ -1,6 +1,7 @@
 import type { Account } from "../../people/accounts/mod.ts";
-import { type Config, databaseFile, loadConfig } from "../../settings/config/mod.ts";
+import { type Config, databaseFile, loadConfig, PORT } from "../../settings/config/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
+import { parseCount } from "./format.ts";
 import { noticeLocalPlaces } from "./local_places.ts";
 
 /** Options that say which gateway a command is about. */
@@ -49,8 +50,7 @@ export async function readSettings(
  * @throws {UsageError} for anything else.
  */
 export function portOf(given: string): number {
-  if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
-  throw new UsageError(`invalid port '${given}': must be 0 to 65535 (0 picks a free one)`);
+  return parseCount("--port", given, PORT);
 }
 
 /**
@@ -60,10 +60,7 @@ export function portOf(given: string): number {
  */
 function workersOf(given: string): number | string {
   if (given === "auto") return given;
-  if (/^\d{1,4}$/.test(given)) return Number(given);
-  throw new UsageError(
-    `invalid number of workers '${given}': must be a whole number, or 'auto' for one per processor core`,
-  );
+  return parseCount("--workers", given, { min: 1, max: 9_999 });
 }
 
 /**

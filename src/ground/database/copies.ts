@@ -10,7 +10,7 @@ const TELL_MS = 250;
 /**
  * Makes a consistent copy of an embedded database, as of one moment after the call, while others read
  * and write. The copy is complete and on the disk before it has its name; an older one of that name
- * is replaced, and nothing else that is no regular file.
+ * is replaced if it is a regular file.
  *
  * @param tell Called now and then with the part that is done, 0 to 1.
  */

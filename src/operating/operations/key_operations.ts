@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { wholeInput } from "../../ground/amounts/mod.ts";
 import { type Account, type Key, SCOPES, type Team } from "../../people/accounts/mod.ts";
 import { budgetsOf, budgetsOfKeys } from "../../money/ledger/mod.ts";
 import { spentByKey } from "../../money/usage/mod.ts";
@@ -254,13 +255,18 @@ export const KEY_UPDATE = defineWrite({
   },
 });
 
+/** How long the secret before stays valid: up to 90 days. */
+export const KEEP_SECONDS = { min: 0, max: 90 * DAY_MS / 1_000, unit: "seconds" };
+
+/** The same in hours, as forms have it. */
+export const KEEP_HOURS = { min: 0, max: 90 * 24, unit: "hours" };
+
 export const KEY_ROTATE = defineWrite({
   input: z.strictObject({
     key: keyInput,
-    keep_seconds: z.number().meta({ type: "integer", minimum: 0, maximum: 90 * DAY_MS / 1_000 })
-      .default(0).describe(
-        "How long the present secret stays valid.",
-      ),
+    keep_seconds: wholeInput(KEEP_SECONDS).default(0).describe(
+      "How long the present secret stays valid.",
+    ),
   }),
   output: keyShape,
   secrets: secret,

@@ -21,7 +21,8 @@ export {
   settingsJsonSchema,
   type Surroundings,
 } from "./load.ts";
-export { decimalsOf, minorUnits, moneyText } from "./currencies.ts";
+export * from "./amounts.ts";
+export { decimalsOf, minorUnits, moneyIn, moneyText } from "./currencies.ts";
 export { type PaymentSettings, priceIn } from "./payment_settings.ts";
 export { defaultSettingsPlace, type Place, userDirectory, type Whereabouts } from "./places.ts";
 export { ALERT_KINDS, type AlertKind, type ReceiverSettings } from "./alert_settings.ts";

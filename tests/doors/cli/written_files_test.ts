@@ -162,10 +162,9 @@ Deno.test("backup to standard output: a whole database under each of its names, 
 Deno.test("a reader that ends early ends a command quietly", async () => {
   await using dir = await tempDir();
   const program = [Deno.execPath(), ...PROGRAM].map((word) => `'${word}'`).join(" ");
-  const { code, stdout, stderr } = await new Deno.Command("bash", {
-    args: ["-o", "pipefail", "-c", `${program} config schema | head -c 1`],
+  const { code, stderr } = await new Deno.Command("bash", {
+    args: ["-o", "pipefail", "-c", `${program} config schema | true`],
     cwd: dir.path,
   }).output();
-  const decoder = new TextDecoder();
-  assertEquals([code, decoder.decode(stdout), decoder.decode(stderr)], [0, "{", ""]);
+  assertEquals([code, new TextDecoder().decode(stderr)], [0, ""]);
 });
