@@ -1,4 +1,4 @@
-import { type Config, databaseFile } from "../../settings/config/mod.ts";
+import { type Config, databaseFile, listenUrl } from "../../settings/config/mod.ts";
 import { type AnnouncedGateway, announcedGateway, proofOf } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 
@@ -27,9 +27,8 @@ export interface GatewayAddress {
  */
 export async function gatewayAddress({ settings }: Config): Promise<GatewayAddress> {
   const { host, port, data } = settings;
-  const reach = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   const running = await runningGateway(data);
-  const local = running?.url ?? `http://${reach.includes(":") ? `[${reach}]` : reach}:${port}`;
+  const local = running?.url ?? listenUrl(host, port);
   const url = settings.publicUrl?.replace(/\/+$/, "") ?? local;
   if (running !== undefined) {
     const isOther = url !== local && databaseFile(settings) !== undefined &&

@@ -1,5 +1,5 @@
 import type { Account } from "../../people/accounts/mod.ts";
-import { type Config, databaseFile, loadConfig, PORT } from "../../settings/config/mod.ts";
+import { type Config, databaseFile, hostIn, loadConfig, PORT } from "../../settings/config/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { parseCount } from "./format.ts";
 import { noticeLocalPlaces } from "./local_places.ts";
@@ -34,7 +34,7 @@ export async function readSettings(
     file: options.config,
     serving,
     flags: {
-      host,
+      host: host === undefined ? undefined : hostOf(host),
       port: port === undefined ? undefined : portOf(port),
       workers: workers === undefined ? undefined : workersOf(workers),
       data,
@@ -51,6 +51,15 @@ export async function readSettings(
  */
 export function portOf(given: string): number {
   return parseCount("--port", given, PORT);
+}
+
+/** A host as a flag names it. @throws {UsageError} For anything else. */
+export function hostOf(given: string): string {
+  try {
+    return hostIn(given);
+  } catch (error) {
+    throw error instanceof RangeError ? new UsageError(`--host ${error.message}`) : error;
+  }
 }
 
 /**

@@ -22,6 +22,7 @@ export {
   type Surroundings,
 } from "./load.ts";
 export * from "./amounts.ts";
+export { hostIn, listenUrl } from "./hosts.ts";
 export { decimalsOf, minorUnits, moneyIn, moneyText } from "./currencies.ts";
 export { type PaymentSettings, priceIn } from "./payment_settings.ts";
 export { defaultSettingsPlace, type Place, userDirectory, type Whereabouts } from "./places.ts";
