@@ -3,6 +3,7 @@ import type { Mutation } from "../mutation.ts";
 const FILES = "src/ground/files/replace_file.ts";
 const AMOUNTS = "tests/doors/amounts_test.ts";
 const WHOLE = "src/ground/amounts/whole.ts";
+const HOSTS = "tests/doors/cli/hosts_test.ts";
 const WRITTEN = "tests/doors/cli/written_files_test.ts";
 
 /** What commands write, read and ask. */
@@ -30,6 +31,22 @@ export const COMMANDS: readonly Mutation[] = [
     replace: "throw error;",
     tests: [{ file: WRITTEN, filter: "ends early" }],
     why: "A command whose output goes to head would end with a stack trace.",
+  },
+  {
+    name: "host-as-it-was-typed",
+    file: "src/settings/config/hosts.ts",
+    find: "if (high === undefined) return host;",
+    replace: "if (high === undefined) return text;",
+    tests: [{ file: HOSTS, filter: "every host" }],
+    why: "--host '[::1]' would print an address that nobody can use.",
+  },
+  {
+    name: "name-instead-of-its-address",
+    file: "src/doors/http/serve.ts",
+    find: "url: listenUrl(host, port, bound),",
+    replace: "url: listenUrl(host, port),",
+    tests: [{ file: HOSTS, filter: "health check agree" }],
+    why: "The health check of a gateway that listens on a name would say that it does not run.",
   },
   {
     name: "amount-in-any-notation",
