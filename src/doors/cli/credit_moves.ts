@@ -12,7 +12,7 @@ import {
 } from "../../operating/operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { defineCommand, option, required } from "./define_command.ts";
-import { parseCount, parseDuration, parseMoney } from "./format.ts";
+import { commandText, parseCount, parseDuration, parseMoney } from "./format.ts";
 import { operate } from "./operate.ts";
 import {
   checkPayer,
@@ -242,7 +242,7 @@ async function repeatable<T>(reference: string, move: () => Promise<T>): Promise
     throw new Error(
       `${error instanceof Error ? error.message : String(error)}\n` +
         "It is unknown whether the credits moved. To be sure, repeat the command with " +
-        `--reference ${JSON.stringify(reference)}: it takes effect only once.`,
+        `${commandText("", { options: { reference } }).trim()}: it takes effect only once.`,
     );
   }
 }

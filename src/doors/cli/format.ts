@@ -97,3 +97,37 @@ export function parseList(text: string): string[] {
 export function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
+
+/** What a printed command is made of, besides its words. */
+interface CommandParts {
+  /** Options by name, without dashes. */
+  readonly options?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+}
+
+/**
+ * Writes a command that a person may paste into a shell, whatever the names in it are.
+ *
+ * @param words Such as `sluice team add`.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { commandText } from "./format.ts";
+ *
+ * assertEquals(commandText("sluice key list", { options: { team: "-x" } }), "sluice key list --team='-x'");
+ * assertEquals(commandText("sluice team show", { args: ["-x"] }), "sluice team show -- '-x'");
+ * ```
+ */
+export function commandText(words: string, { options = {}, args = [] }: CommandParts): string {
+  const word = (text: string) => /^[a-z0-9][\w@.+-]*$/i.test(text) ? text : shellWord(text);
+  const isOption = (text: string) => text.startsWith("-");
+  return [
+    words,
+    ...Object.entries(options).map(([name, value]) =>
+      `--${name}${isOption(value) ? "=" : " "}${word(value)}`
+    ),
+    ...(args.some(isOption) ? ["--"] : []),
+    ...args.map(word),
+  ].join(" ");
+}

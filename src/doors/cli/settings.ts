@@ -1,13 +1,15 @@
 import type { Account } from "../../people/accounts/mod.ts";
 import { type Config, databaseFile, hostIn, loadConfig, PORT } from "../../settings/config/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
-import { parseCount } from "./format.ts";
+import { commandText, parseCount } from "./format.ts";
 import { noticeLocalPlaces } from "./local_places.ts";
 
 /** Options that say which gateway a command is about. */
 export interface PlaceOptions {
   readonly config?: string;
   readonly data?: string;
+  /** Whether a database is made where `data` names none. */
+  readonly create?: boolean;
 }
 
 /**
@@ -91,10 +93,25 @@ export async function withParts<T>(
     );
   }
   const isNew = file !== undefined && !await exists(file);
+  if (isNew) confirmNew(context, options, file);
   await using parts = await context.openParts(config);
   await parts.owner(); // commands may come before the first start
   if (isNew) context.err(`sluice: created a new database at ${file}\n`);
   return await work(parts, config);
+}
+
+/**
+ * Asks before a database is made in a directory that `--data` names: it may be mistyped.
+ *
+ * @throws {Error} Unless a person agrees, or `--create` is given.
+ */
+export function confirmNew(
+  { confirm }: CommandContext,
+  { data, create = false }: PlaceOptions,
+  file: string,
+): void {
+  if (data === undefined || create || confirm(`No database at ${file}. Make one?`) === true) return;
+  throw new Error(`No database at ${file} (--data): make one with --create, or fix --data`);
 }
 
 /** The account of an address; the owner's when none is given. */
@@ -149,7 +166,9 @@ export async function activeAccount(
   const account = await accountOrOwner(parts, email);
   if (account.disabledAtMs !== null) {
     throw new Error(
-      `Account ${account.email} is disabled. Enable it with: sluice account enable ${account.email}`,
+      `Account ${account.email} is disabled. Enable it with: ${
+        commandText("sluice account enable", { args: [account.email] })
+      }`,
     );
   }
   return account;

@@ -335,7 +335,11 @@ export class AccountPages {
   async rotateKey(c: PageRequest, session: Session): Promise<Response> {
     return await this.#changeKey(c, session, async ({ id }) => {
       const hours = c.var.form.count("hours", "Hours", KEEP_HOURS) ?? 0;
-      const input = { key: id, keep_seconds: hours * HOUR_SECONDS };
+      const input = {
+        key: id,
+        keep_seconds: hours * HOUR_SECONDS,
+        end_earlier: c.var.form.has("end_earlier"),
+      };
       const { key } = await operate(c, this.#parts, session, [KEY_ROTATE, input]);
       return await this.keys(c, session, { made: String(key) });
     });

@@ -400,7 +400,11 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
       try {
         const { id } = await keyOf(c, session, team);
         const hours = c.var.form.count("hours", "Hours", KEEP_HOURS) ?? 0;
-        const input = { key: id, keep_seconds: hours * HOUR_SECONDS };
+        const input = {
+          key: id,
+          keep_seconds: hours * HOUR_SECONDS,
+          end_earlier: c.var.form.has("end_earlier"),
+        };
         const { key } = await operate(c, parts, session, [KEY_ROTATE, input]);
         return await show(c, session, team, { made: String(key) });
       } catch (error) {

@@ -267,6 +267,10 @@ export const KEY_ROTATE = defineWrite({
     keep_seconds: wholeInput(KEEP_SECONDS).default(0).describe(
       "How long the present secret stays valid.",
     ),
+    end_earlier: z.boolean().default(false).describe(
+      "Whether a secret before the present one, which an earlier rotation has kept, ends now. Otherwise keeping the present one " +
+        "is a conflict while that is valid.",
+    ),
   }),
   output: keyShape,
   secrets: secret,
@@ -278,8 +282,8 @@ export const KEY_ROTATE = defineWrite({
   action: "account.manage",
   find: (c, { key }) => changed(c, key),
   state,
-  async run({ keys }, { ids }, { target, input: { keep_seconds } }) {
-    await keys.rotate(target.id, keep_seconds * 1_000, ids.keySecret());
+  async run({ keys }, { ids }, { target, input: { keep_seconds, end_earlier } }) {
+    await keys.rotate(target.id, keep_seconds * 1_000, ids.keySecret(), end_earlier);
   },
   secrets: ({ ids }) => Promise.resolve({ key: ids.keySecret() }),
 });

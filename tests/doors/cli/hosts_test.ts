@@ -52,6 +52,10 @@ Deno.test("a host is normalised where it enters, or refused in a sentence", () =
     assertEquals(hostIn(given), host);
     if (reached !== "") assertEquals(listenUrl(host, 80), `http://${reached}:80`);
   }
+  // where a name leads may change, and only an address can be known to be of this machine
+  assertEquals(listenUrl("gateway.internal", 80, "10.0.0.5"), "http://10.0.0.5:80");
+  assertEquals(listenUrl("gateway.internal", 80, "::1"), "http://[::1]:80");
+  assertEquals(listenUrl("localhost", 80, "127.0.0.1"), "http://localhost:80");
   for (const given of REFUSED) {
     assertThrows(() => hostIn(given), RangeError, "must be an address or a host name");
   }

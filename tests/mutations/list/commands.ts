@@ -4,6 +4,7 @@ const FILES = "src/ground/files/replace_file.ts";
 const AMOUNTS = "tests/doors/amounts_test.ts";
 const WHOLE = "src/ground/amounts/whole.ts";
 const HOSTS = "tests/doors/cli/hosts_test.ts";
+const SAID = "tests/doors/cli/said_and_asked_test.ts";
 const WRITTEN = "tests/doors/cli/written_files_test.ts";
 
 /** What commands write, read and ask. */
@@ -42,11 +43,60 @@ export const COMMANDS: readonly Mutation[] = [
   },
   {
     name: "name-instead-of-its-address",
-    file: "src/doors/http/serve.ts",
-    find: "url: listenUrl(host, port, bound),",
-    replace: "url: listenUrl(host, port),",
-    tests: [{ file: HOSTS, filter: "health check agree" }],
+    file: "src/settings/config/hosts.ts",
+    find: "isName && bound !== undefined ?",
+    replace: "false && bound !== undefined ?",
+    tests: [{ file: HOSTS, filter: "a host is normalised" }],
     why: "The health check of a gateway that listens on a name would say that it does not run.",
+  },
+  {
+    name: "command-of-a-name-with-a-dash",
+    file: "src/doors/cli/format.ts",
+    find: '...(args.some(isOption) ? ["--"] : []),',
+    replace: "",
+    tests: [{ file: SAID, filter: "works as pasted" }],
+    why: "The printed command about a team called -x would be refused.",
+  },
+  {
+    name: "command-of-a-name-with-a-quote",
+    file: "src/doors/cli/format.ts",
+    find: "i.test(text) ? text : shellWord(text);",
+    replace: "i.test(text) ? text : `'${text}'`;",
+    tests: [{ file: SAID, filter: "a shell makes of them" }],
+    why: "A name would run commands of its own in the shell of an operator.",
+  },
+  {
+    name: "promise-of-a-rotation",
+    file: "src/people/accounts/keys.ts",
+    find: "if (keepMs > 0 && (previousUntilMs ?? 0) > this.#now() && !endsEarlier) {",
+    replace: "if (false) {",
+    tests: [{ file: SAID, filter: "earlier promise" }],
+    why: "Programs that still use a secret which was promised a day would stop working.",
+  },
+  {
+    name: "database-of-a-mistyped-data",
+    file: "src/doors/cli/settings.ts",
+    find: "  if (isNew) confirmNew(context, options, file);\n",
+    replace: "",
+    tests: [{ file: SAID, filter: "--data" }],
+    why: "A mistyped --data would make a database, and a key that no gateway knows.",
+  },
+  {
+    name: "restarts-on-invalid-settings",
+    file: "src/doors/cli/run.ts",
+    find: "return error instanceof ConfigError && isServe(args) ? CONFIG_STATUS : 1;",
+    replace: "return 1;",
+    tests: [{ file: SAID, filter: "exit status of their own" }],
+    why: "systemd would start a gateway with invalid settings again and again.",
+  },
+  {
+    name: "quotes-of-an-environment-file",
+    file: "src/settings/config/load.ts",
+    find: "warnings: [...misspeltVariables(around.env), ...quotes, ",
+    replace: "warnings: [...misspeltVariables(around.env), ",
+    tests: [{ file: SAID, filter: "quotes" }],
+    why:
+      "A key with quotes around it would be rejected by the upstream, and nothing would say why.",
   },
   {
     name: "amount-in-any-notation",
