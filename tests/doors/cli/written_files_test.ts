@@ -14,6 +14,18 @@ async function found(path: string): Promise<string> {
 
 const SOCKETS = new DisposableStack();
 
+/**
+ * Makes a device, which root alone can. It is a test's own: if a fault lets root replace one, it must not be the machine's. Others
+ * cannot replace that either.
+ */
+async function device(directory: string, minor: 3 | 7): Promise<string> {
+  if (Deno.uid() !== 0) return minor === 3 ? "/dev/null" : "/dev/full";
+  const args = [`${directory}/device`, "c", "1", String(minor)];
+  const { success } = await new Deno.Command("mknod", { args }).output();
+  if (!success) await new Deno.Command("mkfifo", { args: [`${directory}/device`] }).output();
+  return `${directory}/device`;
+}
+
 /** Kinds of targets: how each is made in a directory, and what the refusal says of it. */
 const KINDS: readonly (readonly [
   kind: string,
@@ -35,9 +47,9 @@ const KINDS: readonly (readonly [
     return `${directory}/link`;
   }, /a link to \S+nowhere/],
   ["a link to a device", async (directory) => {
-    await Deno.symlink("/dev/null", `${directory}/link`);
+    await Deno.symlink(await device(directory, 3), `${directory}/link`);
     return `${directory}/link`;
-  }, /a link to \/dev\/null|a device/],
+  }, /a link to \S+device|a device|a named pipe/],
   ["a pipe", async (directory) => {
     await new Deno.Command("mkfifo", { args: [`${directory}/pipe`] }).output();
     return `${directory}/pipe`;
@@ -46,8 +58,8 @@ const KINDS: readonly (readonly [
     SOCKETS.use(Deno.listen({ transport: "unix", path: `${directory}/socket` }));
     return Promise.resolve(`${directory}/socket`);
   }, /a socket/],
-  ["/dev/null", () => Promise.resolve("/dev/null"), /a device/],
-  ["/dev/full", () => Promise.resolve("/dev/full"), /a device/],
+  ["a device like /dev/null", (directory) => device(directory, 3), /a device|a named pipe/],
+  ["a device like /dev/full", (directory) => device(directory, 7), /a device|a named pipe/],
   ["a directory", async (directory) => {
     await Deno.mkdir(`${directory}/folder`);
     return `${directory}/folder`;
