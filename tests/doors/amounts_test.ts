@@ -303,3 +303,55 @@ Deno.test("dates: the calendar's and no others, the same in commands and API", a
     ], text);
   }
 });
+
+Deno.test("queries: the same text, the same verdict in the operator's API and the caller's", async () => {
+  await using gateway = await startGateway();
+  const api = await ownersClient(gateway);
+  for (const text of TEXTS) {
+    const query = encodeURIComponent(text);
+    const own = (max: number, unit?: string): Verdict => {
+      try {
+        return wholeIn(text, { min: 1, max, ...(unit && { unit }) }) > 0 ? "taken" : "";
+      } catch (error) {
+        return verdictOf(String(error));
+      }
+    };
+    const asked = async (path: string) =>
+      verdictOf((await api("GET", `${path}=${query}`)).json.error?.message ?? "");
+    const reply = await fetch(`${gateway.url}/user/credits?days=${query}`, {
+      headers: { authorization: `Bearer ${gateway.key}` },
+    });
+    const { error } = await reply.json();
+    assertEquals(
+      [await asked("/accounts?limit"), await asked("/usage?top"), verdictOf(error?.message ?? "")],
+      [own(500, "items"), own(1_000, "groups"), own(366)],
+      JSON.stringify(text),
+    );
+  }
+});
+
+Deno.test("refunds: what a command refuses, the form refuses in the same words", async () => {
+  await using gateway = await startGateway();
+  await using kept = keptOpen();
+  const options = { directory: gateway.directory, openParts: kept.openParts };
+  const sale = ["--package", "starter", "--paid", "--amount", "4.99"];
+  await sluice(["credits", "grant", "--account", "owner@localhost", ...sale], options);
+  const { orders: [order] } = JSON.parse(
+    (await sluice(["payments", "list", "--json"], options)).out,
+  );
+  const browser = await signedIn(gateway, "owner@localhost");
+  for (const text of [...TEXTS, "0.00", "4.990", "1000000.00"].filter((one) => one !== "")) {
+    let own = "";
+    try {
+      moneyIn(text, "usd", 1);
+    } catch (error) {
+      own = verdictOf(String(error));
+    }
+    if (own === "") continue; // it would be paid back
+    const { err } = await sluice(["payments", "refund", order.id, `--amount=${text}`], options);
+    const path = `/console/operator/orders/${order.id}/refund`;
+    const posted = await browser.post(path, { form: "f", amount: text }, { from: "/console/keys" });
+    const page = unescaped(await posted.text());
+    assertEquals([verdictOf(err), verdictOf(page)], [own, own], JSON.stringify(text));
+  }
+});
