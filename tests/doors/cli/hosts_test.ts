@@ -1,11 +1,11 @@
 import fc from "fast-check";
-import { assert, assertEquals, assertThrows } from "../../assert.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "../../assert.ts";
 import { sluice as process, startCommand } from "../../fake/command.ts";
 import { keptOpen } from "../../fake/kept_open.ts";
 import { serveHere, sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
-import { hostIn, listenUrl } from "../../../src/settings/config/mod.ts";
+import { hostIn, listenUrl, loadConfig } from "../../../src/settings/config/mod.ts";
 
 /** Whether this machine has IPv6. */
 const hasIpv6 = (() => {
@@ -47,9 +47,10 @@ const REFUSED = [
   "[fe80::1%25lo]",
 ];
 
-Deno.test("a host is normalised where it enters, or refused in a sentence", () => {
+Deno.test("a host is normalised where it enters, or refused in a sentence", async () => {
+  const load = (host: string) => loadConfig({ env: { SLUICE_HOST: host }, directory: "/" });
   for (const [given, host, reached] of FORMS) {
-    assertEquals(hostIn(given), host);
+    assertEquals([hostIn(given), (await load(given)).settings.host], [host, host]);
     if (reached !== "") assertEquals(listenUrl(host, 80), `http://${reached}:80`);
   }
   // where a name leads may change, and only an address can be known to be of this machine
@@ -57,7 +58,9 @@ Deno.test("a host is normalised where it enters, or refused in a sentence", () =
   assertEquals(listenUrl("gateway.internal", 80, "::1"), "http://[::1]:80");
   assertEquals(listenUrl("localhost", 80, "127.0.0.1"), "http://localhost:80");
   for (const given of REFUSED) {
-    assertThrows(() => hostIn(given), RangeError, "must be an address or a host name");
+    const says = "must be an address or a host name";
+    assertThrows(() => hostIn(given), RangeError, says);
+    if (given !== "") await assertRejects(() => load(given), Error, `SLUICE_HOST  host: ${says}`);
   }
 });
 
