@@ -11,11 +11,22 @@ import { openTelemetry } from "./src/ground/telemetry/mod.ts";
 
 const encoder = new TextEncoder();
 
-/** Writes all of a text, however little the other end takes at a time. */
-function write(target: { writeSync(bytes: Uint8Array): number }): (text: string) => void {
+/**
+ * Writes all that it is given, however little the other end takes at a time. If that reads no more, as `head` does, the rest is
+ * dropped without a word: what the command does besides is done to its end.
+ */
+function write(
+  target: { writeSync(bytes: Uint8Array): number },
+): (text: string | Uint8Array) => void {
+  let isClosed = false;
   return (text) => {
-    let bytes = encoder.encode(text);
-    while (bytes.length > 0) bytes = bytes.subarray(target.writeSync(bytes));
+    let bytes = typeof text === "string" ? encoder.encode(text) : text;
+    try {
+      while (bytes.length > 0 && !isClosed) bytes = bytes.subarray(target.writeSync(bytes));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+      isClosed = true;
+    }
   };
 }
 
@@ -120,6 +131,7 @@ if (import.meta.main) {
     directory: Deno.cwd(),
     now: Date.now,
     out: write(Deno.stdout),
+    outBytes: Deno.stdout.isTerminal() ? undefined : write(Deno.stdout),
     err: write(Deno.stderr),
     colour: Deno.stdout.isTerminal() && !Deno.noColor,
     openParts: (config) => openStore(config, { besideGateway: true }),

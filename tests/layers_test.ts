@@ -22,6 +22,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ground: [
     ["database"],
     ["fair_share", "rate_limits", "web", "ways_out", "telemetry"],
+    ["files", "amounts"],
     ["refusal.ts"],
     ["platform"],
     ["std"],

@@ -119,6 +119,7 @@ function contextOf(
     directory,
     now: Date.now,
     out,
+    outBytes: (bytes) => out(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")),
     err,
     colour: false,
     async openParts(config) {

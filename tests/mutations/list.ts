@@ -1,6 +1,7 @@
 import { ACCESS } from "./list/access.ts";
 import { AUDIT } from "./list/audit.ts";
 import { CARELESS_UPSTREAMS } from "./list/careless_upstreams.ts";
+import { COMMANDS } from "./list/commands.ts";
 import { CONSOLE } from "./list/console.ts";
 import { DATABASE } from "./list/database.ts";
 import { LEDGER } from "./list/ledger.ts";
@@ -32,4 +33,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...ACCESS,
   ...CONSOLE,
   ...PREFIX,
+  ...COMMANDS,
 ];

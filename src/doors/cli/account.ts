@@ -13,7 +13,7 @@ import { gatewayAddress, refuseOther } from "./address.ts";
 import { type BudgetOptions, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
 import type { CommandContext } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
-import { table, time } from "./format.ts";
+import { commandText, table, time } from "./format.ts";
 import { operate } from "./operate.ts";
 import { activeAccount } from "./settings.ts";
 
@@ -48,7 +48,10 @@ export function accountCommand(program: Command, context: CommandContext): void 
         });
         print(
           describeAccount(await parts.accounts.get(email)),
-          (made) => `Created ${made.email}. Next: sluice key create --account ${made.email}\n`,
+          (made) =>
+            `Created ${made.email}. Next: ${
+              commandText("sluice key create", { options: { account: made.email } })
+            }\n`,
         );
       },
     },

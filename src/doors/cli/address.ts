@@ -1,6 +1,7 @@
 import {
   type Config,
   databaseFile,
+  listenUrl,
   proxyOf,
   type ProxySettings,
 } from "../../settings/config/mod.ts";
@@ -35,9 +36,8 @@ export interface GatewayAddress {
  */
 export async function gatewayAddress({ settings }: Config): Promise<GatewayAddress> {
   const { host, port, data } = settings;
-  const reach = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   const running = await runningGateway(data);
-  const local = running?.url ?? `http://${reach.includes(":") ? `[${reach}]` : reach}:${port}`;
+  const local = running?.url ?? listenUrl(host, port);
   const url = settings.publicUrl ?? local;
   if (running !== undefined) {
     const isOther = url !== local && databaseFile(settings) !== undefined &&

@@ -36,10 +36,7 @@ export function alertsCommand(program: Command, context: CommandContext): void {
     ],
     opens: "database",
     async run({ options, parts: { database, accounts }, print }) {
-      const limit = parseCount(options.limit);
-      if (limit < 1 || limit > MAX_LIMIT) {
-        throw new UsageError(`invalid limit '${options.limit}': must be from 1 to ${MAX_LIMIT}`);
-      }
+      const limit = parseCount("--limit", options.limit, { min: 1, max: MAX_LIMIT });
       const { account, unread = false, state } = options;
       const found = await notices(database, {
         accountId: account === undefined ? undefined : (await accounts.get(account)).id,

@@ -10,7 +10,9 @@ import {
 } from "../../ground/database/mod.ts";
 import { recordStatement } from "../../people/operation_log/mod.ts";
 import { dirname, resolvePath } from "../../ground/std/mod.ts";
-import type { CommandContext } from "./context.ts";
+import { isStandardOutput } from "../../ground/files/mod.ts";
+import { randomText } from "../../ground/platform/mod.ts";
+import { type CommandContext, UsageError } from "./context.ts";
 import { shellBy } from "./operate.ts";
 import { argument, defineCommand } from "./define_command.ts";
 import { size } from "./format.ts";
@@ -23,12 +25,19 @@ export function backupCommands(program: Command, context: CommandContext): void 
   defineCommand<{ file: string }>(program, context, {
     name: "backup",
     description: "copy the database; the gateway may keep running",
-    arguments: [argument("<file>", "path of the copy; an existing backup is replaced")],
-    help: "\nThe copy is a consistent snapshot, verified before it is renamed into place.\n" +
-      "\nExample:\n  sluice backup /backups/sluice-$(date +%F).db",
+    arguments: [
+      argument("<file>", "path of the copy, replacing an existing file; - for standard output"),
+    ],
+    help:
+      "\nThe copy is a consistent snapshot, verified before it is renamed into place. Only a regular file is\n" +
+      "replaced: no link, pipe, device or directory.\n" +
+      "\nExamples:\n  sluice backup /backups/sluice-$(date +%F).db\n" +
+      "  sluice backup - | gzip > sluice.db.gz",
     opens: "database",
     async run({ options, parts: { database }, config, print }) {
-      if (databaseFile(config.settings) === undefined) throw new Error(`Cannot back up ${SERVER}`);
+      const own = databaseFile(config.settings);
+      if (own === undefined) throw new Error(`Cannot back up ${SERVER}`);
+      if (isStandardOutput(options.file)) return await backUpToOutput(context, database, own);
       const to = resolvePath(context.directory, options.file);
       using told = progress(context, "copying");
       const { bytes, schema } = await backUp(database, to, told.tell);
@@ -79,6 +88,23 @@ export function backupCommands(program: Command, context: CommandContext): void 
       );
     },
   });
+}
+
+/** Copies a database beside it, where there is room for one, and writes the copy to standard output. */
+async function backUpToOutput(
+  { outBytes }: CommandContext,
+  database: Database,
+  file: string,
+): Promise<void> {
+  if (outBytes === undefined) {
+    throw new UsageError(
+      "cannot write a database to a terminal: redirect the output, or name a file",
+    );
+  }
+  const copy = `${file}.download-${randomText(8)}`;
+  await backUp(database, copy);
+  using opened = await Deno.open(copy).finally(() => Deno.remove(copy)); // it stays readable
+  for await (const bytes of opened.readable) outBytes(bytes);
 }
 
 /** Records in the log of a restored database when it was restored; one from before schema 18 has no log. */

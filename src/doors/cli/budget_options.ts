@@ -16,6 +16,8 @@ import {
   isoOf,
   type Json,
 } from "../../operating/operations/mod.ts";
+import { isDuration } from "../../ground/amounts/mod.ts";
+import { BUDGET_CREDITS, MARK } from "../../settings/config/mod.ts";
 import { UsageError } from "./context.ts";
 import { option } from "./define_command.ts";
 import { operate } from "./operate.ts";
@@ -32,7 +34,6 @@ export interface BudgetOptions {
 }
 
 const MAX_MARKS = 10;
-const MAX_MARK = 1_000;
 
 const PERIODS: Readonly<Record<string, BudgetPeriod>> = {
   daily: "day",
@@ -74,7 +75,7 @@ export function newBudget({ budget, reset = "never", zone, marks }: BudgetOption
   }
   return [{
     period: parsePeriod(reset),
-    credits: parseCount(budget),
+    credits: parseCount("--budget", budget, BUDGET_CREDITS),
     ...(zone === undefined ? {} : { time_zone: parseZone(zone) }),
     ...(marks === undefined ? {} : { marks: checkedMarks(marks) }),
   }];
@@ -107,7 +108,9 @@ export async function changeBudget(
   const before = known.find(({ id }) => id === budgetId(name));
   const zone = parseZone(options.zone);
   const marks = options.marks === undefined ? undefined : checkedMarks(options.marks);
-  const credits = budget === undefined ? before?.credits : parseCount(budget);
+  const credits = budget === undefined
+    ? before?.credits
+    : parseCount("--budget", budget, BUDGET_CREDITS);
   if (credits === undefined) {
     throw new AccountError(`No such budget yet: set one with --budget${list(known)}`);
   }
@@ -128,7 +131,7 @@ export async function changeBudget(
   if (raise !== undefined) {
     await operate(open, BUDGET_RAISE, {
       budget: budgetId(name),
-      credits: parseCount(raise),
+      credits: parseCount("--raise", raise, BUDGET_CREDITS),
       ...(untilMs === undefined ? {} : { until: isoOf(untilMs) }),
     });
   }
@@ -180,7 +183,7 @@ function parseUntil(
   { zone, nowMs }: { readonly zone: string; readonly nowMs: number },
 ): number {
   if (text === "midnight") return periodAt("day", zone, nowMs).endsAtMs;
-  if (/^\d+[mhdw]$/.test(text)) return nowMs + parseDuration(text);
+  if (isDuration(text)) return nowMs + parseDuration("--until", text);
   const atMs = instantAt(zone, `${text}T00:00`);
   if (atMs !== undefined && atMs > nowMs) return atMs;
   throw new UsageError(
@@ -190,11 +193,7 @@ function parseUntil(
 }
 
 function checkedMarks(text: string): number[] {
-  const marks = parseList(text).map(parseCount);
-  const isValid = marks.length <= MAX_MARKS &&
-    marks.every((mark) => mark > 0 && mark <= MAX_MARK);
-  if (isValid) return marks;
-  throw new UsageError(
-    `Invalid marks: use up to ${MAX_MARKS} whole percentages from 1 to ${MAX_MARK}`,
-  );
+  const marks = parseList(text).map((mark) => parseCount("each of --marks", mark, MARK));
+  if (marks.length <= MAX_MARKS) return marks;
+  throw new UsageError(`too many marks: the limit is ${MAX_MARKS}`);
 }

@@ -4,7 +4,7 @@ import type { Account, Key, Keys } from "../../people/accounts/mod.ts";
 import type { Statement } from "../../ground/database/mod.ts";
 import { recordStatement, shellActor } from "../../people/operation_log/mod.ts";
 import { describeKey } from "../../operating/operations/mod.ts";
-import { randomText } from "../../ground/platform/mod.ts";
+import { writeFile } from "../../ground/files/mod.ts";
 import { dirname, joinPath } from "../../ground/std/mod.ts";
 
 /** What a key is remembered for. */
@@ -82,14 +82,7 @@ export class ClientKeys {
   /** Writes a file that only the user can read; whole or not at all, even if several programs write it. */
   async write(file: string, text: string): Promise<void> {
     await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
-    const temporary = `${file}.${randomText(12)}.tmp`;
-    try {
-      await Deno.writeTextFile(temporary, text, { mode: 0o600, createNew: true });
-      await Deno.rename(temporary, file);
-    } catch (error) {
-      await Deno.remove(temporary).catch(() => {});
-      throw error;
-    }
+    await writeFile(file, text, { mode: 0o600 });
   }
 
   async #valid(

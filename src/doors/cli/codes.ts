@@ -1,4 +1,6 @@
 import type { Command } from "commander";
+import { CODES } from "../../operating/operations/mod.ts";
+import { CREDITS } from "../../settings/config/mod.ts";
 import {
   CODE_CREATE,
   CODE_REVOKE,
@@ -62,15 +64,19 @@ export function codesCommand(program: Command, context: CommandContext): void {
       }
       const reply = await operate({ context, parts, config }, CODE_CREATE, {
         ...(options.package === undefined ? {} : { package: options.package }),
-        ...(options.credits === undefined ? {} : { credits: parseCount(options.credits) }),
+        ...(options.credits === undefined
+          ? {}
+          : { credits: parseCount("--credits", options.credits, CREDITS) }),
         ...(options.valid === undefined
           ? {}
-          : { valid_days: Math.ceil(parseDuration(options.valid) / DAY_MS) }),
+          : { valid_days: Math.ceil(parseDuration("--valid", options.valid) / DAY_MS) }),
         ...(options.expires === undefined
           ? {}
-          : { expires_at: isoOf(parts.clock.now() + parseDuration(options.expires)) }),
+          : { expires_at: isoOf(parts.clock.now() + parseDuration("--expires", options.expires)) }),
         ...(options.note === undefined ? {} : { note: options.note }),
-        ...(options.count === undefined ? {} : { count: parseCount(options.count) }),
+        ...(options.count === undefined
+          ? {}
+          : { count: parseCount("--count", options.count, CODES) }),
       });
       const { codes: made } = madeCodesShape.parse(reply);
       print(

@@ -63,6 +63,8 @@ export interface CommandContext {
   readonly now: () => number;
   /** Writes to standard output. */
   readonly out: (text: string) => void;
+  /** Writes bytes there; `undefined` if that is a terminal. */
+  readonly outBytes: ((bytes: Uint8Array) => void) | undefined;
   /** Writes to standard error. */
   readonly err: (text: string) => void;
   readonly colour: boolean;

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { type Account, AccountError } from "../../people/accounts/mod.ts";
 import type { Config } from "../../settings/config/mod.ts";
 import { newReference } from "../../money/billing/mod.ts";
-import { minorUnits } from "../../settings/config/mod.ts";
+import { CREDITS } from "../../settings/config/mod.ts";
 import { creditsOf } from "../../money/ledger/mod.ts";
 import {
   CREDITS_GRANT,
@@ -12,7 +12,7 @@ import {
 } from "../../operating/operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { defineCommand, option, required } from "./define_command.ts";
-import { parseCount, parseDuration } from "./format.ts";
+import { commandText, parseCount, parseDuration, parseMoney } from "./format.ts";
 import { operate } from "./operate.ts";
 import {
   checkPayer,
@@ -98,12 +98,15 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
         if (options.amount !== undefined && !options.paid) {
           throw new UsageError("--amount requires --paid");
         }
-        const price = options.amount === undefined
-          ? undefined
-          : priceOf(options.amount, options.currency ?? "usd");
+        const price = options.amount === undefined ? undefined : {
+          amount: parseMoney("--amount", options.amount, options.currency ?? "usd"),
+          currency: options.currency ?? "usd",
+        };
         const account = await payerOf(parts, options);
         const name = await payerName(parts, account);
-        const amount = options.credits === undefined ? undefined : parseCount(options.credits);
+        const amount = options.credits === undefined
+          ? undefined
+          : parseCount("--credits", options.credits, CREDITS);
         const reference = options.reference ?? newReference();
         const about = {
           account: account.id,
@@ -117,7 +120,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
             ...about,
             expires_at: options.expires === undefined
               ? null
-              : isoOf(clock.now() + parseDuration(options.expires)),
+              : isoOf(clock.now() + parseDuration("--expires", options.expires)),
           }
           : {
             ...about,
@@ -178,7 +181,9 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
             operate({ context, parts, config }, CREDITS_TAKE_BACK, {
               account: account.id,
               lot: options.lot,
-              ...(options.credits === undefined ? {} : { credits: parseCount(options.credits) }),
+              ...(options.credits === undefined
+                ? {}
+                : { credits: parseCount("--credits", options.credits, CREDITS) }),
               note: options.note,
               reference,
             }),
@@ -218,16 +223,6 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
   });
 }
 
-/** An amount of money in minor units. */
-function priceOf(given: string, currency: string): { amount: number; currency: string } {
-  try {
-    return { amount: minorUnits(Number(given), currency), currency };
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new UsageError(`invalid amount '${given}': ${error.message}`);
-  }
-}
-
 /**
  * Moves credits. As the same reference moves them once, it is tried again after a fault of the database; one
  * that stays says how to repeat the command.
@@ -247,7 +242,7 @@ async function repeatable<T>(reference: string, move: () => Promise<T>): Promise
     throw new Error(
       `${error instanceof Error ? error.message : String(error)}\n` +
         "It is unknown whether the credits moved. To be sure, repeat the command with " +
-        `--reference ${JSON.stringify(reference)}: it takes effect only once.`,
+        `${commandText("", { options: { reference } }).trim()}: it takes effect only once.`,
     );
   }
 }

@@ -43,7 +43,7 @@ interface Words {
  * A command: its words, what it has to have open, and what it does.
  *
  * - `database`: one that is there, closed again at the end.
- * - `new database`: the same, made if there is none.
+ * - `new database`: the same, made if there is none; if `--data` names its directory, which may be mistyped, after a question.
  * - `settings`: the settings alone.
  * - `place`: nothing, but it may be told which gateway it is about.
  */
@@ -77,6 +77,12 @@ export function required(flags: string, description: string): Option {
   return new Option(flags, description).makeOptionMandatory();
 }
 
+/** Of a command that makes something, in a database that may not be there yet. */
+export const CREATE = new Option(
+  "--create",
+  "make a database in the directory of --data if it has no database yet, without asking",
+);
+
 /** An argument: `<id>`, or `[id]` where it may be left out. */
 export function argument(usage: string, description: string): Argument {
   return new Argument(usage, description);
@@ -105,6 +111,7 @@ export function defineCommand<Options>(
         "data directory (default: SLUICE_DATA, ./data if it holds a database, or your own)",
       );
   }
+  if (definition.opens === "new database") command.addOption(CREATE);
   if (json) command.option("--json", "print JSON");
   if (help !== undefined) command.addHelpText("after", help);
   command.action(async (...given: unknown[]) => {

@@ -31,7 +31,7 @@ export function environmentCommands(program: Command, context: CommandContext): 
       'that key is printed.\n\nExample:\n  eval "$(sluice env)"',
     opens: "new database",
     async run({ options, parts, config, print }) {
-      const lifeMs = parseDuration(options.expires);
+      const lifeMs = parseDuration("--expires", options.expires);
       const address = await gatewayAddress(config);
       refuseOther(address, config);
       const { url, local, answers } = address;
@@ -101,7 +101,7 @@ async function runProgram(context: CommandContext, run: ProgramRun): Promise<num
   // before a gateway starts, which would make the owner a first key and show it to nobody
   const { secret, file } = await keyOf(context, run, {
     ...use,
-    lifeMs: parseDuration(KEY_LIFE),
+    lifeMs: parseDuration("lifetime", KEY_LIFE),
   });
   const { url, close } = await reachable(context, config);
   try {

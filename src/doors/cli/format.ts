@@ -1,3 +1,11 @@
+import {
+  AmountError,
+  decimalIn,
+  durationIn,
+  wholeIn,
+  type WholeRule,
+} from "../../ground/amounts/mod.ts";
+import { moneyIn } from "../../settings/config/mod.ts";
 import { displayed } from "../../ground/platform/mod.ts";
 import { UsageError } from "./context.ts";
 
@@ -35,30 +43,35 @@ export function size(bytes: number): string {
   return `${(bytes / scale).toFixed(1)} ${unit}`;
 }
 
-const UNITS: Readonly<Record<string, number>> = {
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
-
-/** `30d` in milliseconds; minutes `m`, hours `h`, days `d`, weeks `w`. */
-export function parseDuration(text: string): number {
-  const [, amount, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
-  if (amount === undefined || Number(amount) === 0) {
-    throw new UsageError(
-      `invalid duration '${text}': use a number and a unit (m, h, d or w), e.g. 30d`,
-    );
-  }
-  return Number(amount) * UNITS[unit!]!;
+/** Reads a duration of an option, in milliseconds. @throws {UsageError} If it is none, or longer than `maxDays`. */
+export function parseDuration(name: string, text: string, maxDays?: number): number {
+  return parsed(name, () => durationIn(text, maxDays));
 }
 
-/** A whole number that is not negative. */
-export function parseCount(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) {
-    throw new UsageError(`invalid number '${text}': must be a whole number`);
+/** Reads a whole number of an option. @throws {UsageError} If it is none, or out of range. */
+export function parseCount(name: string, text: string, rule: WholeRule): number {
+  return parsed(name, () => wholeIn(text, rule));
+}
+
+/** Reads money of an option, in minor units. @throws {UsageError} If it is no such amount. */
+export function parseMoney(name: string, text: string, currency: string, min = 0): number {
+  return parsed(name, () => moneyIn(text, currency, min));
+}
+
+/** Reads percent of an option, with up to 3 decimals. @throws {UsageError} If it is no such number. */
+export function parsePercent(name: string, text: string): number {
+  const words = "a number of percent from 0 to 1000, such as 2.5";
+  const rule = { words, decimals: 3, of: "it", min: 0, max: 1_000_000 };
+  return parsed(name, () => decimalIn(text, rule)) / 1_000;
+}
+
+function parsed(name: string, read: () => number): number {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(error.message);
+    throw error instanceof AmountError ? new UsageError(`${name} ${error.message}`) : error;
   }
-  return Number(text);
 }
 
 /** A comma-separated list. */
@@ -83,4 +96,38 @@ export function parseList(text: string): string[] {
  */
 export function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** What a printed command is made of, besides its words. */
+interface CommandParts {
+  /** Options by name, without dashes. */
+  readonly options?: Readonly<Record<string, string>>;
+  readonly args?: readonly string[];
+}
+
+/**
+ * Writes a command that a person may paste into a shell, whatever the names in it are.
+ *
+ * @param words Such as `sluice team add`.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { commandText } from "./format.ts";
+ *
+ * assertEquals(commandText("sluice key list", { options: { team: "-x" } }), "sluice key list --team='-x'");
+ * assertEquals(commandText("sluice team show", { args: ["-x"] }), "sluice team show -- '-x'");
+ * ```
+ */
+export function commandText(words: string, { options = {}, args = [] }: CommandParts): string {
+  const word = (text: string) => /^[a-z0-9][\w@.+-]*$/i.test(text) ? text : shellWord(text);
+  const isOption = (text: string) => text.startsWith("-");
+  return [
+    words,
+    ...Object.entries(options).map(([name, value]) =>
+      `--${name}${isOption(value) ? "=" : " "}${word(value)}`
+    ),
+    ...(args.some(isOption) ? ["--"] : []),
+    ...args.map(word),
+  ].join(" ");
 }

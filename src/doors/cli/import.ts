@@ -18,12 +18,12 @@ import {
 import { resolvePath } from "../../ground/std/mod.ts";
 import { recordStatement, shellActor } from "../../people/operation_log/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
-import { argument, defineCommand, option } from "./define_command.ts";
+import { argument, CREATE, defineCommand, option } from "./define_command.ts";
 import { table, time } from "./format.ts";
-import { exists } from "./settings.ts";
+import { confirmNew, exists, type PlaceOptions } from "./settings.ts";
 import { editSettings, writeSettings } from "./settings_edit.ts";
 
-interface ImportOptions {
+interface ImportOptions extends PlaceOptions {
   readonly write?: boolean;
   readonly join?: boolean;
   readonly domain: string;
@@ -43,6 +43,7 @@ const COMMON = (domain: string) => [
   option("--write", "write the settings, accounts and keys (default: only show them)"),
   option("--join", "add keys and credits to accounts that exist already with the same address"),
   option("--domain <name>", "domain of the addresses of users without one", domain),
+  CREATE,
 ];
 const ABOUT =
   "\nShows what it would do; with --write, it does it. What is here already is not changed, so " +
@@ -152,6 +153,10 @@ async function run(
   const { write = false } = options;
   if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?\.[a-z]{2,}$/i.test(options.domain)) {
     throw new UsageError(`invalid domain '${options.domain}'`);
+  }
+  const file = databaseFile(config.settings);
+  if (write && plan.accounts.length > 0 && file !== undefined && !await exists(file)) {
+    confirmNew(context, options, file);
   }
   const editor = await editSettings(config);
   const placed = placeSettings(plan, editor, notices);

@@ -7,6 +7,7 @@ import {
   settingsJsonSchema,
   upstreamSettings,
 } from "../../settings/config/mod.ts";
+import { checkTarget, writeFile } from "../../ground/files/mod.ts";
 import { basename, dirname, joinPath, resolvePath } from "../../ground/std/mod.ts";
 import { type Discovered, discoverUpstreams, probeUpstream } from "../../requests/upstreams/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
@@ -54,6 +55,7 @@ async function run(context: CommandContext, options: Options): Promise<void> {
   if (!options.force && await exists(file)) {
     throw new Error(`${file} already exists: edit it, or replace it with --force`);
   }
+  await checkTarget(file);
   const found = await discoverUpstreams({ env, now });
   for (const one of found) out(`Found ${describe(one)}.\n`);
   if (found.length === 0) {
@@ -68,10 +70,11 @@ async function run(context: CommandContext, options: Options): Promise<void> {
     return;
   }
   await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
-  await Deno.writeTextFile(file, settingsText(taken));
-  await Deno.writeTextFile(
+  await writeFile(file, settingsText(taken), { mode: 0o666 });
+  await writeFile(
     joinPath(directory, SCHEMA_FILE),
     `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`,
+    { mode: 0o666 },
   );
   out(
     `Wrote ${file}. Next: sluice reload if a gateway is running, otherwise sluice; then sluice doctor\n`,

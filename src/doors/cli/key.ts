@@ -21,7 +21,7 @@ import {
   NEW_BUDGET,
   newBudget,
 } from "./budget_options.ts";
-import { parseDuration, parseList, shellWord, table, time } from "./format.ts";
+import { commandText, parseDuration, parseList, table, time } from "./format.ts";
 import { operate } from "./operate.ts";
 import { accountOrOwner, activeAccount } from "./settings.ts";
 
@@ -131,11 +131,11 @@ export function keyCommand(program: Command, context: CommandContext): void {
       const hidden = found.length - shown.length;
       const members = shown.flatMap(({ memberId }) => memberId ?? []);
       const emails = await parts.accounts.byIds([...new Set(members)]);
-      const flag = team !== undefined
-        ? ` --team ${shellWord(team.name)}`
+      const named = team !== undefined
+        ? { team: team.name }
         : options.account === undefined
-        ? ""
-        : ` --account ${shellWord(options.account)}`;
+        ? {}
+        : { account: options.account };
       print(
         described,
         () =>
@@ -149,7 +149,11 @@ export function keyCommand(program: Command, context: CommandContext): void {
               : { member: emails.get(one.memberId ?? "")?.email };
             return { id, ...member, ...more, spent };
           })) +
-          (hidden === 0 ? "" : `\n${hidden} revoked or expired: sluice key list${flag} --all\n`),
+          (hidden === 0
+            ? ""
+            : `\n${hidden} revoked or expired: ${
+              commandText("sluice key list --all", { options: named })
+            }\n`),
       );
     },
   });
@@ -194,7 +198,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
     },
   });
 
-  defineCommand<{ id: string; keep?: string }>(key, context, {
+  defineCommand<{ id: string; keep?: string; endEarlier?: true }>(key, context, {
     name: "rotate",
     description: "give a key another secret; it is shown once",
     arguments: [argument("<id>", "key ID (key_…)")],
@@ -203,16 +207,25 @@ export function keyCommand(program: Command, context: CommandContext): void {
         "--keep <duration>",
         "how long the present secret stays valid, e.g. 12h, 7d (default: not at all)",
       ),
+      option(
+        "--end-earlier",
+        "do not ask whether a secret that is still valid from before ends now",
+      ),
     ],
     help:
       "\nThe key's ID, restrictions, budgets and usage stay. Only one previous secret is kept: a second rotation" +
-      "\nends an earlier one at once.\n\nExample:\n  sluice key rotate key_… --keep 24h",
+      "\nwith --keep asks whether the earlier one ends.\n\nExample:\n  sluice key rotate key_… --keep 24h",
     opens: "database",
-    async run({ options: { id, keep }, parts, config, print }) {
-      await keyOf(parts, id);
+    async run({ options: { id, keep, endEarlier = false }, parts, config, print }) {
+      const { previousUntilMs } = await keyOf(parts, id);
+      const isPromised = keep !== undefined && (previousUntilMs ?? 0) > parts.clock.now();
+      const ends = endEarlier || isPromised && context.confirm(
+              `The secret before this one is valid until ${time(previousUntilMs)}. End it now?`,
+            ) === true;
       const { key: secret } = await operate({ context, parts, config }, KEY_ROTATE, {
         key: id,
-        keep_seconds: keep === undefined ? 0 : parseDuration(keep) / 1_000,
+        keep_seconds: keep === undefined ? 0 : parseDuration("--keep", keep, 90) / 1_000,
+        end_earlier: ends,
       });
       const rotated = await keyOf(parts, id);
       const owner = { owner: "key", ownerId: id } as const;
@@ -255,7 +268,7 @@ async function keyOf({ keys }: CommandParts, id: string): Promise<Key> {
 function expiryOf(text: string | undefined, nowMs: number): string | null | undefined {
   if (text === undefined) return undefined;
   if (text === "never") return null;
-  return isoOf(nowMs + parseDuration(text));
+  return isoOf(nowMs + parseDuration("--expires", text));
 }
 
 function parseScopes(text: string): Scope[] {

@@ -1,4 +1,5 @@
 import { type Config, type Place, userDirectory } from "../../settings/config/mod.ts";
+import { writeFile } from "../../ground/files/mod.ts";
 import { joinPath } from "../../ground/std/mod.ts";
 import type { CommandContext } from "./context.ts";
 
@@ -45,7 +46,9 @@ async function remembers(own: string, path: string): Promise<boolean> {
 async function remember(own: string, path: string): Promise<void> {
   try {
     await Deno.mkdir(own, { recursive: true, mode: 0o700 });
-    await Deno.writeTextFile(joinPath(own, NOTICED), `${path}\n`, { append: true, mode: 0o600 });
+    const file = joinPath(own, NOTICED);
+    const before = await Deno.readTextFile(file).catch(() => "");
+    await writeFile(file, `${before}${path}\n`, { mode: 0o600 });
   } catch {
     // told again
   }

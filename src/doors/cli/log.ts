@@ -3,6 +3,7 @@ import { logEntries, type LogEntry } from "../../people/operation_log/mod.ts";
 import { describeLogEntry } from "../../operating/operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
+import { dateIn, instantIn, isDuration } from "../../ground/amounts/mod.ts";
 import { parseCount, parseDuration, table } from "./format.ts";
 
 const MAX_LIMIT = 1_000;
@@ -29,10 +30,7 @@ export function logCommand(program: Command, context: CommandContext): void {
       "  sluice log --about Platform --json",
     opens: "database",
     async run({ options, parts, print }) {
-      const limit = parseCount(options.limit);
-      if (limit < 1 || limit > MAX_LIMIT) {
-        throw new UsageError(`invalid limit '${options.limit}': must be from 1 to ${MAX_LIMIT}`);
-      }
+      const limit = parseCount("--limit", options.limit, { min: 1, max: MAX_LIMIT });
       const entries = await logEntries(parts.database, {
         sinceMs: options.since === undefined
           ? undefined
@@ -55,11 +53,11 @@ async function idOf({ accounts, teams }: CommandParts, text: string): Promise<st
 }
 
 function sinceOf(text: string, nowMs: number): number {
-  if (/^\d+[mhdw]$/.test(text)) return nowMs - parseDuration(text);
-  const ms = /^\d{4}-\d\d-\d\d(T.+)?$/.test(text) ? Date.parse(text) : NaN;
-  if (!Number.isNaN(ms)) return ms;
+  if (isDuration(text)) return nowMs - parseDuration("--since", text);
+  const ms = dateIn(text) ?? instantIn(text);
+  if (ms !== undefined) return ms;
   throw new UsageError(
-    `invalid --since '${text}': use a date (2026-11-20), a time (RFC 3339) or a duration, e.g. 7d`,
+    `invalid --since '${text}': use a date (2026-11-20), a time with its zone (RFC 3339) or a duration, e.g. 7d`,
   );
 }
 

@@ -2,7 +2,7 @@
  * Commands: the same nouns from the shell, one file per command group.
  *
  * Promise: data on standard output and the rest on standard error; `--json` wherever data is
- * printed; exit status 0 done, 1 failed, 2 wrong usage. No SQL.
+ * printed; exit status 0 done, 1 failed, 2 wrong usage, 78 a gateway whose settings are invalid. No SQL.
  *
  * @module
  */

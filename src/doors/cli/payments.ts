@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { AccountError } from "../../people/accounts/mod.ts";
 import { newReference } from "../../money/billing/mod.ts";
-import { minorUnits, moneyText } from "../../settings/config/mod.ts";
+import { moneyText } from "../../settings/config/mod.ts";
 import {
   creditsOfOrder,
   debtors,
@@ -26,7 +26,7 @@ import {
 } from "../../operating/operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
-import { parseCount, parseDuration, table, time } from "./format.ts";
+import { parseCount, parseDuration, parseMoney, table, time } from "./format.ts";
 import { operate } from "./operate.ts";
 import { payerOf, type PayerOptions } from "./settings.ts";
 
@@ -60,7 +60,9 @@ export function paymentsCommand(program: Command, context: CommandContext): void
           accountId: account?.id,
           state: stateOf(options.state),
           needsLook: options.look ?? false,
-          limit: options.limit === undefined ? DEFAULT_LIMIT : parseCount(options.limit),
+          limit: options.limit === undefined
+            ? DEFAULT_LIMIT
+            : parseCount("--limit", options.limit, { min: 1, max: 1_000 }),
         });
         const owner = await ownersOf(parts);
         const owed = (await debtors(database, 1_000))
@@ -124,10 +126,10 @@ export function paymentsCommand(program: Command, context: CommandContext): void
           ({ before, state }) => before === state ? `Still ${state}.\n` : `Now ${state}.\n`,
         );
       }
-      const sinceMs = parseDuration(options.since ?? "26h");
+      const sinceMs = parseDuration("--since", options.since ?? "26h", 30);
       const found = reconciledShape.parse(
         await operate(at, PAYMENTS_RECONCILE, {
-          since: isoOf(parts.clock.now() - Math.min(sinceMs, 30 * 86_400_000)),
+          since: isoOf(parts.clock.now() - sinceMs),
           limit: 1_000,
         }),
       );
@@ -175,7 +177,7 @@ export function paymentsCommand(program: Command, context: CommandContext): void
         reference,
         ...(options.amount === undefined
           ? {}
-          : { amount: amountOf(options.amount, order.currency) }),
+          : { amount: parseMoney("--amount", options.amount, order.currency, 1) }),
       });
       const after = await orderOf(parts, order.id);
       print(
@@ -235,16 +237,6 @@ function stateOf(given: string | undefined): OrderState | undefined {
   const found = ORDER_STATES.find((one) => one === given);
   if (found !== undefined) return found;
   throw new UsageError(`invalid state '${given}': use one of ${ORDER_STATES.join(", ")}`);
-}
-
-function amountOf(given: string, currency: string): number {
-  const number = Number(given);
-  try {
-    if (!/^\d{1,9}(\.\d{1,3})?$/.test(given)) throw new RangeError();
-    return minorUnits(number, currency);
-  } catch {
-    throw new UsageError(`invalid amount '${given}': use a number such as 2.50`);
-  }
 }
 
 /** Whose credits something is about, by account ID. */

@@ -11,7 +11,7 @@ import {
 import { resolvePath } from "../../ground/std/mod.ts";
 import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
-import { table } from "./format.ts";
+import { parsePercent, table } from "./format.ts";
 
 interface ReconcileOptions {
   readonly file?: string;
@@ -43,8 +43,7 @@ export function reconcileCommand(usage: Command, context: CommandContext): void 
     opens: "database",
     async run({ options, parts: { database, clock }, print }) {
       try {
-        const tolerance = Number(options.tolerance);
-        if (!(tolerance >= 0)) throw new ReportError(`Invalid --tolerance '${options.tolerance}'.`);
+        const tolerance = parsePercent("--tolerance", options.tolerance);
         const nowMs = clock.now();
         const { since = "7d", until } = options;
         const range = readRange({ since, until, zone: "UTC", nowMs, firstMs: nowMs - WEEK_MS });

@@ -8,7 +8,7 @@ import {
   shortReasonOf,
 } from "../../money/usage/mod.ts";
 import { describeRequest } from "../../operating/operations/mod.ts";
-import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
+import type { CommandContext, CommandParts } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseCount, table } from "./format.ts";
 
@@ -31,10 +31,7 @@ export function requestsCommand(program: Command, context: CommandContext): void
         "\n\nExamples:\n  sluice requests --failed\n  sluice requests show req_019a…",
       opens: "database",
       async run({ options: { account, failed = false, limit: text }, parts, print }) {
-        const limit = parseCount(text);
-        if (limit < 1 || limit > MAX_LIMIT) {
-          throw new UsageError(`invalid limit '${text}': must be from 1 to ${MAX_LIMIT}`);
-        }
+        const limit = parseCount("--limit", text, { min: 1, max: MAX_LIMIT });
         const { database, accounts } = parts;
         const accountId = account === undefined ? undefined : (await accounts.get(account)).id;
         const records = await latestRecords(database, { accountId, failed, limit });

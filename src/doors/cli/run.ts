@@ -7,7 +7,14 @@ import { VERSION } from "../../ground/platform/mod.ts";
 import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
 import { serveCommand } from "./serve.ts";
 
-/** Carries out a command line; answers the exit status: 0 done, 1 failed, 2 wrong usage. */
+/** Of a gateway that cannot start with its settings, however often it is tried: `EX_CONFIG` of sysexits.h. */
+const CONFIG_STATUS = 78;
+
+/**
+ * Carries out a command line.
+ *
+ * @returns The exit status: 0 done, 1 failed, 2 wrong usage, 78 a gateway whose settings are invalid.
+ */
 export async function runCommand(
   args: readonly string[],
   context: CommandContext,
@@ -31,7 +38,7 @@ export async function runCommand(
       return 2;
     }
     context.err(`sluice: ${messageOf(error)}\n`);
-    return 1;
+    return error instanceof ConfigError && isServe(args) ? CONFIG_STATUS : 1;
   }
 }
 

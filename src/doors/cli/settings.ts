@@ -1,12 +1,15 @@
 import type { Account } from "../../people/accounts/mod.ts";
-import { type Config, databaseFile, loadConfig } from "../../settings/config/mod.ts";
+import { type Config, databaseFile, hostIn, loadConfig, PORT } from "../../settings/config/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
+import { commandText, parseCount } from "./format.ts";
 import { noticeLocalPlaces } from "./local_places.ts";
 
 /** Options that say which gateway a command is about. */
 export interface PlaceOptions {
   readonly config?: string;
   readonly data?: string;
+  /** Whether a database is made where `data` names none. */
+  readonly create?: boolean;
 }
 
 /**
@@ -33,7 +36,7 @@ export async function readSettings(
     file: options.config,
     serving,
     flags: {
-      host,
+      host: host === undefined ? undefined : hostOf(host),
       port: port === undefined ? undefined : portOf(port),
       workers: workers === undefined ? undefined : workersOf(workers),
       data,
@@ -49,8 +52,16 @@ export async function readSettings(
  * @throws {UsageError} for anything else.
  */
 export function portOf(given: string): number {
-  if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
-  throw new UsageError(`invalid port '${given}': must be 0 to 65535 (0 picks a free one)`);
+  return parseCount("--port", given, PORT);
+}
+
+/** A host as a flag names it. @throws {UsageError} For anything else. */
+export function hostOf(given: string): string {
+  try {
+    return hostIn(given);
+  } catch (error) {
+    throw error instanceof RangeError ? new UsageError(`--host ${error.message}`) : error;
+  }
 }
 
 /**
@@ -60,10 +71,7 @@ export function portOf(given: string): number {
  */
 function workersOf(given: string): number | string {
   if (given === "auto") return given;
-  if (/^\d{1,4}$/.test(given)) return Number(given);
-  throw new UsageError(
-    `invalid number of workers '${given}': must be a whole number, or 'auto' for one per processor core`,
-  );
+  return parseCount("--workers", given, { min: 1, max: 9_999 });
 }
 
 /**
@@ -85,10 +93,25 @@ export async function withParts<T>(
     );
   }
   const isNew = file !== undefined && !await exists(file);
+  if (isNew) confirmNew(context, options, file);
   await using parts = await context.openParts(config);
   await parts.owner(); // commands may come before the first start
   if (isNew) context.err(`sluice: created a new database at ${file}\n`);
   return await work(parts, config);
+}
+
+/**
+ * Asks before a database is made in a directory that `--data` names: it may be mistyped.
+ *
+ * @throws {Error} Unless a person agrees, or `--create` is given.
+ */
+export function confirmNew(
+  { confirm }: CommandContext,
+  { data, create = false }: PlaceOptions,
+  file: string,
+): void {
+  if (data === undefined || create || confirm(`No database at ${file}. Make one?`) === true) return;
+  throw new Error(`No database at ${file} (--data): make one with --create, or fix --data`);
 }
 
 /** The account of an address; the owner's when none is given. */
@@ -143,7 +166,9 @@ export async function activeAccount(
   const account = await accountOrOwner(parts, email);
   if (account.disabledAtMs !== null) {
     throw new Error(
-      `Account ${account.email} is disabled. Enable it with: sluice account enable ${account.email}`,
+      `Account ${account.email} is disabled. Enable it with: ${
+        commandText("sluice account enable", { args: [account.email] })
+      }`,
     );
   }
   return account;

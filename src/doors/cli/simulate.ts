@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { BUILTIN_ROUTES } from "../../settings/catalog/mod.ts";
 import { simulateHttp } from "../../requests/upstreams/mod.ts";
+import { listenUrl } from "../../settings/config/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
-import { portOf } from "./settings.ts";
+import { hostOf, portOf } from "./settings.ts";
 
 /** It lists the built-in routes and a model for embeddings, so that a gateway in front of it serves them by discovery. */
 const MODELS = [...Object.keys(BUILTIN_ROUTES), "text-embedding-3-small"];
@@ -20,14 +21,15 @@ export function simulateCommand(program: Command, context: CommandContext): void
     help:
       "\nExample:\n  sluice simulate --port 9000\n  SLUICE_UPSTREAM_URL=http://127.0.0.1:9000/v1 sluice",
     json: false,
-    async run({ options: { host, port } }) {
+    async run({ options: { host: given, port } }) {
+      const host = hostOf(given);
       const server = Deno.serve(
         { hostname: host, port: portOf(port), onListen() {} },
         (request) => simulateHttp(request, MODELS),
       );
+      const url = listenUrl(host, server.addr.port, server.addr.hostname);
       context.out(
-        `The simulated upstream is listening on http://${host}:${server.addr.port}/v1\n` +
-          `  SLUICE_UPSTREAM_URL=http://${host}:${server.addr.port}/v1\n`,
+        `The simulated upstream is listening on ${url}/v1\n  SLUICE_UPSTREAM_URL=${url}/v1\n`,
       );
       await context.stopRequested();
       await server.shutdown();

@@ -30,7 +30,7 @@ import {
 import { type BudgetOptions, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
-import { parseList, shellWord, table, time } from "./format.ts";
+import { commandText, parseList, table, time } from "./format.ts";
 import { routeIds } from "./key.ts";
 import { operate } from "./operate.ts";
 import { servedCatalog } from "./served_catalog.ts";
@@ -73,8 +73,9 @@ export function teamCommand(program: Command, context: CommandContext): void {
       print(
         await describeTeam(parts, made),
         (value) =>
-          `Created ${value.name} (${value.id}). Next: sluice team add ${shellWord(value.name)} ` +
-          "--account <email>\n",
+          `Created ${value.name} (${value.id}). Next: ${
+            commandText("sluice team add --account <email>", { args: [value.name] })
+          }\n`,
       );
     },
   });

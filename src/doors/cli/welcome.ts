@@ -1,7 +1,7 @@
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import { type Config, Secret } from "../../settings/config/mod.ts";
 import { DIALECT_NAMES, type DialectName, DIALECTS } from "../../wire/dialects/mod.ts";
-import { shellWord } from "./format.ts";
+import { commandText, shellWord } from "./format.ts";
 import { settingsPlaceText } from "./local_places.ts";
 import { VERSION } from "../../ground/platform/mod.ts";
 
@@ -47,8 +47,8 @@ export function welcome(
     lines.push(
       `  owner     ${ownerEmail}`,
       `  API key   ${firstKey}`,
-      "            Save it now: it is not shown again. Create more: sluice key create --account " +
-        ownerEmail,
+      "            Save it now: it is not shown again. Create more: " +
+        commandText("sluice key create", { options: { account: ownerEmail } }),
     );
   }
   lines.push(

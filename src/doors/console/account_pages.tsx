@@ -6,9 +6,11 @@ import {
   type Key,
   type Session,
 } from "../../people/accounts/mod.ts";
+import { DAYS } from "../../settings/config/mod.ts";
 import { markRead, noticesOf, type Reader } from "../../operating/alerts/mod.ts";
 import {
   isoOf,
+  KEEP_HOURS,
   KEY_CREATE,
   KEY_REVOKE,
   KEY_ROTATE,
@@ -271,7 +273,7 @@ export class AccountPages {
     const { catalog, now } = this.#parts;
     const { form } = c.var;
     try {
-      const days = form.count("expires");
+      const days = form.count("expires", "Days", DAYS);
       const { key } = await operate(c, this.#parts, session, [KEY_CREATE, {
         account: session.account.id,
         id: form.text("id") || undefined,
@@ -332,8 +334,12 @@ export class AccountPages {
 
   async rotateKey(c: PageRequest, session: Session): Promise<Response> {
     return await this.#changeKey(c, session, async ({ id }) => {
-      const hours = c.var.form.count("hours") ?? 0;
-      const input = { key: id, keep_seconds: hours * HOUR_SECONDS };
+      const hours = c.var.form.count("hours", "Hours", KEEP_HOURS) ?? 0;
+      const input = {
+        key: id,
+        keep_seconds: hours * HOUR_SECONDS,
+        end_earlier: c.var.form.has("end_earlier"),
+      };
       const { key } = await operate(c, this.#parts, session, [KEY_ROTATE, input]);
       return await this.keys(c, session, { made: String(key) });
     });

@@ -16,7 +16,9 @@ import {
   type Json,
   type WriteOperation,
 } from "../../operating/operations/mod.ts";
-import type { FormFields } from "./request.tsx";
+import { wholeIn } from "../../ground/amounts/mod.ts";
+import { BUDGET_CREDITS, MARK } from "../../settings/config/mod.ts";
+import { amountOf, type FormFields } from "./request.tsx";
 
 /** Whose budget a form is about. */
 export type BudgetOwnerOfForm = Pick<BudgetName, "owner" | "ownerId">;
@@ -42,7 +44,7 @@ export const BUDGET_FORMS: Readonly<Record<string, (write: BudgetWrite) => Promi
     return "budget";
   },
   "budget/raise": async ({ database, owner, form, nowMs, carryOut }) => {
-    const credits = form.count("credits");
+    const credits = form.count("credits", "Credits", BUDGET_CREDITS);
     if (credits === undefined) throw new AccountError("Enter the credits of the raise");
     const name = { ...owner, period: periodOf(form) };
     const budget = await budgetOf(database, name, nowMs);
@@ -64,7 +66,6 @@ export const BUDGET_FORMS: Readonly<Record<string, (write: BudgetWrite) => Promi
 };
 
 const MAX_MARKS = 10;
-const MAX_MARK = 1_000;
 const NO_BUDGET = "This budget has been removed: set it again before raising it";
 
 /**
@@ -79,7 +80,7 @@ export function budgetsOfForm(form: FormFields): Json[] {
 
 /** The budget that a form describes; `undefined` if it has no credits. */
 function termsOf(form: FormFields): Json | undefined {
-  const credits = form.count("budget");
+  const credits = form.count("budget", "Budget", BUDGET_CREDITS);
   if (credits === undefined) return undefined;
   return {
     period: periodOf(form),
@@ -98,12 +99,10 @@ function periodOf(form: FormFields): BudgetPeriod {
 /** Percentages with commas or spaces between; none is an empty text. */
 function marksOf(text: string): number[] {
   const parts = text.split(/[\s,;%]+/).filter((part) => part !== "");
-  const marks = parts.map((part) => /^\d{1,4}$/.test(part) ? Number(part) : NaN);
-  if (marks.length > MAX_MARKS || marks.some((mark) => !(mark > 0 && mark <= MAX_MARK))) {
-    throw new AccountError(
-      `Invalid marks: use up to ${MAX_MARKS} whole percentages from 1 to ${MAX_MARK}`,
-    );
+  if (parts.length > MAX_MARKS) {
+    throw new AccountError(`Too many marks: the limit is ${MAX_MARKS}`);
   }
+  const marks = parts.map((part) => amountOf("Each mark", () => wholeIn(part, MARK)));
   return [...new Set(marks)].toSorted((a, b) => a - b);
 }
 

@@ -1,5 +1,6 @@
 import type { Key } from "../../people/accounts/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
+import { DAYS } from "../../settings/config/mod.ts";
 import { isoOf } from "../../operating/operations/mod.ts";
 import type { FormFields } from "./request.tsx";
 
@@ -43,5 +44,5 @@ export function modelsOf(
 function expiryOf(form: FormFields, nowMs: number): string | null | undefined {
   const text = form.text("expires");
   if (text === "" || text === "keep") return undefined;
-  return text === "never" ? null : isoOf(nowMs + form.count("expires")! * DAY_MS);
+  return text === "never" ? null : isoOf(nowMs + form.amount("expires", "Days", DAYS) * DAY_MS);
 }

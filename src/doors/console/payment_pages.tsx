@@ -1,4 +1,5 @@
 import type { Hono } from "@hono/hono";
+import { CREDITS } from "../../settings/config/mod.ts";
 import { teamTitle } from "./format.ts";
 import {
   type Account,
@@ -12,6 +13,7 @@ import { creditsOf } from "../../money/ledger/mod.ts";
 import {
   CODE_REDEEM,
   ORDER_CREATE,
+  PURCHASES,
   TOP_UP_OFF,
   TOP_UP_ON,
 } from "../../operating/operations/mod.ts";
@@ -148,9 +150,9 @@ export function paymentRoutes(
         return seeOther(c, "/console/credits?done=top-up-off");
       }
       const topUp = await operate(c, parts, session, [TOP_UP_ON, {
-        below_credits: form.count("below") ?? 0,
+        below_credits: form.amount("below", "Balance", CREDITS),
         package: form.text("package").slice(0, 200),
-        max_per_month: form.count("max") ?? 0,
+        max_per_month: form.amount("max", "Purchases per month", PURCHASES),
       }]);
       if (topUp.has_method === true) return seeOther(c, "/console/credits?done=top-up");
       return await checkout(c, session, { savesMethod: true });

@@ -15,7 +15,8 @@ import {
 import type { Admission } from "../../requests/admission/mod.ts";
 import type { Registration, Sales } from "../../money/billing/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
-import type { Config } from "../../settings/config/mod.ts";
+import { type Config, moneyIn } from "../../settings/config/mod.ts";
+import { AmountError, wholeIn, type WholeRule } from "../../ground/amounts/mod.ts";
 import type { Database, ReadFor } from "../../ground/database/mod.ts";
 import { OperationError, recordStatement, sessionActor } from "../../people/operation_log/mod.ts";
 import {
@@ -141,17 +142,33 @@ export class FormFields {
    * Returns a field as a whole number, or `undefined` if empty.
    *
    * @param label What the page calls the field.
-   * @throws {AccountError} If it is not a number.
+   * @throws {AccountError} If it is not a number, or out of range.
    */
-  count(name: string, label = name): number | undefined {
-    const text = this.text(name);
-    if (text === "") return undefined;
-    if (!/^\d{1,15}$/.test(text)) {
-      throw new AccountError(
-        `${label} must be a whole number, 0 or more: got ${JSON.stringify(text.slice(0, 40))}`,
-      );
-    }
-    return Number(text);
+  count(name: string, label = name, rule: WholeRule = COUNT): number | undefined {
+    return this.raw(name) === "" ? undefined : this.amount(name, label, rule);
+  }
+
+  /** Returns a field that may not be empty as a whole number. @throws {AccountError} If it is none, or out of range. */
+  amount(name: string, label: string, rule: WholeRule): number {
+    return amountOf(label, () => wholeIn(this.raw(name), rule));
+  }
+
+  /** Returns a field as money in minor units, or `undefined` if empty. @throws {AccountError} If it is no such amount. */
+  money(name: string, label: string, currency: string): number | undefined {
+    const text = this.raw(name);
+    return text === "" ? undefined : amountOf(label, () => moneyIn(text, currency, 1));
+  }
+}
+
+/** A number of anything. */
+const COUNT: WholeRule = { min: 0, max: 999_999_999_999_999 };
+
+/** Reads an amount of a field. @throws {AccountError} If it is none, naming the field. */
+export function amountOf(label: string, read: () => number): number {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof AmountError ? new AccountError(`${label} ${error.message}`) : error;
   }
 }
 

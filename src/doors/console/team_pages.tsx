@@ -9,8 +9,10 @@ import {
   type Team,
   TEAM_ROLES,
 } from "../../people/accounts/mod.ts";
+import { DAYS } from "../../settings/config/mod.ts";
 import {
   isoOf,
+  KEEP_HOURS,
   KEY_CREATE,
   KEY_REVOKE,
   KEY_ROTATE,
@@ -319,7 +321,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
           throw new AccountError("You may create keys only for yourself");
         }
         await checkPayer(session, asked.accountId);
-        const days = form.count("expires");
+        const days = form.count("expires", "Days", DAYS);
         const { key } = await operate(c, parts, session, [KEY_CREATE, {
           team: team.id,
           member: member?.id ?? null,
@@ -397,8 +399,12 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
     about("team.own_keys", async (c, session, team) => {
       try {
         const { id } = await keyOf(c, session, team);
-        const hours = c.var.form.count("hours") ?? 0;
-        const input = { key: id, keep_seconds: hours * HOUR_SECONDS };
+        const hours = c.var.form.count("hours", "Hours", KEEP_HOURS) ?? 0;
+        const input = {
+          key: id,
+          keep_seconds: hours * HOUR_SECONDS,
+          end_earlier: c.var.form.has("end_earlier"),
+        };
         const { key } = await operate(c, parts, session, [KEY_ROTATE, input]);
         return await show(c, session, team, { made: String(key) });
       } catch (error) {

@@ -8,6 +8,7 @@ import {
   keyBudgetsReading,
   openPeriodsOfKey,
 } from "../../money/ledger/mod.ts";
+import { AmountError, wholeIn } from "../../ground/amounts/mod.ts";
 import { invalid } from "../../ground/refusal.ts";
 import { daysSince, hoursSince, usageReading } from "../../money/usage/mod.ts";
 
@@ -101,12 +102,10 @@ function wholeNumber(
 ): number {
   const text = query.get(name);
   if (text === null) return byDefault;
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (value < 1 || value > most) {
-    throw invalid(
-      name,
-      `${name} must be a whole number from 1 to ${most}: got ${JSON.stringify(text.slice(0, 40))}.`,
-    );
+  try {
+    return wholeIn(text, { min: 1, max: most });
+  } catch (error) {
+    if (!(error instanceof AmountError)) throw error;
+    throw invalid(name, `${name} ${error.message}.`);
   }
-  return value;
 }

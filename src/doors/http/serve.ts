@@ -1,11 +1,12 @@
 import { delay, STATUS_CODE } from "../../ground/std/mod.ts";
+import { listenUrl } from "../../settings/config/mod.ts";
 import type { App } from "./app.ts";
 import type { Connections, Listening } from "./connections.ts";
 import { UnreadBodies } from "./unread_bodies.ts";
 
 /** A running server. */
 export interface Server {
-  /** `http://host:port`; with the loopback address if the server listens on all addresses. */
+  /** `http://host:port`, as this machine reaches it: the loopback address if the server listens on all addresses. */
   readonly url: string;
   readonly port: number;
   /**
@@ -100,7 +101,7 @@ export function serve(
     }
   };
   if (!besideAnother) assertFree(host, wanted);
-  const { port } = listen(wanted).addr;
+  const { port, hostname: bound } = listen(wanted).addr;
   const lost = () => {
     if (closing) return;
     try {
@@ -112,15 +113,8 @@ export function serve(
     }
   };
   connections.sweep(port, listening ?? { count: 1, lost });
-  const shown = host === "0.0.0.0"
-    ? "127.0.0.1"
-    : host === "::"
-    ? "[::1]"
-    : host.includes(":")
-    ? `[${host}]`
-    : host;
   return {
-    url: `http://${shown}:${port}`,
+    url: listenUrl(host, port, bound),
     port,
     stopListening() {
       closing = true;

@@ -1,3 +1,4 @@
+import { checkTarget, replaceFile } from "../files/mod.ts";
 import { dirname } from "../std/mod.ts";
 import { type Database, DatabaseError } from "./database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
@@ -9,7 +10,7 @@ const TELL_MS = 250;
 /**
  * Makes a consistent copy of an embedded database, as of one moment after the call, while others read
  * and write. The copy is complete and on the disk before it has its name; an older one of that name
- * is replaced.
+ * is replaced if it is a regular file.
  *
  * @param tell Called now and then with the part that is done, 0 to 1.
  */
@@ -19,22 +20,22 @@ export async function backUp(
   tell: (part: number) => void = () => {},
 ): Promise<{ readonly bytes: number; readonly schema: number }> {
   await refuseLiveDatabase(database.place, to);
-  const partial = `${to}.partial`;
-  await removeFile(partial);
+  const beside = `${to}.partial`;
   const size = await databaseBytes(database);
   const timer = setInterval(() => {
-    Deno.stat(partial).then((now) => tell(Math.min(1, now.size / size)), () => {});
+    Deno.stat(beside).then((now) => tell(Math.min(1, now.size / size)), () => {});
   }, TELL_MS);
   try {
-    await database.all("vacuum into ?", [partial]);
-    const { schema } = await inspectFile(partial);
-    await Deno.chmod(partial, 0o600).catch(ignoreUnsupported);
-    const bytes = await synced(partial);
-    await Deno.rename(partial, to);
-    return { bytes, schema };
-  } catch (error) {
-    await removeDatabase(partial);
-    throw error;
+    return await replaceFile(to, async () => {
+      try {
+        await database.all("vacuum into ?", [beside]); // into an empty file, which is its owner's only
+        const { schema } = await inspectFile(beside);
+        return { bytes: (await Deno.stat(beside)).size, schema };
+      } catch (error) {
+        await removeCompanions(beside);
+        throw error;
+      }
+    }, { mode: 0o600, beside });
   } finally {
     clearInterval(timer);
   }
@@ -47,7 +48,6 @@ async function refuseLiveDatabase(place: string, to: string): Promise<void> {
   const refuse = (why: string) => {
     throw new DatabaseError("SLUICE_IN_USE", `Cannot back up to ${to} as ${why}`);
   };
-  if (target?.isDirectory) refuse("it is a directory: name a file in it");
   const same = own !== undefined && target !== undefined && own.ino !== null &&
     own.dev === target.dev && own.ino === target.ino;
   if (same || COMPANIONS.some((companion) => to === `${place}${companion}`)) {
@@ -100,6 +100,7 @@ export async function restoreFile(
         "it): make one with sluice backup",
     );
   }
+  await checkTarget(file);
   const arriving = `${file}.restoring`;
   await removeDatabase(arriving);
   try {

@@ -1,4 +1,5 @@
 import { isTimeZone, periodAt } from "../ledger/mod.ts";
+import { dateIn, instantIn } from "../../ground/amounts/mod.ts";
 import { ZoneFormats } from "../../ground/platform/mod.ts";
 
 const HOUR_MS = 3_600_000;
@@ -80,10 +81,10 @@ export function timeText(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 16)}Z`;
 }
 
-/** Years that dates may have: those whose instants have four digits and are not negative. */
+/** The year before the last that an instant can be written in: what follows it can be, too. */
 const MAX_MS = Date.UTC(9999, 0);
 
-function boundAt(text: string, zone: string, nowMs: number): number {
+export function boundAt(text: string, zone: string, nowMs: number): number {
   const today = () => periodAt("day", zone, nowMs).startsAtMs;
   const [, count, unit] = /^(\d{1,5})([hd])$/.exec(text) ?? [];
   if (count !== undefined && Number(count) > 0) {
@@ -99,15 +100,10 @@ function boundAt(text: string, zone: string, nowMs: number): number {
     case "month":
       return periodAt("month", zone, nowMs).startsAtMs;
   }
-  const [, year, month, day] = /^(\d{4})-(\d{2})(?:-(\d{2}))?$/.exec(text) ?? [];
-  if (year !== undefined) {
-    const date = Date.UTC(Number(year), Number(month) - 1, Number(day ?? 1));
-    const isDate = new Date(date).toISOString().startsWith(text);
-    if (isDate && date >= DAY_MS && date < MAX_MS) return dayStart(date, zone);
-  }
-  const hasZone = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/;
-  const atMs = hasZone.test(text) ? Date.parse(text) : NaN;
-  if (atMs >= 0 && atMs < MAX_MS) return atMs;
+  const date = dateIn(text);
+  if (date !== undefined && date < MAX_MS) return dayStart(date, zone);
+  const atMs = instantIn(text);
+  if (atMs !== undefined && atMs < MAX_MS) return atMs;
   throw new ReportError(`Invalid date '${text}': use ${BOUND_WORDS}.`);
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { wholeQuery } from "../../ground/amounts/mod.ts";
 import { BOUND_WORDS } from "./range.ts";
 
 /** What a report can be grouped by, besides `tag:NAME`. */
@@ -58,7 +59,7 @@ export const usageQuery = z.strictObject({
     z.boolean(),
     z.enum(["", "true", "false", "1", "0"]).transform((is) => !["false", "0"].includes(is)),
   ]).default(false).describe("Adds the period before, of the same length."),
-  top: z.coerce.number().int().min(1).max(MAX_TOP).optional().describe(
+  top: wholeQuery({ min: 1, max: MAX_TOP, unit: "groups" }).optional().describe(
     "Only the groups of most credits; all others are one row.",
   ),
 });

@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { wholeInput } from "../../ground/amounts/mod.ts";
+import { BUDGET_CREDITS, MARK } from "../../settings/config/mod.ts";
 import { AccountError, type Action, type ActionObject } from "../../people/accounts/mod.ts";
 import type { Statement } from "../../ground/database/mod.ts";
 import {
@@ -36,16 +38,15 @@ import {
 import { missing, OperationError } from "../../people/operation_log/mod.ts";
 import { budgetShape } from "./shapes/budget.ts";
 
-const MAX_CREDITS = 1e15;
 const OWNERS = ["key", "member", "team", "account"] as const;
 
 const terms = {
   period: z.enum(BUDGET_PERIODS).describe("How often it renews; `life`: never."),
-  credits: z.int().min(0).max(MAX_CREDITS).describe("Credits per period."),
+  credits: wholeInput(BUDGET_CREDITS).describe("Credits per period."),
   time_zone: z.string().max(64).optional().describe(
     "In which days, weeks and months begin. Default: that of the present budget, else `UTC`.",
   ),
-  marks: z.array(z.int().min(1).max(1_000)).max(10).optional().describe(
+  marks: z.array(wholeInput(MARK)).max(10).optional().describe(
     "Percentages at which to warn. Default: those of the present budget, else 50, 80 and 100.",
   ),
 };
@@ -187,7 +188,7 @@ export const BUDGET_SET = defineWrite({
 export const BUDGET_RAISE = defineWrite({
   input: z.strictObject({
     budget: budgetIdInput,
-    credits: z.int().min(0).max(MAX_CREDITS).describe("Extra credits per period; 0 ends a raise."),
+    credits: wholeInput(BUDGET_CREDITS).describe("Extra credits per period; 0 ends a raise."),
     until: timeInput.optional().describe("End of the raise; required unless credits is 0."),
   }),
   output: budgetShape,

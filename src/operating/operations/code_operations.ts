@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { wholeInput } from "../../ground/amounts/mod.ts";
+import { CREDITS, DAYS } from "../../settings/config/mod.ts";
 import { type Account, AccountError } from "../../people/accounts/mod.ts";
 import { missing, OperationError } from "../../people/operation_log/mod.ts";
 import { codesOf, type MadeCode, type RedemptionCode } from "../../money/payments/mod.ts";
@@ -12,7 +14,8 @@ import {
 } from "./operation.ts";
 import { codeShape, describeCode } from "./shapes/code.ts";
 
-const MAX_CODES = 1_000;
+/** Codes that are made at once. */
+export const CODES = { min: 1, max: 1_000, unit: "codes" };
 
 async function codeOf({ parts: { codes } }: OperationContext, id: string): Promise<RedemptionCode> {
   const found = await codes.byId(id);
@@ -51,10 +54,10 @@ export const CODE_CREATE = defineWrite({
     package: z.string().min(1).max(200).optional().describe(
       "Package in the settings that a code is worth, with its credits and lifetime.",
     ),
-    credits: z.int().meta({ minimum: 1, maximum: 1e12 }).optional().describe(
+    credits: wholeInput(CREDITS).optional().describe(
       "What a code is worth, without a package or for one without a fixed number of credits.",
     ),
-    valid_days: z.int().meta({ minimum: 1 }).optional().describe(
+    valid_days: wholeInput(DAYS).optional().describe(
       "Lifetime of the credits. Default: they never expire.",
     ),
     expires_at: timeInput.nullable().default(null).describe(
@@ -64,7 +67,7 @@ export const CODE_CREATE = defineWrite({
     id: z.string().regex(/^code_[A-Za-z0-9]{16}$/).optional().describe(
       "ID of the first code, which makes the write idempotent. Default: a new one.",
     ),
-    count: z.int().min(1).max(MAX_CODES).default(1).describe("How many codes."),
+    count: wholeInput(CODES).default(1).describe("How many codes."),
   }),
   output: z.strictObject({
     package: z.string().nullable(),

@@ -15,6 +15,8 @@ import {
   type Operation,
   type OperationContext,
 } from "./operation.ts";
+import { wholeInput } from "../../ground/amounts/mod.ts";
+import { CREDITS, MINOR_UNITS } from "../../settings/config/mod.ts";
 import { OperationError } from "../../people/operation_log/mod.ts";
 import { credits } from "./shapes/common.ts";
 import { describeEntry, describeLot, entryShape, lotShape } from "./shapes/credits.ts";
@@ -27,7 +29,7 @@ const reference = z.string().meta({ minLength: 1, maxLength: 200 }).optional().d
   "Identifies it for ever, e.g. an invoice number: the same reference never takes effect twice.",
 );
 const note = z.string().meta({ maxLength: 500 });
-const amount = z.int().meta({ minimum: 1, maximum: 1e12 });
+const amount = wholeInput(CREDITS);
 
 /** Credits that are moved. */
 interface Move {
@@ -206,7 +208,7 @@ export const CREDITS_SELL = defineWrite({
       "For a package without a fixed number of credits.",
     ),
     price: z.strictObject({
-      amount: z.int().meta({ minimum: 0 }).describe("In the currency's minor units, e.g. cents."),
+      amount: wholeInput(MINOR_UNITS).describe("In the currency's minor units, e.g. cents."),
       currency: z.string().meta({ pattern: "^[a-z]{3}$" }).describe("Code in lower case."),
     }).optional().describe("What was paid. Default: the package's price in US dollars."),
     note: note.default(""),

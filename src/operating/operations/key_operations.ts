@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { wholeInput } from "../../ground/amounts/mod.ts";
 import { type Account, type Key, SCOPES, type Team } from "../../people/accounts/mod.ts";
 import { budgetsOf, budgetsOfKeys } from "../../money/ledger/mod.ts";
 import { spentByKey } from "../../money/usage/mod.ts";
@@ -254,13 +255,22 @@ export const KEY_UPDATE = defineWrite({
   },
 });
 
+/** How long the secret before stays valid: up to 90 days. */
+export const KEEP_SECONDS = { min: 0, max: 90 * DAY_MS / 1_000, unit: "seconds" };
+
+/** The same in hours, as forms have it. */
+export const KEEP_HOURS = { min: 0, max: 90 * 24, unit: "hours" };
+
 export const KEY_ROTATE = defineWrite({
   input: z.strictObject({
     key: keyInput,
-    keep_seconds: z.number().meta({ type: "integer", minimum: 0, maximum: 90 * DAY_MS / 1_000 })
-      .default(0).describe(
-        "How long the present secret stays valid.",
-      ),
+    keep_seconds: wholeInput(KEEP_SECONDS).default(0).describe(
+      "How long the present secret stays valid.",
+    ),
+    end_earlier: z.boolean().default(false).describe(
+      "Whether a secret before the present one, which an earlier rotation has kept, ends now. Otherwise keeping the present one " +
+        "is a conflict while that is valid.",
+    ),
   }),
   output: keyShape,
   secrets: secret,
@@ -272,8 +282,8 @@ export const KEY_ROTATE = defineWrite({
   action: "account.manage",
   find: (c, { key }) => changed(c, key),
   state,
-  async run({ keys }, { ids }, { target, input: { keep_seconds } }) {
-    await keys.rotate(target.id, keep_seconds * 1_000, ids.keySecret());
+  async run({ keys }, { ids }, { target, input: { keep_seconds, end_earlier } }) {
+    await keys.rotate(target.id, keep_seconds * 1_000, ids.keySecret(), end_earlier);
   },
   secrets: ({ ids }) => Promise.resolve({ key: ids.keySecret() }),
 });

@@ -7,6 +7,7 @@ import {
   type Team,
 } from "../../people/accounts/mod.ts";
 import { type Actor, may, missing, OperationError } from "../../people/operation_log/mod.ts";
+import { instantInput, wholeQuery } from "../../ground/amounts/mod.ts";
 import type { OperationContext } from "./operation.ts";
 
 /** An account in the input. */
@@ -16,7 +17,7 @@ export const teamInput = z.string().min(1).max(200).describe("Team ID or name.")
 /** A key in the input. */
 export const keyInput = z.string().min(1).max(100).describe("Key ID.");
 /** A point in time in the input. */
-export const timeInput = z.iso.datetime({ offset: true }).describe("RFC 3339.");
+export const timeInput = instantInput.describe("RFC 3339.");
 /** Models in the input. */
 export const modelsInput = z.array(z.string().min(1).max(200)).max(200).nullable().describe(
   "Model IDs; `null`: all.",
@@ -25,7 +26,7 @@ export const modelsInput = z.array(z.string().min(1).max(200)).max(200).nullable
 export const nameInput = z.string().meta({ maxLength: 200 });
 /** Query parameters of lists. */
 export const pageInput = {
-  limit: z.coerce.number<number>().int().min(1).max(500).default(100).describe(
+  limit: wholeQuery({ min: 1, max: 500, unit: "items" }).default(100).describe(
     "Max number of items.",
   ),
   after: z.string().min(1).max(200).optional().describe("`next` of the page before."),

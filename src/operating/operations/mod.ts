@@ -43,6 +43,7 @@ export {
   CODE_OPERATIONS,
   CODE_REDEEM,
   CODE_REVOKE,
+  CODES,
   madeCodesShape,
 } from "./code_operations.ts";
 export * from "./credit_operations.ts";

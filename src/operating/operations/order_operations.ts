@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { wholeInput } from "../../ground/amounts/mod.ts";
+import { MINOR_UNITS } from "../../settings/config/mod.ts";
 import { type Account, AccountError } from "../../people/accounts/mod.ts";
 import { OperationError } from "../../people/operation_log/mod.ts";
 import {
@@ -266,7 +268,7 @@ async function refund(
 export const ORDER_REFUND = defineWrite({
   input: z.strictObject({
     order: orderInput,
-    amount: z.int().min(1).optional().describe(
+    amount: wholeInput({ ...MINOR_UNITS, min: 1 }).optional().describe(
       "In the currency's minor units, e.g. cents. Default: all that is left.",
     ),
     reference: z.string().min(1).max(200).optional().describe(

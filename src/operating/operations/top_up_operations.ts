@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { wholeInput } from "../../ground/amounts/mod.ts";
+import { CREDITS } from "../../settings/config/mod.ts";
 import type { Account } from "../../people/accounts/mod.ts";
 import { ownAccount } from "./code_operations.ts";
 import { defineWrite, type Found, type OperationContext } from "./operation.ts";
@@ -30,12 +32,15 @@ async function state({ parts }: OperationContext, account: Account) {
   };
 }
 
+/** Purchases of an automatic top-up in a month. */
+export const PURCHASES = { min: 1, max: 100, unit: "purchases" };
+
 /** Of the console only: nobody lets another's card be charged. */
 export const TOP_UP_ON = defineWrite({
   input: z.strictObject({
-    below_credits: z.int(),
+    below_credits: wholeInput(CREDITS),
     package: z.string().max(200),
-    max_per_month: z.int(),
+    max_per_month: wholeInput(PURCHASES),
   }),
   output: shape,
 }, {

@@ -116,20 +116,30 @@ export class Keys {
    * @param id ID of the key.
    * @param keepMs How long the present secret stays valid, up to 90 days. One that it replaced earlier ends at once.
    * @param secret The new secret. Default: a random one.
+   * @param endsEarlier Whether to keep the present secret although an earlier one has been promised more time and ends.
    * @returns The key with its new `secret`, which cannot be read again.
    * @throws {AccountError} If the key does not exist, is revoked or comes from `SLUICE_OWNER_KEY`, or was rotated at the
-   *   same time.
+   *   same time; if an earlier secret would end before its time.
    */
   async rotate(
     id: string,
     keepMs: number,
     secret: string = newSecret(),
+    endsEarlier = false,
   ): Promise<Key & { secret: string }> {
     if (!Number.isSafeInteger(keepMs) || keepMs < 0 || keepMs > LONGEST_OVERLAP_MS) {
       throw new AccountError("The previous secret may stay valid for up to 90 days");
     }
-    const { revokedAtMs } = await this.#get(id);
+    const { revokedAtMs, previousUntilMs } = await this.#get(id);
     if (revokedAtMs !== null) throw revoked(id);
+    if (keepMs > 0 && (previousUntilMs ?? 0) > this.#now() && !endsEarlier) {
+      const until = new Date(previousUntilMs!).toISOString().slice(0, 16).replace("T", " ");
+      throw new AccountError(
+        `The secret before this one is still valid, until ${until} UTC, and only one is kept: say that it ends now ` +
+          "(--end-earlier, end_earlier), or rotate when it has ended",
+        { fault: "conflict" },
+      );
+    }
     const row = await this.#database.one("select digest, source from keys where id = ?", [id]);
     if (row?.source === "environment") {
       throw new AccountError("This key comes from SLUICE_OWNER_KEY: set that to another key", {

@@ -1,6 +1,6 @@
 import type { ListedModel, Listings } from "../../settings/catalog/mod.ts";
 import type { UpstreamSettings } from "../../settings/config/mod.ts";
-import { randomText } from "../../ground/platform/mod.ts";
+import { writeFile } from "../../ground/files/mod.ts";
 import { joinPath } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { probeUpstream } from "./probe.ts";
@@ -137,12 +137,7 @@ export class ModelLists {
     const { directory, log } = this.#options;
     const path = joinPath(directory, FILE);
     try {
-      const whole = `${path}.${randomText(12)}`; // a new file: nothing that was there is followed
-      await Deno.writeTextFile(whole, JSON.stringify([...this.#lists]), {
-        mode: 0o600,
-        createNew: true,
-      });
-      await Deno.rename(whole, path);
+      await writeFile(path, JSON.stringify([...this.#lists]), { mode: 0o600 });
     } catch (error) {
       log.warn("the upstreams' models could not be kept for the next start", {
         error: String(error),

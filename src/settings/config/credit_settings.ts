@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { wholeInput } from "../../ground/amounts/mod.ts";
+import { DAYS } from "./amounts.ts";
 import { count, credits, identifier } from "./values.ts";
 
 const accountLimit = (span: string) =>
@@ -27,7 +29,7 @@ export const creditPackage = z.strictObject({
   priceUsd: z.number().nonnegative().nullable().describe(
     "Price shown, in US dollars; null: by agreement.",
   ),
-  validDays: z.int().positive().nullable().describe(
+  validDays: wholeInput(DAYS).nullable().describe(
     "Lifetime of the credits in days; null: never expires.",
   ),
   prices: z.record(z.string().regex(/^[a-z]{3}$/), z.number().nonnegative()).optional().describe(

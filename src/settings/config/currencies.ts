@@ -1,3 +1,6 @@
+import { AmountError, decimalIn } from "../../ground/amounts/mod.ts";
+import { MINOR_UNITS } from "./amounts.ts";
+
 /** Currencies without a minor unit. ISK and UGX have two decimals in the API, for compatibility. */
 const WITHOUT_MINOR = new Set(
   "bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf".split(" "),
@@ -12,8 +15,7 @@ const WITH_TWO = new Set(
     "shp sle sos srd std szl thb tjs top try ttd twd tzs uah ugx usd uyu uzs wst xcd yer zar zmw")
     .split(" "),
 );
-/** What the provider takes for one charge. */
-const MAX_MINOR = 99_999_999;
+const MAX_MINOR = MINOR_UNITS.max;
 
 /**
  * Returns how many decimals a currency's amounts have.
@@ -28,7 +30,33 @@ export function decimalsOf(currency: string): 0 | 2 | 3 | undefined {
 }
 
 /**
- * Converts a price to minor units, exactly: its decimal digits are read, nothing is multiplied.
+ * Reads an amount of money as a person writes it.
+ *
+ * @param text Such as `19.99`.
+ * @param currency A three-letter code in lower case.
+ * @param min Smallest amount, in minor units.
+ * @returns A whole number of minor units.
+ * @throws {AmountError} If it is not written in plain digits, has more decimals than the currency, or is out of range.
+ * @throws {RangeError} If the currency is unknown.
+ */
+export function moneyIn(text: string, currency: string, min = 0): number {
+  const decimals = decimalsOf(currency);
+  if (decimals === undefined) throw new RangeError(`Unknown currency ${JSON.stringify(currency)}`);
+  const of = currency.toUpperCase();
+  const shown = (minor: number) => moneyText(minor, currency).slice(0, -of.length - 1);
+  const max = decimals === 3 ? MAX_MINOR - 9 : MAX_MINOR;
+  const words = `an amount in ${of} from ${shown(min)} to ${shown(max)}, such as ${
+    shown(25 * 10 ** Math.max(1, decimals - 1))
+  }`;
+  const minor = decimalIn(text, { words, decimals, of, min, max });
+  if (decimals === 3 && minor % 10 !== 0) {
+    throw new AmountError(words, text, "has a third decimal that is not 0");
+  }
+  return minor;
+}
+
+/**
+ * Converts a price of the settings to minor units, exactly.
  *
  * @param price Such as `19.99`.
  * @param currency A known currency.
@@ -36,20 +64,11 @@ export function decimalsOf(currency: string): 0 | 2 | 3 | undefined {
  * @throws {RangeError} If the currency is unknown, or the price has too many decimals or is out of range.
  */
 export function minorUnits(price: number, currency: string): number {
-  const decimals = decimalsOf(currency);
-  if (decimals === undefined) throw new RangeError(`Unknown currency ${JSON.stringify(currency)}`);
-  const [, whole, fraction = ""] = /^(\d{1,12})(?:\.(\d+))?$/.exec(String(price)) ?? [];
-  if (whole === undefined || fraction.length > decimals) {
-    throw new RangeError(
-      `Invalid price ${price}: ${currency.toUpperCase()} has ${decimals} decimals`,
-    );
+  try {
+    return moneyIn(String(price), currency);
+  } catch (error) {
+    throw error instanceof AmountError ? new RangeError(error.message, { cause: error }) : error;
   }
-  const minor = Number(whole + fraction.padEnd(decimals, "0"));
-  if (decimals === 3 && minor % 10 !== 0) {
-    throw new RangeError(`Invalid price ${price}: its third decimal must be 0`);
-  }
-  if (minor > MAX_MINOR) throw new RangeError(`Price too high: ${price}`);
-  return minor;
 }
 
 /**

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { numberText } from "../../ground/amounts/mod.ts";
 import { closestString } from "../../ground/std/mod.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
 import { maskAddress } from "./secret.ts";
@@ -104,6 +105,7 @@ export class Faults {
     const value = valueAt(merged, issue.path);
     if (value === undefined) return `is missing: ${right}`;
     if (issue.path.some((key) => SECRET.test(String(key)))) return right;
+    if (/: got /.test(right)) return right; // an amount's own words
     const written = this.#givenBy(issue.path) === undefined
       ? this.#file?.written.get(pathText(issue.path))?.text
       : undefined;
@@ -198,7 +200,9 @@ function numberRule(schema: z.ZodNumber): string {
 }
 
 function rangeText(kind: string, min: number, max: number | undefined): string {
-  return max === undefined ? `${kind}, ${min} or more` : `${kind} from ${min} to ${max}`;
+  return max === undefined
+    ? `${kind}, ${numberText(min)} or more`
+    : `${kind} from ${numberText(min)} to ${numberText(max)}`;
 }
 
 function shown(text: string): string {

@@ -69,11 +69,14 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
   const merged: Record<string, unknown> = {};
   const faults = new Faults(origins);
   const missing = new Set<string>();
+  const used = new Set<string>();
 
   const settingsPlace = await findSettings(around);
   const file = await readSettingsFile(settingsPlace, faults);
   if (file !== undefined) {
-    for (const [path, value] of leaves(expandVariables(file.value, around, { faults, missing }))) {
+    for (
+      const [path, value] of leaves(expandVariables(file.value, around, { faults, missing, used }))
+    ) {
       setPath(merged, path, value);
       origins.set(path.join("."), `file ${file.name}`);
     }
@@ -96,11 +99,13 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
     origin: (path, origin) => origins.set(path.join("."), origin),
   });
   const parsed = validate(merged, faults);
+  const quotes = quotedVariables(around.env, [...origins.values()], used);
   const upstreams = await withFiles(
     parsed?.upstreams ?? {},
     file === undefined ? around.directory : dirname(file.path),
     around.serving === false ? undefined : faults,
   );
+  if (!faults.none) quotes.forEach((one) => faults.add(one));
   if (!faults.none || parsed === undefined) throw new ConfigError(faults.lines());
   const origin = origins.get("data");
   const dataPlace = origin === undefined ? await defaultDataPlace(around) : {
@@ -122,7 +127,7 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
     fileText: file,
     places: { settings: settingsPlace, data: dataPlace },
     digest: file?.digest,
-    warnings: [...misspeltVariables(around.env), ...openDoor(parsed)],
+    warnings: [...misspeltVariables(around.env), ...quotes, ...openDoor(parsed)],
     missingVariables: [...missing],
     variables: Object.entries(around.env).filter(([, value]) => value !== "").map(([name]) => name),
   };
@@ -263,12 +268,17 @@ function withPaths(credentials: CredentialSettings, directory: string): Credenti
 function expandVariables(
   value: Record<string, unknown>,
   { env, serving = true }: Surroundings,
-  { faults, missing }: { readonly faults: Faults; readonly missing: Set<string> },
+  { faults, missing, used }: {
+    readonly faults: Faults;
+    readonly missing: Set<string>;
+    readonly used: Set<string>;
+  },
 ): Record<string, unknown> {
   const expand = (inner: unknown, path: readonly PropertyKey[]): unknown => {
     if (typeof inner === "string") {
       return inner.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (whole, name: string) => {
         const found = env[name];
+        used.add(name);
         if (found) return found;
         if (serving) faults.addOf(path, `environment variable ${name} is not set`);
         missing.add(name);
@@ -312,6 +322,22 @@ function setPath(root: Record<string, unknown>, path: readonly string[], value: 
     else define(at, key, at = {});
   }
   define(at, path[path.length - 1]!, value);
+}
+
+/**
+ * Finds variables in use whose value is in quotes: an environment file of a container is not read by a shell, which would take
+ * them off.
+ */
+function quotedVariables(
+  env: Surroundings["env"],
+  origins: readonly Origin[],
+  used: ReadonlySet<string>,
+): string[] {
+  const read = origins.flatMap((origin) => /^environment (.*)$/.exec(origin)?.[1] ?? []);
+  return [...new Set([...read, ...used])].filter((name) => /^(["']).*\1$/s.test(env[name] ?? ""))
+    .map((name) =>
+      `Environment variable ${name} has quotes around its value, which belong to the value: remove them in its file`
+    );
 }
 
 /**

@@ -20,8 +20,10 @@ export {
   settingsJsonSchema,
   type Surroundings,
 } from "./load.ts";
+export * from "./amounts.ts";
 export { ENVIRONMENT } from "./environment.ts";
-export { decimalsOf, minorUnits, moneyText } from "./currencies.ts";
+export { hostIn, listenUrl } from "./hosts.ts";
+export { decimalsOf, minorUnits, moneyIn, moneyText } from "./currencies.ts";
 export { type PaymentSettings, priceIn } from "./payment_settings.ts";
 export { defaultSettingsPlace, type Place, userDirectory, type Whereabouts } from "./places.ts";
 export { proxiesIn, proxyOf, type ProxySettings, type WayOut } from "./proxy_settings.ts";

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { listenHost } from "./hosts.ts";
 import { alertSettings } from "./alert_settings.ts";
 import { creditPackage, tier } from "./credit_settings.ts";
 import {
@@ -23,7 +24,9 @@ const MAX_WORKERS = 64;
 /** Schema of the settings file. */
 export const settings = z.strictObject({
   $schema: z.string().optional().describe("JSON Schema for editors; ignored by Sluice."),
-  host: z.string().min(1).default("127.0.0.1").describe("Address to listen on."),
+  host: listenHost.default("127.0.0.1").describe(
+    "Address or host name to listen on, without a port: `0.0.0.0` or `::` for all addresses.",
+  ),
   port: z.int().min(0).max(65_535).default(8787).describe("Port to listen on; 0 picks a free one."),
   workers: z.union([z.int().min(1).max(MAX_WORKERS), z.literal("auto")], {
     error: `must be a whole number from 1 to ${MAX_WORKERS}, or "auto"`,

@@ -1,4 +1,5 @@
 import jsonc, { type Node, type ParseError } from "jsonc-parser";
+import { checkTarget, writeFile } from "../../ground/files/mod.ts";
 import { basename, dirname, joinPath } from "../../ground/std/mod.ts";
 import { insert, type Json, replaced } from "./settings_text.ts";
 
@@ -21,10 +22,11 @@ export class SettingsEditor {
    * Reads a settings file.
    *
    * @param path The file. One that does not exist is created by {@linkcode write}, readable by its owner only.
-   * @throws {Error} If it is not a JSONC object.
+   * @throws {Error} If it is not a JSONC object, or no regular file nor a link to one.
    */
   static async open(path: string): Promise<SettingsEditor> {
     const whole = await Deno.realPath(path).catch(() => path);
+    await checkTarget(whole); // before it is read: a pipe would be emptied
     const text = await Deno.readTextFile(whole).catch((error) => {
       if (error instanceof Deno.errors.NotFound) return undefined;
       throw error;
@@ -151,28 +153,23 @@ export class SettingsEditor {
    * @throws {Error} If the file has changed since it was read.
    */
   async write(check: (path: string) => Promise<void>): Promise<void> {
-    const arriving = this.#arriving();
     if (!this.exists) await Deno.mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
-    try {
-      await Deno.writeTextFile(arriving, this.#text, { mode: this.#mode, createNew: true });
-      await check(arriving);
+    await this.#replace(this.#text, async (beside) => {
+      await check(beside);
       const now = await Deno.readTextFile(this.path).catch(() => undefined);
-      if (now !== this.#before) {
-        throw new Error(`${this.path} has changed in the meantime: run the command again`);
-      }
-      await Deno.rename(arriving, this.path);
-    } catch (error) {
-      await Deno.remove(arriving).catch(() => {});
-      throw error;
-    }
+      if (now === this.#before) return;
+      throw new Error(`${this.path} has changed in the meantime: run the command again`);
+    });
   }
 
   /** Puts back what was written over, unless the file has changed since. */
   async undo(): Promise<void> {
     if (this.#before === undefined || await Deno.readTextFile(this.path) !== this.#text) return;
-    const arriving = this.#arriving();
-    await Deno.writeTextFile(arriving, this.#before, { mode: this.#mode, createNew: true });
-    await Deno.rename(arriving, this.path);
+    await this.#replace(this.#before);
+  }
+
+  async #replace(text: string, check?: (beside: string) => Promise<void>): Promise<void> {
+    await writeFile(this.path, text, { mode: this.#mode, ...(check && { check }) });
   }
 
   #arriving(): string {

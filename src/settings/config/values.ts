@@ -1,4 +1,6 @@
 import * as z from "zod";
+import { wholeInput } from "../../ground/amounts/mod.ts";
+import { CREDITS_OR_NONE } from "./amounts.ts";
 import { Secret } from "./secret.ts";
 
 /** A URL of HTTP or HTTPS. */
@@ -49,8 +51,8 @@ export const secret = z.string().trim().min(1).regex(
 export const milliseconds = z.int().positive().max(24 * 3_600_000);
 /** A whole number, 0 or more. */
 export const count = z.int().nonnegative().max(Number.MAX_SAFE_INTEGER);
-/** Thousands of such amounts still add up exactly. */
-export const credits = count.max(1e12, "must be at most 1,000,000,000,000 credits");
+/** Credits, or none. */
+export const credits = wholeInput(CREDITS_OR_NONE);
 /** Schema of the names of upstreams and routes. */
 export const identifier = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._:\/-]{0,127}$/,

@@ -92,7 +92,11 @@ Deno.test("budget options that make no sense are explained", async () => {
     const [args, says, code] of [
       [["key", "create", "--reset", "daily"], "--reset, --zone and --marks need --budget", 2],
       [["key", "create", "--budget", "5", "--reset", "hourly"], "use daily, weekly, monthly", 2],
-      [["key", "create", "--budget", "5", "--marks", "0"], "Invalid marks", 2],
+      [
+        ["key", "create", "--budget", "5", "--marks", "0"],
+        "each of --marks must be a whole number of percent from 1",
+        2,
+      ],
       [[...update, "--budget", "5", "--zone", "Mars"], "unknown time zone 'Mars'", 2],
       [[...update, "--raise", "5"], "--raise and --until belong together", 2],
       [[...update, "--reset", "daily", "--raise", "5", "--until", "1d"], "No such budget yet", 1],
@@ -103,7 +107,7 @@ Deno.test("budget options that make no sense are explained", async () => {
       ],
       [[...update, "--budget", "5", "--raise", "5", "--until", "2020-02-01"], "in the future", 2],
       [[...update, "--budget", "5", "--raise", "5", "--until", "9000-02-30"], "in the future", 2],
-      [[...update, "--budget", "x"], "invalid number 'x'", 2],
+      [[...update, "--budget", "x"], "--budget must be a whole number of credits from 0 to", 2],
       [["key", "update", "key_none", "--name", "x"], "not found", 1],
       [["account", "update", "nobody@example.com", "--budget", "5"], "not found", 1],
     ] as const

@@ -128,7 +128,7 @@ const USAGE: readonly { args: string[]; code: number; says: string }[] = [
   {
     args: ["key", "create", "--account", "owner@localhost", "--expires", "soon"],
     code: 2,
-    says: "invalid duration 'soon'",
+    says: "--expires must be a number and a unit",
   },
   // a mistyped --data makes no database
   { args: ["account", "show", "nobody@example.com"], code: 1, says: "No database at" },
@@ -140,10 +140,18 @@ const USAGE: readonly { args: string[]; code: number; says: string }[] = [
     code: 2,
     says: "day, hour, model, key",
   },
-  { args: ["serve", "--port", "99999"], code: 2, says: "invalid port" },
+  {
+    args: ["serve", "--port", "99999"],
+    code: 2,
+    says: "--port must be a whole number from 0 to 65535",
+  },
   { args: ["config", "schema", "--json"], code: 0, says: '"$schema"' },
-  { args: ["serve", "--config", "gone.jsonc"], code: 1, says: "file not found" },
-  { args: ["simulate", "--port", "x"], code: 2, says: "invalid port" },
+  { args: ["serve", "--config", "gone.jsonc"], code: 78, says: "file not found" },
+  {
+    args: ["simulate", "--port", "x"],
+    code: 2,
+    says: "--port must be a whole number from 0 to 65535",
+  },
 ];
 
 /** Runs a command that ends by itself, also one that would serve. */

@@ -70,9 +70,9 @@ Deno.test("requests: wrong usage is said", async () => {
   const options = { directory: gateway.directory, openParts: kept.openParts };
   for (
     const [args, code, says] of [
-      [["--limit", "0"], 2, "must be from 1 to 1000"],
-      [["--limit", "1001"], 2, "must be from 1 to 1000"],
-      [["--limit", "x"], 2, "invalid number"],
+      [["--limit", "0"], 2, "--limit must be a whole number from 1 to 1000"],
+      [["--limit", "1001"], 2, "--limit must be a whole number from 1 to 1000"],
+      [["--limit", "x"], 2, "got x"],
       [["--account", "nobody@example.com"], 1, "not found"],
       [["show"], 2, "missing required argument"],
       [["show", "req_nothing"], 1, "Request 'req_nothing' not found"],

@@ -120,7 +120,7 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
   assertEquals((await json("key", "list", "--team", "Platform", "--all")).length, 3);
   assertStringIncludes(
     await text("key", "list", "--team", "Platform"),
-    "1 revoked or expired: sluice key list --team 'Platform' --all",
+    "1 revoked or expired: sluice key list --all --team Platform",
   );
   await text("team", "disable", "Platform");
   await until(async () => await chat(url, shared.key) === 403);

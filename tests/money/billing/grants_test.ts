@@ -259,14 +259,14 @@ Deno.test("settings that would make sums inexact are refused", async () => {
       await assertRejects(
         () => load({ credits: { [name]: credits } }),
         Error,
-        `credits.${name}: must be at most 1,000,000,000,000 credits`,
+        `credits.${name}: must be a whole number of credits from 0 to 1,000,000,000,000`,
       );
     }
     const offer = { id: "x", name: "X", credits, priceUsd: 1, validDays: null };
     await assertRejects(
       () => load({ packages: [offer] }),
       Error,
-      "must be at most 1,000,000,000,000 credits",
+      "must be a whole number of credits from 0 to 1,000,000,000,000",
     );
   }
   const { settings: most } = await load({ credits: { ownerGrant: 1e12 } });

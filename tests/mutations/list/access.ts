@@ -253,8 +253,8 @@ export const ACCESS: readonly Mutation[] = [
   {
     name: "kept-keys-readable",
     file: "src/doors/cli/client_keys.ts",
-    find: "{ mode: 0o600, createNew: true }",
-    replace: "{ mode: 0o644, createNew: true }",
+    find: "{ mode: 0o600 }",
+    replace: "{ mode: 0o644 }",
     tests: [{ file: CLIENT_KEYS, filter: "finds its key again" }],
     why: "Every user of the machine could use the keys of sluice run.",
   },

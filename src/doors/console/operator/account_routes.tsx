@@ -8,6 +8,7 @@ import {
   ROLES,
   type Session,
 } from "../../../people/accounts/mod.ts";
+import { CREDITS, DAYS } from "../../../settings/config/mod.ts";
 import {
   ACCOUNT_DISABLE,
   ACCOUNT_ENABLE,
@@ -160,10 +161,10 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/accounts/:id/grant",
     write("credits.move", async (c, account, session) => {
       const { form } = c.var;
-      const days = form.count("days");
+      const days = form.count("days", "Days", DAYS);
       await operate(c, parts, session, [CREDITS_GRANT, {
         account: account.id,
-        credits: form.count("credits") ?? 0,
+        credits: form.amount("credits", "Credits", CREDITS),
         expires_at: days === undefined ? null : isoOf(now() + days * DAY_MS),
         note: form.text("note"),
         reference: form.reference,
@@ -191,7 +192,7 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
       await operate(c, parts, session, [CREDITS_TAKE_BACK, {
         account: account.id,
         lot: form.text("lot"),
-        credits: form.count("credits"),
+        credits: form.count("credits", "Credits", CREDITS),
         note: form.text("note"),
         reference: form.reference,
       }]);

@@ -1,8 +1,10 @@
 import { AccountError, can, type Session } from "../../../people/accounts/mod.ts";
+import { CREDITS, DAYS } from "../../../settings/config/mod.ts";
 import type { CreditPackage } from "../../../money/billing/mod.ts";
 import {
   CODE_CREATE,
   CODE_REVOKE,
+  CODES,
   isoOf,
   madeCodesShape,
 } from "../../../operating/operations/mod.ts";
@@ -69,8 +71,14 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
       const { form } = c.var;
       try {
         const [id, offer] = [form.text("id"), form.text("package")];
-        const [credits, validDays] = [form.count("credits"), form.count("valid")];
-        const [days, number] = [form.count("expires"), form.count("count")];
+        const [credits, validDays] = [
+          form.count("credits", "Credits", CREDITS),
+          form.count("valid", "Lifetime", DAYS),
+        ];
+        const [days, number] = [
+          form.count("expires", "Days", DAYS),
+          form.count("count", "Number of codes", CODES),
+        ];
         const reply = await operate(c, parts, session, [CODE_CREATE, {
           ...(id === "" ? {} : { id }),
           ...(offer === "" ? {} : { package: offer }),

@@ -1,5 +1,5 @@
 import { AccountError, can, type Session } from "../../../people/accounts/mod.ts";
-import { minorUnits, moneyText } from "../../../settings/config/mod.ts";
+import { moneyText } from "../../../settings/config/mod.ts";
 import { ORDER_DISMISS, ORDER_RECONCILE, ORDER_REFUND } from "../../../operating/operations/mod.ts";
 import {
   creditsOfOrder,
@@ -89,11 +89,11 @@ export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
       const { form } = c.var;
       const { reference } = form;
       if (reference === "") throw new AccountError("Reload the page, and try again");
-      const amount = form.text("amount");
+      const amount = form.money("amount", "Amount", currency);
       await operate(c, parts, session, [ORDER_REFUND, {
         order: id,
         reference,
-        ...(amount === "" ? {} : { amount: amountOf(amount, currency) }),
+        ...(amount === undefined ? {} : { amount }),
       }]);
       return "refunded";
     }),
@@ -112,15 +112,6 @@ export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
       return "dismissed";
     }),
   );
-}
-
-function amountOf(text: string, currency: string): number {
-  try {
-    if (!/^\d{1,9}(\.\d{1,3})?$/.test(text)) throw new RangeError();
-    return minorUnits(Number(text), currency);
-  } catch {
-    throw new AccountError(`Invalid amount ${JSON.stringify(text.slice(0, 40))}: such as 2.50`);
-  }
 }
 
 function OperatorOrderPage({ page, csrf, order, events, credits, owners, mayManage, error, done }: {

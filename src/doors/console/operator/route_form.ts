@@ -1,7 +1,8 @@
 import { AccountError } from "../../../people/accounts/mod.ts";
 import type { Route } from "../../../settings/catalog/mod.ts";
+import { decimalIn } from "../../../ground/amounts/mod.ts";
 import type { Json } from "../../../operating/operations/mod.ts";
-import type { FormFields } from "../request.tsx";
+import { amountOf, type FormFields } from "../request.tsx";
 
 /** Whole numbers that a route may have, and what they are called. */
 export const NUMBERS = [
@@ -30,6 +31,14 @@ export type FormValues = ReadonlyMap<string, string>;
 
 /** Targets that a form may have. */
 const MAX_TARGETS = 50;
+
+const WEIGHT = {
+  words: "a number from 0 to 1000000, such as 2.5",
+  decimals: 6,
+  of: "a weight",
+  min: 0,
+  max: 1e12,
+};
 
 /** A target as a form has it: all texts. */
 export interface TargetFields {
@@ -153,8 +162,6 @@ function readTargets(form: FormFields): readonly TargetFields[] | undefined {
 function targetSettings({ upstream, model, weight }: TargetFields): Json {
   if (upstream === "") throw new AccountError(`Select the upstream of ${model}`);
   if (weight === "") return { upstream, model };
-  if (!/^\d{1,7}(\.\d{1,6})?$/.test(weight)) {
-    throw new AccountError(`Weight must be a number: got ${JSON.stringify(weight.slice(0, 40))}`);
-  }
-  return { upstream, model, weight: Number(weight) };
+  const millionths = amountOf("Weight", () => decimalIn(weight, WEIGHT));
+  return { upstream, model, weight: millionths / 1e6 };
 }

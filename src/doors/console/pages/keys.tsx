@@ -362,6 +362,12 @@ export function KeyForms(
                 <option value="168">for a week</option>
               </select>
             </label>
+            {(value.previousUntilMs ?? 0) <= nowMs ? null : (
+              <label>
+                <input type="checkbox" name="end_earlier" /> The secret before it, valid{" "}
+                {relative(value.previousUntilMs!, nowMs)}, ends now
+              </label>
+            )}
             <button type="submit" class="plain">Rotate</button>
           </Form>
         </details>

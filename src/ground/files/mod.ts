@@ -1,0 +1,11 @@
+/**
+ * Files that are written for users and for the next start.
+ *
+ * Promise: a file is written beside its target, is on the disk, and only then takes the target's name: at every moment the old
+ * one or the new one is there, whole. Only a regular file or nothing is replaced, never a link, a pipe, a socket, a device or a
+ * directory. Leaves to others: what the file says.
+ *
+ * @module
+ */
+
+export { checkTarget, isStandardOutput, replaceFile, writeFile } from "./replace_file.ts";

@@ -1,0 +1,128 @@
+import { randomText } from "../platform/mod.ts";
+import { basename, dirname, joinPath } from "../std/mod.ts";
+
+/** Names of the standard output, for commands that write a file. */
+const STANDARD_OUTPUT = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/** Whether a path that a user has given means the standard output. */
+export function isStandardOutput(path: string): boolean {
+  return STANDARD_OUTPUT.includes(path);
+}
+
+/**
+ * Makes sure that a path names a regular file or nothing.
+ *
+ * @param path Where a file is to be written.
+ * @returns What is there; `undefined` for nothing.
+ * @throws {Error} If something else is there, saying what.
+ */
+export async function checkTarget(path: string): Promise<Deno.FileInfo | undefined> {
+  const fault = (why: string, cause?: unknown) =>
+    new Error(`Cannot write to ${path} as ${why}: name a regular file or a new one`, { cause });
+  const found = await Deno.lstat(path).catch((error) => {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (error instanceof Deno.errors.NotADirectory) {
+      throw fault(`${dirname(path)} is not a directory`, error);
+    }
+    // the platform guards /dev, /proc and /sys (https://docs.deno.com/runtime/fundamentals/security/)
+    if (error instanceof Deno.errors.NotCapable) {
+      throw fault("it is a device or a file of the system", error);
+    }
+    throw error;
+  });
+  if (found === undefined || found.isFile) return found;
+  throw fault(`it is ${await kindOf(path, found)}`);
+}
+
+/** What is at a path, in words. Windows tells links and directories only. */
+async function kindOf(path: string, found: Deno.FileInfo): Promise<string> {
+  if (found.isSymlink) return `a link to ${await Deno.readLink(path).catch(() => "a file")}`;
+  if (found.isDirectory) return "a directory";
+  if (found.isFifo) return "a named pipe";
+  return found.isSocket ? "a socket" : "a device";
+}
+
+/** How a file is replaced. */
+interface ReplaceOptions {
+  /** Permissions of a new file, before the umask. */
+  readonly mode: number;
+  /** Name of the file beside; by default one that nothing else has. What an earlier write left there is removed. */
+  readonly beside?: string;
+  /** Called once the file is on the disk, before it takes its name. If it throws, nothing changes. */
+  readonly check?: (beside: string) => void | Promise<void>;
+}
+
+/**
+ * Replaces a file by a new one, which keeps the owner of the old one.
+ *
+ * @param path The file.
+ * @param write Fills a new, empty file beside it, whose path it is given.
+ * @returns What `write` resolved with.
+ * @throws {Error} If something else than a regular file is there, or writing fails. Nothing is changed then.
+ */
+export async function replaceFile<T>(
+  path: string,
+  write: (beside: string) => Promise<T>,
+  { mode, beside = besideOf(path), check }: ReplaceOptions,
+): Promise<T> {
+  const before = await checkTarget(path);
+  const directory = dirname(path);
+  if (!await Deno.stat(directory).then((one) => one.isDirectory, () => false)) {
+    throw new Error(`Cannot write to ${path} as there is no directory ${directory}: create it`);
+  }
+  if (await checkTarget(beside) !== undefined) await Deno.remove(beside);
+  try {
+    (await Deno.open(beside, { write: true, createNew: true, mode })).close();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`Cannot write to ${path}: no file can be created beside it (${why})`, {
+      cause: error,
+    });
+  }
+  try {
+    const result = await write(beside);
+    await keepOwner(before, beside);
+    await sync(beside);
+    await check?.(beside);
+    await checkTarget(path); // it may have become something else
+    await Deno.rename(beside, path);
+    await sync(directory).catch(() => {}); // not every system opens directories
+    return result;
+  } catch (error) {
+    await Deno.remove(beside).catch(() => {});
+    throw error;
+  }
+}
+
+/**
+ * Writes a file, whole or not at all, as {@linkcode replaceFile} does.
+ *
+ * @param path The file.
+ * @param content All of it.
+ * @throws {Error} If something else than a regular file is there, or writing fails. Nothing is changed then.
+ */
+export async function writeFile(
+  path: string,
+  content: string,
+  options: ReplaceOptions,
+): Promise<void> {
+  await replaceFile(path, (beside) => Deno.writeTextFile(beside, content), options);
+}
+
+/** A short name, since those of files have 255 bytes. */
+function besideOf(path: string): string {
+  return joinPath(dirname(path), `.${basename(path).slice(0, 40)}.${randomText(12)}`);
+}
+
+/** Who writes as root does so for the user that the file is of. */
+async function keepOwner(before: Deno.FileInfo | undefined, path: string): Promise<void> {
+  if (before === undefined || before.uid === null || before.gid === null) return;
+  const { uid, gid } = await Deno.stat(path);
+  if (uid === before.uid && gid === before.gid) return;
+  await Deno.chown(path, before.uid, before.gid).catch(() => {}); // only root may, and only root must
+}
+
+async function sync(path: string): Promise<void> {
+  using file = await Deno.open(path);
+  await file.sync();
+}

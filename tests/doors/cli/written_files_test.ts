@@ -1,0 +1,182 @@
+import { assert, assertEquals } from "../../assert.ts";
+import { PROGRAM } from "../../fake/command.ts";
+import { sluice } from "../../fake/shell.ts";
+import { tempDir } from "../../fake/temp.ts";
+import { SettingsEditor } from "../../../src/settings/config/mod.ts";
+
+/** What is at a path, to be compared. */
+async function found(path: string): Promise<string> {
+  const { isFile, isSymlink, isDirectory, mode, rdev } = await Deno.lstat(path);
+  if (isSymlink) return `link to ${await Deno.readLink(path)}`;
+  if (isFile) return `${(mode! & 0o777).toString(8)} ${await Deno.readTextFile(path)}`;
+  return isDirectory ? "directory" : `special ${mode} ${rdev}`;
+}
+
+const SOCKETS = new DisposableStack();
+
+/**
+ * Makes a device, which root alone can. It is a test's own: if a fault lets root replace one, it must not be the machine's. Others
+ * cannot replace that either.
+ */
+async function device(directory: string, minor: 3 | 7): Promise<string> {
+  if (Deno.uid() !== 0) return minor === 3 ? "/dev/null" : "/dev/full";
+  const args = [`${directory}/device`, "c", "1", String(minor)];
+  const { success } = await new Deno.Command("mknod", { args }).output();
+  if (!success) await new Deno.Command("mkfifo", { args: [`${directory}/device`] }).output();
+  return `${directory}/device`;
+}
+
+/** Kinds of targets: how each is made in a directory, and what the refusal says of it. */
+const KINDS: readonly (readonly [
+  kind: string,
+  make: (directory: string) => Promise<string>,
+  refused: RegExp | undefined,
+])[] = [
+  ["nothing", (directory) => Promise.resolve(`${directory}/new`), undefined],
+  ["a file", async (directory) => {
+    await Deno.writeTextFile(`${directory}/file`, "{}", { mode: 0o640 });
+    return `${directory}/file`;
+  }, undefined],
+  ["a link to a file", async (directory) => {
+    await Deno.writeTextFile(`${directory}/real`, "{}");
+    await Deno.symlink(`${directory}/real`, `${directory}/link`);
+    return `${directory}/link`;
+  }, /a link to \S+real/],
+  ["a dangling link", async (directory) => {
+    await Deno.symlink(`${directory}/nowhere`, `${directory}/link`);
+    return `${directory}/link`;
+  }, /a link to \S+nowhere/],
+  ["a link to a device", async (directory) => {
+    await Deno.symlink(await device(directory, 3), `${directory}/link`);
+    return `${directory}/link`;
+  }, /a link to \S+device|a device|a named pipe/],
+  ["a pipe", async (directory) => {
+    await new Deno.Command("mkfifo", { args: [`${directory}/pipe`] }).output();
+    return `${directory}/pipe`;
+  }, /a named pipe/],
+  ["a socket", (directory) => {
+    SOCKETS.use(Deno.listen({ transport: "unix", path: `${directory}/socket` }));
+    return Promise.resolve(`${directory}/socket`);
+  }, /a socket/],
+  ["a device like /dev/null", (directory) => device(directory, 3), /a device|a named pipe/],
+  ["a device like /dev/full", (directory) => device(directory, 7), /a device|a named pipe/],
+  ["a directory", async (directory) => {
+    await Deno.mkdir(`${directory}/folder`);
+    return `${directory}/folder`;
+  }, /a directory/],
+  ["no directory", (directory) => Promise.resolve(`${directory}/none/new`), /no directory/],
+  ["below a file", async (directory) => {
+    await Deno.writeTextFile(`${directory}/file`, "");
+    return `${directory}/file/new`;
+  }, /not a directory/],
+  ["a read-only directory", async (directory) => {
+    if (Deno.uid() === 0) return "/proc/sluice-test"; // where root cannot make a file either
+    await Deno.mkdir(`${directory}/closed`, { mode: 0o500 });
+    return `${directory}/closed/new`;
+  }, /no file can be created beside it|a file of the system/],
+];
+
+/** All that writes a file to where it is told. Resolves with what was said, and whether it was done. */
+const WRITERS: Readonly<
+  Record<
+    string,
+    { readonly write: (target: string, home: string) => Promise<[boolean, string]> } & {
+      /** Kinds that it takes although others refuse them, and those that are not its own. */
+      readonly takes?: readonly string[];
+      readonly mode: (before: string) => string;
+    }
+  >
+> = {
+  backup: {
+    write: async (target, home) => {
+      const { code, err } = await sluice(["backup", target], { directory: home });
+      return [code === 0, err];
+    },
+    mode: () => "600",
+  },
+  init: {
+    write: async (target, home) => {
+      const env = { SLUICE_CONFIG: target };
+      const { code, err } = await sluice(["init", "--yes", "--force"], { directory: home, env });
+      return [code === 0, err];
+    },
+    takes: ["no directory"], // that of the settings is made
+    mode: () => "644",
+  },
+  "settings editor": {
+    write: async (target) => {
+      try {
+        const editor = await SettingsEditor.open(target);
+        editor.set(["port"], 1);
+        await editor.write(() => Promise.resolve());
+        return [true, ""];
+      } catch (error) {
+        return [false, String(error)];
+      }
+    },
+    takes: ["a link to a file", "no directory"], // settings are often links: the file that it leads to is edited
+    mode: (before) => before === "a file" ? "640" : "600",
+  },
+};
+
+Deno.test("what writes a file replaces a regular one or nothing, and says what else is there", async (t) => {
+  await using home = await tempDir();
+  using _ = SOCKETS;
+  await sluice(["key", "create"], { directory: home.path });
+  for (const [writer, { write, takes = [], mode }] of Object.entries(WRITERS)) {
+    for (const [kind, make, refused] of KINDS) {
+      await t.step(`${writer}: ${kind}`, async () => {
+        await using dir = await tempDir();
+        const target = await make(dir.path);
+        const [parent, inIt] = [dir.path, await listed(dir.path)];
+        const before = await found(target).catch(() => undefined);
+        const [isDone, said] = await write(target, home.path);
+        const isTaken = refused === undefined || takes.includes(kind);
+        assertEquals([isDone, said], [isTaken, isTaken ? "" : said]);
+        if (!isTaken) {
+          assert(refused.test(said), said);
+          assert(!/ at \S+:\d+:\d+/.test(said), said);
+          assertEquals(await found(target).catch(() => undefined), before);
+          assertEquals(await listed(parent), inIt, "nothing is left beside it");
+        } else if (kind !== "a link to a file") {
+          assertEquals((await found(target)).slice(0, 3), mode(kind));
+        } else {
+          assertEquals(await found(target), before);
+          assert((await Deno.readTextFile(target)).includes("port"));
+        }
+        assertEquals((await listed(parent)).filter((name) => name.startsWith(".")), []);
+      });
+    }
+  }
+});
+
+async function listed(directory: string): Promise<string[]> {
+  return (await Array.fromAsync(Deno.readDir(directory))).map(({ name }) => name).toSorted();
+}
+
+Deno.test("backup to standard output: a whole database under each of its names, and nothing else", async () => {
+  await using dir = await tempDir();
+  await sluice(["key", "create"], { directory: dir.path });
+  const before = await listed(`${dir.path}/data`);
+  for (const name of ["-", "/dev/stdout"]) {
+    const { code, out, err } = await sluice(["backup", name], { directory: dir.path });
+    assertEquals([code, err], [0, ""]);
+    assert(out.startsWith("SQLite format 3\0"));
+    await Deno.writeFile(`${dir.path}/${code}.db`, Uint8Array.from(out, (c) => c.charCodeAt(0)));
+    const restored = await sluice(["restore", `${dir.path}/${code}.db`, "--data", "other"], {
+      directory: dir.path,
+    });
+    assertEquals([restored.code, restored.err], [0, ""]);
+  }
+  assertEquals(await listed(`${dir.path}/data`), before);
+});
+
+Deno.test("a reader that ends early ends a command quietly", async () => {
+  await using dir = await tempDir();
+  const program = [Deno.execPath(), ...PROGRAM].map((word) => `'${word}'`).join(" ");
+  const { code, stderr } = await new Deno.Command("bash", {
+    args: ["-o", "pipefail", "-c", `${program} config schema | true`],
+    cwd: dir.path,
+  }).output();
+  assertEquals([code, new TextDecoder().decode(stderr)], [0, ""]);
+});
