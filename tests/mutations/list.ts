@@ -5,6 +5,7 @@ import { CONSOLE } from "./list/console.ts";
 import { DATABASE } from "./list/database.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
+import { OPERATORS } from "./list/operators.ts";
 import { PAYMENTS_MUTATIONS } from "./list/payments.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
@@ -28,4 +29,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LIMITS,
   ...ACCESS,
   ...CONSOLE,
+  ...OPERATORS,
 ];

@@ -38,7 +38,7 @@ import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
 import { burnRateOf, comparedMonths } from "./burn_rate.ts";
 import { dollarRateOf } from "./dollars.ts";
-import { keyChanges, modelsOf } from "./key_form.ts";
+import { expiryOf, keyChanges, modelsOf } from "./key_form.ts";
 import { type Notice, noticeOf } from "./layout.tsx";
 import { shopOf } from "./shop.ts";
 import type { StatementView } from "./pages/credit_statement.tsx";
@@ -271,13 +271,12 @@ export class AccountPages {
     const { catalog, now } = this.#parts;
     const { form } = c.var;
     try {
-      const days = form.count("expires");
       const { key } = await operate(c, this.#parts, session, [KEY_CREATE, {
         account: session.account.id,
         id: form.text("id") || undefined,
         name: form.text("name").slice(0, 200),
         models: modelsOf(form, catalog()),
-        expires_at: days === undefined ? null : isoOf(now() + days * DAY_MS),
+        expires_at: expiryOf(form, now()),
         budgets: budgetsOfForm(form),
       }]);
       return await this.keys(c, session, { made: String(key) });

@@ -68,6 +68,7 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
     may("payments.manage", async (c, session) => {
       const { form } = c.var;
       try {
+        for (const name of ["package", "valid", "expires"]) form.mustHave(name);
         const [id, offer] = [form.text("id"), form.text("package")];
         const [credits, validDays] = [form.count("credits"), form.count("valid")];
         const [days, number] = [form.count("expires"), form.count("count")];
