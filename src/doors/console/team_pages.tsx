@@ -10,7 +10,6 @@ import {
   TEAM_ROLES,
 } from "../../people/accounts/mod.ts";
 import {
-  isoOf,
   KEY_CREATE,
   KEY_REVOKE,
   KEY_ROTATE,
@@ -54,7 +53,6 @@ import {
   seeOther,
 } from "./request.tsx";
 
-const DAY_MS = 86_400_000;
 const HOUR_SECONDS = 3_600;
 
 /** What a page shows besides the team: an error, or a key that was just made. */
@@ -324,7 +322,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
           team: team.id,
           member: member?.id ?? null,
           id: form.text("id") || undefined,
-          name: form.text("name").slice(0, 200),
+          name: form.text("name"),
           models: modelsOf(form, catalog()),
           expires_at: expiryOf(form, now()),
           budgets: budgetsOfForm(form),

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { isVisible, tidyName } from "../../ground/platform/mod.ts";
 import { Secret } from "./secret.ts";
 
 /** A URL of HTTP or HTTPS. */
@@ -19,6 +20,12 @@ export const credits = count.max(1e12, "must be at most 1,000,000,000,000 credit
 export const identifier = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._:\/-]{0,127}$/,
   "must be 1 to 128 letters, digits or any of . _ : / -, starting with a letter or digit",
+);
+
+/** A name that people see: trimmed and normalized. */
+export const displayName = z.string().min(1).overwrite(tidyName).refine(
+  isVisible,
+  "must contain a character that can be seen",
 );
 
 /** A share of requests. */

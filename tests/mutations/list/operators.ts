@@ -8,6 +8,9 @@ const CHANGED = [{
 }];
 const ABSENT = "tests/operating/importers/absence_test.ts";
 const LITELLM = "src/operating/importers/litellm/keys.ts";
+const RENAMES = "tests/flow/renames_test.ts";
+const NAMES = "tests/ground/platform/names_test.ts";
+const SAME = "tests/people/accounts/same_names_test.ts";
 const NEW_API = "src/operating/importers/new_api/users.ts";
 
 /** What operators met: absence that means more, and names that are not what they seem. */
@@ -92,5 +95,85 @@ export const OPERATORS: readonly Mutation[] = [
     replace: "expiredTime <= 0 ?",
     tests: [{ file: ABSENT }],
     why: "A token that has expired would be imported for ever.",
+  },
+  {
+    name: "pool-keeps-its-old-name",
+    file: "src/people/accounts/accounts.ts",
+    find: "where teams.pool_id = accounts.id",
+    replace: "where false",
+    tests: [{ file: RENAMES }],
+    why: "The pool of a renamed team would have the name that another team has now.",
+  },
+  {
+    name: "chart-adds-what-has-one-name",
+    file: "src/doors/console/usage_chart.ts",
+    find: "series.get(id) ??",
+    replace: "[...series.values()].find((one) => one.name === name) ??",
+    tests: [{ file: "tests/doors/console/chart_scale_test.ts", filter: "by their IDs" }],
+    why: "A chart would add up two things that have the same name.",
+  },
+  {
+    name: "keys-of-one-name-look-the-same",
+    file: "src/doors/console/request_rows.tsx",
+    find: "return toldApart(keys);",
+    replace: "return new Map(keys.map((key) => [key.id, key.name || key.hint]));",
+    tests: [{ file: "tests/doors/console/request_test.ts", filter: "two keys of one name" }],
+    why: "A filter would offer the same name twice.",
+  },
+  {
+    name: "csv-names-pools-by-address",
+    file: "src/money/usage/record_csv.ts",
+    find: "accountNames.set(id, labelOf(one))",
+    replace: "accountNames.set(id, one.email)",
+    tests: [{ file: RENAMES, proofs: true }],
+    why: "CSV would name a pool by an ID that no report has.",
+  },
+  {
+    name: "names-not-normalized",
+    file: "src/ground/platform/names.ts",
+    find: 'return text.normalize("NFC").replace(',
+    replace: "return text.replace(",
+    tests: [{ file: NAMES }],
+    why: "One name that is typed on two keyboards would be two.",
+  },
+  {
+    name: "names-that-show-nothing",
+    file: "src/ground/platform/names.ts",
+    find: 'name === "" || isVisible(name)',
+    replace: "true",
+    tests: [{ file: NAMES }],
+    why: "A name could be a mark that is on nothing.",
+  },
+  {
+    name: "invisible-letters-in-names",
+    file: "src/ground/platform/display_text.ts",
+    find: "|(?![\\u200c\\u200d",
+    replace: "|(?!\\p{L}|[\\u200c\\u200d",
+    tests: [{ file: NAMES }],
+    why: "A name could have the Hangul filler in it, which nobody sees.",
+  },
+  {
+    name: "hint-does-not-tell-apart",
+    file: "src/ground/platform/names.ts",
+    find: "said.get(id)! < 2",
+    replace: "said.get(id)! < 1",
+    tests: [{ file: NAMES }],
+    why: "Two imported keys of one name and hint would look the same.",
+  },
+  {
+    name: "teams-that-look-the-same",
+    file: "src/people/accounts/teams.ts",
+    find: "if (others.length === 0 ||",
+    replace: "if (others.length >= 0 ||",
+    tests: [{ file: SAME }],
+    why: "Two teams could have names that nobody tells apart.",
+  },
+  {
+    name: "form-names-as-they-are-typed",
+    file: "src/people/accounts/key.ts",
+    find: 'name: readName(options.name ?? ""),',
+    replace: 'name: options.name ?? "",',
+    tests: [{ file: SAME }],
+    why: "A key could have blanks around its name.",
   },
 ];

@@ -179,7 +179,7 @@ function CodesPage(props: CodesPageProps) {
   );
 }
 
-function CodeTable({ codes, emails, mayManage, csrf, nowMs }: CodesPageProps) {
+function CodeTable({ codes, emails, packages, mayManage, csrf, nowMs }: CodesPageProps) {
   return (
     <Table<RedemptionCode>
       caption="Redemption codes, newest first"
@@ -188,7 +188,12 @@ function CodeTable({ codes, emails, mayManage, csrf, nowMs }: CodesPageProps) {
       columns={[
         { name: "code", cell: ({ hint }) => `${hint}…` },
         { name: "made", cell: ({ createdAtMs }) => <Time ms={createdAtMs} dayOnly /> },
-        { name: "worth", cell: ({ packageName }) => packageName ?? "credits" },
+        {
+          name: "worth",
+          // by its present name; that of one that is gone is kept
+          cell: ({ packageId, packageName }) =>
+            packages.find(({ id }) => id === packageId)?.name ?? packageName ?? "credits",
+        },
         {
           name: "credits",
           numeric: true,
