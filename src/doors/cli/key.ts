@@ -182,9 +182,15 @@ export function keyCommand(program: Command, context: CommandContext): void {
       const changed = await keyOf(parts, id);
       const owner = { owner: "key", ownerId: changed.id } as const;
       const budgets = await changeBudget({ context, parts, config }, owner, options);
+      const { keys, database, clock } = parts;
+      const [described] = await describeKeys({ keys, database, nowMs: clock.now() }, [changed]);
+      const usedAt = described!.last_used_at;
       print(
-        describeKey(changed, budgets),
-        () => table([row(changed, budgets, null, context.now())]),
+        described!,
+        () =>
+          table([
+            row(changed, budgets, usedAt === null ? null : Date.parse(usedAt), context.now()),
+          ]),
       );
     },
   });

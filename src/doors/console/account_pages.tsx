@@ -7,13 +7,7 @@ import {
   type Session,
 } from "../../people/accounts/mod.ts";
 import { markRead, noticesOf, type Reader } from "../../operating/alerts/mod.ts";
-import {
-  isoOf,
-  KEY_CREATE,
-  KEY_REVOKE,
-  KEY_ROTATE,
-  KEY_UPDATE,
-} from "../../operating/operations/mod.ts";
+import { KEY_CREATE, KEY_REVOKE, KEY_ROTATE, KEY_UPDATE } from "../../operating/operations/mod.ts";
 import {
   balancesOf,
   type Budget,

@@ -21,6 +21,7 @@ import {
   recordInLog,
   seeOther,
 } from "./request.tsx";
+import { forgetWantedPage, toWantedPage } from "./wanted_page.ts";
 import type { Visitor } from "../../ground/web/mod.ts";
 
 const SESSION_SECONDS = 30 * 86_400;
@@ -105,8 +106,9 @@ export class AuthPages {
   async #begin(c: PageRequest, account: Account, byLink: boolean): Promise<Response> {
     const token = await this.#parts.sessions.begin(account, { before: c.var.token, byLink });
     const { name, ...attributes } = cookieOf(c.env.visitor);
-    const response = seeOther(c, "/console/");
+    const response = toWantedPage(c);
     setCookie(response.headers, { name, value: token, maxAge: SESSION_SECONDS, ...attributes });
+    forgetWantedPage(c, response);
     return response;
   }
 
@@ -114,6 +116,7 @@ export class AuthPages {
     const { name, ...attributes } = cookieOf(c.env.visitor);
     const response = seeOther(c, `/console/sign-in?done=${done}`);
     deleteCookie(response.headers, name, attributes);
+    forgetWantedPage(c, response);
     return response;
   }
 

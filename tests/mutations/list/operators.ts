@@ -61,7 +61,7 @@ export const OPERATORS: readonly Mutation[] = [
     file: "src/doors/cli/key.ts",
     find: '!Object.hasOwn(config.settings.routes, "all")',
     replace: "true",
-    tests: [{ file: "tests/doors/cli/models_option_test.ts" }],
+    tests: [{ file: "tests/doors/cli/keys_test.ts" }],
     why: "A key limited to the route 'all' would be allowed every model.",
   },
   {
@@ -175,5 +175,32 @@ export const OPERATORS: readonly Mutation[] = [
     replace: 'name: options.name ?? "",',
     tests: [{ file: SAME }],
     why: "A key could have blanks around its name.",
+  },
+  {
+    name: "signing-in-leads-out",
+    file: "src/doors/console/wanted_page.ts",
+    find: "return seeOther(c, wanted === undefined ? HOME : pageAt(wanted));",
+    replace: "return seeOther(c, wanted ?? HOME);",
+    tests: [{ file: "tests/doors/console/wanted_page_test.ts", filter: "no cookie leads out" }],
+    why: "A cookie of another host would lead somebody who signs in to a page of its choice.",
+  },
+  {
+    name: "page-of-accounts-begins-again",
+    file: "src/people/accounts/accounts.ts",
+    find: '${after === undefined ? "" : `and ${IS_AFTER}`}',
+    replace: '${after === undefined ? "" : "and ? is not null"}',
+    tests: [{
+      file: "tests/doors/console/operator_pages_test.ts",
+      filter: "list of accounts has pages",
+    }],
+    why: "No page but the first would ever be seen.",
+  },
+  {
+    name: "used-key-was-never-used",
+    file: "src/operating/operations/key_operations.ts",
+    find: "  return described!;\n}\n\nexport const KEY_GET",
+    replace: "  return { ...described!, last_used_at: null };\n}\n\nexport const KEY_GET",
+    tests: [{ file: "tests/doors/cli/keys_test.ts", filter: "says when it was used" }],
+    why: "A key in use would look as if nobody missed it.",
   },
 ];

@@ -1,6 +1,8 @@
-/** `--models` names models that are served, or says `all`; nothing else means all of them. */
+/** Commands about keys: `--models` names models that are served, or says `all`; a changed key says when it was used. */
 
 import { assertEquals, assertStringIncludes } from "../../assert.ts";
+import { ownersClient } from "../../fake/admin_client.ts";
+import { startGateway, statusOf } from "../../fake/gateway.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 
@@ -46,4 +48,38 @@ Deno.test("--models: a list that is empty or unknown makes and changes nothing; 
   }
   await write({});
   for (const way of ways) assertEquals((await printed(...way, "--models", "all")).models, null);
+});
+
+Deno.test("a key that is changed, rotated or revoked says when it was used and what it spent", async () => {
+  await using gateway = await startGateway({ lendFrom: 1e9 });
+  const { keys, owner } = gateway.gateway;
+  const client = await ownersClient(gateway);
+  const { id, secret } = await keys.issue(owner, { name: "laptop" });
+  assertEquals(await statusOf(gateway.chat("Hi", {}, { key: secret })), 200);
+  const { json: known } = await client("GET", `/keys/${id}`);
+  assertEquals([typeof known.last_used_at, known.spent > 0], ["string", true]);
+  const update = (...more: string[]) => {
+    const args = [
+      "key",
+      "update",
+      id,
+      "--name",
+      "desk",
+      "--config",
+      `${gateway.directory}/sluice.jsonc`,
+    ];
+    return sluice([...args, ...more], { directory: gateway.directory });
+  };
+  const printed = JSON.parse((await update("--json")).out);
+  assertEquals([printed.last_used_at, printed.spent], [known.last_used_at, known.spent]);
+  assertEquals((await update()).out.includes("never"), false);
+  const writes = [
+    ["PATCH", `/keys/${id}`, { name: "laptop" }],
+    ["POST", `/keys/${id}/rotate`, {}],
+    ["POST", `/keys/${id}/revoke`, {}],
+  ] as const;
+  for (const [method, path, body] of writes) {
+    const { status, json } = await client(method, path, { body });
+    assertEquals([status, json.last_used_at, json.spent], [200, known.last_used_at, known.spent]);
+  }
 });
