@@ -2,6 +2,7 @@
 
 import { seenAs } from "../../src/ground/platform/mod.ts";
 import type { Key, Team } from "../../src/people/accounts/mod.ts";
+import type { UsageRow } from "../../src/money/usage/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { ownersClient } from "../fake/admin_client.ts";
 import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";
@@ -135,10 +136,10 @@ Deno.test("reports, charts, CSV, search and log agree by ID, whatever was rename
         expected.set(id, (expected.get(id) ?? 0) + count);
       }
       const { json } = await client("GET", `/usage?by=${by}&since=today`);
-      // deno-lint-ignore no-explicit-any -- rows of the reply
-      const report: Shown = new Map(json.rows.map((
-        { group, names, requests, credits }: Record<string, any>,
-      ) => [group[by], [names[by] ?? (group[by] || "none"), requests, credits]]));
+      const report: Shown = new Map((json.rows as readonly UsageRow[]).map((row) => [
+        row.group[by]!,
+        [row.names[by] ?? (row.group[by] || "none"), row.requests, row.credits],
+      ]));
       const counts = new Map([...report].map(([id, [, requests]]) => [id, requests]));
       assertEquals(counts, expected, `${by} ${what}`);
       for (const [id, [name]] of report) {
