@@ -61,6 +61,12 @@ Deno.test("a name that is accepted is tidy, can be seen, hides nothing, and stay
   );
 });
 
+Deno.test("blanks around a name and the way in which it is typed make no difference", () => {
+  for (const name of ["Cafe\u0301", " Caf\u00e9\u3000", "\u2800Caf\u00e9\n"]) {
+    assertEquals(tidyName(name), "Caf\u00e9");
+  }
+});
+
 Deno.test("what shows nothing is no name, however it is put together", () => {
   const parts = fc.array(fc.constantFrom(...UNSEEN, ...MARKS, ...BLANKS), {
     minLength: 1,

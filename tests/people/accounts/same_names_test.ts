@@ -123,8 +123,9 @@ Deno.test("a name is the same through every door: tidy and visible, or rejected"
   const random = new Random(seed);
   await using gateway = await startGateway();
   const doors = await doorsOf(gateway);
-  for (let round = 0; round < sized(6, 150); round++) {
-    const name = Array.from({ length: random.integer(1, 6) }, () => random.pick(PARTS)).join("");
+  const drawn = () =>
+    Array.from({ length: random.integer(1, 6) }, () => random.pick(PARTS)).join("");
+  for (const name of [" cafe\u0301 ", ...Array.from({ length: sized(5, 150) }, drawn)]) {
     const what = `${JSON.stringify(name)} (seed ${seed})`;
     for (const noun of ["account", "key"] as const) {
       const found = new Map<string, string | undefined>();
