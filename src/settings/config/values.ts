@@ -23,8 +23,8 @@ export const identifier = z.string().regex(
 );
 
 /** A name that people see: trimmed and normalized. */
-export const displayName = z.string().min(1).overwrite(tidyName).refine(
-  isVisible,
+export const displayName = z.string().overwrite(tidyName).min(1).refine(
+  (name) => name === "" || isVisible(name),
   "must contain a character that can be seen",
 );
 

@@ -203,4 +203,12 @@ export const OPERATORS: readonly Mutation[] = [
     tests: [{ file: "tests/doors/cli/keys_test.ts", filter: "says when it was used" }],
     why: "A key in use would look as if nobody missed it.",
   },
+  {
+    name: "package-that-shows-nothing",
+    file: "src/settings/config/values.ts",
+    find: '(name) => name === "" || isVisible(name)',
+    replace: '(name) => name === "" || isVisible("a")',
+    tests: [{ file: "tests/settings/config/load_test.ts", filter: "names of packages" }],
+    why: "A package could be sold under a name that nobody sees.",
+  },
 ];
