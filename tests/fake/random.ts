@@ -22,6 +22,12 @@ export class Random {
   pick<T>(values: readonly T[]): T {
     return values[this.integer(0, values.length - 1)]!;
   }
+
+  /** Up to a number of values, each at most once, in any order. */
+  some<T>(values: readonly T[], count: number): T[] {
+    return values.map((value) => [this.next(), value] as const).toSorted(([a], [b]) => a - b)
+      .slice(0, count).map(([, value]) => value);
+  }
 }
 
 /** The seed of a random test: from `SLUICE_TEST_SEED`, else new; a failing test must tell it. */

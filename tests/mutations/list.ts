@@ -6,6 +6,7 @@ import { CONSOLE } from "./list/console.ts";
 import { DATABASE } from "./list/database.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
+import { OPERATORS } from "./list/operators.ts";
 import { PAYMENTS_MUTATIONS } from "./list/payments.ts";
 import { PROXIES } from "./list/proxies.ts";
 import { PREFIX } from "./list/prefix.ts";
@@ -34,4 +35,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...CONSOLE,
   ...PREFIX,
   ...COMMANDS,
+  ...OPERATORS,
 ];

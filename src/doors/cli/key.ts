@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { AccountError, type Key, type Scope, SCOPES } from "../../people/accounts/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
+import type { Config } from "../../settings/config/mod.ts";
 import { type Budget, budgetsOf, budgetsOfKeys, budgetText } from "../../money/ledger/mod.ts";
 import {
   describeKey,
@@ -56,7 +57,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
       option("--scopes <scopes>", `comma-separated: ${SCOPES.join(", ")} (default: inference)`),
       option("--name <name>", "display name", ""),
       option("--expires <duration>", "lifetime, e.g. 12h, 30d, 8w (default: never expires)"),
-      option("--models <ids>", "comma-separated model IDs (default: all)"),
+      option("--models <ids>", "comma-separated model IDs; 'all' (default)"),
       option("--budget <credits>", "credits the key may spend (default: no limit)"),
       ...NEW_BUDGET,
     ],
@@ -64,9 +65,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
       "\nExample:\n  sluice key create --account ada@example.com --name laptop --expires 30d --models svc-k2,svc-k3\n  sluice key create --name ci --budget 500 --reset monthly --zone Europe/Berlin",
     opens: "new database",
     async run({ options, parts, config, print }) {
-      const models = options.models === undefined
-        ? undefined
-        : routeIds(parseList(options.models), await servedCatalog(config, context));
+      const models = await modelsOption(options.models, config, context);
       const { team, scopes } = options;
       if (team === undefined ? options.member !== undefined : options.account !== undefined) {
         throw new UsageError("--member goes with --team, and --account without it");
@@ -177,11 +176,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
       const known = await keyOf(parts, id);
       const changes = {
         name,
-        models: models === undefined
-          ? undefined
-          : models === "all"
-          ? null
-          : routeIds(parseList(models), await servedCatalog(config, context)),
+        models: await modelsOption(models, config, context),
         expires_at: expiryOf(expires, context.now()),
       };
       const isChanged = Object.values(changes).some((one) => one !== undefined);
@@ -191,9 +186,15 @@ export function keyCommand(program: Command, context: CommandContext): void {
       const changed = await keyOf(parts, id);
       const owner = { owner: "key", ownerId: changed.id } as const;
       const budgets = await changeBudget({ context, parts, config }, owner, options);
+      const { keys, database, clock } = parts;
+      const [described] = await describeKeys({ keys, database, nowMs: clock.now() }, [changed]);
+      const usedAt = described!.last_used_at;
       print(
-        describeKey(changed, budgets),
-        () => table([row(changed, budgets, null, context.now())]),
+        described!,
+        () =>
+          table([
+            row(changed, budgets, usedAt === null ? null : Date.parse(usedAt), context.now()),
+          ]),
       );
     },
   });
@@ -285,8 +286,29 @@ function isActive({ revokedAtMs, expiresAtMs }: Key, nowMs: number): boolean {
   return revokedAtMs === null && (expiresAtMs === null || expiresAtMs > nowMs);
 }
 
-/** Route ids that are served, aliases resolved. */
-export function routeIds(names: readonly string[], catalog: Catalog): string[] {
+/**
+ * Reads `--models`: route IDs that are served, aliases resolved.
+ *
+ * @returns `null` for `all`, `undefined` if the option was not given.
+ * @throws {UsageError} If a model is unknown, or `all` is also the name of one.
+ */
+export async function modelsOption(
+  text: string | undefined,
+  config: Config,
+  context: CommandContext,
+): Promise<readonly string[] | null | undefined> {
+  if (text?.trim() !== "all") {
+    return text === undefined
+      ? undefined
+      : routeIds(parseList(text), await servedCatalog(config, context));
+  }
+  if (!Object.hasOwn(config.settings.routes, "all")) return null;
+  throw new UsageError(
+    "'all' means every model, and a route has the name 'all': name models, or rename it",
+  );
+}
+
+function routeIds(names: readonly string[], catalog: Catalog): string[] {
   return names.map((name) => {
     const route = catalog.find(name);
     if (route === undefined) {

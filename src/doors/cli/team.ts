@@ -30,10 +30,9 @@ import {
 import { type BudgetOptions, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, defineCommand, option, required } from "./define_command.ts";
-import { commandText, parseList, table, time } from "./format.ts";
-import { routeIds } from "./key.ts";
+import { commandText, table, time } from "./format.ts";
+import { modelsOption } from "./key.ts";
 import { operate } from "./operate.ts";
-import { servedCatalog } from "./served_catalog.ts";
 
 const TEAM = argument("<team>", "name or ID of the team");
 const MODELS = "comma-separated model IDs that keys of the team may use";
@@ -56,7 +55,7 @@ export function teamCommand(program: Command, context: CommandContext): void {
     options: [
       required("--name <name>", "display name; identifies the team in other commands"),
       option("--members-pay", "members pay for their own keys (default: a shared pool pays)"),
-      option("--models <ids>", `${MODELS} (default: all)`),
+      option("--models <ids>", `${MODELS}; 'all' (default)`),
     ],
     help: "\nExample:\n  sluice team create --name Platform --models svc-k2,svc-k3\n" +
       "  sluice credits grant --team Platform --credits 10000",
@@ -65,9 +64,7 @@ export function teamCommand(program: Command, context: CommandContext): void {
       const { id } = await operate({ context, parts, config }, TEAM_CREATE, {
         name,
         pool: !membersPay,
-        models: models === undefined
-          ? null
-          : routeIds(parseList(models), await servedCatalog(config, context)),
+        models: await modelsOption(models, config, context) ?? null,
       });
       const made = await parts.teams.get(String(id));
       print(
@@ -164,11 +161,7 @@ export function teamCommand(program: Command, context: CommandContext): void {
       }
       const changes = {
         name,
-        models: models === undefined
-          ? undefined
-          : models === "all"
-          ? null
-          : routeIds(parseList(models), await servedCatalog(config, context)),
+        models: await modelsOption(models, config, context),
       };
       if (Object.values(changes).some((one) => one !== undefined)) {
         await operate({ context, parts, config }, TEAM_UPDATE, { team: found.id, ...changes });

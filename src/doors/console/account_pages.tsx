@@ -6,10 +6,8 @@ import {
   type Key,
   type Session,
 } from "../../people/accounts/mod.ts";
-import { DAYS } from "../../settings/config/mod.ts";
 import { markRead, noticesOf, type Reader } from "../../operating/alerts/mod.ts";
 import {
-  isoOf,
   KEEP_HOURS,
   KEY_CREATE,
   KEY_REVOKE,
@@ -36,11 +34,13 @@ import {
   usageQuery,
 } from "../../money/usage/mod.ts";
 import { debtOf } from "../../money/payments/mod.ts";
+import { toldApart } from "../../ground/platform/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
 import { burnRateOf, comparedMonths } from "./burn_rate.ts";
+import { csvReply } from "./csv_reply.ts";
 import { dollarRateOf } from "./dollars.ts";
-import { keyChanges, modelsOf } from "./key_form.ts";
+import { expiryOf, keyChanges, modelsOf } from "./key_form.ts";
 import { type Notice, noticeOf } from "./layout.tsx";
 import { shopOf } from "./shop.ts";
 import type { StatementView } from "./pages/credit_statement.tsx";
@@ -222,9 +222,9 @@ export class AccountPages {
     for (const teamId of new Set(keys.flatMap(({ teamId }) => teamId ?? []))) {
       teamNames.set(teamId, (await teams.byId(teamId))?.name ?? teamId);
     }
-    const keyOf = new Map(keys.map((key) => [key.id, key]));
+    const labels = toldApart(keys);
     const nameOf = ({ owner, ownerId }: Budget) => {
-      if (owner === "key") return `the key ${keyOf.get(ownerId)?.name || keyOf.get(ownerId)?.hint}`;
+      if (owner === "key") return `the key ${labels.get(ownerId) ?? ownerId}`;
       if (owner === "team") return `the team ${teamNames.get(ownerId)}`;
       if (owner === "member") return `your keys of ${teamNames.get(ownerId.split(":")[0]!)}`;
       return ownerId === account.id ? "this account" : "the team's pool";
@@ -273,13 +273,12 @@ export class AccountPages {
     const { catalog, now } = this.#parts;
     const { form } = c.var;
     try {
-      const days = form.count("expires", "Days", DAYS);
       const { key } = await operate(c, this.#parts, session, [KEY_CREATE, {
         account: session.account.id,
         id: form.text("id") || undefined,
-        name: form.text("name").slice(0, 200),
+        name: form.text("name"),
         models: modelsOf(form, catalog()),
-        expires_at: days === undefined ? null : isoOf(now() + days * DAY_MS),
+        expires_at: expiryOf(form, now()),
         budgets: budgetsOfForm(form),
       }]);
       return await this.keys(c, session, { made: String(key) });
@@ -420,10 +419,7 @@ export class AccountPages {
   /** The statement of the month in the address, as CSV. */
   async creditsCsv(c: PageRequest, { account }: Session): Promise<Response> {
     const { statement } = await this.#statement(c, account);
-    return c.body(creditStatementCsv(statement), STATUS_CODE.OK, {
-      "content-type": "text/csv; charset=utf-8",
-      "content-disposition": `attachment; filename="credits-${statement.month}.csv"`,
-    });
+    return csvReply(`credits-${statement.month}.csv`, creditStatementCsv(statement));
   }
 
   /** The statement of the month in the address, or of this one. */

@@ -5,7 +5,7 @@ import {
   checkPassword,
   type Session,
 } from "../../people/accounts/mod.ts";
-import { deleteCookie, getCookies, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
+import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { Attempts } from "./attempts.ts";
 import { ownKeysOf, removeOwnKey, setOwnKey } from "./own_keys.ts";
 import { AccountPage } from "./pages/account.tsx";
@@ -21,6 +21,8 @@ import {
   recordInLog,
   seeOther,
 } from "./request.tsx";
+import { cookieOf, readCookie, SESSION } from "./cookies.ts";
+import { forgetWantedPage, toWantedPage } from "./wanted_page.ts";
 
 const SESSION_SECONDS = 30 * 86_400;
 
@@ -103,16 +105,18 @@ export class AuthPages {
 
   async #begin(c: PageRequest, account: Account, byLink: boolean): Promise<Response> {
     const token = await this.#parts.sessions.begin(account, { before: c.var.token, byLink });
-    const { name, ...attributes } = cookieOf(c.env);
-    const response = seeOther(c, "/console/");
+    const { name, ...attributes } = cookieOf(SESSION, c.env);
+    const response = toWantedPage(c);
     setCookie(response.headers, { name, value: token, maxAge: SESSION_SECONDS, ...attributes });
+    forgetWantedPage(c, response);
     return response;
   }
 
   signedOut(c: PageRequest, done: string): Response {
-    const { name, ...attributes } = cookieOf(c.env);
+    const { name, ...attributes } = cookieOf(SESSION, c.env);
     const response = seeOther(c, `/console/sign-in?done=${done}`);
     deleteCookie(response.headers, name, attributes);
+    forgetWantedPage(c, response);
     return response;
   }
 
@@ -263,24 +267,7 @@ export class AuthPages {
   }
 }
 
-/**
- * The session's cookie. Only a name with `__Host-` cannot be set by another host of the domain; it needs TLS and the whole
- * host. Below a path, several gateways may share the host: a browser sends the cookie to that path only, and since paths
- * may be below each other, the name tells them apart.
- */
-function cookieOf({ visitor: { secure }, base }: PageRequest["env"]) {
-  const isWhole = base.path === "";
-  const own = `sluice${base.path.replaceAll("/", "+")}`; // no path has a plus sign
-  const name = secure ? `${isWhole ? "__Host-" : "__Secure-"}${own}` : own;
-  return { name, path: base.link("/"), httpOnly: true, secure, sameSite: "Lax" } as const;
-}
-
 /** The session's token that a request carries. */
 export function tokenOf({ env, req }: PageRequest): string | undefined {
-  try {
-    return getCookies(req.raw.headers)[cookieOf(env).name];
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined; // an empty cookie: no browser sends one
-    throw error;
-  }
+  return readCookie(req.raw.headers, SESSION, env);
 }

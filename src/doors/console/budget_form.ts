@@ -74,6 +74,7 @@ const NO_BUDGET = "This budget has been removed: set it again before raising it"
  * @throws {AccountError} If the form has an invalid budget.
  */
 export function budgetsOfForm(form: FormFields): Json[] {
+  form.mustHave("budget");
   const terms = termsOf(form);
   return terms === undefined ? [] : [terms];
 }
@@ -91,9 +92,7 @@ function termsOf(form: FormFields): Json | undefined {
 }
 
 function periodOf(form: FormFields): BudgetPeriod {
-  const period = BUDGET_PERIODS.find((one) => one === form.text("period"));
-  if (period === undefined) throw new AccountError("Select when the budget renews");
-  return period;
+  return form.choice("period", "when the budget renews", BUDGET_PERIODS);
 }
 
 /** Percentages with commas or spaces between; none is an empty text. */

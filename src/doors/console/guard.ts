@@ -1,6 +1,7 @@
 import type { Hono } from "@hono/hono";
 import { type Action, can, type Session } from "../../people/accounts/mod.ts";
-import { type Env, notFound, type PageRequest, seeOther } from "./request.tsx";
+import { type Env, notFound, type PageRequest } from "./request.tsx";
+import { toSignIn } from "./wanted_page.ts";
 
 /** Where guarded pages are added. */
 export type GuardedApp = Hono<Env>;
@@ -31,7 +32,7 @@ export function may(
 ): GuardedHandler {
   return Object.assign((c: PageRequest) => {
     const { session } = c.var;
-    if (session === undefined) return seeOther(c, "/console/sign-in");
+    if (session === undefined) return toSignIn(c);
     const about = { teamId: c.req.param("team"), accountId: session.account.id };
     return can(session, action, about) ? handler(c, session) : notFound(c);
   }, { action });

@@ -1,5 +1,6 @@
 import type { Hono } from "@hono/hono";
 import { CREDITS } from "../../settings/config/mod.ts";
+import { csvReply } from "./csv_reply.ts";
 import { teamTitle } from "./format.ts";
 import {
   type Account,
@@ -225,10 +226,7 @@ export function paymentRoutes(
   };
   const csv = async (c: PageRequest, account: Account) => {
     const { month, lines } = await statementIn(c, account);
-    return c.body(statementCsv(lines), STATUS_CODE.OK, {
-      "content-type": "text/csv; charset=utf-8",
-      "content-disposition": `attachment; filename="statement-${month}.csv"`,
-    });
+    return csvReply(`statement-${month}.csv`, statementCsv(lines));
   };
   app.get("/console/statement", own((c, { account }) => statement(c, account, account.email)));
   app.get("/console/statement.csv", own((c, { account }) => csv(c, account)));

@@ -134,8 +134,29 @@ export class FormFields {
     return [...this.#fields];
   }
 
-  all(name: string): string[] {
-    return this.#fields.getAll(name);
+  /**
+   * Returns the word that was selected.
+   *
+   * @param what What is to be selected, for the message.
+   * @throws {AccountError} If none was, or one that cannot be selected: it is named. So a choice that a page lost while it
+   *   was open is never read as another one.
+   */
+  choice<Word extends string>(name: string, what: string, words: readonly Word[]): Word {
+    const text = this.text(name);
+    if (text === "") throw new AccountError(`Select ${what}`);
+    return offered(text, what, words);
+  }
+
+  /** Returns the words that were ticked, none if none were. @throws {AccountError} As {@linkcode choice}. */
+  choices(name: string, what: string, words: readonly string[]): string[] {
+    return this.#fields.getAll(name).map((text) => offered(text, what, words));
+  }
+
+  /** @throws {AccountError} If a field was not sent of which an empty text says that there is no limit. */
+  mustHave(name: string): void {
+    if (!this.has(name)) {
+      throw new AccountError(`The form lacks '${name}': reload the page, and try again`);
+    }
   }
 
   /**
@@ -170,6 +191,13 @@ export function amountOf(label: string, read: () => number): number {
   } catch (error) {
     throw error instanceof AmountError ? new AccountError(`${label} ${error.message}`) : error;
   }
+}
+
+function offered<Word extends string>(text: string, what: string, words: readonly Word[]): Word {
+  const found = words.find((one) => one === text);
+  if (found !== undefined) return found;
+  const shown = JSON.stringify(text.slice(0, 200));
+  throw new AccountError(`Select ${what}: ${shown} cannot be selected any more`);
 }
 
 /** Messages after a write, by the word in the page's URL. */

@@ -1,3 +1,4 @@
+import { toldApart } from "../../ground/platform/mod.ts";
 import type { Key } from "../../people/accounts/mod.ts";
 import {
   type Outcome,
@@ -57,9 +58,9 @@ export function speed(perSecond: number | undefined): string {
   return perSecond < 10 ? perSecond.toFixed(1) : number(Math.round(perSecond));
 }
 
-/** Names of keys by ID. */
+/** Names of keys by ID; those that have the same are told apart. */
 export function namesOf(keys: readonly Key[]): ReadonlyMap<string, string> {
-  return new Map(keys.map((key) => [key.id, key.name || key.hint]));
+  return toldApart(keys);
 }
 
 /** Columns of a table of requests. */

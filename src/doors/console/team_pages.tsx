@@ -9,9 +9,7 @@ import {
   type Team,
   TEAM_ROLES,
 } from "../../people/accounts/mod.ts";
-import { DAYS } from "../../settings/config/mod.ts";
 import {
-  isoOf,
   KEEP_HOURS,
   KEY_CREATE,
   KEY_REVOKE,
@@ -39,7 +37,7 @@ import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { monthStart, teamReport } from "../../money/usage/mod.ts";
 import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
 import { type GuardedApp, may } from "./guard.ts";
-import { keyChanges, modelsOf } from "./key_form.ts";
+import { expiryOf, keyChanges, modelsOf } from "./key_form.ts";
 import { ownKeysOf, removeOwnKey, setOwnKey } from "./own_keys.ts";
 import { TeamPage } from "./pages/team.tsx";
 import { TeamsPage } from "./pages/teams.tsx";
@@ -47,6 +45,7 @@ import {
   addressOf,
   type ConsoleParts,
   doneOf,
+  type FormFields,
   notFound,
   operate,
   page,
@@ -55,7 +54,6 @@ import {
   seeOther,
 } from "./request.tsx";
 
-const DAY_MS = 86_400_000;
 const HOUR_SECONDS = 3_600;
 
 /** What a page shows besides the team: an error, or a key that was just made. */
@@ -218,7 +216,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
       try {
         const made = await operate(c, parts, session, [TEAM_CREATE, {
           name: form.text("name"),
-          pool: form.text("pool") !== "no",
+          pool: form.choice("pool", "who pays", ["yes", "no"]) === "yes",
           models: modelsOf(form, catalog()),
         }]);
         return seeOther(c, `/console/teams/${made.id}`);
@@ -284,7 +282,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
             "the person can register, or an operator creates one",
         );
       }
-      const role = form.text("role") === "" ? undefined : roleOf(form.text("role"));
+      const role = form.text("role") === "" ? undefined : roleOf(form);
       await operate(c, parts, session, [MEMBER_ADD, { team: team.id, account, role }]);
       return "member-added";
     }),
@@ -303,7 +301,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
   app.post(
     "/console/teams/:team/members/:account/role",
     write("team.members", async (c, team, session) => {
-      const role = roleOf(c.var.form.text("role"));
+      const role = roleOf(c.var.form);
       const { accountId: account } = await memberOf(c, team);
       await operate(c, parts, session, [MEMBER_ROLE, { team: team.id, account, role }]);
       return "role";
@@ -321,14 +319,13 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
           throw new AccountError("You may create keys only for yourself");
         }
         await checkPayer(session, asked.accountId);
-        const days = form.count("expires", "Days", DAYS);
         const { key } = await operate(c, parts, session, [KEY_CREATE, {
           team: team.id,
           member: member?.id ?? null,
           id: form.text("id") || undefined,
-          name: form.text("name").slice(0, 200),
+          name: form.text("name"),
           models: modelsOf(form, catalog()),
-          expires_at: days === undefined ? null : isoOf(now() + days * DAY_MS),
+          expires_at: expiryOf(form, now()),
           budgets: budgetsOfForm(form),
         }]);
         return await show(c, session, team, { made: String(key) });
@@ -439,14 +436,12 @@ async function memberForKey(
   team: Team,
   id: string,
 ): Promise<Account | null> {
-  if (id === "") return null;
+  if (id === "team") return null;
   const account = await members.find(team, { id }) && await accounts.byId(id);
   if (account === undefined) throw new AccountError("Select a member of the team");
   return account;
 }
 
-function roleOf(text: string) {
-  const role = TEAM_ROLES.find((one) => one === text);
-  if (role === undefined) throw new AccountError("Select a role");
-  return role;
+function roleOf(form: FormFields) {
+  return form.choice("role", "a role", TEAM_ROLES);
 }

@@ -93,9 +93,14 @@ export function spanFor({ since, until }: Pick<TimeReport, "since" | "until">): 
  *
  * @param report Groups by hour, day or month, and up to one noun.
  * @param before The period before, by the same time, drawn as an outline.
+ * @param labels Labels by ID that a report beside it has, which may tell more groups apart.
  * @returns `undefined` if it has no time, too many nouns, or too many bars.
  */
-export function reportChart(report: TimeReport, before?: TimeReport): ChartProps | undefined {
+export function reportChart(
+  report: TimeReport,
+  before?: TimeReport,
+  labels: ReadonlyMap<string, string> = new Map(),
+): ChartProps | undefined {
   const span = report.by.find((one) => one in INDEX_OF) as Span | undefined;
   if (span === undefined || report.by.length > 2) return undefined;
   const noun = report.by.find((one) => one !== span);
@@ -105,7 +110,7 @@ export function reportChart(report: TimeReport, before?: TimeReport): ChartProps
   const count = last - first + 1;
   if (!(count >= 1 && count <= MAX_BARS)) return undefined;
   const unit = noun === "reason" ? "requests" : "credits";
-  const named = new Map<string, number[]>();
+  const series = new Map<string, Series & { readonly values: number[] }>(); // by ID
   const others = new Array<number>(count).fill(0);
   for (const row of report.rows) {
     const at = indexOf(row.group[span]!) - first;
@@ -114,10 +119,11 @@ export function reportChart(report: TimeReport, before?: TimeReport): ChartProps
       others[at]! += row[unit];
       continue;
     }
-    const name = noun === undefined ? unit : groupName(row, noun);
-    const values = named.get(name) ?? new Array<number>(count).fill(0);
-    named.set(name, values);
-    values[at]! += row[unit];
+    const id = noun === undefined ? "" : row.group[noun] ?? "";
+    const name = noun === undefined ? unit : labels.get(id) ?? groupName(row, noun);
+    const one = series.get(id) ?? { name, values: new Array<number>(count).fill(0) };
+    series.set(id, one);
+    one.values[at]! += row[unit];
   }
   const values = new Array<number>(count).fill(0);
   if (before !== undefined) {
@@ -140,7 +146,7 @@ export function reportChart(report: TimeReport, before?: TimeReport): ChartProps
     ),
     zone: report.zone,
     series: [
-      ...topSeries([...named].map(([name, values]) => ({ name, values })), MAX_SERIES),
+      ...topSeries([...series.values()], MAX_SERIES),
       ...(others.some((value) => value > 0)
         ? [{ name: "all others", values: others, tone: "others" as const }]
         : []),

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from "node:async_hooks";
 import { can, type Session } from "../../people/accounts/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import {
@@ -16,10 +15,10 @@ import {
 import { UsagePage } from "./pages/usage.tsx";
 import { type ChartProps, MAX_SERIES } from "./chart.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "./request.tsx";
-import { reportChart, spanFor } from "./usage_chart.ts";
+import { csvReply } from "./csv_reply.ts";
+import { groupName, reportChart, spanFor } from "./usage_chart.ts";
 import type { UsageChoices } from "./usage_choices.tsx";
 
-const CSV = { "content-type": "text/csv; charset=utf-8" };
 const MAX_CHARS = 200;
 /** What the form calls the parts of an address. */
 const CHOICE_NAMES: Readonly<Record<string, string>> = {
@@ -86,13 +85,13 @@ export class UsagePages {
       if (scope.teamId !== undefined) {
         throw new ReportError("Requests are shown to those who made them.");
       }
-      return [streamOf(await requestsCsv(this.#usageParts, query, scope)), "requests.csv"];
+      return [await requestsCsv(this.#usageParts, query, scope), "requests.csv"];
     });
   }
 
   async entriesCsv(c: PageRequest, session: Session): Promise<Response> {
     return await this.#csv(c, session, async ({ query, scope }) => {
-      return [streamOf(await entriesCsv(this.#usageParts, query, scope)), "entries.csv"];
+      return [await entriesCsv(this.#usageParts, query, scope), "entries.csv"];
     });
   }
 
@@ -104,13 +103,11 @@ export class UsagePages {
   async #csv(
     c: PageRequest,
     session: Session,
-    make: (wanted: Wanted) => Promise<[body: string | ReadableStream<Uint8Array>, file: string]>,
+    make: (wanted: Wanted) => Promise<[text: string | AsyncGenerator<string>, file: string]>,
   ): Promise<Response> {
     try {
-      const [body, file] = await make(wantedBy(choicesOf(c), session));
-      return new Response(body, {
-        headers: { ...CSV, "content-disposition": `attachment; filename="${file}"` },
-      });
+      const [text, file] = await make(wantedBy(choicesOf(c), session));
+      return csvReply(file, text);
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
       return c.text(`${error.message}\n`, STATUS_CODE.BadRequest);
@@ -153,7 +150,13 @@ async function chartOf(
     scope,
     { reasons: "none" },
   );
-  return reportChart(overTime, before);
+  const noun = by.find((one) => one !== named);
+  const labels = noun === undefined
+    ? []
+    : report.rows.filter(({ isOthers }) => !isOthers).map((row) =>
+      [row.group[noun] ?? "", groupName(row, noun)] as const
+    );
+  return reportChart(overTime, before, new Map(labels));
 }
 
 /** The UTC month before that of a time, and that of the time, as bounds of a report. */
@@ -211,21 +214,4 @@ function wantedBy(choices: UsageChoices, session: Session): Wanted {
     ? { accountId: session.account.id }
     : { teamId };
   return { choices, query, scope };
-}
-
-/** Pieces are made as they are read: a client that reads slowly holds up nobody. */
-function streamOf(pieces: AsyncGenerator<string>): ReadableStream<Uint8Array> {
-  const asNow = AsyncLocalStorage.snapshot(); // what is read later is read for the same account
-  const read = async function* () {
-    try {
-      for (;;) {
-        const { done, value } = await asNow(() => pieces.next());
-        if (done) return;
-        yield value;
-      }
-    } finally {
-      await pieces.return(undefined);
-    }
-  };
-  return ReadableStream.from(read()).pipeThrough(new TextEncoderStream());
 }

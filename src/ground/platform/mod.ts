@@ -16,6 +16,7 @@ export { type ArgumentOf, type ChannelEnd, type Methods, PortCalls } from "./por
 export { limitFiles, memoryLimitBytes } from "./memory_limit.ts";
 export { lowerPriority } from "./lower_priority.ts";
 export { networkErrorWords } from "./network_error.ts";
+export { isVisible, nameFrom, seenAs, tidyName, toldApart, whyNoName } from "./names.ts";
 export { newId, newRequestId, randomText } from "./ids.ts";
 export { releaseMemory } from "./release_memory.ts";
 export { SlotMap } from "./slot_map.ts";

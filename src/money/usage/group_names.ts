@@ -1,5 +1,5 @@
-import { ownersOfKeys } from "../../people/accounts/mod.ts";
-import { ZoneFormats } from "../../ground/platform/mod.ts";
+import { labelOf, ownersOfKeys } from "../../people/accounts/mod.ts";
+import { toldApart, ZoneFormats } from "../../ground/platform/mod.ts";
 import type { SummedRow } from "./rows.ts";
 import type { UsageParts } from "./selection.ts";
 import { type Dimension, TIMES } from "./usage_query.ts";
@@ -43,7 +43,7 @@ function zonedText(dimension: Dimension, ms: number, zone: string): string {
   return `${month}-${parts.day}T${parts.hour}:${parts.minute}${offset}`;
 }
 
-/** Names of keys, accounts, members and teams, by grouping and ID. */
+/** Names of keys, accounts, members and teams, by grouping and ID: no two of a grouping look the same. */
 export async function namesOf(
   { database, accounts, teams }: UsageParts,
   by: readonly Dimension[],
@@ -54,21 +54,17 @@ export async function namesOf(
     const ids = [...new Set(rows.map(({ group }) => group[at]))]
       .filter((id) => typeof id === "string" && id !== "") as string[];
     if (ids.length === 0) continue;
-    if (dimension === "key") {
-      const keys = await ownersOfKeys(database, { keyIds: ids });
-      const shared = Map.groupBy(keys, ({ name }) => name);
-      for (const { id, name, hint } of keys) {
-        const isShared = shared.get(name)!.length > 1;
-        names.set(`key ${id}`, isShared ? `${name} (${hint})` : name);
-      }
-    } else if (dimension === "account" || dimension === "member") {
-      for (const [id, { kind, name, email }] of await accounts.byIds(ids)) {
-        // the address of a pool is made of the team's ID
-        names.set(`${dimension} ${id}`, kind === "pool" && name !== "" ? name : email);
-      }
-    } else if (dimension === "team") {
-      for (const { id, name } of await teams.list()) names.set(`team ${id}`, name);
-    }
+    const found = dimension === "key"
+      ? await ownersOfKeys(database, { keyIds: ids })
+      : dimension === "account" || dimension === "member"
+      ? [...(await accounts.byIds(ids)).values()].map((one) => ({ id: one.id, name: labelOf(one) }))
+      : dimension === "team"
+      ? (await teams.list()).filter(({ id }) => ids.includes(id)).map(({ id, name }) => ({
+        id,
+        name,
+      }))
+      : [];
+    for (const [id, label] of toldApart(found)) names.set(`${dimension} ${id}`, label);
   }
   return names;
 }

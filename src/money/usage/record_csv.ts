@@ -1,4 +1,4 @@
-import { type OwnedKey, ownersOfKeys } from "../../people/accounts/mod.ts";
+import { labelOf, type OwnedKey, ownersOfKeys } from "../../people/accounts/mod.ts";
 import { entriesBetween } from "../ledger/mod.ts";
 import { csvLine } from "./csv.ts";
 import { outcomeOf } from "./describe_request.ts";
@@ -39,6 +39,9 @@ const REQUEST_COLUMNS = [
   "tags",
   "team",
   "member",
+  "account_id",
+  "team_id",
+  "member_id",
 ];
 
 /**
@@ -60,7 +63,7 @@ export async function requestsCsv(
   const range = rangeOf(parts, query);
   const keys = new Map<string, OwnedKey>();
   const teamNames = new Map<string, string>();
-  const emails = new Map<string, string>();
+  const accountNames = new Map<string, string>();
   const learn = async (records: readonly RequestRecord[]) => {
     const unknown = unknownIn(keys, records.map(({ keyId }) => keyId));
     if (unknown.length > 0) {
@@ -71,12 +74,12 @@ export async function requestsCsv(
       }
     }
     const ids = unknownIn(
-      emails,
+      accountNames,
       records.flatMap(({ accountId, keyId }) =>
         [accountId, keys.get(keyId)?.memberId ?? []].flat()
       ),
     );
-    for (const [id, { email }] of await accounts.byIds(ids)) emails.set(id, email);
+    for (const [id, one] of await accounts.byIds(ids)) accountNames.set(id, labelOf(one));
   };
   const { model, tag } = query;
   const isWanted = (record: RequestRecord) =>
@@ -90,7 +93,8 @@ export async function requestsCsv(
       ) {
         const wanted = page.filter(isWanted);
         await learn(wanted);
-        yield wanted.map((one) => csvLine(requestCells(one, { keys, teamNames, emails }))).join("");
+        yield wanted.map((one) => csvLine(requestCells(one, { keys, teamNames, accountNames })))
+          .join("");
       }
     }
   }
@@ -108,17 +112,17 @@ function hasTag({ tags }: RequestRecord, tag: string): boolean {
 
 function requestCells(
   record: RequestRecord,
-  { keys, teamNames, emails }: {
+  { keys, teamNames, accountNames }: {
     readonly keys: ReadonlyMap<string, OwnedKey>;
     readonly teamNames: ReadonlyMap<string, string>;
-    readonly emails: ReadonlyMap<string, string>;
+    readonly accountNames: ReadonlyMap<string, string>;
   },
 ) {
   const { name, teamId = null, memberId = null } = keys.get(record.keyId) ?? {};
   return [
     record.requestId,
     new Date(record.startedAtMs).toISOString(),
-    emails.get(record.accountId) ?? record.accountId,
+    accountNames.get(record.accountId) ?? record.accountId,
     name ?? record.keyId,
     record.keyId,
     record.route,
@@ -143,11 +147,24 @@ function requestCells(
     record.durationMs,
     Object.entries(record.tags ?? {}).map(([name, value]) => `${name}=${value}`).join(","),
     teamId === null ? null : teamNames.get(teamId) ?? teamId,
-    memberId === null ? null : emails.get(memberId) ?? memberId,
+    memberId === null ? null : accountNames.get(memberId) ?? memberId,
+    record.accountId,
+    teamId,
+    memberId,
   ];
 }
 
-const ENTRY_COLUMNS = ["at", "account", "kind", "credits", "lot_id", "source", "cause_id", "note"];
+const ENTRY_COLUMNS = [
+  "at",
+  "account",
+  "kind",
+  "credits",
+  "lot_id",
+  "source",
+  "cause_id",
+  "note",
+  "account_id",
+];
 
 /**
  * Writes the ledger entries of a range as CSV, account by account and oldest first, reading them in pages.
@@ -174,20 +191,22 @@ export async function entriesCsv(
   const { database } = parts;
   async function* pieces(): AsyncGenerator<string> {
     yield csvLine(ENTRY_COLUMNS);
-    for (const { id: accountId, email } of all) {
+    for (const account of all) {
+      const accountId = account.id;
       for await (
         const page of entriesBetween(database, { ...range, accountId, limit: PAGE_ROWS })
       ) {
         yield page.map((entry) =>
           csvLine([
             new Date(entry.atMs).toISOString(),
-            email,
+            labelOf(account),
             entry.kind,
             entry.credits,
             entry.lotId,
             entry.source,
             entry.causeId,
             entry.reason || entry.note,
+            accountId,
           ])
         ).join("");
       }

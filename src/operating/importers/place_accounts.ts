@@ -14,7 +14,7 @@ import {
   idOfReference,
   keptGrants,
 } from "../../money/ledger/mod.ts";
-import { displayed } from "../../ground/platform/mod.ts";
+import { displayed, nameFrom } from "../../ground/platform/mod.ts";
 import type { ImportPlan, Notices, PlannedAccount, PlannedKey } from "./plan.ts";
 
 /** What accounts and keys are kept with. */
@@ -108,7 +108,7 @@ export async function placeAccounts(
       const { account, credits } = await withCredits(planned, found, options);
       accounts.push({
         email: found.email,
-        name: displayed(planned.name),
+        name: nameFrom(planned.name),
         state: found.account === undefined && !planned.isOwner ? "new" : "existing",
         credits,
         keys: own.length,
@@ -198,7 +198,7 @@ async function withCredits(
     return { account, credits: isDue ? credits : 0 };
   }
   if (!write) return { account, credits };
-  const name = displayed(planned.name).slice(0, 200);
+  const name = nameFrom(planned.name);
   const made = await parts!.accounts.create({ email, name }, (one) =>
     // with the account, so that an import that was cut off finds its account again
     grantStatements({
@@ -222,7 +222,7 @@ async function placeKey(
   const models = key.models === undefined
     ? undefined
     : [...new Set(key.models.flatMap((model) => routesFor(model)))];
-  const name = displayed(key.name).slice(0, 200);
+  const name = nameFrom(key.name);
   const { budgetCredits, budgetPeriod, expiresAtMs, digest } = key;
   const row = {
     account: email,

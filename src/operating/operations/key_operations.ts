@@ -27,6 +27,7 @@ import {
   defineRead,
   defineWrite,
   type Found,
+  type Json,
   type Operation,
   type OperationContext,
 } from "./operation.ts";
@@ -120,6 +121,14 @@ export async function describeKeys(
     last_used_at: iso(lastUse.get(one.id) ?? null),
     spent: all.get(one.id) ?? 0,
   }));
+}
+
+/** A key that there was before, with its last use and what it spent; the log is without them. */
+async function listed(c: OperationContext, { target }: { readonly target: Key }): Promise<Json> {
+  const [described] = await describeKeys({ ...c.parts, nowMs: c.nowMs }, [
+    await keyOf(c, target.id),
+  ]);
+  return described!;
 }
 
 export const KEY_GET = defineRead({
@@ -234,7 +243,7 @@ export const KEY_UPDATE = defineWrite({
     models: modelsInput.optional(),
     expires_at: timeInput.nullable().optional().describe("`null`: never."),
   }),
-  output: keyShape,
+  output: listedKeyShape,
 }, {
   name: "key.update",
   method: "PATCH",
@@ -243,6 +252,7 @@ export const KEY_UPDATE = defineWrite({
   action: "account.manage",
   find: (c, { key }) => changed(c, key),
   state,
+  reply: listed,
   async run({ keys }, c, { target, input: { name, models, expires_at } }) {
     // models that the key has already may be served again
     const known = new Set(target.models ?? []);
@@ -272,7 +282,7 @@ export const KEY_ROTATE = defineWrite({
         "is a conflict while that is valid.",
     ),
   }),
-  output: keyShape,
+  output: listedKeyShape,
   secrets: secret,
 }, {
   name: "key.rotate",
@@ -282,6 +292,7 @@ export const KEY_ROTATE = defineWrite({
   action: "account.manage",
   find: (c, { key }) => changed(c, key),
   state,
+  reply: listed,
   async run({ keys }, { ids }, { target, input: { keep_seconds, end_earlier } }) {
     await keys.rotate(target.id, keep_seconds * 1_000, ids.keySecret(), end_earlier);
   },
@@ -290,7 +301,7 @@ export const KEY_ROTATE = defineWrite({
 
 export const KEY_REVOKE = defineWrite({
   input: z.strictObject({ key: keyInput }),
-  output: keyShape,
+  output: listedKeyShape,
 }, {
   name: "key.revoke",
   method: "POST",
@@ -299,6 +310,7 @@ export const KEY_REVOKE = defineWrite({
   action: "account.manage",
   find: (c, { key }) => changed(c, key, { isRevoked: true }),
   state,
+  reply: listed,
   async run({ keys }, _c, { target }) {
     await keys.revoke(target.id);
   },

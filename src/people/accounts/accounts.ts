@@ -5,7 +5,14 @@ import {
   type Row,
   type Statement,
 } from "../../ground/database/mod.ts";
-import { displayed, misleading, newId, randomText } from "../../ground/platform/mod.ts";
+import {
+  displayed,
+  misleading,
+  newId,
+  randomText,
+  tidyName,
+  whyNoName,
+} from "../../ground/platform/mod.ts";
 import { type Role, ROLES } from "./roles.ts";
 
 const accountRow = z.object({
@@ -46,14 +53,21 @@ export class AccountError extends Error {
   }
 }
 
-const COLUMNS = "id, email, name, kind, role, created_at_ms, disabled_at_ms";
+/** The name of an account: that of a pool is its team's, under whatever name that is known now. */
+const NAME = `iif(accounts.kind = 'pool', coalesce(
+    (select 'Pool of ' || teams.name from teams where teams.pool_id = accounts.id), accounts.name
+  ), accounts.name)`;
+const COLUMNS = `id, email, ${NAME} as name, kind, role, created_at_ms, disabled_at_ms`;
+const IS_AFTER = "(created_at_ms, id) > (select created_at_ms, id from accounts where id = ?)";
+const IS_FOUND = `instr(lower(email || ' ' || ${NAME}), lower(?)) > 0`;
 const BY_EMAIL = `select ${COLUMNS} from accounts where email = ?`;
 const ALL = `select ${COLUMNS} from accounts order by created_at_ms, id`;
 const OWNER = `select ${COLUMNS} from accounts where role = 'owner'
   order by disabled_at_ms is not null, created_at_ms, id limit 1`;
 const BY_INVITE_CODE = `select ${COLUMNS} from accounts where invite_code = ?`;
 const INVITE_CODE = "select invite_code from accounts where id = ?";
-const INSERT = `insert into accounts (${COLUMNS}, invite_code, invited_by)
+const INSERT = `insert into accounts
+    (id, email, name, kind, role, created_at_ms, disabled_at_ms, invite_code, invited_by)
   values (?, ?, ?, ?, ?, ?, null, ?, ?)`;
 /** Holds for an account that is not the last active owner's. */
 const NOT_LAST_OWNER = `(role <> 'owner' or exists (
@@ -106,7 +120,7 @@ export class Accounts {
     const account: Account = {
       id,
       email: email.toLowerCase(),
-      name,
+      name: readName(name),
       kind,
       role,
       createdAtMs: this.#now(),
@@ -256,13 +270,13 @@ export class Accounts {
    * @throws {AccountError} If the name is invalid, or the account does not exist or is a team's pool.
    */
   async rename(email: string, name: string): Promise<Account> {
-    checkName(name);
+    const read = readName(name);
     const account = await this.get(email);
     if (account.kind === "pool") {
       throw new AccountError(`${account.email} is the pool of a team: rename the team instead`);
     }
     await this.#database.batch([
-      { sql: "update accounts set name = ? where id = ?", args: [name, account.id] },
+      { sql: "update accounts set name = ? where id = ?", args: [read, account.id] },
     ]);
     return await this.get(email);
   }
@@ -285,14 +299,14 @@ export class Accounts {
     },
   ): Promise<Account[]> {
     const clauses: [string, readonly (string | number)[]][] = [
-      ["instr(lower(email || ' ' || name), lower(?)) > 0", [search]],
+      [IS_FOUND, [tidyName(search)]],
       ...(role === undefined ? [] : [["role = ?", [role]] as [string, string[]]]),
       kind === undefined ? ["kind <> 'pool'", []] : ["kind = ?", [kind]],
       ...(disabled === undefined
         ? []
         : [["(disabled_at_ms is not null) = ?", [disabled ? 1 : 0]] as [string, number[]]]),
       ...(after === undefined ? [] : [[
-        `(created_at_ms, id) > (select created_at_ms, id from accounts where id = ?)`,
+        IS_AFTER,
         [after],
       ] as [string, string[]]]),
     ];
@@ -309,13 +323,14 @@ export class Accounts {
    *
    * @param text Part of an email address or name; case does not matter.
    * @param limit Max number of results.
+   * @param after ID of the last account of the page before.
    * @returns Accounts, oldest first.
    */
-  async search(text: string, limit: number): Promise<Account[]> {
+  async search(text: string, limit: number, after?: string): Promise<Account[]> {
     const rows = await this.#database.all(
-      `select ${COLUMNS} from accounts where instr(lower(email || ' ' || name), lower(?)) > 0
-        order by created_at_ms, id limit ?`,
-      [text, limit],
+      `select ${COLUMNS} from accounts where ${IS_FOUND}
+        ${after === undefined ? "" : `and ${IS_AFTER}`} order by created_at_ms, id limit ?`,
+      [tidyName(text), ...after === undefined ? [] : [after], limit],
     );
     return rows.map(readAccount);
   }
@@ -395,7 +410,12 @@ export function checkAccount({ email, name }: { email: string; name: string }): 
       `Invalid email address ${JSON.stringify(email.slice(0, 300))}`,
     );
   }
-  checkName(name);
+  readName(name);
+}
+
+/** What an account is called in lists: by its address; a pool, whose address is made of its team's ID, by its name. */
+export function labelOf({ kind, name, email }: Pick<Account, "kind" | "name" | "email">): string {
+  return kind === "pool" && name !== "" ? name : email;
 }
 
 /**
@@ -411,15 +431,16 @@ export function mustNotMislead(what: string, text: string): void {
 }
 
 /**
- * Validates the name of an account or key.
+ * Reads the name of an account, key or team, as forms, commands, the API and importers have it: trimmed and normalized.
  *
- * @throws {AccountError} If the name is longer than 200 characters or misleading.
+ * @returns The name; empty if there is none.
+ * @throws {AccountError} If the name is longer than 200 characters, misleading, or shows nothing.
  */
-export function checkName(name: string): void {
-  if (name.length > 200) {
-    throw new AccountError(`Name too long: ${name.length} characters, the limit is 200`);
-  }
-  mustNotMislead("name", name);
+export function readName(text: string): string {
+  const name = tidyName(text);
+  const why = whyNoName(name);
+  if (why !== undefined) throw new AccountError(why);
+  return name;
 }
 
 /** Returns statements that end all sessions and sign-in links of an account, if it is disabled. */

@@ -6,7 +6,7 @@ import {
   type Row,
   type Statement,
 } from "../../ground/database/mod.ts";
-import { type Account, AccountError, checkName } from "./accounts.ts";
+import { type Account, AccountError, readName } from "./accounts.ts";
 import { displayed, newId, randomText } from "../../ground/platform/mod.ts";
 
 const modelList = z.array(z.string());
@@ -106,7 +106,7 @@ export class DuplicateKey extends AccountError {
 
 /** @throws {AccountError} If the ID, name or expiry of a key is invalid. */
 export function checkKeyOptions({ id, name = "", expiresAtMs }: KeyOptions, now: number): void {
-  checkName(name);
+  readName(name);
   if (expiresAtMs !== undefined && expiresAtMs <= now) {
     throw new AccountError("The expiry of a key must be in the future");
   }
@@ -177,7 +177,7 @@ export function newKey(
     accountId: account.id,
     teamId: null,
     memberId: null,
-    name: options.name ?? "",
+    name: readName(options.name ?? ""),
     hint: hintOf(secret),
     models: options.models === undefined ? null : [...options.models],
     budgetCredits: options.budgetCredits ?? null,

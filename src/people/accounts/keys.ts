@@ -1,5 +1,5 @@
 import type { Database, Statement } from "../../ground/database/mod.ts";
-import { type Account, AccountError } from "./accounts.ts";
+import { type Account, AccountError, readName } from "./accounts.ts";
 import {
   checkKeyOptions,
   digestOf,
@@ -99,7 +99,7 @@ export class Keys {
       sql: UPDATE,
       args: [
         set(name),
-        name ?? "",
+        readName(name ?? ""),
         set(models),
         models === undefined || models === null ? null : JSON.stringify(models),
         set(expiresAtMs),

@@ -15,6 +15,7 @@ export {
   type AccountFault,
   Accounts,
   checkAccount,
+  labelOf,
   mustNotMislead,
 } from "./accounts.ts";
 export { type Authority, stillHas } from "./authority.ts";

@@ -5,8 +5,8 @@ import {
   type Row,
   type Statement,
 } from "../../ground/database/mod.ts";
-import { displayed, newId } from "../../ground/platform/mod.ts";
-import { type Account, AccountError, checkName, insertAccount } from "./accounts.ts";
+import { displayed, newId, seenAs } from "../../ground/platform/mod.ts";
+import { type Account, AccountError, insertAccount, readName } from "./accounts.ts";
 import { OWN_KEY_USES, type OwnKeyUse } from "./upstream_keys.ts";
 
 const teamRow = z.object({
@@ -62,7 +62,7 @@ export class Teams {
    * @throws {AccountError} If the name is invalid or in use.
    */
   async create(
-    { id = newId("team"), poolId = newId("acc"), name, pool, models = null }: {
+    { id = newId("team"), poolId = newId("acc"), name: given, pool, models = null }: {
       /** IDs of the team and its pool. Default: new ones. */
       readonly id?: string | undefined;
       readonly poolId?: string | undefined;
@@ -71,7 +71,7 @@ export class Teams {
       readonly models?: readonly string[] | null | undefined;
     },
   ): Promise<Team> {
-    checkTeamName(name);
+    const name = await this.#freeName(given, id);
     const createdAtMs = this.#now();
     const account = pool ? poolOf({ id, poolId }, name, createdAtMs) : undefined;
     const team: Team = {
@@ -136,9 +136,9 @@ export class Teams {
   /**
    * Gets a team.
    *
-   * @param nameOrId Its name, in which case does not matter, or its ID.
+   * @param nameOrId Its name as people see it, in which case does not matter, or its ID.
    * @returns The team.
-   * @throws {AccountError} If it does not exist.
+   * @throws {AccountError} If it does not exist, or several older ones have names that look like it.
    */
   async get(nameOrId: string): Promise<Team> {
     const row = await this.#database.one(
@@ -146,6 +146,12 @@ export class Teams {
       [nameOrId, nameOrId, nameOrId],
     );
     if (row !== undefined) return readTeam(row);
+    const [like, ...others] = await this.#like(nameOrId);
+    if (like !== undefined && others.length === 0) return like;
+    if (like !== undefined) {
+      const ids = [like, ...others].map(({ id }) => id).join(", ");
+      throw new AccountError(`Several teams have names like this one: pass an ID, one of ${ids}`);
+    }
     throw new AccountError(
       `Team ${JSON.stringify(nameOrId.slice(0, 200))} not found. List teams with: sluice team list`,
       { fault: "missing" },
@@ -159,8 +165,8 @@ export class Teams {
    * @throws {AccountError} If the name is invalid or in use.
    */
   async change({ id }: Pick<Team, "id">, changes: TeamChanges): Promise<Team> {
-    const { name, models, ownKeyUse, disabled } = changes;
-    if (name !== undefined) checkTeamName(name);
+    const { models, ownKeyUse, disabled } = changes;
+    const name = changes.name === undefined ? undefined : await this.#freeName(changes.name, id);
     const statements: Statement[] = [];
     if (name !== undefined) {
       statements.push({ sql: "update teams set name = ? where id = ?", args: [name, id] });
@@ -186,15 +192,32 @@ export class Teams {
     return await this.get(id);
   }
 
+  /** The teams whose names look like one. */
+  async #like(name: string): Promise<Team[]> {
+    const shown = seenAs(name, { foldsCase: true });
+    if (shown === "") return [];
+    return (await this.list()).filter((one) => seenAs(one.name, { foldsCase: true }) === shown);
+  }
+
+  /**
+   * Reads the name of a team. Of two that are written at the same moment, the database tells apart only the letters of ASCII.
+   *
+   * @throws {AccountError} If the name is invalid, or looks like that of another team.
+   */
+  async #freeName(given: string, id: string): Promise<string> {
+    const name = readTeamName(given);
+    const others = (await this.#like(name)).filter((one) => one.id !== id);
+    // a team keeps the name that it has
+    if (others.length === 0 || (await this.byId(id))?.name === name) return name;
+    throw taken(name);
+  }
+
   async #write(name: string, statements: readonly Statement[]): Promise<void> {
     try {
       await this.#database.batch(statements);
     } catch (error) {
       if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
-      throw new AccountError(`Team ${JSON.stringify(name)} already exists`, {
-        cause: error,
-        fault: "conflict",
-      });
+      throw taken(name, error);
     }
   }
 }
@@ -204,13 +227,21 @@ function readTeam(row: Row): Team {
   return teamRow.parse(row);
 }
 
-/** @throws {AccountError} If the name is empty, too long, misleading, or looks like an ID. */
-function checkTeamName(name: string): void {
-  if (name.trim() === "") throw new AccountError("A team needs a name");
-  checkName(name);
-  if (/^team_/i.test(name)) {
+function taken(name: string, cause?: unknown): AccountError {
+  return new AccountError(`Team ${JSON.stringify(name)} already exists`, {
+    cause,
+    fault: "conflict",
+  });
+}
+
+/** @throws {AccountError} If the name is empty, invalid, or looks like an ID. */
+function readTeamName(given: string): string {
+  const name = readName(given);
+  if (name === "") throw new AccountError("A team needs a name");
+  if (/^team_/i.test(seenAs(name))) {
     throw new AccountError("The name of a team must not begin with 'team_'");
   }
+  return name;
 }
 
 /** The account of a team's pool. No address that somebody registers with is like its email address. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { wholeInput } from "../../ground/amounts/mod.ts";
 import { DAYS } from "./amounts.ts";
-import { count, credits, identifier } from "./values.ts";
+import { count, credits, displayName, identifier } from "./values.ts";
 
 const accountLimit = (span: string) =>
   z.int().positive().optional().describe(
@@ -24,7 +24,7 @@ export const tier = z.strictObject({
 /** Schema of a package of credits. */
 export const creditPackage = z.strictObject({
   id: identifier.describe("ID for `sluice credits grant --package`."),
-  name: z.string().min(1).describe("Name shown in the console."),
+  name: displayName.describe("Name shown in the console."),
   credits: credits.nullable().describe("Number of credits; null: by agreement."),
   priceUsd: z.number().nonnegative().nullable().describe(
     "Price shown, in US dollars; null: by agreement.",

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { wholeInput } from "../../ground/amounts/mod.ts";
+import { isVisible, tidyName } from "../../ground/platform/mod.ts";
 import { CREDITS_OR_NONE } from "./amounts.ts";
 import { Secret } from "./secret.ts";
 
@@ -57,6 +58,12 @@ export const credits = wholeInput(CREDITS_OR_NONE);
 export const identifier = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._:\/-]{0,127}$/,
   "must be 1 to 128 letters, digits or any of . _ : / -, starting with a letter or digit",
+);
+
+/** A name that people see: trimmed and normalized. */
+export const displayName = z.string().overwrite(tidyName).min(1).refine(
+  (name) => name === "" || isVisible(name),
+  "must contain a character that can be seen",
 );
 
 /** A share of requests. */

@@ -88,8 +88,8 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
   assertMatch(keysText, new RegExp(`^${shared.id} +- +sk-`, "m"));
   const [header, ...rows] = (await text("usage", "--team", "Platform", "--requests"))
     .trim().split("\r\n").map((line) => line.split(","));
-  assertEquals(header!.slice(-2), ["team", "member"]);
-  assertEquals(rows.map((row) => row.slice(-2).join()).toSorted(), [
+  assertEquals(header!.slice(-5), ["team", "member", "account_id", "team_id", "member_id"]);
+  assertEquals(rows.map((row) => row.slice(-5, -3).join()).toSorted(), [
     "Platform,",
     "Platform,ada@example.com",
     "Platform,ada@example.com",

@@ -5,7 +5,7 @@ import { budgetsOf, setBudget } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { assertLedgerClean } from "../../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
-import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
+import { NEW_KEY, PlainBrowser, signedIn } from "../../fake/visitor.ts";
 
 const NOW = Date.UTC(2030, 0, 15, 12);
 
@@ -250,9 +250,13 @@ Deno.test("budgets: members who pay for themselves set those of their keys; a ke
   const reply = leads.post(`${path}/keys/${adasKey.id}/budget`, SET, { from: path });
   assertEquals(await statusOf(reply), 400, "a key that the member pays for");
 
-  const made = await adas.post(`${path}/keys`, { member: ada.id, name: "new", ...SET }, {
-    from: path,
-  });
+  const made = await adas.post(
+    `${path}/keys`,
+    { ...NEW_KEY, member: ada.id, name: "new", ...SET },
+    {
+      from: path,
+    },
+  );
   assertEquals(made.status, 200, await made.text());
   const key = (await teamKeys.list(team)).find(({ name }) => name === "new")!;
   assertEquals((await budgets("key", key.id)).map(({ zone }) => zone), ["Europe/Berlin"]);
@@ -323,19 +327,19 @@ Deno.test("a key's name, models and expiry are changed; what a form does not hav
     };
     await keys.change(id, { models: ["svc-k2", "away-model"] });
     assertEquals(await send([["name", "desk"]]), ["desk", "away-model svc-k2", null]);
-    const choice: [string, string] = ["choice", "models"];
-    assertEquals(
-      await send([choice, ["models", "svc-k3"], ["models", "away-model"], ["models", "made-up"], [
-        "expires",
-        "30",
-      ]]),
-      ["desk", "away-model svc-k3", 30],
-    );
+    const listed: [string, string] = ["allow", "listed"];
+    const changed: [string, string][] = [listed, ["models", "svc-k3"], ["models", "away-model"]];
+    const before = ["desk", "away-model svc-k2", null];
+    assertEquals(await send([...changed, ["models", "made-up"]], 400), before);
+    assertEquals(await send([listed], 400), before, "no tick is not all of them");
+    assertEquals(await send([["models", "svc-k3"]], 400), before);
+    assertEquals(await send([["allow", "all"], ["models", "svc-k3"]], 400), before);
+    assertEquals(await send([...changed, ["expires", "30"]]), ["desk", "away-model svc-k3", 30]);
     assertEquals(await send([["expires", "keep"]]), ["desk", "away-model svc-k3", 30]);
     for (const expires of ["0", "soon", "-1", "99999999"]) {
       assertEquals(await send([["expires", expires]], 400), ["desk", "away-model svc-k3", 30]);
     }
-    assertEquals(await send([choice, ["expires", "never"]]), ["desk", "all", null]);
+    assertEquals(await send([["allow", "all"], ["expires", "never"]]), ["desk", "all", null]);
   }
 });
 

@@ -211,6 +211,20 @@ Deno.test("a chart of a report has a bar for each hour, day or month of its rang
   assertEquals(months.series[0]!.values, [1, 0, 2]);
 });
 
+Deno.test("a chart has series by their IDs, whatever their names are", () => {
+  const range = { since: "2026-11-21T00:00Z", until: "2026-11-22T00:00Z" };
+  const report = reportOf({ ...range, by: ["day", "team"] }, [
+    ["2026-11-21", 4, "team_1"],
+    ["2026-11-21", 2, "team_2"],
+  ]);
+  const rows = report.rows.map((row) => ({ ...row, names: { team: "Platform" } }));
+  const series = (labels?: ReadonlyMap<string, string>) =>
+    reportChart({ ...report, rows }, undefined, labels)!.series
+      .map(({ name, values }) => [name, ...values]);
+  assertEquals(series(), [["Platform", 4], ["Platform", 2]]);
+  assertEquals(series(new Map([["team_2", "Platform (team_2)"]]))[1], ["Platform (team_2)", 2]);
+});
+
 Deno.test("what has no time, two nouns or too many bars has no chart", () => {
   const range = { since: "2026-01-01T00:00Z", until: "2026-11-01T00:00Z" };
   assertEquals(reportChart(reportOf({ ...range, by: ["model"] }, [])), undefined);

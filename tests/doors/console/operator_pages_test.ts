@@ -198,3 +198,44 @@ shared("what an audit finds is in words, and its times are times", async (gatewa
   assertMatch(html, /data-name="what does not match">lot: [a-z ]+</);
   assertMatch(words(await (await owner.get(PATH)).text()), /Last audit \d+ rows do not match/);
 });
+
+Deno.test("the list of accounts has pages, with and without a search; each account is on one of them", async () => {
+  await using gateway = await startGateway();
+  const { database } = gateway.gateway;
+  await database.batch(Array.from({ length: 250 }, (_, at) => ({
+    sql:
+      `insert into accounts (id, email, name, kind, role, created_at_ms, disabled_at_ms, invite_code, invited_by)
+      values (?, ?, ?, 'person', 'none', ?, null, ?, null)`,
+    args: [
+      `acc_${at}`,
+      `p${at}@example.com`,
+      at % 2 === 0 ? "Even & <b>" : "",
+      1_700_000_000_000 + Math.floor(at / 3),
+      `code${at}`,
+    ],
+  })));
+  const browser = await signedIn(gateway, "owner@localhost");
+  const walk = async (query: string) => {
+    const ids: string[] = [];
+    let pages = 0;
+    for (
+      let path: string | undefined = `/console/operator/accounts${query}`;
+      path !== undefined;
+      pages++
+    ) {
+      const html: string = await (await browser.get(path)).text();
+      ids.push(
+        ...[...html.matchAll(/<td[^>]*><a href="[^"]*\/accounts\/(acc_\w+)"/g)].map(([, id]) =>
+          id!
+        ),
+      );
+      assert(pages < 9, "pages without an end");
+      path = /<a href="([^"]*)">Newer accounts</.exec(html)?.[1]?.replaceAll("&amp;", "&");
+    }
+    assertEquals(new Set(ids).size, ids.length);
+    return [pages, ids.length];
+  };
+  assertEquals(await walk(""), [3, 251]);
+  assertEquals(await walk(`?${new URLSearchParams({ q: "Even & <b>" })}`), [2, 125]);
+  assertEquals(await walk("?q=p24%40"), [1, 1]);
+});

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../a
 import { customer } from "../../fake/customer.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
 import { sharedGateway } from "../../fake/shared_gateway.ts";
-import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
+import { NEW_KEY, PlainBrowser, signedIn } from "../../fake/visitor.ts";
 
 const PASSWORD = "a long enough password";
 const OWNER = "owner@localhost";
@@ -337,7 +337,7 @@ shared("a form of another site, without a token, or with another's is refused", 
   const ada = await customer(gateway, 10);
   const browser = await signedIn(gateway, ada.email);
   const other = await signedIn(gateway, OWNER);
-  const form = { name: "made by a stranger" };
+  const form = { ...NEW_KEY, name: "made by a stranger" };
   const attempts: Promise<Response>[] = [
     browser.post("/console/keys", form),
     browser.post("/console/keys", { ...form, csrf: await other.token("/console/keys") }),
@@ -404,7 +404,7 @@ shared(
 shared("an expiry that no calendar has is refused, and spoils no page", async (gateway) => {
   const browser = await signedIn(gateway, OWNER);
   for (const expires of ["100000000", "999999999999999"]) {
-    const made = browser.post("/console/keys", { expires }, { from: "/console/keys" });
+    const made = browser.post("/console/keys", { ...NEW_KEY, expires }, { from: "/console/keys" });
     assertEquals(await statusOf(made), 400);
     const account = `/console/operator/accounts/${gateway.gateway.owner.id}`;
     const granted = browser.post(`${account}/grant`, { credits: "1", days: expires }, {
@@ -442,16 +442,20 @@ shared("a form that moves credits moves them once, however often it is posted", 
     }
     return { hidden, statuses };
   };
-  const granted = await post("grant", { credits: "100" });
+  const granted = await post("grant", { credits: "100", days: "" });
   assertEquals([granted.statuses, await ada.balance()], [[303, 303, 303], 110]);
-  const changed = await operator.post(`${path}/grant`, { ...granted.hidden, credits: "200" });
+  const changed = await operator.post(`${path}/grant`, {
+    ...granted.hidden,
+    credits: "200",
+    days: "",
+  });
   assertEquals(changed.status, 400);
   assertStringIncludes(await changed.text(), "was already used for a grant of 100 credits");
-  const again = await post("grant", { credits: "100" }); // the page was loaded anew
+  const again = await post("grant", { credits: "100", days: "" }); // the page was loaded anew
   assertEquals([again.statuses, await ada.balance()], [[303, 303, 303], 210]);
   await post("package", { package: "starter", paid: "yes" });
   assertEquals(await ada.balance(), 710);
-  const bare = operator.post(`${path}/grant`, { credits: "100" }, { from: path });
+  const bare = operator.post(`${path}/grant`, { credits: "100", days: "" }, { from: path });
   assertEquals([await statusOf(bare), await ada.balance()], [400, 710], "a form without its id");
 
   const taken = await post("take-back", { credits: "4", note: "granted too much" });

@@ -56,6 +56,12 @@ interface Visitor {
   readonly isStopped?: boolean;
 }
 
+/** A form whose choices are all gone by now. */
+const STALE = Object.fromEntries(
+  ["allow", "models", "member", "expires", "period", "role", "use", "package", "upstream", "pool"]
+    .map((name) => [name, "gone"]),
+);
+
 /** How many of the roles, drawn anew for each page, ask for it. */
 const ROLES_OF_A_PAGE = sized(3, Infinity);
 
@@ -94,6 +100,15 @@ async function target({ gateway }: TestGateway, visitors: Iterable<Visitor>) {
       )
       .replace(":key", keyId);
   };
+}
+
+/** How many keys and teams may use all models: no form that says nothing, or what is gone, makes one more. */
+async function unlimited({ gateway: { database } }: TestGateway): Promise<number> {
+  const row = await database.one(
+    `select (select count(*) from keys where models is null and revoked_at_ms is null)
+      + (select count(*) from teams where models is null) as n`,
+  );
+  return Number(row!.n);
 }
 
 Deno.test("every page and form, as every role, is as the table of permissions says", async () => {
@@ -138,12 +153,18 @@ Deno.test("every page and form, as every role, is as the table of permissions sa
       const teams = new Map(inTeam !== undefined && !isStopped ? [["here", inTeam]] : []);
       const where = path.includes(":team") ? { teamId: "here" } : {};
       const expected = can({ account, teams }, action!, { ...where, accountId: account.id });
+      const fields = random.pick([{}, STALE]);
+      const before = await unlimited(gateway);
       const status = await statusOf(
-        method === "GET" ? browser.get(at) : browser.post(at, {}, { from: "/console/account" }),
+        method === "GET" ? browser.get(at) : browser.post(at, fields, { from: "/console/account" }),
       );
       const what = `${method} ${path} as ${name}: ${status} (seed ${seed})`;
       assertEquals(status !== 404, expected, what);
       assert(status < 500, what);
+      // these make a key without any choice
+      if (!/\/accounts\/:id\/keys$|\/playground\/key$/.test(path)) {
+        assert(await unlimited(gateway) <= before, what);
+      }
       if (/sign-out|password/.test(path)) one.browser = await signedIn(gateway, account.email);
       // what a form may have changed is made anew for the next visitor
       if (method === "POST" && status < 400) about = await target(gateway, Object.values(visitors));

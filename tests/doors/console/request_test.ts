@@ -6,9 +6,10 @@ import {
   priceLines,
   roundedCredits,
 } from "../../../src/doors/console/request_price.tsx";
-import { speed, tokensPerSecond } from "../../../src/doors/console/request_rows.tsx";
+import { namesOf, speed, tokensPerSecond } from "../../../src/doors/console/request_rows.tsx";
 import { timelineOf } from "../../../src/doors/console/waterfall.tsx";
 import { REASONS } from "../../../src/ground/refusal.ts";
+import type { Key } from "../../../src/people/accounts/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 
 const ATTEMPT = { upstream: "one", model: "m", key: undefined, outcome: "status 503" };
@@ -170,6 +171,16 @@ Deno.test("every reason is explained in words, with attempts, status and what to
   );
   assertEquals(failureWords({ ...none, reason: null }), undefined);
   assertEquals(failureWords({ ...none, ending: "complete" }), undefined);
+});
+
+Deno.test("two keys of one name are told apart in filters and tables", () => {
+  const keys = [["key_1", "laptop", "sk-aaa…1"], ["key_2", "laptop", "sk-bbb…2"], [
+    "key_3",
+    "",
+    "sk-ccc…3",
+  ]];
+  const names = namesOf(keys.map(([id, name, hint]) => ({ id, name, hint }) as Key));
+  assertEquals([...names.values()], ["laptop (sk-aaa…1)", "laptop (sk-bbb…2)", "sk-ccc…3"]);
 });
 
 Deno.test("speed is that of the stream, or of the whole request", () => {

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../a
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
 import { sharedGateway } from "../../fake/shared_gateway.ts";
 import { until } from "../../fake/temp.ts";
-import { signedIn } from "../../fake/visitor.ts";
+import { NEW_KEY, signedIn } from "../../fake/visitor.ts";
 
 let made = 0;
 
@@ -84,8 +84,10 @@ shared(
     const { ada, bob, lead, path } = await platform(gateway);
     const browser = await signedIn(gateway, lead.email);
     const keys: string[] = [];
-    for (const member of [ada.id, bob.id, ""]) {
-      keys.push(await secretOn(await browser.post(`${path}/keys`, { member }, { from: path })));
+    for (const member of [ada.id, bob.id, "team"]) {
+      keys.push(
+        await secretOn(await browser.post(`${path}/keys`, { ...NEW_KEY, member }, { from: path })),
+      );
     }
     const [adas, bobs, shared] = keys as [string, string, string];
     for (
@@ -143,7 +145,9 @@ shared("a member sees and makes only their own keys, whatever the form says", as
   const bobs = await teamKeys.issue(team, bob, { name: "bobs-laptop" });
   const browser = await signedIn(gateway, ada.email);
   const own = await secretOn(
-    await browser.post(`${path}/keys`, { member: ada.id, name: "adas" }, { from: path }),
+    await browser.post(`${path}/keys`, { ...NEW_KEY, member: ada.id, name: "adas" }, {
+      from: path,
+    }),
   );
   assertEquals(await statusOf(gateway.chat("Hi", {}, { key: own })), 200);
   for (const member of [bob.id, lead.id, "", "acc_none"]) {
@@ -218,7 +222,9 @@ shared(
       assertEquals(await statusOf(browser.post(at, { role: "lead" }, { from: path })), 400, what);
     }
     assertEquals((await members.find(other, eve))!.stoppedAtMs, null);
-    const foreign = await browser.post(`${path}/keys`, { member: eve.id }, { from: path });
+    const foreign = await browser.post(`${path}/keys`, { ...NEW_KEY, member: eve.id }, {
+      from: path,
+    });
     assertEquals(foreign.status, 400);
     assertStringIncludes(await foreign.text(), "Select a member of the team");
   },
@@ -232,7 +238,7 @@ shared(
     const adas = await teamKeys.issue(team, ada);
     const browser = await signedIn(gateway, lead.email);
     assertEquals(
-      await statusOf(browser.post(`${path}/keys`, { member: ada.id }, { from: path })),
+      await statusOf(browser.post(`${path}/keys`, { ...NEW_KEY, member: ada.id }, { from: path })),
       400,
     );
     for (const what of ["rotate", "update"]) {
@@ -243,14 +249,16 @@ shared(
     assertEquals(await statusOf(revoked), 303);
 
     const own = await signedIn(gateway, ada.email);
-    await secretOn(await own.post(`${path}/keys`, { member: ada.id }, { from: path }));
+    await secretOn(await own.post(`${path}/keys`, { ...NEW_KEY, member: ada.id }, { from: path }));
     const operator = await signedIn(gateway, (await person("operator", "operator")).email);
-    await secretOn(await operator.post(`${path}/keys`, { member: ada.id }, { from: path }));
+    await secretOn(
+      await operator.post(`${path}/keys`, { ...NEW_KEY, member: ada.id }, { from: path }),
+    );
     const owner = (await accounts.owner())!;
     await members.add(team, owner);
     const owners = await teamKeys.issue(team, owner);
     for (
-      const [at, fields] of [["keys", { member: owner.id }], [
+      const [at, fields] of [["keys", { ...NEW_KEY, member: owner.id }], [
         `keys/${owners.id}/rotate`,
         {},
       ]] as const
@@ -309,7 +317,7 @@ shared("saving a team keeps models that are not served just now", async (gateway
   await teams.change(team, { models: ["away-model"] });
   const browser = await signedIn(gateway, (await accounts.owner())!.email);
   assertMatch(await (await browser.get(path)).text(), /value="away-model"[^>]*checked/);
-  const fields = { name: "Platform 2", models: "away-model" };
+  const fields = { name: "Platform 2", allow: "listed", models: "away-model" };
   assertEquals(await statusOf(browser.post(path, fields, { from: path })), 303);
   const saved = await teams.get(team.id);
   assertEquals([saved.name, saved.models], ["Platform 2", ["away-model"]]);

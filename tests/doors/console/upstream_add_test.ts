@@ -24,7 +24,7 @@ Deno.test("an owner adds an upstream by its provider's name: offered by the envi
   assertStringIncludes(shown, 'value="mistral"');
   assert(!shown.includes("gsk-of-the-environment"));
 
-  const fields = { provider: "groq", name: "fast", url: upstream.url };
+  const fields = { provider: "groq", name: "fast", url: upstream.url, discover: "yes" };
   const preview = await (await browser.post(`${PATH}/preview`, fields, { from: `${PATH}/add` }))
     .text();
   assertStringIncludes(preview, "Add fast?");
@@ -56,7 +56,9 @@ Deno.test("an owner adds an upstream by its provider's name: offered by the envi
       [{ provider: "azure", key: "GROQ_API_KEY" }, "resource"],
     ] as const
   ) {
-    const answer = await browser.post(`${PATH}/preview`, { ...wrong }, { from: `${PATH}/add` });
+    const answer = await browser.post(`${PATH}/preview`, { discover: "yes", ...wrong }, {
+      from: `${PATH}/add`,
+    });
     const text = await answer.text();
     assertEquals(
       [answer.status, text.includes(words)],

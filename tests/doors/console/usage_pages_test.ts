@@ -205,3 +205,26 @@ Deno.test("usage by many keys has a chart of the top ones, though they are more 
   const long = await (await browser.get("/console/usage?by=day,key&since=20d&all=1")).text();
   assertStringIncludes(long, "The first 200 of 2,280 rows");
 });
+
+Deno.test("every CSV of the console begins as spreadsheets need it to read names", async () => {
+  await using gateway = await startGateway();
+  const { keys, owner } = gateway.gateway;
+  const { secret } = await keys.issue(owner, { name: "Zürich 李" });
+  await statusOf(gateway.chat("Hi", {}, { key: secret }));
+  const browser = await signedIn(gateway, owner.email);
+  const month = new Date().toISOString().slice(0, 7);
+  const bytesOf = async (reply: Response) => new Uint8Array(await reply.arrayBuffer());
+  const mark = new TextEncoder().encode("\ufeff");
+  const paths = [
+    "usage.csv?by=key",
+    "usage/requests.csv",
+    "usage/entries.csv",
+    `credits.csv?month=${month}`,
+    "statement.csv",
+  ];
+  for (const path of paths) {
+    const bytes = await bytesOf(await browser.get(`/console/${path}`));
+    assertEquals(bytes.slice(0, 3), mark, path);
+    assert(bytes.length > 20 && bytes[3] !== 0xef, `${path} has it once`);
+  }
+});

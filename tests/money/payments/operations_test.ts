@@ -79,6 +79,7 @@ Deno.test("an operator makes, lists and revokes codes in the console; they are s
     id: "code_1234567890abcdef",
     package: "starter",
     count: "3",
+    valid: "",
     expires: "30",
     note: "fair & <b>",
   };
@@ -97,8 +98,13 @@ Deno.test("an operator makes, lists and revokes codes in the console; they are s
   assertStringIncludes(list, "fair &amp; &lt;b&gt;");
   const [, text] = await sent(browser, CODES, { ...fields, id: "", credits: "5" });
   assertStringIncludes(text, "omit credits");
+  const open = { package: "", valid: "", expires: "" };
   for (const wrong of [{ credits: "0" }, { credits: "x" }, { credits: "5", count: "1001" }, {}]) {
-    assertEquals((await sent(browser, CODES, wrong))[0], 400, JSON.stringify(wrong));
+    assertEquals(
+      (await sent(browser, CODES, { ...open, ...wrong }))[0],
+      400,
+      JSON.stringify(wrong),
+    );
   }
   assertEquals(
     (await sent(browser, `${CODES}/code_1234567890abcdef/revoke`, {}))[0],
@@ -135,7 +141,7 @@ Deno.test("an operator refunds, reconciles and dismisses on the page of an order
   const own = await browser.get(`/console/orders/${order.id}`);
   assertEquals([own.status, own.headers.get("location")], [303, path]);
   const refund = `${path}/refund`;
-  const [early, why] = await sent(browser, refund, { form: "1" });
+  const [early, why] = await sent(browser, refund, { form: "1", amount: "" });
   assertEquals(early, 400);
   assertStringIncludes(why, "there is nothing to refund");
   shop.stripe.pay(order.sessionId);
@@ -149,7 +155,8 @@ Deno.test("an operator refunds, reconciles and dismisses on the page of an order
     assertEquals((await sent(browser, refund, { form: amount, amount }))[0], 400, amount);
   }
   assertEquals((await sent(browser, refund, { amount: "1" }))[0], 400, "a form without its ID");
-  assertEquals((await sent(browser, refund, { form: "3" }))[0], 303, "the rest");
+  assertEquals((await sent(browser, refund, { form: "3" }))[0], 400, "no amount is not all of it");
+  assertEquals((await sent(browser, refund, { form: "3", amount: "" }))[0], 303, "the rest");
   assertEquals([await shop.balance(ada), shop.stripe.refunds.size], [0, 2]);
   const page = await (await browser.get(path)).text();
   for (const part of ["refunded", ada.email, "4.99 USD", "0.99 USD"]) {

@@ -110,8 +110,10 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   {
     name: "renamed-key-may-use-all-models",
     file: "src/doors/console/key_form.ts",
-    find: `form.has("choice") ? modelsOf(form, catalog, key.models) : undefined`,
-    replace: "modelsOf(form, catalog, key.models)",
+    find: `      ? modelsOf(form, catalog, key.models)
+      : undefined,`,
+    replace: `      ? modelsOf(form, catalog, key.models)
+      : null,`,
     tests: [{ file: CONSOLE, filter: "a key's name, models and expiry" }],
     why: "Renaming a key would lift its restriction to models.",
   },

@@ -5,7 +5,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "../..
 import { sluice } from "../../fake/shell.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { tempDir } from "../../fake/temp.ts";
-import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
+import { NEW_KEY, PlainBrowser, signedIn } from "../../fake/visitor.ts";
 
 const OWNER = "owner@localhost";
 const WHY = "must not contain control, bidirectional or zero-width characters";
@@ -114,10 +114,11 @@ Deno.test("forms of the console refuse such names and notes, and say why", async
           name: text,
           password: "a long enough password",
         }),
-      "keys": () => operator.post("/console/keys", { name: text }, keys),
+      "keys": () => operator.post("/console/keys", { ...NEW_KEY, name: text }, keys),
       "accounts": () =>
         operator.post("/console/operator/accounts", { email: fresh(), name: text }, accounts),
-      "grant": () => operator.post(`${account}/grant`, { credits: "5", note: text }, detail),
+      "grant": () =>
+        operator.post(`${account}/grant`, { credits: "5", days: "", note: text }, detail),
     };
     for (const [form, send] of Object.entries(forms)) {
       const reply = await send();

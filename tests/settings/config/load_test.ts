@@ -264,3 +264,15 @@ Deno.test("settingsJsonSchema accepts the example and refuses a typo", () => {
   assert(validate(example), JSON.stringify(validate.errors));
   assert(!validate({ ...example, prot: 1 }));
 });
+
+Deno.test("names of packages are trimmed and normalized, and one that shows nothing is an error", async () => {
+  const file = (name: string) =>
+    JSON.stringify({ packages: [{ id: "p", name, credits: 1, priceUsd: 1, validDays: null }] });
+  const { settings } = await load({ file: file(" Cafe\u0301 ") });
+  assertEquals(settings.packages.map(({ name }) => name), ["Caf\u00e9"]);
+  for (const name of ["\u3164", "\u0301", "\u00ad"]) {
+    const [fault] = await faults({ file: file(name) });
+    assertStringIncludes(fault!, "must contain a character that can be seen");
+  }
+  assertEquals((await faults({ file: file("  ") })).length, 1);
+});

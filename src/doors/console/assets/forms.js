@@ -45,6 +45,13 @@ document.addEventListener("submit", ({ target: form, defaultPrevented }) => {
   }
 });
 
+// who ticks a model means that one
+document.addEventListener("change", ({ target: { name, checked, form } }) => {
+  if (name !== "models" || !checked) return;
+  const listed = form.querySelector("[name=allow][value=listed]");
+  if (listed !== null) listed.checked = true;
+});
+
 const posted = takePosted();
 const rejection = document.querySelector("main > .notice.bad:has([role=status])");
 if (posted?.path === location.pathname && rejection !== null) {

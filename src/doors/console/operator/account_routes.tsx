@@ -161,6 +161,7 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/accounts/:id/grant",
     write("credits.move", async (c, account, session) => {
       const { form } = c.var;
+      form.mustHave("days");
       const days = form.count("days", "Days", DAYS);
       await operate(c, parts, session, [CREDITS_GRANT, {
         account: account.id,
@@ -189,6 +190,7 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/accounts/:id/take-back",
     write("credits.move", async (c, account, session) => {
       const { form } = c.var;
+      form.mustHave("credits");
       await operate(c, parts, session, [CREDITS_TAKE_BACK, {
         account: account.id,
         lot: form.text("lot"),
@@ -237,9 +239,7 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
   app.post(
     "/accounts/:id/role",
     write("account.role", async (c, account, session) => {
-      const wanted = c.var.form.text("role");
-      const role = ROLES.find((one) => one === wanted);
-      if (role === undefined) throw new AccountError("Select a role");
+      const role = c.var.form.choice("role", "a role", ROLES);
       if (!can(session, actionOfRole(account, role))) {
         throw new AccountError("Only an owner can make other owners");
       }

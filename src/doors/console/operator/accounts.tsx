@@ -1,4 +1,10 @@
-import { type Account, AccountError, can, type Session } from "../../../people/accounts/mod.ts";
+import {
+  type Account,
+  AccountError,
+  can,
+  labelOf,
+  type Session,
+} from "../../../people/accounts/mod.ts";
 import { balancesOf } from "../../../money/ledger/mod.ts";
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { Badge, Field, Form, Name, Table, Time } from "../components.tsx";
@@ -25,7 +31,9 @@ export function accountsRoutes(
   const { accounts, database } = parts;
   const list = async (c: PageRequest, session: Session, error?: string) => {
     const query = (c.req.query("q") ?? "").slice(0, 200);
-    const found = await accounts.search(query, ACCOUNTS_SHOWN);
+    const after = c.req.query("after")?.slice(0, 200);
+    const upTo = await accounts.search(query, ACCOUNTS_SHOWN + 1, after);
+    const found = upTo.slice(0, ACCOUNTS_SHOWN);
     const balances = await balancesOf(database, found.map(({ id }) => id));
     const rows = found.map((account) => ({
       account,
@@ -40,7 +48,8 @@ export function accountsRoutes(
         query={query}
         mayCreate={can(session, "account.create")}
         error={error}
-        most={ACCOUNTS_SHOWN}
+        next={upTo.length > found.length ? found.at(-1)!.id : undefined}
+        isFirst={after === undefined}
       />,
       error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
     );
@@ -73,17 +82,23 @@ interface AccountRow {
   readonly requests: number;
 }
 
-/** Every account, or those that a text finds. */
+function pathOf(asked: Readonly<Record<string, string>>): string {
+  const given = Object.entries(asked).filter(([, value]) => value !== "");
+  return `/console/operator/accounts?${new URLSearchParams(given)}`;
+}
+
+/** Every account, or those that a text finds, in pages. */
 function AccountsPage(
-  { page, csrf, rows, query, mayCreate, error, most }: {
+  { page, csrf, rows, query, mayCreate, error, next, isFirst }: {
     page: PageContext;
     csrf: string;
     rows: readonly AccountRow[];
     query: string;
     mayCreate: boolean;
     error?: string | undefined;
-    /** Max number of rows. */
-    most: number;
+    /** ID of the last account, if there are more. */
+    next: string | undefined;
+    isFirst: boolean;
   },
 ) {
   return (
@@ -106,7 +121,7 @@ function AccountsPage(
             cell: ({ account }) => (
               <Name
                 href={`/console/operator/accounts/${account.id}`}
-                text={account.kind === "pool" && account.name !== "" ? account.name : account.email}
+                text={labelOf(account)}
               />
             ),
           },
@@ -127,9 +142,14 @@ function AccountsPage(
           { name: "created", cell: ({ account }) => <Time ms={account.createdAtMs} dayOnly /> },
         ]}
       />
-      {rows.length < most
-        ? null
-        : <p class="quiet">Showing the first {most} accounts. Search to find others.</p>}
+      {isFirst && next === undefined ? null : (
+        <p class="pages">
+          {next === undefined
+            ? null
+            : <a href={pathOf({ q: query, after: next })}>Newer accounts</a>}
+          {isFirst ? null : <a href={pathOf({ q: query })}>Oldest accounts</a>}
+        </p>
+      )}
       {!mayCreate ? null : (
         <>
           <h2>Create an account</h2>

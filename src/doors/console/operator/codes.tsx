@@ -70,6 +70,7 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
     may("payments.manage", async (c, session) => {
       const { form } = c.var;
       try {
+        for (const name of ["package", "valid", "expires"]) form.mustHave(name);
         const [id, offer] = [form.text("id"), form.text("package")];
         const [credits, validDays] = [
           form.count("credits", "Credits", CREDITS),
@@ -186,7 +187,7 @@ function CodesPage(props: CodesPageProps) {
   );
 }
 
-function CodeTable({ codes, emails, mayManage, csrf, nowMs }: CodesPageProps) {
+function CodeTable({ codes, emails, packages, mayManage, csrf, nowMs }: CodesPageProps) {
   return (
     <Table<RedemptionCode>
       caption="Redemption codes, newest first"
@@ -195,7 +196,12 @@ function CodeTable({ codes, emails, mayManage, csrf, nowMs }: CodesPageProps) {
       columns={[
         { name: "code", cell: ({ hint }) => `${hint}…` },
         { name: "made", cell: ({ createdAtMs }) => <Time ms={createdAtMs} dayOnly /> },
-        { name: "worth", cell: ({ packageName }) => packageName ?? "credits" },
+        {
+          name: "worth",
+          // by its present name; that of one that is gone is kept
+          cell: ({ packageId, packageName }) =>
+            packages.find(({ id }) => id === packageId)?.name ?? packageName ?? "credits",
+        },
         {
           name: "credits",
           numeric: true,

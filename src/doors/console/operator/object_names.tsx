@@ -1,3 +1,5 @@
+import { toldApart } from "../../../ground/platform/mod.ts";
+import { labelOf } from "../../../people/accounts/mod.ts";
 import type { ConsoleParts } from "../request.tsx";
 import { Name, Time } from "../components.tsx";
 
@@ -31,12 +33,12 @@ export async function objectLabels(
     of("team").length === 0 ? [] : teams.list(),
   ]);
   const labels = new Map<string, ObjectLabel>();
-  for (const { id, kind, name, email } of foundAccounts.values()) {
-    const text = kind === "pool" && name !== "" ? name : email;
-    labels.set(id, { text, href: `/console/operator/accounts/${id}` });
+  for (const account of foundAccounts.values()) {
+    const { id } = account;
+    labels.set(id, { text: labelOf(account), href: `/console/operator/accounts/${id}` });
   }
-  for (const { id, name, hint, accountId } of foundKeys.values()) {
-    labels.set(id, { text: name || hint, href: `/console/operator/accounts/${accountId}` });
+  for (const [id, text] of toldApart(foundKeys.values())) {
+    labels.set(id, { text, href: `/console/operator/accounts/${foundKeys.get(id)!.accountId}` });
   }
   for (const { id, name } of foundTeams) {
     labels.set(id, { text: name, href: `/console/teams/${id}` });

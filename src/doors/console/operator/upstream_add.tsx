@@ -137,7 +137,9 @@ function upstreamOf(form: FormFields): { readonly name: string; readonly setting
       ...(provider === undefined ? {} : { provider: provider.id }),
       ...Object.fromEntries(texts.filter(([, value]) => value !== "")),
       ...keyOf(form, provider),
-      ...(form.text("discover") === "no" ? {} : { discover: true }),
+      ...(form.choice("discover", "which models are served", ["yes", "no"]) === "no"
+        ? {}
+        : { discover: true }),
     },
   };
 }

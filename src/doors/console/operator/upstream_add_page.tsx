@@ -98,7 +98,7 @@ export function UpstreamAddPage(
         <label class="field">
           <span>Models that it lists</span>
           <select name="discover">
-            <option value="">serve all of them by their own names</option>
+            <option value="yes">serve all of them by their own names</option>
             <option value="no" selected={value("discover") === "no"}>
               serve only those that routes name
             </option>

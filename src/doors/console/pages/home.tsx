@@ -1,4 +1,5 @@
 import type { Budget, Credits, Lot, Span, WindowState } from "../../../money/ledger/mod.ts";
+import { toldApart } from "../../../ground/platform/mod.ts";
 import type { Key } from "../../../people/accounts/mod.ts";
 import type { UsagePoint } from "../../../money/usage/mod.ts";
 import { BudgetBar } from "../budgets.tsx";
@@ -329,6 +330,7 @@ const SPAN_WORDS: Readonly<Record<Span, string>> = {
 };
 
 function Limits({ limits, tier, credits, pools }: HomeProps) {
+  const labels = toldApart(limits.flatMap(({ key }) => key ?? []));
   const each = tier.map(({ span, limit }, at) =>
     `${number(limit)}${at === 0 ? " requests" : ""} ${SPAN_WORDS[span]}`
   );
@@ -338,7 +340,7 @@ function Limits({ limits, tier, credits, pools }: HomeProps) {
       {limits.length === 0 ? null : (
         <ul class="bars">
           {limits.map(({ key, window: { span, used, limit } }) => {
-            const name = key === undefined ? "All keys of this account" : key.name || key.hint;
+            const name = key === undefined ? "All keys of this account" : labels.get(key.id)!;
             const words = `${number(used)} of ${number(limit)} ${SPAN_WORDS[span]}`;
             return (
               <li class="limit">

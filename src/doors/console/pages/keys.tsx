@@ -99,11 +99,11 @@ export function KeysPage(
         <label class="field">
           <span>Expires</span>
           <select name="expires">
-            <option value="">never</option>
+            <option value="never">never</option>
             {[7, 30, 90, 365].map((days) => <option value={String(days)}>in {days} days</option>)}
           </select>
         </label>
-        <ModelChoice models={models} chosen={[]} />
+        <ModelChoice models={models} chosen={null} />
         <BudgetFields />
         <button type="submit">Create key</button>
       </Form>
@@ -348,8 +348,7 @@ export function KeyForms(
                 </option>)}
               </select>
             </label>
-            <input type="hidden" name="choice" value="models" />
-            <ModelChoice models={models} chosen={value.models ?? []} />
+            <ModelChoice models={models} chosen={value.models} />
             <button type="submit" class="plain" aria-label={`Save key ${label}`}>Save key</button>
           </Form>
           <Form action={`${path}/rotate`} csrf={csrf}>

@@ -116,7 +116,7 @@ function TeamSettings({ team, models, csrf, base }: TeamPageProps & { base: stri
       <Form action={base} csrf={csrf} class="card">
         <h2>Settings</h2>
         <Field label="Name" name="name" maxlength={200} value={team.name} required />
-        <ModelChoice models={models} chosen={team.models ?? []} />
+        <ModelChoice models={models} chosen={team.models} />
         <button type="submit">Save</button>
       </Form>
       <section class="card">

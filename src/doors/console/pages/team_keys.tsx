@@ -105,17 +105,17 @@ export function NewTeamKey(
           {choices.map(({ accountId, email }) => (
             <option value={accountId} selected={accountId === self?.id}>{email}</option>
           ))}
-          {!others || team.poolId === null ? null : <option value="">the whole team</option>}
+          {!others || team.poolId === null ? null : <option value="team">the whole team</option>}
         </select>
       </label>
       <label class="field">
         <span>Expires</span>
         <select name="expires">
-          <option value="">never</option>
+          <option value="never">never</option>
           {[7, 30, 90, 365].map((days) => <option value={String(days)}>in {days} days</option>)}
         </select>
       </label>
-      <ModelChoice models={team.models ?? models} chosen={[]} />
+      <ModelChoice models={team.models ?? models} chosen={null} />
       <BudgetFields />
       <button type="submit">Create key</button>
     </Form>

@@ -65,7 +65,7 @@ export function TeamsPage(
                 <option value="no">each member pays for their own keys</option>
               </select>
             </label>
-            <ModelChoice models={models} chosen={[]} />
+            <ModelChoice models={models} chosen={null} />
             <button type="submit">Create team</button>
           </Form>
         </>

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isImportableKey } from "../../../people/accounts/mod.ts";
-import { isObject, items, type JsonObject, text } from "../../../wire/dialects/mod.ts";
+import { isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import { emailOf, slug } from "../names.ts";
 import type { Notices, PlannedAccount, PlannedKey } from "../plan.ts";
 import { amount } from "./deployment.ts";
@@ -44,6 +44,7 @@ const TAKEN = new Set([
   "spend",
   "team_alias",
   "team_id",
+  "team_models",
   "token",
   "updated_at",
   "updated_by",
@@ -60,7 +61,8 @@ const PERIODS = [
   { period: "week", durations: /^(7d|1w|168h|weekly)$/ },
   { period: "month", durations: /^(28d|29d|30d|31d|1mo|monthly)$/ },
 ] as const;
-const ALL_MODELS = ["all-proxy-models", "all-team-models"];
+/** A word for all models of the gateway, and one for those of the key's team. */
+const [ALL_MODELS, TEAM_MODELS] = ["all-proxy-models", "all-team-models"] as const;
 
 /**
  * Reads the replies of LiteLLM's `/key/list?return_full_object=true` and `/key/info`.
@@ -118,8 +120,8 @@ function keyOf(
   { creditsPerUsd, nowMs, notices }: KeyOptions,
 ): PlannedKey | undefined {
   const subject = `key ${label}`;
-  if (record.blocked === true) return void notices.notImported(subject, "it is blocked");
-  const expires = text(record.expires);
+  if (!isEmpty(record.blocked)) return void notices.notImported(subject, "it is blocked");
+  const expires = isNull(record.expires) ? undefined : text(record.expires) ?? "?";
   // LiteLLM writes UTC, with or without saying so
   const expiresAtMs = expires === undefined
     ? undefined
@@ -137,6 +139,9 @@ function keyOf(
   }
   if (!isEmpty(record.aliases)) notices.notImported(`${subject} aliases`, why("aliases"));
   const maxUsd = amount(record.max_budget);
+  if (maxUsd === undefined && !isNull(record.max_budget)) {
+    return void notices.notImported(subject, "its budget is not a number");
+  }
   const duration = isEmpty(record.budget_duration)
     ? undefined
     : text(record.budget_duration) ?? "period";
@@ -154,7 +159,8 @@ function keyOf(
     : budgetPeriod !== undefined
     ? Math.max(0, maxUsd)
     : Math.max(0, maxUsd - (amount(record.spend) ?? 0));
-  const models = items(record.models).flatMap((one) => text(one) ?? []);
+  const read = modelsOf(record);
+  if ("why" in read) return void notices.notImported(subject, read.why);
   const token = text(record.token) ?? "";
   return {
     account,
@@ -163,15 +169,50 @@ function keyOf(
     digest: digestFor(token, text(record.key_name), () => {
       notices.check(subject, "the key is not known and has no usable digest: a new one is issued");
     }),
-    models: models.length === 0 || models.some((one) => ALL_MODELS.includes(one))
-      ? undefined
-      : models,
+    models: read.models,
     budgetCredits: leftUsd === undefined
       ? undefined
       : Math.min(Math.floor(leftUsd * creditsPerUsd + 1e-9), 1e12),
     budgetPeriod: maxUsd === undefined ? undefined : budgetPeriod,
     expiresAtMs,
   };
+}
+
+/** What a key may use; `undefined`: all. */
+type Models = readonly string[] | undefined;
+
+/**
+ * The models of a key: those of its list that its team has as well, as far as the source says what these are.
+ *
+ * @returns Why the key is not imported if a list cannot be read: it allows nothing.
+ */
+function modelsOf(record: JsonObject): { readonly models: Models } | { readonly why: string } {
+  const own = namesOf(record.models);
+  const team = namesOf(record.team_models);
+  if (own === null || team === null) return { why: "its models are not a list of names" };
+  if (own?.includes(TEAM_MODELS) && !isEmpty(record.team_id) && isNull(record.team_models)) {
+    return {
+      why:
+        `it may use its team's models, which the list does not have: name them instead of ${TEAM_MODELS}`,
+    };
+  }
+  if (own === undefined || own.includes(TEAM_MODELS)) return { models: team };
+  return { models: team === undefined ? own : own.filter((one) => isAmong(one, team)) };
+}
+
+/** Names of models; `undefined` for all, which LiteLLM writes as an empty list or a word; `null` if they cannot be read. */
+function namesOf(value: unknown): Models | null {
+  if (isNull(value) || (Array.isArray(value) && value.length === 0)) return undefined;
+  if (!Array.isArray(value)) return null;
+  const names = value.filter((one): one is string => typeof one === "string" && one !== "");
+  if (names.length < value.length) return null;
+  return names.includes(ALL_MODELS) ? undefined : names;
+}
+
+function isAmong(model: string, names: readonly string[]): boolean {
+  return names.some((name) =>
+    name === model || (name.endsWith("*") && model.startsWith(name.slice(0, -1)))
+  );
 }
 
 function digestFor(token: string, hint: string | undefined, tell: () => void) {
@@ -208,6 +249,10 @@ function accountOf(record: JsonObject): PlannedAccount {
     return named(`team:${teamId}`, `team-${text(record.team_alias) ?? teamId}`, undefined);
   }
   return OWNER;
+}
+
+function isNull(value: unknown): boolean {
+  return value === null || value === undefined;
 }
 
 function isEmpty(value: unknown): boolean {

@@ -78,8 +78,8 @@ function keyOf(
   if (numberOf(row, "status") !== 1) return reject("it is disabled, expired or used up");
   const account = accounts.get(textOf(row, "user_id") ?? "");
   if (account === undefined) return reject("its user is not imported");
-  const expiredTime = numberOf(row, "expired_time"); // seconds; -1: never
-  const expiresAtMs = expiredTime > 0 ? expiredTime * 1_000 : undefined;
+  const expiredTime = numberOf(row, "expired_time"); // seconds; -1, and nothing else: never
+  const expiresAtMs = expiredTime === -1 ? undefined : expiredTime * 1_000;
   if (expiresAtMs !== undefined && expiresAtMs <= nowMs) return reject("it has expired");
   for (const column of ["allow_ips", "subnet"]) {
     if (textOf(row, column) !== undefined) {
@@ -117,8 +117,7 @@ function modelsOf(row: SourceRow): string[] | undefined {
   if (Object.hasOwn(row, "model_limits_enabled")) {
     return isTrue(row, "model_limits_enabled") ? listOf(row, "model_limits") : undefined;
   }
-  const models = listOf(row, "models");
-  return models.length === 0 ? undefined : models;
+  return textOf(row, "models") === undefined ? undefined : listOf(row, "models");
 }
 
 /** Credits for quota, rounded down: nobody gets more than what was left. */

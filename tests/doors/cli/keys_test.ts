@@ -1,0 +1,85 @@
+/** Commands about keys: `--models` names models that are served, or says `all`; a changed key says when it was used. */
+
+import { assertEquals, assertStringIncludes } from "../../assert.ts";
+import { ownersClient } from "../../fake/admin_client.ts";
+import { startGateway, statusOf } from "../../fake/gateway.ts";
+import { sluice } from "../../fake/shell.ts";
+import { tempDir } from "../../fake/temp.ts";
+
+Deno.test("--models: a list that is empty or unknown makes and changes nothing; 'all' is a word of its own", async () => {
+  await using dir = await tempDir();
+  const file = `${dir.path}/sluice.jsonc`;
+  const route = { targets: [{ upstream: "simulator", model: "x" }] };
+  const write = (routes: Record<string, unknown>) =>
+    Deno.writeTextFile(file, JSON.stringify({ routes }));
+  await write({});
+  const run = (...args: string[]) =>
+    sluice([...args, "--json", "--config", file, "--data", `${dir.path}/data`], {
+      directory: dir.path,
+    });
+  const printed = async (...args: string[]) => {
+    const { code, out, err } = await run(...args);
+    assertEquals(code, 0, err);
+    return JSON.parse(out);
+  };
+  const key = await printed("key", "create", "--models", "svc-k2");
+  const team = await printed("team", "create", "--name", "Platform", "--models", "svc-k2");
+  const ways = [
+    ["key", "create"],
+    ["key", "update", key.id],
+    ["team", "create", "--name", "Other"],
+    ["team", "update", team.id],
+  ];
+  for (const way of ways) {
+    for (const models of ["", ",", " ", "gone", "svc-k3,gone", "all,svc-k3", "ALL", "*"]) {
+      const { code, err } = await run(...way, "--models", models);
+      assertEquals(code, 2, `${way.join(" ")} --models '${models}': ${err}`);
+    }
+  }
+  assertEquals((await printed("key", "list")).length, 1);
+  assertEquals((await printed("team", "list")).map((one: { models: unknown }) => one.models), [[
+    "svc-k2",
+  ]]);
+  await write({ all: route });
+  for (const way of ways) {
+    const { code, err } = await run(...way, "--models", "all");
+    assertEquals(code, 2, way.join(" "));
+    assertStringIncludes(err, "a route has the name 'all'");
+  }
+  await write({});
+  for (const way of ways) assertEquals((await printed(...way, "--models", "all")).models, null);
+});
+
+Deno.test("a key that is changed, rotated or revoked says when it was used and what it spent", async () => {
+  await using gateway = await startGateway({ lendFrom: 1e9 });
+  const { keys, owner } = gateway.gateway;
+  const client = await ownersClient(gateway);
+  const { id, secret } = await keys.issue(owner, { name: "laptop" });
+  assertEquals(await statusOf(gateway.chat("Hi", {}, { key: secret })), 200);
+  const { json: known } = await client("GET", `/keys/${id}`);
+  assertEquals([typeof known.last_used_at, known.spent > 0], ["string", true]);
+  const update = (...more: string[]) => {
+    const args = [
+      "key",
+      "update",
+      id,
+      "--name",
+      "desk",
+      "--config",
+      `${gateway.directory}/sluice.jsonc`,
+    ];
+    return sluice([...args, ...more], { directory: gateway.directory });
+  };
+  const printed = JSON.parse((await update("--json")).out);
+  assertEquals([printed.last_used_at, printed.spent], [known.last_used_at, known.spent]);
+  assertEquals((await update()).out.includes("never"), false);
+  const writes = [
+    ["PATCH", `/keys/${id}`, { name: "laptop" }],
+    ["POST", `/keys/${id}/rotate`, {}],
+    ["POST", `/keys/${id}/revoke`, {}],
+  ] as const;
+  for (const [method, path, body] of writes) {
+    const { status, json } = await client(method, path, { body });
+    assertEquals([status, json.last_used_at, json.spent], [200, known.last_used_at, known.spent]);
+  }
+});

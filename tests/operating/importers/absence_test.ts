@@ -1,0 +1,129 @@
+/** What a source leaves out, or says in a way that cannot be read, never allows more than the source does. */
+
+import fc from "fast-check";
+import { Notices } from "../../../src/operating/importers/mod.ts";
+import { readKeys } from "../../../src/operating/importers/litellm/keys.ts";
+import { readUsers } from "../../../src/operating/importers/new_api/users.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { testSeed } from "../../fake/random.ts";
+import { sized } from "../../tier.ts";
+
+const NOW_MS = Date.UTC(2026, 10, 26);
+const MODELS = ["gpt-a", "gpt-b", "o-c"];
+
+/** What LiteLLM lets a key use: its own models that its team has as well. */
+function allowed(
+  record: { models: unknown; team_models?: unknown; team_id?: string },
+): Set<string> {
+  const of = (list: unknown) =>
+    Array.isArray(list)
+      ? MODELS.filter((model) =>
+        list.length === 0 || list.includes("all-proxy-models") ||
+        list.some((one) =>
+          one === model ||
+          (typeof one === "string" && one.endsWith("*") && model.startsWith(one.slice(0, -1)))
+        )
+      )
+      : list === null || list === undefined
+      ? MODELS
+      : [];
+  const team = new Set(of(record.team_models));
+  const isTeams = Array.isArray(record.models) && record.models.includes("all-team-models");
+  if (isTeams && record.team_id !== undefined && record.team_models === undefined) return new Set();
+  return isTeams ? team : team.intersection(new Set(of(record.models)));
+}
+
+const word = fc.constantFrom<unknown>(
+  ...MODELS,
+  "gpt-*",
+  "gone",
+  "",
+  null,
+  7,
+  {},
+  "all-proxy-models",
+  "all-team-models",
+);
+const list = fc.oneof(
+  { weight: 5, arbitrary: fc.array(word, { maxLength: 3 }) },
+  fc.constantFrom<unknown>(null, undefined, "gpt-a", { "gpt-a": 1 }, 0, true, {}, ""),
+);
+
+Deno.test("a key of LiteLLM may use no model here that it may not use there, whatever its lists are", () => {
+  fc.assert(
+    fc.property(
+      fc.record({ models: list, team_models: list }),
+      fc.boolean(),
+      (lists, isOfTeam) => {
+        const record = {
+          ...lists,
+          ...(isOfTeam ? { team_id: "t1" } : {}),
+          token: "a".repeat(64),
+          key_alias: "k",
+        };
+        const { keys } = readKeys([[record]], {
+          creditsPerUsd: 1_000,
+          nowMs: NOW_MS,
+          notices: new Notices(),
+        });
+        if (keys.length === 0) return;
+        const [{ models }] = keys as [typeof keys[number]];
+        const may = allowed(record);
+        for (const model of MODELS) {
+          const isAllowed = models === undefined ||
+            models.some((one) =>
+              one === model || (one.endsWith("*") && model.startsWith(one.slice(0, -1)))
+            );
+          assert(!isAllowed || may.has(model), `${model} of ${JSON.stringify(record)}`);
+        }
+      },
+    ),
+    { seed: testSeed(), numRuns: sized(300, 20_000) },
+  );
+});
+
+Deno.test("a limit of LiteLLM that cannot be read keeps its key out", () => {
+  const read = (more: Record<string, unknown>) => {
+    const record = { token: "b".repeat(64), key_alias: "k", ...more };
+    const { keys } = readKeys([record], {
+      creditsPerUsd: 1_000,
+      nowMs: NOW_MS,
+      notices: new Notices(),
+    });
+    return keys.map(({ expiresAtMs, budgetCredits }) => [expiresAtMs, budgetCredits]);
+  };
+  for (const expires of [1_764_115_200, "soon", {}, true]) assertEquals(read({ expires }), []);
+  for (const max_budget of ["a lot", {}, -1, true, NaN]) assertEquals(read({ max_budget }), []);
+  for (const blocked of ["true", 1]) assertEquals(read({ blocked }), []);
+  assertEquals(read({}), [[undefined, undefined]]);
+  assertEquals(read({ max_budget: 0 }), [[undefined, 0]]);
+});
+
+Deno.test("a token of New-API or One-API never expires, and may use all, only where its row says so", () => {
+  const read = (token: Record<string, unknown>) => {
+    const rows: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
+      users: [{ id: "1", username: "ada", status: 1, quota: 1 }],
+      tokens: [{ id: "2", user_id: "1", status: 1, key: "c".repeat(48), ...token }],
+    };
+    const source = { rows: (table: string) => rows[table] ?? [] };
+    const { keys } = readUsers(source as unknown as Parameters<typeof readUsers>[0], {
+      group: "default",
+      creditsPerUsd: 1_000,
+      quotaPerUsd: 500_000,
+      nowMs: NOW_MS,
+      notices: new Notices(),
+    });
+    return keys.map(({ expiresAtMs, models }) => [expiresAtMs, models]);
+  };
+  assertEquals(read({ expired_time: -1 }), [[undefined, undefined]]);
+  for (const expired_time of [0, null, undefined, "soon", -2]) {
+    assertEquals(read({ expired_time }), []);
+  }
+  const never = { expired_time: -1 };
+  assertEquals(read({ ...never, models: "" }), [[undefined, undefined]]);
+  for (const models of [",", " , "]) assertEquals(read({ ...never, models }), [[undefined, []]]);
+  const limits = { ...never, model_limits_enabled: 1 };
+  for (const model_limits of [undefined, "", ","]) {
+    assertEquals(read({ ...limits, model_limits }), [[undefined, []]]);
+  }
+});

@@ -1,0 +1,196 @@
+/** Names are read in one place: what one door takes, all take, and none takes two that look the same. */
+
+import { isVisible, seenAs, whyNoName } from "../../../src/ground/platform/mod.ts";
+import { AccountError } from "../../../src/people/accounts/mod.ts";
+import { placeAccounts } from "../../../src/operating/importers/place_accounts.ts";
+import { Notices } from "../../../src/operating/importers/mod.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { adminClient, ownersClient } from "../../fake/admin_client.ts";
+import { formsOf } from "../../fake/forms.ts";
+import { startGateway, type TestGateway } from "../../fake/gateway.ts";
+import { Random, testSeed } from "../../fake/random.ts";
+import { sluice } from "../../fake/shell.ts";
+import { NEW_KEY, signedIn } from "../../fake/visitor.ts";
+import { sized } from "../../tier.ts";
+
+const OWNER = "owner@localhost";
+/** Of what names are made: letters, marks, blanks, and what nobody sees. */
+const PARTS = [
+  ..."aZé李1-한",
+  ..."e\u0301n\u0303",
+  ..." \u00a0\u3000\u2800",
+  ..."\u3164\u00ad\u200b\u2060\u202e\u2066\u115f\u034f\ufe0f\u200d",
+  "\u{e0041}",
+  "👩",
+];
+
+let made = 0;
+const fresh = () => `fresh${made++}@example.com`;
+
+/** What a door made of a name; `undefined` if it was rejected. */
+type Door = (noun: "account" | "key" | "team", name: string) => Promise<string | undefined>;
+
+/** The newest name of a noun. */
+async function stored({ gateway: { database } }: TestGateway, noun: string, count: number) {
+  const rows = await database.all(`select name from ${noun}s order by rowid`);
+  return rows.length === count ? undefined : String(rows.at(-1)!.name);
+}
+
+async function doorsOf(gateway: TestGateway): Promise<Readonly<Record<string, Door>>> {
+  const { accounts, keys, sales, database, owner } = gateway.gateway;
+  const browser = await signedIn(gateway, OWNER);
+  const client: ReturnType<typeof adminClient> = await ownersClient(gateway);
+  const place = ["--config", `${gateway.directory}/sluice.jsonc`];
+  const door =
+    (send: (noun: string, name: string) => Promise<unknown>): Door => async (noun, name) => {
+      const { n } = (await database.one(`select count(*) as n from ${noun}s`))!;
+      await send(noun, name);
+      // the pool of a team is an account as well
+      return await stored(gateway, noun, Number(n));
+    };
+  return {
+    form: door(async (noun, name) => {
+      const [path, fields] = noun === "team"
+        ? ["/console/teams", { name, pool: "no", allow: "all" }]
+        : noun === "key"
+        ? ["/console/keys", { ...NEW_KEY, name }]
+        : ["/console/operator/accounts", { email: fresh(), name }];
+      await (await browser.post(path as string, fields as Record<string, string>, {
+        from: "/console/account",
+      })).body
+        ?.cancel();
+    }),
+    API: door((noun, name) =>
+      client("POST", `/${noun}s`, {
+        body: noun === "team"
+          ? { name, pool: false }
+          : noun === "key"
+          ? { account: OWNER, name }
+          : { email: fresh(), name },
+      })
+    ),
+    command: door((noun, name) =>
+      sluice([
+        noun,
+        "create",
+        ...(noun === "team" ? ["--members-pay"] : noun === "account" ? ["--email", fresh()] : []),
+        `--name=${name}`,
+        ...place,
+      ], { directory: gateway.directory })
+    ),
+    importer: door(async (noun, name) => {
+      if (noun === "team") return;
+      const ref = fresh();
+      await placeAccounts({
+        upstreams: [],
+        routes: [],
+        aliases: new Map(),
+        accounts: noun === "account"
+          ? [{ ref, isOwner: false, email: ref, handle: "x", name, credits: 0, reference: ref }]
+          : [{
+            ref,
+            isOwner: true,
+            email: undefined,
+            handle: "x",
+            name: "",
+            credits: 0,
+            reference: "",
+          }],
+        keys: noun === "account" ? [] : [{
+          account: ref,
+          reference: ref,
+          name,
+          digest: undefined,
+          models: undefined,
+          budgetCredits: undefined,
+          expiresAtMs: undefined,
+        }],
+      }, {
+        parts: { accounts, keys, sales, database },
+        owner: () => Promise.resolve(owner),
+        write: true,
+        join: false,
+        domain: "example.com",
+        routesFor: (model) => [model],
+        notices: new Notices(),
+      }).then(({ fault }) => assertEquals(fault, undefined));
+    }),
+  };
+}
+
+Deno.test("a name is the same through every door: tidy and visible, or rejected", async () => {
+  const seed = testSeed();
+  const random = new Random(seed);
+  await using gateway = await startGateway();
+  const doors = await doorsOf(gateway);
+  const drawn = () =>
+    Array.from({ length: random.integer(1, 6) }, () => random.pick(PARTS)).join("");
+  for (const name of [" cafe\u0301 ", ...Array.from({ length: sized(5, 150) }, drawn)]) {
+    const what = `${JSON.stringify(name)} (seed ${seed})`;
+    for (const noun of ["account", "key"] as const) {
+      const found = new Map<string, string | undefined>();
+      for (const [door, send] of Object.entries(doors)) found.set(door, await send(noun, name));
+      const imported = found.get("importer");
+      assert(imported !== undefined && whyNoName(imported) === undefined, `importer: ${what}`);
+      found.delete("importer"); // it spells out what others reject
+      assertEquals(
+        new Set(found.values()).size,
+        1,
+        `${noun}: ${what}: ${JSON.stringify([...found])}`,
+      );
+      const [one] = found.values();
+      if (one === undefined) continue;
+      assertEquals([one, one.trim(), whyNoName(one)], [one.normalize("NFC"), one, undefined], what);
+      assert(one === "" || isVisible(one), what);
+      assertEquals(imported, one, what);
+    }
+  }
+});
+
+Deno.test("no two teams look the same, whichever doors they came through; older ones are found", async () => {
+  const random = new Random(testSeed());
+  await using gateway = await startGateway();
+  const { database, teams, members, accounts, keys } = gateway.gateway;
+  const { importer: _, ...doors } = await doorsOf(gateway);
+  const alike = ["Café", "Cafe\u0301", " café ", "CAFÉ", "Ｃafé", "Café\u2800", "caf\u00e9\u3000"];
+  const sends = Object.entries(doors);
+  assert(await random.pick(sends)[1]("team", random.pick(alike)) !== undefined);
+  for (const [door, send] of sends) {
+    for (const name of random.some(alike, sized(3, 7))) {
+      assertEquals(await send("team", name), undefined, `${door} ${name}`);
+    }
+    assertEquals(await send("team", "\u3164"), undefined);
+    assertEquals(
+      await send("team", "Cafe"),
+      door === sends[0]![0] ? "Cafe" : undefined,
+      "without the accent it is another",
+    );
+  }
+  for (const name of alike) {
+    assertEquals(seenAs((await teams.get(name)).name, { foldsCase: true }), "café");
+  }
+  const other = await teams.create({ name: "Other", pool: false });
+  await assertRejects(
+    () => teams.change(other, { name: "cafe\u0301" }),
+    AccountError,
+    "already exists",
+  );
+  // a database from before has two that look the same: each keeps its name, and is known by its ID
+  await database.batch([
+    { sql: "update teams set name = ? where id = ?", args: ["cafe\u0301 ", other.id] },
+  ]);
+  assertEquals((await teams.change(other, { models: ["svc-k2"] })).models, ["svc-k2"]);
+  await assertRejects(() => teams.get("ＣＡＦÉ"), AccountError, other.id);
+  assertEquals((await teams.get(other.id)).id, other.id);
+  const ada = await accounts.create({ email: "ada@example.com" });
+  await members.add(other, ada, "lead");
+  const old = await keys.issue(ada, { name: "x" });
+  await database.batch([{ sql: "update keys set name = ' \u3164' where id = ?", args: [old.id] }]);
+  const browser = await signedIn(gateway, ada.email);
+  for (const path of ["/console/keys", "/console/teams", `/console/teams/${other.id}`]) {
+    const reply = await browser.get(path);
+    const html = await reply.text();
+    assertEquals(reply.status, 200, html);
+    assert(!html.includes("\u3164") && formsOf(html).length > 0);
+  }
+});
