@@ -117,7 +117,7 @@ Deno.test("credits: the same text, the same verdict and words in commands, forms
   let at = 0;
   const found = await throughAll(gateway, {
     command: (text) => ["credits", "grant", "--account", account.email, `--credits=${text}`],
-    form: (text) => [form, { form: `f${++at}`, credits: text }],
+    form: (text) => [form, { form: `f${++at}`, credits: text, days: "" }],
     api: (json) => ["POST", "/credits/grants", `{"account":"${account.id}","credits":${json}}`],
     settings: (json) =>
       `{"packages":[{"id":"a","name":"A","credits":${json},"priceUsd":1,"validDays":1}]}`,
@@ -159,7 +159,9 @@ Deno.test("days: the same text, the same verdict and words in forms, API and set
     form: (text) => ["/console/operator/codes", {
       id: `code_${String(++at).padStart(16, "0")}`,
       credits: "1",
+      package: "",
       valid: text,
+      expires: "",
     }],
     api: (json) => ["POST", "/codes", `{"credits":1,"valid_days":${json}}`],
     settings: (json) =>

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../a
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
-import { PlainBrowser } from "../../fake/visitor.ts";
+import { NEW_KEY, PlainBrowser } from "../../fake/visitor.ts";
 import { ConfigError, loadConfig } from "../../../src/settings/config/mod.ts";
 import { fakeStripe } from "../../money/payments/fake_stripe.ts";
 import { sized } from "../../tier.ts";
@@ -169,7 +169,9 @@ Deno.test("below a path, everything that a page leads to is there, for each who 
       const visitor = await new Visitor(base).signIn(gateway, OWNER);
       const headers = { "x-forwarded-proto": "https" };
       const csrf = await visitor.token("/console/keys");
-      const made = await visitor.post("/console/keys", { csrf, name: "laptop" }, { headers });
+      const made = await visitor.post("/console/keys", { csrf, ...NEW_KEY, name: "laptop" }, {
+        headers,
+      });
       assertMatch(await made.text(), /sk-\w{43}/);
       const long = { csrf, name: "x".repeat(70_000) };
       assertEquals(await statusOf(visitor.post("/console/keys", long, { headers })), 403);

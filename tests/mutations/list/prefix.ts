@@ -3,7 +3,7 @@ import type { Mutation } from "../mutation.ts";
 const BASE = "src/ground/web/base_path.ts";
 const APP = "src/doors/http/app.ts";
 const VALUES = "src/settings/config/values.ts";
-const AUTH = "src/doors/console/auth_pages.tsx";
+const COOKIES = "src/doors/console/cookies.ts";
 const CONSOLE = "src/doors/console/console.tsx";
 const RANDOM = [{ file: "tests/ground/web/base_path_test.ts" }];
 const CRAWL = [{ file: "tests/doors/console/prefix_test.ts", filter: "below a path" }];
@@ -46,7 +46,7 @@ export const PREFIX: readonly Mutation[] = [
   },
   {
     name: "cookie-of-the-whole-host",
-    file: AUTH,
+    file: COOKIES,
     find: 'path: base.link("/")',
     replace: 'path: "/"',
     tests: CRAWL,
@@ -54,9 +54,9 @@ export const PREFIX: readonly Mutation[] = [
   },
   {
     name: "cookies-of-one-name",
-    file: AUTH,
-    find: 'const own = `sluice${base.path.replaceAll("/", "+")}`;',
-    replace: "const own = `sluice`;",
+    file: COOKIES,
+    find: '`${own}${base.path.replaceAll("/", "+")}`;',
+    replace: "own;",
     tests: BROWSER,
     why: "Gateways whose paths are below each other would end each other's sessions.",
   },
