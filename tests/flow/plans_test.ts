@@ -34,7 +34,6 @@ const ONLY_CHAT: Readonly<Record<string, Record<string, unknown>>> = {
     messages: [{ role: "user", content: [{ type: "input_audio", input_audio: sound }] }],
   },
   "functions": { functions: [{ name: "f", parameters: { type: "object" } }] },
-  "a custom tool": { tools: [{ type: "custom", custom: { name: "t" } }] },
 };
 
 for (const [name, body] of Object.entries(ONLY_CHAT)) {
