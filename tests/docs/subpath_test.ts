@@ -214,7 +214,7 @@ async function tryConsole(page: Page, url: string, link: string, chat: () => Pro
   const saving = page.waitForEvent("download");
   await page.getByRole("link", { name: "this report" }).click();
   const saved = await Deno.readTextFile((await (await saving).path())!);
-  assertMatch(saved, /^[a-z_,]+\r?\n/);
+  assertMatch(saved, /^\uFEFF[a-z_,]+\r?\n/);
 
   await page.getByRole("link", { name: "API", exact: true }).click();
   assertStringIncludes(await page.locator("main").innerText(), url);

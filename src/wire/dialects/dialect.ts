@@ -302,6 +302,8 @@ export interface ReplyWriter {
   readonly outputItems?: readonly JsonObject[] | undefined;
   /** Whether the client gets what an upstream sealed, or can refer to it. */
   readonly keepsSeals?: boolean | undefined;
+  /** Whether the client gets citations. */
+  readonly cites: boolean;
   /**
    * A whole reply; instead of the other methods.
    *

@@ -1,11 +1,12 @@
 import type { ReplyWriter } from "./dialect.ts";
 import { Meter, SEALED_CHARS_PER_TOKEN } from "./meter.ts";
-import { countEvent, type ReplyEvent } from "./neutral/conversation.ts";
+import { type Citation, countEvent, type ReplyEvent } from "./neutral/conversation.ts";
 
 /** Counts what a translated reply says. */
 export class EventMeter {
   readonly #meter = new Meter();
   readonly #keepsSeals: boolean;
+  readonly #cites: boolean;
   /** Tokens of reasoning since the last seal. */
   #reasoned = 0;
   /** Tokens of reasoning that seals hold beyond its text, where the client does not get them. */
@@ -14,8 +15,9 @@ export class EventMeter {
   hasSeal = false;
 
   /** @param writer Writes it to the client. */
-  constructor({ keepsSeals = false }: Pick<ReplyWriter, "keepsSeals">) {
+  constructor({ keepsSeals = false, cites }: Pick<ReplyWriter, "keepsSeals" | "cites">) {
     this.#keepsSeals = keepsSeals;
+    this.#cites = cites;
   }
 
   /** Tokens so far. */
@@ -26,11 +28,17 @@ export class EventMeter {
   /** Counts an event. Returns whether it says anything. */
   count(event: ReplyEvent): boolean {
     if (event.type === "seal") return this.#seal(event.seal);
+    if (event.type === "citation") return this.#cites && this.#cite(event);
     if (event.type !== "reasoning") return countEvent(this.#meter, event);
     const before = this.#meter.tokens;
     const says = countEvent(this.#meter, event);
     this.#reasoned += this.#meter.tokens - before;
     return says;
+  }
+
+  /** As a carried one is counted: what many citations have in common once. */
+  #cite({ title, url }: Citation): boolean {
+    return this.#meter.addTexts({ title, url }, "url_citation");
   }
 
   /** A seal may hold more than the text before it, such as reasoning that its upstream hides: that counts where the client gets it. */

@@ -97,7 +97,7 @@ Deno.test("a grant that may have failed says how to repeat it safely", async () 
   raw.close();
   const done = await at.run("credits", "grant", ...ADA, "--credits", "7");
   assertEquals([done.code, done.out], [1, ""]);
-  assertMatch(done.err, /broken[\s\S]*repeat[\s\S]*--reference "ref_\w{16}"/);
+  assertMatch(done.err, /broken[\s\S]*repeat[\s\S]*--reference ref_\w{16}/);
 });
 
 Deno.test("a grant whose output nobody reads was granted all the same", async () => {
@@ -112,8 +112,7 @@ Deno.test("a grant whose output nobody reads was granted all the same", async ()
   }).spawn();
   await child.stdout.cancel();
   const { code } = await child.status;
-  assertStringIncludes(await new Response(child.stderr).text(), "The credits were granted");
-  assertEquals(code, 0);
+  assertEquals([code, await new Response(child.stderr).text()], [0, ""]);
   assertEquals((await at.json("credits", "show", ...ADA)).balance, 17);
 });
 

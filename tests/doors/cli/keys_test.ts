@@ -22,7 +22,7 @@ Deno.test("--models: a list that is empty or unknown makes and changes nothing; 
     assertEquals(code, 0, err);
     return JSON.parse(out);
   };
-  const key = await printed("key", "create", "--models", "svc-k2");
+  const key = await printed("key", "create", "--models", "svc-k2", "--create");
   const team = await printed("team", "create", "--name", "Platform", "--models", "svc-k2");
   const ways = [
     ["key", "create"],

@@ -35,6 +35,7 @@ export function wantsUsage({ request: { body } }: Pick<ReplyContext, "request">)
  * first piece only; there is one finish; the usage has a chunk of its own when the client wants it.
  */
 export class ChatWriter implements ReplyWriter {
+  readonly cites = true;
   readonly #context: StreamContext;
   readonly #head: JsonObject;
   readonly #wantsUsage: boolean;

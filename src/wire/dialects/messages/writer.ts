@@ -49,6 +49,8 @@ interface Call {
  * and text in between, wait until its arguments are complete.
  */
 export class MessagesWriter implements ReplyWriter {
+  /** A place in a search is one that only its upstream can name. */
+  readonly cites = false;
   readonly #context: StreamContext;
   readonly #ids: CallIds;
   /** Whether the client asked for reasoning, so that it knows blocks of it that it cannot read. */
@@ -82,7 +84,7 @@ export class MessagesWriter implements ReplyWriter {
         return this.#text(event);
       case "refusal": // the stop reason tells
         return this.#text({ type: "text", text: event.text });
-      case "citation": // a place in a search that only its upstream can name
+      case "citation":
         return "";
       case "call":
         return this.#call(event);

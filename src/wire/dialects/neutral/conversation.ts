@@ -206,14 +206,12 @@ function longId(id: string | undefined): string {
   return id !== undefined && id.length > 64 ? id : "";
 }
 
-/** Counts an event's text. Returns whether it has any. */
+/** Counts the text of an event, a citation's apart. Returns whether it has any. */
 export function countEvent(counter: { add(text: string): void }, event: ReplyEvent): boolean {
   const text = event.type === "call"
     ? `${longId(event.id)}${event.name ?? ""}${event.args}`
     : "text" in event
     ? event.text
-    : event.type === "citation"
-    ? `${event.title}${event.url}`
     : "";
   counter.add(text);
   return text !== "";

@@ -73,9 +73,12 @@ export class MessageItem implements WrittenItem {
 
   #part(text: string): JsonObject {
     if (this.kind === "refusal") return { type: "refusal", refusal: text };
-    const annotations = text === "" ? [] : [...this.#annotations];
-    const logprobs = text === "" ? [] : [...this.#logprobs];
-    return { type: "output_text", text, annotations, logprobs };
+    return {
+      type: "output_text",
+      text,
+      annotations: [...this.#annotations],
+      logprobs: [...this.#logprobs],
+    };
   }
 
   #write(type: string, fields: JsonObject): string {

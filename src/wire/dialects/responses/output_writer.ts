@@ -147,12 +147,13 @@ export class OutputWriter {
     return closed + this.#begin(item) + item.add(event.text, logprobs);
   }
 
-  /** A source for the text of the open message; without one there is nothing that cites it. */
+  /** A source for the text of the open message, or of one that has none. */
   #cite({ start, end, ...source }: Citation): string {
-    const open = this.#open;
-    if (!(open instanceof MessageItem) || open.kind !== "text") return "";
+    const isOpen = this.#open instanceof MessageItem && this.#open.kind === "text";
+    const begun = isOpen ? "" : this.#text({ type: "text", text: "" });
     const inPart = (at: number) => Math.max(0, at - this.#partStart);
-    return open.cite({ ...source, start: inPart(start), end: inPart(end) });
+    const cited = { ...source, start: inPart(start), end: inPart(end) };
+    return begun + (this.#open as MessageItem).cite(cited);
   }
 
   #reasoning(add: (item: ReasoningItem) => string): string {

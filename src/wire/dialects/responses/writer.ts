@@ -42,6 +42,7 @@ const REASONS: Readonly<Record<Finish, ResponseState["reason"]>> = {
  * The text of the reply is kept until its end, which repeats all of it. It is bounded by the relay's limit of a reply.
  */
 export class ResponsesWriter implements ReplyWriter {
+  readonly cites: boolean;
   readonly #context: StreamContext;
   readonly #echo: ResponseEcho;
   readonly #lines: EventLines;
@@ -72,6 +73,7 @@ export class ResponsesWriter implements ReplyWriter {
       reasoning: { ...form, source, sealer, isKept: this.#keepsItems },
     });
     this.#summary = isCompaction(request) ? new GrowingText() : undefined;
+    this.cites = this.#summary === undefined;
     this.keepsSeals = this.#summary === undefined && (form.isSealed || this.#keepsItems);
     this.#isEndpointOfSummaries = endpoint === COMPACT_PATH;
   }
