@@ -77,11 +77,9 @@ export function beliefOf(
   const isOutput = output !== undefined && output <= heldOutput(exchange);
   const after = countOf(Math.max(0, exchange.words - atWords));
   const isAfter = exchange.words > atWords;
-  // whole bodies report both, or nothing that counts
-  const isReport = exchange.streamed || input !== undefined && output !== undefined;
   return {
-    input: isReport ? inputOf(plan, input, cached) : undefined,
-    output: isReport && isOutput
+    input: inputOf(plan, input, cached),
+    output: isOutput
       ? { low: output! + after.low, high: output! + after.high + (isAfter ? REPLY_TOKENS : 0) }
       : undefined,
     atWords,
@@ -99,10 +97,11 @@ function inputOf(
   return { low: credits, high: credits };
 }
 
-/** What a report says in a dialect: two of them take no half of a report, and one tells reasoning that it leaves out. */
+/** What a report says in a dialect: one of them tells reasoning within its output, two may leave it out. */
 function saidBy(back: Back, { input, cached, output, reasoning = 0, total }: Report) {
-  if (back === "messages") return { input, cached, output };
-  if (input === undefined || output === undefined) return { input: undefined, cached: 0 };
-  if (total !== undefined) return { input, cached, output: Math.max(output, total - input) };
-  return { input, cached, output: reasoning > output ? output + reasoning : output };
+  if (back === "messages" || output === undefined) return { input, cached, output };
+  if (total === undefined) {
+    return { input, cached, output: reasoning > output ? output + reasoning : output };
+  }
+  return { input, cached, output: Math.max(output, total - (input ?? total)) };
 }
