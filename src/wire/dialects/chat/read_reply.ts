@@ -4,7 +4,8 @@ import { isObject, items, type JsonObject, type JsonValue, objects, text } from 
 import type { EventReader, ReadOptions, ReadReply } from "../dialect.ts";
 import { citationOf, type Finish, type ReplyEvent } from "../neutral/conversation.ts";
 import { callNumber, CallReader } from "./calls.ts";
-import { documentedFinish, textOf, usageIn, withOwnReasoning } from "./departures.ts";
+import { checkFinish, documentedFinish } from "../neutral/finish.ts";
+import { textOf, usageIn, withOwnReasoning } from "./departures.ts";
 import { sealOf } from "./extra_content.ts";
 import { ThinkTags, type Told } from "./think_tags.ts";
 import { reportedError, tooMuch, upstreamFault } from "../upstream_error.ts";
@@ -57,12 +58,11 @@ export function checkChoiceCount({ choices }: JsonObject): void {
   throw tooMuch(`The upstream sent more than ${MAX_CHOICES} choices.`);
 }
 
-/** @throws {Refusal} the error of a choice; `upstream_unavailable` for one that failed: some upstreams say so in `finish_reason` only. */
+/** @throws {Refusal} the error of a choice; `upstream_unavailable` for one that failed. */
 export function checkNotFailed(choice: JsonObject): void {
   const error = reportedError({ error: choice.error });
   if (error !== undefined) throw upstreamFault(error);
-  if (documentedFinish(choice.finish_reason) !== "error") return;
-  throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its response.");
+  checkFinish(choice.finish_reason);
 }
 
 /**
