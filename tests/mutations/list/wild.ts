@@ -139,8 +139,8 @@ export const WILD: readonly Mutation[] = [
   {
     name: "capped-temperature-not-told",
     file: "src/wire/dialects/messages/back.ts",
-    find: "adjusted: isCapped ? [`temperature=${temperature}`] : []",
-    replace: "adjusted: []",
+    find: "  if (isCapped) adjusted.push(`temperature=${temperature}`);\n",
+    replace: "",
     tests: [{ file: SHARED, filter: "temperature above 1: chat → messages" }],
     why: "A caller would take a value for its own.",
   },
