@@ -299,4 +299,12 @@ export const WILD: readonly Mutation[] = [
     tests: [{ file: "tests/wire/dialects/usage_test.ts", filter: "rounded up" }],
     why: "Part of a token would be free.",
   },
+  {
+    name: "unpacked-bodies-without-a-limit",
+    file: "src/doors/http/body.ts",
+    find: "    if (size > bodyBytes) throw tooLarge(limits);\n",
+    replace: "",
+    tests: [{ file: "tests/doors/http/packed_body_test.ts", filter: "a compressed body" }],
+    why: "A small body could become gigabytes of memory.",
+  },
 ];
