@@ -300,6 +300,14 @@ export const WILD: readonly Mutation[] = [
     why: "Part of a token would be free.",
   },
   {
+    name: "reasoning-details-lost",
+    file: "src/wire/dialects/chat/extra_content.ts",
+    find: "if (known === undefined) this.#details.push({ ...piece });",
+    replace: "if (known === undefined) continue;",
+    tests: [{ file: "tests/wire/dialects/reasoning_details_test.ts" }],
+    why: "A model would lose its thoughts between calls, or its service refuse the turn.",
+  },
+  {
     name: "unpacked-bodies-without-a-limit",
     file: "src/doors/http/body.ts",
     find: "    if (size > bodyBytes) throw tooLarge(limits);\n",

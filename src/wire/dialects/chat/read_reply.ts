@@ -6,7 +6,7 @@ import { citationOf, type Finish, type ReplyEvent } from "../neutral/conversatio
 import { callNumber, CallReader } from "./calls.ts";
 import { checkFinish, documentedFinish } from "../neutral/finish.ts";
 import { textOf, usageIn, withOwnReasoning } from "./departures.ts";
-import { sealOf } from "./extra_content.ts";
+import { ReasoningDetails, sealOf } from "./extra_content.ts";
 import { ThinkTags, type Told } from "./think_tags.ts";
 import { reportedError, tooMuch, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
@@ -109,6 +109,7 @@ export class ChatReader implements EventReader {
   hidesReasoning: boolean | undefined;
   readonly #calls = new CallReader();
   readonly #tags: ThinkTags | undefined;
+  readonly #details = new ReasoningDetails();
   #hasOutput = false;
   #refused = false;
 
@@ -142,7 +143,7 @@ export class ChatReader implements EventReader {
     chatReports(chunk, choices[0], this.reports);
     choices.forEach(checkNotFailed);
     if (reason !== "") {
-      events.push({
+      events.push(...this.#details.seal(true), {
         type: "finish",
         finish: this.#refused && reason === "stop" ? "refused" : FINISHES[reason] ?? "stop",
         // vLLM and SGLang name the stop sequence that was met
@@ -163,6 +164,9 @@ export class ChatReader implements EventReader {
       events.push({ type: "reasoning", text: reasoning });
     }
     const content = textOf(delta.content);
+    this.#details.add(delta);
+    const isOver = content !== "" || objects(delta.tool_calls).length > 0;
+    if (isOver) events.push(...this.#details.seal(false));
     if (content !== "") events.push({ type: "text", text: content });
     const refusal = text(delta.refusal) ?? "";
     if (refusal !== "") {
