@@ -131,6 +131,31 @@ const ROWS: readonly Row[] = [
   )[]).flatMap((count) =>
     rowsOf(`usage like ${count(3)}`, (upstream) => Response.json(wholeReplies(count)[upstream]))
   ),
+  ...(["chat", "messages", "responses"] as const).flatMap((client) =>
+    ["chat", "msg", "resp"].flatMap((model) =>
+      [["default", "standard"], ["priority", "priority"]].flatMap(([tier, ofMessages]) =>
+        [false, true].map((stream): Row => ({
+          name: `the upstream's tier: ${tier} of ${model} ${stream ? "streamed " : ""}at ${client}`,
+          path: CLIENTS[client][0],
+          model,
+          body: { ...CLIENTS[client][1], stream },
+          replies: () => {
+            const { usage, ...reply } = WHOLE[model]!;
+            const service_tier = model === "msg" ? ofMessages! : tier!;
+            return Response.json(
+              model === "msg"
+                ? { ...reply, usage: { ...usage as JsonObject, service_tier } }
+                : { ...reply, usage, service_tier },
+            );
+          },
+          check: ({ text }) => {
+            const tiers = [...text.matchAll(/"service_tier":"(\w+)"/g)].map(([, one]) => one);
+            assertEquals(tiers.at(-1), client === "messages" ? ofMessages : tier, text);
+          },
+        }))
+      )
+    )
+  ),
   ...ENVELOPES.flatMap((error) =>
     [false, true].map((stream): Row => ({
       name: `an error in its envelope has the next target asked: ${

@@ -98,7 +98,8 @@ export function chatReports(
   choice: JsonObject | undefined,
   reports = new UsageReports(),
 ): UsageReports {
-  return reports.add(usageIn(body, choice).map(readChatUsage).find(Boolean));
+  return reports.add(usageIn(body, choice).map(readChatUsage).find(Boolean))
+    .servedIn(body.service_tier);
 }
 
 /** Reads the chunks of a chat stream as neutral events. */

@@ -35,6 +35,7 @@ export function wantsUsage({ request: { body } }: Pick<ReplyContext, "request">)
  * first piece only; there is one finish; the usage has a chunk of its own when the client wants it.
  */
 export class ChatWriter implements ReplyWriter {
+  tier: string | undefined;
   readonly #context: StreamContext;
   readonly #head: JsonObject;
   readonly #wantsUsage: boolean;
@@ -114,6 +115,7 @@ export class ChatWriter implements ReplyWriter {
       system_fingerprint: fingerprint,
       choices: [{ index: choice ?? 0, message, logprobs, finish_reason: reason }],
       usage: writeChatUsage(usage),
+      ...(this.tier && { service_tier: this.tier }),
     });
   }
 
@@ -164,6 +166,7 @@ export class ChatWriter implements ReplyWriter {
       ...this.#head,
       choices: [{ index: this.#context.choice ?? 0, delta, logprobs, finish_reason: finish }],
       ...(this.#wantsUsage ? { usage: null } : {}),
+      ...(this.tier && { service_tier: this.tier }),
     };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }

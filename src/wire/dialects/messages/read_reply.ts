@@ -6,7 +6,7 @@ import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversatio
 import { reportedError, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
 import { documentedStop, indexOf, inputText } from "./repair.ts";
-import { readFirstUsage, readMessagesUsage } from "./usage.ts";
+import { readFirstUsage, readMessagesUsage, tierOf } from "./usage.ts";
 
 const FINISHES: Readonly<Record<string, Finish>> = {
   end_turn: "stop",
@@ -91,7 +91,9 @@ export function readMessagesReply(body: unknown): ReadReply {
     ...reader.beginBlock(index, block),
     ...reader.endBlock(index),
   ]);
-  const reports = new UsageReports().add(readMessagesUsage(body.usage));
+  const reports = new UsageReports().add(readMessagesUsage(body.usage)).servedIn(
+    tierOf(body.usage),
+  );
   return { events: [...events, ...finishOf(body)], reports };
 }
 
@@ -124,7 +126,10 @@ export class MessagesReader implements EventReader {
   #event(event: JsonObject): ReplyEvent[] {
     switch (event.type) {
       case "message_start":
-        if (isObject(event.message)) this.reports.add(readFirstUsage(event.message.usage));
+        if (isObject(event.message)) {
+          const { usage } = event.message;
+          this.reports.add(readFirstUsage(usage)).servedIn(tierOf(usage));
+        }
         return [];
       case "content_block_start":
         return isObject(event.content_block)
@@ -135,7 +140,7 @@ export class MessagesReader implements EventReader {
       case "content_block_stop":
         return this.endBlock(indexOf(event));
       case "message_delta": {
-        this.reports.add(readMessagesUsage(event.usage));
+        this.reports.add(readMessagesUsage(event.usage)).servedIn(tierOf(event.usage));
         return isObject(event.delta) ? finishOf(event.delta) : [];
       }
       case "message_stop":

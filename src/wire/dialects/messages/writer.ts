@@ -49,6 +49,7 @@ interface Call {
  * and text in between, wait until its arguments are complete.
  */
 export class MessagesWriter implements ReplyWriter {
+  tier: string | undefined;
   readonly #context: StreamContext;
   readonly #ids: CallIds;
   /** Whether the client asked for reasoning, so that it knows blocks of it that it cannot read. */
@@ -111,7 +112,7 @@ export class MessagesWriter implements ReplyWriter {
         stop_reason: stopReason(this.#finish ?? "stop", { called, stopped }),
         stop_sequence: stopped ? this.#stopped! : null,
       },
-      usage: writeMessagesUsage(usage),
+      usage: writeMessagesUsage(usage, this.tier),
     }) + event("message_stop", {});
   }
 
@@ -133,7 +134,7 @@ export class MessagesWriter implements ReplyWriter {
       content,
       stop_reason: stopReason(finish?.finish ?? "stop", { called, stopped }),
       stop_sequence: stopped ? finish!.stopped! : null,
-      usage: writeMessagesUsage(usage),
+      usage: writeMessagesUsage(usage, this.tier),
     });
   }
 

@@ -113,7 +113,10 @@ export function readResponsesReply(body: unknown): ReadReply {
   checkResponse(body);
   const reader = new OutputReader();
   const events = [...reader.response(body), finishOf(body, reader)];
-  return { events, reports: new UsageReports().add(readResponsesUsage(body.usage)) };
+  return {
+    events,
+    reports: new UsageReports().add(readResponsesUsage(body.usage)).servedIn(body.service_tier),
+  };
 }
 
 /** Reads the events of a responses stream as neutral events. */
@@ -129,6 +132,7 @@ export class ResponsesReader implements EventReader {
     const response = isObject(event.response) ? event.response : {};
     this.hidesReasoning ??= hidesReasoning(event);
     this.reports.add(readResponsesUsage(response.usage));
+    if (isEnd(event.type)) this.reports.servedIn(response.service_tier);
     if (!isEnd(event.type)) return this.#output.event(event);
     this.done = true;
     const ended = event.type === "response.incomplete"

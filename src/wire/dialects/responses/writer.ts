@@ -42,6 +42,7 @@ const REASONS: Readonly<Record<Finish, ResponseState["reason"]>> = {
  * The text of the reply is kept until its end, which repeats all of it. It is bounded by the relay's limit of a reply.
  */
 export class ResponsesWriter implements ReplyWriter {
+  tier: string | undefined;
   readonly #context: StreamContext;
   readonly #echo: ResponseEcho;
   readonly #lines: EventLines;
@@ -152,7 +153,7 @@ export class ResponsesWriter implements ReplyWriter {
     const completedAtS = reason === undefined ? this.#echo.createdAtS + tookS : undefined;
     const output = this.#output.items;
     const response = responseObject(this.#echo, { status, output, reason, usage, completedAtS });
-    return { ...response, status };
+    return { ...response, status, ...(this.tier && { service_tier: this.tier }) };
   }
 
   #compacted(usage: Usage): JsonObject {
