@@ -2,6 +2,7 @@
 
 import type { JsonObject } from "../../src/wire/dialects/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
+import { hear } from "./heard.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { completion, eventStream, fakeUpstream, type Received, sse } from "../fake/upstream.ts";
 
@@ -27,7 +28,7 @@ interface Row {
   readonly model: string;
   readonly body: JsonObject;
   readonly replies: (upstream: string) => Response;
-  readonly check: (outcome: Outcome) => void;
+  readonly check: (outcome: Outcome) => void | Promise<void>;
 }
 
 const USERS = [{ role: "user", content: "Hi" }];
@@ -46,7 +47,130 @@ const MESSAGE = {
 /** What an upstream says of a request, at length. */
 const LONG = `Invalid: ${"each field is at fault, ".repeat(200)}and so is the last.`;
 
+/** A whole reply of each dialect, which says "Hi" for 3 tokens of input and 2 of output, as `count` writes them. */
+const wholeReplies = (count: (tokens: number) => string | number): Record<string, JsonObject> => ({
+  chat: {
+    choices: [{ message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+    usage: { prompt_tokens: count(3), completion_tokens: count(2), total_tokens: count(5) },
+  },
+  msg: { ...MESSAGE, usage: { input_tokens: count(3), output_tokens: count(2) } },
+  resp: {
+    object: "response",
+    status: "completed",
+    output_text: "Hi",
+    usage: { input_tokens: count(3), output_tokens: count(2) },
+  },
+});
+const WHOLE = wholeReplies((tokens) => tokens);
+const JSON_TYPE = "application/json";
+const EVENTS_TYPE = "text/event-stream";
+/** A whole reply as servers label and wrap it. */
+const WRAPPED: Readonly<Record<string, readonly [type: string, wrap: (json: string) => string]>> = {
+  "JSON": [JSON_TYPE, (json) => json],
+  "JSON and an end mark, as JSON": [JSON_TYPE, (json) => `${json}\n\ndata: [DONE]\n\n`],
+  "JSON and an end mark, as events": [EVENTS_TYPE, (json) => `${json}\n\ndata: [DONE]\n\n`],
+  "JSON over several lines, as events": [
+    EVENTS_TYPE,
+    (json) => `\n${JSON.stringify(JSON.parse(json), null, 2)}`,
+  ],
+  "one event": [EVENTS_TYPE, (json) => `data: ${json}\n\n`],
+  "one event, as JSON": [JSON_TYPE, (json) => `data: ${json}\n\ndata: [DONE]\n\n`],
+  "JSON with a mark of its byte order": [JSON_TYPE, (json) => `\ufeff${json}`],
+  "JSON after blank lines": ["text/json", (json) => `\r\n\n \n${json}\n`],
+};
+const CLIENTS = {
+  chat: [CHAT, ASKED],
+  messages: [MESSAGES, OF_MESSAGES],
+  responses: [RESPONSES, { input: "Hi" }],
+} as const;
+
+/** A row for each client and upstream, whole and streamed: it hears "Hi", and is charged what is reported. */
+function rowsOf(name: string, reply: (upstream: string) => Response): Row[] {
+  return (["chat", "messages", "responses"] as const).flatMap((client) =>
+    ["chat", "msg", "resp"].flatMap((model) =>
+      [false, true].map((stream): Row => ({
+        name: `${name}: ${client} ${stream ? "streamed " : ""}from ${model}`,
+        path: CLIENTS[client][0],
+        model,
+        body: {
+          ...CLIENTS[client][1],
+          stream,
+          ...(stream && client === "chat" ? { stream_options: { include_usage: true } } : {}),
+        },
+        replies: () => reply(model),
+        check: async ({ status, text: body, headers }) => {
+          const response = new Response(body, { status, headers });
+          const [{ text, usage, error }] = await hear(client, response);
+          assertEquals([status, error, text, usage], [200, undefined, "Hi", [3, 0, 2]], body);
+        },
+      }))
+    )
+  );
+}
+
+/** Errors with status 200 that only their envelope tells. */
+const ENVELOPES: readonly JsonObject[] = [
+  { choices: null, base_resp: { status_code: 1013, status_msg: "internal" } },
+  { success: false, message: "No" },
+  { detail: "No" },
+  { status: "error", msg: "No" },
+];
+
 const ROWS: readonly Row[] = [
+  ...Object.entries(WRAPPED).flatMap(([name, [type, wrap]]) =>
+    rowsOf(
+      name,
+      (upstream) =>
+        new Response(new TextEncoder().encode(wrap(JSON.stringify(WHOLE[upstream]))), {
+          headers: { "content-type": type },
+        }),
+    )
+  ),
+  ...([String, (tokens) => tokens - 0.5, (tokens) => `${tokens}.0`] as const satisfies (
+    (tokens: number) => string | number
+  )[]).flatMap((count) =>
+    rowsOf(`usage like ${count(3)}`, (upstream) => Response.json(wholeReplies(count)[upstream]))
+  ),
+  ...(["chat", "messages", "responses"] as const).flatMap((client) =>
+    ["chat", "msg", "resp"].flatMap((model) =>
+      [["default", "standard"], ["priority", "priority"]].flatMap(([tier, ofMessages]) =>
+        [false, true].map((stream): Row => ({
+          name: `the upstream's tier: ${tier} of ${model} ${stream ? "streamed " : ""}at ${client}`,
+          path: CLIENTS[client][0],
+          model,
+          body: { ...CLIENTS[client][1], stream },
+          replies: () => {
+            const { usage, ...reply } = WHOLE[model]!;
+            const service_tier = model === "msg" ? ofMessages! : tier!;
+            return Response.json(
+              model === "msg"
+                ? { ...reply, usage: { ...usage as JsonObject, service_tier } }
+                : { ...reply, usage, service_tier },
+            );
+          },
+          check: ({ text }) => {
+            const tiers = [...text.matchAll(/"service_tier":"(\w+)"/g)].map(([, one]) => one);
+            assertEquals(tiers.at(-1), client === "messages" ? ofMessages : tier, text);
+          },
+        }))
+      )
+    )
+  ),
+  ...ENVELOPES.flatMap((error) =>
+    [false, true].map((stream): Row => ({
+      name: `an error in its envelope has the next target asked: ${
+        JSON.stringify(error)
+      } ${stream}`,
+      path: CHAT,
+      model: "two",
+      body: { ...ASKED, stream },
+      replies: (upstream) => upstream === "chat" ? Response.json(error) : completion("Hi"),
+      check: ({ status, text, sent }) => {
+        assertEquals([status, sent.second?.length], [200, 1], text);
+        assert(text.includes("Hi"), text);
+      },
+    }))
+  ),
   ...([[CHAT, "stop"], [MESSAGES, "pause_turn"], [RESPONSES, "completed"]] as const)
     .map(([path, end]): Row => ({
       name: `a turn that its upstream pauses ends by ${end} at ${path}, and is no failure`,
@@ -242,7 +366,9 @@ Deno.test("what departs beside the reports", async (t) => {
   for (row of ROWS) {
     upstream.received.length = 0;
     const own = row;
-    await t.step(own.name, async () => own.check(await outcomeOf(gateway, own, upstream.received)));
+    await t.step(own.name, async () => {
+      await own.check(await outcomeOf(gateway, own, upstream.received));
+    });
   }
   // what failed costs nothing
   for (const { status, output_tokens: tokens } of await usageRecords(gateway)) {

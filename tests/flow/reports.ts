@@ -1403,6 +1403,7 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
           },
         }],
       },
+      adjusted: /tools\.input_schema\.anyOf/,
       check: ({ sent }) => {
         const { input_schema: schema } = sent!.tools[0];
         assertEquals([schema.type, schema.anyOf, Object.keys(schema.properties)], [

@@ -11,6 +11,7 @@ import { type JsonBounds, type JsonExcess, jsonExcess, parseJson } from "../../w
 import type { Share } from "../../ground/fair_share/mod.ts";
 import { invalid, Refusal } from "../../ground/refusal.ts";
 import type { BodyWatch } from "./partial_input.ts";
+import { packingOf, unpack } from "./packed_body.ts";
 import { ChunksTooSmall, ReadingPace } from "../../ground/web/mod.ts";
 
 /** Bounds of a request body, by the names of their settings, and what large bodies take. */
@@ -39,7 +40,8 @@ export interface BodyOwner {
 }
 
 /**
- * Reads a request body as JSON. All limits are checked on the bytes that arrive, not on what headers declare.
+ * Reads a request body as JSON. All limits are checked on the bytes that arrive, not on what headers declare, and on what they are when
+ * they are unpacked.
  *
  * @throws {Refusal} `request_invalid` if the body is invalid or exceeds a limit; `gateway_unavailable` if a large
  *   body gets no memory or worker time before its deadline.
@@ -49,18 +51,13 @@ export async function readJson(
   limits: BodyLimits,
   owner: BodyOwner,
 ): Promise<JsonBody> {
-  const encoding = request.headers.get("content-encoding");
-  if (encoding !== null && encoding.toLowerCase() !== "identity") {
-    throw invalid(
-      undefined,
-      `Compressed request bodies are not supported: send the body without Content-Encoding '${
-        encoding.slice(0, 40)
-      }'.`,
-    );
-  }
+  const packing = packingOf(request.headers);
   const detached = new DetachedBase64(limits.large.turn, owner.account);
   try {
-    const bytes = await readBytes(request, limits, owner, detached);
+    const sent = await readBytes(request, limits, owner, detached);
+    const bytes = packing === undefined
+      ? sent
+      : await unpack(sent, packing, unpackedWithin(limits, owner.account, detached));
     const size = bytes.byteLength; // whose buffer is given away
     const { text, longDigits } = await textOf(bytes, limits, detached);
     return { json: parse(text, longDigits), bytes: size, detached };
@@ -68,6 +65,28 @@ export async function readJson(
     detached.release();
     throw error;
   }
+}
+
+/** Checks the size of a body that is unpacked; it takes its share of the memory, and its turns, as one that arrives. */
+function unpackedWithin(
+  limits: BodyLimits,
+  account: string,
+  detached: DetachedBase64,
+): (size: number) => Promise<void> {
+  const { bodyBytes, large } = limits;
+  let share: Share | undefined;
+  let turnAt = CHUNK_BYTES;
+  return async (size) => {
+    if (size > bodyBytes) throw tooLarge(limits);
+    const units = Math.min(2 * size, bodyBytes);
+    if (size > FREE_BYTES && share === undefined) {
+      share = await large.memory.take(account, units);
+      detached.hold(share);
+    } else if (size > (share?.units ?? Infinity)) await share!.grow(units);
+    if (size < turnAt) return;
+    turnAt = size + CHUNK_BYTES;
+    await large.turn(account);
+  };
 }
 
 /** Checks the limits of a text. The bytes of large bodies are checked on another thread. */

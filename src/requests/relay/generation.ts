@@ -450,7 +450,9 @@ function isOf(type: string, { headers }: UpstreamReply): boolean {
  * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or if it is not JSON either.
  */
 async function wholeInstead(reply: UpstreamReply, limits: ReplyLimits): Promise<UpstreamReply> {
-  const body = isOf("application/json", reply) ? await readWhole(reply, limits) : undefined;
+  const body = /json/i.test(String(reply.headers["content-type"]))
+    ? await readWhole(reply, limits)
+    : undefined;
   if (!isObject(body)) {
     throw new Refusal("upstream_unavailable", "The upstream's response is not an event stream.");
   }

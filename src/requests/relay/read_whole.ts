@@ -3,6 +3,12 @@ import { parseJson } from "../../wire/json/mod.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
 import { checkReplyJson, excessive, type ReplyLimits, unusable, Yielder } from "./reply_limits.ts";
 
+/** JSON without the end mark of a stream, which some servers send after it. */
+function withoutEndMark(text: string): string {
+  const said = text.trimEnd();
+  return /\ndata: ?\[DONE\]$/.test(said.slice(-13)) ? said.slice(0, said.lastIndexOf("\n")) : text;
+}
+
 /**
  * Reads a whole reply as JSON.
  *
@@ -29,7 +35,7 @@ export async function readWhole(
   }
   checkReplyJson(text, values);
   try {
-    return parseJson(text);
+    return parseJson(withoutEndMark(text));
   } catch (cause) {
     throw unusable("it is not JSON", cause);
   }

@@ -7,17 +7,17 @@ const EVENTS = /^(?:data|event|id|retry|error)?:/;
 const JSON_START = /^[{[]/;
 const MAX_BLANK_BYTES = 4_096;
 
-/** Whether a reply says that it is JSON or an event stream. */
-function isLabelled({ headers }: UpstreamReply): boolean {
-  return /json|event-stream/i.test(String(headers["content-type"] ?? ""));
+/** Whether a reply says that it is an event stream; one that is JSON is an event of it. */
+function isStream({ headers }: UpstreamReply): boolean {
+  return /event-stream/i.test(String(headers["content-type"] ?? ""));
 }
 
 /**
  * A reply whose content type is what it holds, as its beginning tells it: some servers and proxies send event streams, or JSON, as
- * `text/plain`, as bytes or without a type (Wei-Shaw/sub2api#2826). One that begins with neither stays as it is.
+ * `text/plain`, as bytes or without a type (Wei-Shaw/sub2api#2826), and streams as JSON. One that begins with neither stays as it is.
  */
 export async function withToldForm(reply: UpstreamReply): Promise<UpstreamReply> {
-  if (isLabelled(reply)) return reply;
+  if (isStream(reply)) return reply;
   const pieces: Uint8Array[] = [];
   let size = 0;
   let start = "";

@@ -288,6 +288,8 @@ export type ReplyState = Pick<
 
 /** Writes neutral events in a client's dialect, as a stream or whole. One for each reply. */
 export interface ReplyWriter {
+  /** The tier that the upstream says it served; set before the end is written. See {@linkcode UsageReports.tier}. */
+  tier?: string | undefined;
   /** Whether the finish reason has been written. */
   readonly finished: boolean;
   /** The stream's text for one event. */

@@ -94,6 +94,13 @@ export {
   type UpstreamError,
   upstreamFault,
 } from "./upstream_error.ts";
-export { countedUsage, firstCount, isSameUsage, NO_USAGE, type Usage } from "./usage.ts";
+export {
+  countedUsage,
+  firstCount,
+  isSameUsage,
+  NO_USAGE,
+  type Usage,
+  withCounts,
+} from "./usage.ts";
 export { type InputUsage, type PartialUsage, UsageReports } from "./usage_reports.ts";
 export { validate } from "./validation.ts";

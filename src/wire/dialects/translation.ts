@@ -128,7 +128,8 @@ class WholeReader implements EventReader {
   read(data: string): ReplyEvent[] {
     const { events, reports } = this.#back.readReply(parseJson(data), this.#options);
     const { input, outputTokens, reasoningTokens } = reports;
-    this.reports.add({ ...(input ?? NO_INPUT), outputTokens, reasoningTokens });
+    this.reports.add({ ...(input ?? NO_INPUT), outputTokens, reasoningTokens })
+      .servedIn(reports.tier);
     if (events.some(({ type }) => type === "reasoning")) this.hidesReasoning = false;
     this.done = true;
     return joinCalls(events);
@@ -138,6 +139,7 @@ class WholeReader implements EventReader {
 function wholeReply(front: Front, context: ReplyContext, { events, reports }: ReadReply): Reply {
   const { usage, partial } = reports;
   const writer = front.writer(context);
+  writer.tier = reports.tier;
   const withUsage = writer.whole(events);
   return {
     choices: 1,
@@ -254,6 +256,7 @@ class TranslatedStream implements ReplyStream {
   }
 
   close(usage: Usage): string {
+    this.#writer.tier = this.#reader.reports.tier;
     return this.#writer.close(usage);
   }
 

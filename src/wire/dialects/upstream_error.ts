@@ -1,6 +1,6 @@
 import { Refusal } from "../../ground/refusal.ts";
 import { tooLongPrompt } from "./context_words.ts";
-import { isObject, items, type JsonObject, type JsonValue, text } from "./json.ts";
+import { isObject, items, type JsonObject, type JsonValue, objects, text } from "./json.ts";
 
 /** What an upstream says in an error body, in any dialect. */
 export interface UpstreamError {
@@ -13,12 +13,16 @@ export interface UpstreamError {
 export function readUpstreamError(error: unknown): UpstreamError {
   if (typeof error === "string") return { message: error, code: undefined, type: undefined };
   if (!isObject(error)) return { message: undefined, code: undefined, type: undefined };
-  const code = typeof error.code === "number" ? String(error.code) : text(error.code);
+  const own = error.code ?? (typeof error.status === "number" ? error.status : undefined);
+  const code = typeof own === "number" ? String(own) : text(own);
   return { message: sentenceOf(error), code, type: text(error.type) };
 }
 
 /** Fields that hold a reply, by dialect: a body with one of them is not itself an error. */
 const CONTENTS = ["choices", "content", "output", "data"];
+
+/** Fields of an error that has no other: FastAPI's, and those of RFC 9457. */
+const DETAIL_FIELDS = new Set(["detail", "title", "status", "type", "instance"]);
 
 /**
  * The error that a body with status 200 reports: in `error`, in any form, or as the body itself where that holds no reply. Relays put
@@ -27,11 +31,60 @@ const CONTENTS = ["choices", "content", "output", "data"];
  * @returns The error, for `upstreamFault`; undefined for none.
  */
 export function reportedError(body: JsonObject): JsonValue | undefined {
-  const { error, message, code, type, object } = body;
+  const { error, code, type, object, base_resp: base, success, status, detail } = body;
   const says = isObject(error) ? Object.values(error).some(Boolean) : Boolean(error);
   if (says && error !== true) return error;
-  if (CONTENTS.some((name) => Array.isArray(body[name])) || !text(message)) return undefined;
-  return says || code || type === "error" || object === "error" ? body : undefined;
+  const ofBase = isObject(base) ? baseError(base) : undefined;
+  if (ofBase !== undefined && !saysAnything(body)) return ofBase;
+  if (CONTENTS.some((name) => Array.isArray(body[name])) || !wordsOf(body)) return undefined;
+  const isDetail = detail !== undefined &&
+    Object.keys(body).every((name) => DETAIL_FIELDS.has(name));
+  const hasFailed = says || isErrorCode(code) || type === "error" || object === "error" ||
+    success === false || isErrorStatus(status) || isDetail;
+  return hasFailed ? body : undefined;
+}
+
+/** Codes of envelopes that wrap what succeeded as well. */
+const OK_CODE = /^(?:0+|200|ok|success)$/i;
+
+function isErrorCode(code: JsonValue | undefined): boolean {
+  return Boolean(code) && !OK_CODE.test(String(code));
+}
+
+function isErrorStatus(status: JsonValue | undefined): boolean {
+  return typeof status === "number" ? status >= 400 : /^(?:error|fail)/i.test(text(status) ?? "");
+}
+
+/** Statuses of MiniMax's codes (platform.minimaxi.com, error codes); all others are its own failures. */
+const STATUS_OF_BASE: Readonly<Record<string, number>> = {
+  1002: 429,
+  1039: 429,
+  1041: 429,
+  1004: 401,
+  2049: 401,
+  1008: 402,
+  1026: 400,
+  1027: 400,
+  1042: 400,
+  2013: 400,
+};
+
+/** The error in MiniMax's `base_resp`, which stands beside each of its replies. */
+function baseError({ status_code: code, status_msg: message }: JsonObject): JsonObject | undefined {
+  if (!isErrorCode(code)) return undefined;
+  const status = STATUS_OF_BASE[String(code)];
+  return { message: message ?? null, code: status ?? code! };
+}
+
+/** Whether a body says anything for the client, such as text, reasoning and calls, or ends a stream that did. */
+function saysAnything(body: JsonObject): boolean {
+  return CONTENTS.some((name) => name !== "choices" && items(body[name]).length > 0) ||
+    objects(body.choices).some(({ message, delta, finish_reason: reason }) =>
+      isObject(delta) && Boolean(reason) ||
+      [message, delta].filter(isObject).some(({ role: _, name: __, ...said }) =>
+        Object.values(said).some((one) => Array.isArray(one) ? one.length > 0 : Boolean(one))
+      )
+    );
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "./json.ts";
+import { isObject, type JsonObject, type JsonValue } from "./json.ts";
 
 /** Tokens of one request, with one meaning for all dialects. */
 export interface Usage {
@@ -29,11 +29,28 @@ export function isSameUsage(one: Usage, other: Usage | undefined): boolean {
 export const NO_USAGE: Usage = countedUsage(0, 0);
 
 /**
- * A number of tokens as an upstream reports it; undefined for what cannot be a count (negative, fractional, text,
- * beyond 2^53). An explicit zero is a report.
+ * A number of tokens as an upstream reports it, also as a text, and rounded up where it is fractional; undefined for what cannot be a count
+ * (negative, other text, beyond 2^53). An explicit zero is a report.
  */
 export function tokenCount(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  const said = typeof value === "string" && /^\d{1,16}(?:\.\d{1,16})?$/.test(value)
+    ? Number(value)
+    : value;
+  const count = typeof said === "number" && said >= 0 ? Math.ceil(said) : undefined;
+  return Number.isSafeInteger(count) ? count : undefined;
+}
+
+/** A report with whole numbers of tokens, as SDKs type them; the same object where it has only those. */
+export function withCounts(report: JsonObject): JsonObject {
+  const changed = Object.entries(report).flatMap(([name, value]): [string, JsonValue][] => {
+    if (isObject(value)) {
+      const counts = withCounts(value);
+      return counts === value ? [] : [[name, counts]];
+    }
+    const count = /tokens$/.test(name) ? tokenCount(value) : undefined;
+    return count === undefined || count === value ? [] : [[name, count]];
+  });
+  return changed.length === 0 ? report : { ...report, ...Object.fromEntries(changed) };
 }
 
 /** The first of the values that is a token count. */

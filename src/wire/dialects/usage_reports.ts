@@ -33,6 +33,14 @@ export class UsageReports {
   #reasoningTokens = 0;
   /** Reports of output that were the largest so far. */
   outputReports = 0;
+  /** The tier that the reply was served in, in OpenAI's words: `default`, `flex`, `priority`. */
+  tier: string | undefined;
+
+  /** Notes the tier; what is none changes nothing. Returns itself. */
+  servedIn(tier: unknown): this {
+    if (typeof tier === "string" && tier !== "") this.tier = tier;
+    return this;
+  }
 
   /** Adds a report; undefined for none. Returns itself. */
   add(report: UsageReport | undefined): this {

@@ -7,6 +7,7 @@ import {
   reportedError,
   text,
   upstreamFault,
+  withCounts,
 } from "../dialects/mod.ts";
 import { invalid, Refusal } from "../../ground/refusal.ts";
 import { decodeVector, type Vector } from "./vectors.ts";
@@ -145,5 +146,5 @@ function withNumbers(
 function usageOf(usage: JsonValue | undefined): ReportedUsage | undefined {
   if (!isObject(usage)) return undefined;
   const inputTokens = firstCount(usage.prompt_tokens, usage.total_tokens);
-  return inputTokens === undefined ? undefined : { inputTokens, fields: usage };
+  return inputTokens === undefined ? undefined : { inputTokens, fields: withCounts(usage) };
 }

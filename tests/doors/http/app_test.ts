@@ -283,13 +283,21 @@ const REFUSALS: readonly Row[] = [
     param: "temperature",
   },
   {
-    when: "a compressed body",
+    when: "a body that is not compressed as it says",
     body: hello,
     headers: { "content-encoding": "gzip" },
     status: 400,
     code: "invalid_request",
-    says: "Compressed",
+    says: "not valid gzip",
   },
+  ...["zstd", "br", "gzip, gzip"].map((encoding) => ({
+    when: `a body compressed by ${encoding}`,
+    body: hello,
+    headers: { "content-encoding": encoding },
+    status: 400,
+    code: "invalid_request",
+    says: `compressed by '${encoding}'`,
+  })),
   {
     when: "an unknown path",
     path: "/v1/rerank",

@@ -134,8 +134,8 @@ export const CALLERS: readonly Row[] = [
     run: ({ post }) => post("/v1/chat/completions", '{"model":'),
   },
   {
-    name: "a compressed body",
-    sent: "`Content-Encoding: gzip`",
+    name: "a body that is not compressed as it says",
+    sent: "`Content-Encoding: gzip` for a body that is not compressed",
     clientSees: REJECTED,
     charged: NOT_RECORDED,
     logged: [REFUSED_LINE],

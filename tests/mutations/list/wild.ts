@@ -8,6 +8,10 @@ const ANTHROPIC = "src/requests/upstreams/quirks/anthropic.ts";
 const CHAT = "src/requests/upstreams/quirks/chat_rules.ts";
 const SHARED = "tests/wire/dialects/shared_fields_test.ts";
 const REPLIES = "tests/wire/dialects/shared_replies_test.ts";
+const MESSAGES_REPAIR = "src/wire/dialects/messages/repair.ts";
+const MESSAGES_TEST = "tests/wire/dialects/messages_repair_test.ts";
+const ERRORS = "src/wire/dialects/upstream_error.ts";
+const ERRORS_TEST = "tests/wire/dialects/reported_errors_test.ts";
 const WILD_FLOW = "tests/flow/departing_rows_test.ts";
 
 /** What clients and upstreams really send. */
@@ -135,8 +139,8 @@ export const WILD: readonly Mutation[] = [
   {
     name: "capped-temperature-not-told",
     file: "src/wire/dialects/messages/back.ts",
-    find: "adjusted: isCapped ? [`temperature=${temperature}`] : []",
-    replace: "adjusted: []",
+    find: "  if (isCapped) adjusted.push(`temperature=${temperature}`);\n",
+    replace: "",
     tests: [{ file: SHARED, filter: "temperature above 1: chat → messages" }],
     why: "A caller would take a value for its own.",
   },
@@ -201,7 +205,7 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "empty-finish-reason-ends",
-    file: "src/wire/dialects/chat/departures.ts",
+    file: "src/wire/dialects/neutral/finish.ts",
     find: 'if (reason === "") return null;',
     replace: 'if (reason === "") return reason;',
     tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
@@ -230,5 +234,85 @@ export const WILD: readonly Mutation[] = [
     replace: "reportedError({})",
     tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
     why: "A failure that OpenRouter reports would lose the failover.",
+  },
+  {
+    name: "blocks-keep-their-index",
+    file: MESSAGES_REPAIR,
+    find: "const index = this.#begun++;",
+    replace: "const index = this.#begun++ && at;",
+    tests: [{ file: MESSAGES_TEST, filter: "blocks are numbered" }],
+    why: "SDKs would throw at a block that begins at 1, or lose its text.",
+  },
+  {
+    name: "blocks-without-a-start",
+    file: MESSAGES_REPAIR,
+    find: "if (empty === undefined) return [];",
+    replace: "if (empty !== text) return [];",
+    tests: [{ file: MESSAGES_TEST, filter: "blocks are numbered" }],
+    why: "Text would be lost.",
+  },
+  {
+    name: "failed-stop-reason-is-an-end",
+    file: MESSAGES_REPAIR,
+    find: "  checkFinish(reason);\n",
+    replace: "",
+    tests: [{ file: MESSAGES_TEST, filter: "reason to stop" }],
+    why: "A failure would be a reply, and charged.",
+  },
+  {
+    name: "envelope-beside-a-reply-is-an-error",
+    file: ERRORS,
+    find: "ofBase !== undefined && !saysAnything(body)",
+    replace: "ofBase !== undefined",
+    tests: [{ file: ERRORS_TEST, filter: "says anything" }],
+    why: "A reply that was generated would be thrown away.",
+  },
+  {
+    name: "envelope-is-no-error",
+    file: ERRORS,
+    find: "success === false || isErrorStatus(status) || isDetail",
+    replace: "isDetail",
+    tests: [{ file: ERRORS_TEST, filter: "only its envelope" }],
+    why: "The next target would not be asked.",
+  },
+  {
+    name: "output-text-lost",
+    file: "src/wire/dialects/responses/read_reply.ts",
+    find: "    addOutputText(body);\n",
+    replace: "",
+    tests: [{ file: WILD_FLOW, filter: "what departs beside the reports" }],
+    why: "A reply that was generated would be a 503.",
+  },
+  {
+    name: "json-in-an-event-stream-lost",
+    file: "src/wire/dialects/sse/decoder.ts",
+    find: "this.#isJson = /^\\s*[{[]/.test(line);",
+    replace: "this.#isJson = false;",
+    tests: [{ file: MESSAGES_TEST, filter: "the only event" }],
+    why: "A reply that was generated would be a 503.",
+  },
+  {
+    name: "fractional-tokens-round-down",
+    file: "src/wire/dialects/usage.ts",
+    find: "Math.ceil(said)",
+    replace: "Math.floor(said)",
+    tests: [{ file: "tests/wire/dialects/usage_test.ts", filter: "rounded up" }],
+    why: "Part of a token would be free.",
+  },
+  {
+    name: "reasoning-details-lost",
+    file: "src/wire/dialects/chat/extra_content.ts",
+    find: "if (known === undefined) this.#details.push({ ...piece });",
+    replace: "if (known === undefined) continue;",
+    tests: [{ file: "tests/wire/dialects/reasoning_details_test.ts" }],
+    why: "A model would lose its thoughts between calls, or its service refuse the turn.",
+  },
+  {
+    name: "unpacked-bodies-without-a-limit",
+    file: "src/doors/http/body.ts",
+    find: "    if (size > bodyBytes) throw tooLarge(limits);\n",
+    replace: "",
+    tests: [{ file: "tests/doors/http/packed_body_test.ts", filter: "a compressed body" }],
+    why: "A small body could become gigabytes of memory.",
   },
 ];

@@ -100,7 +100,8 @@ function replyIds(bridge: Bridge, request: ParsedRequest, ids: readonly string[]
           data: JSON.stringify({ type: "content_block_start", index, content_block: block }),
         } as never,
       );
-      return idsOf([JSON.parse(text.slice(text.indexOf("{"))).content_block]);
+      const events = new SseDecoder().push(new TextEncoder().encode(text));
+      return events.flatMap(({ data }) => idsOf([JSON.parse(data).content_block]));
     });
   }
   const calls = ids.map((id, index) => ({

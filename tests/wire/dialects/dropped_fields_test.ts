@@ -210,7 +210,8 @@ const TYPED: readonly [keyof typeof DIALECTS, JsonObject, string][] = [
     { stream_options: { include_obfuscation: false } },
     "stream_options.include_obfuscation",
   ],
-  ["chat", { thinking: { type: "enabled", budget_tokens: 2 } }, "thinking.budget_tokens"],
+  ["chat", { thinking: { type: "enabled", budget_tokens: 2 } }, "thinking"],
+  ["chat", { thinking: { type: "disabled", budget_tokens: 2 } }, "thinking.budget_tokens"],
   ["chat", { prediction: { type: "content", content: "x" } }, "prediction"],
   ["chat", { user: "a", safety_identifier: "b" }, "user"],
   ["chat", { messages: [{ ...HI, name: "Ada" }] }, "messages.name"],
@@ -277,4 +278,21 @@ Deno.test("reasoning that a strict upstream did not sign is named where it is le
   const send = (signedReasoning: boolean) =>
     chatToMessages.request(request, { ...OPTIONS, shaping: { signedReasoning } }).dropped;
   assertEquals([send(true), send(false)], [["messages.reasoning_content"], []]);
+});
+
+Deno.test("a budget of reasoning that is sent is not named as dropped, and one that is lowered is named with its number", () => {
+  for (
+    const [budget, sent, adjusted] of [
+      [2_000, 2_000, []],
+      [20_000, 3_200, ["thinking.budget_tokens=3200"]],
+    ] as const
+  ) {
+    const thinking = { type: "enabled", budget_tokens: budget };
+    const written = chatToMessages.request(
+      parseChat({ model: "m", messages: [HI], thinking }),
+      { ...OPTIONS, permittedOutput: 4_000 },
+    );
+    assertEquals(written.body.thinking, { type: "enabled", budget_tokens: sent });
+    assertEquals<unknown>([written.dropped, written.adjusted], [[], adjusted]);
+  }
 });

@@ -14,6 +14,14 @@ const FORMS: Readonly<Record<string, (message: string, code: number) => JsonObje
   "the body itself": (message, code) => ({ message, code }),
   "old vLLM": (message, code) => ({ object: "error", message, type: "X", param: null, code }),
   "error: true": (message, code) => ({ error: true, message, code }),
+  "RFC 9457": (detail, status) => ({ type: "about:blank", title: "X", status, detail }),
+  "success: false": (message, code) => ({ success: false, message, code }),
+  "status: error": (msg, code) => ({ status: "error", msg, code }),
+  "Cloudflare": (message, code) => ({ success: false, code, errors: [{ message }], result: null }),
+  "MiniMax": (message, code) => ({
+    choices: null,
+    base_resp: { status_code: code, status_msg: message },
+  }),
 };
 
 Deno.test("an error that a reply with status 200 reports is the same in every dialect and form, whole and streamed", () => {
@@ -45,4 +53,66 @@ Deno.test("an error whose fields are all empty reports nothing", () => {
     const { events } = DIALECTS.chat.back.readReply({ choices, error }, {});
     assertEquals(events.map(({ type }) => type), ["text", "finish"]);
   }));
+});
+
+/** Errors without a status, and the one that is known of them. */
+const WITHOUT_STATUS: readonly (readonly [JsonObject, number | undefined])[] = [
+  [{ success: false, message: "No" }, undefined],
+  [{ detail: "No" }, undefined],
+  [{ detail: [{ loc: ["body", "x"], msg: "No" }] }, undefined],
+  [{ status: "error", msg: "No" }, undefined],
+  [{ status: "failed", message: "No" }, undefined],
+  ...([[1000, 1000], [1002, 429], [1008, 402], [1027, 400], [2049, 401]] as const)
+    .map(([code, status]): readonly [JsonObject, number | undefined] => [
+      {
+        choices: [{ message: { role: "assistant", content: "" }, finish_reason: "stop" }],
+        base_resp: { status_code: code, status_msg: "No" },
+      },
+      code === status ? undefined : status,
+    ]),
+];
+
+Deno.test("an error that only its envelope tells is one, whole and as the first event of a stream", () => {
+  for (const [body, status] of WITHOUT_STATUS) {
+    const whole = () => DIALECTS.chat.back.readReply({ ...body }, {});
+    const first = () => DIALECTS.chat.back.reader({}).read(JSON.stringify(body));
+    for (const read of [whole, first]) {
+      const { said, ownStatus } = assertThrows(read, ReportedError);
+      assert(/No$/.test(said?.message ?? ""), JSON.stringify(body));
+      assertEquals(ownStatus, status);
+    }
+  }
+});
+
+Deno.test("a reply that says anything is no error, whatever stands beside it", () => {
+  const beside = fc.record({
+    success: fc.constantFrom(false, true),
+    message: fc.constant("No"),
+    msg: fc.constant("No"),
+    detail: fc.constant("No"),
+    status: fc.constantFrom("error", "failed", 500, 200),
+    code: fc.constantFrom(500, "x", 200),
+    base_resp: fc.constantFrom(0, 1000, 1027).map((code) => ({
+      status_code: code,
+      status_msg: "No",
+    })),
+  }, { requiredKeys: [] });
+  const message = { role: "assistant", content: null };
+  const replies = fc.constantFrom<JsonObject>(
+    { choices: [{ message: { ...message, content: "Hi" } }] },
+    { choices: [{ message: { ...message, reasoning_content: "Hm" } }] },
+    { choices: [{ message: { ...message, tool_calls: [{}] } }] },
+    { choices: [{ delta: { content: "Hi" } }] },
+    { choices: [{ delta: {}, finish_reason: "stop" }] },
+    { content: [{ type: "text", text: "Hi" }] },
+    { output: [{ type: "message", content: [] }] },
+    { data: [{ embedding: [1] }] },
+  );
+  fc.assert(fc.property(replies, beside, (reply, more) => {
+    assertEquals(reportedError({ ...more, ...reply }), undefined);
+  }));
+  // what wraps success
+  for (const code of [0, 200, "200", "0", "ok", "success"]) {
+    assertEquals(reportedError({ code, message: "success", msg: "ok" }), undefined);
+  }
 });

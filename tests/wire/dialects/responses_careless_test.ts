@@ -75,6 +75,7 @@ const itemsIn = ({ item, response }: Wire): Wire[] =>
 const isType = (pattern: RegExp) => ({ type }: JsonObject) => pattern.test(String(type));
 const isNot = (pattern: RegExp) => (event: JsonObject) => !isType(pattern)(event);
 const isBegun = isType(/item\.added/);
+const isEndEvent = isType(/completed$/);
 const isDone = isType(/item\.done/);
 
 /** What an upstream sends, and what its client is to read. */
@@ -85,6 +86,28 @@ const CARELESS: Readonly<
     events: changed(TEXT, (event) => {
       if (isDone(event)) event.item.content = [];
     }).filter(isNot(/part|text/)),
+    blocks: [["text", "Hello"]],
+  },
+  "a text that only output_text has, without any output": {
+    events: eventsFor(TEXT).filter(isEndEvent).map((event) => ({
+      ...event,
+      response: { id: "r", status: "completed", output_text: "Hello", usage: USAGE },
+    })),
+    blocks: [["text", "Hello"]],
+  },
+  "reasoning as an item, and the text as output_text": {
+    events: changed(HELLO.slice(0, 2), (event) => {
+      if (event.response?.output?.length) {
+        event.response.output.length = 1;
+        event.response.output_text = "Hello";
+      }
+    }).filter(isEndEvent),
+    blocks: BLOCKS.slice(0, 2),
+  },
+  "the same text in deltas and as output_text": {
+    events: changed(TEXT, (event) => {
+      if (isEndEvent(event)) Object.assign(event.response, { output: [], output_text: "Hello" });
+    }),
     blocks: [["text", "Hello"]],
   },
   "reasoning ends without its text and its seal": {
@@ -312,7 +335,7 @@ for (const [name, { events, blocks }] of Object.entries(CARELESS)) {
   });
 
   const { response } = events.at(-1) as { response: JsonObject };
-  if ((response.output as Wire[]).length === 0) continue;
+  if ((response.output as Wire[])?.length === 0 && !response.output_text) continue;
   Deno.test(`careless upstream: ${name}; whole`, () => {
     const reply = responsesToResponses.reply(
       { ...response, status: "completed" },
@@ -389,7 +412,8 @@ Deno.test("careless upstream: a report of usage has all that clients demand; one
       ],
       [null, counted],
       [[], counted],
-      [{ input_tokens: "10", output_tokens: 20 }, counted],
+      [{ input_tokens: "10", output_tokens: 19.5, total_tokens: "30" }, full],
+      [{ input_tokens: "ten", output_tokens: -20 }, counted],
       [{ prompt_tokens: 10, completion_tokens: 20 }, counted],
     ] as const
   ) {

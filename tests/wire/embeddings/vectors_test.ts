@@ -102,7 +102,8 @@ Deno.test("an upstream's report is used, zeros included; one that is none is not
   assertEquals(usage({ prompt_tokens: 7, total_tokens: 9 })?.inputTokens, 7);
   assertEquals(usage({ prompt_tokens: 0, total_tokens: 0 })?.inputTokens, 0);
   assertEquals(usage({ total_tokens: 9 })?.inputTokens, 9);
-  for (const none of [undefined, null, {}, { prompt_tokens: -1 }, { prompt_tokens: "7" }, 7]) {
+  assertEquals(usage({ prompt_tokens: "7" }), { inputTokens: 7, fields: { prompt_tokens: 7 } });
+  for (const none of [undefined, null, {}, { prompt_tokens: -1 }, { prompt_tokens: "x" }, 7]) {
     assertEquals(usage(none), undefined);
   }
 });

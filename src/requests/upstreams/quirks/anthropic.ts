@@ -2,7 +2,7 @@
 
 import { isObject, type JsonObject, objects, text } from "../../../wire/dialects/mod.ts";
 import type { Adjust } from "./adjust.ts";
-import { outputSchema, toolSchema } from "./anthropic_schema.ts";
+import { outputSchema, toolSchema, unionsOf } from "./anthropic_schema.ts";
 
 /** What a request without thinking must not have either. */
 function withoutThinking(body: JsonObject): JsonObject {
@@ -90,11 +90,11 @@ function trimmed(content: JsonObject[string] | undefined): JsonObject[string] | 
 /** Schemas in the subset of JSON Schema that the service takes. */
 export const withTakenSchemas: Adjust = (body, note) => {
   const tools = Array.isArray(body.tools)
-    ? body.tools.map((tool) =>
-      isObject(tool) && isObject(tool.input_schema)
-        ? { ...tool, input_schema: toolSchema(tool.input_schema) }
-        : tool
-    )
+    ? body.tools.map((tool) => {
+      if (!isObject(tool) || !isObject(tool.input_schema)) return tool;
+      for (const word of unionsOf(tool.input_schema)) note(`tools.input_schema.${word}`);
+      return { ...tool, input_schema: toolSchema(tool.input_schema) };
+    })
     : undefined;
   const config = body.output_config;
   const format = isObject(config) && isObject(config.format) ? config.format : undefined;

@@ -11,6 +11,11 @@ import {
 const NAMED = ["properties", "$defs", "definitions"];
 const UNIONS = ["anyOf", "oneOf", "allOf"];
 
+/** The words of unions at the top of a schema, which become one object. */
+export function unionsOf(schema: JsonObject): string[] {
+  return UNIONS.filter((word) => Array.isArray(schema[word]));
+}
+
 /**
  * The schema of a tool's input as Anthropic's service takes it: an object, with no union at the top. The branches of a union become one
  * object: a property of any branch may be given, and what all branches of it require is required.
@@ -18,7 +23,7 @@ const UNIONS = ["anyOf", "oneOf", "allOf"];
  * Source: docs.anthropic.com, tool use; its service answers 400 "input_schema does not support oneOf, allOf, or anyOf at the top level".
  */
 export function toolSchema(schema: JsonObject): JsonObject {
-  const unions = UNIONS.filter((word) => Array.isArray(schema[word]));
+  const unions = unionsOf(schema);
   if (unions.length === 0) return schema.type === "object" ? schema : { ...schema, type: "object" };
   const rest = Object.fromEntries(
     Object.entries(schema).filter(([word]) => !UNIONS.includes(word)),

@@ -68,7 +68,10 @@ export function droppedFields(body: JsonObject, used: readonly string[]): string
 function addOptions(dropped: DroppedFields, body: JsonObject): void {
   const { stream_options: options, thinking, response_format: format, tool_choice: choice } = body;
   if (isObject(options)) dropped.addOthers(options, "stream_options", ["include_usage"]);
-  if (isObject(thinking)) dropped.addOthers(thinking, "thinking", ["type"]);
+  if (isObject(thinking)) {
+    const isBudget = typeof thinking.budget_tokens === "number";
+    dropped.addOthers(thinking, "thinking", isBudget ? ["type", "budget_tokens"] : ["type"]);
+  }
   const isChoice = typeof choice === "string" ||
     isObject(choice) && ["function", "custom", "allowed_tools"].includes(text(choice.type) ?? "");
   const isMissed = !isChoice || objects(body.tools).length === 0;

@@ -1,5 +1,5 @@
 import { parseJson } from "../../json/mod.ts";
-import { isObject, type JsonObject } from "../json.ts";
+import { isObject, type JsonObject, objects, text } from "../json.ts";
 import type { ReplyEvent, SealedReasoning } from "../neutral/conversation.ts";
 
 /** Begins the seal of what an upstream wants back with a message or a call of it. */
@@ -18,18 +18,60 @@ export function sealOf(said: JsonObject, call: number | undefined): ReplyEvent[]
   return [{ type: "seal", seal: PREFIX + JSON.stringify({ call, extra }), isOfCall: true }];
 }
 
+/** Begins the seal of a message's `reasoning_details`. */
+const DETAILS = "reasoning_details.";
+/** Fields of a detail that come piece by piece. */
+const GROWING = ["text", "summary", "data", "signature"];
+
+/**
+ * Collects OpenRouter's `reasoning_details`, which it wants back unchanged with the message, in their order: they hold the signatures of
+ * Claude's and Gemini's thoughts and what OpenAI encrypted (openrouter.ai/docs, reasoning tokens).
+ */
+export class ReasoningDetails {
+  #details: JsonObject[] = [];
+
+  /** Takes the pieces of a delta, or all of a message. */
+  add(said: JsonObject): void {
+    for (const piece of objects(said.reasoning_details)) {
+      const known = this.#details.find(({ type, index }) =>
+        type === piece.type && index === piece.index && index !== undefined
+      );
+      if (known === undefined) this.#details.push({ ...piece });
+      else {
+        for (const [name, value] of Object.entries(piece)) {
+          const before = GROWING.includes(name) ? text(known[name]) : undefined;
+          known[name] = before === undefined ? value : before + (text(value) ?? "");
+        }
+      }
+    }
+  }
+
+  /** What came since the last seal, once any of it is signed or encrypted. */
+  seal(isOfCall: boolean): ReplyEvent[] {
+    const details = this.#details;
+    if (!details.some(({ signature, data }) => text(signature) || text(data))) return [];
+    this.#details = [];
+    return [{ type: "seal", seal: DETAILS + JSON.stringify(details), isOfCall }];
+  }
+}
+
 /** What was sealed with a message, and with its calls by their numbers. */
 export function extrasIn(
   sealed: readonly SealedReasoning[],
 ): { readonly message: JsonObject; readonly calls: ReadonlyMap<number, JsonObject> } {
   let message: JsonObject = {};
   const calls = new Map<number, JsonObject>();
+  const details: JsonObject[] = [];
   for (const { seal } of sealed) {
+    if (seal.startsWith(DETAILS)) details.push(...objects(parseJson(seal.slice(DETAILS.length))));
     const value = seal.startsWith(PREFIX) ? parseJson(seal.slice(PREFIX.length)) : undefined;
     if (!isObject(value) || !isObject(value.extra)) continue;
     const own = { extra_content: value.extra };
     if (typeof value.call === "number") calls.set(value.call, own);
     else message = own;
   }
-  return { message, calls };
+  return {
+    message: details.length === 0 ? message : { ...message, reasoning_details: details },
+    calls,
+  };
 }

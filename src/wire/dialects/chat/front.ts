@@ -19,6 +19,7 @@ export const chatFront: Front = {
     topK: "top_k",
     stop: "stop",
     reasoning: "thinking",
+    reasoningBudget: "thinking.budget_tokens",
     earlierReasoning: "messages.reasoning_content",
     imageDetail: "image_url.detail",
     verbosity: "verbosity",

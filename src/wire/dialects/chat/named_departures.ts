@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, objects, text } from "../json.ts";
-import { documentedFinish } from "./departures.ts";
+import { documentedFinish } from "../neutral/finish.ts";
 
 /** What a reply of a chat upstream is made of: the body of a whole one, or each chunk of a stream. */
 interface Said {

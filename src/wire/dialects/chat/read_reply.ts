@@ -4,8 +4,9 @@ import { isObject, items, type JsonObject, type JsonValue, objects, text } from 
 import type { EventReader, ReadOptions, ReadReply } from "../dialect.ts";
 import { citationOf, type Finish, type ReplyEvent } from "../neutral/conversation.ts";
 import { callNumber, CallReader } from "./calls.ts";
-import { documentedFinish, textOf, usageIn, withOwnReasoning } from "./departures.ts";
-import { sealOf } from "./extra_content.ts";
+import { checkFinish, documentedFinish } from "../neutral/finish.ts";
+import { textOf, usageIn, withOwnReasoning } from "./departures.ts";
+import { ReasoningDetails, sealOf } from "./extra_content.ts";
 import { ThinkTags, type Told } from "./think_tags.ts";
 import { reportedError, tooMuch, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
@@ -57,12 +58,11 @@ export function checkChoiceCount({ choices }: JsonObject): void {
   throw tooMuch(`The upstream sent more than ${MAX_CHOICES} choices.`);
 }
 
-/** @throws {Refusal} the error of a choice; `upstream_unavailable` for one that failed: some upstreams say so in `finish_reason` only. */
+/** @throws {Refusal} the error of a choice; `upstream_unavailable` for one that failed. */
 export function checkNotFailed(choice: JsonObject): void {
   const error = reportedError({ error: choice.error });
   if (error !== undefined) throw upstreamFault(error);
-  if (documentedFinish(choice.finish_reason) !== "error") return;
-  throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its response.");
+  checkFinish(choice.finish_reason);
 }
 
 /**
@@ -98,7 +98,8 @@ export function chatReports(
   choice: JsonObject | undefined,
   reports = new UsageReports(),
 ): UsageReports {
-  return reports.add(usageIn(body, choice).map(readChatUsage).find(Boolean));
+  return reports.add(usageIn(body, choice).map(readChatUsage).find(Boolean))
+    .servedIn(body.service_tier);
 }
 
 /** Reads the chunks of a chat stream as neutral events. */
@@ -109,6 +110,7 @@ export class ChatReader implements EventReader {
   hidesReasoning: boolean | undefined;
   readonly #calls = new CallReader();
   readonly #tags: ThinkTags | undefined;
+  readonly #details = new ReasoningDetails();
   #hasOutput = false;
   #refused = false;
 
@@ -142,7 +144,7 @@ export class ChatReader implements EventReader {
     chatReports(chunk, choices[0], this.reports);
     choices.forEach(checkNotFailed);
     if (reason !== "") {
-      events.push({
+      events.push(...this.#details.seal(true), {
         type: "finish",
         finish: this.#refused && reason === "stop" ? "refused" : FINISHES[reason] ?? "stop",
         // vLLM and SGLang name the stop sequence that was met
@@ -163,6 +165,9 @@ export class ChatReader implements EventReader {
       events.push({ type: "reasoning", text: reasoning });
     }
     const content = textOf(delta.content);
+    this.#details.add(delta);
+    const isOver = content !== "" || objects(delta.tool_calls).length > 0;
+    if (isOver) events.push(...this.#details.seal(false));
     if (content !== "") events.push({ type: "text", text: content });
     const refusal = text(delta.refusal) ?? "";
     if (refusal !== "") {

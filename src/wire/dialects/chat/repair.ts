@@ -2,7 +2,8 @@ import type { ReplyContext } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import { argsText, CallReader, CallWriter, madeCallId, NO_ARGUMENTS } from "./calls.ts";
 import { customCall, CustomCalls } from "./custom_calls.ts";
-import { documentedFinish, withOwnReasoning } from "./departures.ts";
+import { documentedFinish } from "../neutral/finish.ts";
+import { withOwnReasoning } from "./departures.ts";
 import { deltaOf } from "./read_reply.ts";
 import { ThinkTags } from "./think_tags.ts";
 

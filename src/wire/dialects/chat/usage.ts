@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../json.ts";
-import { firstCount, inner, type Usage } from "../usage.ts";
+import { firstCount, inner, type Usage, withCounts } from "../usage.ts";
 import type { UsageReport } from "../usage_reports.ts";
 
 /**
@@ -33,8 +33,9 @@ export function readChatUsage(value: unknown): UsageReport | undefined {
   };
 }
 
-/** A report with its cached tokens under the name that the dialect documents, which clients read. */
-export function withCached(report: JsonObject, { cachedTokens }: Usage): JsonObject {
+/** A report with its cached tokens under the name that the dialect documents, which clients read, and in whole numbers. */
+export function withCached(said: JsonObject, { cachedTokens }: Usage): JsonObject {
+  const report = withCounts(said);
   const details = inner(report, "prompt_tokens_details");
   if (cachedTokens === 0 || firstCount(details.cached_tokens) !== undefined) return report;
   return { ...report, prompt_tokens_details: { ...details, cached_tokens: cachedTokens } };

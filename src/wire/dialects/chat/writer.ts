@@ -36,6 +36,7 @@ export function wantsUsage({ request: { body } }: Pick<ReplyContext, "request">)
  */
 export class ChatWriter implements ReplyWriter {
   readonly cites = true;
+  tier: string | undefined;
   readonly #context: StreamContext;
   readonly #head: JsonObject;
   readonly #wantsUsage: boolean;
@@ -115,6 +116,7 @@ export class ChatWriter implements ReplyWriter {
       system_fingerprint: fingerprint,
       choices: [{ index: choice ?? 0, message, logprobs, finish_reason: reason }],
       usage: writeChatUsage(usage),
+      ...(this.tier && { service_tier: this.tier }),
     });
   }
 
@@ -165,6 +167,7 @@ export class ChatWriter implements ReplyWriter {
       ...this.#head,
       choices: [{ index: this.#context.choice ?? 0, delta, logprobs, finish_reason: finish }],
       ...(this.#wantsUsage ? { usage: null } : {}),
+      ...(this.tier && { service_tier: this.tier }),
     };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   }

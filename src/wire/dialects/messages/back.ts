@@ -34,11 +34,17 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   });
   const sent: JsonObject = { model, ...written, max_tokens: permittedOutput };
   const dropped: string[] = [];
-  const { budgetTokens = BUDGET_TOKENS } = conversation.reasoning;
+  const adjusted: string[] = [];
+  const { budgetTokens } = conversation.reasoning;
   let thinking = enabled === undefined
     ? undefined
-    : thinkingOf(enabled, { budgetTokens, permittedOutput });
+    : thinkingOf(enabled, { budgetTokens: budgetTokens ?? BUDGET_TOKENS, permittedOutput });
   if (enabled !== undefined && thinking === undefined) dropped.push(fields.reasoning);
+  else if (budgetTokens !== undefined && thinking?.budget_tokens !== budgetTokens) {
+    const sentBudget = thinking?.budget_tokens;
+    if (sentBudget === undefined) dropped.push(fields.reasoningBudget);
+    else adjusted.push(`${fields.reasoningBudget}=${sentBudget}`);
+  }
   if (effort !== undefined && effort !== "none") {
     const config = isObject(sent.output_config) ? sent.output_config : {};
     sent.output_config = { ...config, effort: effort === "minimal" ? "low" : effort };
@@ -66,7 +72,8 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   const { temperature } = sent;
   const isCapped = temperature !== undefined && temperature !== conversation.temperature &&
     conversation.temperature !== undefined;
-  return { body: sent, dropped, adjusted: isCapped ? [`temperature=${temperature}`] : [] };
+  if (isCapped) adjusted.push(`temperature=${temperature}`);
+  return { body: sent, dropped, adjusted };
 }
 
 /** What a conversation holds that the dialect has no place for. */

@@ -3,7 +3,8 @@ import { isObject, type JsonObject, text } from "../json.ts";
 import { parseArgs } from "../neutral/conversation.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import { brokenOff } from "../upstream_error.ts";
-import { parseEvent } from "./read_reply.ts";
+import { parseEvents } from "./read_reply.ts";
+import { EventRepair } from "./repair.ts";
 import { toolInput } from "./writer.ts";
 
 /** The field of a block that a delta of each kind adds to. */
@@ -25,6 +26,7 @@ export class BlocksAsWhole implements WholeOfStream {
   readonly #carry: (body: JsonObject) => Reply;
   readonly #blocks: Block[] = [];
   readonly #open = new Map<unknown, Block>();
+  readonly #repair = new EventRepair();
   #message: JsonObject = {};
 
   /** @param carry Makes a reply of a message. */
@@ -33,7 +35,11 @@ export class BlocksAsWhole implements WholeOfStream {
   }
 
   push({ data }: SseEvent): void {
-    const { type, index, ...event } = parseEvent(data);
+    const events = parseEvents(data).flatMap((event) => this.#repair.repair(event));
+    for (const event of events) this.#take(event);
+  }
+
+  #take({ type, index, ...event }: JsonObject): void {
     switch (type) {
       case "message_start":
         if (isObject(event.message)) this.#message = event.message;

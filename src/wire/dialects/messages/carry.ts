@@ -11,8 +11,8 @@ import {
 } from "../dialect.ts";
 import {
   isObject,
+  items,
   type JsonObject,
-  type JsonValue,
   objects,
   text,
   withoutFields,
@@ -23,16 +23,16 @@ import { meterEvent } from "../meter_reply.ts";
 import { HostedCalls } from "../hosted_calls.ts";
 import { OutputBudget } from "../output_budget.ts";
 import type { SseEvent } from "../sse/mod.ts";
-import type { Usage } from "../usage.ts";
+import { type Usage, withCounts } from "../usage.ts";
 import { type PartialUsage, StreamUsage, UsageReports } from "../usage_reports.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { legalId } from "../neutral/call_ids.ts";
 import { BlocksAsWhole } from "./blocks_as_whole.ts";
 import { CallIds, withUpstreamIds } from "./call_ids.ts";
-import { checkMessage, parseEvent } from "./read_reply.ts";
+import { checkMessage, parseEvents } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
-import { CallRepair, repairBlock, repairedStop } from "./repair.ts";
+import { EventRepair, repairBlock, repairedStop } from "./repair.ts";
 import { readFirstUsage, readMessagesUsage, writeMessagesUsage } from "./usage.ts";
 import { sealedText } from "./seals.ts";
 import { SIGNATURE } from "./writer.ts";
@@ -124,6 +124,7 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   const calls = objects(content).some(({ type }) => type === "tool_use");
   const body: JsonObject = { ...reply, id, model, content };
   body.stop_reason = repairedStop(body.stop_reason, calls);
+  if (isObject(body.usage)) body.usage = withCounts(body.usage);
   const hosted = new HostedCalls();
   for (const block of objects(reply.content)) hosted.block(block);
   const { usage, partial } = new UsageReports().add(readMessagesUsage(reply.usage));
@@ -169,6 +170,14 @@ function withUniqueId(block: JsonObject, ids: CallIds): JsonObject {
   return { ...block, id: ids.unique(block.id) };
 }
 
+/** What SDKs read of a stream's beginning without asking whether it is there. */
+const EMPTY_MESSAGE: JsonObject = {
+  type: "message",
+  role: "assistant",
+  stop_reason: null,
+  stop_sequence: null,
+};
+
 class CarriedMessagesStream implements ReplyStream {
   finished = false;
   hasOutput = false;
@@ -184,9 +193,8 @@ class CarriedMessagesStream implements ReplyStream {
   readonly #usage = new StreamUsage(this.#reports, () => this.#meter.tokens);
   readonly #hosted = new HostedCalls();
   #stopped = false;
-  readonly #repair = new CallRepair();
-  /** Index of the block that has begun and not ended. */
-  #open: JsonValue | undefined;
+  readonly #repair = new EventRepair();
+  #hasBegun = false;
 
   constructor(context: ReplyContext) {
     this.#context = streamContextOf(context);
@@ -219,25 +227,32 @@ class CarriedMessagesStream implements ReplyStream {
   }
 
   push({ data }: SseEvent): string {
-    const event = parseEvent(data);
+    return parseEvents(data).map((event) => {
+      // SDKs throw at what comes before the beginning
+      const isEarly = !this.#hasBegun && event.type !== "message_start" && event.type !== "ping";
+      return (isEarly ? this.#push({ type: "message_start", message: {} }) : "") +
+        this.#push(event);
+    }).join("");
+  }
+
+  #push(event: JsonObject): string {
     switch (event.type) {
-      case "message_start":
-        if (isObject(event.message)) {
-          this.#reports.add(readFirstUsage(event.message.usage));
-          const { id, model, inputTokens } = this.#context;
-          // SDKs read it without asking whether it is there
-          const counted = { input_tokens: inputTokens, output_tokens: 0 };
-          const usage = isObject(event.message.usage)
-            ? { ...counted, ...event.message.usage }
-            : counted;
-          event.message = { ...event.message, id, model, usage };
-        }
+      case "message_start": {
+        const message = isObject(event.message) ? event.message : {};
+        this.#reports.add(readFirstUsage(message.usage));
+        if (this.#hasBegun) return "";
+        this.#hasBegun = true;
+        const { id, model, inputTokens } = this.#context;
+        const usage = {
+          input_tokens: inputTokens,
+          output_tokens: 0,
+          ...(isObject(message.usage) ? withCounts(message.usage) : {}),
+        };
+        const content = [...items(message.content)];
+        event.message = { ...EMPTY_MESSAGE, ...message, content, id, model, usage };
         break;
-      case "content_block_stop":
-        this.#open = undefined;
-        break;
+      }
       case "content_block_start":
-        this.#open = event.index;
         if (isObject(event.content_block)) {
           this.#tokensBefore = this.#meter.tokens;
           if (event.content_block.type === "thinking") this.hidesReasoning ??= true;
@@ -255,11 +270,9 @@ class CarriedMessagesStream implements ReplyStream {
         this.#reports.add(readMessagesUsage(event.usage));
         event.usage = {
           output_tokens: this.countedOutput,
-          ...(isObject(event.usage) ? event.usage : {}),
+          ...(isObject(event.usage) ? withCounts(event.usage) : {}),
         };
-        if (isObject(event.delta) && typeof event.delta.stop_reason === "string") {
-          this.#stopped = true;
-        }
+        if (isObject(event.delta) && text(event.delta.stop_reason)) this.#stopped = true;
         break;
       case "message_stop":
         if (!this.#stopped) throw brokenOff();
@@ -288,7 +301,7 @@ class CarriedMessagesStream implements ReplyStream {
 
   truncate(): string {
     const events: JsonObject[] = [
-      ...(this.#open === undefined ? [] : [{ type: "content_block_stop", index: this.#open }]),
+      ...this.#repair.endAll(),
       {
         type: "message_delta",
         delta: { stop_reason: "max_tokens", stop_sequence: null },

@@ -26,6 +26,7 @@ export const messagesFront: Front = {
     stop: "stop_sequences",
     reasoning: "thinking",
     earlierReasoning: "messages.thinking",
+    reasoningBudget: "", // its effort is said instead
     // the dialect has none of these
     imageDetail: "",
     verbosity: "",

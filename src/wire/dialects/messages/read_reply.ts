@@ -5,8 +5,8 @@ import { isObject, type JsonObject, type JsonValue, objects, text } from "../jso
 import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversation.ts";
 import { reportedError, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
-import { inputText } from "./repair.ts";
-import { readFirstUsage, readMessagesUsage } from "./usage.ts";
+import { documentedStop, indexOf, inputText } from "./repair.ts";
+import { readFirstUsage, readMessagesUsage, tierOf } from "./usage.ts";
 
 const FINISHES: Readonly<Record<string, Finish>> = {
   end_turn: "stop",
@@ -28,8 +28,8 @@ export function sealedBlock({ text, seal }: Pick<SealedReasoning, "text" | "seal
     : { type: "thinking", thinking: text, signature: seal };
 }
 
-/** Parses an event's JSON. @throws {Refusal} the error that it reports. */
-export function parseEvent(data: string): JsonObject {
+/** Parses an event's JSON: one event, or those of a whole message. @throws {Refusal} the error that it reports. */
+export function parseEvents(data: string): JsonObject[] {
   let event: unknown;
   try {
     event = parseJson(data);
@@ -38,6 +38,9 @@ export function parseEvent(data: string): JsonObject {
   }
   const error = isObject(event) ? reportedError(event) : undefined;
   if (error !== undefined) throw upstreamFault(error);
+  if (isObject(event) && (event.type ?? "message") === "message" && Array.isArray(event.content)) {
+    return eventsOf(event, event.content);
+  }
   if (!isObject(event) || typeof event.type !== "string") {
     throw new Refusal(
       "upstream_unavailable",
@@ -45,7 +48,35 @@ export function parseEvent(data: string): JsonObject {
     );
   }
   if (event.type === "error") throw upstreamFault(event.error);
-  return event;
+  return [event];
+}
+
+/** The events of a whole message: some servers send it as the only event of a stream. */
+function eventsOf(message: JsonObject, content: readonly JsonValue[]): JsonObject[] {
+  const { stop_reason, stop_sequence = null, usage = {}, ...rest } = message;
+  return [
+    { type: "message_start", message: { ...rest, content: [], usage } },
+    ...content.filter(isObject).flatMap((block, index) => {
+      const grown = [["text", "text_delta"], ["thinking", "thinking_delta"]]
+        .filter(([field]) => block.type === field && text(block[field!]));
+      const said = Object.fromEntries(grown.map(([field]) => [field, ""]));
+      return [
+        { type: "content_block_start", index, content_block: { ...block, ...said } },
+        ...grown.map(([field, type]) => ({
+          type: "content_block_delta",
+          index,
+          delta: { type: type!, [field!]: block[field!] },
+        })),
+        { type: "content_block_stop", index },
+      ];
+    }),
+    {
+      type: "message_delta",
+      delta: { stop_reason: stop_reason ?? null, stop_sequence },
+      usage,
+    },
+    { type: "message_stop" },
+  ];
 }
 
 /**
@@ -60,7 +91,9 @@ export function readMessagesReply(body: unknown): ReadReply {
     ...reader.beginBlock(index, block),
     ...reader.endBlock(index),
   ]);
-  const reports = new UsageReports().add(readMessagesUsage(body.usage));
+  const reports = new UsageReports().add(readMessagesUsage(body.usage)).servedIn(
+    tierOf(body.usage),
+  );
   return { events: [...events, ...finishOf(body)], reports };
 }
 
@@ -87,10 +120,16 @@ export class MessagesReader implements EventReader {
   readonly #signatures = new Map<number, string>();
 
   read(data: string): ReplyEvent[] {
-    const event = parseEvent(data);
+    return parseEvents(data).flatMap((event) => this.#event(event));
+  }
+
+  #event(event: JsonObject): ReplyEvent[] {
     switch (event.type) {
       case "message_start":
-        if (isObject(event.message)) this.reports.add(readFirstUsage(event.message.usage));
+        if (isObject(event.message)) {
+          const { usage } = event.message;
+          this.reports.add(readFirstUsage(usage)).servedIn(tierOf(usage));
+        }
         return [];
       case "content_block_start":
         return isObject(event.content_block)
@@ -101,7 +140,7 @@ export class MessagesReader implements EventReader {
       case "content_block_stop":
         return this.endBlock(indexOf(event));
       case "message_delta": {
-        this.reports.add(readMessagesUsage(event.usage));
+        this.reports.add(readMessagesUsage(event.usage)).servedIn(tierOf(event.usage));
         return isObject(event.delta) ? finishOf(event.delta) : [];
       }
       case "message_stop":
@@ -180,9 +219,9 @@ export class MessagesReader implements EventReader {
   }
 }
 
-/** A `stop_reason` as a neutral event. */
+/** A `stop_reason` as a neutral event. @throws {Refusal} `upstream_unavailable` for a failure. */
 function finishOf(message: JsonObject): ReplyEvent[] {
-  const reason = text(message.stop_reason);
+  const reason = text(documentedStop(message.stop_reason));
   if (reason === undefined) return [];
   const details = isObject(message.stop_details) ? message.stop_details : {};
   const explanation = reason === "refusal" ? text(details.explanation) ?? "" : "";
@@ -198,8 +237,4 @@ function textEvents(
   value: string | undefined,
 ): ReplyEvent[] {
   return value === undefined || value === "" ? [] : [{ type, text: value }];
-}
-
-function indexOf(event: JsonObject): number {
-  return typeof event.index === "number" ? event.index : 0;
 }

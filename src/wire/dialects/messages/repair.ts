@@ -1,5 +1,6 @@
 import { parseJson } from "../../json/mod.ts";
 import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
+import { checkFinish, documentedFinish } from "../neutral/finish.ts";
 
 /**
  * The input of a call as JSON, whatever form an upstream of the dialect gave it: an object, or JSON as a text.
@@ -8,6 +9,11 @@ import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
  */
 export function inputText(input: JsonValue | undefined): string {
   return isObject(input) ? JSON.stringify(input) : text(input)?.trim() || "{}";
+}
+
+/** The index of an event's block; some upstreams leave it out. */
+export function indexOf(event: JsonObject): number {
+  return typeof event.index === "number" ? event.index : 0;
 }
 
 /** A block of a whole message; the input of a call is an object. */
@@ -22,42 +28,158 @@ export function repairBlock(block: JsonObject): JsonObject {
   return { ...block, input: {} };
 }
 
-/** A message that calls tools ends with `tool_use`: agents stop at `end_turn`. */
-export function repairedStop(reason: JsonValue | undefined, calls: boolean): JsonValue | undefined {
+/** Reasons that the dialect documents (docs.claude.com, "Handling stop reasons", and of betas). */
+const STOPS = new Set([
+  "end_turn",
+  "max_tokens",
+  "stop_sequence",
+  "tool_use",
+  "pause_turn",
+  "refusal",
+  "model_context_window_exceeded",
+  "compaction",
+]);
+/** The reason for each that chat documents. */
+const STOP_OF: Readonly<Record<string, string>> = {
+  stop: "end_turn",
+  length: "max_tokens",
+  tool_calls: "tool_use",
+  function_call: "tool_use",
+  content_filter: "refusal",
+};
+
+/**
+ * A reason that the dialect documents; an empty one is none.
+ *
+ * @throws {Refusal} `upstream_unavailable` for a failure.
+ */
+export function documentedStop(reason: JsonValue | undefined): JsonValue | undefined {
+  if (typeof reason !== "string" || STOPS.has(reason)) return reason;
+  checkFinish(reason);
+  return STOP_OF[text(documentedFinish(reason)) ?? ""] ?? null;
+}
+
+/** The documented reason of a message. One that calls tools ends with `tool_use`: agents stop at `end_turn`. */
+export function repairedStop(said: JsonValue | undefined, calls: boolean): JsonValue | undefined {
+  const reason = documentedStop(said);
   return calls && reason === "end_turn" ? "tool_use" : reason;
 }
 
-/**
- * Repairs the events of calls: Claude Code and Anthropic's SDKs take the input of a call from its deltas alone, and some upstreams send it
- * with the start of the block.
- */
-export class CallRepair {
-  #calls = false;
-  /** Input that came with the start of the open block, as long as no delta has come. */
-  #input = "{}";
+/** The type of block that a delta of each type belongs to. */
+const BLOCK_OF: Readonly<Record<string, string>> = {
+  text_delta: "text",
+  citations_delta: "text",
+  thinking_delta: "thinking",
+  signature_delta: "thinking",
+  input_json_delta: "tool_use",
+};
+/** Blocks without their deltas. A call cannot be begun without its name. */
+const EMPTY: Readonly<Record<string, JsonObject>> = {
+  text: { type: "text", text: "" },
+  thinking: { type: "thinking", thinking: "", signature: "" },
+};
+const KNOWN_BLOCKS = new Set([...Object.values(BLOCK_OF), "redacted_thinking"]);
 
-  /** Returns the events to send instead of one. */
+/** A block that has begun and not ended. */
+interface Block {
+  readonly index: number;
+  readonly type: string;
+  /** Input that came with the start of a call, as long as no delta has come. */
+  input: string;
+}
+
+/**
+ * Repairs what SDKs fail over, or lose text by, in the events of a stream.
+ *
+ * - Blocks are numbered 0, 1, …: SDKs keep them in a list. Some upstreams begin at 1, skip a number, or use one again.
+ * - A block is begun before its first delta, a delta's type fits its block, and a block ends before the next one, or the message, does.
+ *   Calls may be interleaved.
+ * - The input of a call comes in deltas: Claude Code and Anthropic's SDKs take it from them alone.
+ * - A message ends by a documented reason.
+ */
+export class EventRepair {
+  #calls = false;
+  #begun = 0;
+  /** By the upstream's index. */
+  readonly #open = new Map<number, Block>();
+
+  /**
+   * Returns the events to send instead of one.
+   *
+   * @throws {Refusal} `upstream_unavailable` for a reason to stop that is a failure.
+   */
   repair(event: JsonObject): JsonObject[] {
-    const { type, index, content_block: block, delta } = event;
-    if (type === "content_block_start") {
-      const isCall = isObject(block) && block.type === "tool_use";
-      this.#input = isCall ? inputText(block.input) : "{}";
-      if (!isCall) return [event];
-      this.#calls = true;
-      return [{ ...event, content_block: { ...block, input: {} } }];
+    const { type, content_block: block, delta } = event;
+    switch (type) {
+      case "content_block_start":
+        return isObject(block) ? this.#begin(event, block) : [];
+      case "content_block_delta":
+        return isObject(delta) ? this.#delta(event, delta) : [];
+      case "content_block_stop":
+        return this.#end(event);
+      case "message_delta": {
+        if (!isObject(delta)) return [event];
+        const reason = repairedStop(delta.stop_reason, this.#calls);
+        const isSame = reason === delta.stop_reason;
+        const repaired = isSame ? event : { ...event, delta: { ...delta, stop_reason: reason! } };
+        return typeof reason === "string" ? [...this.endAll(), repaired] : [repaired];
+      }
+      default:
+        return [event];
     }
-    if (type === "content_block_delta" && isObject(delta) && text(delta.partial_json)) {
-      this.#input = "{}";
-    }
-    if (type === "content_block_stop" && this.#input !== "{}") {
-      const input = { type: "input_json_delta", partial_json: this.#input };
-      this.#input = "{}";
-      return [{ type: "content_block_delta", index: index ?? 0, delta: input }, event];
-    }
-    if (type !== "message_delta" || !isObject(delta)) return [event];
-    const reason = repairedStop(delta.stop_reason, this.#calls);
-    return reason === delta.stop_reason
-      ? [event]
-      : [{ ...event, delta: { ...delta, stop_reason: reason ?? null } }];
   }
+
+  /** The events that end what is open. */
+  endAll(): JsonObject[] {
+    return [...this.#open.keys()].flatMap((index) =>
+      this.#end({ type: "content_block_stop", index })
+    );
+  }
+
+  #begin(event: JsonObject, block: JsonObject): JsonObject[] {
+    const at = indexOf(event);
+    const ended = [...this.#open].filter(([index, { type }]) => index === at || type !== "tool_use")
+      .flatMap(([index]) => this.#end({ type: "content_block_stop", index }));
+    const isCall = block.type === "tool_use";
+    this.#calls ||= isCall;
+    const index = this.#begun++;
+    const input = isCall ? inputText(block.input) : "{}";
+    this.#open.set(at, { index, type: text(block.type) ?? "", input });
+    const sent = isCall ? { ...block, input: {} } : block;
+    return [...ended, { ...event, index, content_block: sent }];
+  }
+
+  #delta(event: JsonObject, delta: JsonObject): JsonObject[] {
+    const at = indexOf(event);
+    const kind = BLOCK_OF[text(delta.type) ?? ""];
+    const begun: JsonObject[] = [];
+    let block = this.#open.get(at);
+    if (block === undefined || kind !== undefined && !takes(block, kind)) {
+      const empty = EMPTY[kind ?? ""];
+      if (empty === undefined) return [];
+      const start = { type: "content_block_start", index: at };
+      begun.push(...this.#begin(start, { ...empty }));
+      block = this.#open.get(at)!;
+    }
+    if (text(delta.partial_json)) block.input = "{}";
+    return [...begun, { ...event, index: block.index }];
+  }
+
+  #end(event: JsonObject): JsonObject[] {
+    const at = indexOf(event);
+    const block = this.#open.get(at);
+    if (block === undefined) return [];
+    this.#open.delete(at);
+    const { index, input } = block;
+    const delta = { type: "input_json_delta", partial_json: input };
+    return [
+      ...(input === "{}" ? [] : [{ type: "content_block_delta", index, delta }]),
+      { ...event, index },
+    ];
+  }
+}
+
+/** Whether a block takes deltas of a kind. What is not known may take any. */
+function takes({ type }: Block, kind: string): boolean {
+  return type === kind || !KNOWN_BLOCKS.has(type);
 }

@@ -1,15 +1,29 @@
-import { isObject, type JsonObject, objects } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, objects } from "../json.ts";
 import { firstCount, inner, type Usage } from "../usage.ts";
 import type { UsageReport } from "../usage_reports.ts";
 
+/** The tier of a report in OpenAI's words; see `UsageReports.tier`. */
+export function tierOf(usage: JsonValue | undefined): JsonValue | undefined {
+  const tier = isObject(usage) ? usage.service_tier : undefined;
+  return tier === "standard" ? "default" : tier;
+}
+
+/** Tiers that the dialect has, by OpenAI's words for them. */
+const TIERS: Readonly<Record<string, string>> = {
+  default: "standard",
+  priority: "priority",
+  batch: "batch",
+};
+
 /** Usage as a messages client reads it: cached input stands beside the input, not in it. */
-export function writeMessagesUsage(usage: Usage): JsonObject {
+export function writeMessagesUsage(usage: Usage, tier = ""): JsonObject {
   return {
     input_tokens: usage.inputTokens - usage.cachedTokens - usage.cacheWrittenTokens,
     cache_creation_input_tokens: usage.cacheWrittenTokens,
     cache_read_input_tokens: usage.cachedTokens,
     output_tokens: usage.outputTokens,
     output_tokens_details: { thinking_tokens: usage.reasoningTokens },
+    ...(Object.hasOwn(TIERS, tier) ? { service_tier: TIERS[tier]! } : {}),
   };
 }
 

@@ -51,6 +51,7 @@ interface Call {
 export class MessagesWriter implements ReplyWriter {
   /** A place in a search is one that only its upstream can name. */
   readonly cites = false;
+  tier: string | undefined;
   readonly #context: StreamContext;
   readonly #ids: CallIds;
   /** Whether the client asked for reasoning, so that it knows blocks of it that it cannot read. */
@@ -113,7 +114,7 @@ export class MessagesWriter implements ReplyWriter {
         stop_reason: stopReason(this.#finish ?? "stop", { called, stopped }),
         stop_sequence: stopped ? this.#stopped! : null,
       },
-      usage: writeMessagesUsage(usage),
+      usage: writeMessagesUsage(usage, this.tier),
     }) + event("message_stop", {});
   }
 
@@ -135,7 +136,7 @@ export class MessagesWriter implements ReplyWriter {
       content,
       stop_reason: stopReason(finish?.finish ?? "stop", { called, stopped }),
       stop_sequence: stopped ? finish!.stopped! : null,
-      usage: writeMessagesUsage(usage),
+      usage: writeMessagesUsage(usage, this.tier),
     });
   }
 

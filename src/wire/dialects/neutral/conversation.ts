@@ -17,6 +17,7 @@ export type Concept =
   | "topK"
   | "stop"
   | "reasoning"
+  | "reasoningBudget"
   | "earlierReasoning"
   | "imageDetail"
   | "verbosity"

@@ -29,6 +29,7 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
     ...(topK !== undefined && !takesTopK ? [fields.topK] : []),
     ...(stop.length > 0 ? [fields.stop] : []),
     ...(turns !== conversation.turns ? [fields.documents] : []),
+    ...(conversation.reasoning.budgetTokens === undefined ? [] : [fields.reasoningBudget]),
     ...(written.dropsReasoning ? [fields.earlierReasoning] : []),
   ];
   if (shaping.fixedSampling) {

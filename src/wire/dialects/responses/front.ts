@@ -21,6 +21,7 @@ export const responsesFront: Front = {
     topK: "top_k",
     stop: "stop",
     reasoning: "reasoning",
+    reasoningBudget: "", // the dialect has none
     earlierReasoning: "input.reasoning",
     imageDetail: "input_image.detail",
     verbosity: "text.verbosity",

@@ -1,10 +1,11 @@
 import { parseJson } from "../../json/mod.ts";
 import { Refusal } from "../../../ground/refusal.ts";
 import type { EventReader, ReadReply } from "../dialect.ts";
-import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
+import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
 import { brokenOff, reportedError, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
+import { typeOf } from "./items.ts";
 import { checkItemCount } from "./output_items.ts";
 import { OutputReader } from "./output_reader.ts";
 import { readResponsesUsage } from "./usage.ts";
@@ -44,17 +45,43 @@ export function parseResponsesEvent(data: string): JsonObject & { type: string }
   }
   const error = isObject(event) ? reportedError(event) : undefined;
   if (error !== undefined) throw upstreamFault(error);
+  if (isObject(event) && event.type === undefined && isResponse(event)) event = eventOf(event);
   if (!isObject(event) || typeof event.type !== "string") {
     throw new Refusal("upstream_unavailable", "The upstream sent an invalid responses stream.");
   }
   const { type, response, item } = event;
   if (type === "error") throw upstreamFault(event);
-  if (isObject(response)) checkNotFailed(response);
+  if (isObject(response)) {
+    checkNotFailed(response);
+    if (isEnd(type)) addOutputText(response);
+  }
   if (type === "response.failed" || type === "response.cancelled") throw upstreamFault(undefined);
   if (/^response\.output_item\.(added|done)$/.test(type) && !isObject(item)) {
     throw new Refusal("upstream_unavailable", "The upstream sent an event without its item.");
   }
   return Object.assign(event, { type });
+}
+
+/** Whether it is a whole response: some servers send it as the only event of a stream. */
+function isResponse({ object, output }: JsonObject): boolean {
+  return object === "response" || Array.isArray(output);
+}
+
+/** A whole response as the last event of a stream, which repeats all of it. */
+function eventOf(response: JsonObject): JsonObject {
+  checkResponse(response);
+  return {
+    type: `response.${response.status === "incomplete" ? "incomplete" : "completed"}`,
+    response,
+  };
+}
+
+/** Adds the message that a response has in `output_text` only, the field that SDKs make of its messages. */
+function addOutputText(response: JsonObject): void {
+  const { output, output_text: said } = response;
+  if (!text(said) || objects(output).some((item) => typeOf(item) === "message")) return;
+  const content = [{ type: "output_text", text: said!, annotations: [] }];
+  response.output = [...items(output), { type: "message", role: "assistant", content }];
 }
 
 function checkNotFailed({ status, error }: JsonObject): void {
@@ -68,6 +95,7 @@ export function checkResponse(
 ): asserts body is JsonObject & { output: JsonValue[] } {
   if (isObject(body)) {
     checkNotFailed(body);
+    addOutputText(body);
     const isOver = body.status !== "in_progress" && body.status !== "queued";
     if (Array.isArray(body.output) && isOver) return checkItemCount(body.output.length);
     const error = reportedError(body);
@@ -85,7 +113,10 @@ export function readResponsesReply(body: unknown): ReadReply {
   checkResponse(body);
   const reader = new OutputReader();
   const events = [...reader.response(body), finishOf(body, reader)];
-  return { events, reports: new UsageReports().add(readResponsesUsage(body.usage)) };
+  return {
+    events,
+    reports: new UsageReports().add(readResponsesUsage(body.usage)).servedIn(body.service_tier),
+  };
 }
 
 /** Reads the events of a responses stream as neutral events. */
@@ -101,6 +132,7 @@ export class ResponsesReader implements EventReader {
     const response = isObject(event.response) ? event.response : {};
     this.hidesReasoning ??= hidesReasoning(event);
     this.reports.add(readResponsesUsage(response.usage));
+    if (isEnd(event.type)) this.reports.servedIn(response.service_tier);
     if (!isEnd(event.type)) return this.#output.event(event);
     this.done = true;
     const ended = event.type === "response.incomplete"

@@ -43,6 +43,7 @@ const REASONS: Readonly<Record<Finish, ResponseState["reason"]>> = {
  */
 export class ResponsesWriter implements ReplyWriter {
   readonly cites: boolean;
+  tier: string | undefined;
   readonly #context: StreamContext;
   readonly #echo: ResponseEcho;
   readonly #lines: EventLines;
@@ -154,7 +155,7 @@ export class ResponsesWriter implements ReplyWriter {
     const completedAtS = reason === undefined ? this.#echo.createdAtS + tookS : undefined;
     const output = this.#output.items;
     const response = responseObject(this.#echo, { status, output, reason, usage, completedAtS });
-    return { ...response, status };
+    return { ...response, status, ...(this.tier && { service_tier: this.tier }) };
   }
 
   #compacted(usage: Usage): JsonObject {

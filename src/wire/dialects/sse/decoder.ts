@@ -19,7 +19,7 @@ const MAX_EVENT_CHARS = 16 * 1_048_576;
 /**
  * Bytes to server-sent events, as the WHATWG HTML standard says (§9.2.6), in time linear in the
  * bytes. The same bytes give the same events however they are cut: partial characters, partial
- * lines and a carriage return at the end of a piece are held until the next one.
+ * lines and a carriage return at the end of a piece are held until the next one. JSON before the first field is an event as well.
  */
 export class SseDecoder {
   readonly #decoder = new TextDecoder("utf-8");
@@ -30,6 +30,9 @@ export class SseDecoder {
   #event = "";
   #data: string[] = [];
   #dataChars = 0;
+  #isFirst = true;
+  /** Whether the lines are those of JSON without a field: a whole reply that is labelled as an event stream. */
+  #isJson = false;
 
   /**
    * Decodes the next piece of bytes.
@@ -45,7 +48,9 @@ export class SseDecoder {
    * servers end so. What is no whole JSON is dropped: it may be cut off.
    */
   end(): SseEvent[] {
-    const events = this.#take(`${this.#decoder.decode()}\n\n`);
+    const events = this.#take(`${this.#decoder.decode()}\n`);
+    this.#isJson = false;
+    events.push(...this.#take("\n"));
     return events.filter(({ data }) => data === "[DONE]" || jsonOf(data) !== undefined);
   }
 
@@ -89,6 +94,15 @@ export class SseDecoder {
   }
 
   #line(line: string, events: SseEvent[]): void {
+    if (this.#isFirst && line.trim() !== "" && !line.startsWith(":")) {
+      this.#isFirst = false;
+      this.#isJson = /^\s*[{[]/.test(line);
+    }
+    if (this.#isJson) {
+      if (!/^(?:data|event):/.test(line)) return this.#add(line);
+      this.#isJson = false;
+      this.#line("", events);
+    }
     if (line === "") {
       if (this.#data.length > 0) {
         const data = this.#data.length === 1 ? this.#data[0]! : this.#data.join("\n");
@@ -108,10 +122,7 @@ export class SseDecoder {
       ? colon + 2
       : colon + 1;
     if (field === "data") {
-      const value = line.slice(from);
-      this.#guard(value.length);
-      this.#data.push(value);
-      this.#dataChars += value.length + 1;
+      this.#add(line.slice(from));
     } else if (field === "event") {
       this.#event = line.slice(from);
     } else if (field === "error") {
@@ -121,6 +132,12 @@ export class SseDecoder {
       const data = JSON.stringify("error" in error ? error : { type: "error", error });
       events.push({ event: "error", data });
     }
+  }
+
+  #add(line: string): void {
+    this.#guard(line.length);
+    this.#data.push(line);
+    this.#dataChars += line.length + 1;
   }
 
   #guard(more: number): void {

@@ -1,0 +1,33 @@
+import { Refusal } from "../../../ground/refusal.ts";
+import type { JsonValue } from "../json.ts";
+
+const FINISHES = new Set(["stop", "length", "tool_calls", "content_filter", "function_call"]);
+
+/** What other names of reasons say, the first that fits: they are of other dialects, of Gemini, Mistral, DeepSeek, GLM and of relays. */
+const OTHER_FINISHES: readonly (readonly [RegExp, string])[] = [
+  [/error|fail|abort|insufficient|unavailable|overload|timeout/, "error"],
+  [/max_|length|window|limit|truncat/, "length"],
+  [/tool|function/, "tool_calls"],
+  [
+    /safety|recitation|blocklist|prohibited|spii|sensitive|refus|filter|policy|language/,
+    "content_filter",
+  ],
+];
+
+/**
+ * A finish reason that chat documents: SDKs type it, and agents compare it. An empty one is none. `error` (OpenRouter) is a failure, as is
+ * what other services call theirs; a name that says nothing of the above is an ordinary end.
+ */
+export function documentedFinish(reason: JsonValue | undefined): JsonValue | undefined {
+  if (typeof reason !== "string") return reason;
+  if (reason === "") return null;
+  const plain = reason.toLowerCase();
+  if (FINISHES.has(plain)) return plain;
+  return OTHER_FINISHES.find(([words]) => words.test(plain))?.[1] ?? "stop";
+}
+
+/** @throws {Refusal} `upstream_unavailable` for a reason that is a failure: some upstreams say so there only. */
+export function checkFinish(reason: JsonValue | undefined): void {
+  if (documentedFinish(reason) !== "error") return;
+  throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its response.");
+}

@@ -1,0 +1,198 @@
+/** What SDKs of the messages dialect fail over, in the stream of an upstream that speaks it. */
+
+import fc from "fast-check";
+import {
+  DIALECTS,
+  type JsonObject,
+  SseDecoder,
+  wholeOfStream,
+} from "../../../src/wire/dialects/mod.ts";
+import { assert, assertEquals, assertThrows } from "../../assert.ts";
+import { hear } from "../../flow/heard.ts";
+import { clientStream, contextOf, messagesToMessages, parseMessages } from "./ends.ts";
+
+const REQUEST = parseMessages({
+  model: "m",
+  max_tokens: 500,
+  messages: [{ role: "user", content: "Hi" }],
+});
+const USAGE = { input_tokens: 3, output_tokens: 1 };
+const START = { type: "message_start", message: { id: "m", content: [], usage: USAGE } };
+
+const sse = (events: readonly JsonObject[]) =>
+  events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+const ending = (reason: string): JsonObject[] => [
+  { type: "message_delta", delta: { stop_reason: reason }, usage: { output_tokens: 5 } },
+  { type: "message_stop" },
+];
+
+async function heardStream(text: string) {
+  const stream = messagesToMessages.stream(contextOf(REQUEST));
+  const sent = clientStream(
+    stream,
+    text,
+    ({ message }) => `data: ${JSON.stringify({ type: "error", message })}\n\n`,
+  );
+  assert(sent === "" || sent.startsWith("event: message_start\n"), sent);
+  const headers = { "content-type": "text/event-stream" };
+  return (await hear("messages", new Response(sent, { headers })))[0];
+}
+
+/** The same as one message. */
+function wholeBody(text: string): JsonObject {
+  const whole = wholeOfStream("messages", "messages", contextOf(REQUEST));
+  const decoder = new SseDecoder();
+  const events = [...decoder.push(new TextEncoder().encode(text)), ...decoder.end()];
+  for (const event of events) if (!whole.done) whole.push(event);
+  return whole.reply().body;
+}
+
+/** A block, and whether its start and its end are sent. */
+const BLOCK = fc.record({
+  type: fc.constantFrom("text" as const, "thinking" as const, "tool_use" as const),
+  pieces: fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 3 }),
+  starts: fc.boolean(),
+  stops: fc.boolean(),
+});
+const PLACES: readonly ((at: number) => number | undefined)[] = [
+  (at) => at,
+  (at) => at + 1,
+  (at) => 3 * at,
+  (at) => at % 2,
+  () => 0,
+  () => undefined,
+];
+
+Deno.test("blocks are numbered, begun and ended, whatever a messages upstream leaves out", async () => {
+  await fc.assert(fc.asyncProperty(
+    fc.array(BLOCK, { minLength: 1, maxLength: 6 }),
+    fc.constantFrom(...PLACES),
+    fc.boolean(),
+    async (blocks, place, begins) => {
+      const events = blocks.flatMap(({ type, pieces, starts, stops }, at): JsonObject[] => {
+        const index = place(at);
+        const isCall = type === "tool_use";
+        const input = JSON.stringify({ q: pieces.join("") });
+        const deltas = isCall
+          ? [{ type: "input_json_delta", partial_json: input }]
+          : pieces.map((piece) => ({ type: `${type}_delta`, [type]: piece }));
+        const named = isCall ? { id: `c${at}`, name: "f", input: {} } : { [type]: "" };
+        return [
+          ...(starts || isCall
+            ? [{ type: "content_block_start", index, content_block: { type, ...named } }]
+            : []),
+          ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
+          ...(stops || isCall ? [{ type: "content_block_stop", index }] : []),
+        ];
+      });
+      const of = (kind: string) => blocks.filter(({ type }) => type === kind);
+      const said = (kind: string) => of(kind).map(({ pieces }) => pieces.join(""));
+      const text = sse([...(begins ? [START] : []), ...events, ...ending("end_turn")]);
+      const expected = {
+        text: said("text").join(""),
+        reasoning: said("thinking").join(""),
+        calls: said("tool_use").map((q) => `f${JSON.stringify({ q })}`),
+        finish: of("tool_use").length > 0 ? "tool_use" : "end_turn",
+      };
+      const whole = (await hear("messages", Response.json(wholeBody(text))))[0];
+      for (const one of [await heardStream(text), whole]) {
+        const { text, reasoning, calls, finish } = one;
+        assertEquals({ text, reasoning, calls, finish }, expected);
+      }
+    },
+  ));
+});
+
+Deno.test("calls of a messages upstream may be interleaved", () => {
+  const events = [
+    START,
+    ...[1, 2].map((index) => ({
+      type: "content_block_start",
+      index,
+      content_block: { type: "tool_use", id: `c${index}`, name: "f", input: {} },
+    })),
+    ...["{", "}"].flatMap((piece) =>
+      [2, 1].map((index) => ({
+        type: "content_block_delta",
+        index,
+        delta: { type: "input_json_delta", partial_json: piece },
+      }))
+    ),
+    ...ending("tool_use"),
+  ];
+  const stream = messagesToMessages.stream(contextOf(REQUEST));
+  const sent = clientStream(stream, sse(events));
+  const read = [...sent.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!));
+  const places = read.filter(({ index }) => index !== undefined)
+    .map(({ type, index }) => `${type.slice(14)} ${index}`);
+  assertEquals(places, [
+    ...["start 0", "start 1", "delta 1", "delta 0", "delta 1", "delta 0", "stop 0", "stop 1"],
+  ]);
+});
+
+const REASONS: Readonly<Record<string, string | undefined>> = {
+  end_turn: "end_turn",
+  pause_turn: "pause_turn",
+  model_context_window_exceeded: "model_context_window_exceeded",
+  stop: "end_turn",
+  eos: "end_turn",
+  length: "max_tokens",
+  MAX_TOKENS: "max_tokens",
+  content_filter: "refusal",
+  sensitive: "refusal",
+  tool_calls: "tool_use",
+  network_error: undefined,
+  insufficient_system_resource: undefined,
+};
+
+Deno.test("a messages upstream's reason to stop becomes a documented one, and a failure is one", async () => {
+  const delta = { type: "text_delta", text: "Hi" };
+  const content = [{ type: "text", text: "Hi" }];
+  for (const [reason, expected] of Object.entries(REASONS)) {
+    const text = sse([
+      START,
+      { type: "content_block_delta", index: 0, delta },
+      ...ending(reason),
+    ]);
+    const message = { content, stop_reason: reason, usage: USAGE };
+    const whole = () => messagesToMessages.reply(message, contextOf(REQUEST)).body.stop_reason;
+    const ofStream = () => wholeBody(text).stop_reason;
+    const translated = () => DIALECTS.messages.back.readReply(message, {}).events.at(-1);
+    const { finish, error } = await heardStream(text);
+    assertEquals(finish, expected, reason);
+    if (expected === undefined) {
+      assert(error !== undefined, reason);
+      for (const read of [whole, ofStream, translated]) assertThrows(read, Error, "failed");
+    } else {
+      assertEquals([whole(), ofStream(), translated()?.type], [expected, expected, "finish"]);
+    }
+  }
+});
+
+Deno.test("a whole message is the only event of a stream, under data: or as JSON, in all ways to read it", async () => {
+  const content = [
+    { type: "thinking", thinking: "Hm", signature: "s" },
+    { type: "text", text: "Hi" },
+    { type: "tool_use", id: "c", name: "f", input: { q: 1 } },
+  ];
+  const message = { id: "m", role: "assistant", content, stop_reason: "tool_use", usage: USAGE };
+  const pretty = JSON.stringify(message, null, 1);
+  for (const text of [`data: ${JSON.stringify(message)}\n\n`, `${pretty}\ndata: [DONE]\n\n`]) {
+    const { text: said, reasoning, calls, finish, usage } = await heardStream(text);
+    assertEquals([said, reasoning, calls, finish, usage], [
+      "Hi",
+      "Hm",
+      ['f{"q":1}'],
+      "tool_use",
+      [3, 0, 1],
+    ]);
+    assertEquals(wholeBody(text).content, content);
+    const reader = DIALECTS.messages.back.reader({});
+    const [{ data } = { data: "" }] = new SseDecoder().push(new TextEncoder().encode(text));
+    const types = reader.read(data).map(({ type }) => type);
+    assertEquals([types, reader.done], [
+      ["reasoning", "seal", "text", "call", "call", "finish"],
+      true,
+    ]);
+  }
+});
