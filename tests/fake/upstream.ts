@@ -29,7 +29,7 @@ export function fakeUpstream(
     { hostname: "127.0.0.1", port: 0, onListen() {}, ...tls },
     async (request) => {
       const raw = await request.text().catch(() => undefined);
-      if (raw === undefined) return new Response(); // whoever sent it is gone
+      if (raw === undefined) return new Response(); // the sender is gone
       const one: Received = {
         path: new URL(request.url).pathname,
         headers: request.headers,

@@ -6,6 +6,8 @@ const TELLING_CHARS = 6;
 const EVENTS = /^(?:data|event|id|retry|error)?:/;
 const JSON_START = /^[{[]/;
 const MAX_BLANK_BYTES = 4_096;
+/** The first characters of a text after them. */
+const MAX_LOOKED_BYTES = MAX_BLANK_BYTES + 4 * TELLING_CHARS;
 
 /** Whether a reply says that it is an event stream; one that is JSON is an event of it. */
 function isStream({ headers }: UpstreamReply): boolean {
@@ -20,6 +22,7 @@ export async function withToldForm(reply: UpstreamReply): Promise<UpstreamReply>
   if (isStream(reply)) return reply;
   const pieces: Uint8Array[] = [];
   let size = 0;
+  let begun: Uint8Array | undefined;
   let start = "";
   let hasEnded = false;
   const tells = () => EVENTS.test(start) || JSON_START.test(start) || start.length > TELLING_CHARS;
@@ -29,14 +32,14 @@ export async function withToldForm(reply: UpstreamReply): Promise<UpstreamReply>
     if (bytes === undefined) break;
     pieces.push(bytes);
     size += bytes.byteLength;
-    start = new TextDecoder().decode(joinBytes(pieces, size)).trimStart();
+    begun = pieces.length === 1 ? bytes : joinBytes(pieces, size);
+    start = new TextDecoder().decode(begun.subarray(0, MAX_LOOKED_BYTES)).trimStart();
   }
   const type = EVENTS.test(start)
     ? "text/event-stream"
     : JSON_START.test(start)
     ? "application/json"
     : reply.headers["content-type"];
-  let begun: Uint8Array | undefined = joinBytes(pieces, size);
   const read = async () => {
     const first = begun;
     begun = undefined;

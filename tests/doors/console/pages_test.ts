@@ -451,7 +451,7 @@ shared("a form that moves credits moves them once, however often it is posted", 
   });
   assertEquals(changed.status, 400);
   assertStringIncludes(await changed.text(), "was already used for a grant of 100 credits");
-  const again = await post("grant", { credits: "100", days: "" }); // the page was loaded anew
+  const again = await post("grant", { credits: "100", days: "" }); // the page was loaded again
   assertEquals([again.statuses, await ada.balance()], [[303, 303, 303], 210]);
   await post("package", { package: "starter", paid: "yes" });
   assertEquals(await ada.balance(), 710);

@@ -16,7 +16,7 @@ const PUBLIC = `https://llm.example.com${PREFIX}`;
 const OWNER = "owner@localhost";
 /** Pages of one kind that are opened. */
 const MAX_OF_KIND = sized(1, 2);
-/** Who looks at the most pages; the others see no page that these do not. */
+/** These see every page that others see. */
 const WALKERS = sized(["nobody", "lead", "owner"], undefined);
 /** Names of parts and files, not places. */
 const NO_LINKS = ["data-part", "title"];

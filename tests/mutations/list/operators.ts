@@ -94,7 +94,7 @@ export const OPERATORS: readonly Mutation[] = [
     find: "expiredTime === -1 ?",
     replace: "expiredTime <= 0 ?",
     tests: [{ file: ABSENT }],
-    why: "A token that has expired would be imported for ever.",
+    why: "A token that has expired would be imported without an end.",
   },
   {
     name: "pool-keeps-its-old-name",

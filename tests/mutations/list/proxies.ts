@@ -89,7 +89,7 @@ export const PROXIES: readonly Mutation[] = [
     find: "return maskAddress(value.reveal());",
     replace: "return value.reveal();",
     tests: [{ file: SETTINGS_TEST, filter: "effective settings" }],
-    why: "Whoever sees the settings would see the proxy's password.",
+    why: "The settings as they are shown would have the proxy's password.",
   },
   {
     name: "proxy-password-in-an-error",

@@ -557,7 +557,7 @@ for (const upstream of DIALECT_NAMES) {
             });
             const got = SEALED[upstream].hear(sent);
             assertEquals([got.id, got.result], [value.id, value.id]);
-            // a call's input is an object for messages clients: its text is written anew
+            // a call's input is an object for messages clients: its text is written again
             if (client === "messages") assertEquals(JSON.parse(got.args), JSON.parse(value.args));
             else assertEquals(got.args, value.args);
             // chat clients have no place for what seals reasoning, but return what came beside a call
