@@ -95,13 +95,18 @@ export function inBrowser(name: string, work: (browser: Browser) => Promise<void
   });
 }
 
-/** A page whose faults are kept. */
+/**
+ * A page whose faults are kept, each with the address that it is of: the browser may tell of one when the page has been
+ * left. The icon that it asks for where a page names none, as JSON cannot, is nobody's fault.
+ */
 export async function openPage(context: BrowserContext): Promise<Opened> {
   context.setDefaultTimeout(DEADLINE_MS);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on("console", (message) => {
-    if (message.type() === "error") faults.push(message.text());
+    const { url } = message.location();
+    if (message.type() !== "error" || url.endsWith("/favicon.ico")) return;
+    faults.push(`${message.text()} at ${url}`);
   });
   page.on("pageerror", (error) => faults.push(String(error)));
   return { page, faults };
