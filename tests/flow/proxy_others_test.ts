@@ -210,7 +210,7 @@ proxyTest(
       const { state, detail, advice } = findings.find(({ check }) => check === `upstream ${name}`)!;
       return [state, detail.replace(/\d+ ms/, "N ms"), advice];
     };
-    const way = (proxy: string) => `models.example.com, through the proxy http://${proxy},`;
+    const way = (proxy: string) => `models.example.com (through the proxy http://${proxy})`;
     assertEquals(of("works").slice(0, 2), ["ok", `${way(works.host)} responded in N ms, 1 models`]);
     assertEquals(of("local").slice(0, 2), [
       "ok",

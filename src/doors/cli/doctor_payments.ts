@@ -87,7 +87,7 @@ export async function paymentFindings(
 function hostFinding(apiBase: string, way: WayOut): Finding {
   const { hostname, host, protocol } = new URL(apiBase);
   if (protocol === "https:" && host === "api.stripe.com") {
-    return ok("stripe", hostAndWay(apiBase, way).replace(/,$/, ""));
+    return ok("stripe", hostAndWay(apiBase, way));
   }
   if (["127.0.0.1", "[::1]", "localhost"].includes(hostname)) {
     return warning("stripe", `${host}: a test's, no money moves`, "remove payments.stripe.apiBase");

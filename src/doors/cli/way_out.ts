@@ -4,7 +4,7 @@ import { proxyOf, type WayOut } from "../../settings/config/mod.ts";
 export function hostAndWay(address: string, way: WayOut): string {
   const url = new URL(address);
   const proxy = proxyOf(url, way);
-  return proxy === undefined ? url.host : `${url.host}, through the proxy ${proxy.title},`;
+  return proxy === undefined ? url.host : `${url.host} (through the proxy ${proxy.title})`;
 }
 
 /** What to do about a proxy that fails, by the code in a message; undefined if it is not the proxy that fails. */

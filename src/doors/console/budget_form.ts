@@ -74,7 +74,6 @@ const NO_BUDGET = "This budget has been removed: set it again before raising it"
  * @throws {AccountError} If the form has an invalid budget.
  */
 export function budgetsOfForm(form: FormFields): Json[] {
-  form.mustHave("budget");
   const terms = termsOf(form);
   return terms === undefined ? [] : [terms];
 }

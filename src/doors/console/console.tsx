@@ -1,5 +1,5 @@
 import { Hono } from "@hono/hono";
-import type { Session } from "../../people/accounts/mod.ts";
+import { AccountError, type Session } from "../../people/accounts/mod.ts";
 import { Assets } from "./assets.ts";
 import { AuthPages, tokenOf } from "./auth_pages.tsx";
 import { operatorRoutes } from "./operator/routes.tsx";
@@ -308,6 +308,9 @@ export class Console {
   }
 
   async #failed(error: Error, c: PageRequest): Promise<Response> {
+    if (error instanceof AccountError) {
+      return await refused(c, `${error.message}.`, STATUS_CODE.BadRequest);
+    }
     this.#parts.log.error("console page failed", {
       path: c.req.routePath, // a path may contain the token of a sign-in link
       error: error.stack ?? error.message,
@@ -325,7 +328,11 @@ export class Console {
   }
 }
 
-function refused(c: PageRequest, text: string): Promise<Response> {
+function refused(
+  c: PageRequest,
+  text: string,
+  status: number = STATUS_CODE.Forbidden,
+): Promise<Response> {
   return page(
     c,
     <MessagePage
@@ -334,6 +341,6 @@ function refused(c: PageRequest, text: string): Promise<Response> {
       text={text}
       link={{ href: "/console/", words: "Back to the console" }}
     />,
-    STATUS_CODE.Forbidden,
+    status,
   );
 }

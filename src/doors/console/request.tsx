@@ -152,21 +152,14 @@ export class FormFields {
     return this.#fields.getAll(name).map((text) => offered(text, what, words));
   }
 
-  /** @throws {AccountError} If a field was not sent of which an empty text says that there is no limit. */
-  mustHave(name: string): void {
-    if (!this.has(name)) {
-      throw new AccountError(`The form lacks '${name}': reload the page, and try again`);
-    }
-  }
-
   /**
-   * Returns a field as a whole number, or `undefined` if empty.
+   * Returns a field as a whole number, or `undefined` if empty, which often says that there is no limit.
    *
    * @param label What the page calls the field.
-   * @throws {AccountError} If it is not a number, or out of range.
+   * @throws {AccountError} If it is not a number, or out of range, or was not sent: that is no empty text.
    */
   count(name: string, label = name, rule: WholeRule = COUNT): number | undefined {
-    return this.raw(name) === "" ? undefined : this.amount(name, label, rule);
+    return this.sent(name) === "" ? undefined : this.amount(name, label, rule);
   }
 
   /** Returns a field that may not be empty as a whole number. @throws {AccountError} If it is none, or out of range. */
@@ -174,10 +167,21 @@ export class FormFields {
     return amountOf(label, () => wholeIn(this.raw(name), rule));
   }
 
-  /** Returns a field as money in minor units, or `undefined` if empty. @throws {AccountError} If it is no such amount. */
+  /**
+   * Returns a field as money in minor units, or `undefined` if empty.
+   *
+   * @throws {AccountError} If it is no such amount, or was not sent.
+   */
   money(name: string, label: string, currency: string): number | undefined {
-    const text = this.raw(name);
+    const text = this.sent(name);
     return text === "" ? undefined : amountOf(label, () => moneyIn(text, currency, 1));
+  }
+
+  /** Returns the text, as typed, of a field that may be empty. @throws {AccountError} If it was not sent. */
+  sent(name: string): string {
+    const text = this.#fields.get(name);
+    if (text !== null) return text;
+    throw new AccountError(`The form lacks '${name}': reload the page, and try again`);
   }
 }
 

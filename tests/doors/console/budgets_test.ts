@@ -122,7 +122,8 @@ Deno.test("budgets: what a form has wrong is said, and changes nothing", async (
   const browser = await signedIn(gateway, lead.email);
   const raise = { period: "month", credits: "70", until: "2030-01-20T18:30" };
   const rows: [form: string, fields: Record<string, string>, says: string][] = [
-    ["budget", {}, "Enter the credits of the budget"],
+    ["budget", {}, "The form lacks &#39;budget&#39;"],
+    ["budget", { budget: "" }, "Enter the credits of the budget"],
     ["budget", { ...SET, budget: "-5" }, "Budget must be a whole number"],
     ["budget", { ...SET, budget: "1.5" }, "Budget must be a whole number"],
     ["budget", { ...SET, budget: "1e3" }, "Budget must be a whole number"],
@@ -135,7 +136,7 @@ Deno.test("budgets: what a form has wrong is said, and changes nothing", async (
     ["budget", { ...SET, marks: "0" }, "which is too low"],
     ["budget", { ...SET, marks: "-50" }, "which is negative"],
     ["budget", { ...SET, marks: "1 2 3 4 5 6 7 8 9 10 11" }, "Too many marks: the limit is 10"],
-    ["budget/raise", {}, "Enter the credits of the raise"],
+    ["budget/raise", { credits: "" }, "Enter the credits of the raise"],
     ["budget/raise", { ...raise, period: "day" }, "This budget has been removed"],
     ["budget/raise", { ...raise, until: "" }, "Enter when the raise ends"],
     ["budget/raise", { ...raise, until: "2030-02-30T00:00" }, "Enter when the raise ends"],

@@ -161,7 +161,6 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/accounts/:id/grant",
     write("credits.move", async (c, account, session) => {
       const { form } = c.var;
-      form.mustHave("days");
       const days = form.count("days", "Days", DAYS);
       await operate(c, parts, session, [CREDITS_GRANT, {
         account: account.id,
@@ -190,7 +189,6 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/accounts/:id/take-back",
     write("credits.move", async (c, account, session) => {
       const { form } = c.var;
-      form.mustHave("credits");
       await operate(c, parts, session, [CREDITS_TAKE_BACK, {
         account: account.id,
         lot: form.text("lot"),

@@ -70,8 +70,7 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
     may("payments.manage", async (c, session) => {
       const { form } = c.var;
       try {
-        for (const name of ["package", "valid", "expires"]) form.mustHave(name);
-        const [id, offer] = [form.text("id"), form.text("package")];
+        const [id, offer] = [form.text("id"), form.sent("package")];
         const [credits, validDays] = [
           form.count("credits", "Credits", CREDITS),
           form.count("valid", "Lifetime", DAYS),

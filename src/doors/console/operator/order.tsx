@@ -89,7 +89,6 @@ export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
       const { form } = c.var;
       const { reference } = form;
       if (reference === "") throw new AccountError("Reload the page, and try again");
-      form.mustHave("amount");
       const amount = form.money("amount", "Amount", currency);
       await operate(c, parts, session, [ORDER_REFUND, {
         order: id,
