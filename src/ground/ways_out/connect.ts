@@ -58,6 +58,7 @@ export function makeConnector(
       ca,
       timeoutMs,
     }).then(
+      // a TLS socket is one; the two types only differ in how events are overloaded
       (socket) => connected(null, socket as unknown as Socket),
       (error) => connected(error, null),
     );
