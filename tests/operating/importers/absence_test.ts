@@ -82,6 +82,20 @@ Deno.test("a key of LiteLLM may use no model here that it may not use there, wha
   );
 });
 
+Deno.test("a key of LiteLLM that may use its team's models may use no others, whatever else its list says", () => {
+  const models = (more: Record<string, unknown>) =>
+    readKeys([{
+      token: "c".repeat(64),
+      key_alias: "k",
+      team_id: "t1",
+      models: ["all-team-models", "all-proxy-models"],
+      ...more,
+    }], { creditsPerUsd: 1_000, nowMs: NOW_MS, notices: new Notices() }).keys
+      .map(({ models }) => models);
+  assertEquals(models({}), []);
+  assertEquals(models({ team_models: ["gpt-a"] }), [["gpt-a"]]);
+});
+
 Deno.test("a limit of LiteLLM that cannot be read keeps its key out", () => {
   const read = (more: Record<string, unknown>) => {
     const record = { token: "b".repeat(64), key_alias: "k", ...more };

@@ -190,13 +190,14 @@ function modelsOf(record: JsonObject): { readonly models: Models } | { readonly 
   const own = namesOf(record.models);
   const team = namesOf(record.team_models);
   if (own === null || team === null) return { why: "its models are not a list of names" };
-  if (own?.includes(TEAM_MODELS) && !isEmpty(record.team_id) && isNull(record.team_models)) {
+  const isTeams = Array.isArray(record.models) && record.models.includes(TEAM_MODELS);
+  if (isTeams && !isEmpty(record.team_id) && isNull(record.team_models)) {
     return {
       why:
         `it may use its team's models, which the list does not have: name them instead of ${TEAM_MODELS}`,
     };
   }
-  if (own === undefined || own.includes(TEAM_MODELS)) return { models: team };
+  if (own === undefined || isTeams) return { models: team };
   return { models: team === undefined ? own : own.filter((one) => isAmong(one, team)) };
 }
 
