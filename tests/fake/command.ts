@@ -49,6 +49,9 @@ export interface Finished {
   readonly err: string;
 }
 
+/** The address of a gateway that is not there: at the default port another one may answer (`tests/gate/grouped.ts`). */
+export const NO_GATEWAY = { SLUICE_PORT: "1" };
+
 /** Nothing can be read or written there: a file is no directory. */
 const NOWHERE = `${ROOT}LICENSE/home`;
 

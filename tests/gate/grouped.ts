@@ -18,6 +18,9 @@ const root = Deno.cwd(); // of a task: the project's directory
 const JOBS = 2 * navigator.hardwareConcurrency + 1;
 const FLAGS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((one) => `--allow-${one}`);
 
+// As on a developer's machine another gateway may answer at the default port, one does: tests find their own elsewhere.
+const other = occupy(8787);
+
 const directory = await Deno.makeTempDir({ prefix: "sluice-tests-" });
 let code: number;
 try {
@@ -47,5 +50,19 @@ try {
   code = ended;
 } finally {
   await Deno.remove(directory, { recursive: true });
+  await other?.shutdown();
 }
 Deno.exit(code);
+
+/** Serves what a gateway says of its health; `undefined` if the port is in use, as by a real one. */
+function occupy(port: number): Deno.HttpServer | undefined {
+  try {
+    return Deno.serve(
+      { hostname: "127.0.0.1", port, onListen() {} },
+      () => Response.json({ status: "ok" }, { headers: { "x-sluice-proof": "of another" } }),
+    );
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse) return undefined;
+    throw error;
+  }
+}

@@ -1,6 +1,6 @@
 import Driver from "libsql";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
-import { environment, PROGRAM } from "../../fake/command.ts";
+import { environment, NO_GATEWAY, PROGRAM } from "../../fake/command.ts";
 import { keptOpen } from "../../fake/kept_open.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
@@ -12,7 +12,7 @@ async function place() {
   await using opened = new AsyncDisposableStack();
   const directory = opened.use(await tempDir()).path;
   const { openParts } = opened.use(keptOpen());
-  const run = (...args: string[]) => sluice(args, { directory, openParts });
+  const run = (...args: string[]) => sluice(args, { directory, env: NO_GATEWAY, openParts });
   const json = async (...args: string[]) => {
     const { code, out, err } = await run(...args, "--json");
     assertEquals([code, err], [0, ""], args.join(" "));

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { contentOf } from "../../fake/admin_client.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
+import { NO_GATEWAY } from "../../fake/command.ts";
 import { keptOpen } from "../../fake/kept_open.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
@@ -102,6 +103,7 @@ Deno.test("every command that changes something leaves a row in the log, and slu
   const run = async (command: string) => {
     const result = await sluice(command.split(" ").filter(Boolean), {
       directory: dir.path,
+      env: NO_GATEWAY,
       openParts: kept.openParts,
       input: "sk-own-0123456789abcd\n",
     });

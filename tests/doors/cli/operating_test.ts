@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { MIGRATIONS } from "../../../src/ground/database/mod.ts";
-import { type Finished, startCommand } from "../../fake/command.ts";
+import { type Finished, NO_GATEWAY, startCommand } from "../../fake/command.ts";
 import { serveHere, sluice } from "../../fake/shell.ts";
 import { simulateServer } from "../../fake/simulate.ts";
 import { tempDir, until } from "../../fake/temp.ts";
@@ -50,7 +50,7 @@ Deno.test("env: with SLUICE_OWNER_KEY nothing is issued, and a gateway that is n
   await using dir = await tempDir();
   const { code, out, err } = await sluice(["env"], {
     directory: dir.path,
-    env: { SLUICE_OWNER_KEY: KEY, SLUICE_PORT: "1" },
+    env: { SLUICE_OWNER_KEY: KEY, ...NO_GATEWAY },
   });
   assertEquals(code, 0);
   assertStringIncludes(out, `export OPENAI_API_KEY='${KEY}'`);
@@ -61,7 +61,7 @@ Deno.test("env: with SLUICE_OWNER_KEY nothing is issued, and a gateway that is n
 Deno.test("env: names models that are served", async () => {
   await using dir = await tempDir();
   const printed = async () => {
-    const out = await succeeded(shell(dir.path)("env", "--json"));
+    const out = await succeeded(shell(dir.path, NO_GATEWAY)("env", "--json"));
     const { ANTHROPIC_MODEL: model, ANTHROPIC_DEFAULT_HAIKU_MODEL: small } = JSON.parse(out);
     return [model, small];
   };
@@ -163,7 +163,8 @@ Deno.test("run: a tool is started with its own arguments before the user's, and 
 Deno.test("env: the key is printed again, and a short-lived one is another", async () => {
   await using dir = await tempDir();
   const key = async (...args: string[]) =>
-    JSON.parse(await succeeded(shell(dir.path)("env", "--json", ...args))).OPENAI_API_KEY;
+    JSON.parse(await succeeded(shell(dir.path, NO_GATEWAY)("env", "--json", ...args)))
+      .OPENAI_API_KEY;
   const first = await key();
   assertEquals(await key(), first);
   assert(await key("--expires", "12h") !== first);

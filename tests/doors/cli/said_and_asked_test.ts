@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
-import { startCommand } from "../../fake/command.ts";
+import { NO_GATEWAY, startCommand } from "../../fake/command.ts";
 import { keptOpen } from "../../fake/kept_open.ts";
 import { ownersClient } from "../../fake/admin_client.ts";
 import { startGateway } from "../../fake/gateway.ts";
@@ -100,7 +100,7 @@ Deno.test("rotate --keep: an earlier promise is not broken without a word, throu
 
 Deno.test("--data: a command that makes something asks before it makes a database there", async () => {
   await using dir = await tempDir();
-  const options = { directory: dir.path };
+  const options = { directory: dir.path, env: NO_GATEWAY };
   await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, "{}");
   await Deno.writeTextFile(`${dir.path}/config.yaml`, "model_list: []\n");
   await Deno.writeTextFile(
