@@ -78,6 +78,7 @@ Deno.test("an operator makes, lists and revokes codes in the console; they are s
   const fields = {
     id: "code_1234567890abcdef",
     package: "starter",
+    credits: "",
     count: "3",
     valid: "",
     expires: "30",

@@ -50,9 +50,9 @@ export const OPERATORS: readonly Mutation[] = [
   },
   {
     name: "no-budget-field-is-no-budget",
-    file: "src/doors/console/budget_form.ts",
-    find: '  form.mustHave("budget");\n',
-    replace: "",
+    file: "src/doors/console/request.tsx",
+    find: 'return this.sent(name) === "" ? undefined : this.amount',
+    replace: 'return this.text(name) === "" ? undefined : this.amount',
     tests: [{ file: LOST, proofs: true }],
     why: "A form that lost its budget would make a key without one.",
   },
