@@ -65,6 +65,20 @@ async function gatewayOver(directory: string): Promise<Gateway> {
   return await assemble(await loadConfig({ env, directory }), { log: SILENT });
 }
 
+Deno.test("a table of the first schema comes after those that it refers to", () => {
+  const made = new Set<string>();
+  const early: string[] = [];
+  for (const sql of MIGRATIONS[0]!.statements) {
+    const table = /^create table (\w+)/.exec(sql)?.[1];
+    if (table === undefined) continue;
+    made.add(table);
+    const referred = [...sql.matchAll(/\breferences (\w+)/g)].map(([, one]) => one!);
+    early.push(...referred.filter((one) => !made.has(one)).map((one) => `${table}: ${one}`));
+  }
+  assertEquals(early, []);
+  assert(made.size > 50);
+});
+
 /** What a database lists as its steps. */
 async function stepsOf(file: string): Promise<readonly Row[]> {
   const database = await EmbeddedDatabase.open(file, { durability: "normal" });
