@@ -6,8 +6,8 @@ import { tempDir } from "./temp.ts";
 let bytes: Promise<Uint8Array<ArrayBuffer>> | undefined;
 
 /**
- * Writes a database without rows to `file`, for a test that is not about the first start. The migrations run
- * once for all tests of a file, since they take longer than the rest of a start.
+ * Writes a database without rows to `file`, for a test that is not about the first start. It is made once for all
+ * tests of a file, since that takes as long as the rest of a start.
  */
 export async function writeEmptyDatabase(file: string): Promise<void> {
   bytes ??= migrated();

@@ -156,7 +156,7 @@ function contextOf(
   };
 }
 
-/** Makes the database of a first start, which takes the migrations a while; a directory that is there is left as it is. */
+/** Makes the database of a first start, which would take the command a while; a directory that is there is left as it is. */
 async function makeDatabase({ settings }: Config): Promise<void> {
   const file = databaseFile(settings);
   if (file === undefined || await exists(dirname(file))) return;

@@ -107,13 +107,11 @@ async function backUpToOutput(
   for await (const bytes of opened.readable) outBytes(bytes);
 }
 
-/** Records in the log of a restored database when it was restored; one from before schema 18 has no log. */
+/** Records in the log of a restored database when it was restored. */
 async function noteRestore(
   copy: Database,
   { from, atMs }: { readonly from: string; readonly atMs: number },
 ): Promise<void> {
-  const log = await copy.one("select 1 as found from sqlite_master where name = 'operation_log'");
-  if (log === undefined) return;
   await copy.batch([
     recordStatement(shellBy(), {
       operation: "database.restore",

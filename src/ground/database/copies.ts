@@ -2,7 +2,8 @@ import { checkTarget, replaceFile } from "../files/mod.ts";
 import { dirname } from "../std/mod.ts";
 import { type Database, DatabaseError } from "./database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
-import { MIGRATIONS, schemaVersion } from "./migrate.ts";
+import { schemaVersion } from "./migrate.ts";
+import { schemaFault } from "./migrations/mod.ts";
 
 /** How often progress is reported. */
 const TELL_MS = 250;
@@ -81,7 +82,7 @@ export interface Restored {
  * Puts a backup in the place of an embedded database that nobody has open. What is there is kept
  * under another name; nothing changes before the backup has been looked through.
  *
- * @throws {DatabaseError} when the backup is damaged, is none, or was written by a newer Sluice.
+ * @throws {DatabaseError} when the backup is damaged, is none, or has a schema that this program does not know.
  */
 export async function restoreFile(
   from: string,
@@ -131,18 +132,12 @@ async function inspectFile(
   let database: EmbeddedDatabase | undefined;
   try {
     database = await EmbeddedDatabase.open(path, { durability: "full" });
-    const fault = Object.values((await database.one("pragma quick_check(1)"))!)[0];
-    if (fault !== "ok") throw new DatabaseError("SQLITE_CORRUPT", `it is damaged (${fault})`);
+    const damage = Object.values((await database.one("pragma quick_check(1)"))!)[0];
+    if (damage !== "ok") throw new DatabaseError("SQLITE_CORRUPT", `it is damaged (${damage})`);
     const schema = await schemaVersion(database);
     if (schema === 0) throw new DatabaseError("SLUICE_NOT_A_BACKUP", "it is no Sluice database");
-    const latest = MIGRATIONS.at(-1)!.version;
-    if (schema > latest) {
-      throw new DatabaseError(
-        "SLUICE_NEWER",
-        `it was written by a newer Sluice: its schema is version ${schema}, this program knows up ` +
-          `to ${latest}. Install the newer program`,
-      );
-    }
+    const fault = schemaFault(schema, { isBackup: true });
+    if (fault !== undefined) throw new DatabaseError(fault.code, `${fault.why}. ${fault.remedy}`);
     await note?.(database);
     await foldLog(database);
     return { schema };

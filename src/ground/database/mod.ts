@@ -28,7 +28,8 @@ export {
 export type { FileState } from "./embedded_protocol.ts";
 export { EmbeddedDatabase } from "./embedded.ts";
 export { keepFileThreads } from "./file_threads.ts";
-export { migrate, type Migrated, type Migration, MIGRATIONS, schemaVersion } from "./migrate.ts";
+export { migrate, type Migrated, schemaVersion } from "./migrate.ts";
+export { type Migration, MIGRATIONS } from "./migrations/mod.ts";
 export { openDatabase, type OpenOptions } from "./open.ts";
 export { probeWrite } from "./probe.ts";
 export { hashOfRules, objectsOfRules, type Rule, type RuleSet } from "./rules.ts";

@@ -1,9 +1,11 @@
+import { replaceFile } from "../files/mod.ts";
 import { dirname } from "../std/mod.ts";
 import { type Database, DatabaseError, type ObserveCommit } from "./database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
 import type { FileState } from "./embedded_protocol.ts";
 import { makeDirectory } from "./gateway_identity.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, schemaVersion } from "./migrate.ts";
+import type { Migration } from "./migrations/mod.ts";
 import type { RuleSet } from "./rules.ts";
 import { ServerDatabase } from "./server.ts";
 
@@ -24,12 +26,14 @@ export interface OpenOptions {
   readonly onState?: ((state: FileState) => void) | undefined;
   /** Called before schema or rules of a database in use are changed; what it throws keeps them as they are. */
   readonly mayMigrate?: (() => Promise<void>) | undefined;
+  /** The steps of the schema; tests pass others. */
+  readonly migrations?: readonly Migration[] | undefined;
 }
 
 /**
  * Opens the database and brings its schema and its rules up to date.
  *
- * @throws {DatabaseError} `SLUICE_NEWER` for a schema that a newer Sluice wrote.
+ * @throws {DatabaseError} As {@linkcode migrate} for a schema that the program does not know.
  */
 export async function openDatabase(options: OpenOptions): Promise<Database> {
   const database = await connect(options);
@@ -38,9 +42,10 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       now: options.now,
       rules: options.rules,
       mayChange: options.mayMigrate,
+      migrations: options.migrations,
       copy: async (version) => {
         if (options.file === undefined) return; // a server's operator keeps its copies
-        await copyFile(database, `${options.file}.before-schema-${version + 1}`);
+        await copyFile(database, version, `${options.file}.before-schema-${version + 1}`);
       },
     });
     if (database instanceof EmbeddedDatabase) await database.identify();
@@ -82,11 +87,20 @@ async function createPrivate(path: string): Promise<void> {
   }
 }
 
-/** A consistent copy, made while others read and write. Replaces an older copy of that name. */
-async function copyFile(database: Database, to: string): Promise<void> {
-  await Deno.remove(to).catch((error) => {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+/**
+ * A consistent copy, made while others read and write. Replaces an older copy of that name.
+ *
+ * @throws {DatabaseError} When another program has changed the schema meanwhile: its copy is the right one.
+ */
+async function copyFile(database: Database, version: number, to: string): Promise<void> {
+  await replaceFile(to, (beside) => database.all("vacuum into ?", [beside]), {
+    mode: 0o600,
+    async check() {
+      if (await schemaVersion(database) === version) return;
+      throw new DatabaseError(
+        "SLUICE_SCHEMA",
+        `Cannot copy ${database.place}: it is being migrated`,
+      );
+    },
   });
-  await createPrivate(to);
-  await database.all("vacuum into ?", [to]);
 }

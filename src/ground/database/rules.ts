@@ -61,7 +61,7 @@ export function objectsOfRules({ rules }: RuleSet): string[] {
   );
 }
 
-/** The rules that a database of schema 8 or later has; undefined if their row is missing. */
+/** The rules that a database has; undefined if their row is missing. */
 export async function installedRules(database: Database): Promise<InstalledRules | undefined> {
   const row = await database.one(READ);
   if (row === undefined) return undefined;

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import type { Database } from "./database.ts";
-import { MIGRATIONS } from "./migrate.ts";
+import { FIRST, MIGRATIONS } from "./migrations/mod.ts";
 import { hashOfRules, objectsOfRules, type RuleSet } from "./rules.ts";
 
 /** A table, index, trigger or view that is not as migrations and rules make it. */
 export interface SchemaDifference {
   /** Such as `trigger entries_delete_is_refused`; `rules` for the record of those that are installed. */
   readonly object: string;
-  /** Digest of its statement as it is; `none` if there is no such object. */
+  /** Digest of its statement as it is, without comments; `none` if there is no such object. */
   readonly found: string;
   /** Digest of its statement as migrations and rules make it; `none` for an object of nobody's. */
   readonly expected: string;
@@ -42,7 +42,7 @@ export async function schemaDifferences(
     const object = String(row.object);
     const foreign = /^(table|view) /.test(object) ||
       (object.startsWith("index ") && !ours.has(`table ${row.tbl_name}`));
-    if (!foreign || expected.has(object)) found.set(object, String(row.sql));
+    if (!foreign || expected.has(object)) found.set(object, normalized(String(row.sql)));
   }
   const versions = await database.all(
     "select version, name from schema_versions order by version",
@@ -78,23 +78,49 @@ const MADE = new WeakMap<RuleSet, ReadonlyMap<string, string>>();
 async function expectedSchema(rules: RuleSet): Promise<ReadonlyMap<string, string>> {
   const known = MADE.get(rules);
   if (known !== undefined) return known;
-  const made = await madeSchema(rules);
+  const made = await madeSchema([
+    ...MIGRATIONS.flatMap(({ statements }) => statements),
+    ...rules.rules.flatMap(({ sql }) => sql),
+  ]);
   MADE.set(rules, made);
   return made;
 }
 
-/** Statement by object, as migrations and rules leave them in an empty database. */
-async function madeSchema({ rules }: RuleSet): Promise<ReadonlyMap<string, string>> {
+/**
+ * The tables and indexes of the first step that a database lacks, or has otherwise.
+ *
+ * @returns Such as `table accounts`.
+ */
+export async function unlikeFirst(database: Database): Promise<string[]> {
+  const found = new Map<string, string>();
+  for (const { object, sql } of await database.all(OBJECTS)) {
+    found.set(String(object), normalized(String(sql)));
+  }
+  const expected = await madeSchema(FIRST.statements);
+  return [...expected].filter(([object, sql]) => found.get(object) !== sql)
+    .map(([object]) => object);
+}
+
+/** What statements make in an empty database: each object with its own, normalized. */
+async function madeSchema(statements: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const { default: Driver } = await import("libsql");
   // the driver's own types do not know that rows are objects
   const connection = new Driver(":memory:") as unknown as Connection;
   try {
-    for (const { statements } of MIGRATIONS) for (const sql of statements) connection.exec(sql);
-    for (const { sql } of rules) for (const statement of sql) connection.exec(statement);
-    return new Map(connection.prepare(OBJECTS).all().map(({ object, sql }) => [object, sql]));
+    for (const statement of statements) connection.exec(statement);
+    const objects = connection.prepare(OBJECTS).all();
+    return new Map(objects.map(({ object, sql }) => [object, normalized(sql)]));
   } finally {
     connection.close();
   }
+}
+
+/** A text, a quoted name, a comment, white space, a word, or any one other character. */
+const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\/|\s+|[\w.]+|[^]/g;
+
+/** A statement without comments, its tokens a space apart: SQLite keeps it as it was written, and columns as they were added. */
+function normalized(sql: string): string {
+  return sql.match(TOKEN)!.filter((token) => !/^(\s|--|\/\*)/.test(token)).join(" ");
 }
 
 function digest(text: string | undefined): string {

@@ -107,6 +107,22 @@ for (const kind of ["file", "server"] as const) {
     assertEquals(error.code, "SLUICE_NEWER");
   });
 
+  Deno.test(`database (${kind}): the 27 steps of an earlier build become one`, async () => {
+    await using opened = await open();
+    const { database, options } = opened;
+    await database.batch([
+      { sql: "update schema_versions set name = 'own keys'" },
+      ...Array.from({ length: 26 }, (_, at) => ({
+        sql: "insert into schema_versions values (?, 'step', 1)",
+        args: [at + 1],
+      })),
+    ]);
+    await (await openDatabase(options)).close();
+    assertEquals(await database.all("select version, name from schema_versions"), [
+      { version: 27, name: "baseline" },
+    ]);
+  });
+
   Deno.test(`database (${kind}): a migration that fails leaves nothing behind`, async () => {
     await using opened = await open();
     const { database } = opened;

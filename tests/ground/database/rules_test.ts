@@ -26,7 +26,6 @@ import { sluice } from "../../fake/shell.ts";
 import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { PROOF, sized } from "../../tier.ts";
-import { unpack } from "./released.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
 const now = () => NOW;
@@ -195,19 +194,16 @@ for (const kind of ["file", "server"] as const) {
   );
 }
 
-Deno.test("rules: a database without any is given them with its migrations, whichever program comes first", async () => {
-  for (const version of sized([1], [1, 7])) {
-    await using dir = await tempDir();
-    const file = await unpack(version, dir.path);
-    const open = async (rules: RuleSet) => {
-      const database = await EmbeddedDatabase.open(file, { durability: "normal" });
-      await migrate(database, { now, rules });
-      return database;
-    };
-    const all = await Promise.all([RULES, NEWER, RULES, NEWER].map(open));
-    assertEquals(await installed(all[0]!), expected(NEWER, NOW));
-    await Promise.all(all.map((one) => one.close()));
-  }
+Deno.test("rules: a database without any is given them with its schema, whichever program comes first", async () => {
+  await using dir = await tempDir();
+  const open = async (rules: RuleSet) => {
+    const database = await EmbeddedDatabase.open(`${dir.path}/sluice.db`, { durability: "normal" });
+    await migrate(database, { now, rules });
+    return database;
+  };
+  const all = await Promise.all([RULES, NEWER, RULES, NEWER].map(open));
+  assertEquals(await installed(all[0]!), expected(NEWER, NOW));
+  await Promise.all(all.map((one) => one.close()));
 });
 
 Deno.test("rules: migrations alone leave no trigger and no view", async () => {
@@ -265,68 +261,4 @@ Deno.test("a command of a newer program leaves the rules of a running gateway as
   assertEquals(await read(), expected(older, NOW));
   assertEquals((await sluice(["account", "list"], { directory: dir.path })).code, 0);
   assertEquals((await read()).hash, hashOfRules(RULES));
-});
-
-/** What a gateway of schema 7 sends: columns by name, values by their position in an array. */
-const SCHEMA_7 = {
-  admit: `insert into admissions (request_id, account_id, key_id, gateway_id, least, wanted, at_ms,
-      lease_ms, tier_list)
-    with items (item) as materialized (select jsonb(value) from json_each(?1))
-    select item ->> 0, item ->> 1, item ->> 2, item ->> 3, item ->> 4, item ->> 5, item ->> 6,
-      item ->> 7, item ->> 8 from items where true`,
-  decided: `select json_group_array(json_array(request_id, verdict, credits, balance, day_used,
-      account_day_used)) as rows from json_each(?1) join decisions on request_id = value ->> 0`,
-  grow: `insert into growths (request_id, account_id, key_id, gateway_id, wanted, at_ms, lease_ms,
-      admitted_at_ms)
-    with items (item) as materialized (select jsonb(value) from json_each(?1))
-    select item ->> 0, item ->> 1, item ->> 2, item ->> 3, item ->> 4, item ->> 5, item ->> 6,
-      item ->> 7 from items where true`,
-  settle: `insert into settlements (request_id, account_id, key_id, dialect, route, upstream,
-      upstream_model, attempts, status, ending, streamed, usage_source, input_tokens, cached_tokens,
-      output_tokens, reasoning_tokens, started_at_ms, first_token_ms, duration_ms, price_credits,
-      ignored, input_price, cached_price, output_price, minimum_credits, admitted_at_ms,
-      settled_at_ms)
-    with items (item) as materialized (select jsonb(value) from json_each(?1))
-    select item ->> 0, item ->> 1, item ->> 2, item ->> 3, item ->> 4, item ->> 5, item ->> 6,
-      item ->> 7, item ->> 8, item ->> 9, item ->> 10, item ->> 11, item ->> 12, item ->> 13,
-      item ->> 14, item ->> 15, item ->> 16, item ->> 17, item ->> 18, item ->> 19, item ->> 20,
-      item ->> 21, item ->> 22, item ->> 23, item ->> 24, item ->> 25, item ->> 26
-    from items where true`,
-};
-
-Deno.test("rules: a gateway of schema 7 that is running when they are installed goes on", async () => {
-  await using bench = await ledgerBench("file");
-  const { accountId, keyId } = await bench.account();
-  await bench.grant(accountId, 100);
-  const tierList = new TierList([{ above: 0, minute: 99, hour: 99, day: 99 }]);
-  await bench.database.batch(tierList.statements);
-  const requestId = newRequestId(NOW);
-  const send = async (sql: string, item: readonly unknown[], read?: string) => {
-    const args = [JSON.stringify([item])];
-    const statements = [{ sql, args }, ...(read === undefined ? [] : [{ sql: read, args }])];
-    return (await bench.database.batch(statements)).at(-1)![0];
-  };
-  const holder = [requestId, accountId, keyId, "gw"];
-  const admitted = await send(
-    SCHEMA_7.admit,
-    [...holder, 1, 2, NOW, 60_000, tierList.id],
-    SCHEMA_7.decided,
-  );
-  assertEquals(JSON.parse(String(admitted!.rows)), [[requestId, "admitted", 2, 100, 0, 0]]);
-  await bench.database.batch([{ sql: "delete from decisions" }]);
-  await send(SCHEMA_7.grow, [...holder, 9, NOW, 60_000, NOW]);
-  assertEquals(await bench.database.one("select credits from holds"), { credits: 9 });
-  const record = ["chat", "svc-k2", "one", "m", 1, 200, "complete", 0, "upstream", 10, 0, 5, 0];
-  const prices = [0, 0, 0, 7];
-  await send(SCHEMA_7.settle, [
-    ...holder.slice(0, 3),
-    ...record,
-    ...[NOW, 1, 2, 7, ""],
-    ...prices,
-    NOW,
-    NOW,
-  ]);
-  const { mismatches, holds, records } = await audit(bench.database);
-  assertEquals([mismatches, holds, records], [[], 0, 1]);
-  assertEquals(await bench.database.one("select balance from balances"), { balance: 93 });
 });

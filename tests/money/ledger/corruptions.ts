@@ -1451,6 +1451,18 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     triggers: true,
   },
   {
+    name: "a space in a text of a check",
+    sql: [
+      "pragma writable_schema = on",
+      `update sqlite_master set sql = replace(sql, '''take_back''', ''' take_back''')
+        where name = 'entries'`,
+      "pragma writable_schema = off",
+    ],
+    noun: "schema",
+    id: "select 'table entries'",
+    triggers: true,
+  },
+  {
     name: "a table renamed",
     sql: ["alter table tiers rename to tiers_old"],
     noun: "schema",

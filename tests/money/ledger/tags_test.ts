@@ -1,20 +1,11 @@
 /** Roll-ups of tags and of failures: each request counts in them once, and nobody makes them grow without bound. */
 
-import { type Database, openDatabase } from "../../../src/ground/database/mod.ts";
-import {
-  audit,
-  lend,
-  RULES,
-  settle,
-  TierList,
-  type UsageRecord,
-} from "../../../src/money/ledger/mod.ts";
+import type { Database } from "../../../src/ground/database/mod.ts";
+import { audit, lend, settle, TierList, type UsageRecord } from "../../../src/money/ledger/mod.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { unpack } from "../../ground/database/released.ts";
 import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
-import { tempDir } from "../../fake/temp.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -186,42 +177,4 @@ Deno.test("texts that are no Unicode are recorded without ending the process", a
     await bench.database.all(`select value from usage_tags where span_ms = ${DAY}`),
     [{ value: "a\ufffdb" }],
   );
-});
-
-Deno.test("upgrading sums up days, and why requests failed as far as their records are kept", async () => {
-  await using dir = await tempDir();
-  const file = await unpack(13, dir.path);
-  const { default: Driver } = await import("libsql");
-  const driver = new Driver(file);
-  const columns = `account_id, key_id, dialect, route, upstream, upstream_model, attempts,
-    usage_source, streamed, input_tokens, cached_tokens, output_tokens, reasoning_tokens,
-    first_token_ms, duration_ms, price_credits, charged_credits, balance_credits, ignored,
-    input_price, cached_price, output_price, minimum_credits`;
-  for (const [at, reason] of ["null", "'internal'", "null", "'rate_exceeded'"].entries()) {
-    driver.exec(
-      `insert into usage_records (request_id, started_at_ms, settled_at_ms, ending, status,
-        reason, ${columns})
-      select 'req_0000000000${at}0', 1000000 * ${at}, 1000000 * ${at}, 'refused', 500, ${reason},
-        ${columns.replaceAll(/(price|charged)_credits/g, "0")}
-      from usage_records where request_id like 'req_0%' order by request_id desc limit 1`,
-    );
-  }
-  driver.exec("delete from usage_records where request_id = 'req_000000000000'");
-  driver.close();
-  const database = await openDatabase({ file, durability: "normal", rules: RULES, now: () => 1 });
-  assertEquals(await wrongRollUps(database), []);
-  const rows = await database.all(`select at_ms, value, requests, errors from usage_tags
-    where span_ms = ${HOUR} order by 1, 2`);
-  assertEquals(rows, [
-    { at_ms: 0, value: "internal", requests: 1, errors: 1 },
-    { at_ms: 0, value: "rate_exceeded", requests: 1, errors: 1 },
-    { at_ms: 0, value: "unknown", requests: 2, errors: 2 },
-  ]);
-  const [days, totals, hours] = await Promise.all(
-    ["usage_days", "usage_totals", "usage_hours"].map((table) =>
-      database.one(`select sum(requests) as n, sum(input_tokens) as input from ${table}`)
-    ),
-  );
-  assertEquals([days, totals], [hours, hours]);
-  await database.close();
 });

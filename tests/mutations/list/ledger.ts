@@ -3,6 +3,7 @@ import type { Mutation } from "../mutation.ts";
 const rule = (name: string) => `src/money/ledger/rules/${name}.ts`;
 const INSTALLED = "src/ground/database/rules.ts";
 const INSTALLING = "tests/ground/database/rules_test.ts";
+const RELEASED = "tests/ground/database/released_test.ts";
 const BUDGETS = "tests/money/ledger/budgets_test.ts";
 const SPENDING = "tests/money/ledger/spending_test.ts";
 const LOANS = "tests/requests/admission/loans_test.ts";
@@ -515,9 +516,52 @@ export const LEDGER: readonly Mutation[] = [
     why: "A rule that a newer program gave up would go on deciding.",
   },
   {
+    name: "more-held-than-there-is",
+    file: "src/ground/database/migrations/baseline/ledger.ts",
+    find: "check (held between 0 and balance)",
+    replace: "check (held >= 0)",
+    tests: [{ file: "tests/money/ledger/schema_checks_test.ts" }],
+    why: "A fault in a rule could spend what there is not: nothing else would stop it.",
+  },
+  {
+    name: "schema-taken-over-unseen",
+    file: "src/ground/database/migrate.ts",
+    find: "if (state.isCarriedOver) await refuseUnlike(database);",
+    replace: "",
+    tests: [{ file: RELEASED, filter: "whose schema was changed" }],
+    why: "A database that lacks a check or a column would count as one of this schema.",
+  },
+  {
+    name: "schema-too-old",
+    file: "src/ground/database/migrations/mod.ts",
+    find: "version === 0 || version >= FIRST.version",
+    replace: "true",
+    tests: [{ file: RELEASED, filter: "before the first schema" }],
+    why: "The whole schema would be made over an older one, and fail with an error of SQLite's.",
+  },
+  {
+    name: "copy-of-a-changed-schema",
+    file: "src/ground/database/open.ts",
+    find: "if (await schemaVersion(database) === version) return;",
+    replace: "return;",
+    tests: [{ file: RELEASED, filter: "the next step" }],
+    why: "The copy to go back to would be of the schema that one wants to leave.",
+  },
+  {
+    name: "schema-compared-without-texts",
+    file: "src/ground/database/schema.ts",
+    find: "/'(?:[^']|'')*'|",
+    replace: "/",
+    tests: [{
+      file: "tests/money/ledger/corruptions_test.ts",
+      filter: "every corruption that somebody thought of",
+    }],
+    why: "A check with other words could pass as the same.",
+  },
+  {
     name: "rules-replaced-beside-a-gateway",
     file: "src/ground/database/migrate.ts",
-    find: "      await mayChange?.();\n",
+    find: "    if (from > 0) await mayChange?.();\n",
     replace: "",
     tests: [{ file: INSTALLING, filter: "a command of a newer program" }],
     why: "A command of a newer program would change what a running gateway's database decides.",

@@ -1,0 +1,70 @@
+/**
+ * The steps of the schema. The first one makes it whole; each later one changes it, in a file `NNNN_name.ts` here.
+ *
+ * The numbering begins at 27, as builds before the first release came to this schema in 27 steps. No number has two meanings, so
+ * that each program knows from the number whether it can use a database.
+ *
+ * @module
+ */
+
+import { BASELINE } from "./baseline/mod.ts";
+
+/**
+ * One step of the schema: tables, columns, indexes, changes of data. Released steps are never edited, only
+ * followed by others. No rule is installed while it runs, so what a trigger keeps in step it does itself.
+ */
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly statements: readonly string[];
+}
+
+/** The step that a new database begins with. */
+export const FIRST: Migration = { version: 27, name: "baseline", statements: BASELINE };
+
+/** Every step, oldest first. */
+export const MIGRATIONS: readonly Migration[] = [FIRST];
+
+/** The last commit whose program carries databases of smaller numbers over to the first step's schema. */
+const LAST_TO_CARRY_OVER = "14e0bef";
+
+/** Why a program cannot use a schema, and what to do. */
+export interface SchemaFault {
+  readonly code: "SLUICE_NEWER" | "SLUICE_OLDER";
+  readonly why: string;
+  readonly remedy: string;
+}
+
+/**
+ * What keeps a program from using a schema; undefined if nothing does.
+ *
+ * @param version Of the schema; 0 for an empty database.
+ * @param latest The last step that the program knows.
+ */
+export function schemaFault(
+  version: number,
+  { latest = MIGRATIONS.at(-1)!.version, isBackup = false }: {
+    readonly latest?: number;
+    readonly isBackup?: boolean;
+  } = {},
+): SchemaFault | undefined {
+  if (version > latest) {
+    return {
+      code: "SLUICE_NEWER",
+      why:
+        `it was written by a newer Sluice: its schema is version ${version}, this program knows ` +
+        `up to ${latest}`,
+      remedy: `Install the newer program${isBackup ? "" : " or restore a backup"}`,
+    };
+  }
+  if (version === 0 || version >= FIRST.version) return undefined;
+  const build = `the build of commit ${LAST_TO_CARRY_OVER}`;
+  return {
+    code: "SLUICE_OLDER",
+    why: `it was written by an earlier build of Sluice: its schema is version ${version}, this ` +
+      `program knows ${FIRST.version} and later`,
+    remedy: isBackup
+      ? `Restore it with ${build} and start that once, then use this program`
+      : `Start ${build} on it once, then this program`,
+  };
+}
