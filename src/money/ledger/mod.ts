@@ -1,10 +1,10 @@
 /**
  * Credits: lots, entries, holds, settlement, audit.
  *
- * Promise: balance = sum of entries = sum of what the lots have left; what is held is never more than
- * the balance; a request is settled once; no sequence of concurrent requests spends more than there
- * is. The database itself decides, by the rules of `rules/`, so that one gateway and ten keep them
- * alike. Leaves to others: what a request costs (`catalog/`), what a caller is told (`admission/`).
+ * Promise: balance = sum of entries = sum of what the lots have left (P1); what is held is never more than
+ * the balance (P4); a request is settled once (P2); no sequence of concurrent requests spends more than there
+ * is (P3). The database itself decides, by the rules of `rules/`, so that one gateway and ten keep them
+ * alike (P7). Leaves to others: what a request costs (`catalog/`), what a caller is told (`admission/`).
  *
  * @module
  */

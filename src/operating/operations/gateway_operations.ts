@@ -151,7 +151,13 @@ export const AUDIT_RUN = defineRead({
     accounts: z.int(),
     lots: z.int(),
     entries: z.int(),
-    mismatches: z.array(z.looseObject({ noun: z.string(), kind: z.string(), id: z.string() })),
+    mismatches: z.array(z.looseObject({
+      noun: z.string(),
+      kind: z.string(),
+      id: z.string(),
+      /** Number of the promise that it breaks, in `docs/promises.md`. */
+      promise: z.string(),
+    })),
     uncollected: z.strictObject({ requests: z.int(), credits: z.int() }),
   }),
 }, {

@@ -46,8 +46,8 @@ export async function performRead(
 }
 
 /**
- * Carries out a write: checks the permission, validates, writes, and records it in the log, in the same transaction as the
- * change. A write that fails is recorded as failed.
+ * Carries out a write: checks the permission (P12), validates, writes, and records it in the log, in the same transaction as the
+ * change (P13). A write that fails is recorded as failed.
  *
  * @returns The reply.
  * @throws {OperationError} If the input is invalid or the actor may not do it.
@@ -65,7 +65,7 @@ export async function perform(
 }
 
 /**
- * Carries out a write with an `Idempotency-Key`. Repeated, it changes nothing and has the same reply, byte for byte.
+ * Carries out a write with an `Idempotency-Key`. Repeated, it changes nothing and has the same reply, byte for byte (P2).
  *
  * @param key The key, of the actor's account.
  * @returns The reply, also of a write that failed for a mistake of the client.

@@ -77,7 +77,7 @@ interface Demand {
   recallableTick: number;
 }
 
-/** The loans of this gateway: asks for them, renews and returns them. */
+/** The loans of this gateway: asks for them, renews and returns them. What it lends to a request is lent once (P4). */
 export class Loans {
   readonly #options: LoansOptions;
   readonly #monotonicNow: () => number;

@@ -77,7 +77,7 @@ export interface AdmissionTerms {
  * One request from its admission to its settlement: in flight, in its windows, holding credits. It knows nothing of
  * dialects and of what is exchanged with upstreams.
  *
- * It settles exactly once: as `settle` says, or as failed when it is disposed before.
+ * It settles exactly once (P2): as `settle` says, or as failed when it is disposed before.
  */
 export class Lifecycle implements AsyncDisposable {
   /** ID of the caller's account. */

@@ -59,7 +59,7 @@ export interface PumpOptions {
  * Pumps a reply to its client: read an upstream's events, meter them, write the client's, one piece at a
  * time and only when the client has room for it.
  *
- * It ends in exactly one of four ways: complete (the charge is committed before the last bytes), cut
+ * It ends in exactly one of four ways: complete (the charge is committed before the last bytes, P5), cut
  * off as at its token limit because the balance pays for no more, failed (an error event is the last
  * one), or disconnected by the client (the upstream is cancelled, or read to its end for its usage).
  *

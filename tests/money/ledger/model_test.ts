@@ -47,6 +47,7 @@ const MOST_STEPS = 10_000;
 const WALKS = 4;
 
 for (const kind of ["file", "server"] as const) {
+  // Proves P1, P4.
   Deno.test(`the ledger agrees with its model (${kind}, ${STEPS[kind]} steps)`, async () => {
     const seed = testSeed();
     try {

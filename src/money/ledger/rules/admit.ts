@@ -92,7 +92,7 @@ const LACKS =
   "iif(new.reserved > 0, max(0, new.wanted - max(0, min(new.wanted, free, budget))), 0)";
 
 /**
- * May this request run, and on how many credits? In this order it is rejected
+ * May this request run, and on how many credits (P7, P8)? In this order it is rejected
  *
  * 1. `credits`: when its account's balance is in no tier;
  * 2. `rate`: when its key or its account has used up a minute, an hour or a day of UTC;
