@@ -197,6 +197,7 @@ Deno.test("pages lead to files that are there", async () => {
     const [folder, names] of [
       ["docs/", pages],
       ["docs/decisions/", decisions],
+      ["docs/internals/", await pagesIn("docs/internals/")],
       ["docs/clients/", clientPages],
       ["", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]],
     ] as const
