@@ -217,6 +217,19 @@ Deno.test("pages lead to files that are there", async () => {
   }
 });
 
+Deno.test("CHANGELOG.md says what each reader of the next release needs, a line each", async () => {
+  const text = await read("CHANGELOG.md");
+  assert(new TextEncoder().encode(text).length < 12_000, "shorten it: git has what came before");
+  const [first, ...releases] = text.split(/^## /m).slice(1);
+  assert(first!.startsWith("Unreleased\n"));
+  for (const release of [first!, ...releases]) {
+    const readers = [...release.matchAll(/^### (.*)$/gm)].map(([, name]) => name);
+    assertEquals(readers.slice(0, 3), ["For developers", "For operators", "For teams"]);
+    const lines = release.split("\n").filter((line) => /^[-\s]+\S/.test(line));
+    for (const line of lines) assert(line.startsWith("- "), `more than a line: ${line}`);
+  }
+});
+
 Deno.test("docs/clients.md leads to each client's page, and each says what was tested", async () => {
   const index = await read("docs/clients.md");
   for (const name of clientPages) {
