@@ -15,7 +15,7 @@ Deno.test("CONTRIBUTING.md is one page, and begins with the wings and the life o
   assert(page.indexOf("requests/relay") < page.indexOf("money/ledger  "));
 });
 
-Deno.test("the tour is of ten files, in order, which are there; so are its lists", async () => {
+Deno.test("the tour is of ten files, in order, which are there; so are its lists and pictures", async () => {
   const text = await read("docs/internals/tour.md");
   const stops = [...text.matchAll(/^(\d+)\. `([^`]+)`: /gm)];
   assertEquals(stops.map(([, number]) => Number(number)), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
@@ -23,4 +23,11 @@ Deno.test("the tour is of ten files, in order, which are there; so are its lists
   for (const path of [...stops.map(([, , path]) => path!), ...named]) {
     assert((await Deno.stat(new URL(path, ROOT))).isFile, path);
   }
+});
+
+Deno.test("where the tour says that a picture is, there is one", async () => {
+  const [, pictures = ""] = (await read("docs/internals/tour.md")).split("## Pictures");
+  const paths = [...pictures.matchAll(/`(src\/[^`]+)`/g)].map(([, path]) => path!);
+  assert(paths.length >= 5);
+  for (const path of paths) assert(/```text\n|\| -+ \|/.test(await read(path)), path);
 });

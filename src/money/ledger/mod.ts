@@ -6,6 +6,21 @@
  * is (P3). The database itself decides, by the rules of `rules/`, so that one gateway and ten keep them
  * alike (P7). Leaves to others: what a request costs (`catalog/`), what a caller is told (`admission/`).
  *
+ * The tables, and what moves their figures:
+ *
+ * ```text
+ *   grants ─made with─ lots ◀──remaining── entries ──balance──▶ balances ◀──held── holds   requests in flight
+ *                                             ▲                  │   ▲
+ *   usage_records (usage/) ──one charge each──┘                  │   └──held────── loans   lent to gateways
+ *        └─▶ hours, days, tags (usage/)                          ▼
+ *                                                   tiers: rate limits by balance ─▶ windows, account_windows
+ *   budgets ─apply to─ budget_keys        budget_periods ◀──spent── records, ◀──held── holds
+ * ```
+ *
+ * What is to be decided is put into a view, whose rule writes the tables: `admissions` (the verdicts are in `decisions` until the
+ * transaction ends), `growths`, `settling` with `settlement_sets`, `settlements`, `loan_requests`, `loan_returns`,
+ * `take_back_requests`, `expiries` and `period_openings`.
+ *
  * @module
  */
 

@@ -161,7 +161,19 @@ export function errorBody({ message, code, param }: OperationError): Json {
 
 type MoreStatements = (reply: Json) => Parameters<Database["batch"]>[0];
 
-/** One write on its way. */
+/**
+ * One write on its way. What became of it, by what the log has:
+ *
+ * | outcome                                  | the log has                    | the caller gets | a repetition with its key gets         |
+ * | ---------------------------------------- | ------------------------------ | --------------- | -------------------------------------- |
+ * | rejected before: input, permission       | nothing                        | the error       | the same check again                   |
+ * | done                                     | it as done, before and after   | the reply       | the same reply, byte for byte          |
+ * | failed: a guard, a rule of a noun        | it as failed, with the error   | the error       | the same error                         |
+ * | done without a reply                     | it as done, `after.refused`    | the error       | the same error                         |
+ * | undone: what was outside failed          | it as done, another as failed  | the error       | the same error                         |
+ * | a fault of the gateway's                 | another as failed              | 500             | it is tried again                      |
+ * | crashed, or the outcome is not known     | it as done, or nothing         | 503, or nothing | it is finished, or carried out         |
+ */
 class Write {
   readonly c: OperationContext;
   readonly #operation: WriteOperation;

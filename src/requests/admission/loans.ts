@@ -77,7 +77,21 @@ interface Demand {
   recallableTick: number;
 }
 
-/** The loans of this gateway: asks for them, renews and returns them. What it lends to a request is lent once (P4). */
+/**
+ * The loans of this gateway: asks for them, renews and returns them. What it lends to a request is lent once (P4).
+ *
+ * The life of an account's loan:
+ *
+ * ```text
+ * none ──many requests──▶ asked for ──lent──▶ open: admits requests; grows when it is low; renewed with the leases
+ *   ▲                        │ nothing to lend, or no answer: none for a while      │
+ *   │                        ▼                                                     │ recalled, idle, unknown to the database,
+ *   │                      none                                                    ▼ or made by other settings
+ *   └──────returned: its requests hold their credits themselves────── closed: admits nothing, is returned until it is
+ * ```
+ *
+ * An answer that was lost may have made a loan that is not known here: the next renewal finds and returns it.
+ */
 export class Loans {
   readonly #options: LoansOptions;
   readonly #monotonicNow: () => number;

@@ -63,6 +63,15 @@ export interface PumpOptions {
  * off as at its token limit because the balance pays for no more, failed (an error event is the last
  * one), or disconnected by the client (the upstream is cancelled, or read to its end for its usage).
  *
+ * | way          | noticed by                                    | charged                                             | the client gets          |
+ * | ------------ | --------------------------------------------- | --------------------------------------------------- | ------------------------ |
+ * | complete     | the reader is finished (`wake`)               | the usage, as reported or counted                   | the end, after the charge |
+ * | cut off      | the hold does not grow (`#extendFirst`)       | what was delivered, as far as it is held            | the end of a token limit |
+ * | failed       | the reader throws (`#break`), or the gateway  | nothing; what was delivered if the client asked for | an error event, last     |
+ * |              | stops (`#cutOff`)                             | the failure or kept the upstream waiting            |                          |
+ * | disconnected | the platform (`cancel`)                       | the usage if it is followed to its end, else what   | nothing                  |
+ * |              |                                               | was delivered                                       |                          |
+ *
  * A waiting stream has no promise and no suspended function: the pump itself is woken when there is something to send.
  */
 export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
