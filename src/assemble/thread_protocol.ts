@@ -62,7 +62,7 @@ export interface Beginning extends Generation {
 export type ThreadMethods = {
   /** Builds everything that serves. */
   open: (beginning: Beginning) => Promise<void>;
-  /** Keeps it up from now on when there is a bug, and gives up permissions, which are those of the whole process. */
+  /** From here on, uncaught errors are logged instead of ending the process. Drops Deno permissions, which all threads share. */
   guard: (nothing: null) => Promise<void>;
   listen: (address: { readonly host: string; readonly port: number }) => Promise<void>;
   relisten: (nothing: null) => Promise<void>;

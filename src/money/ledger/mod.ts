@@ -4,7 +4,7 @@
  * Promise: balance = sum of entries = sum of what the lots have left (P1); what is held is never more than
  * the balance (P4); a request is settled once (P2); no sequence of concurrent requests spends more than there
  * is (P3). The database itself decides, by the rules of `rules/`, so that one gateway and ten keep them
- * alike (P7). Leaves to others: what a request costs (`catalog/`), what a caller is told (`admission/`).
+ * alike (P7). Leaves to others: what a request costs (`catalog/`), the errors of callers (`admission/`).
  *
  * The tables, and what moves their figures:
  *

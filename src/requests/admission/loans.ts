@@ -28,7 +28,7 @@ const REFUSED_MS = 5_000;
 const ASKED_MS = 100;
 /** Interval at which recalled and idle loans are looked for. */
 const LOOK_MS = 250;
-/** Time without a word from the database after which it decides on every request, as soon as it can. */
+/** After this time without a reply from the database, stop admitting from loans. */
 const SILENT_MS = 1_000;
 /** Time after which a loan is returned that nobody uses. */
 const IDLE_MS = 10_000;
@@ -67,7 +67,7 @@ export interface UncoveredRequest {
   readonly credits: number;
 }
 
-/** How often an account was asked for of late. */
+/** Recent requests of an account. */
 interface Demand {
   sinceTick: number;
   requests: number;
@@ -137,7 +137,7 @@ export class Loans {
   }
 
   /**
-   * Takes note of what the database has said of a request that it decided on.
+   * Updates the loan after the database admitted or rejected a request.
    *
    * @returns The rate windows as they are known now.
    */

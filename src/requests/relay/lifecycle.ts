@@ -38,7 +38,7 @@ export interface LifecycleParts {
  */
 export type DisconnectWatcher = (disconnected: () => void) => () => void;
 
-/** A request as it came through the door. */
+/** A request as received. */
 export interface IncomingRequest {
   readonly requestId: string;
   /** The client's own id of the request, for the log. */

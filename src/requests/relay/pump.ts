@@ -271,8 +271,8 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
   }
 
   /**
-   * Settles a failure; returns the error event. It costs nothing if the upstream or the gateway broke what the client read as
-   * fast as it came. What a client can cause never makes free what was delivered.
+   * Settles a failure; returns the error event. It costs nothing if the upstream or the gateway broke what the client read
+   * without delay. What a client can cause never makes free what was delivered.
    */
   async #fail(error: unknown): Promise<string> {
     const { life, plan, onFault, errorEvent } = this.#options;

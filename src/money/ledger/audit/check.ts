@@ -51,7 +51,7 @@ export const PROMISE_OF: Readonly<Record<Noun, `P${number}`>> = {
 
 /** A row that does not add up. */
 export interface Mismatch {
-  /** What kind of row it is: {@linkcode PROMISE_OF} says which promise that breaks. */
+  /** What kind of row it is. {@linkcode PROMISE_OF} has the promise that is broken. */
   readonly noun: Noun;
   /** Which check found it, such as `spent`. */
   readonly kind: string;

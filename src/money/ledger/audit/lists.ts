@@ -62,7 +62,7 @@ const tierRow = z.object({
   account_day: z.int().nullable(),
 });
 
-/** Longer lists in an order of their own are not looked through. */
+/** Longer lists in an order of their own are not checked. */
 const MOST_PERMUTED = 6;
 
 /** A list of tiers is named by its contents, so that its name tells whether they are still the same. */

@@ -68,7 +68,7 @@ const SETTLED = rolledUp("price_credits", "settling");
  * other. It is so whatever their order is for those that were admitted from a loan, whose loan covers the prices of all of
  * them: each is charged its whole price. All others are put to that rule first.
  *
- * In this order: who is settled alone; entries, and what they leave in lots; records; what is left of loans; balances; roll-ups of
+ * In this order: who is settled alone; entries, and what they leave in lots; records; loans; balances; roll-ups of
  * hours and tags; last uses of keys; windows.
  */
 export const SETTLE_SET: Rule = {
