@@ -21,7 +21,7 @@ import { AccountLoan, type LentHold, type LoanDraw } from "./account_loan.ts";
 const BUSY_REQUESTS = 4;
 const BUSY_MS = 1_000;
 /** Number of requests that a loan must cover to be worth it: requests like the one that it is asked for. */
-const LEAST_REQUESTS = 16;
+const MIN_REQUESTS = 16;
 /** Time until an account is asked for again that had nothing to lend, or whose loan was recalled. */
 const REFUSED_MS = 5_000;
 /** Shortest time between two questions about the same account. */
@@ -306,8 +306,8 @@ export class Loans {
       loanId,
       isNew: known === undefined,
       nowMs,
-      leastCredits: LEAST_REQUESTS * credits,
-      leastPlaces: LEAST_REQUESTS,
+      leastCredits: MIN_REQUESTS * credits,
+      leastPlaces: MIN_REQUESTS,
     });
     if (loan === undefined && known !== undefined) { // it has ended
       void this.#return(known);

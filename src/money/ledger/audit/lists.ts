@@ -63,7 +63,7 @@ const tierRow = z.object({
 });
 
 /** Longer lists in an order of their own are not checked. */
-const MOST_PERMUTED = 6;
+const MAX_PERMUTED = 6;
 
 /** A list of tiers is named by its contents, so that its name tells whether they are still the same. */
 export async function checkTiers(database: Database): Promise<Mismatch[]> {
@@ -91,7 +91,7 @@ export async function checkTiers(database: Database): Promise<Mismatch[]> {
 
 /** The orders in which the settings may have listed them. */
 function orders(tiers: readonly StoredTier[]): (readonly StoredTier[])[] {
-  if (tiers.length > MOST_PERMUTED) return [tiers.toReversed()];
+  if (tiers.length > MAX_PERMUTED) return [tiers.toReversed()];
   if (tiers.length <= 1) return [tiers];
   return tiers.flatMap((first, at) =>
     orders(tiers.toSpliced(at, 1)).map((rest) => [first, ...rest])

@@ -76,7 +76,7 @@ export const ACCOUNT_LIMITS = Object.keys(SPANS).map((span) =>
 const LENT = Object.keys(SPANS).map((span) => `coalesce(sum(${span}), 0) as lent_${span}`);
 
 /** The budget of the key that has the least left, and whether one has no period of that time. */
-const LEAST_BUDGET = `(
+const TIGHTEST_BUDGET = `(
         select count(*) > count(spent) as lacks_period, budget_keys.budget_id,
           coalesce(min(${leftOfBudget("new.at_ms")}), ${UNLIMITED}) as budget
         from budget_keys join budgets on budgets.id = budget_keys.budget_id
@@ -165,7 +165,7 @@ export const ADMIT: Rule = {
         select coalesce(sum(max(0, asked - credits)), 0) as asked_more,
           count(iif(lacks > 0, 1, null)) as lacking
         from holds where account_id = new.account_id
-      ), ${LEAST_BUDGET}
+      ), ${TIGHTEST_BUDGET}
       where account_id = new.account_id
     );
     update loans set recalled = 1
