@@ -155,8 +155,7 @@ export const AUDIT_RUN = defineRead({
       noun: z.string(),
       kind: z.string(),
       id: z.string(),
-      /** Number of the promise that it breaks, in `docs/promises.md`. */
-      promise: z.string(),
+      promise: z.string().describe("Number of the promise that it breaks, such as `P1`."),
     })),
     uncollected: z.strictObject({ requests: z.int(), credits: z.int() }),
   }),
