@@ -96,7 +96,7 @@ export function actionOn({ role }: Pick<Account, "role">, action: Action): Actio
   return action === "account.role" ? "account.role_owner" : action;
 }
 
-/** The permissions needed to change a key of an account, and to see it. */
+/** The action, and whom it is about, that changing a key of an account is. */
 export function actionOnAccountKey(
   actor: Actor,
   payer: Account,

@@ -5,7 +5,7 @@ const RECORD = rolledUp("charged_credits");
 
 /**
  * A record is added to its hour and day, to those of its tags and of why it failed, to its account's sums, and to what its
- * key's budgets have spent in the periods in which the request was admitted (P1).
+ * key's budgets have spent in the periods in which the request was admitted.
  */
 export const ADD_UP: Rule = {
   name: "add_up",
