@@ -1,6 +1,6 @@
 /**
  * Keeps real time out of the gate's tests: how fast a machine is says nothing about a change, and a bound on it fails
- * by chance. CONTRIBUTING.md says what to assert instead.
+ * by chance. docs/internals/gate.md says what to assert instead.
  *
  * Programs of the proofs, and files named `*_proof.ts`, measure what they like.
  */

@@ -6,7 +6,7 @@ const FACTOR = 8;
 /** Linear work takes 8 times as long, quadratic work 64 times. */
 const MOST = 28;
 /** Shorter times are noise. */
-const LEAST_MS = 4;
+const MIN_MS = 4;
 const TRIES = 3;
 
 /**
@@ -20,7 +20,7 @@ export function assertGrowsLinearly(size: number, prepare: (size: number) => () 
   if (!isProof) return prepare(Math.ceil(size / FACTOR))();
   let most = Infinity;
   for (let tries = 0; tries < TRIES && most > MOST; tries++) {
-    const small = Math.max(LEAST_MS, timeOf(prepare(Math.ceil(size / FACTOR))));
+    const small = Math.max(MIN_MS, timeOf(prepare(Math.ceil(size / FACTOR))));
     most = Math.min(most, timeOf(prepare(size)) / small);
   }
   assert(most <= MOST, `${FACTOR} times the size takes ${Math.round(most)} times as long`);

@@ -119,12 +119,3 @@ Deno.test("nothing holds all of zod's core, which has error messages in 50 langu
   }
   assertEquals(holders, []);
 });
-
-Deno.test("only the configuration reads the environment", async () => {
-  const readers: string[] = [];
-  for await (const file of files()) {
-    const text = await Deno.readTextFile(new URL(file, SRC));
-    if (/Deno\.env\b|process\.env\b/.test(text)) readers.push(file);
-  }
-  assertEquals(readers, []);
-});

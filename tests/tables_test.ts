@@ -84,6 +84,11 @@ const IS_SQL = /\b(select|insert into|update|delete from|exists|join|from)\b/i;
 /** A hole is looked at only where there is no doubt that the text is a statement. */
 const IS_STATEMENT = /^\s*(\(?select|insert|update|delete|with|create|drop|alter)\b/i;
 
+/** What a sentence that begins with such a word lacks. */
+const IS_SQL_CLAUSE = new RegExp(
+  `\\b(?:from|into|set|where|table|index|trigger|view)\\s+[a-z_${HOLE}]|^\\s*select\\s+[\\d${HOLE}]`,
+);
+
 function faultsOf(file: string, source: string): string[] {
   const [, folder] = file.split("/");
   const faults = new Set<string>();
@@ -122,6 +127,28 @@ Deno.test("SQL on a table is written in the folder that owns it", async () => {
     }
   }
   assertEquals(faults, []);
+});
+
+/** Rooms without tables that ask the database something, and what. */
+const ASKING: Readonly<Record<string, string>> = {
+  "operating/operations": "whether a condition holds, which the owner of its tables made",
+};
+
+Deno.test("SQL is written only in rooms that own tables (P7)", async () => {
+  const owners = new Set(Object.keys(OWNED));
+  const faults: string[] = [];
+  const unused = new Set(Object.keys(ASKING));
+  for await (const file of files()) {
+    const [wing, room] = file.split("/");
+    if (owners.has(room!) || isExempt(file)) continue;
+    const texts = textsOf(file, await Deno.readTextFile(new URL(file, SRC)));
+    const sql = texts.filter((text) => IS_STATEMENT.test(text) && IS_SQL_CLAUSE.test(text));
+    if (sql.length > 0 && !unused.delete(`${wing}/${room}`) && !(`${wing}/${room}` in ASKING)) {
+      faults.push(`${file}: ${sql[0]!.trim().slice(0, 60)}`);
+    }
+  }
+  assertEquals(faults, []);
+  assertEquals([...unused], [], "rows that nothing needs any more");
 });
 
 Deno.test("what is exempt needs to be", async () => {

@@ -3,7 +3,7 @@
  *
  * `.ci/run` and `deno task test` run the gate's tests: those that every change must pass. `deno task proofs tests` runs them
  * at their full size, with the tests marked `PROOF` and the files named `*_proof.ts`: what a release must pass.
- * CONTRIBUTING.md has the table.
+ * docs/internals/gate.md has the table.
  */
 
 /** Whether the proofs run. */

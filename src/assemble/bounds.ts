@@ -39,7 +39,7 @@ export interface BoundsOptions {
     readonly memory: SharedMemory;
     readonly connections: ConnectionsOptions["threads"];
     /** Tells the other threads what was counted. */
-    readonly tell: (news: News) => void;
+    readonly send: (news: News) => void;
   } | undefined;
 }
 
@@ -137,7 +137,7 @@ export class Bounds implements Disposable {
         limit,
         windowMs: MINUTE_MS,
         now,
-        tell: threads && ((owner, units) => threads.tell({ kind, owner, units })),
+        send: threads && ((owner, units) => threads.send({ kind, owner, units })),
       });
     this.counts = perMinute("counts", limits.countsPerMinute);
     this.unbilledBytes = perMinute("unbilledBytes", limits.unbilledBytesPerMinute);

@@ -4,7 +4,7 @@ import type { Log } from "../ground/telemetry/mod.ts";
 /** Interval of lines in the log while the database cannot be used. */
 const REPEAT_MS = 30_000;
 
-/** Who is told whether the database can be used. */
+/** Receives whether the database can be used. */
 export interface DatabaseWatcher {
   away(why: string): void;
   back(): void;
@@ -14,7 +14,7 @@ export interface DatabaseWatcher {
 export class DatabaseStates {
   readonly #log: Log;
   #loggedTick = -Infinity;
-  /** What was logged last: another reason is told at once. */
+  /** What was logged last: another reason is logged at once. */
   #loggedWhy = "";
   watcher: DatabaseWatcher | undefined;
 

@@ -65,14 +65,14 @@ export interface DoorParts {
   /** The database for reports and pages. */
   readonly reports?: ReadAside | undefined;
   /** What another thread has found that upstreams list. */
-  readonly told?: ListsNews | undefined;
+  readonly received?: ListsNews | undefined;
   /** Set where several threads serve. */
   readonly threads?: {
     readonly thread: number;
     readonly memory: SharedMemory;
     readonly connections: NonNullable<ConnectionsOptions["threads"]>;
     /** Tells the other threads what this one has learned. */
-    readonly tell: (news: readonly News[]) => void;
+    readonly send: (news: readonly News[]) => void;
   } | undefined;
   readonly liveRequests?: () => Promise<readonly InFlightRequest[]>;
   readonly upstreamStates?: () => Promise<readonly UpstreamState[]>;
@@ -161,10 +161,10 @@ export class Door implements AsyncDisposable {
     await admission.start();
     const estimates = new InputEstimates();
     const routing = new RoutingMemory(now);
-    const tell = threads && spread(threads.tell);
-    if (tell !== undefined) {
-      estimates.tell = (news) => tell({ kind: "estimate", news });
-      routing.affinity.tell = (news) => tell({ kind: "affinity", news });
+    const send = threads && spread(threads.send);
+    if (send !== undefined) {
+      estimates.send = (news) => send({ kind: "estimate", news });
+      routing.affinity.send = (news) => send({ kind: "affinity", news });
     }
     const { memoryBytes } = parts;
     const bounds = built.use(
@@ -175,7 +175,7 @@ export class Door implements AsyncDisposable {
         inFlight: () => inFlight.ownCount,
         memoryBytes,
         onCut: (cut) => log.warn("connection cut: too much came without a request", { ...cut }),
-        threads: threads && tell && { ...threads, tell },
+        threads: threads && send && { ...threads, send },
       }),
     );
     const sockets = new ResponseSockets({
@@ -217,7 +217,7 @@ export class Door implements AsyncDisposable {
           reloads: (): Reload | undefined => servings.lastReload,
           aside,
         },
-        parts.told,
+        parts.received,
       ),
     );
     const own = { inFlight, admission, bounds, servings, aside, sockets, estimates, routing, log };
@@ -255,17 +255,17 @@ export class Door implements AsyncDisposable {
   }
 
   /** Notes what other threads have learned. */
-  heard(all: readonly News[]): void {
+  onNews(all: readonly News[]): void {
     for (const one of all) {
       switch (one.kind) {
         case "affinity":
-          this.#routing.affinity.heard(one.news);
+          this.#routing.affinity.onNews(one.news);
           break;
         case "estimate":
-          this.#estimates.heard(one.news);
+          this.#estimates.onNews(one.news);
           break;
         default:
-          this.bounds[one.kind].heard(one.owner, one.units);
+          this.bounds[one.kind].onNews(one.owner, one.units);
       }
     }
   }
@@ -324,14 +324,14 @@ async function closingConnection(response: Response | Promise<Response>): Promis
 }
 
 /** Tells the news of one turn of the event loop together: each message wakes the other threads. */
-function spread(tell: (news: readonly News[]) => void): (news: News) => void {
+function spread(send: (news: readonly News[]) => void): (news: News) => void {
   let waiting: News[] = [];
   return (news) => {
     if (waiting.length === 0) {
       setTimeout(() => {
         const all = waiting;
         waiting = [];
-        tell(all);
+        send(all);
       }, 0);
     }
     waiting.push(news);

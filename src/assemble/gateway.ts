@@ -241,7 +241,7 @@ export async function assemble(config: Config, environment: Environment): Promis
           busyElsewhere: async (peers) => await threads?.busy(peers) ?? [],
           claimedElsewhere: async (peers) => await threads?.claimed(peers) ?? [],
         },
-        tell: (news) => threads?.tell(news),
+        send: (news) => threads?.send(news),
       },
       liveRequests: async () =>
         [...inFlight.all, ...await threads?.live() ?? []]
@@ -279,7 +279,7 @@ export async function assemble(config: Config, environment: Environment): Promis
         pages: {
           fetch: (request, peer) => servings.current.pages.fetch(request, peer),
         },
-        heard: (news) => door.heard(news),
+        onNews: (news) => door.onNews(news),
         current: () => ({
           config: servings.current.config,
           lists: newsOf(servings.current.lists),

@@ -32,9 +32,9 @@ import {
   type ListsNews,
   ModelLists,
   type OwnKeys,
+  ReceivedModelLists,
   type RetryPolicy,
   type RoutingMemory,
-  ToldModelLists,
   type UpstreamModels,
   type Upstreams,
   type UpstreamState,
@@ -99,7 +99,7 @@ export interface Serving extends AsyncDisposable {
   readonly catalog: () => Catalog;
   readonly lists: UpstreamModels;
   /** Notes what another thread tells of the upstreams' models, where that one asks for them. */
-  readonly heardLists: (news: ListsNews) => void;
+  readonly onModelLists: (news: ListsNews) => void;
   readonly upstreams: Upstreams;
   readonly app: App;
   readonly payments: Payments;
@@ -112,7 +112,7 @@ export interface ServingOptions {
   /** Whether models that upstreams listed earlier will do for the beginning. */
   readonly mayWait: boolean;
   /** What another thread has found that upstreams list; without, they are asked here. */
-  readonly told?: ListsNews | undefined;
+  readonly received?: ListsNews | undefined;
   /** Called when the upstreams list other models. */
   readonly listsChanged?: ((news: ListsNews) => void) | undefined;
 }
@@ -125,16 +125,16 @@ export interface ServingOptions {
 export async function openServing(
   config: Config,
   parts: LastingParts,
-  { mayWait, told, listsChanged }: ServingOptions,
+  { mayWait, received, listsChanged }: ServingOptions,
 ): Promise<Serving> {
   const { settings } = config;
   const { store, bounds, tracing = NO_TRACING, resolve = systemResolve, log, retries } = parts;
   const { database, accounts, clock: { now } } = store;
   await using built = new AsyncDisposableStack();
   const configured = configuredUpstreams(settings);
-  const toldLists = told && new ToldModelLists(told);
+  const receivedLists = received && new ReceivedModelLists(received);
   const lists: UpstreamModels = built.adopt(
-    toldLists ??
+    receivedLists ??
       await ModelLists.open(configured, { directory: settings.data, log, now, mayWait }),
     (all) => all.close(),
   );
@@ -152,7 +152,7 @@ export async function openServing(
   );
   lists.watch(() => {
     catalog = new Catalog(settings, lists.listings);
-    if (toldLists !== undefined) return;
+    if (receivedLists !== undefined) return;
     log.info("upstreams list other models", { routes: catalog.routes.length });
     listsChanged?.(newsOf(lists));
   });
@@ -257,7 +257,7 @@ export async function openServing(
     config,
     catalog: own.catalog,
     lists,
-    heardLists: (news) => toldLists?.heard(news),
+    onModelLists: (news) => receivedLists?.onNews(news),
     upstreams,
     app,
     payments,

@@ -80,7 +80,7 @@ async function open(beginning: Beginning): Promise<Opened> {
       lendFrom,
       prove: (challenge) => main.call("prove", challenge),
       pages: new ForwardedPages((call) => main.tell("page", call, [call.port])),
-      told: lists,
+      received: lists,
       threads: {
         thread,
         memory,
@@ -89,7 +89,7 @@ async function open(beginning: Beginning): Promise<Opened> {
           busyElsewhere: () => Promise.resolve([]),
           claimedElsewhere: () => Promise.resolve([]),
         },
-        tell: (news) => main.tell("tell", news),
+        send: (news) => main.tell("send", news),
       },
       closing: closing.signal,
     }),
@@ -158,10 +158,10 @@ function methods(): ThreadMethods {
       await (await opened()).door.servings.discard();
     },
     async lists(lists) {
-      (await opened()).door.servings.current.heardLists(lists);
+      (await opened()).door.servings.current.onModelLists(lists);
     },
-    async heard(news) {
-      (await opened()).door.heard(news);
+    async onNews(news) {
+      (await opened()).door.onNews(news);
     },
     async metrics() {
       return await (await opened()).metrics.snapshot();

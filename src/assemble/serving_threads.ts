@@ -16,9 +16,9 @@ import { answerPage } from "./forwarded_pages.ts";
 import type { OtherThreads } from "./servings.ts";
 import { sentConfig } from "./thread_config.ts";
 import type {
-  Generation,
   MainMethods,
   News,
+  SettingsVersion,
   SharedMemory,
   ThreadMethods,
 } from "./thread_protocol.ts";
@@ -70,7 +70,7 @@ export interface ServingThreadsParts {
   /** The console. */
   readonly pages: Pages;
   /** Notes what a thread has learned. */
-  readonly heard: (news: readonly News[]) => void;
+  readonly onNews: (news: readonly News[]) => void;
   /** The settings in use, and what upstreams list. */
   readonly current: () => { readonly config: Config; readonly lists: ListsNews };
 }
@@ -133,11 +133,11 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
   }
 
   async prepare(config: Config, lists: ListsNews): Promise<void> {
-    const generation = generationOf({ config, lists });
+    const version = versionOf({ config, lists });
     const prepared = await Promise.allSettled(
       [...this.#alive.values()].map(async (thread) => {
         thread.prepared = undefined;
-        await thread.calls.call("prepare", generation);
+        await thread.calls.call("prepare", version);
         thread.prepared = config;
       }),
     );
@@ -166,9 +166,9 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
   }
 
   /** Tells what one thread has learned to the others. */
-  tell(news: readonly News[], from?: number): void {
+  send(news: readonly News[], from?: number): void {
     for (const { number, calls } of this.#alive.values()) {
-      if (number !== from) calls.tell("heard", news);
+      if (number !== from) calls.tell("onNews", news);
     }
   }
 
@@ -306,7 +306,7 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
     });
     try {
       await calls.call("open", {
-        ...generationOf({ config, lists }),
+        ...versionOf({ config, lists }),
         thread: number,
         gatewayId: gatewayIds[number - 1]!,
         sealKey,
@@ -338,7 +338,7 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
     const { current } = this.#parts;
     while (thread.config !== current().config) {
       const { config, lists } = current();
-      await thread.calls.call("prepare", generationOf({ config, lists }));
+      await thread.calls.call("prepare", versionOf({ config, lists }));
       await thread.calls.call("apply", null);
       thread.config = config;
     }
@@ -395,14 +395,14 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
   }
 
   #methods(from: number): MainMethods {
-    const { metrics, prove, pages, heard, writeLog } = this.#parts;
+    const { metrics, prove, pages, onNews, writeLog } = this.#parts;
     return {
       metricsText: () => metrics.text(),
       prove,
       page: (call) => answerPage(pages, call),
-      tell: (news) => {
-        heard(news);
-        this.tell(news, from);
+      send: (news) => {
+        onNews(news);
+        this.send(news, from);
       },
       log: (text) => writeLog?.(text),
     };
@@ -420,7 +420,7 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
   }
 }
 
-function generationOf({ config, lists }: { config: Config; lists: ListsNews }): Generation {
+function versionOf({ config, lists }: { config: Config; lists: ListsNews }): SettingsVersion {
   return { config: sentConfig(config), lists };
 }
 

@@ -59,18 +59,18 @@ export class Servings implements AsyncDisposable {
   /**
    * Opens the first.
    *
-   * @param told What another thread has found that upstreams list; without, they are asked here.
+   * @param received What another thread has found that upstreams list; without, they are asked here.
    * @throws {ConfigError} If routes or aliases contradict each other.
    */
   static async open(
     config: Config,
     parts: ServingsParts,
-    told?: ListsNews,
+    received?: ListsNews,
   ): Promise<Servings> {
     const changed = (news: ListsNews) => {
       if (servings.#current === first) servings.others?.listsChanged(news);
     };
-    const options = { mayWait: true, told, listsChanged: changed };
+    const options = { mayWait: true, received, listsChanged: changed };
     const first = await openServing(config, parts, options);
     const servings = new Servings(first, parts);
     return servings;
@@ -152,14 +152,14 @@ export class Servings implements AsyncDisposable {
   /**
    * Makes what other settings need. Nothing changes until {@linkcode apply}.
    *
-   * @param told What another thread has found that upstreams list; without, they are asked here.
+   * @param received What another thread has found that upstreams list; without, they are asked here.
    * @throws {ConfigError} If routes or aliases contradict each other.
    */
-  async prepare(config: Config, told?: ListsNews): Promise<void> {
+  async prepare(config: Config, received?: ListsNews): Promise<void> {
     await this.discard();
     const next: Serving = await openServing(config, this.#parts, {
       mayWait: false,
-      told,
+      received,
       listsChanged: (news) => {
         if (this.#current === next) this.others?.listsChanged(news);
       },

@@ -34,13 +34,13 @@ export type News =
   };
 
 /** Settings that are to be used, and the models that the upstreams list. */
-export interface Generation {
+export interface SettingsVersion {
   readonly config: SentConfig;
   readonly lists: ListsNews;
 }
 
 /** What a serving thread begins with. */
-export interface Beginning extends Generation {
+export interface Beginning extends SettingsVersion {
   /** Its number: 1 is the main thread's. */
   readonly thread: number;
   readonly gatewayId: string;
@@ -62,7 +62,7 @@ export interface Beginning extends Generation {
 export type ThreadMethods = {
   /** Builds everything that serves. */
   open: (beginning: Beginning) => Promise<void>;
-  /** Keeps it up from now on when there is a bug, and gives up permissions, which are those of the whole process. */
+  /** From here on, uncaught errors are logged instead of ending the process. Drops Deno permissions, which all threads share. */
   guard: (nothing: null) => Promise<void>;
   listen: (address: { readonly host: string; readonly port: number }) => Promise<void>;
   relisten: (nothing: null) => Promise<void>;
@@ -70,14 +70,14 @@ export type ThreadMethods = {
   expectEnd: (nothing: null) => Promise<void>;
   stopListening: (nothing: null) => Promise<void>;
   /** Makes what other settings need; nothing changes yet. */
-  prepare: (generation: Generation) => Promise<void>;
+  prepare: (version: SettingsVersion) => Promise<void>;
   /** Uses what was prepared, for requests that come from now on. */
   apply: (nothing: null) => Promise<void>;
   /** Forgets what was prepared. */
   discard: (nothing: null) => Promise<void>;
   /** The upstreams list other models. */
   lists: (lists: ListsNews) => Promise<void>;
-  heard: (news: readonly News[]) => Promise<void>;
+  onNews: (news: readonly News[]) => Promise<void>;
   metrics: (nothing: null) => Promise<MetricsSnapshot>;
   live: (nothing: null) => Promise<readonly InFlightRequest[]>;
   upstreams: (nothing: null) => Promise<readonly UpstreamState[]>;
@@ -116,6 +116,6 @@ export type MainMethods = {
   metricsText: (nothing: null) => Promise<string>;
   prove: (challenge: string) => Promise<string>;
   page: (call: PageCall) => void;
-  tell: (news: readonly News[]) => void;
+  send: (news: readonly News[]) => void;
   log: (text: string) => void;
 };

@@ -197,6 +197,7 @@ Deno.test("pages lead to files that are there", async () => {
     const [folder, names] of [
       ["docs/", pages],
       ["docs/decisions/", decisions],
+      ["docs/internals/", await pagesIn("docs/internals/")],
       ["docs/clients/", clientPages],
       ["", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]],
     ] as const
@@ -213,6 +214,19 @@ Deno.test("pages lead to files that are there", async () => {
         assert(found !== undefined, `${folder}${name} names ${path}, which is not there`);
       }
     }
+  }
+});
+
+Deno.test("CHANGELOG.md says what each reader of the next release needs, a line each", async () => {
+  const text = await read("CHANGELOG.md");
+  assert(new TextEncoder().encode(text).length < 12_000, "shorten it: git has what came before");
+  const [first, ...releases] = text.split(/^## /m).slice(1);
+  assert(first!.startsWith("Unreleased\n"));
+  for (const release of [first!, ...releases]) {
+    const readers = [...release.matchAll(/^### (.*)$/gm)].map(([, name]) => name);
+    assertEquals(readers.slice(0, 3), ["For developers", "For operators", "For teams"]);
+    const lines = release.split("\n").filter((line) => /^[-\s]+\S/.test(line));
+    for (const line of lines) assert(line.startsWith("- "), `more than a line: ${line}`);
   }
 });
 

@@ -4,7 +4,7 @@ import type { Callers } from "./callers.ts";
 
 /** As long as the gateway tries to settle a reply before it gives up, less what clocks differ by. */
 const PATIENCE_MS = 14_500;
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /** What the files say once the gateway has ended. */
 export interface AtRest {
@@ -122,7 +122,7 @@ function amounts(path: string, sql: string): Map<string, number> {
 
 function name(failures: string[], what: string, found: readonly string[]): void {
   if (found.length === 0) return;
-  failures.push(`${found.length} × ${what}: ${found.slice(0, MOST_NAMED).join("; ")}`);
+  failures.push(`${found.length} × ${what}: ${found.slice(0, MAX_NAMED).join("; ")}`);
 }
 
 /** The gateway's own audit of the copy. */

@@ -1,7 +1,7 @@
 import { type Call, type CallCount, CALLS, type FaultControl } from "./control.ts";
 
-const MOST_ERRORS = 15;
-const MOST_NAMED = 12;
+const MAX_ERRORS = 15;
+const MAX_NAMED = 12;
 
 /** What a run found: failures, and numbers that describe it. */
 export class Findings {
@@ -58,15 +58,15 @@ export class Findings {
       ...[...this.contradictions].map(([what, count]) => `/readyz: ${what}: ${count}`),
       `faults: ${control.faults} in all`,
       ...counts.filter(([, { calls }]) => calls > 0).map(line),
-      ...errors.slice(0, MOST_ERRORS).map(([words, count]) => `log: ${count} × ${words}`),
+      ...errors.slice(0, MAX_ERRORS).map(([words, count]) => `log: ${count} × ${words}`),
     ];
   }
 
   /** The last line of a run. */
   get verdict(): string {
-    const named = this.failures.slice(0, MOST_NAMED).join(" | ");
-    const more = this.failures.length > MOST_NAMED
-      ? ` | and ${this.failures.length - MOST_NAMED} more`
+    const named = this.failures.slice(0, MAX_NAMED).join(" | ");
+    const more = this.failures.length > MAX_NAMED
+      ? ` | and ${this.failures.length - MAX_NAMED} more`
       : "";
     return this.failures.length === 0 ? "passed" : `failed: ${named}${more}`;
   }

@@ -106,6 +106,7 @@ async function sendTrailers({ url }: ChildGateway, times: number): Promise<void>
   }
 }
 
+// Proves P15.
 Deno.test({
   name: "what never ends is cut, whatever it is: memory is bounded, and other accounts are served",
   ...LINUX_ONLY,

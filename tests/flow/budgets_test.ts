@@ -47,6 +47,7 @@ async function send(gateway: TestGateway, key: string, at: number): Promise<numb
   return reply.status;
 }
 
+// Proves P8.
 Deno.test(`budgets: ${REQUESTS} requests at once, over keys, dialects and two gateways, spend at most the budget`, async () => {
   await using dir = await tempDir();
   await using server = await sqldServer(dir.path);

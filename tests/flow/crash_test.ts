@@ -71,6 +71,7 @@ async function keepAsking(url: string, random: Random, into: Received[]): Promis
   }
 }
 
+// Proves P2, P6.
 Deno.test(`killed under load, ${ROUNDS} times: what was answered is charged once, nothing else is`, async () => {
   const seed = testSeed();
   const random = new Random(seed);

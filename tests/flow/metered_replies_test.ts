@@ -496,6 +496,7 @@ const SAMPLE = [
 ];
 
 for (const [setting, ways] of [["abort", ["left", "whole"]], ["drain", ["left"]]] as const) {
+  // Proves P5.
   Deno.test(`what is delivered is charged, ${setting} when the caller leaves: a sample through the gateway`, async () => {
     const seed = testSeed();
     const random = new Random(seed);

@@ -36,6 +36,7 @@ async function onlyRecord(gateway: TestGateway, accountId?: string) {
 
 const words = (count: number) =>
   Array.from({ length: count }, (_, index) => chunk({ content: `word${index} ` }));
+// Proves P3, P5.
 Deno.test("charged: complete, by the upstream's usage; the headers are exact", async () => {
   await using upstream = fakeUpstream(() => completion("ok"));
   await using gateway = await startGateway({

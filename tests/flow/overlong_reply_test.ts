@@ -14,9 +14,9 @@ const BY_THE_TOKEN = {
 };
 const MAX_TOKENS = 80;
 /** The limit and a quarter, at least 64 tokens more. */
-const MOST_CHARGED = MAX_TOKENS + 64;
+const MAX_CHARGED = MAX_TOKENS + 64;
 /** What is delivered is cut where no miscount explains it. */
-const MAX_WORDS = 2 * MOST_CHARGED;
+const MAX_WORDS = 2 * MAX_CHARGED;
 
 for (const reported of [undefined, 3_000]) {
   const source = reported === undefined ? "silent on usage" : "that reports usage";
@@ -44,7 +44,7 @@ for (const reported of [undefined, 3_000]) {
       }
       for (const { ending, usage_source, output_tokens } of await usageRecords(gateway)) {
         assertEquals([ending, usage_source], ["complete", "counted"]);
-        assert(Number(output_tokens) <= MOST_CHARGED, `${output_tokens} tokens`);
+        assert(Number(output_tokens) <= MAX_CHARGED, `${output_tokens} tokens`);
       }
       const { uncollected } = await audit(gateway.gateway.database);
       assert(uncollected.credits <= 12 * 64, `${uncollected.credits} credits for nothing`);

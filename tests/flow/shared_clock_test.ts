@@ -17,6 +17,7 @@ async function roomInMinute(): Promise<void> {
   if (leftMs < ROOM_MS) await sleep(leftMs + 10);
 }
 
+// Proves P7, P8.
 Deno.test("gateways at one server whose clocks are 90 s apart share windows, expiry and charges exactly", async () => {
   await using dir = await tempDir();
   await using server = await sqldServer(dir.path);

@@ -5,7 +5,7 @@ export interface RateLimitOptions {
   readonly windowMs: number;
   readonly now: () => number;
   /** Tells the other threads of the process what was counted, where there are any. */
-  readonly tell?: ((owner: string, units: number) => void) | undefined;
+  readonly send?: ((owner: string, units: number) => void) | undefined;
 }
 
 /** Units that were counted at about the same time. */
@@ -55,12 +55,12 @@ export class RateLimit {
 
   /** Counts units, whether the limit allows them or not. */
   add(owner: string, units = 1): void {
-    this.heard(owner, units);
-    this.#options.tell?.(owner, units);
+    this.onNews(owner, units);
+    this.#options.send?.(owner, units);
   }
 
   /** Counts units that another thread has counted, and told. */
-  heard(owner: string, units: number): void {
+  onNews(owner: string, units: number): void {
     const { now, windowMs } = this.#options;
     const nowMs = now();
     const slots = this.#recent(owner, nowMs);

@@ -3,7 +3,7 @@ import { colors } from "../std/mod.ts";
 /** Log levels. Each includes the levels after it. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
-/** Fields of a log line. Never log a key, a prompt or a URL with a query. */
+/** Fields of a log line. Never log a key, a prompt or a URL with a query (P11). */
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** What is logged, and how; may change while the log is in use. */

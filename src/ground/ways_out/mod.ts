@@ -1,5 +1,5 @@
 /**
- * How a connection to an address is made: directly, or through a proxy of the company's.
+ * How a connection to an address is made: directly, or through a proxy of the company's. One of the few places that connect (P10).
  *
  * Promise: https goes through a proxy as a tunnel (CONNECT) with TLS from end to end, http in absolute form (RFC 9110, section 9.3.6, and
  * RFC 9112, section 3.2.2). What a proxy fails with is a `ProxyFault`, after which the target has certainly seen nothing. No error names

@@ -41,7 +41,7 @@ const MAX_REFERENCE = 200;
 /** 100 years. */
 const LONGEST_MS = 36_525 * DAY_MS;
 /** A thousand such grants still add up exactly. */
-const MOST_CREDITS = 1e12;
+const MAX_CREDITS = 1e12;
 
 /**
  * Makes a new reference.
@@ -313,9 +313,9 @@ function priceOf(
 
 function checkCredits(credits: number): void {
   if (credits < 1) throw new AccountError("Cannot grant less than 1 credit");
-  if (credits > MOST_CREDITS) {
+  if (credits > MAX_CREDITS) {
     throw new AccountError(
-      `Cannot grant more than ${MOST_CREDITS.toLocaleString("en-US")} credits at once`,
+      `Cannot grant more than ${MAX_CREDITS.toLocaleString("en-US")} credits at once`,
     );
   }
 }

@@ -4,6 +4,7 @@ import { feed } from "./feed.ts";
 import { ADMISSIONS, DECISIONS, WINDOWS } from "./rules/admit.ts";
 import type { Span } from "./rules/fragments.ts";
 import type { Given } from "./rules/intake.ts";
+import { wholeCredits } from "./whole_credits.ts";
 
 export type { Span };
 
@@ -78,14 +79,14 @@ const ADMIT: GroupWrite<Given<typeof ADMISSIONS>, Decision> = {
 };
 
 /** Counts the request in its windows and holds its credits, or says why not: in one commit. */
-export function admit(database: Database, ask: HoldRequest): Promise<Decision> {
-  return database.write(ADMIT, {
+export async function admit(database: Database, ask: HoldRequest): Promise<Decision> {
+  return await database.write(ADMIT, {
     request_id: ask.requestId,
     account_id: ask.accountId,
     key_id: ask.keyId,
     gateway_id: ask.gatewayId,
-    least: ask.least,
-    wanted: ask.wanted,
+    least: wholeCredits(ask.least, "the credits it needs"),
+    wanted: wholeCredits(ask.wanted, "the credits it wants"),
     at_ms: ask.nowMs,
     lease_ms: ask.leaseMs,
     tier_list: ask.tierListId,
@@ -104,12 +105,17 @@ function read(row: JsonObject | undefined): Decision {
     limit: limits[at]!,
     used: used[at]!,
   }));
+  const verdict = row.verdict as Decision["verdict"];
+  // of a request that is rejected they may be below 0
+  const credits = verdict === "admitted"
+    ? wholeCredits(row.credits, "a hold")
+    : Number(row.credits);
   return {
-    verdict: row.verdict as Decision["verdict"],
-    credits: Number(row.credits),
+    verdict,
+    credits,
     asked: Number(row.asked),
     lentMs: row.lent_ms === null ? undefined : Number(row.lent_ms),
-    balance: Number(row.balance),
+    balance: wholeCredits(row.balance, "a balance"),
     windows: windows.every(({ of, limit }) => of !== "key" || limit === 0) ? [] : windows,
     budget: row.budget === null ? undefined : readBudget(row.budget, Number(row.at_ms)),
   };

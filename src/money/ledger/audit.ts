@@ -1,7 +1,7 @@
 import { type Database, DatabaseError, type Row } from "../../ground/database/mod.ts";
 import { BALANCES } from "./audit/balances.ts";
 import { BUDGETS, checkPeriods } from "./audit/budgets.ts";
-import type { Check, Mismatch } from "./audit/check.ts";
+import { type Check, type Mismatch, PROMISE_OF } from "./audit/check.ts";
 import { HOLDS } from "./audit/holds.ts";
 import { HOURS } from "./audit/hours.ts";
 import { checkSchema, checkTiers, LISTS } from "./audit/lists.ts";
@@ -13,6 +13,12 @@ import { WINDOWS } from "./audit/windows.ts";
 
 export type { Mismatch, Noun } from "./audit/check.ts";
 
+/** A row that does not add up, and the promise that it breaks. */
+export interface Finding extends Mismatch {
+  /** Its number in `docs/promises.md`. */
+  readonly promise: `P${number}`;
+}
+
 /** What the audit found. */
 export interface AuditReport {
   readonly accounts: number;
@@ -22,7 +28,7 @@ export interface AuditReport {
   /** Credits that are lent to gateways, which admit requests on them. */
   readonly lentCredits: number;
   readonly records: number;
-  readonly mismatches: readonly Mismatch[];
+  readonly mismatches: readonly Finding[];
   /** Charges that were above what was left; the rest was not taken. */
   readonly uncollected: {
     readonly requests: number;
@@ -108,7 +114,7 @@ export async function audit(
     holds: count(counts, "holds"),
     lentCredits: count(counts, "lent_credits"),
     records: count(counts, "records"),
-    mismatches,
+    mismatches: mismatches.map((one) => ({ ...one, promise: PROMISE_OF[one.noun] })),
     uncollected: {
       requests: count(uncollected, "requests"),
       credits: count(uncollected, "credits"),

@@ -21,8 +21,8 @@ const lotRow = z.object({
   id: z.string(),
   source: lotSource,
   note: z.string(),
-  granted: z.int(),
-  remaining: z.int(),
+  granted: z.int().nonnegative(),
+  remaining: z.int().nonnegative(),
   created_at_ms: z.int(),
   expires_at_ms: z.int(),
 }).transform((row) => ({
@@ -40,9 +40,9 @@ const lotRow = z.object({
 export type Lot = z.output<typeof lotRow>;
 
 const balanceRow = z.object({
-  balance: z.int(),
-  held: z.int(),
-  consumed: z.int(),
+  balance: z.int().nonnegative(),
+  held: z.int().nonnegative(),
+  consumed: z.int().nonnegative(),
   requests: z.int(),
   input_tokens: z.int(),
   output_tokens: z.int(),

@@ -3,6 +3,7 @@ import { feed } from "./feed.ts";
 import { DATABASE_CLOCK } from "./rules/fragments.ts";
 import { GROWTHS, HELD } from "./rules/grow.ts";
 import type { Given } from "./rules/intake.ts";
+import { wholeCredits } from "./whole_credits.ts";
 
 /** A running request that needs more. */
 export interface GrowthRequest {
@@ -27,20 +28,20 @@ const GROW: GroupWrite<Given<typeof GROWTHS>, number> = {
   columns: GROWTHS.columns,
   statements: [feed(GROWTHS)],
   outcomes: HELD,
-  read: (row: JsonObject | undefined) => Number(row?.credits ?? 0),
+  read: (row: JsonObject | undefined) => wholeCredits(row?.credits ?? 0, "a hold"),
 };
 
 /**
  * Lets a running request hold up to `wanted` credits in all. Answers what it holds now: as much of it
  * as the balance has. Less than before only where its lease had ended meanwhile and others hold them.
  */
-export function growHold(database: Database, ask: GrowthRequest): Promise<number> {
-  return database.write(GROW, {
+export async function growHold(database: Database, ask: GrowthRequest): Promise<number> {
+  return await database.write(GROW, {
     request_id: ask.requestId,
     account_id: ask.accountId,
     key_id: ask.keyId,
     gateway_id: ask.gatewayId,
-    wanted: ask.wanted,
+    wanted: wholeCredits(ask.wanted, "the credits it wants"),
     at_ms: ask.nowMs,
     lease_ms: ask.leaseMs,
     admitted_at_ms: ask.admittedAtMs,

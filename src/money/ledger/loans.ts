@@ -5,6 +5,7 @@ import { DATABASE_CLOCK, type Span, SPANS } from "./rules/fragments.ts";
 import { LOAN_REQUESTS } from "./rules/lend.ts";
 import { LOAN_RETURNS } from "./rules/return_loan.ts";
 import type { TierList } from "./tiers.ts";
+import { wholeCredits } from "./whole_credits.ts";
 
 /** Requests that may be admitted in any one minute, hour and day. */
 export type Places = Readonly<Record<Span, number>>;
@@ -115,7 +116,7 @@ export async function lend(database: Database, ask: LoanRequest): Promise<Loan |
   ]) as [Row[], Row[], Row[], Row[], Row[], Row[]];
   if (row === undefined || budget !== undefined) return undefined;
   return {
-    added: Number(row.credits) - Number(before?.credits ?? 0),
+    added: wholeCredits(row.credits, "a loan") - wholeCredits(before?.credits ?? 0, "a loan"),
     places: placesOf(row),
     otherPlaces: placesOf(others!),
     accountStatus: readStatus(status),

@@ -1,10 +1,25 @@
 /**
  * Credits: lots, entries, holds, settlement, audit.
  *
- * Promise: balance = sum of entries = sum of what the lots have left; what is held is never more than
- * the balance; a request is settled once; no sequence of concurrent requests spends more than there
- * is. The database itself decides, by the rules of `rules/`, so that one gateway and ten keep them
- * alike. Leaves to others: what a request costs (`catalog/`), what a caller is told (`admission/`).
+ * Promise: balance = sum of entries = sum of what the lots have left (P1); what is held is never more than
+ * the balance (P4); a request is settled once (P2); no sequence of concurrent requests spends more than there
+ * is (P3). The database itself decides, by the rules of `rules/`, so that one gateway and ten keep them
+ * alike (P7). Leaves to others: what a request costs (`catalog/`), the errors of callers (`admission/`).
+ *
+ * The tables, and what moves their figures:
+ *
+ * ```text
+ *   grants ─made with─ lots ◀──remaining── entries ──balance──▶ balances ◀──held── holds   requests in flight
+ *                                             ▲                  │   ▲
+ *   usage_records (usage/) ──one charge each──┘                  │   └──held────── loans   lent to gateways
+ *        └─▶ hours, days, tags (usage/)                          ▼
+ *                                                   tiers: rate limits by balance ─▶ windows, account_windows
+ *   budgets ─apply to─ budget_keys        budget_periods ◀──spent── records, ◀──held── holds
+ * ```
+ *
+ * What is to be decided is put into a view, whose rule writes the tables: `admissions` (the verdicts are in `decisions` until the
+ * transaction ends), `growths`, `settling` with `settlement_sets`, `settlements`, `loan_requests`, `loan_returns`,
+ * `take_back_requests`, `expiries` and `period_openings`.
  *
  * @module
  */

@@ -4,6 +4,7 @@ import { displayed } from "../../ground/platform/mod.ts";
 import type { Given } from "./rules/intake.ts";
 import { CHARGED } from "./rules/settle.ts";
 import { SETTLING } from "./rules/settle_set.ts";
+import { wholeCredits } from "./whole_credits.ts";
 
 /** How a request ended. */
 export type Ending = "complete" | "refused" | "upstream_failed" | "client_left";
@@ -133,16 +134,21 @@ const SETTLE: GroupWrite<Given<typeof SETTLING>, Settled> = {
   outcomes: CHARGED,
   read(row) {
     if (row === undefined) throw new TypeError("a request was not settled");
-    return { charged: Number(row.charged_credits), balance: Number(row.balance_credits) };
+    return {
+      charged: wholeCredits(row.charged_credits, "a charge"),
+      balance: wholeCredits(row.balance_credits ?? 0, "a balance"),
+    };
   },
 };
 
 /**
  * Ends a request: releases its hold, takes its price, writes its record, adds it to its hour. Once
- * per request id; settling again answers what the first time took. Resolves when it is durable.
+ * per request id (P2); settling again answers what the first time took. Resolves when it is durable (P6).
+ *
+ * @throws {TypeError} If its price is not in whole credits.
  */
-export function settle(database: Database, record: UsageRecord): Promise<Settled> {
-  return database.write(SETTLE, {
+export async function settle(database: Database, record: UsageRecord): Promise<Settled> {
+  return await database.write(SETTLE, {
     request_id: record.requestId,
     account_id: record.accountId,
     key_id: record.keyId,
@@ -162,7 +168,7 @@ export function settle(database: Database, record: UsageRecord): Promise<Settled
     started_at_ms: record.startedAtMs,
     first_token_ms: record.firstTokenMs,
     duration_ms: record.durationMs,
-    price_credits: record.priceCredits,
+    price_credits: wholeCredits(record.priceCredits, "a price"),
     ignored: record.ignored.slice(0, MAX_IGNORED),
     input_price: record.prices?.input ?? null,
     cached_price: record.prices?.cached ?? null,
@@ -174,7 +180,7 @@ export function settle(database: Database, record: UsageRecord): Promise<Settled
     message: record.failure && bounded(record.failure.message, MAX_MESSAGE_CHARS),
     attempt_list: record.attemptList && listOf(record.attemptList),
     loan_id: record.lent?.loanId,
-    lent: record.lent?.credits,
+    lent: record.lent && wholeCredits(record.lent.credits, "lent credits"),
     tags: record.tags && tagsOf(record.tags),
     extra_credits: record.extraCredits,
     counted_input: record.counted?.inputTokens,

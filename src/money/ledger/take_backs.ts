@@ -1,5 +1,6 @@
 import type { Condition, Database, Row, Statement } from "../../ground/database/mod.ts";
 import { awaitReturns, recallLoans } from "./loans.ts";
+import { wholeCredits } from "./whole_credits.ts";
 
 /** Credits that are to be taken back. */
 export interface TakeBackRequest {
@@ -102,7 +103,7 @@ async function decide(
     isDecided: true,
     taken: row && {
       lotId: String(row.lot_id),
-      credits: Number(row.credits),
+      credits: wholeCredits(row.credits, "credits taken back"),
       wanted: row.wanted === null ? undefined : Number(row.wanted),
       bonusCredits: Number(row.bonus ?? 0),
       isRepeated: before.length > 0,

@@ -49,7 +49,7 @@ export interface Reconciled {
   readonly changed: number;
   /** Events that no webhook had brought. */
   readonly events: number;
-  /** Orders of which credits were taken back that had been held. */
+  /** Orders whose withheld credits have now been collected. */
   readonly collected: number;
   /** What could not be asked, and why. */
   readonly faults: readonly string[];

@@ -1,6 +1,6 @@
 import type { Database } from "../../ground/database/mod.ts";
 
-/** What lasts, and is told when it has lasted a while. */
+/** Conditions that last, and raise an alert when they have lasted a while. */
 export type ConditionKind = "circuit" | "disk";
 
 /** A condition as it is seen. */

@@ -151,7 +151,12 @@ export const AUDIT_RUN = defineRead({
     accounts: z.int(),
     lots: z.int(),
     entries: z.int(),
-    mismatches: z.array(z.looseObject({ noun: z.string(), kind: z.string(), id: z.string() })),
+    mismatches: z.array(z.looseObject({
+      noun: z.string(),
+      kind: z.string(),
+      id: z.string(),
+      promise: z.string().describe("Number of the promise that it breaks, such as `P1`."),
+    })),
     uncollected: z.strictObject({ requests: z.int(), credits: z.int() }),
   }),
 }, {

@@ -48,7 +48,7 @@ const payer = {
 };
 
 const RECONCILE_MS = 26 * 3_600_000;
-/** For so long the service keeps events. */
+/** Time for which the service keeps events. */
 const EVENTS_MS = 30 * 86_400_000;
 
 /** An order in the input. */
@@ -340,7 +340,7 @@ export const reconciledShape = z.strictObject({
   asked: z.int().describe("Open orders that were asked about."),
   changed: z.int().describe("Orders that were found paid, expired or failed."),
   events: z.int().describe("Events that no webhook had brought."),
-  collected: z.int().describe("Orders of which credits were taken back that had been held."),
+  collected: z.int().describe("Orders whose withheld credits have now been collected."),
   faults: z.array(z.string()).describe("What could not be asked, and why."),
 });
 

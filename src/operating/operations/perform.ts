@@ -46,8 +46,8 @@ export async function performRead(
 }
 
 /**
- * Carries out a write: checks the permission, validates, writes, and records it in the log, in the same transaction as the
- * change. A write that fails is recorded as failed.
+ * Carries out a write: checks the permission (P12), validates, writes, and records it in the log, in the same transaction as the
+ * change (P13). A write that fails is recorded as failed.
  *
  * @returns The reply.
  * @throws {OperationError} If the input is invalid or the actor may not do it.
@@ -65,7 +65,7 @@ export async function perform(
 }
 
 /**
- * Carries out a write with an `Idempotency-Key`. Repeated, it changes nothing and has the same reply, byte for byte.
+ * Carries out a write with an `Idempotency-Key`. Repeated, it changes nothing and has the same reply, byte for byte (P2).
  *
  * @param key The key, of the actor's account.
  * @returns The reply, also of a write that failed for a mistake of the client.
@@ -161,7 +161,19 @@ export function errorBody({ message, code, param }: OperationError): Json {
 
 type MoreStatements = (reply: Json) => Parameters<Database["batch"]>[0];
 
-/** One write on its way. */
+/**
+ * One write on its way. What became of it, by what the log has:
+ *
+ * | outcome                                  | the log has                    | the caller gets | a repetition with its key gets         |
+ * | ---------------------------------------- | ------------------------------ | --------------- | -------------------------------------- |
+ * | rejected before: input, permission       | nothing                        | the error       | the same check again                   |
+ * | done                                     | it as done, before and after   | the reply       | the same reply, byte for byte          |
+ * | failed: a guard, a rule of a noun        | it as failed, with the error   | the error       | the same error                         |
+ * | done without a reply                     | it as done, `after.refused`    | the error       | the same error                         |
+ * | undone: what was outside failed          | it as done, another as failed  | the error       | the same error                         |
+ * | a fault of the gateway's                 | another as failed              | 500             | it is tried again                      |
+ * | crashed, or the outcome is not known     | it as done, or nothing         | 503, or nothing | it is finished, or carried out         |
+ */
 class Write {
   readonly c: OperationContext;
   readonly #operation: WriteOperation;

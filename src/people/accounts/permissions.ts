@@ -12,7 +12,7 @@ const OPERATORS = ["owner", "operator"] as const;
 const REPORTS = ["owner", "operator", "finance"] as const;
 
 /**
- * The table of permissions: who may do which action. Every page and form is guarded by an action of it, and
+ * The table of permissions: who may do which action (P12). Every page and form is guarded by an action of it, and
  * `docs/permissions.md` is generated from it.
  */
 export const PERMISSIONS = {

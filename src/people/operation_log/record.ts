@@ -4,7 +4,7 @@ import { type LogObject, logStatement } from "./log.ts";
 import type { By } from "./actor.ts";
 
 /**
- * Returns the statement that records what is not an operation of the API, such as a new password or an import, for the
+ * Returns the statement that records a change other than an operation of the API, such as a new password or an import, for the
  * transaction that does it where there is one.
  *
  * @param by Who did it, and from where.

@@ -60,7 +60,7 @@ class PlaceCount {
   }
 
   /**
-   * Takes note of what the database knows of, some of which may have been admitted here.
+   * Updates the count to the requests that the database knows; some may have been admitted by this gateway.
    *
    * @param places Places of the loan, which a new period begins with.
    */
@@ -236,7 +236,7 @@ export class AccountLoan {
     if (nowMs >= this.#expiresAtMs) this.isOpen = false;
   }
 
-  /** Takes note of what the database has said of a request that it decided on. */
+  /** Updates the loan after the database admitted or rejected a request. */
   learn(keyId: string, { balance, windows }: AccountStatus, nowMs: number): void {
     this.#balance = balance;
     const counts = this.#byKey.get(keyId);

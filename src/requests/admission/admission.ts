@@ -35,7 +35,7 @@ const UNCOLLECTED_RETRY_MS = 2_000;
 const UNRESERVED_RETRY_MS = 2_000;
 
 /** Recalls of loans that one request waits for; what is lent then counts as held. */
-const MOST_RECALLS = 20;
+const MAX_RECALLS = 20;
 
 /** Settings of {@linkcode Admission}, which may change while it runs. */
 export interface AdmissionSettings {
@@ -260,10 +260,10 @@ export class Admission {
   async #decide(ask: HoldRequest): Promise<Decision> {
     const { database } = this.#options;
     for (let times = 0;; times++) {
-      const mayRecall = times < MOST_RECALLS && this.#loans.mayRecall(ask.accountId);
+      const mayRecall = times < MAX_RECALLS && this.#loans.mayRecall(ask.accountId);
       const decision = await admit(database, { ...ask, mayRecall });
       if (decision.verdict === "recall") await this.#loans.recalled(ask.accountId);
-      else if (decision.verdict === "period" && times < MOST_RECALLS) {
+      else if (decision.verdict === "period" && times < MAX_RECALLS) {
         await openPeriodsOfKey(database, ask.keyId, ask.nowMs);
       } else return decision;
     }

@@ -21,14 +21,14 @@ import { AccountLoan, type LentHold, type LoanDraw } from "./account_loan.ts";
 const BUSY_REQUESTS = 4;
 const BUSY_MS = 1_000;
 /** Number of requests that a loan must cover to be worth it: requests like the one that it is asked for. */
-const LEAST_REQUESTS = 16;
+const MIN_REQUESTS = 16;
 /** Time until an account is asked for again that had nothing to lend, or whose loan was recalled. */
 const REFUSED_MS = 5_000;
 /** Shortest time between two questions about the same account. */
 const ASKED_MS = 100;
 /** Interval at which recalled and idle loans are looked for. */
 const LOOK_MS = 250;
-/** Time without a word from the database after which it decides on every request, as soon as it can. */
+/** After this time without a reply from the database, stop admitting from loans. */
 const SILENT_MS = 1_000;
 /** Time after which a loan is returned that nobody uses. */
 const IDLE_MS = 10_000;
@@ -67,7 +67,7 @@ export interface UncoveredRequest {
   readonly credits: number;
 }
 
-/** How often an account was asked for of late. */
+/** Recent requests of an account. */
 interface Demand {
   sinceTick: number;
   requests: number;
@@ -77,7 +77,21 @@ interface Demand {
   recallableTick: number;
 }
 
-/** The loans of this gateway: asks for them, renews and returns them. */
+/**
+ * The loans of this gateway: asks for them, renews and returns them. What it lends to a request is lent once (P4).
+ *
+ * The life of an account's loan:
+ *
+ * ```text
+ * none ──many requests──▶ asked for ──lent──▶ open: admits requests; grows when it is low; renewed with the leases
+ *   ▲                        │ nothing to lend, or no answer: none for a while      │
+ *   │                        ▼                                                     │ recalled, idle, unknown to the database,
+ *   │                      none                                                    ▼ or made by other settings
+ *   └──────returned: its requests hold their credits themselves────── closed: admits nothing, is returned until it is
+ * ```
+ *
+ * An answer that was lost may have made a loan that is not known here: the next renewal finds and returns it.
+ */
 export class Loans {
   readonly #options: LoansOptions;
   readonly #monotonicNow: () => number;
@@ -123,7 +137,7 @@ export class Loans {
   }
 
   /**
-   * Takes note of what the database has said of a request that it decided on.
+   * Updates the loan after the database admitted or rejected a request.
    *
    * @returns The rate windows as they are known now.
    */
@@ -292,8 +306,8 @@ export class Loans {
       loanId,
       isNew: known === undefined,
       nowMs,
-      leastCredits: LEAST_REQUESTS * credits,
-      leastPlaces: LEAST_REQUESTS,
+      leastCredits: MIN_REQUESTS * credits,
+      leastPlaces: MIN_REQUESTS,
     });
     if (loan === undefined && known !== undefined) { // it has ended
       void this.#return(known);

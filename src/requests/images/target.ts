@@ -41,7 +41,7 @@ const LOCAL_SUFFIXES = [
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * Checks a URL before anything is resolved or contacted.
+ * Checks a URL before anything is resolved or contacted (P10).
  *
  * @param text The URL.
  * @param rules Trusted hosts and allowed ports.

@@ -29,7 +29,7 @@ export class EventSource implements Waiter {
    * Takes the events that have arrived.
    *
    * @returns At least one event; null when none has arrived yet, undefined at the end.
-   * @throws {Refusal} `upstream_unavailable` for what is no event stream, or beyond its limits.
+   * @throws {Refusal} `upstream_unavailable` for a body that is not an event stream, or exceeds its limits.
    */
   take(): SseEvent[] | null | undefined {
     try {

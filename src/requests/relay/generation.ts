@@ -444,7 +444,7 @@ function isOf(type: string, { headers }: UpstreamReply): boolean {
 }
 
 /**
- * A reply that is no stream although one was requested, as a stream of one event: small servers know no streams, and some report an error
+ * A reply that is not a stream although one was requested, as a stream of one event: small servers know no streams, and some report an error
  * as JSON with status 200.
  *
  * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or if it is not JSON either.

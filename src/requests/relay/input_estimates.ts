@@ -41,7 +41,7 @@ export interface EstimateNews {
 export class InputEstimates {
   readonly #factors = new Map<string, number>();
   /** Tells the other threads of the process of a changed factor, where there are any. */
-  tell: ((news: EstimateNews) => void) | undefined;
+  send: ((news: EstimateNews) => void) | undefined;
 
   /** By how much a hold for the input is raised; 1 or more. */
   factor(accountId: string, route: Pick<Route, "id" | "targets">): number {
@@ -66,11 +66,11 @@ export class InputEstimates {
     if (ratio === 1 && known === 1) return;
     const factor = ratio > known ? ratio : known + FORGETTING * (ratio - known);
     this.#set(key, factor);
-    if (Math.abs(factor - known) > TOLD_CHANGE) this.tell?.({ key, factor });
+    if (Math.abs(factor - known) > TOLD_CHANGE) this.send?.({ key, factor });
   }
 
   /** Notes what another thread has told. */
-  heard({ key, factor }: EstimateNews): void {
+  onNews({ key, factor }: EstimateNews): void {
     this.#set(key, factor);
   }
 

@@ -38,7 +38,7 @@ export interface LifecycleParts {
  */
 export type DisconnectWatcher = (disconnected: () => void) => () => void;
 
-/** A request as it came through the door. */
+/** A request as received. */
 export interface IncomingRequest {
   readonly requestId: string;
   /** The client's own id of the request, for the log. */
@@ -77,7 +77,7 @@ export interface AdmissionTerms {
  * One request from its admission to its settlement: in flight, in its windows, holding credits. It knows nothing of
  * dialects and of what is exchanged with upstreams.
  *
- * It settles exactly once: as `settle` says, or as failed when it is disposed before.
+ * It settles exactly once (P2): as `settle` says, or as failed when it is disposed before.
  */
 export class Lifecycle implements AsyncDisposable {
   /** ID of the caller's account. */

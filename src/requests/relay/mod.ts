@@ -2,7 +2,7 @@
  * The story of one request: from a parsed body to a reply that settles itself. Read `relay.ts`.
  *
  * Promise: a rejected request costs nothing; the status is decided before the first byte; the last byte of a complete
- * reply is sent after its charge is committed; memory per stream does not grow.
+ * reply is sent after its charge is committed (P5); memory per stream does not grow (P15).
  * Leaves to others: who the caller is (`accounts/`), what goes over which socket (`upstreams/`).
  *
  * @module

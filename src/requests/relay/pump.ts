@@ -59,9 +59,18 @@ export interface PumpOptions {
  * Pumps a reply to its client: read an upstream's events, meter them, write the client's, one piece at a
  * time and only when the client has room for it.
  *
- * It ends in exactly one of four ways: complete (the charge is committed before the last bytes), cut
+ * It ends in exactly one of four ways: complete (the charge is committed before the last bytes, P5), cut
  * off as at its token limit because the balance pays for no more, failed (an error event is the last
  * one), or disconnected by the client (the upstream is cancelled, or read to its end for its usage).
+ *
+ * | way          | noticed by                                    | charged                                             | the client gets          |
+ * | ------------ | --------------------------------------------- | --------------------------------------------------- | ------------------------ |
+ * | complete     | the reader is finished (`wake`)               | the usage, as reported or counted                   | the end, after the charge |
+ * | cut off      | the hold does not grow (`#extendFirst`)       | what was delivered, as far as it is held            | the end of a token limit |
+ * | failed       | the reader throws (`#break`), or the gateway  | nothing; what was delivered if the client asked for | an error event, last     |
+ * |              | stops (`#cutOff`)                             | the failure or kept the upstream waiting            |                          |
+ * | disconnected | the platform (`cancel`)                       | the usage if it is followed to its end, else what   | nothing                  |
+ * |              |                                               | was delivered                                       |                          |
  *
  * A waiting stream has no promise and no suspended function: the pump itself is woken when there is something to send.
  */
@@ -69,12 +78,13 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
   readonly #options: PumpOptions;
   readonly #reader: ReadyTextReader;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #isOver = false;
+  /**
+   * `pulling`: the client waits for something, or its last text is being settled. `over`: nothing more is read for the client.
+   * `cancelled`: over, and nothing can be sent any more.
+   */
+  #state: "idle" | "pulling" | "over" | "cancelled" = "idle";
   /** Output tokens of the hold that the reader may use; several choices share them. */
   #granted: number;
-  /** Whether the client waits for something, or its last text is being settled. */
-  #isPulling = false;
-  #isCancelled = false;
   /** Whether any output was delivered to the client; what was only read is not charged. */
   #hasDelivered = false;
   readonly #pace = new ClientPace();
@@ -99,30 +109,33 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
     this.#options.life.signal.addEventListener("abort", this, { once: true });
   }
 
+  get #isOver(): boolean {
+    return this.#state === "over" || this.#state === "cancelled";
+  }
+
   /** The request was given up. */
   handleEvent(): void {
     const { cutOff } = this.#options.life;
-    if (cutOff.aborted && !this.#isPulling && !this.#isOver) this.#watch(this.#cutOff());
+    if (cutOff.aborted && this.#state === "idle") this.#watch(this.#cutOff());
   }
 
   /** Sends the next text, now or when there is one: what is enqueued is what ends a pull, not what this returns. */
   pull(): void {
-    if (this.#isPulling) return; // the platform asks again while nothing was enqueued
-    this.#isPulling = true;
+    if (this.#state !== "idle") return; // the platform asks again while nothing was enqueued
+    this.#state = "pulling";
     this.#pace.pulled();
     this.wake();
   }
 
   async cancel(): Promise<void> {
-    this.#isCancelled = true;
-    if (this.#isOver) return;
-    this.#isOver = true;
-    await this.#disconnected();
+    const wasOver = this.#isOver;
+    this.#state = "cancelled";
+    if (!wasOver) await this.#disconnected();
   }
 
   /** Sends what there is; waits for more if there is nothing. */
   wake(): void {
-    if (!this.#isPulling || this.#isOver) return;
+    if (this.#state !== "pulling") return;
     const reader = this.#reader;
     let text = "";
     try {
@@ -140,7 +153,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
       return this.#watch(this.#break(error));
     }
     if (reader.finished) return this.#watch(this.#finish(text, () => this.#complete()));
-    this.#isPulling = false; // first: the reader may ask for the next text at once
+    this.#state = "idle"; // first: the reader may ask for the next text at once
     this.#deliver(text);
   }
 
@@ -176,7 +189,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
 
   #close(text: string, isComplete: boolean): void {
     if (this.#isOver) return;
-    this.#isOver = true;
+    this.#state = "over";
     this.#deliver(text);
     this.#closeController();
     this.#release(isComplete);
@@ -219,7 +232,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
 
   /** Whether the client kept the upstream waiting: a failure then may be its doing. */
   get #keptWaiting(): boolean {
-    return this.#pace.keptWaiting(this.#isPulling);
+    return this.#pace.keptWaiting(this.#state === "pulling");
   }
 
   get #metered(): MeteredReply {
@@ -258,8 +271,8 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
   }
 
   /**
-   * Settles a failure; returns the error event. It costs nothing if the upstream or the gateway broke what the client read as
-   * fast as it came. What a client can cause never makes free what was delivered.
+   * Settles a failure; returns the error event. It costs nothing if the upstream or the gateway broke what the client read
+   * without delay. What a client can cause never makes free what was delivered.
    */
   async #fail(error: unknown): Promise<string> {
     const { life, plan, onFault, errorEvent } = this.#options;
@@ -341,18 +354,17 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
 
   /** Ends it for a client that has stopped reading: no pull would notice the shutdown. */
   async #cutOff(): Promise<void> {
-    this.#isOver = true;
     this.#release(false);
     const text = await this.#fail(this.#options.life.cutOff.reason);
     this.#end();
-    if (this.#isCancelled) return;
+    if (this.#state === "cancelled") return;
     this.#controller!.enqueue(encoder.encode(text));
     this.#closeController();
   }
 
   /** Ends the body, unless the platform found out that the client is gone when it was given the last text. */
   #closeController(): void {
-    if (!this.#isCancelled) this.#controller!.close();
+    if (this.#state !== "cancelled") this.#controller!.close();
   }
 
   /** A fault of the gateway's own ends the stream, not the process. */
@@ -368,7 +380,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
   /** Lets go of the upstream's reply. */
   #release(isComplete: boolean): void {
     const { opened: { drain, discard } } = this.#options;
-    this.#isOver = true;
+    if (this.#state !== "cancelled") this.#state = "over";
     this.#reader.close();
     if (isComplete) drain();
     else discard();

@@ -62,13 +62,13 @@ export function checkReplyJson(text: string, values: number): void {
   throw excessive(excess === "depth" ? "it is nested too deeply" : "it has too many JSON values");
 }
 
-/** What is said of a reply that goes beyond its bounds. */
+/** Error for a reply that exceeds its limits. */
 export function excessive(why: string): Refusal {
   // a caller may have asked for that much
   return Object.assign(unusable(why), { ofThisRequest: true });
 }
 
-/** What is said of a reply that is none. */
+/** Error for a reply that isn't valid in its format. */
 export function unusable(why: string, cause?: unknown): Refusal {
   const message = `The upstream's response cannot be used: ${why}.`;
   return new Refusal("upstream_unavailable", message, { cause });

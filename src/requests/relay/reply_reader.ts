@@ -4,7 +4,7 @@ import type { Waiter } from "../upstreams/mod.ts";
 import { nextText, type ReadyTextReader } from "./text_reader.ts";
 
 /**
- * Reads an upstream's events and turns them into the client's text, piece by piece.
+ * Reads an upstream's events and turns them into the client's text, piece by piece (P14).
  *
  * Output before a failure is returned before the failure is thrown, so that the client sees
  * the same however the upstream's bytes happened to arrive.

@@ -75,7 +75,7 @@ const PATIENCE_MS = 60_000;
 /** What came of an attempt whose response failed after it had begun. */
 const BROKE_OFF = "replied, then broke off";
 
-/** The end of one request: charged and recorded once, whichever of several possible ends comes first. */
+/** The end of one request: charged and recorded once, whichever of several possible ends comes first (P2). */
 export class Settlement {
   readonly #parts: SettlementParts;
   readonly #options: SettlementOptions;

@@ -10,7 +10,7 @@ export interface MessageKind {
 /**
  * Finds the user message that the current turn replies to.
  *
- * A message that carries results of tools, or follows such a message, goes on with the turn of an earlier one: tools,
+ * A message that carries results of tools, or follows such a message, continues the turn of an earlier one: tools,
  * coding tools and translations put results, reminders and images there. A message without any text of the user stands
  * for the user message directly before it, and for no earlier one, whose directives have been carried out.
  *

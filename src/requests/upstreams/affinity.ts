@@ -44,7 +44,7 @@ export class Affinity {
   readonly #now: () => number;
   readonly #limits: AffinityLimits;
   /** Tells the other threads of the process, where there are any. */
-  tell: ((news: AffinityNews) => void) | undefined;
+  send: ((news: AffinityNews) => void) | undefined;
 
   constructor(now: () => number, limits: AffinityLimits = LIMITS) {
     this.#now = now;
@@ -73,13 +73,13 @@ export class Affinity {
   /** Notes where a conversation was answered. */
   remember(conversation: string, route: string, place: Place): void {
     const entry = this.#note(conversation, route, place);
-    if (this.tell === undefined || entry === undefined) return;
+    if (this.send === undefined || entry === undefined) return;
     entry.toldAtMs = entry.usedAtMs;
-    this.tell({ conversation, route, place });
+    this.send({ conversation, route, place });
   }
 
   /** Notes what another thread has told. */
-  heard({ conversation, route, place }: AffinityNews): void {
+  onNews({ conversation, route, place }: AffinityNews): void {
     if (place === undefined) this.#remove(conversation);
     else {
       const entry = this.#note(conversation, route, place);
@@ -114,7 +114,7 @@ export class Affinity {
     const route = this.#entries.get(conversation)?.route;
     if (route === undefined) return;
     this.#remove(conversation);
-    this.tell?.({ conversation, route, place: undefined });
+    this.send?.({ conversation, route, place: undefined });
   }
 
   #remove(conversation: string): void {

@@ -61,7 +61,7 @@ export interface FailedUpstream {
   redact(text: string): string;
 }
 
-/** A thrown value as a failure; rethrows what is not about the upstream. */
+/** A thrown value as a failure; rethrows errors that do not concern the upstream. */
 export function failureOf(error: unknown, upstream: FailedUpstream): Failure {
   if (error instanceof TransportFault) return transportFailure(error, upstream);
   if (!(error instanceof Refusal)) throw error;

@@ -11,7 +11,7 @@ const MAX_RESPONSES = 32;
  * Skips interim responses of status 100 that an upstream sends unasked, as RFC 9110, section 15.2 asks of clients. undici takes them for
  * a broken connection; other interim responses it passes on.
  *
- * @param socket A connection on which there is one request at a time. What is written begins a request or goes on with it.
+ * @param socket A connection on which there is one request at a time. What is written begins a request or continues it.
  */
 export function skipContinue(socket: Socket): void {
   const [read, write] = [socket.read.bind(socket), socket.write.bind(socket)];

@@ -19,7 +19,7 @@ export { type Discovered, discoverUpstreams } from "./discover.ts";
 export { retryAfter } from "./failure.ts";
 export { LOCAL_SERVERS, type Preset } from "./presets.ts";
 export { keptListings, ModelLists, type ModelListsOptions } from "./model_lists.ts";
-export { type ListsNews, ToldModelLists, type UpstreamModels } from "./told_model_lists.ts";
+export { type ListsNews, ReceivedModelLists, type UpstreamModels } from "./received_model_lists.ts";
 export { type Probe, probeOwnKey, probeUpstream } from "./probe.ts";
 export { checksKeys, KEY_REJECTED, type TrialResult, tryUpstream } from "./trial.ts";
 export { isSimulated, SIMULATED_HEADER, simulateHttp } from "../simulator/mod.ts";

@@ -18,7 +18,7 @@ export interface Probe {
   readonly models: readonly ListedModel[];
   /** Whether it answered with a list of models, even an empty one. */
   readonly lists: boolean;
-  /** Whether it answered with a page, as an address does that is no API's. */
+  /** Whether it answered with a page, as the address of a website does. */
   readonly isPage: boolean;
   /** The upstream's clock, to the second, by its `Date` header. */
   readonly clockMs: number | undefined;

@@ -1,6 +1,6 @@
 import type { Failure } from "./failure.ts";
 
-/** When attempts are repeated. */
+/** When attempts are repeated. Nothing else sends a request again (P9). */
 export interface RetryPolicy {
   /** Attempts at a target in all. */
   readonly attemptsPerTarget: number;

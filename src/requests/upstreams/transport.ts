@@ -33,7 +33,7 @@ export interface ByteSource {
   read(): Promise<Uint8Array | undefined>;
 }
 
-/** Is told when there is something to take. */
+/** Woken when there is something to take. */
 export interface Waiter {
   /** May come without a reason: then there is still nothing, and it waits again. */
   wake(): void;

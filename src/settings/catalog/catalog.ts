@@ -8,7 +8,7 @@ import { type Listings, NO_LISTINGS } from "./listings.ts";
 import { claudeName } from "./model_names.ts";
 import { ownValue } from "./own_value.ts";
 import type { Route, RouteKind } from "./route.ts";
-import { routesOf } from "./routes.ts";
+import { routesOf } from "./collect_routes.ts";
 
 const ALL_OFF = "no models are served: all routes are switched off (routes.ID.enabled)";
 const NO_ROUTES =

@@ -101,8 +101,8 @@ export const MAX_OVERCOUNT = 2.5;
  * Output tokens that are asked for even where the input, as it is counted, leaves less, and no more than this part of the context: only the
  * upstream knows what it leaves.
  */
-const LEAST_ROOM_TOKENS = 1_024;
-const LEAST_ROOM = 1 / 16;
+const MIN_ROOM_TOKENS = 1_024;
+const MIN_ROOM = 1 / 16;
 
 /**
  * Computes the output limit of a request: the caller's, capped by the route's maximum and by the room that the input
@@ -147,7 +147,7 @@ export function permittedOutput(
       { param: "messages" },
     );
   }
-  const least = Math.min(LEAST_ROOM_TOKENS, Math.ceil(LEAST_ROOM * route.context), mostRoom);
+  const least = Math.min(MIN_ROOM_TOKENS, Math.ceil(MIN_ROOM * route.context), mostRoom);
   const room = Math.max(route.context - inputTokens, least);
   return Math.min(asked, route.maxOutput, room);
 }

@@ -1,4 +1,4 @@
-/** A value that must not be printed, such as a key or token. Converts to `[secret]` as text and JSON. */
+/** A value that must not be printed, such as a key or token (P11). Converts to `[secret]` as text and JSON. */
 export class Secret {
   readonly #value: string;
 

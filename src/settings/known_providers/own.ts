@@ -22,7 +22,7 @@ export interface OwnRow {
   readonly aliases?: readonly string[];
   /** Host names of the same service besides that of `url`. */
   readonly otherHosts?: readonly string[];
-  /** Whether a variable that is set is no sign that somebody wants to use it here. */
+  /** Whether a variable is often set for other programs, so that it does not mean the provider is to be used. */
   readonly isUnasked?: boolean;
 }
 

@@ -3,7 +3,7 @@
 
 /**
  * One provider per line: ID, name, dialects, base URL, variables that its own tools read a key from, or a part of the URL
- * (`resource=NAME`), and where it is documented. What is not published, or departs, is in `own.ts`.
+ * (`resource=NAME`), and where it is documented. Facts that are not published, or that depart, are in `own.ts`.
  */
 export const TABLE = `
 302ai|302.AI|chat|https://api.302.ai/v1|302AI_API_KEY|https://doc.302.ai

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 /** Tokens of a page at the least: Anthropic's documentation says 1,500 to 3,000. */
 const TOKENS_PER_PAGE = 1_500;
 /** Names that are looked at in one PDF; services take some hundred pages. */
-const MOST_NAMES = 10_000;
+const MAX_NAMES = 10_000;
 /** Bytes of text that one token stands for. */
 const BYTES_PER_TOKEN = 4;
 
@@ -32,7 +32,7 @@ function pagesOf(pdf: Buffer): number {
     : 0;
   let described = 0;
   let at = pdf.indexOf("/Page");
-  for (let names = 0; at >= 0 && names < MOST_NAMES; names++) {
+  for (let names = 0; at >= 0 && names < MAX_NAMES; names++) {
     const before = pdf.subarray(Math.max(0, at - 16), at).toString("latin1");
     const next = String.fromCharCode(pdf[at + 5] ?? 32);
     if (/\/Type\s*$/.test(before) && !/[A-Za-z]/.test(next)) described++;

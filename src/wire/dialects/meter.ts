@@ -69,7 +69,7 @@ export const SEALED_CHARS_PER_TOKEN = 5;
 /** Bytes of sound that stand for a token: 10 tokens a second of speech at 32 kbit/s. */
 const SOUND_BYTES_PER_TOKEN = 400;
 /** The least: 32 tokens a second (Gemini) of speech at 6 kbit/s, which Opus goes down to. */
-const LEAST_SOUND_BYTES_PER_TOKEN = 24;
+const MIN_SOUND_BYTES_PER_TOKEN = 24;
 
 /** The same reasoning by different names; upstreams send several of them at once. */
 const REASONING = ["reasoning_content", "reasoning", "reasoning_details"];
@@ -284,7 +284,7 @@ export class Meter {
       const bytes = part.length * 0.75;
       const counted = Math.ceil(bytes / SOUND_BYTES_PER_TOKEN);
       this.#more += counted;
-      this.openTokens += Math.ceil(bytes / LEAST_SOUND_BYTES_PER_TOKEN) - counted;
+      this.openTokens += Math.ceil(bytes / MIN_SOUND_BYTES_PER_TOKEN) - counted;
     } else if (this.#images === undefined && key === "url" && isPicture(part)) {
       this.#more += imageTokens([{ param: "", source: "inline", url: part }]);
     } else if (this.#opened?.has(part)) {

@@ -1,6 +1,6 @@
 import { TextQueue } from "../tokens/mod.ts";
 import type { ImageView, ParsedRequest } from "./dialect.ts";
-import { imageTokens, MOST_IMAGE_TOKENS } from "./image_tokens.ts";
+import { imageTokens, MAX_IMAGE_TOKENS } from "./image_tokens.ts";
 import { isObject, type JsonObject, type JsonValue, objects } from "./json.ts";
 import { Meter } from "./meter.ts";
 
@@ -25,7 +25,7 @@ export function isSetting(key: string): boolean {
 const SETTING_CHARS = 64;
 
 /** What a tool of an upstream's own adds at most: Anthropic's documentation says up to 1,200 for the use of a computer. */
-const MOST_TOOL_TOKENS = 2_000;
+const MAX_TOOL_TOKENS = 2_000;
 
 /** The input of a request, as counted by the gateway. */
 export interface MeteredInput {
@@ -115,8 +115,8 @@ function metered(meter: Meter, body: JsonObject, images: readonly ImageView[]): 
   return {
     tokens: meter.tokens,
     isText: images.length === 0 && !meter.hasMedia,
-    openTokens: images.length * MOST_IMAGE_TOKENS + meter.openTokens +
-      toolsOfUpstreams(body) * MOST_TOOL_TOKENS,
+    openTokens: images.length * MAX_IMAGE_TOKENS + meter.openTokens +
+      toolsOfUpstreams(body) * MAX_TOOL_TOKENS,
   };
 }
 

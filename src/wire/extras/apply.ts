@@ -54,7 +54,7 @@ export function applyExtras<Request extends Pick<ParsedRequest, "body">>(
 /** Calls of a hosted tool that credits are reserved for where a request sets no limit; models call one a few times in a reply. */
 const USUAL_CALLS = 10;
 /** Higher limits are none. */
-const MOST_CALLS = 1_000;
+const MAX_CALLS = 1_000;
 
 class Extras {
   readonly #dialect: DialectName;
@@ -322,7 +322,7 @@ class Extras {
 
 /** A limit of calls; undefined for what is none. */
 function limitIn(value: JsonValue | undefined): number | undefined {
-  return typeof value === "number" && value >= 1 ? Math.min(value, MOST_CALLS) : undefined;
+  return typeof value === "number" && value >= 1 ? Math.min(value, MAX_CALLS) : undefined;
 }
 
 /** Whether a request asks for tools that run at the upstream. */

@@ -2,7 +2,7 @@
 export const LONG_DIGITS = 16;
 const MANY_DIGITS = /\d{16}/;
 /** Max values passed to the reviver, which takes about a microsecond each. In longer texts, numbers are rounded. */
-const MOST_VALUES = 20_000;
+const MAX_VALUES = 20_000;
 
 /** Methods that the platform has but its types lack (ECMAScript proposal "JSON.parse source text access"). */
 const platform = JSON as unknown as {
@@ -16,7 +16,7 @@ const platform = JSON as unknown as {
 
 /**
  * Parses JSON and keeps integers beyond 2^53, such as IDs, exact. As numbers they would be rounded, so they are
- * represented by objects that only `JSON.stringify` understands. Texts of more than {@linkcode MOST_VALUES} values
+ * represented by objects that only `JSON.stringify` understands. Texts of more than {@linkcode MAX_VALUES} values
  * are parsed as usual, with rounding.
  *
  * @param text A JSON text.
@@ -60,7 +60,7 @@ const OPEN_ARRAY = 91;
 const BACKSLASH = 92;
 const OPEN_OBJECT = 123;
 
-/** Whether there is a long run of digits outside of strings, in a text of at most {@linkcode MOST_VALUES} values. */
+/** Whether there is a long run of digits outside of strings, in a text of at most {@linkcode MAX_VALUES} values. */
 function holdsLargeNumber(json: string): boolean {
   let values = 0;
   let digits = 0;
@@ -74,7 +74,7 @@ function holdsLargeNumber(json: string): boolean {
     digits = 0;
     if (code === QUOTE) at = endOfText(json, at);
     else if (code === COMMA || code === OPEN_ARRAY || code === OPEN_OBJECT) {
-      if (++values > MOST_VALUES) return false;
+      if (++values > MAX_VALUES) return false;
     }
   }
   return found;

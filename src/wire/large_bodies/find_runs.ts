@@ -6,7 +6,7 @@ const BACKSLASH = 0x5c;
 const PADDING = 0x3d;
 
 /** Characters between a string's beginning and its base64: those of a `data:` address. */
-const MOST_PREFIX_CHARS = 256;
+const MAX_PREFIX_CHARS = 256;
 const BASE64_MARK = new TextEncoder().encode(";base64,");
 
 const IS_BASE64 = new Uint8Array(256);
@@ -39,7 +39,7 @@ export function findRuns(json: Uint8Array, texts: JsonFindings["texts"]): JsonFi
 function runStart(json: Uint8Array, from: number): number {
   const isData = json[from] === 0x64 && json[from + 1] === 0x61; // "da"
   if (!isData) return from;
-  const last = Math.min(json.length, from + MOST_PREFIX_CHARS) - BASE64_MARK.length;
+  const last = Math.min(json.length, from + MAX_PREFIX_CHARS) - BASE64_MARK.length;
   for (let at = from; at <= last; at++) {
     if (json[at] === QUOTE || json[at] === BACKSLASH) break;
     if (BASE64_MARK.every((code, index) => json[at + index] === code)) {

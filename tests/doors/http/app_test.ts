@@ -499,7 +499,7 @@ Deno.test("/healthz and /readyz", async () => {
   await refused.body?.cancel();
 });
 
-/** Everything that leaves the gateway while all kinds of things go wrong. */
+/** Proves P11: everything that leaves the gateway while all kinds of things go wrong. */
 Deno.test("no secret appears in any log line or error body", async () => {
   const upstreamKey = "upstream-canary-0123456789abcdef";
   const prompt = "canary-prompt-5f2c";

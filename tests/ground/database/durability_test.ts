@@ -44,6 +44,7 @@ async function watched(
   return calls.slice(calls.indexOf("begin") + 1, calls.indexOf("end"));
 }
 
+// Proves P6.
 Deno.test({
   name: "durability full: each write waits for the disk; normal: none does",
   ignore: !canTrace,

@@ -97,6 +97,7 @@ for (const kind of ["file", "server"] as const) {
     },
   );
 
+  // Proves P7.
   Deno.test(`rules (${kind}): of several programs one installs, and the newest ones stay`, async () => {
     await using bench = await ledgerBench(kind);
     const { database } = bench;

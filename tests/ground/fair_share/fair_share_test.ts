@@ -29,6 +29,7 @@ Deno.test("RoundRobin: an owner of many items delays another's by one", () => {
   assertEquals([queue.take(), queue.take(), queue.size], ["first", "a3", 996]);
 });
 
+// Proves P15.
 Deno.test("FairShare: one account cannot take the units of another", async () => {
   using pools = pool({ capacity: 10, perAccount: 5 });
   const { share } = pools;

@@ -47,6 +47,7 @@ async function billing(kind: "file" | "server" = "file", bonuses: Bonuses = sett
 }
 
 for (const kind of ["file", "server"] as const) {
+  // Proves P2.
   Deno.test(`a reference grants once, however often it is repeated (${kind})`, async () => {
     await using all = await billing(kind);
     const { ada, bob } = await all.friends();

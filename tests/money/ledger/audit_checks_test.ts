@@ -214,6 +214,7 @@ async function history(): Promise<{ file: string } & AsyncDisposable> {
   return { file, [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose]() };
 }
 
+// Proves P1.
 Deno.test("each check of the audit finds what it is for", async (t) => {
   await using written = await history();
   const corruptions = Object.entries(CHECKS).map(([name, { sql }]) => ({

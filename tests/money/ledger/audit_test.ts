@@ -116,7 +116,7 @@ Deno.test("audit: a price that a record was not charged by is found", async () =
   await bench.database.batch([{ sql: "update usage_records set minimum_credits = 20" }]);
   const { mismatches } = await audit(bench.database);
   assertEquals(mismatches, [
-    { noun: "record", kind: "price", id: requestId, found: 30, expected: 20 },
+    { noun: "record", kind: "price", id: requestId, found: 30, expected: 20, promise: "P3" },
   ]);
 });
 

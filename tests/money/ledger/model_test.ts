@@ -35,18 +35,19 @@ const TIERS = [
 ];
 const NEVER = Number.MAX_SAFE_INTEGER;
 /** Of more, nearly every request would have one. */
-const MOST_BUDGETS = 3;
+const MAX_BUDGETS = 3;
 const NO_RAISE = { credits: 0, untilMs: 0 };
 const ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"];
 
 /** Steps against the embedded file and against a server; the model is the same. */
 const STEPS = { file: sized(400, 10_000), server: sized(60, 600) } as const;
 /** Where a walk of the proofs ends that has not met every verdict by then; the gate's walks are too short to ask for it. */
-const MOST_STEPS = 10_000;
+const MAX_STEPS = 10_000;
 /** Walks that are tried for one that meets every verdict. */
 const WALKS = 4;
 
 for (const kind of ["file", "server"] as const) {
+  // Proves P1, P4.
   Deno.test(`the ledger agrees with its model (${kind}, ${STEPS[kind]} steps)`, async () => {
     const seed = testSeed();
     try {
@@ -233,7 +234,7 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
       const zone = name.period === "life" ? "UTC" : random.pick(ZONES);
       const id = budgetId(name);
       const before = model.budgets.get(id);
-      if (before === undefined && model.budgets.size >= MOST_BUDGETS) return;
+      if (before === undefined && model.budgets.size >= MAX_BUDGETS) return;
       const set = await setBudget(bench.database, { ...name, credits, zone }, {
         nowMs,
         patienceMs: 0,
@@ -435,7 +436,7 @@ async function walk(kind: "file" | "server", seed: number): Promise<boolean> {
     (takenBack.size >= 5 && settledTogether >= 12 && !Object.values(verdicts).includes(0));
 
   for (let step = 0; step < STEPS[kind] || !hasMetAll(); step++) {
-    if (step === MOST_STEPS) return false;
+    if (step === MAX_STEPS) return false;
     await actions[random.pick(often)]!();
     if (step % 100 !== 0) continue;
     for (const { accountId } of callers) {

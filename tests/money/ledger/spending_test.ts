@@ -138,6 +138,7 @@ Deno.test("windows count what is admitted, and nothing else", async () => {
   assertEquals(await used(), [3, 3, 3], "settling counts nothing");
 });
 
+// Proves P3.
 Deno.test("a charge takes nothing of what other requests hold, and the rest of it is remembered", async () => {
   await using bench = await ledgerBench("file");
   const { accountId, ask } = await caller(bench);

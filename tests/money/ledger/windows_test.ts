@@ -68,6 +68,7 @@ for (const [balance, limits] of BOUNDARIES) {
   });
 }
 
+// Proves P8.
 Deno.test("windows: exact under 50 parallel clients, and they begin again", async () => {
   await using bench = await ledgerBench("file");
   await bench.database.batch(tierList.statements);

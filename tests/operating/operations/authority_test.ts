@@ -389,6 +389,7 @@ Deno.test("every write is tried by somebody who loses the right to it", () => {
   for (const right of ["operator", "lead", "self"] as const) assert(rights.includes(right), right);
 });
 
+// Proves P12.
 Deno.test("a right that is lost during a write is not used any more", async () => {
   const seed = testSeed();
   const random = new Random(seed);

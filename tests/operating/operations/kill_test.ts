@@ -38,6 +38,7 @@ for (
     "after",
   ])
 ) {
+  // Proves P2, P13.
   Deno.test(`a write that dies ${fault} any call to the database takes effect once`, async () => {
     const seed = testSeed();
     const random = new Random(seed);

@@ -22,6 +22,7 @@ async function holds(database: Database, authority: Authority): Promise<boolean>
 }
 
 for (const [loss, [part, sql]] of Object.entries(LOSSES)) {
+  // Proves P12.
   Deno.test(`authority that has gone meanwhile is none, and that of others stays: ${loss}`, async () => {
     await using bench = await ledgerBench("file");
     const { database } = bench;

@@ -237,6 +237,7 @@ async function scene(kind: "file" | "server" = "file") {
   };
 }
 
+// Proves P4.
 Deno.test("1: a request that ends after its loan was returned leaves the next loan alone", async () => {
   await using at = await scene();
   const { bench, caller, clock } = at;

@@ -259,6 +259,7 @@ guardTest(
   },
 );
 
+// Proves P10.
 guardTest("the fetch: the transfer stops at the limit, streamed and compressed", async () => {
   let sent = 0;
   const endless = () =>

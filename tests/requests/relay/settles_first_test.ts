@@ -42,6 +42,7 @@ const LAST = { "/v1/chat/completions": "[DONE]", "/v1/messages": "message_stop" 
 
 for (const [path, last] of Object.entries(LAST)) {
   for (const [how, maxTokens, events] of [["complete", 1_000, 3], ["cut off", 20, 100]] as const) {
+    // Proves P5.
     Deno.test(`${path}: the last event of a ${how} stream comes after its charge`, async () => {
       const pieces = Array.from({ length: events }, () => chunk({ content: "word ".repeat(100) }));
       await using upstream = fakeUpstream(() =>

@@ -76,11 +76,11 @@ Deno.test("Affinity tells the other threads what they do not know yet, and nothi
   let now = 0;
   const [one, other] = [new Affinity(() => now, LIMITS), new Affinity(() => now, LIMITS)];
   const told: AffinityNews[] = [];
-  one.tell = (news) => {
+  one.send = (news) => {
     told.push(news);
-    other.heard(news);
+    other.onNews(news);
   };
-  other.tell = (news) => one.heard(news);
+  other.send = (news) => one.onNews(news);
   one.remember("a", "route", placeOf("x"));
   one.remember("a", "route", placeOf("x"));
   assertEquals(told.length, 1);

@@ -59,6 +59,7 @@ const FAILOVER: readonly { status: number; calls: [number, number]; answers: num
   { status: 422, calls: [1, 0], answers: 400 },
 ];
 
+// Proves P9.
 Deno.test("by the status of the first target the next is asked, or nobody else", async () => {
   await using first = fakeUpstream(({ path }) =>
     Response.json({ error: { message: "no" } }, {

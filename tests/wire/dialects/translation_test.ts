@@ -235,6 +235,7 @@ const STREAMS: readonly {
 ];
 
 for (const { why, deltas, finish, blocks, stop } of STREAMS) {
+  // Proves P14.
   Deno.test(`chat stream → messages stream: ${why}`, () => {
     const rebuilt = checkMessagesStream(translate(messagesToChat, chatStream(deltas, finish)));
     assertEquals(plain(rebuilt), { blocks, stopReason: stop });

@@ -66,6 +66,7 @@ const without = (body: Readonly<Record<string, unknown>>, fields: readonly strin
 for (const [name, { path, headers, body }] of recorded) {
   const own = path.startsWith("/v1/messages") ? "messages" : "chat";
 
+  // Proves P14.
   Deno.test(`${name}: carried to a ${own} upstream as the object that it was`, async () => {
     await using upstream = fakeUpstream(ANSWERS[own]);
     await using gateway = await startGateway({

@@ -76,7 +76,7 @@ export interface OrderOwner {
   readonly href: string;
 }
 
-/** Leads to whom an order is of. */
+/** Link to the account or team that the order belongs to. */
 export function OwnerLink(
   { accountId, owners }: { accountId: string; owners: ReadonlyMap<string, OrderOwner> },
 ) {

@@ -1,7 +1,6 @@
 import { EMBEDDINGS_PATH } from "../../../wire/embeddings/mod.ts";
 import { VERSION } from "../../../ground/platform/mod.ts";
 import {
-  ANSWERED,
   CLIENT_REQUEST_ID,
   errors,
   eventStream,
@@ -12,12 +11,13 @@ import {
   type Json,
   json,
   jsonBody,
-  KEYED,
+  KEY_ERRORS,
+  LIMIT_HEADERS,
   notModified,
   ok,
   period,
-  RELAYED,
-  STANDING,
+  RELAY_ERRORS,
+  REPLY_HEADERS,
   TAGS,
   VERSIONS,
   WITH_BODY,
@@ -86,10 +86,10 @@ function paths(): Json {
             description:
               "The completion. With `stream: true`, server-sent events, each a ChatCompletionChunk, " +
               "followed by `[DONE]`.",
-            headers: headerRefs(ANSWERED),
+            headers: headerRefs(REPLY_HEADERS),
             content: { ...json("ChatCompletion"), ...eventStream("ChatCompletionChunk") },
           },
-          ...errors("chat", RELAYED),
+          ...errors("chat", RELAY_ERRORS),
         },
       },
     },
@@ -104,10 +104,10 @@ function paths(): Json {
           200: {
             description:
               "The message. With `stream: true`, server-sent events, each a MessageEvent.",
-            headers: headerRefs(ANSWERED),
+            headers: headerRefs(REPLY_HEADERS),
             content: { ...json("Message"), ...eventStream("MessageEvent") },
           },
-          ...errors("messages", RELAYED),
+          ...errors("messages", RELAY_ERRORS),
         },
       },
     },
@@ -122,9 +122,9 @@ function paths(): Json {
           200: ok(
             "The count, made by the gateway: never charged and never sent upstream.",
             "CountTokens",
-            [...IDS, ...STANDING],
+            [...IDS, ...LIMIT_HEADERS],
           ),
-          ...errors("messages", [...KEYED, ...WITH_BODY, "rate_exceeded"]),
+          ...errors("messages", [...KEY_ERRORS, ...WITH_BODY, "rate_exceeded"]),
         },
       },
     },
@@ -141,9 +141,9 @@ function paths(): Json {
           200: ok(
             "The embeddings, one for each input, in the order of the inputs.",
             "Embeddings",
-            ANSWERED.filter((name) => !/Ignored|Adjusted/.test(name)),
+            REPLY_HEADERS.filter((name) => !/Ignored|Adjusted/.test(name)),
           ),
-          ...errors("chat", RELAYED.filter((reason) => reason !== "image_too_large")),
+          ...errors("chat", RELAY_ERRORS.filter((reason) => reason !== "image_too_large")),
         },
       },
     },
@@ -157,8 +157,8 @@ function paths(): Json {
         security: [],
         parameters: [CLIENT_VERSION, IF_NONE_MATCH, ...VERSIONS],
         responses: {
-          200: ok("The models.", "ModelList", [...IDS, "ETag", ...STANDING]),
-          304: notModified([...IDS, "ETag", ...STANDING]),
+          200: ok("The models.", "ModelList", [...IDS, "ETag", ...LIMIT_HEADERS]),
+          304: notModified([...IDS, "ETag", ...LIMIT_HEADERS]),
           ...errors("chat", ["request_invalid", "gateway_unavailable"]),
         },
       },
@@ -177,8 +177,8 @@ function paths(): Json {
           schema: { type: "string" },
         }, IF_NONE_MATCH],
         responses: {
-          200: ok("The model.", "Model", [...IDS, "ETag", ...STANDING]),
-          304: notModified([...IDS, "ETag", ...STANDING]),
+          200: ok("The model.", "Model", [...IDS, "ETag", ...LIMIT_HEADERS]),
+          304: notModified([...IDS, "ETag", ...LIMIT_HEADERS]),
           ...errors("chat", ["model_unknown", "gateway_unavailable"]),
         },
       },
@@ -198,8 +198,8 @@ function paths(): Json {
           ),
         ],
         responses: {
-          200: ok("The credits.", "CreditUsage", [...IDS, ...STANDING]),
-          ...errors("chat", [...KEYED, "request_invalid"]),
+          200: ok("The credits.", "CreditUsage", [...IDS, ...LIMIT_HEADERS]),
+          ...errors("chat", [...KEY_ERRORS, "request_invalid"]),
         },
       },
     },

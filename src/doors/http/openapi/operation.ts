@@ -76,7 +76,7 @@ export const HEADERS: Readonly<Record<string, { description: string; type: strin
 /** Headers of every response. */
 export const IDS = ["X-Request-Id", "request-id"];
 /** Headers with the caller's credits and rate window. */
-export const STANDING = [
+export const LIMIT_HEADERS = [
   "X-Credits-Remaining",
   "X-RateLimit-Limit",
   "X-RateLimit-Remaining",
@@ -85,9 +85,9 @@ export const STANDING = [
   "X-Sluice-Budget-Reset",
 ];
 /** Headers of a model's reply. */
-export const ANSWERED = [
+export const REPLY_HEADERS = [
   ...IDS,
-  ...STANDING,
+  ...LIMIT_HEADERS,
   "X-Sluice-Upstream",
   "X-Sluice-Own-Key",
   "X-Sluice-Credits",
@@ -97,15 +97,15 @@ export const ANSWERED = [
 ];
 
 /** Error reasons of endpoints that require a key; of those that have a body, too; and of those that send it upstream. */
-export const KEYED: readonly Reason[] = [
+export const KEY_ERRORS: readonly Reason[] = [
   "key_invalid",
   "permission_denied",
   "gateway_unavailable",
   "internal",
 ];
 export const WITH_BODY: readonly Reason[] = ["request_invalid", "model_unknown"];
-export const RELAYED: readonly Reason[] = [
-  ...KEYED,
+export const RELAY_ERRORS: readonly Reason[] = [
+  ...KEY_ERRORS,
   ...WITH_BODY,
   "credits_short",
   "budget_spent",

@@ -1,6 +1,5 @@
 import { COMPACTION, RESPONSE, RESPONSE_STREAM } from "./responses_examples.ts";
 import {
-  ANSWERED,
   CLIENT_REQUEST_ID,
   errors,
   eventStream,
@@ -9,8 +8,9 @@ import {
   type Json,
   json,
   jsonBody,
-  KEYED,
-  RELAYED,
+  KEY_ERRORS,
+  RELAY_ERRORS,
+  REPLY_HEADERS,
   TAGS,
 } from "./operation.ts";
 
@@ -38,13 +38,13 @@ function create(): Json {
         description:
           "The response. With `stream: true`, server-sent events, each a ResponseEvent, followed by `[DONE]`. " +
           "Codex gets errors with a 4xx status as such a stream, too, which ends in `response.failed`.",
-        headers: headerRefs(ANSWERED),
+        headers: headerRefs(REPLY_HEADERS),
         content: {
           ...json("Response", RESPONSE),
           ...eventStream("ResponseEvent", RESPONSE_STREAM),
         },
       },
-      ...errors("responses", RELAYED),
+      ...errors("responses", RELAY_ERRORS),
     },
   };
 }
@@ -65,10 +65,10 @@ function compact(): Json {
     responses: {
       200: {
         description: "The summary, sealed.",
-        headers: headerRefs(ANSWERED),
+        headers: headerRefs(REPLY_HEADERS),
         content: json("Compaction", COMPACTION),
       },
-      ...errors("responses", RELAYED),
+      ...errors("responses", RELAY_ERRORS),
     },
   };
 }
@@ -96,7 +96,7 @@ function connect(): Json {
         headers: headerRefs([...IDS, "x-should-retry"]),
         content: json("ChatError"),
       },
-      ...errors("responses", ["request_invalid", ...KEYED]),
+      ...errors("responses", ["request_invalid", ...KEY_ERRORS]),
     },
   };
 }

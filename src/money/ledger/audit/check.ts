@@ -24,9 +24,34 @@ export type Noun =
   | "tier"
   | "window";
 
+/** The promise of `docs/promises.md` that is broken where a row of this kind does not add up. */
+export const PROMISE_OF: Readonly<Record<Noun, `P${number}`>> = {
+  account: "P1",
+  balance: "P1",
+  budget: "P8",
+  code: "P2",
+  day: "P1",
+  decision: "P7",
+  entry: "P1",
+  hold: "P4",
+  hour: "P1",
+  key: "P1",
+  loan: "P4",
+  lot: "P1",
+  order: "P2",
+  pruned: "P1",
+  record: "P3",
+  revision: "P7",
+  schema: "P7",
+  settlement: "P2",
+  tag: "P1",
+  tier: "P8",
+  window: "P8",
+};
+
 /** A row that does not add up. */
 export interface Mismatch {
-  /** What kind of row it is. */
+  /** What kind of row it is. {@linkcode PROMISE_OF} has the promise that is broken. */
   readonly noun: Noun;
   /** Which check found it, such as `spent`. */
   readonly kind: string;

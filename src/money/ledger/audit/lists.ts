@@ -62,8 +62,8 @@ const tierRow = z.object({
   account_day: z.int().nullable(),
 });
 
-/** Longer lists in an order of their own are not looked through. */
-const MOST_PERMUTED = 6;
+/** Longer lists in an order of their own are not checked. */
+const MAX_PERMUTED = 6;
 
 /** A list of tiers is named by its contents, so that its name tells whether they are still the same. */
 export async function checkTiers(database: Database): Promise<Mismatch[]> {
@@ -91,7 +91,7 @@ export async function checkTiers(database: Database): Promise<Mismatch[]> {
 
 /** The orders in which the settings may have listed them. */
 function orders(tiers: readonly StoredTier[]): (readonly StoredTier[])[] {
-  if (tiers.length > MOST_PERMUTED) return [tiers.toReversed()];
+  if (tiers.length > MAX_PERMUTED) return [tiers.toReversed()];
   if (tiers.length <= 1) return [tiers];
   return tiers.flatMap((first, at) =>
     orders(tiers.toSpliced(at, 1)).map((rest) => [first, ...rest])

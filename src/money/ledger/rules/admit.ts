@@ -76,7 +76,7 @@ export const ACCOUNT_LIMITS = Object.keys(SPANS).map((span) =>
 const LENT = Object.keys(SPANS).map((span) => `coalesce(sum(${span}), 0) as lent_${span}`);
 
 /** The budget of the key that has the least left, and whether one has no period of that time. */
-const LEAST_BUDGET = `(
+const TIGHTEST_BUDGET = `(
         select count(*) > count(spent) as lacks_period, budget_keys.budget_id,
           coalesce(min(${leftOfBudget("new.at_ms")}), ${UNLIMITED}) as budget
         from budget_keys join budgets on budgets.id = budget_keys.budget_id
@@ -92,7 +92,7 @@ const LACKS =
   "iif(new.reserved > 0, max(0, new.wanted - max(0, min(new.wanted, free, budget))), 0)";
 
 /**
- * May this request run, and on how many credits? In this order it is rejected
+ * May this request run, and on how many credits (P7, P8)? In this order it is rejected
  *
  * 1. `credits`: when its account's balance is in no tier;
  * 2. `rate`: when its key or its account has used up a minute, an hour or a day of UTC;
@@ -165,7 +165,7 @@ export const ADMIT: Rule = {
         select coalesce(sum(max(0, asked - credits)), 0) as asked_more,
           count(iif(lacks > 0, 1, null)) as lacking
         from holds where account_id = new.account_id
-      ), ${LEAST_BUDGET}
+      ), ${TIGHTEST_BUDGET}
       where account_id = new.account_id
     );
     update loans set recalled = 1

@@ -26,7 +26,7 @@ const ACCOUNT_OF_MEMBER = "substr(new.owner_id, instr(new.owner_id, ':') + 1)";
 /**
  * A budget on a key applies to that key; one on an account to all keys that it pays for; one on a team to all its keys; one
  * on a member to the keys of that team that are for the member. From the moment that a budget applies to a key, what is lent of the key's account is recalled,
- * what its requests spend and hold counts in the budget, and gateways know of it, as the key has changed.
+ * what its requests spend and hold counts in the budget, and gateways know of it, as the key has changed (P8).
  */
 export const APPLY_BUDGETS: Rule = {
   name: "apply_budgets",

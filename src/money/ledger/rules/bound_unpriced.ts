@@ -1,7 +1,7 @@
 import type { Rule } from "../../../ground/database/mod.ts";
 
 /**
- * A charged record without its prices, which only gateways of before schema 5 write, moves the bound up to
+ * A charged record without its prices, which only gateways older than schema 5 write, moves the bound up to
  * which records may lack them. The audit demands prices of all later ones.
  */
 export const BOUND_UNPRICED: Rule = {

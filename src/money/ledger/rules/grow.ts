@@ -23,7 +23,7 @@ export const HELD =
   `select json_group_array(json_object('request_id', request_id, 'credits', credits))
     from json_each(?1) join holds on request_id = value`;
 
-/** When it was admitted; gateways of before schema 5 do not say. */
+/** When it was admitted; gateways older than schema 5 do not say. */
 const ADMITTED_AT = "coalesce(new.admitted_at_ms, new.at_ms)";
 
 const BUDGET_LEFT = budgetLeft({ admittedAtMs: ADMITTED_AT, nowMs: "new.at_ms" });

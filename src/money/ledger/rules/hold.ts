@@ -2,7 +2,7 @@ import type { Rule } from "../../../ground/database/mod.ts";
 import { countsIn } from "./fragments.ts";
 
 /**
- * What an account and each budget of a key hold is the sum of their holds, whatever happens to a hold. In a budget it is
+ * What an account and each budget of a key hold is the sum of their holds, whatever happens to a hold (P4). In a budget it is
  * held in the period in which its request was admitted.
  */
 export const HOLD: Rule = {

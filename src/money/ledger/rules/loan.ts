@@ -1,6 +1,6 @@
 import type { Rule } from "../../../ground/database/mod.ts";
 
-/** Credits that are lent to a gateway are held in the balance of their account, whatever happens to the loan. */
+/** Credits that are lent to a gateway are held in the balance of their account, whatever happens to the loan (P4). */
 export const LOAN: Rule = {
   name: "loan",
   sql: [

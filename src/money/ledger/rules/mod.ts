@@ -1,5 +1,5 @@
 /**
- * The rules of the ledger: what may happen to credits, decided by the database itself.
+ * The rules of the ledger: what may happen to credits, decided by the database itself (P7).
  *
  * Each file is one rule: a doc comment that states it, what it decides on (an {@linkcode Intake}), and the
  * triggers and views that decide. One row after the other is decided, whatever gateway's batch it came in, so

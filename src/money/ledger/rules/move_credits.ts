@@ -3,7 +3,7 @@ import { notInSet } from "./fragments.ts";
 
 /**
  * An entry moves its credits: into or out of its lot, and of its account's balance. Nothing else does, so
- * that balance = sum of entries = sum of what the lots have left. Checks of the tables refuse an entry that
+ * that balance = sum of entries = sum of what the lots have left (P1). Checks of the tables refuse an entry that
  * would leave a lot or a balance below 0, or a balance below what is held.
  */
 export const MOVE_CREDITS: Rule = {

@@ -25,7 +25,21 @@ const COVERED = `(
       where loans.credits >= asked.credits
     )`;
 
-/** Credits that each request takes from each lot: where its share of the sum of prices meets the lot's of the balance. */
+/**
+ * Credits that each request takes from each lot: where its share of the sum of prices meets the lot's of the balance.
+ *
+ * Lots of 5 and 10 are the shares (0, 5] and (5, 15] of the balance; prices of 3, 4 and 6 are (0, 3], (3, 7] and (7, 13] of their
+ * sum. What two shares have in common is taken:
+ *
+ * ```text
+ *            0        3   5   7              13   15
+ *   prices   ├── 3 ───┼── 4 ──┼────── 6 ──────┤
+ *   lots     ├───── 5 ────┼────────── 10 ──────────┤
+ *   taken    │ 3 of 1 │2,1│2,2│    6 of lot 2 │
+ * ```
+ *
+ * The second request takes 2 of the first lot and 2 of the second; 2 of that are left.
+ */
 const SHARES = `(
       select account_id, request_id, settled_at_ms, price_credits,
         sum(price_credits) over (partition by account_id order by request_id) as upto
@@ -53,6 +67,9 @@ const SETTLED = rolledUp("price_credits", "settling");
  * Settles requests together, a statement for each table, with the outcome that the rule `settle` has for one after the
  * other. It is so whatever their order is for those that were admitted from a loan, whose loan covers the prices of all of
  * them: each is charged its whole price. All others are put to that rule first.
+ *
+ * In this order: who is settled alone; entries, and what they leave in lots; records; loans; balances; roll-ups of
+ * hours and tags; last uses of keys; windows.
  */
 export const SETTLE_SET: Rule = {
   name: "settle_set",

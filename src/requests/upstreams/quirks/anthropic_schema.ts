@@ -100,7 +100,7 @@ const FORMATS = new Set([
 ]);
 
 /**
- * The schema of an output as Anthropic's service takes it. What it does not know is told in the description, as the service's own SDKs do.
+ * The schema of an output as Anthropic's service takes it. Keywords that it does not know are put into the description, as the service's own SDKs do.
  *
  * Source: docs.anthropic.com, structured outputs, "JSON Schema limitations".
  */

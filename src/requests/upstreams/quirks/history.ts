@@ -37,7 +37,7 @@ export function withReasonedCalls(body: JsonObject): JsonObject {
 }
 
 /**
- * An assistant's message at the end is gone on with, and not answered.
+ * An assistant's message at the end is continued, not answered.
  *
  * Source: docs.vllm.ai (chat API, extra parameters).
  */

@@ -85,11 +85,11 @@ export const countRequest = z.looseObject({
 export const MIN_BUDGET_TOKENS = 1_024;
 
 /** The part of the output limit that reasoning may take: the answer needs the rest. */
-const MOST_OF_LIMIT = 0.8;
+const MAX_SHARE_OF_LIMIT = 0.8;
 
 /** The largest budget of reasoning that leaves room for an answer. */
 export function mostBudget(maxTokens: number): number {
-  return Math.floor(maxTokens * MOST_OF_LIMIT);
+  return Math.floor(maxTokens * MAX_SHARE_OF_LIMIT);
 }
 
 /** Body of `POST /v1/messages`. Fields not named here are passed on, or named as dropped. */

@@ -15,7 +15,7 @@ export interface UpstreamModels {
 export type ListsNews = Pick<UpstreamModels, "listings" | "without">;
 
 /** The lists as another thread tells them, which asks the upstreams for the whole process. */
-export class ToldModelLists implements UpstreamModels {
+export class ReceivedModelLists implements UpstreamModels {
   #news: ListsNews;
   #changed: () => void = () => {};
 
@@ -36,7 +36,7 @@ export class ToldModelLists implements UpstreamModels {
   }
 
   /** Notes what the other thread tells. */
-  heard(news: ListsNews): void {
+  onNews(news: ListsNews): void {
     this.#news = news;
     this.#changed();
   }
