@@ -34,6 +34,11 @@ export class CallIds {
   }
 }
 
+/** The id of a call to which its upstream gave none, by its place in the reply. */
+export function madeCallId(replyId: string, place: number): string {
+  return `toolu_${replyId.replace(/^msg_/, "")}_${place}`;
+}
+
 function usedIn({ messages }: JsonObject): Set<string> {
   const used = new Set<string>();
   for (const { content } of objects(messages)) {

@@ -16,8 +16,14 @@ export function indexOf(event: JsonObject): number {
   return typeof event.index === "number" ? event.index : 0;
 }
 
-/** A block of a whole message; the input of a call is an object. */
-export function repairBlock(block: JsonObject): JsonObject {
+/** Whether a block is a call that no client can run, as it has no name. */
+function isUnnamedCall({ type, name }: JsonObject): boolean {
+  return type === "tool_use" && !text(name);
+}
+
+/** A block of a whole message; the input of a call is an object. Undefined for a call without a name. */
+export function repairBlock(block: JsonObject): JsonObject | undefined {
+  if (isUnnamedCall(block)) return undefined;
   if (block.type !== "tool_use" || isObject(block.input)) return block;
   try {
     const input = parseJson(inputText(block.input));
@@ -59,10 +65,11 @@ export function documentedStop(reason: JsonValue | undefined): JsonValue | undef
   return STOP_OF[text(documentedFinish(reason)) ?? ""] ?? null;
 }
 
-/** The documented reason of a message. One that calls tools ends with `tool_use`: agents stop at `end_turn`. */
+/** The documented reason of a message. One that calls tools ends with `tool_use`, where agents would stop at `end_turn`; no other does. */
 export function repairedStop(said: JsonValue | undefined, calls: boolean): JsonValue | undefined {
   const reason = documentedStop(said);
-  return calls && reason === "end_turn" ? "tool_use" : reason;
+  if (reason !== "end_turn" && reason !== "tool_use") return reason;
+  return calls ? "tool_use" : "end_turn";
 }
 
 /** The type of block that a delta of each type belongs to. */
@@ -95,6 +102,7 @@ interface Block {
  * - A block is begun before its first delta, a delta's type fits its block, and a block ends before the next one, or the message, does.
  *   Calls may be interleaved.
  * - The input of a call comes in deltas: Claude Code and Anthropic's SDKs take it from them alone.
+ * - A call without a name is left out.
  * - A message ends by a documented reason.
  */
 export class EventRepair {
@@ -102,6 +110,8 @@ export class EventRepair {
   #begun = 0;
   /** By the upstream's index. */
   readonly #open = new Map<number, Block>();
+  /** The upstream's index of the open block that is not a call: there is one at most. */
+  #other: number | undefined;
 
   /**
    * Returns the events to send instead of one.
@@ -131,16 +141,19 @@ export class EventRepair {
 
   /** The events that end what is open. */
   endAll(): JsonObject[] {
-    return [...this.#open.keys()].flatMap((index) =>
-      this.#end({ type: "content_block_stop", index })
-    );
+    return [...this.#open.keys()].flatMap((index) => this.#endAt(index));
+  }
+
+  #endAt(index: number | undefined): JsonObject[] {
+    return index === undefined ? [] : this.#end({ type: "content_block_stop", index });
   }
 
   #begin(event: JsonObject, block: JsonObject): JsonObject[] {
     const at = indexOf(event);
-    const ended = [...this.#open].filter(([index, { type }]) => index === at || type !== "tool_use")
-      .flatMap(([index]) => this.#end({ type: "content_block_stop", index }));
+    const ended = [...this.#endAt(at), ...this.#endAt(this.#other)];
+    if (isUnnamedCall(block)) return ended;
     const isCall = block.type === "tool_use";
+    if (!isCall) this.#other = at;
     this.#calls ||= isCall;
     const index = this.#begun++;
     const input = isCall ? inputText(block.input) : "{}";
@@ -162,7 +175,8 @@ export class EventRepair {
       block = this.#open.get(at)!;
     }
     if (text(delta.partial_json)) block.input = "{}";
-    return [...begun, { ...event, index: block.index }];
+    const { index } = block;
+    return [...begun, event.index === index ? event : { ...event, index }];
   }
 
   #end(event: JsonObject): JsonObject[] {
@@ -170,6 +184,7 @@ export class EventRepair {
     const block = this.#open.get(at);
     if (block === undefined) return [];
     this.#open.delete(at);
+    if (this.#other === at) this.#other = undefined;
     const { index, input } = block;
     const delta = { type: "input_json_delta", partial_json: input };
     return [
