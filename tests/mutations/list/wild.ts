@@ -335,6 +335,14 @@ export const WILD: readonly Mutation[] = [
     why: "Agents would stop instead of running the call.",
   },
   {
+    name: "unpacked-bytes-of-rejected-bodies-free",
+    file: "src/doors/http/body.ts",
+    find: "    if (size > counted) received(size - counted);\n",
+    replace: "",
+    tests: [{ file: "tests/doors/http/packed_body_test.ts", filter: "of a rejected body" }],
+    why: "A key could have a thousand times the bytes unpacked that it may send.",
+  },
+  {
     name: "unpacked-bodies-without-a-limit",
     file: "src/doors/http/body.ts",
     find: "    if (size > bodyBytes) throw tooLarge(limits);\n",
