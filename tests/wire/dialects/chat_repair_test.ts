@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import {
   bridgeBetween,
+  countedUsage,
   type DialectName,
   DIALECTS,
   type JsonObject,
@@ -10,7 +11,8 @@ import {
   type SseEvent,
   wholeOfStream,
 } from "../../../src/wire/dialects/mod.ts";
-import { assertEquals } from "../../assert.ts";
+import { Refusal } from "../../../src/ground/refusal.ts";
+import { assertEquals, assertThrows } from "../../assert.ts";
 import { hear } from "../../flow/heard.ts";
 import { assertGrowsLinearly } from "../../growth.ts";
 import {
@@ -103,6 +105,43 @@ Deno.test("calls without a name are left out, others end a reply with tool_calls
       assertEquals([translated, finish], [named, named.length > 0 ? "tool_use" : "end_turn"]);
     },
   ));
+});
+
+Deno.test("calls of one id get different ones, and what is no call is left out", async () => {
+  const call = (name: string) => ({
+    id: "c",
+    type: "function",
+    function: { name, arguments: "{}" },
+  });
+  const calls = [call("f"), call("g")];
+  const message = { role: "assistant", content: "", tool_calls: calls };
+  const whole = { choices: [{ message, finish_reason: "tool_calls" }], usage: USAGE };
+  const pieces = calls.map((one, index) =>
+    event({ delta: { tool_calls: [{ index, ...one }, null] } })
+  );
+  const text = sse([
+    ...pieces,
+    event({ delta: { tool_calls: false } }),
+    event({ delta: {}, finish_reason: "tool_calls" }),
+  ]);
+  const content = calls.map(({ function: { name } }) => ({ type: "tool_use", id: "c", name }));
+  const ofMessages = { content, stop_reason: "tool_use", usage: { input_tokens: 1 } };
+  const chatContext = contextOf(REQUESTS.chat);
+  const bodies = [
+    chatToChat.reply(whole, chatContext).body,
+    wholeBody("chat", text),
+    bridgeBetween("chat", "messages").reply(ofMessages, chatContext).withUsage(countedUsage(1, 1)),
+  ];
+  for (const { choices } of bodies) {
+    const [{ message }] = choices as [{ message: { tool_calls: JsonObject[] } }];
+    assertEquals(new Set(message.tool_calls.map(({ id }) => id)).size, 2);
+  }
+  assertEquals((await heardStream("chat", text)).calls, ["f{}", "g{}"]); // which asks for different ids
+  const without = { choices: [{ finish_reason: "stop" }], usage: USAGE };
+  for (const front of ["chat", "messages"] as const) {
+    const bridge = bridgeBetween(front, "chat");
+    assertThrows(() => bridge.reply(without, contextOf(REQUESTS[front])), Refusal);
+  }
 });
 
 Deno.test("calls of a whole reply stay apart, although they are the same", async () => {

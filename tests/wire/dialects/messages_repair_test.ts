@@ -277,6 +277,26 @@ Deno.test("the content of a message that has only begun is none, and a second be
   }
 });
 
+Deno.test("what SDKs add texts to is a text, and only a text is added", async () => {
+  const delta = (type: string, more: JsonObject) => ({
+    type: "content_block_delta",
+    index: 0,
+    delta: { type, ...more },
+  });
+  const text = sse([
+    START,
+    { type: "content_block_start", index: 0, content_block: { type: "text" } },
+    delta("text_delta", { text: "Hi" }),
+    delta("text_delta", { text: null }),
+    ...ending("end_turn"),
+  ]);
+  const whole = (await hear("messages", Response.json(wholeBody(text))))[0];
+  for (const { text: said } of [await heardStream(text), whole]) assertEquals(said, "Hi");
+  const message = { content: [null, { type: "text" }], stop_reason: "end_turn", usage: USAGE };
+  const { content } = messagesToMessages.reply(message, contextOf(REQUEST)).body;
+  assertEquals(content, [{ type: "text", text: "" }]);
+});
+
 Deno.test("calls without ids get different ones", () => {
   const call = { type: "tool_use", name: "f", input: {} };
   const message = { content: [call, call], stop_reason: "tool_use", usage: USAGE };

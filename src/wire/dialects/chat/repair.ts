@@ -1,6 +1,6 @@
 import type { ReplyContext } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
-import { argsText, CallReader, CallWriter, madeCallId, NO_ARGUMENTS } from "./calls.ts";
+import { argsText, CallIds, CallReader, CallWriter, NO_ARGUMENTS } from "./calls.ts";
 import { customCall, CustomCalls } from "./custom_calls.ts";
 import { documentedFinish } from "../neutral/finish.ts";
 import { withOwnReasoning } from "./departures.ts";
@@ -96,14 +96,12 @@ export class ChoiceRepair {
       repaired = rest;
     }
     this.#hasOthers ||= isObject(delta.function_call);
-    if (!Array.isArray(delta.tool_calls) || delta.tool_calls.length === 0) return repaired;
+    if (Array.isArray(delta.tool_calls) && delta.tool_calls.length === 0) return repaired;
     const pieces = objects(delta.tool_calls);
     this.#hasOthers ||= pieces.some(isOther);
     if (this.#hasOthers) return repaired;
     const calls = pieces.flatMap((piece) => this.#call(piece));
-    if (calls.every((call, at) => call === pieces[at]) && calls.length === pieces.length) {
-      return repaired;
-    }
+    if (isSameList(delta.tool_calls, calls)) return repaired;
     const { tool_calls: _, ...rest } = repaired;
     return calls.length === 0 ? rest : { ...rest, tool_calls: calls };
   }
@@ -123,6 +121,13 @@ export class ChoiceRepair {
     const named = opening && { name: opening.name };
     return [{ ...rest, index, ...begins, function: { ...more, ...named, arguments: args } }];
   }
+}
+
+/** Whether a list holds these objects and nothing else. None is the same as an empty one. */
+function isSameList(list: JsonValue | undefined, objects: readonly JsonObject[]): boolean {
+  const own = list ?? [];
+  return Array.isArray(own) && own.length === objects.length &&
+    objects.every((one, at) => one === own[at]);
 }
 
 /** Whether a piece is already as a client expects it; one without `arguments` adds nothing to them. */
@@ -154,7 +159,7 @@ function finishOf(reason: JsonValue | undefined, called: boolean): JsonValue | u
 
 /** Whether a call, or a piece of one, is of another kind than of a function. */
 function isOther({ type }: JsonObject): boolean {
-  return (type ?? "function") !== "function" && type !== "";
+  return typeof type === "string" && type !== "function" && type !== "";
 }
 
 /** The same for the choice of a whole reply. */
@@ -166,13 +171,12 @@ export function repairChoice(
   if (!isObject(choice.message)) return choice;
   const message = ownReasoning(choice.message, thinkTags);
   const calls = objects(message.tool_calls);
-  const replyId = choiceId(names, choice);
+  const ids = new CallIds(choiceId(names, choice));
   const repaired = calls.filter((call) => isOther(call) || nameOf(call) !== "")
-    .map((call, at) => repairCall(call, madeCallId(replyId, at), custom));
+    .map((call, at) => repairCall(call, ids.of(text(call.id), at), custom));
   const called = repaired.length > 0 || isObject(message.function_call);
   const finish = finishOf(choice.finish_reason, called);
-  const isUnchangedCalls = repaired.length === calls.length &&
-    repaired.every((call, at) => call === calls[at]);
+  const isUnchangedCalls = isSameList(message.tool_calls, repaired);
   const isUnchanged = isUnchangedCalls && message === choice.message;
   const index = typeof choice.index === "number" ? choice.index : place;
   const isSame = isUnchanged && finish === choice.finish_reason && index === choice.index;
@@ -202,12 +206,13 @@ function nameOf({ function: own }: JsonObject): string {
 function repairCall(call: JsonObject, id: string, custom: ReadonlySet<string>): JsonObject {
   const own = isObject(call.function) ? call.function : undefined;
   const name = nameOf(call);
-  if (custom.has(name)) return customCall(text(call.id) || id, name, argsText(own?.arguments));
-  const isWhole = text(call.id) && text(call.type);
-  if (own === undefined || isWhole && text(own.arguments)) return call;
+  if (custom.has(name)) return customCall(id, name, argsText(own?.arguments));
+  const isOwn = call.id === id;
+  if (own === undefined) return isOwn ? call : { ...call, id };
+  if (isOwn && text(call.type) && text(own.arguments)) return call;
   return {
     ...call,
-    id: text(call.id) || id,
+    id,
     type: text(call.type) || "function",
     function: { ...own, arguments: argsText(own.arguments) || NO_ARGUMENTS },
   };

@@ -4,15 +4,8 @@ import { parseArgs } from "../neutral/conversation.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { parseEvents } from "./read_reply.ts";
-import { EventRepair } from "./repair.ts";
+import { deltaKind, EventRepair } from "./repair.ts";
 import { toolInput } from "./writer.ts";
-
-/** The field of a block that a delta of each kind adds to. */
-const GROWING: Readonly<Record<string, string>> = {
-  text_delta: "text",
-  thinking_delta: "thinking",
-  signature_delta: "signature",
-};
 
 /** A block that has begun, and the JSON text of its input so far. */
 interface Block {
@@ -87,10 +80,11 @@ export class BlocksAsWhole implements WholeOfStream {
 
 function addDelta(block: Block, delta: JsonObject): void {
   const { said } = block;
-  const field = GROWING[text(delta.type) ?? ""];
-  if (field !== undefined) said[field] = (text(said[field]) ?? "") + (text(delta[field]) ?? "");
-  else if (delta.type === "input_json_delta") block.input += text(delta.partial_json) ?? "";
-  else if (delta.type === "citations_delta" && delta.citation !== undefined) {
+  const { field } = deltaKind(delta);
+  if (field === "partial_json") block.input += text(delta.partial_json) ?? "";
+  else if (field !== undefined) {
+    said[field] = (text(said[field]) ?? "") + (text(delta[field]) ?? "");
+  } else if (delta.type === "citations_delta" && delta.citation !== undefined) {
     if (Array.isArray(said.citations)) said.citations.push(delta.citation);
     else said.citations = [delta.citation];
   }

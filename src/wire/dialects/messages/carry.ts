@@ -110,12 +110,11 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   const { id, model, request } = context;
   checkMessage(reply);
   const ids = new CallIds(request.body, "messages");
-  const content = reply.content.flatMap((given, place) => {
-    const block = isObject(given) ? repairBlock(given) : given;
-    if (block === undefined) return [];
-    return [isObject(block) ? withUniqueId(block, ids, madeCallId(id, place)) : block];
+  const content = objects(reply.content).flatMap((given, place) => {
+    const block = repairBlock(given);
+    return block === undefined ? [] : [withUniqueId(block, ids, madeCallId(id, place))];
   });
-  const calls = objects(content).some(({ type }) => type === "tool_use");
+  const calls = content.some(({ type }) => type === "tool_use");
   const body: JsonObject = { ...reply, id, model, content };
   body.stop_reason = repairedStop(body.stop_reason, calls);
   if (isObject(body.usage)) body.usage = withCounts(body.usage);

@@ -21,10 +21,20 @@ function isUnnamedCall({ type, name }: JsonObject): boolean {
   return type === "tool_use" && !text(name);
 }
 
+/** A block with the texts that SDKs add deltas to. */
+function withTexts(block: JsonObject): JsonObject {
+  const empty = EMPTY.get(text(block.type) ?? "") ?? {};
+  const missing = Object.keys(empty).filter((field) => typeof block[field] !== "string");
+  return missing.length === 0
+    ? block
+    : { ...block, ...Object.fromEntries(missing.map((field) => [field, empty[field]!])) };
+}
+
 /** A block of a whole message; the input of a call is an object. Undefined for a call without a name. */
 export function repairBlock(block: JsonObject): JsonObject | undefined {
   if (isUnnamedCall(block)) return undefined;
-  if (block.type !== "tool_use" || isObject(block.input)) return block;
+  if (block.type !== "tool_use") return withTexts(block);
+  if (isObject(block.input)) return block;
   try {
     const input = parseJson(inputText(block.input));
     if (isObject(input)) return { ...block, input };
@@ -72,20 +82,29 @@ export function repairedStop(said: JsonValue | undefined, calls: boolean): JsonV
   return calls ? "tool_use" : "end_turn";
 }
 
-/** The type of block that a delta of each type belongs to. */
-const BLOCK_OF: Readonly<Record<string, string>> = {
-  text_delta: "text",
-  citations_delta: "text",
-  thinking_delta: "thinking",
-  signature_delta: "thinking",
-  input_json_delta: "tool_use",
-};
+/** The type of block that a delta of each type belongs to, and the field with its text. */
+const DELTAS: ReadonlyMap<string, { readonly block: string; readonly field?: string }> = new Map([
+  ["text_delta", { block: "text", field: "text" }],
+  ["citations_delta", { block: "text" }],
+  ["thinking_delta", { block: "thinking", field: "thinking" }],
+  ["signature_delta", { block: "thinking", field: "signature" }],
+  ["input_json_delta", { block: "tool_use", field: "partial_json" }],
+]);
 /** Blocks without their deltas. A call cannot be begun without its name. */
-const EMPTY: Readonly<Record<string, JsonObject>> = {
-  text: { type: "text", text: "" },
-  thinking: { type: "thinking", thinking: "", signature: "" },
-};
-const KNOWN_BLOCKS = new Set([...Object.values(BLOCK_OF), "redacted_thinking"]);
+const EMPTY: ReadonlyMap<string, JsonObject> = new Map<string, JsonObject>([
+  ["text", { type: "text", text: "" }],
+  ["thinking", { type: "thinking", thinking: "", signature: "" }],
+]);
+const KNOWN_BLOCKS = new Set(
+  [...DELTAS.values()].map(({ block }) => block).concat("redacted_thinking"),
+);
+
+/** What a delta belongs to, and where its text is; undefined for one that is not known. */
+export function deltaKind(
+  { type }: JsonObject,
+): { readonly block?: string; readonly field?: string } {
+  return DELTAS.get(text(type) ?? "") ?? {};
+}
 
 /** A block that has begun and not ended. */
 interface Block {
@@ -102,7 +121,7 @@ interface Block {
  * - A block is begun before its first delta, a delta's type fits its block, and a block ends before the next one, or the message, does.
  *   Calls may be interleaved.
  * - The input of a call comes in deltas: Claude Code and Anthropic's SDKs take it from them alone.
- * - A call without a name is left out.
+ * - A call without a name is left out, and so is a delta without its text, which SDKs would add as `null`.
  * - A message ends by a documented reason.
  */
 export class EventRepair {
@@ -158,17 +177,18 @@ export class EventRepair {
     const index = this.#begun++;
     const input = isCall ? inputText(block.input) : "{}";
     this.#open.set(at, { index, type: text(block.type) ?? "", input });
-    const sent = isCall ? { ...block, input: {} } : block;
+    const sent = isCall ? { ...block, input: {} } : withTexts(block);
     return [...ended, { ...event, index, content_block: sent }];
   }
 
   #delta(event: JsonObject, delta: JsonObject): JsonObject[] {
     const at = indexOf(event);
-    const kind = BLOCK_OF[text(delta.type) ?? ""];
+    const { block: kind, field } = deltaKind(delta);
+    if (field !== undefined && typeof delta[field] !== "string") return [];
     const begun: JsonObject[] = [];
     let block = this.#open.get(at);
     if (block === undefined || kind !== undefined && !takes(block, kind)) {
-      const empty = EMPTY[kind ?? ""];
+      const empty = EMPTY.get(kind ?? "");
       if (empty === undefined) return [];
       const start = { type: "content_block_start", index: at };
       begun.push(...this.#begin(start, { ...empty }));

@@ -42,12 +42,10 @@ export function fullItem(given: JsonObject, status: "in_progress" | "completed")
   const field = CALL_TEXTS[type];
   if (field === undefined) return { ...given, type };
   const { [field]: said, ...rest } = withoutNulls(given);
-  return {
-    status,
-    ...rest,
-    type,
-    [field]: isObject(said) ? JSON.stringify(said) : text(said) ?? "",
-  };
+  const written = isObject(said) ? JSON.stringify(said) : text(said) ?? "";
+  const isWhole = (text(rest.status) ?? status) === "completed";
+  const isNothing = written === "" && type === "function_call" && isWhole; // clients parse arguments
+  return { status, ...rest, type, [field]: isNothing ? "{}" : written };
 }
 
 /** A part of an item, likewise. */
