@@ -214,7 +214,7 @@ export class EventRepair {
   }
 }
 
-/** Whether a block takes deltas of a kind. What is not known may take any. */
+/** Whether a block takes deltas of a kind. One of an unknown type may take any. */
 function takes({ type }: Block, kind: string): boolean {
   return type === kind || !KNOWN_BLOCKS.has(type);
 }
