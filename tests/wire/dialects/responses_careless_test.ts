@@ -675,3 +675,18 @@ Deno.test("careless upstream: a call without arguments has {} once it is whole, 
     assertEquals(said, [["f", "{}"], ["g", "x"]]);
   }
 });
+
+Deno.test("careless upstream: an item whose type is the name of what all objects have is one of an unknown type", () => {
+  const request = parseResponses({ model: "m", input: "Hi" });
+  const item = { type: "constructor", x: 1 };
+  const response = {
+    id: "r",
+    object: "response",
+    status: "completed",
+    output: [item],
+    usage: USAGE,
+  };
+  const { output } =
+    responsesToResponses.reply(response, contextOf(request, { id: "resp_1" })).body;
+  assertEquals(output, [{ ...item, id: "item_1_0" }]);
+});

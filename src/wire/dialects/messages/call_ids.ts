@@ -1,4 +1,4 @@
-import { type JsonObject, objects, text } from "../json.ts";
+import { entryOf, type JsonObject, objects, text } from "../json.ts";
 import { clientId, type IdOrigin, legalId, upstreamIds } from "../neutral/call_ids.ts";
 
 /**
@@ -73,7 +73,7 @@ export function withUpstreamIds(messages: readonly JsonObject[]): JsonObject[] {
   });
 
   function renamed(block: JsonObject): JsonObject {
-    const field = FIELDS[text(block.type) ?? ""];
+    const field = entryOf(FIELDS, text(block.type) ?? "");
     const id = field === undefined ? undefined : changed.get(text(block[field]) ?? "");
     return id === undefined ? block : { ...block, [field!]: id };
   }
