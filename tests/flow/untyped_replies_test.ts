@@ -51,6 +51,13 @@ const CASES: readonly {
     body: "x".repeat(2_000_000),
     status: 503,
   },
+  {
+    why: "an encoding that is the name of what all objects have",
+    stream: true,
+    headers: ["content-encoding: constructor"],
+    body: EVENTS,
+    status: 503,
+  },
   { why: "no bytes and no type", stream: true, headers: [], body: "", status: 503 },
   {
     why: "a wrong type",

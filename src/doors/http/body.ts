@@ -53,12 +53,14 @@ export async function readJson(
 ): Promise<JsonBody> {
   const packing = packingOf(request.headers);
   const detached = new DetachedBase64(limits.large.turn, owner.account);
+  const memory = new BodyMemory(limits, owner, detached);
   try {
-    const sent = await readBytes(request, limits, owner, detached);
+    const sent = await readBytes(request, limits, owner, memory);
     const bytes = packing === undefined
       ? sent
-      : await unpack(sent, packing, unpackedWithin(limits, owner.account, detached));
+      : await unpack(sent, packing, unpackedWithin(sent.byteLength, limits, owner, memory));
     const size = bytes.byteLength; // whose buffer is given away
+    memory.shrink(size);
     const { text, longDigits } = await textOf(bytes, limits, detached);
     return { json: parse(text, longDigits), bytes: size, detached };
   } catch (error) {
@@ -67,22 +69,58 @@ export async function readJson(
   }
 }
 
-/** Checks the size of a body that is unpacked; it takes its share of the memory, and its turns, as one that arrives. */
+/** The memory that one body takes of what there is for large ones: one share, since two of one account could wait for each other. */
+class BodyMemory {
+  readonly #large: LargeBodies;
+  readonly #account: string;
+  readonly #detached: DetachedBase64;
+  #share: Share | undefined;
+
+  constructor({ large }: BodyLimits, { account }: BodyOwner, detached: DetachedBase64) {
+    this.#large = large;
+    this.#account = account;
+    this.#detached = detached;
+  }
+
+  /**
+   * Takes memory as it is used, doubling the amount.
+   *
+   * @param size Bytes that are used.
+   * @param maxBytes Bytes that will be used at most.
+   */
+  async use(size: number, maxBytes: number): Promise<void> {
+    if (size <= FREE_BYTES || size <= (this.#share?.units ?? 0)) return;
+    const units = Math.min(2 * size, maxBytes);
+    if (this.#share !== undefined) return await this.#share.grow(units);
+    this.#share = await this.#large.memory.take(this.#account, units);
+    this.#detached.hold(this.#share);
+  }
+
+  /** Returns all but what is used. */
+  shrink(size: number): void {
+    this.#share?.shrink(size);
+  }
+}
+
+/**
+ * Checks the size of a body that is unpacked. Its bytes count as if they had arrived, and it takes its turns as they would.
+ *
+ * @param sent Bytes that did arrive, which stay in memory until it is unpacked.
+ */
 function unpackedWithin(
+  sent: number,
   limits: BodyLimits,
-  account: string,
-  detached: DetachedBase64,
+  { account, received }: BodyOwner,
+  memory: BodyMemory,
 ): (size: number) => Promise<void> {
   const { bodyBytes, large } = limits;
-  let share: Share | undefined;
   let turnAt = CHUNK_BYTES;
+  let counted = sent;
   return async (size) => {
+    if (size > counted) received(size - counted);
+    counted = Math.max(counted, size);
     if (size > bodyBytes) throw tooLarge(limits);
-    const units = Math.min(2 * size, bodyBytes);
-    if (size > FREE_BYTES && share === undefined) {
-      share = await large.memory.take(account, units);
-      detached.hold(share);
-    } else if (size > (share?.units ?? Infinity)) await share!.grow(units);
+    await memory.use(sent + size, sent + bodyBytes);
     if (size < turnAt) return;
     turnAt = size + CHUNK_BYTES;
     await large.turn(account);
@@ -140,7 +178,7 @@ async function readBytes(
   request: Request,
   limits: BodyLimits,
   owner: BodyOwner,
-  detached: DetachedBase64,
+  memory: BodyMemory,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const declared = declaredLength(request.headers);
   if (declared !== undefined && declared > limits.bodyBytes) throw tooLarge(limits);
@@ -155,7 +193,7 @@ async function readBytes(
     const isChunked = request.headers.has("transfer-encoding");
     // the types of Deno 2.4 leave the kind of buffer open
     const body = request.body as ReadableStream<Uint8Array<ArrayBuffer>>;
-    return await new IncomingBody(body, limits, owner, detached).readAll(declared, isChunked);
+    return await new IncomingBody(body, limits, owner, memory).readAll(declared, isChunked);
   } catch (cause) {
     if (cause instanceof Refusal) throw cause;
     if (cause instanceof ChunksTooSmall) throw invalid(undefined, `${cause.message}.`);
@@ -186,7 +224,7 @@ class IncomingBody {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
   readonly #limits: BodyLimits;
   readonly #owner: BodyOwner;
-  readonly #detached: DetachedBase64;
+  readonly #memory: BodyMemory;
   readonly #pace = new ReadingPace();
   /** Why more of it is not taken. */
   #refusal: Refusal | undefined;
@@ -199,14 +237,14 @@ class IncomingBody {
     body: ReadableStream<Uint8Array<ArrayBuffer>>,
     limits: BodyLimits,
     owner: BodyOwner,
-    detached: DetachedBase64,
+    memory: BodyMemory,
   ) {
     // not into a buffer of its own ("byob"): on Deno 2.9 that takes five times as long, ten times as much memory,
     // and throws for a body that arrived together with its headers
     this.#reader = body.getReader();
     this.#limits = limits;
     this.#owner = owner;
-    this.#detached = detached;
+    this.#memory = memory;
   }
 
   /**
@@ -237,15 +275,12 @@ class IncomingBody {
     const maxBytes = Math.min(declared ?? Infinity, this.#limits.bodyBytes);
     let buffer = new ArrayBuffer(Math.min(declared ?? CHUNK_BYTES, SMALL_BYTES));
     let size = 0;
-    let share: Share | undefined;
     while (true) {
       const piece = await this.#next(size);
       if (piece === undefined) break;
       const end = size + piece.byteLength;
       if (end > maxBytes) throw tooLarge(this.#limits);
-      if (end > FREE_BYTES && end > (share?.units ?? 0)) {
-        share = await this.#hold(share, Math.min(2 * end, maxBytes));
-      }
+      await this.#memory.use(end, maxBytes);
       if (end > buffer.byteLength) buffer = this.#larger(buffer, size, end, declared);
       new Uint8Array(buffer, size).set(piece);
       size = end;
@@ -261,7 +296,6 @@ class IncomingBody {
     if (declared !== undefined && size < declared) {
       throw invalid(undefined, "Request body incomplete: it is shorter than its Content-Length.");
     }
-    share?.shrink(size);
     return new Uint8Array(buffer, 0, size);
   }
 
@@ -279,17 +313,6 @@ class IncomingBody {
       : new ArrayBuffer(Math.min(declared ?? wanted, SMALL_BYTES));
     new Uint8Array(larger).set(new Uint8Array(buffer, 0, size));
     return larger;
-  }
-
-  /** Takes memory from the pool as it is used, doubling the amount. */
-  async #hold(share: Share | undefined, bytes: number): Promise<Share> {
-    if (share !== undefined) {
-      await share.grow(bytes);
-      return share;
-    }
-    const first = await this.#limits.large.memory.take(this.#owner.account, bytes);
-    this.#detached.hold(first);
-    return first;
   }
 
   /** Stops reading. What is left of the body is not read by the platform either (see `UnreadBodies`). */

@@ -3,7 +3,6 @@ import {
   type DialectName,
   DIALECTS,
   type HeaderLookup,
-  isObject,
   isSameUsage,
   type JsonObject,
   type MeteredInput,
@@ -11,14 +10,9 @@ import {
   type ParsedRequest,
   type Reply,
   type ReplyContext,
-  reportedError,
   type Sealer,
-  upstreamFault,
-  wholeOfStream,
-  wholeReplyStream,
 } from "../../wire/dialects/mod.ts";
 import type { JsonBody } from "../../wire/large_bodies/mod.ts";
-import { Refusal } from "../../ground/refusal.ts";
 import { during, type Trace } from "../../ground/telemetry/mod.ts";
 import {
   type AttemptOutcome,
@@ -29,25 +23,20 @@ import {
   type UpstreamReply,
 } from "../upstreams/mod.ts";
 import { ChargedUsage } from "./charged_usage.ts";
-import { EventSource } from "./event_source.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import {
   openedJoined,
   type OpenedReply,
   type OpenedStream,
-  openedStream,
   type OpenedWhole,
-  openedWhole,
 } from "./opened_reply.ts";
+import { openStream, openWhole } from "./open_reply.ts";
 import { ownerOfReplies } from "./own_keys.ts";
 import { plainNames } from "./plain_names.ts";
 import type { Plan } from "./plan.ts";
 import { StreamPump } from "./pump.ts";
-import { readWhole } from "./read_whole.ts";
-import { withToldForm } from "./told_form.ts";
 import { limitsFor, type ReplyLimits } from "./reply_limits.ts";
-import { ReplyReader } from "./reply_reader.ts";
 import type { RelayParts, RelayReply } from "./request.ts";
 import { openedToppedUp } from "./topped_up_reader.ts";
 
@@ -294,7 +283,7 @@ export class Generation {
 
   /** @param choice The first of the client's choices that is requested. */
   #send(choice: number): Promise<Sent<Plan, Opened>> {
-    const { plans, requestId, trace, header, detached } = this.#options;
+    const { dialect, plans, requestId, trace, header, detached } = this.#options;
     this.#routing ??= this.#parts.upstreams.route(plans, this.#options);
     const { signal, permittedOutput } = this.#life;
     const { stream } = this.#request;
@@ -328,9 +317,13 @@ export class Generation {
           written,
           choice: isOfSeveral ? choice : undefined,
         });
+        const { timers, settings: { limits: { pingMs } } } = this.#parts;
+        const options = { dialect, plan, context, limits: this.#replyLimits, timers };
+        const { hold: { outputTokens } } = this.#life;
+        const { choices } = this.#request;
         const opened = stream
-          ? await this.#openStream(reply, plan, context, canFailOver)
-          : await this.#openWhole(reply, plan, context);
+          ? await openStream(reply, { ...options, pingMs, canFailOver, outputTokens, choices })
+          : await openWhole(reply, options);
         return { opened, dropped: written.dropped, adjusted: written.adjusted ?? [] };
       },
     });
@@ -364,59 +357,6 @@ export class Generation {
     const outputTokens = this.#life.permittedOutput * choices;
     return limitsFor(this.#parts.settings.replies, { logprobs, outputTokens });
   }
-
-  async #openWhole(reply: UpstreamReply, plan: Plan, context: ReplyContext): Promise<OpenedReply> {
-    const limits = this.#replyLimits;
-    const told = await withToldForm(reply);
-    const read = isOf("text/event-stream", told)
-      ? await this.#readStream(told, plan, context, limits)
-      : plan.bridge.reply(await readWhole(told, limits), context);
-    return openedWhole(read, context.request.choices, reply);
-  }
-
-  /** A reply that is a stream although none was requested. */
-  async #readStream(
-    reply: UpstreamReply,
-    { upstream }: Plan,
-    context: ReplyContext,
-    limits: ReplyLimits,
-  ): Promise<Reply> {
-    const source = new EventSource(reply, this.#parts.timers, limits);
-    const whole = wholeOfStream(this.#options.dialect, upstream.dialect, context);
-    while (!whole.done) {
-      const events = source.take();
-      if (events === undefined) break;
-      if (events === null) await new Promise<void>((wake) => source.whenReady({ wake }));
-      else {
-        for (const event of events) if (!whole.done) whole.push(event);
-      }
-    }
-    reply.drain();
-    return whole.reply();
-  }
-
-  async #openStream(
-    reply: UpstreamReply,
-    plan: Plan,
-    context: ReplyContext,
-    canFailOver: boolean,
-  ): Promise<OpenedReply> {
-    const { timers, settings: { limits: { pingMs } } } = this.#parts;
-    const limits = this.#replyLimits;
-    const told = await withToldForm(reply);
-    // what tells nothing is taken for what was requested
-    const isStream = !told.headers["content-type"] || isOf("text/event-stream", told);
-    const whole = isStream ? undefined : await wholeInstead(told, limits);
-    const choices = whole === undefined ? context.request.choices : 1;
-    const source = new EventSource(whole ?? told, timers, limits);
-    const stream = whole === undefined
-      ? plan.bridge.stream(context)
-      : wholeReplyStream(this.#options.dialect, plan.upstream.dialect, context);
-    const reader = new ReplyReader(source, stream, pingMs);
-    const share = choices / this.#request.choices;
-    reader.outputLimit = Math.floor(this.#life.hold.outputTokens * share);
-    return openedStream(await reader.begin(canFailOver), choices, reply);
-  }
 }
 
 /** Remembers a target that returned fewer choices than were requested: they are requested one by one from then on. */
@@ -437,32 +377,4 @@ function allAttempts(
       ? all.flatMap(({ outcomes }) => outcomes ?? [])
       : undefined,
   };
-}
-
-function isOf(type: string, { headers }: UpstreamReply): boolean {
-  return String(headers["content-type"]).toLowerCase().startsWith(type);
-}
-
-/**
- * A reply that is not a stream although one was requested, as a stream of one event: small servers know no streams, and some report an error
- * as JSON with status 200.
- *
- * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or if it is not JSON either.
- */
-async function wholeInstead(reply: UpstreamReply, limits: ReplyLimits): Promise<UpstreamReply> {
-  const body = /json/i.test(String(reply.headers["content-type"]))
-    ? await readWhole(reply, limits)
-    : undefined;
-  if (!isObject(body)) {
-    throw new Refusal("upstream_unavailable", "The upstream's response is not an event stream.");
-  }
-  const error = reportedError(body);
-  if (error !== undefined) throw upstreamFault(error);
-  let event: Uint8Array | undefined = new TextEncoder().encode(`data: ${JSON.stringify(body)}\n\n`);
-  const read = () => {
-    const bytes = event;
-    event = undefined;
-    return Promise.resolve(bytes);
-  };
-  return { ...reply, body: { read } };
 }

@@ -4,6 +4,7 @@ import type { Dispatcher, Pool } from "undici";
 import PoolWithoutTypes from "undici/lib/dispatcher/pool.js";
 import type { UpstreamSettings } from "../../settings/config/mod.ts";
 import type { CoarseTimers } from "../../ground/platform/mod.ts";
+import { entryOf } from "../../wire/dialects/mod.ts";
 import {
   authenticationFault,
   type Forwarding,
@@ -205,7 +206,7 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
 
 /** Some upstreams compress although they are asked not to. */
 function decoded(incoming: IncomingReply, encoding: string): ByteSource {
-  const decoder = DECODERS[encoding]?.();
+  const decoder = entryOf(DECODERS, encoding)?.();
   if (decoder === undefined) {
     incoming.discard();
     throw new TransportFault("broken", `the reply is encoded as ${encoding}`);

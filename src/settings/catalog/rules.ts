@@ -125,7 +125,7 @@ const MIN_ROOM = 1 / 16;
  * const route = { id: "svc-k2", origin: "built-in" as const, targets: [], ...BUILTIN_ROUTES["svc-k2"]! };
  * assertEquals(permittedOutput(route, { inputTokens: 10, asked: 128_000 }), 8192);
  * assertEquals(permittedOutput(route, { inputTokens: 127_990, asked: 1_024 }), 10);
-assertEquals(permittedOutput(route, { inputTokens: 127_990, asked: 4_096, overcount: 2.5 }), 1_024);
+ * assertEquals(permittedOutput(route, { inputTokens: 127_990, asked: 4_096, overcount: 2.5 }), 1_024);
  * ```
  */
 export function permittedOutput(

@@ -29,6 +29,14 @@ export function objects(value: unknown): readonly JsonObject[] {
   return items(value).filter(isObject);
 }
 
+/** What a table has for a word that comes from outside; never what all objects have, as for `constructor`. */
+export function entryOf<Value>(
+  table: Readonly<Record<string, Value>>,
+  word: string,
+): Value | undefined {
+  return Object.hasOwn(table, word) ? table[word] : undefined;
+}
+
 /** A copy of an object without the fields that say null: some SDKs write it for what is left out, and some servers do not read it. */
 export function withoutNulls(object: JsonObject): JsonObject {
   const copy: JsonObject = {};

@@ -37,6 +37,7 @@ export type {
 export { chatDepartures } from "./chat/named_departures.ts";
 export type { ReplyEvent } from "./neutral/conversation.ts";
 export {
+  entryOf,
   isObject,
   items,
   type JsonObject,

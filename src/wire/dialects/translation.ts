@@ -13,7 +13,7 @@ import type {
   ReplyWriter,
   WholeOfStream,
 } from "./dialect.ts";
-import type { JsonObject } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
 import { joinCalls, type ReplyEvent } from "./neutral/conversation.ts";
 import { EventMeter } from "./event_meter.ts";
 import { NO_CALLS } from "./hosted_calls.ts";
@@ -62,6 +62,8 @@ export class StreamAsWhole implements WholeOfStream {
   readonly #context: ReplyContext;
   readonly #reader: EventReader;
   readonly #events: ReplyEvent[] = [];
+  /** The last text of them. */
+  #text: GrowingText | undefined;
 
   /**
    * @param front The client's dialect.
@@ -79,11 +81,20 @@ export class StreamAsWhole implements WholeOfStream {
 
   push({ data }: SseEvent): void {
     for (const event of this.#reader.read(data)) {
-      const last = this.#events.at(-1);
-      const isMore = last !== undefined && last.type === event.type && "text" in event;
-      if (isMore) this.#events[this.#events.length - 1] = joined(last, event);
+      if ("text" in event) this.#grow(event);
       else this.#events.push(event);
     }
+  }
+
+  #grow({ type, text, ...more }: Extract<ReplyEvent, { readonly text: string }>): void {
+    let grown = this.#text;
+    if (grown?.type !== type || this.#events.at(-1) !== grown) {
+      this.#events.push(grown = this.#text = { type, text: "" });
+    }
+    grown.text += text;
+    if (!("logprobs" in more) || more.logprobs === undefined) return;
+    grown.logprobs ??= [];
+    for (const one of more.logprobs) grown.logprobs.push(one);
   }
 
   reply(): Reply {
@@ -94,12 +105,11 @@ export class StreamAsWhole implements WholeOfStream {
   }
 }
 
-function joined(one: ReplyEvent, more: ReplyEvent): ReplyEvent {
-  if (!("text" in one) || !("text" in more)) return more;
-  const text = one.text + more.text;
-  if (one.type !== "text" || more.type !== "text") return { ...one, text };
-  const logprobs = [...one.logprobs ?? [], ...more.logprobs ?? []];
-  return { type: "text", text, ...(logprobs.length === 0 ? {} : { logprobs }) };
+/** A text to which further pieces are added. */
+interface GrowingText {
+  readonly type: Extract<ReplyEvent, { readonly text: string }>["type"];
+  text: string;
+  logprobs?: JsonValue[];
 }
 
 function streamOf(front: Front, reader: EventReader, context: ReplyContext): ReplyStream {

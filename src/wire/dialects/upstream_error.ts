@@ -1,6 +1,14 @@
 import { Refusal } from "../../ground/refusal.ts";
 import { tooLongPrompt } from "./context_words.ts";
-import { isObject, items, type JsonObject, type JsonValue, objects, text } from "./json.ts";
+import {
+  entryOf,
+  isObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  objects,
+  text,
+} from "./json.ts";
 
 /** What an upstream says in an error body, in any dialect. */
 export interface UpstreamError {
@@ -72,7 +80,7 @@ const STATUS_OF_BASE: Readonly<Record<string, number>> = {
 /** The error in MiniMax's `base_resp`, which stands beside each of its replies. */
 function baseError({ status_code: code, status_msg: message }: JsonObject): JsonObject | undefined {
   if (!isErrorCode(code)) return undefined;
-  const status = STATUS_OF_BASE[String(code)];
+  const status = entryOf(STATUS_OF_BASE, String(code));
   return { message: message ?? null, code: status ?? code! };
 }
 

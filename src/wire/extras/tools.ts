@@ -1,4 +1,4 @@
-import { type DialectName, isObject, type JsonObject, text } from "../dialects/mod.ts";
+import { type DialectName, entryOf, isObject, type JsonObject, text } from "../dialects/mod.ts";
 
 /** Kinds of tools that the caller runs itself, or that cost nothing but their tokens. */
 const FREE: Readonly<Record<DialectName, RegExp>> = {
@@ -43,7 +43,7 @@ export function hostedTool(dialect: DialectName, tool: JsonObject): string | und
 /** The name of a kind of tool without its version. */
 export function nameOf(type: string): string {
   const name = type.replace(/_(?:preview\w*|\d{8}|\d{4}_\d{2}_\d{2})$/, "");
-  return SAME[name] ?? name;
+  return entryOf(SAME, name) ?? name;
 }
 
 function isInContainer({ environment }: JsonObject): boolean {

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { unpack } from "../../../src/doors/http/packed_body.ts";
 import { assert, assertEquals, assertMatch, assertRejects } from "../../assert.ts";
-import { startGateway } from "../../fake/gateway.ts";
+import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
 
 type Format = "gzip" | "deflate";
@@ -97,5 +97,68 @@ Deno.test("HEAD is answered as GET is, without a body", async () => {
     };
     const [, ...get] = await ask("GET");
     assertEquals(await ask("HEAD"), [false, ...get], path);
+  }
+});
+
+async function sendPacked(gateway: TestGateway, text: string) {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.key}`, "content-encoding": "gzip" },
+    body: await packed(new TextEncoder().encode(text), "gzip"),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+Deno.test("a compressed body takes one share of the memory, which both its forms fit in", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    settings: {
+      upstream: { url: upstream.url },
+      limits: { largeBodiesBytes: 400_000, bodyIdleMs: 1_000 },
+    },
+  });
+  const random = Array.from(
+    crypto.getRandomValues(new Uint8Array(60_000)),
+    (byte) => byte.toString(16).padStart(2, "0"),
+  ).join(""); // of which half is left
+  const messages = [{ role: "user", content: random }, { role: "user", content: random }];
+  const { status, text } = await sendPacked(gateway, JSON.stringify({ model: "svc-k2", messages }));
+  assertEquals(status, 200, text);
+});
+
+Deno.test("of a rejected body the bytes count that it has when unpacked", async () => {
+  await using gateway = await startGateway({
+    settings: { limits: { unbilledBytesPerMinute: 500_000 } },
+  });
+  const statuses: number[] = [];
+  for (let sent = 0; sent < 4; sent++) {
+    statuses.push((await sendPacked(gateway, " ".repeat(200_000))).status);
+  }
+  assertEquals(statuses, [400, 400, 400, 429]);
+});
+
+Deno.test("what is no body compressed as it says is refused", async (t) => {
+  await using gateway = await startGateway();
+  const whole = await packed(new TextEncoder().encode('{"model":"svc-k2"}'), "gzip");
+  const bodies: Readonly<Record<string, readonly [string, Uint8Array<ArrayBuffer>]>> = {
+    "twice": ["gzip, gzip", whole],
+    "another": ["zstd", whole],
+    "nothing": ["gzip", new Uint8Array()],
+    "half": ["gzip", whole.slice(0, whole.length / 2)],
+    "more": ["gzip", new Uint8Array([...whole, 1, 2, 3])],
+    "plain": ["gzip", new TextEncoder().encode("{}")],
+    "raw deflate": ["deflate", whole.slice(10, -8)],
+  };
+  for (const [what, [encoding, body]] of Object.entries(bodies)) {
+    await t.step(what, async () => {
+      const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${gateway.key}`, "content-encoding": encoding },
+        body,
+      });
+      const { error } = await response.json();
+      assertEquals([response.status, error.code], [400, "invalid_request"]);
+      assertMatch(error.message, /^Request bod(y|ies) /);
+    });
   }
 });

@@ -8,6 +8,7 @@ import {
   toolSchema,
 } from "../../../src/requests/upstreams/quirks/anthropic_schema.ts";
 import { assert, assertEquals } from "../../assert.ts";
+import { assertGrowsLinearly } from "../../growth.ts";
 import { sized } from "../../tier.ts";
 
 function adjusted(quirk: keyof typeof QUIRKS, body: JsonObject) {
@@ -58,6 +59,11 @@ Deno.test("anthropic: a prefill does not end in white space, and is left out if 
     { role: "assistant", content: [{ type: "text", text: "A:" }] },
   ]);
   assertEquals(last([{ type: "text", text: " " }]), []);
+  const blank = Array.from({ length: 60_000 }, () => ({ type: "text", text: "\n" }));
+  assertEquals(
+    last([{ type: "text", text: "A: " }, ...blank]),
+    last([{ type: "text", text: "A:" }]),
+  );
   assertEquals(last("A"), [{ role: "assistant", content: "A" }]);
 });
 
@@ -136,6 +142,29 @@ Deno.test("anthropic: the schema of a tool is an object without a union at the t
     }),
     RUNS,
   );
+});
+
+Deno.test("anthropic: a schema of many branches is linear work", () => {
+  const named = (size: number) =>
+    Object.fromEntries(Array.from({ length: size }, (_, at) => [`p${at}`, { type: "string" }]));
+  const schemas: ((size: number) => JsonObject)[] = [
+    (size) => ({
+      anyOf: Array.from(
+        { length: size },
+        (_, at) => ({ properties: { a: { const: at } }, required: ["a"] }),
+      ),
+    }),
+    (size) => ({
+      $defs: { d: { properties: named(size) } },
+      oneOf: Array.from({ length: size }, () => ({ $ref: "#/$defs/d" })),
+    }),
+  ];
+  for (const schemaOf of schemas) {
+    assertGrowsLinearly(16_000, (size) => {
+      const schema = schemaOf(size);
+      return () => void toolSchema(schema);
+    });
+  }
 });
 
 Deno.test("the role developer goes to those that know it only", () => {

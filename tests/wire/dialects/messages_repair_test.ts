@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import {
+  bridgeBetween,
   DIALECTS,
   type JsonObject,
   SseDecoder,
@@ -9,7 +10,15 @@ import {
 } from "../../../src/wire/dialects/mod.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";
 import { hear } from "../../flow/heard.ts";
-import { clientStream, contextOf, messagesToMessages, parseMessages } from "./ends.ts";
+import { assertGrowsLinearly } from "../../growth.ts";
+import {
+  clientStream,
+  contextOf,
+  messagesToMessages,
+  parseChat,
+  parseMessages,
+  parseResponses,
+} from "./ends.ts";
 
 const REQUEST = parseMessages({
   model: "m",
@@ -38,6 +47,16 @@ async function heardStream(text: string) {
   return (await hear("messages", new Response(sent, { headers })))[0];
 }
 
+/** The same for a client of another dialect. */
+async function heardTranslated(front: "chat" | "responses", text: string) {
+  const request = front === "chat"
+    ? parseChat({ model: "m", stream: true, messages: [{ role: "user", content: "Hi" }] })
+    : parseResponses({ model: "m", stream: true, input: "Hi", reasoning: { summary: "auto" } });
+  const sent = clientStream(bridgeBetween(front, "messages").stream(contextOf(request)), text);
+  const headers = { "content-type": "text/event-stream" };
+  return (await hear(front, new Response(sent, { headers })))[0];
+}
+
 /** The same as one message. */
 function wholeBody(text: string): JsonObject {
   const whole = wholeOfStream("messages", "messages", contextOf(REQUEST));
@@ -53,6 +72,10 @@ const BLOCK = fc.record({
   pieces: fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 3 }),
   starts: fc.boolean(),
   stops: fc.boolean(),
+  /** Of a call: how its input comes, and whether it has an id and a name. */
+  inputAt: fc.constantFrom("start", "delta"),
+  hasId: fc.boolean(),
+  hasName: fc.boolean(),
 });
 const PLACES: readonly ((at: number) => number | undefined)[] = [
   (at) => at,
@@ -69,23 +92,35 @@ Deno.test("blocks are numbered, begun and ended, whatever a messages upstream le
     fc.constantFrom(...PLACES),
     fc.boolean(),
     async (blocks, place, begins) => {
-      const events = blocks.flatMap(({ type, pieces, starts, stops }, at): JsonObject[] => {
+      const events = blocks.flatMap((block, at): JsonObject[] => {
+        const { type, pieces, starts, stops } = block;
         const index = place(at);
         const isCall = type === "tool_use";
-        const input = JSON.stringify({ q: pieces.join("") });
-        const deltas = isCall
-          ? [{ type: "input_json_delta", partial_json: input }]
+        // other calls stay open
+        const isEnded = at === blocks.length - 1 || place(at + 1) === index;
+        const input = { q: pieces.join("") };
+        const isEarly = isCall && block.inputAt === "start";
+        const deltas = isEarly
+          ? []
+          : isCall
+          ? [{ type: "input_json_delta", partial_json: JSON.stringify(input) }]
           : pieces.map((piece) => ({ type: `${type}_delta`, [type]: piece }));
-        const named = isCall ? { id: `c${at}`, name: "f", input: {} } : { [type]: "" };
+        const call = {
+          ...(block.hasId && { id: `c${at}` }),
+          ...(block.hasName && { name: "f" }),
+          input: isEarly ? input : {},
+        };
+        const named = isCall ? call : { [type]: "" };
         return [
           ...(starts || isCall
             ? [{ type: "content_block_start", index, content_block: { type, ...named } }]
             : []),
           ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
-          ...(stops || isCall ? [{ type: "content_block_stop", index }] : []),
+          ...(stops || isCall && !isEnded ? [{ type: "content_block_stop", index }] : []),
         ];
       });
-      const of = (kind: string) => blocks.filter(({ type }) => type === kind);
+      const of = (kind: string) =>
+        blocks.filter(({ type, hasName }) => type === kind && (kind !== "tool_use" || hasName));
       const said = (kind: string) => of(kind).map(({ pieces }) => pieces.join(""));
       const text = sse([...(begins ? [START] : []), ...events, ...ending("end_turn")]);
       const expected = {
@@ -98,6 +133,12 @@ Deno.test("blocks are numbered, begun and ended, whatever a messages upstream le
       for (const one of [await heardStream(text), whole]) {
         const { text, reasoning, calls, finish } = one;
         assertEquals({ text, reasoning, calls, finish }, expected);
+      }
+      for (const front of ["chat", "responses"] as const) {
+        const { text: said, calls } = await heardTranslated(front, text);
+        // messages of responses are paragraphs
+        const plain = said.replaceAll("\n", "");
+        assertEquals([plain, calls], [expected.text.replaceAll("\n", ""), expected.calls], front);
       }
     },
   ));
@@ -140,9 +181,33 @@ const REASONS: Readonly<Record<string, string | undefined>> = {
   MAX_TOKENS: "max_tokens",
   content_filter: "refusal",
   sensitive: "refusal",
-  tool_calls: "tool_use",
+  tool_calls: "end_turn", // it calls none
   network_error: undefined,
   insufficient_system_resource: undefined,
+  // Gemini
+  MAX_TOKENS_REACHED: "max_tokens",
+  IMAGE_SAFETY: "refusal",
+  MALFORMED_FUNCTION_CALL: undefined,
+  "function_call_filter: MALFORMED_FUNCTION_CALL": undefined,
+  UNEXPECTED_TOOL_CALL: undefined,
+  TOO_MANY_TOOL_CALLS: undefined,
+  // Bedrock
+  guardrail_intervened: "refusal",
+  content_filtered: "refusal",
+  malformed_model_output: undefined,
+  // watsonx
+  not_finished: undefined,
+  cancelled: undefined,
+  time_limit: "max_tokens",
+  token_limit: "max_tokens",
+  // LM Studio
+  maxPredictedTokensReached: "max_tokens",
+  userStopped: "end_turn",
+  modelUnloaded: undefined,
+  // relays
+  rate_limit: undefined,
+  rate_limit_exceeded: undefined,
+  quota_exceeded: undefined,
 };
 
 Deno.test("a messages upstream's reason to stop becomes a documented one, and a failure is one", async () => {
@@ -195,4 +260,69 @@ Deno.test("a whole message is the only event of a stream, under data: or as JSON
       true,
     ]);
   }
+});
+
+Deno.test("the content of a message that has only begun is none, and a second beginning changes nothing", async () => {
+  const early = { ...START, message: { id: "m", content: [{ type: "text", text: "x" }] } };
+  const text = sse([
+    early,
+    { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Hi" } },
+    { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: USAGE },
+    { ...START, message: { content: [] } },
+    { type: "message_stop" },
+  ]);
+  const whole = (await hear("messages", Response.json(wholeBody(text))))[0];
+  for (const { text: said, finish } of [await heardStream(text), whole]) {
+    assertEquals([said, finish], ["Hi", "end_turn"]);
+  }
+});
+
+Deno.test("what SDKs add texts to is a text, and only a text is added", async () => {
+  const delta = (type: string, more: JsonObject) => ({
+    type: "content_block_delta",
+    index: 0,
+    delta: { type, ...more },
+  });
+  const text = sse([
+    START,
+    { type: "content_block_start", index: 0, content_block: { type: "text" } },
+    delta("text_delta", { text: "Hi" }),
+    delta("text_delta", { text: null }),
+    ...ending("end_turn"),
+  ]);
+  const whole = (await hear("messages", Response.json(wholeBody(text))))[0];
+  for (const { text: said } of [await heardStream(text), whole]) assertEquals(said, "Hi");
+  const message = { content: [null, { type: "text" }], stop_reason: "end_turn", usage: USAGE };
+  const { content } = messagesToMessages.reply(message, contextOf(REQUEST)).body;
+  assertEquals(content, [{ type: "text", text: "" }]);
+});
+
+Deno.test("calls without ids get different ones", () => {
+  const call = { type: "tool_use", name: "f", input: {} };
+  const message = { content: [call, call], stop_reason: "tool_use", usage: USAGE };
+  const { content } = messagesToMessages.reply(message, contextOf(REQUEST)).body;
+  const ids = (content as JsonObject[]).map(({ id }) => id);
+  assert(new Set(ids).size === 2 && ids.every((id) => /^toolu_/.test(String(id))), `${ids}`);
+});
+
+Deno.test("repairing a stream of many open calls, and of many citations, is linear work", () => {
+  const event = (event: JsonObject) => ({ event: "x", data: JSON.stringify(event) });
+  const block = (index: number) => ({ type: "tool_use", id: `c${index}`, name: "f", input: {} });
+  assertGrowsLinearly(24_000, (size) => {
+    const stream = messagesToMessages.stream(contextOf(REQUEST));
+    const events = Array.from(
+      { length: size },
+      (_, index) => event({ type: "content_block_start", index, content_block: block(index) }),
+    );
+    return () => events.forEach((one) => stream.push(one));
+  });
+  const cited = { type: "citations_delta", citation: { cited_text: "x" } };
+  assertGrowsLinearly(100_000, (size) => {
+    const whole = wholeOfStream("messages", "messages", contextOf(REQUEST));
+    whole.push(event({ type: "content_block_start", index: 0, content_block: { type: "text" } }));
+    const one = event({ type: "content_block_delta", index: 0, delta: cited });
+    return () => {
+      for (let count = 0; count < size; count++) whole.push(one);
+    };
+  });
 });

@@ -6,6 +6,7 @@ import {
   DIALECTS,
   type JsonObject,
   type ParsedRequest,
+  wholeOfStream,
 } from "../../../src/wire/dialects/mod.ts";
 import { carriedInput } from "../../../src/wire/dialects/responses/carried_input.ts";
 import { OutputReader } from "../../../src/wire/dialects/responses/output_reader.ts";
@@ -635,4 +636,57 @@ Deno.test("sealed reasoning is not sent to another upstream that serves a model 
   assertEquals((own as Wire[])[0].encrypted_content, "s");
   const { input: other, dropped } = carriedInput({ body, opened }, { ...options, upstream: "two" });
   assertEquals([JSON.stringify(other).includes('"s"'), dropped.length > 0], [false, true]);
+});
+
+Deno.test("careless upstream: a call without arguments has {} once it is whole, and a custom tool's input is one in all ways", () => {
+  const tools = [{ type: "custom", name: "g" }];
+  const request = parseResponses({ model: "m", input: "Hi", tools });
+  const calls = [["f", ""], ["g", '{"input":"x"}']].map(([name, args], at) => ({
+    type: "function_call",
+    id: `fc_${at}`,
+    call_id: `c${at}`,
+    name: name!,
+    arguments: args!,
+  }));
+  const response = {
+    id: "r",
+    object: "response",
+    status: "completed",
+    output: calls,
+    usage: USAGE,
+  };
+  const events = calls.flatMap(({ arguments: args, ...item }, output_index) => [
+    { type: "response.output_item.added", output_index, item: { ...item, arguments: "" } },
+    {
+      type: "response.function_call_arguments.delta",
+      output_index,
+      item_id: item.id,
+      delta: args,
+    },
+  ]);
+  const end = { type: "response.completed", response: { ...response, output: [] } };
+  const context = contextOf(request, { id: "resp_1" });
+  const whole = wholeOfStream("responses", "responses", context);
+  for (const event of [...events, end]) whole.push({ event: "", data: JSON.stringify(event) });
+  for (const body of [responsesToResponses.reply(response, context).body, whole.reply().body]) {
+    const said = (body.output as JsonObject[]).map((
+      item,
+    ) => [item.name, item.arguments ?? item.input]);
+    assertEquals(said, [["f", "{}"], ["g", "x"]]);
+  }
+});
+
+Deno.test("careless upstream: an item whose type is the name of what all objects have is one of an unknown type", () => {
+  const request = parseResponses({ model: "m", input: "Hi" });
+  const item = { type: "constructor", x: 1 };
+  const response = {
+    id: "r",
+    object: "response",
+    status: "completed",
+    output: [item],
+    usage: USAGE,
+  };
+  const { output } =
+    responsesToResponses.reply(response, contextOf(request, { id: "resp_1" })).body;
+  assertEquals(output, [{ ...item, id: "item_1_0" }]);
 });

@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { EventStreamCodec } from "@smithy/eventstream-codec";
-import { isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
+import { entryOf, isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import { type ByteSource, type Transport, TransportFault } from "../transport.ts";
 
 /** Content type of AWS's binary event streams. */
@@ -114,7 +114,7 @@ const ERROR_TYPES: Readonly<Record<string, string>> = {
 };
 
 function errorEvent(kind: string, message: string): string {
-  const type = ERROR_TYPES[kind.toLowerCase()] ?? "api_error";
+  const type = entryOf(ERROR_TYPES, kind.toLowerCase()) ?? "api_error";
   return `event: error\ndata: ${JSON.stringify({ type: "error", error: { type, message } })}\n\n`;
 }
 

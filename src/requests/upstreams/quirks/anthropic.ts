@@ -79,12 +79,17 @@ function trimmed(content: JsonObject[string] | undefined): JsonObject[string] | 
     return content.trimEnd() === content ? content : content.trimEnd() || undefined;
   }
   if (!Array.isArray(content)) return content;
-  const block = content.at(-1);
-  const said = isObject(block) && block.type === "text" ? text(block.text) : undefined;
-  if (said === undefined || said.trimEnd() === said) return content;
-  const rest = content.slice(0, -1);
-  if (said.trim() !== "") return [...rest, { ...block as JsonObject, text: said.trimEnd() }];
-  return rest.length === 0 ? undefined : trimmed(rest);
+  const isText = (block: unknown) => isObject(block) && block.type === "text";
+  const textOf = (block: unknown) =>
+    isObject(block) && isText(block) ? text(block.text) : undefined;
+  const last = content.findLastIndex((block) => (textOf(block) ?? "x").trim() !== "");
+  const block = content[last];
+  const said = textOf(block);
+  const isEnd = said === undefined || said.trimEnd() === said;
+  if (isEnd && last === content.length - 1) return content;
+  if (block === undefined) return undefined;
+  const end = isEnd ? block : { ...block as JsonObject, text: said.trimEnd() };
+  return [...content.slice(0, last), end];
 }
 
 /** Schemas in the subset of JSON Schema that the service takes. */

@@ -28,29 +28,60 @@ export function toolSchema(schema: JsonObject): JsonObject {
   const rest = Object.fromEntries(
     Object.entries(schema).filter(([word]) => !UNIONS.includes(word)),
   );
-  const properties = new Map(Object.entries(isObject(rest.properties) ? rest.properties : {}));
+  const properties = new Variants();
+  properties.add(rest.properties);
   const required = new Set(items(rest.required));
   for (const word of unions) {
-    const branches = objects(schema[word]).map((branch) => toolSchema(resolved(branch, schema)));
+    // many may refer to the same
+    const branches = [
+      ...new Set(objects(schema[word]).map((branch) => resolved(branch, schema))),
+    ].map(toolSchema);
+    const requiring = new Map<JsonValue, number>();
     for (const branch of branches) {
-      for (
-        const [name, one] of Object.entries(isObject(branch.properties) ? branch.properties : {})
-      ) {
-        const known = properties.get(name);
-        properties.set(name, known === undefined ? one : either(known, one));
+      properties.add(branch.properties);
+      for (const name of new Set(items(branch.required))) {
+        requiring.set(name, (requiring.get(name) ?? 0) + 1);
       }
     }
-    const all = branches.map((branch) => new Set(items(branch.required)));
-    for (const name of all.flatMap((names) => [...names])) {
-      if (word === "allOf" || all.every((names) => names.has(name))) required.add(name);
+    for (const [name, count] of requiring) {
+      if (word === "allOf" || count === branches.length) required.add(name);
     }
   }
   return {
     ...rest,
     type: "object",
-    properties: Object.fromEntries(properties),
+    properties: properties.schemas,
     ...(required.size === 0 ? {} : { required: [...required] }),
   };
+}
+
+/** The schemas of properties, each of which may have several. */
+class Variants {
+  /** By name and JSON. */
+  readonly #schemas = new Map<string, Map<string, JsonValue>>();
+
+  add(properties: JsonValue | undefined): void {
+    if (!isObject(properties)) return;
+    for (const [name, one] of Object.entries(properties)) {
+      const known = this.#schemas.get(name) ?? new Map<string, JsonValue>();
+      this.#schemas.set(name, known);
+      for (const variant of branchesOf(one!)) known.set(JSON.stringify(variant), variant);
+    }
+  }
+
+  get schemas(): JsonObject {
+    return Object.fromEntries([...this.#schemas].map(([name, known]): [string, JsonValue] => {
+      const all = [...known.values()];
+      return [name, all.length === 1 ? all[0]! : { anyOf: all }];
+    }));
+  }
+}
+
+/** The branches of a schema that is nothing but a union, else the schema itself. */
+function branchesOf(schema: JsonValue): readonly JsonValue[] {
+  const isUnion = isObject(schema) && Object.keys(schema).length === 1 &&
+    Array.isArray(schema.anyOf) && schema.anyOf.length > 0;
+  return isUnion ? schema.anyOf as JsonValue[] : [schema];
 }
 
 /** What a branch refers to in its schema. */
@@ -59,14 +90,6 @@ function resolved(branch: JsonObject, root: JsonObject): JsonObject {
   const defs = list === undefined ? undefined : root[list];
   const known = isObject(defs) ? defs[name!] : undefined;
   return isObject(known) && known.$ref === undefined ? known : branch;
-}
-
-function either(one: JsonValue, other: JsonValue | undefined): JsonValue {
-  if (JSON.stringify(one) === JSON.stringify(other)) return one;
-  const known = isObject(one) && Object.keys(one).length === 1 && Array.isArray(one.anyOf)
-    ? one.anyOf
-    : [one];
-  return { anyOf: [...known, other!] };
 }
 
 /** Words that the service takes in the schema of an output. */

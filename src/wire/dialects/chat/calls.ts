@@ -81,13 +81,13 @@ export class CallWriter {
     string,
     { index: number | undefined; id?: string; waiting: string; isArgued: boolean }
   >();
-  readonly #replyId: string;
+  readonly #ids: CallIds;
   /** How many calls have been named. */
   named = 0;
 
   /** @param replyId Basis of the ids for calls that have none. */
   constructor(replyId: string) {
-    this.#replyId = replyId;
+    this.#ids = new CallIds(replyId);
   }
 
   /** Indices of the calls that were written without arguments: at the end they get {@linkcode NO_ARGUMENTS}. */
@@ -109,7 +109,7 @@ export class CallWriter {
     call.waiting += args;
     if (name === undefined) return undefined;
     const index = call.index = this.named++;
-    const opening = { id: call.id ?? madeCallId(this.#replyId, index), name };
+    const opening = { id: this.#ids.of(call.id, index), name };
     return { index, opening, args: call.waiting };
   }
 }
@@ -117,7 +117,20 @@ export class CallWriter {
 /** Arguments of a call that has none: clients parse them as JSON. */
 export const NO_ARGUMENTS = "{}";
 
-/** The id of a call to which its upstream gave none. */
-export function madeCallId(replyId: string, index: number): string {
-  return `call_${replyId.replace(/^chatcmpl-/, "")}_${index}`;
+/** The ids of one reply's calls. SDKs throw when two calls have one, and nobody could tell their results apart. */
+export class CallIds {
+  readonly #base: string;
+  readonly #used = new Set<string>();
+
+  /** @param replyId Basis of the ids for calls that have none, or another's. */
+  constructor(replyId: string) {
+    this.#base = `call_${replyId.replace(/^chatcmpl-/, "")}`;
+  }
+
+  /** The id of the call at a place: its own if it can be. */
+  of(own: string | undefined, place: number): string {
+    const id = own && !this.#used.has(own) ? own : `${this.#base}_${place}`;
+    this.#used.add(id);
+    return id;
+  }
 }

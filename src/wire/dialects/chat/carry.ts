@@ -94,7 +94,7 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   const choices = objects(reply.choices).map((one, place) =>
     repairChoice(one, context, { thinkTags, custom, place })
   );
-  if (choices.length === 0) {
+  if (choices.length === 0 || !choices.every(({ message }) => isObject(message))) {
     throw new Refusal("upstream_unavailable", "The upstream's response holds no choice.");
   }
   choices.forEach(checkNotFailed);

@@ -1,9 +1,10 @@
 import type { Reply, ReplyContext, WholeOfStream } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects } from "../json.ts";
 import type { SseEvent } from "../sse/mod.ts";
-import { brokenOff, upstreamFault } from "../upstream_error.ts";
+import { brokenOff } from "../upstream_error.ts";
 import { customTools } from "./custom_calls.ts";
 import { usageIn } from "./departures.ts";
+import { ReasoningDetails } from "./extra_content.ts";
 import { parseChunk } from "./read_reply.ts";
 import { ChoiceRepair } from "./repair.ts";
 import { readChatUsage } from "./usage.ts";
@@ -13,6 +14,7 @@ interface Choice {
   readonly repair: ChoiceRepair;
   readonly said: JsonObject;
   readonly message: JsonObject;
+  readonly details: ReasoningDetails;
 }
 
 /** The chunks of a chat stream as the completion that they say, each choice by itself. */
@@ -21,7 +23,7 @@ export class ChunksAsWhole implements WholeOfStream {
   readonly #context: ReplyContext;
   readonly #carry: (body: JsonObject, context: ReplyContext) => Reply;
   readonly #choices = new Map<number, Choice>();
-  #body: JsonObject = {};
+  readonly #body: JsonObject = { usage: null };
 
   /** @param carry Makes a reply of a completion. */
   constructor(
@@ -37,16 +39,19 @@ export class ChunksAsWhole implements WholeOfStream {
       this.done = true;
       return;
     }
-    const { choices, object: _, ...beside } = parseChunk(data);
-    if ((beside.error ?? undefined) !== undefined) throw upstreamFault(beside.error);
-    const usage = usageIn(beside, objects(choices)[0]).find(readChatUsage) as JsonValue | undefined;
-    this.#body = { ...this.#body, ...beside, usage: usage ?? this.#body.usage ?? null };
+    const chunk = parseChunk(data);
+    const { choices, object: _, usage: __, ...beside } = chunk;
+    const usage = usageIn(chunk, objects(choices)[0]).find(readChatUsage) as JsonValue | undefined;
+    Object.assign(this.#body, beside, usage === undefined ? {} : { usage });
     for (const one of objects(choices)) this.#add(one);
   }
 
   reply(): Reply {
     const all = [...this.#choices].toSorted(([one], [other]) => one - other);
-    const choices = all.map(([, { said, message }]): JsonObject => ({ ...said, message }));
+    const choices = all.map(([, { said, message, details: { all } }]): JsonObject => ({
+      ...said,
+      message: all.length === 0 ? message : { ...message, reasoning_details: [...all] },
+    }));
     const isWhole = choices.every(({ finish_reason: reason }) => typeof reason === "string");
     if (choices.length === 0 || !isWhole) throw brokenOff();
     return this.#carry({ ...this.#body, choices }, this.#context);
@@ -61,12 +66,15 @@ export class ChunksAsWhole implements WholeOfStream {
         thinkTags,
         custom: customTools(request.body),
       });
-      choice = { repair, said: {}, message: {} };
+      choice = { repair, said: {}, message: {}, details: new ReasoningDetails() };
       this.#choices.set(index, choice);
     }
     const { delta, message: _, usage: __, ...more } = choice.repair.repair(given);
     merge(choice.said, more);
-    if (isObject(delta)) merge(choice.message, delta);
+    if (!isObject(delta)) return;
+    const { reasoning_details: ___, ...own } = delta;
+    choice.details.add(delta);
+    merge(choice.message, own);
   }
 }
 
@@ -81,9 +89,10 @@ function merge(said: JsonObject, more: JsonObject): void {
     else if (typeof value === "string" && typeof before === "string" && !SAID_ONCE.has(field)) {
       said[field] = before + value;
     } else if (field === "tool_calls" && Array.isArray(value)) {
-      said[field] = withPieces([...objects(before)], objects(value));
-    } else if (Array.isArray(value) && Array.isArray(before)) before.push(...value);
-    else if (isObject(value) && isObject(before)) merge(before, value);
+      said[field] = withPieces(Array.isArray(before) ? before as JsonObject[] : [], objects(value));
+    } else if (Array.isArray(value) && Array.isArray(before)) {
+      for (const one of value) before.push(one);
+    } else if (isObject(value) && isObject(before)) merge(before, value);
     else said[field] = value;
   }
 }

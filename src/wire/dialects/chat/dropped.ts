@@ -1,5 +1,5 @@
 import { DroppedFields } from "../dropped_fields.ts";
-import { isObject, type JsonObject, objects, text } from "../json.ts";
+import { entryOf, isObject, type JsonObject, objects, text } from "../json.ts";
 
 /** Fields of a request that the neutral form holds, or that the gateway sets itself. */
 const UNDERSTOOD = [
@@ -89,7 +89,7 @@ function addOptions(dropped: DroppedFields, body: JsonObject): void {
 
 function addMessage(dropped: DroppedFields, message: JsonObject): void {
   const role = text(message.role) ?? "";
-  dropped.addOthers(message, "messages", ["role", ...MESSAGES[role] ?? []]);
+  dropped.addOthers(message, "messages", ["role", ...entryOf(MESSAGES, role) ?? []]);
   const { reasoning_content: own, reasoning } = message;
   if (text(own) && text(reasoning) && own !== reasoning) dropped.add("messages.reasoning");
   for (const part of objects(message.content)) addPart(dropped, part, role);

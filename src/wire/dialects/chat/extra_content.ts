@@ -29,15 +29,24 @@ const GROWING = ["text", "summary", "data", "signature"];
  */
 export class ReasoningDetails {
   #details: JsonObject[] = [];
+  /** By type and index. */
+  readonly #known = new Map<string, JsonObject>();
+
+  /** All since the last seal, each whole. */
+  get all(): readonly JsonObject[] {
+    return this.#details;
+  }
 
   /** Takes the pieces of a delta, or all of a message. */
   add(said: JsonObject): void {
     for (const piece of objects(said.reasoning_details)) {
-      const known = this.#details.find(({ type, index }) =>
-        type === piece.type && index === piece.index && index !== undefined
-      );
-      if (known === undefined) this.#details.push({ ...piece });
-      else {
+      const place = piece.index === undefined ? undefined : `${piece.type} ${piece.index}`;
+      const known = place === undefined ? undefined : this.#known.get(place);
+      if (known === undefined) {
+        const detail = { ...piece };
+        this.#details.push(detail);
+        if (place !== undefined) this.#known.set(place, detail);
+      } else {
         for (const [name, value] of Object.entries(piece)) {
           const before = GROWING.includes(name) ? text(known[name]) : undefined;
           known[name] = before === undefined ? value : before + (text(value) ?? "");
@@ -51,6 +60,7 @@ export class ReasoningDetails {
     const details = this.#details;
     if (!details.some(({ signature, data }) => text(signature) || text(data))) return [];
     this.#details = [];
+    this.#known.clear();
     return [{ type: "seal", seal: DETAILS + JSON.stringify(details), isOfCall }];
   }
 }

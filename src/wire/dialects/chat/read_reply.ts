@@ -69,10 +69,22 @@ export function checkNotFailed(choice: JsonObject): void {
  * The delta of a chunk's choice. Some upstreams send a whole message instead; after deltas it only repeats them.
  *
  * @param hasOutput Whether the choice had output before.
+ * @param calls Number of calls that other choices have, where all are read as one.
  */
-export function deltaOf(choice: JsonObject, hasOutput: boolean): JsonObject | undefined {
-  const delta = isObject(choice.delta) || hasOutput ? choice.delta : choice.message;
-  return isObject(delta) ? delta : undefined;
+export function deltaOf(
+  { delta, message }: JsonObject,
+  hasOutput: boolean,
+  calls = 0,
+): JsonObject | undefined {
+  if (isObject(delta)) return delta;
+  return isObject(message) && !hasOutput ? withNumberedCalls(message, calls) : undefined;
+}
+
+/** Calls of a whole message have no index: two of one tool without arguments would look like pieces of one. */
+function withNumberedCalls(message: JsonObject, from: number): JsonObject {
+  if (!Array.isArray(message.tool_calls)) return message;
+  const calls = objects(message.tool_calls);
+  return { ...message, tool_calls: calls.map((call, at) => ({ ...call, index: from + at })) };
 }
 
 /**
@@ -130,11 +142,13 @@ export class ChatReader implements EventReader {
     const events: ReplyEvent[] = [];
     const choices = objects(chunk.choices);
     const hadOutput = this.#hasOutput;
+    let calls = 0;
     for (const choice of choices) {
-      const delta = deltaOf(choice, hadOutput);
+      const delta = deltaOf(choice, hadOutput, calls);
       if (delta === undefined) continue;
+      calls += objects(delta.tool_calls).length;
       const said = this.#delta(withOwnReasoning(delta, this.#tags));
-      events.push(...withLogprobs(said, choice.logprobs));
+      for (const event of withLogprobs(said, choice.logprobs)) events.push(event); // may be many
     }
     const [choice] = choices.filter((one) => reasonOf(one) !== "")
       .toSorted((one, other) => weightOf(other) - weightOf(one));

@@ -1,6 +1,6 @@
 import type { ReplyContext } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
-import { argsText, CallReader, CallWriter, madeCallId, NO_ARGUMENTS } from "./calls.ts";
+import { argsText, CallIds, CallReader, CallWriter, NO_ARGUMENTS } from "./calls.ts";
 import { customCall, CustomCalls } from "./custom_calls.ts";
 import { documentedFinish } from "../neutral/finish.ts";
 import { withOwnReasoning } from "./departures.ts";
@@ -26,8 +26,9 @@ type ReplyNames = Pick<ReplyContext, "id" | "choice">;
  *   one call's own: Ollama sends parallel calls under one index, which the `openai` SDK joins to one.
  * - A call of a custom tool is one, also where the upstream calls a function of its name.
  * - A call without arguments gets `{}`: clients parse them.
- * - A reply that calls tools ends with `tool_calls`: some upstreams send `stop`, and agents stop then. Reasons that the dialect does not
- *   document become those that it does.
+ * - A reply that calls tools ends with `tool_calls`, where some upstreams send `stop`, and agents stop then; no other does. Reasons that
+ *   the dialect does not document become those that it does.
+ * - A call without a name is left out.
  * - Reasoning among the parts of the content, or between tags in it, is in a field of its own (`departures.ts`).
  */
 export class ChoiceRepair {
@@ -51,10 +52,11 @@ export class ChoiceRepair {
   /** Returns a chunk's choice repaired; the same object when nothing is wrong with it. */
   repair(choice: JsonObject): JsonObject {
     const sent = deltaOf(choice, this.#hasBegun);
-    const finish = finishOf(choice.finish_reason, (this.#writer?.named ?? 0) > 0);
-    const isLast = typeof finish === "string";
+    const isLast = typeof documentedFinish(choice.finish_reason) === "string";
     const held = this.#withHeld(sent === undefined ? {} : this.#delta(sent), isLast);
     const delta = isLast ? this.#withArguments(held) : held;
+    const called = this.#hasOthers || (this.#writer?.named ?? 0) > 0;
+    const finish = finishOf(choice.finish_reason, called);
     const index = typeof choice.index === "number" ? choice.index : 0;
     if (
       delta === choice.delta && finish === choice.finish_reason && index === choice.index
@@ -93,16 +95,13 @@ export class ChoiceRepair {
       const { role: _, ...rest } = delta;
       repaired = rest;
     }
-    if (!Array.isArray(delta.tool_calls) || delta.tool_calls.length === 0) return repaired;
+    this.#hasOthers ||= isObject(delta.function_call);
+    if (Array.isArray(delta.tool_calls) && delta.tool_calls.length === 0) return repaired;
     const pieces = objects(delta.tool_calls);
-    this.#hasOthers ||= pieces.some(({ type }) =>
-      (type ?? "function") !== "function" && type !== ""
-    );
+    this.#hasOthers ||= pieces.some(isOther);
     if (this.#hasOthers) return repaired;
     const calls = pieces.flatMap((piece) => this.#call(piece));
-    if (calls.every((call, at) => call === pieces[at]) && calls.length === pieces.length) {
-      return repaired;
-    }
+    if (isSameList(delta.tool_calls, calls)) return repaired;
     const { tool_calls: _, ...rest } = repaired;
     return calls.length === 0 ? rest : { ...rest, tool_calls: calls };
   }
@@ -122,6 +121,13 @@ export class ChoiceRepair {
     const named = opening && { name: opening.name };
     return [{ ...rest, index, ...begins, function: { ...more, ...named, arguments: args } }];
   }
+}
+
+/** Whether a list holds these objects and nothing else. None is the same as an empty one. */
+function isSameList(list: JsonValue | undefined, objects: readonly JsonObject[]): boolean {
+  const own = list ?? [];
+  return Array.isArray(own) && own.length === objects.length &&
+    objects.every((one, at) => one === own[at]);
 }
 
 /** Whether a piece is already as a client expects it; one without `arguments` adds nothing to them. */
@@ -147,7 +153,13 @@ function choiceId({ id, choice }: ReplyNames, { index }: JsonObject): string {
 
 function finishOf(reason: JsonValue | undefined, called: boolean): JsonValue | undefined {
   const finish = documentedFinish(reason);
-  return called && finish === "stop" ? "tool_calls" : finish;
+  if (finish !== "stop" && finish !== "tool_calls") return finish;
+  return called ? "tool_calls" : "stop";
+}
+
+/** Whether a call, or a piece of one, is of another kind than of a function. */
+function isOther({ type }: JsonObject): boolean {
+  return typeof type === "string" && type !== "function" && type !== "";
 }
 
 /** The same for the choice of a whole reply. */
@@ -159,10 +171,12 @@ export function repairChoice(
   if (!isObject(choice.message)) return choice;
   const message = ownReasoning(choice.message, thinkTags);
   const calls = objects(message.tool_calls);
-  const replyId = choiceId(names, choice);
-  const repaired = calls.map((call, at) => repairCall(call, madeCallId(replyId, at), custom));
-  const finish = finishOf(choice.finish_reason, calls.length > 0);
-  const isUnchangedCalls = repaired.every((call, at) => call === calls[at]);
+  const ids = new CallIds(choiceId(names, choice));
+  const repaired = calls.filter((call) => isOther(call) || nameOf(call) !== "")
+    .map((call, at) => repairCall(call, ids.of(text(call.id), at), custom));
+  const called = repaired.length > 0 || isObject(message.function_call);
+  const finish = finishOf(choice.finish_reason, called);
+  const isUnchangedCalls = isSameList(message.tool_calls, repaired);
   const isUnchanged = isUnchangedCalls && message === choice.message;
   const index = typeof choice.index === "number" ? choice.index : place;
   const isSame = isUnchanged && finish === choice.finish_reason && index === choice.index;
@@ -185,15 +199,20 @@ function ownReasoning(message: JsonObject, thinkTags: boolean): JsonObject {
   return held.reasoning + held.text === "" ? said : message; // a tag that never ends is text
 }
 
+function nameOf({ function: own }: JsonObject): string {
+  return isObject(own) ? text(own.name) ?? "" : "";
+}
+
 function repairCall(call: JsonObject, id: string, custom: ReadonlySet<string>): JsonObject {
   const own = isObject(call.function) ? call.function : undefined;
-  const name = text(own?.name) ?? "";
-  if (custom.has(name)) return customCall(text(call.id) || id, name, argsText(own?.arguments));
-  const isWhole = text(call.id) && text(call.type);
-  if (own === undefined || isWhole && text(own.arguments)) return call;
+  const name = nameOf(call);
+  if (custom.has(name)) return customCall(id, name, argsText(own?.arguments));
+  const isOwn = call.id === id;
+  if (own === undefined) return isOwn ? call : { ...call, id };
+  if (isOwn && text(call.type) && text(own.arguments)) return call;
   return {
     ...call,
-    id: text(call.id) || id,
+    id,
     type: text(call.type) || "function",
     function: { ...own, arguments: argsText(own.arguments) || NO_ARGUMENTS },
   };

@@ -12,7 +12,7 @@ import {
   writeCitation,
 } from "../neutral/conversation.ts";
 import type { Usage } from "../usage.ts";
-import { type CallEvent, CallWriter, madeCallId, NO_ARGUMENTS } from "./calls.ts";
+import { type CallEvent, CallIds, CallWriter, NO_ARGUMENTS } from "./calls.ts";
 import { customCall, CustomCalls, customTools } from "./custom_calls.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { writeChatUsage } from "./usage.ts";
@@ -185,15 +185,14 @@ function messageOf(
   const joined = (type: "text" | "reasoning" | "refusal") =>
     events.map((event) => (event.type === type ? event.text : "")).join("");
   const calls: JsonObject[] = [];
+  const ids = new CallIds(replyId);
   for (const event of events) {
     if (event.type !== "call" || event.name === undefined) continue;
-    const id = event.id ?? madeCallId(replyId, calls.length);
-    if (custom.has(event.name)) calls.push(customCall(id, event.name, event.args));
-    else {calls.push({
-        id,
-        type: "function",
-        function: { name: event.name, arguments: event.args || NO_ARGUMENTS },
-      });}
+    const { name, args } = event;
+    const id = ids.of(event.id, calls.length);
+    const own = { name, arguments: args || NO_ARGUMENTS };
+    const isCustom = custom.has(name);
+    calls.push(isCustom ? customCall(id, name, args) : { id, type: "function", function: own });
   }
   const [text, reasoning, refusal] = [joined("text"), joined("reasoning"), joined("refusal")];
   const annotations = events.flatMap((event) =>

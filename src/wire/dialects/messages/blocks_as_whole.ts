@@ -4,15 +4,8 @@ import { parseArgs } from "../neutral/conversation.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { parseEvents } from "./read_reply.ts";
-import { EventRepair } from "./repair.ts";
+import { deltaKind, EventRepair } from "./repair.ts";
 import { toolInput } from "./writer.ts";
-
-/** The field of a block that a delta of each kind adds to. */
-const GROWING: Readonly<Record<string, string>> = {
-  text_delta: "text",
-  thinking_delta: "thinking",
-  signature_delta: "signature",
-};
 
 /** A block that has begun, and the JSON text of its input so far. */
 interface Block {
@@ -27,7 +20,7 @@ export class BlocksAsWhole implements WholeOfStream {
   readonly #blocks: Block[] = [];
   readonly #open = new Map<unknown, Block>();
   readonly #repair = new EventRepair();
-  #message: JsonObject = {};
+  #message: JsonObject | undefined;
 
   /** @param carry Makes a reply of a message. */
   constructor(carry: (body: JsonObject) => Reply) {
@@ -42,7 +35,7 @@ export class BlocksAsWhole implements WholeOfStream {
   #take({ type, index, ...event }: JsonObject): void {
     switch (type) {
       case "message_start":
-        if (isObject(event.message)) this.#message = event.message;
+        this.#message ??= isObject(event.message) ? event.message : {};
         break;
       case "content_block_start": {
         const block = { said: isObject(event.content_block) ? event.content_block : {}, input: "" };
@@ -56,7 +49,7 @@ export class BlocksAsWhole implements WholeOfStream {
         break;
       }
       case "message_delta": {
-        const { usage } = this.#message;
+        const usage = this.#message?.usage;
         this.#message = {
           ...this.#message,
           ...(isObject(event.delta) ? event.delta : {}),
@@ -73,7 +66,7 @@ export class BlocksAsWhole implements WholeOfStream {
   }
 
   reply(): Reply {
-    const { stop_reason: reason } = this.#message;
+    const reason = this.#message?.stop_reason;
     if (typeof reason !== "string") throw brokenOff();
     const content = this.#blocks.flatMap(({ said, input }) => {
       if (input === "") return [said];
@@ -87,10 +80,12 @@ export class BlocksAsWhole implements WholeOfStream {
 
 function addDelta(block: Block, delta: JsonObject): void {
   const { said } = block;
-  const field = GROWING[text(delta.type) ?? ""];
-  if (field !== undefined) said[field] = (text(said[field]) ?? "") + (text(delta[field]) ?? "");
-  else if (delta.type === "input_json_delta") block.input += text(delta.partial_json) ?? "";
-  else if (delta.type === "citations_delta" && delta.citation !== undefined) {
-    said.citations = [...(Array.isArray(said.citations) ? said.citations : []), delta.citation];
+  const { field } = deltaKind(delta);
+  if (field === "partial_json") block.input += text(delta.partial_json) ?? "";
+  else if (field !== undefined) {
+    said[field] = (text(said[field]) ?? "") + (text(delta[field]) ?? "");
+  } else if (delta.type === "citations_delta" && delta.citation !== undefined) {
+    if (Array.isArray(said.citations)) said.citations.push(delta.citation);
+    else said.citations = [delta.citation];
   }
 }

@@ -1,4 +1,4 @@
-import { type JsonObject, objects, text } from "../json.ts";
+import { entryOf, type JsonObject, objects, text } from "../json.ts";
 import { clientId, type IdOrigin, legalId, upstreamIds } from "../neutral/call_ids.ts";
 
 /**
@@ -32,6 +32,11 @@ export class CallIds {
     this.#used.add(unique);
     return unique;
   }
+}
+
+/** The id of a call to which its upstream gave none, by its place in the reply. */
+export function madeCallId(replyId: string, place: number): string {
+  return `toolu_${replyId.replace(/^msg_/, "")}_${place}`;
 }
 
 function usedIn({ messages }: JsonObject): Set<string> {
@@ -68,7 +73,7 @@ export function withUpstreamIds(messages: readonly JsonObject[]): JsonObject[] {
   });
 
   function renamed(block: JsonObject): JsonObject {
-    const field = FIELDS[text(block.type) ?? ""];
+    const field = entryOf(FIELDS, text(block.type) ?? "");
     const id = field === undefined ? undefined : changed.get(text(block[field]) ?? "");
     return id === undefined ? block : { ...block, [field!]: id };
   }

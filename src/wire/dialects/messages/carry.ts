@@ -9,15 +9,7 @@ import {
   type WriteOptions,
   type WrittenRequest,
 } from "../dialect.ts";
-import {
-  isObject,
-  items,
-  type JsonObject,
-  objects,
-  text,
-  withoutFields,
-  withoutNulls,
-} from "../json.ts";
+import { isObject, type JsonObject, objects, text, withoutFields, withoutNulls } from "../json.ts";
 import { Meter, SEALED_CHARS_PER_TOKEN } from "../meter.ts";
 import { meterEvent } from "../meter_reply.ts";
 import { HostedCalls } from "../hosted_calls.ts";
@@ -29,10 +21,10 @@ import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { legalId } from "../neutral/call_ids.ts";
 import { BlocksAsWhole } from "./blocks_as_whole.ts";
-import { CallIds, withUpstreamIds } from "./call_ids.ts";
+import { CallIds, madeCallId, withUpstreamIds } from "./call_ids.ts";
 import { checkMessage, parseEvents } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
-import { EventRepair, repairBlock, repairedStop } from "./repair.ts";
+import { EventRepair, indexOf, repairBlock, repairedStop } from "./repair.ts";
 import { readFirstUsage, readMessagesUsage, writeMessagesUsage } from "./usage.ts";
 import { sealedText } from "./seals.ts";
 import { SIGNATURE } from "./writer.ts";
@@ -118,10 +110,11 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   const { id, model, request } = context;
   checkMessage(reply);
   const ids = new CallIds(request.body, "messages");
-  const content = reply.content.map((block) =>
-    isObject(block) ? withUniqueId(repairBlock(block), ids) : block
-  );
-  const calls = objects(content).some(({ type }) => type === "tool_use");
+  const content = objects(reply.content).flatMap((given, place) => {
+    const block = repairBlock(given);
+    return block === undefined ? [] : [withUniqueId(block, ids, madeCallId(id, place))];
+  });
+  const calls = content.some(({ type }) => type === "tool_use");
   const body: JsonObject = { ...reply, id, model, content };
   body.stop_reason = repairedStop(body.stop_reason, calls);
   if (isObject(body.usage)) body.usage = withCounts(body.usage);
@@ -165,9 +158,9 @@ function isFoundByTool({ content_block: block }: JsonObject): boolean {
   return isObject(block) && /_tool_result$/.test(text(block.type) ?? "");
 }
 
-function withUniqueId(block: JsonObject, ids: CallIds): JsonObject {
-  if (block.type !== "tool_use" || typeof block.id !== "string") return block;
-  return { ...block, id: ids.unique(block.id) };
+/** @param made The id of a call to which its upstream gave none. */
+function withUniqueId(block: JsonObject, ids: CallIds, made: string): JsonObject {
+  return block.type === "tool_use" ? { ...block, id: ids.unique(text(block.id) || made) } : block;
 }
 
 /** What SDKs read of a stream's beginning without asking whether it is there. */
@@ -248,8 +241,7 @@ class CarriedMessagesStream implements ReplyStream {
           output_tokens: 0,
           ...(isObject(message.usage) ? withCounts(message.usage) : {}),
         };
-        const content = [...items(message.content)];
-        event.message = { ...EMPTY_MESSAGE, ...message, content, id, model, usage };
+        event.message = { ...EMPTY_MESSAGE, ...message, content: [], id, model, usage };
         break;
       }
       case "content_block_start":
@@ -258,7 +250,8 @@ class CarriedMessagesStream implements ReplyStream {
           if (event.content_block.type === "thinking") this.hidesReasoning ??= true;
           if (event.content_block.type === "redacted_thinking") this.hidesReasoning = false;
           this.#hosted.block(event.content_block);
-          event.content_block = withUniqueId(event.content_block, this.#ids);
+          const made = madeCallId(this.#context.id, indexOf(event));
+          event.content_block = withUniqueId(event.content_block, this.#ids, made);
         }
         break;
       case "content_block_delta":
@@ -279,11 +272,15 @@ class CarriedMessagesStream implements ReplyStream {
         this.finished = true;
         return ""; // sent when the usage is settled
     }
+    const sent = this.#repair.repair(event).map((one) => this.#sent(one)).join("");
+    this.#usage.note();
+    return sent;
+  }
+
+  #sent(event: JsonObject): string {
     const isFound = this.#hostsTools && isFoundByTool(event);
     if (isFound || meterEvent(this.#meter, event)) this.hasOutput = true;
-    this.#usage.note();
-    return this.#repair.repair(event)
-      .map((one) => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`).join("");
+    return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
   }
 
   /** A signature seals all of the reasoning before it, of which the text may be a summary. */

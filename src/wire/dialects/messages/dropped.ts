@@ -1,5 +1,5 @@
 import { DroppedFields } from "../dropped_fields.ts";
-import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import { entryOf, isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { ReasoningRequest } from "../reasoning.ts";
 import { sealedText } from "./seals.ts";
 
@@ -72,7 +72,7 @@ export function droppedFields(body: JsonObject, reasoning: ReasoningRequest): st
   }
   for (const message of objects(body.messages)) {
     dropped.addOthers(message, "messages", ["role", "content"]);
-    addBlocks(dropped, message.content, ROLES[text(message.role) ?? ""] ?? PARTS);
+    addBlocks(dropped, message.content, entryOf(ROLES, text(message.role) ?? "") ?? PARTS);
   }
   return dropped.names;
 }
@@ -105,7 +105,7 @@ function addBlocks(
     dropped.addOthers(block, type, ["type", ...understood]);
     addBlocks(dropped, block.content, PARTS);
     if (!isObject(block.source)) continue;
-    const own = SOURCES[text(block.source.type) ?? ""] ?? [];
+    const own = entryOf(SOURCES, text(block.source.type) ?? "") ?? [];
     dropped.addOthers(block.source, type, ["type", ...own]);
     addBlocks(dropped, block.source.content, PARTS);
   }

@@ -1,11 +1,11 @@
 import { parseJson } from "../../json/mod.ts";
 import { Refusal } from "../../../ground/refusal.ts";
 import type { EventReader, ReadReply } from "../dialect.ts";
-import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
 import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversation.ts";
 import { reportedError, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
-import { documentedStop, indexOf, inputText } from "./repair.ts";
+import { documentedStop, EventRepair, indexOf } from "./repair.ts";
 import { readFirstUsage, readMessagesUsage, tierOf } from "./usage.ts";
 
 const FINISHES: Readonly<Record<string, Finish>> = {
@@ -53,7 +53,7 @@ export function parseEvents(data: string): JsonObject[] {
 
 /** The events of a whole message: some servers send it as the only event of a stream. */
 function eventsOf(message: JsonObject, content: readonly JsonValue[]): JsonObject[] {
-  const { stop_reason, stop_sequence = null, usage = {}, ...rest } = message;
+  const { stop_reason, stop_sequence = null, stop_details = null, usage = {}, ...rest } = message;
   return [
     { type: "message_start", message: { ...rest, content: [], usage } },
     ...content.filter(isObject).flatMap((block, index) => {
@@ -72,7 +72,7 @@ function eventsOf(message: JsonObject, content: readonly JsonValue[]): JsonObjec
     }),
     {
       type: "message_delta",
-      delta: { stop_reason: stop_reason ?? null, stop_sequence },
+      delta: { stop_reason: stop_reason ?? null, stop_sequence, stop_details },
       usage,
     },
     { type: "message_stop" },
@@ -86,15 +86,11 @@ function eventsOf(message: JsonObject, content: readonly JsonValue[]): JsonObjec
  */
 export function readMessagesReply(body: unknown): ReadReply {
   checkMessage(body);
-  const reader = new MessagesReader();
-  const events = objects(body.content).flatMap((block, index) => [
-    ...reader.beginBlock(index, block),
-    ...reader.endBlock(index),
-  ]);
+  const events = new MessagesReader().events(eventsOf(body, body.content));
   const reports = new UsageReports().add(readMessagesUsage(body.usage)).servedIn(
     tierOf(body.usage),
   );
-  return { events: [...events, ...finishOf(body)], reports };
+  return { events, reports };
 }
 
 /** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a message. */
@@ -111,16 +107,20 @@ export class MessagesReader implements EventReader {
   done = false;
   readonly reports = new UsageReports();
   hidesReasoning: boolean | undefined;
-  /** Tool blocks that are open: the input that came with their start, until a delta comes. */
-  readonly #inputs = new Map<number, string>();
-  /** Calls that are open, by their blocks: some upstreams use an index again. */
-  readonly #keys = new Map<number, string>();
-  #callCount = 0;
+  readonly #repair = new EventRepair();
+  /** Blocks of calls that are open and have no input so far. */
+  readonly #unargued = new Set<number>();
   /** Signatures of reasoning blocks that are open. */
   readonly #signatures = new Map<number, string>();
 
   read(data: string): ReplyEvent[] {
-    return parseEvents(data).flatMap((event) => this.#event(event));
+    return this.events(parseEvents(data));
+  }
+
+  /** Reads events that are parsed already. */
+  events(parsed: readonly JsonObject[]): ReplyEvent[] {
+    return parsed.flatMap((event) => this.#repair.repair(event))
+      .flatMap((event) => this.#event(event));
   }
 
   #event(event: JsonObject): ReplyEvent[] {
@@ -133,12 +133,12 @@ export class MessagesReader implements EventReader {
         return [];
       case "content_block_start":
         return isObject(event.content_block)
-          ? this.beginBlock(indexOf(event), event.content_block)
+          ? this.#beginBlock(indexOf(event), event.content_block)
           : [];
       case "content_block_delta":
         return isObject(event.delta) ? this.#delta(indexOf(event), event.delta) : [];
       case "content_block_stop":
-        return this.endBlock(indexOf(event));
+        return this.#endBlock(indexOf(event));
       case "message_delta": {
         this.reports.add(readMessagesUsage(event.usage)).servedIn(tierOf(event.usage));
         return isObject(event.delta) ? finishOf(event.delta) : [];
@@ -152,7 +152,7 @@ export class MessagesReader implements EventReader {
   }
 
   /** A block begins, with whatever it holds already. */
-  beginBlock(index: number, block: JsonObject): ReplyEvent[] {
+  #beginBlock(index: number, block: JsonObject): ReplyEvent[] {
     switch (block.type) {
       case "text":
         return textEvents("text", text(block.text));
@@ -166,33 +166,20 @@ export class MessagesReader implements EventReader {
         return data === "" ? [] : [{ type: "seal", seal: `${REDACTED}${data}` }];
       }
       case "tool_use": {
-        this.#inputs.set(index, inputText(block.input));
-        const [id, name] = [text(block.id) || undefined, text(block.name) || undefined];
-        const key = `call${this.#callCount++}`;
-        this.#keys.set(index, key);
-        return [{ type: "call", key, id, name, args: "" }];
+        this.#unargued.add(index);
+        return [{ ...callIn(index, ""), id: text(block.id) || undefined, name: text(block.name) }];
       }
       default:
         return [];
     }
   }
 
-  /** A block ends: its signature follows now, and the input of a call that came with its start, or that is empty. */
-  endBlock(index: number): ReplyEvent[] {
+  /** A block ends: its signature follows now, and the input of a call that is empty. */
+  #endBlock(index: number): ReplyEvent[] {
     const seal = this.#signatures.get(index);
     this.#signatures.delete(index);
     if (seal !== undefined && seal !== "") return [{ type: "seal", seal }];
-    const input = this.#inputs.get(index);
-    this.#inputs.delete(index);
-    const ended = input === undefined ? [] : [this.#call(index, input)];
-    this.#keys.delete(index);
-    return ended;
-  }
-
-  /** A piece of the arguments of the call in a block; one that was never begun has no name, and is none. */
-  #call(index: number, args: string): ReplyEvent {
-    const key = this.#keys.get(index) ?? `unknown${index}`;
-    return { type: "call", key, id: undefined, name: undefined, args };
+    return this.#unargued.delete(index) ? [callIn(index, "{}")] : [];
   }
 
   #delta(index: number, delta: JsonObject): ReplyEvent[] {
@@ -210,13 +197,18 @@ export class MessagesReader implements EventReader {
       case "input_json_delta": {
         const args = text(delta.partial_json) ?? "";
         if (args === "") return [];
-        this.#inputs.delete(index);
-        return [this.#call(index, args)];
+        this.#unargued.delete(index);
+        return [callIn(index, args)];
       }
       default:
         return [];
     }
   }
+}
+
+/** A piece of the arguments of the call in a block. */
+function callIn(index: number, args: string): ReplyEvent & { type: "call" } {
+  return { type: "call", key: `call${index}`, id: undefined, name: undefined, args };
 }
 
 /** A `stop_reason` as a neutral event. @throws {Refusal} `upstream_unavailable` for a failure. */

@@ -16,9 +16,25 @@ export function indexOf(event: JsonObject): number {
   return typeof event.index === "number" ? event.index : 0;
 }
 
-/** A block of a whole message; the input of a call is an object. */
-export function repairBlock(block: JsonObject): JsonObject {
-  if (block.type !== "tool_use" || isObject(block.input)) return block;
+/** Whether a block is a call that no client can run, as it has no name. */
+function isUnnamedCall({ type, name }: JsonObject): boolean {
+  return type === "tool_use" && !text(name);
+}
+
+/** A block with the texts that SDKs add deltas to. */
+function withTexts(block: JsonObject): JsonObject {
+  const empty = EMPTY.get(text(block.type) ?? "") ?? {};
+  const missing = Object.keys(empty).filter((field) => typeof block[field] !== "string");
+  return missing.length === 0
+    ? block
+    : { ...block, ...Object.fromEntries(missing.map((field) => [field, empty[field]!])) };
+}
+
+/** A block of a whole message; the input of a call is an object. Undefined for a call without a name. */
+export function repairBlock(block: JsonObject): JsonObject | undefined {
+  if (isUnnamedCall(block)) return undefined;
+  if (block.type !== "tool_use") return withTexts(block);
+  if (isObject(block.input)) return block;
   try {
     const input = parseJson(inputText(block.input));
     if (isObject(input)) return { ...block, input };
@@ -59,26 +75,36 @@ export function documentedStop(reason: JsonValue | undefined): JsonValue | undef
   return STOP_OF[text(documentedFinish(reason)) ?? ""] ?? null;
 }
 
-/** The documented reason of a message. One that calls tools ends with `tool_use`: agents stop at `end_turn`. */
+/** The documented reason of a message. One that calls tools ends with `tool_use`, where agents would stop at `end_turn`; no other does. */
 export function repairedStop(said: JsonValue | undefined, calls: boolean): JsonValue | undefined {
   const reason = documentedStop(said);
-  return calls && reason === "end_turn" ? "tool_use" : reason;
+  if (reason !== "end_turn" && reason !== "tool_use") return reason;
+  return calls ? "tool_use" : "end_turn";
 }
 
-/** The type of block that a delta of each type belongs to. */
-const BLOCK_OF: Readonly<Record<string, string>> = {
-  text_delta: "text",
-  citations_delta: "text",
-  thinking_delta: "thinking",
-  signature_delta: "thinking",
-  input_json_delta: "tool_use",
-};
+/** The type of block that a delta of each type belongs to, and the field with its text. */
+const DELTAS: ReadonlyMap<string, { readonly block: string; readonly field?: string }> = new Map([
+  ["text_delta", { block: "text", field: "text" }],
+  ["citations_delta", { block: "text" }],
+  ["thinking_delta", { block: "thinking", field: "thinking" }],
+  ["signature_delta", { block: "thinking", field: "signature" }],
+  ["input_json_delta", { block: "tool_use", field: "partial_json" }],
+]);
 /** Blocks without their deltas. A call cannot be begun without its name. */
-const EMPTY: Readonly<Record<string, JsonObject>> = {
-  text: { type: "text", text: "" },
-  thinking: { type: "thinking", thinking: "", signature: "" },
-};
-const KNOWN_BLOCKS = new Set([...Object.values(BLOCK_OF), "redacted_thinking"]);
+const EMPTY: ReadonlyMap<string, JsonObject> = new Map<string, JsonObject>([
+  ["text", { type: "text", text: "" }],
+  ["thinking", { type: "thinking", thinking: "", signature: "" }],
+]);
+const KNOWN_BLOCKS = new Set(
+  [...DELTAS.values()].map(({ block }) => block).concat("redacted_thinking"),
+);
+
+/** What a delta belongs to, and where its text is; undefined for one that is not known. */
+export function deltaKind(
+  { type }: JsonObject,
+): { readonly block?: string; readonly field?: string } {
+  return DELTAS.get(text(type) ?? "") ?? {};
+}
 
 /** A block that has begun and not ended. */
 interface Block {
@@ -95,6 +121,7 @@ interface Block {
  * - A block is begun before its first delta, a delta's type fits its block, and a block ends before the next one, or the message, does.
  *   Calls may be interleaved.
  * - The input of a call comes in deltas: Claude Code and Anthropic's SDKs take it from them alone.
+ * - A call without a name is left out, and so is a delta without its text, which SDKs would add as `null`.
  * - A message ends by a documented reason.
  */
 export class EventRepair {
@@ -102,6 +129,8 @@ export class EventRepair {
   #begun = 0;
   /** By the upstream's index. */
   readonly #open = new Map<number, Block>();
+  /** The upstream's index of the open block that is not a call: there is one at most. */
+  #other: number | undefined;
 
   /**
    * Returns the events to send instead of one.
@@ -131,38 +160,43 @@ export class EventRepair {
 
   /** The events that end what is open. */
   endAll(): JsonObject[] {
-    return [...this.#open.keys()].flatMap((index) =>
-      this.#end({ type: "content_block_stop", index })
-    );
+    return [...this.#open.keys()].flatMap((index) => this.#endAt(index));
+  }
+
+  #endAt(index: number | undefined): JsonObject[] {
+    return index === undefined ? [] : this.#end({ type: "content_block_stop", index });
   }
 
   #begin(event: JsonObject, block: JsonObject): JsonObject[] {
     const at = indexOf(event);
-    const ended = [...this.#open].filter(([index, { type }]) => index === at || type !== "tool_use")
-      .flatMap(([index]) => this.#end({ type: "content_block_stop", index }));
+    const ended = [...this.#endAt(at), ...this.#endAt(this.#other)];
+    if (isUnnamedCall(block)) return ended;
     const isCall = block.type === "tool_use";
+    if (!isCall) this.#other = at;
     this.#calls ||= isCall;
     const index = this.#begun++;
     const input = isCall ? inputText(block.input) : "{}";
     this.#open.set(at, { index, type: text(block.type) ?? "", input });
-    const sent = isCall ? { ...block, input: {} } : block;
+    const sent = isCall ? { ...block, input: {} } : withTexts(block);
     return [...ended, { ...event, index, content_block: sent }];
   }
 
   #delta(event: JsonObject, delta: JsonObject): JsonObject[] {
     const at = indexOf(event);
-    const kind = BLOCK_OF[text(delta.type) ?? ""];
+    const { block: kind, field } = deltaKind(delta);
+    if (field !== undefined && typeof delta[field] !== "string") return [];
     const begun: JsonObject[] = [];
     let block = this.#open.get(at);
     if (block === undefined || kind !== undefined && !takes(block, kind)) {
-      const empty = EMPTY[kind ?? ""];
+      const empty = EMPTY.get(kind ?? "");
       if (empty === undefined) return [];
       const start = { type: "content_block_start", index: at };
       begun.push(...this.#begin(start, { ...empty }));
       block = this.#open.get(at)!;
     }
     if (text(delta.partial_json)) block.input = "{}";
-    return [...begun, { ...event, index: block.index }];
+    const { index } = block;
+    return [...begun, event.index === index ? event : { ...event, index }];
   }
 
   #end(event: JsonObject): JsonObject[] {
@@ -170,6 +204,7 @@ export class EventRepair {
     const block = this.#open.get(at);
     if (block === undefined) return [];
     this.#open.delete(at);
+    if (this.#other === at) this.#other = undefined;
     const { index, input } = block;
     const delta = { type: "input_json_delta", partial_json: input };
     return [
@@ -179,7 +214,7 @@ export class EventRepair {
   }
 }
 
-/** Whether a block takes deltas of a kind. What is not known may take any. */
+/** Whether a block takes deltas of a kind. One of an unknown type may take any. */
 function takes({ type }: Block, kind: string): boolean {
   return type === kind || !KNOWN_BLOCKS.has(type);
 }

@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from "../json.ts";
 import { type Finish, parseArgs, type ReplyEvent } from "../neutral/conversation.ts";
 import { JsonProgress } from "../neutral/json_progress.ts";
 import { countedUsage, type Usage } from "../usage.ts";
-import { CallIds } from "./call_ids.ts";
+import { CallIds, madeCallId } from "./call_ids.ts";
 import { writeMessagesUsage } from "./usage.ts";
 
 /** Signs reasoning that was translated: clients drop or reject thinking blocks without a signature. */
@@ -158,17 +158,12 @@ export class MessagesWriter implements ReplyWriter {
       } else if (event.type === "call" && event.name !== undefined) {
         // a call that the limit cut off cannot be run: the client sees that there was more
         if (isCut && parseArgs(event.args) === undefined) continue;
-        const id = event.id ?? this.#madeId(content.length);
+        const id = event.id ?? madeCallId(this.#context.id, content.length);
         const input = toolInput(event.args);
         content.push({ type: "tool_use", id: this.#ids.unique(id), name: event.name, input });
       }
     }
     return content;
-  }
-
-  /** The id of a call to which its upstream gave none. */
-  #madeId(number: number): string {
-    return `toolu_${this.#context.id.replace(/^msg_/, "")}_${number}`;
   }
 
   #start(): string {
@@ -279,7 +274,7 @@ export class MessagesWriter implements ReplyWriter {
   }
 
   #openCall(call: Call): string {
-    call.id ??= this.#madeId(this.#calls.indexOf(call));
+    call.id ??= madeCallId(this.#context.id, this.#calls.indexOf(call));
     const block = { type: "tool_use", id: this.#ids.unique(call.id), name: call.name!, input: {} };
     const text = this.#closeBlock() + this.#openBlock("tool", block) +
       this.#arguments(call.waiting);

@@ -3,13 +3,20 @@ import type { JsonValue } from "../json.ts";
 
 const FINISHES = new Set(["stop", "length", "tool_calls", "content_filter", "function_call"]);
 
-/** What other names of reasons say, the first that fits: they are of other dialects, of Gemini, Mistral, DeepSeek, GLM and of relays. */
+/**
+ * What other names of reasons say, the first that fits: they are of other dialects, of Gemini, Bedrock, watsonx, Cohere, Mistral, DeepSeek,
+ * GLM, LM Studio and of relays. A call that the service could not read (`MALFORMED_FUNCTION_CALL`) is a failure: there is none to run.
+ */
 const OTHER_FINISHES: readonly (readonly [RegExp, string])[] = [
-  [/error|fail|abort|insufficient|unavailable|overload|timeout/, "error"],
-  [/max_|length|window|limit|truncat/, "length"],
+  [
+    /error|fail|abort|cancel|interrupt|insufficient|unavailable|overload|timeout|not_finished|quota|rate_?limit/,
+    "error",
+  ],
+  [/malformed|unexpected|too_many|missing|unloaded/, "error"],
+  [/max|length|window|limit|truncat/, "length"],
   [/tool|function/, "tool_calls"],
   [
-    /safety|recitation|blocklist|prohibited|spii|sensitive|refus|filter|policy|language/,
+    /safety|recitation|block|prohibited|spii|sensitive|refus|filter|policy|language|guardrail|moderat/,
     "content_filter",
   ],
 ];

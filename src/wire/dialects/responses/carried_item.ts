@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, text, withoutNulls } from "../json.ts";
+import { entryOf, isObject, type JsonObject, type JsonValue, text, withoutNulls } from "../json.ts";
 import { isItemId } from "../meter.ts";
 import { partsOf, typeOf } from "./items.ts";
 
@@ -39,15 +39,13 @@ export function fullItem(given: JsonObject, status: "in_progress" | "completed")
         : { content: partsOf(content, "reasoning_text").map(fullPart) }),
     };
   }
-  const field = CALL_TEXTS[type];
+  const field = entryOf(CALL_TEXTS, type);
   if (field === undefined) return { ...given, type };
   const { [field]: said, ...rest } = withoutNulls(given);
-  return {
-    status,
-    ...rest,
-    type,
-    [field]: isObject(said) ? JSON.stringify(said) : text(said) ?? "",
-  };
+  const written = isObject(said) ? JSON.stringify(said) : text(said) ?? "";
+  const isWhole = (text(rest.status) ?? status) === "completed";
+  const isNothing = written === "" && type === "function_call" && isWhole; // clients parse arguments
+  return { status, ...rest, type, [field]: isNothing ? "{}" : written };
 }
 
 /** A part of an item, likewise. */
@@ -87,7 +85,7 @@ export class CarriedNames {
     const own = text(item.id) ?? "";
     // what is no id is not repeated with each event; SDKs throw when two items have one
     const isOwn = isItemId(own) && !this.#ids.has(own);
-    const id = isOwn ? own : `${PREFIXES[type] ?? "item"}_${this.#idPart}_${number}`;
+    const id = isOwn ? own : `${entryOf(PREFIXES, type) ?? "item"}_${this.#idPart}_${number}`;
     this.#ids.add(id);
     if (!Object.hasOwn(CALL_TEXTS, type)) return { ...item, id };
     return { ...item, id, call_id: this.#callId(item.call_id, number) };

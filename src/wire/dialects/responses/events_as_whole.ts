@@ -2,18 +2,25 @@ import type { Reply, ReplyContext, WholeOfStream } from "../dialect.ts";
 import { isObject, type JsonObject, objects } from "../json.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import { brokenOff } from "../upstream_error.ts";
+import { CarriedCustom } from "./carried_custom.ts";
 import { CarriedOutput } from "./carried_output.ts";
 import { isEnd, parseResponsesEvent } from "./read_reply.ts";
+import { sentBody } from "./response_object.ts";
 
 /** The events of a responses stream as the response that they say, also where its end leaves out its items. */
 export class EventsAsWhole implements WholeOfStream {
   readonly #carry: (body: JsonObject) => Reply;
   readonly #output: CarriedOutput;
+  readonly #custom: CarriedCustom;
   #response: JsonObject | undefined;
 
   /** @param carry Makes a reply of a response. */
-  constructor({ id }: Pick<ReplyContext, "id">, carry: (body: JsonObject) => Reply) {
+  constructor(
+    { id, request }: Pick<ReplyContext, "id" | "request">,
+    carry: (body: JsonObject) => Reply,
+  ) {
     this.#carry = carry;
+    this.#custom = new CarriedCustom(sentBody(request));
     this.#output = new CarriedOutput({
       idPart: id.replace(/^resp_/, ""),
       write: () => "",
@@ -28,11 +35,11 @@ export class EventsAsWhole implements WholeOfStream {
   push({ data }: SseEvent): void {
     const event = parseResponsesEvent(data);
     if (!isEnd(event.type)) {
-      this.#output.event(event);
+      this.#output.event(this.#custom.event(event));
       return;
     }
     const response = isObject(event.response) ? event.response : {};
-    this.#output.finish(objects(response.output));
+    this.#output.finish(this.#custom.output(objects(response.output)));
     const isCut = event.type === "response.incomplete" || response.status === "incomplete";
     this.#response = { ...response, status: isCut ? "incomplete" : "completed" };
   }

@@ -29,7 +29,7 @@ export class MessageItem implements WrittenItem {
 
   /** @param logprobs Of the piece's tokens. */
   add(piece: string, logprobs: readonly JsonValue[] = []): string {
-    this.#logprobs.push(...logprobs);
+    for (const one of logprobs) this.#logprobs.push(one); // may be many
     return this.#delta(this.#text.add(piece), logprobs);
   }
 
