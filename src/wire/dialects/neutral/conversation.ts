@@ -6,6 +6,7 @@
 import { parseJson } from "../../json/mod.ts";
 import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { ReasoningRequest } from "../reasoning.ts";
+import type { CacheMark, Markable } from "./cache_marks.ts";
 import type { OutputFormat } from "./output_format.ts";
 
 /** What a conversation holds that a dialect may have no place for. */
@@ -28,7 +29,9 @@ export type Concept =
   | "cacheKey";
 
 /** A piece of a user's message or of a tool's result. */
-export type Part =
+export type Part = Markable & PlainPart;
+
+type PlainPart =
   | { readonly type: "text"; readonly text: string }
   | {
     readonly type: "image";
@@ -59,7 +62,9 @@ export interface SealedReasoning {
 }
 
 /** One message of a conversation. */
-export type Turn =
+export type Turn = Markable & PlainTurn;
+
+type PlainTurn =
   | { readonly role: "user"; readonly parts: readonly Part[] }
   /** An instruction in the middle of the conversation. */
   | { readonly role: "system"; readonly text: string }
@@ -81,7 +86,7 @@ export type Turn =
   };
 
 /** A tool on offer. */
-export interface Tool {
+export interface Tool extends Markable {
   readonly name: string;
   readonly description: string | undefined;
   readonly schema: JsonObject;
@@ -89,8 +94,10 @@ export interface Tool {
 }
 
 /** A whole request. */
-export interface Conversation {
+export interface Conversation extends Markable {
   readonly instructions: string;
+  /** Where in the instructions a prompt cache may end, in UTF-16 units. */
+  readonly instructionMarks?: readonly { readonly end: number; readonly mark: CacheMark }[];
   readonly turns: readonly Turn[];
   readonly tools: readonly Tool[];
   readonly toolChoice: "auto" | "none" | "required" | { readonly name: string } | undefined;
