@@ -233,3 +233,49 @@ for (const from of ["chat", "responses"] as const) {
     assertEquals(marksIn(marked.body).length, 1);
   });
 }
+
+/** What a prompt cache compares: everything in the order of a prompt, without marks, message borders aside. */
+function promptOf({ tools, system, instructions, messages, input }: Body): string[] {
+  const plain = (value: unknown) =>
+    JSON.stringify(
+      value,
+      (key, one) => key === "cache_control" || key === "prompt_cache_breakpoint" ? undefined : one,
+    );
+  const joined = (list: Body) =>
+    Array.isArray(list) ? list.map(({ text }: Body) => text).join("") : list;
+  const said = (messages ?? input).flatMap(({ content, ...rest }: Body) => {
+    const isSystem = rest.role === "system" || rest.role === "developer";
+    const own = isSystem ? joined(content) : content;
+    const blocks = Array.isArray(own) ? own : [{ type: "text", text: own }];
+    return [
+      ...blocks.map((block: Body) => plain([rest.role, block])),
+      ...(Object.keys(rest).length > 1 ? [plain(rest)] : []),
+    ];
+  });
+  return [plain(tools), plain(joined(system) ?? instructions), ...said];
+}
+
+for (const from of ["chat", "messages", "responses"] as const) {
+  for (const to of ["chat", "messages", "responses"] as const) {
+    Deno.test(`each turn begins with the prompt of the turn before, wherever marks are: ${from} → ${to}`, () => {
+      fc.assert(
+        fc.property(sample, fc.nat(), (one, cut) => {
+          const { turns } = one;
+          const until = turns.length === 0 ? 0 : cut % turns.length + 1;
+          if (until > 0 && "said" in turns[until - 1]!) return; // nobody asks there
+          const promptAt = (of: Sample) => {
+            let word = 0;
+            const more = from === "messages" ? { max_tokens: 900 } : {};
+            const body = { model: "m", ...more, ...WRITE[from](of, () => `w${word++}`) };
+            return promptOf(written(from, to, body, { cacheMarks: true }).body);
+          };
+          const before = promptAt({ ...one, turns: turns.slice(0, until) });
+          // marks move on from turn to turn
+          const unmarked: Sample = JSON.parse(JSON.stringify(one).replaceAll("true", "false"));
+          assertEquals(promptAt(unmarked).slice(0, before.length), before);
+        }),
+        runs,
+      );
+    });
+  }
+}

@@ -149,7 +149,8 @@ function textOf(pieces: readonly MarkedText[]): string | JsonObject[] {
 }
 
 function contentOf(parts: readonly Part[], { marks }: Target): string | JsonObject[] {
-  const isPlain = !marks || lastMark(parts).cached === undefined;
+  // where marks count, texts are not joined: a mark moves on with the next turn, and what it was on must stay what it was
+  const isPlain = !marks || parts.length < 2 && parts[0]?.cached === undefined;
   if (isPlain && parts.every((part) => part.type === "text")) {
     return parts.map((part) => part.text).join("\n\n");
   }
