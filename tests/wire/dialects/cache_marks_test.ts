@@ -7,6 +7,7 @@ import {
   DIALECTS,
   type JsonObject,
 } from "../../../src/wire/dialects/mod.ts";
+import { QUIRKS } from "../../../src/requests/upstreams/quirks.ts";
 import { assertEquals } from "../../assert.ts";
 import { sized } from "../../tier.ts";
 import { SEALER } from "./ends.ts";
@@ -17,7 +18,8 @@ type Piece = boolean;
 interface Sample {
   readonly tools: Piece[];
   readonly system: Piece[][];
-  readonly turns: ({ user: Piece[] } | { call: Piece; result: Piece } | { said: Piece })[];
+  readonly turns:
+    ({ user: Piece[] } | { call: Piece; result: Piece } | { said: Piece } | { note: Piece })[];
 }
 
 const pieces = fc.array(fc.boolean(), { minLength: 1, maxLength: 3 });
@@ -29,6 +31,7 @@ const sample: fc.Arbitrary<Sample> = fc.record({
       fc.record({ user: pieces }),
       fc.record({ call: fc.boolean(), result: fc.boolean() }),
       fc.record({ said: fc.boolean() }),
+      fc.record({ note: fc.boolean() }), // an instruction in the middle
     ),
     { maxLength: 6 },
   ),
@@ -49,6 +52,7 @@ const WRITE: Readonly<Record<DialectName, (sample: Sample, word: () => string) =
         { role: "user", content: word() },
         ...turns.flatMap((turn, at): JsonObject[] => {
           if ("user" in turn) return [{ role: "user", content: turn.user.map(part) }];
+          if ("note" in turn) return [{ role: "system", content: [part(turn.note)] }];
           if ("said" in turn) return [{ role: "assistant", content: [part(turn.said)] }];
           const call = { name: word(), arguments: "{}" };
           const id = `c${at}`;
@@ -78,6 +82,7 @@ const WRITE: Readonly<Record<DialectName, (sample: Sample, word: () => string) =
         { role: "user", content: word() },
         ...turns.flatMap((turn, at): JsonObject[] => {
           if ("user" in turn) return [{ role: "user", content: turn.user.map(block) }];
+          if ("note" in turn) return [{ role: "system", content: [block(turn.note)] }];
           if ("said" in turn) return [{ role: "assistant", content: [block(turn.said)] }];
           const id = `c${at}`;
           const call = { type: "tool_use", id, name: word(), input: {}, ...ephemeral(turn.call) };
@@ -106,6 +111,7 @@ const WRITE: Readonly<Record<DialectName, (sample: Sample, word: () => string) =
         { role: "user", content: word() },
         ...turns.flatMap((turn, at): JsonObject[] => {
           if ("user" in turn) return [{ role: "user", content: turn.user.map(part) }];
+          if ("note" in turn) return [{ role: "developer", content: [part(turn.note)] }];
           if ("said" in turn) {
             return [{ role: "assistant", content: [{ type: "output_text", text: word() }] }];
           }
@@ -143,8 +149,11 @@ function marksIn(body: Body): string[] {
   return [...new Set(marks)];
 }
 
+/** Clients of a beta send instructions in the middle of messages. */
+const header = (name: string) => name === "anthropic-beta" ? "x" : null;
+
 function written(from: DialectName, to: DialectName, body: Body, shaping = {}) {
-  const parsed = DIALECTS[from].front.parse(structuredClone(body), () => null, SEALER);
+  const parsed = DIALECTS[from].front.parse(structuredClone(body), header, SEALER);
   return bridgeBetween(from, to).request(parsed, {
     model: "theirs",
     upstream: "up",
@@ -255,19 +264,41 @@ function promptOf({ tools, system, instructions, messages, input }: Body): strin
   return [plain(tools), plain(joined(system) ?? instructions), ...said];
 }
 
+/** Upstreams by their dialects: with each service's quirks, and with none but what marks need. */
+const UPSTREAMS = [
+  ...(["chat", "messages", "responses"] as const).map((dialect) => ({
+    dialect,
+    name: dialect,
+    quirk: { shaping: { cacheMarks: true } },
+  })),
+  ...Object.entries(QUIRKS).flatMap(([name, quirk]) => {
+    const isMessages = name.endsWith("anthropic");
+    const dialects = isMessages
+      ? ["messages"] as const
+      : name === "openai"
+      ? ["chat", "responses"] as const
+      : ["chat"] as const;
+    return dialects.map((dialect) => ({ dialect, name: `${dialect} of ${name}`, quirk }));
+  }),
+];
+
 for (const from of ["chat", "messages", "responses"] as const) {
-  for (const to of ["chat", "messages", "responses"] as const) {
-    Deno.test(`each turn begins with the prompt of the turn before, wherever marks are: ${from} → ${to}`, () => {
+  for (const { dialect, name, quirk } of UPSTREAMS) {
+    Deno.test(`each turn begins with the prompt of the turn before, wherever marks are: ${from} → ${name}`, () => {
       fc.assert(
         fc.property(sample, fc.nat(), (one, cut) => {
           const { turns } = one;
           const until = turns.length === 0 ? 0 : cut % turns.length + 1;
-          if (until > 0 && "said" in turns[until - 1]!) return; // nobody asks there
+          const isReply = (turn: Sample["turns"][number]) => "said" in turn || "call" in turn;
+          // a request ends there, and the model replies
+          if (until > 0 && "said" in turns[until - 1]!) return;
+          if (until < turns.length && !isReply(turns[until]!)) return;
           const promptAt = (of: Sample) => {
             let word = 0;
             const more = from === "messages" ? { max_tokens: 900 } : {};
             const body = { model: "m", ...more, ...WRITE[from](of, () => `w${word++}`) };
-            return promptOf(written(from, to, body, { cacheMarks: true }).body);
+            const { body: sent } = written(from, dialect, body, quirk.shaping);
+            return promptOf("adjust" in quirk ? quirk.adjust!(sent, () => {}) : sent);
           };
           const before = promptAt({ ...one, turns: turns.slice(0, until) });
           // marks move on from turn to turn
