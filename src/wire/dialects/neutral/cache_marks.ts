@@ -1,18 +1,9 @@
 /** Marks for prompt caches. Providers such as Anthropic cache nothing without them, and charge a tenth for what they find. */
 
 import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
-import type { Conversation } from "./conversation.ts";
+import type { CacheMark, Conversation, Markable } from "./conversation.ts";
 
-/** Ends what a prompt cache is to keep. */
-export interface CacheMark {
-  /** `5m` or `1h`; undefined for the provider's usual time. */
-  readonly ttl?: string;
-}
-
-/** What may have a mark at its end. */
-export interface Markable {
-  readonly cached?: CacheMark | undefined;
-}
+export type { CacheMark, Markable };
 
 /**
  * Fields of blocks, parts, messages, tools and requests that mark where a prompt cache may end: Anthropic's, which OpenRouter and others take in

@@ -6,7 +6,6 @@
 import { parseJson } from "../../json/mod.ts";
 import { isObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { ReasoningRequest } from "../reasoning.ts";
-import type { CacheMark, Markable } from "./cache_marks.ts";
 import type { OutputFormat } from "./output_format.ts";
 
 /** What a conversation holds that a dialect may have no place for. */
@@ -27,6 +26,17 @@ export type Concept =
   | "serviceTier"
   | "user"
   | "cacheKey";
+
+/** Ends what a prompt cache is to keep. */
+export interface CacheMark {
+  /** `5m` or `1h`; undefined for the provider's usual time. */
+  readonly ttl?: string;
+}
+
+/** What may have a mark at its end. */
+export interface Markable {
+  readonly cached?: CacheMark | undefined;
+}
 
 /** A piece of a user's message or of a tool's result. */
 export type Part = Markable & PlainPart;
