@@ -243,6 +243,12 @@ for (const from of ["chat", "responses"] as const) {
   });
 }
 
+Deno.test("a summary of the conversation is not written to a cache, since nothing begins like it", () => {
+  const input = [{ role: "user", content: "w0" }, { type: "compaction_trigger" }];
+  const body = { model: "m", prompt_cache_key: "k", instructions: "w1", input };
+  assertEquals(marksIn(written("responses", "messages", body, { cacheMarks: true }).body), []);
+});
+
 /** What a prompt cache compares: everything in the order of a prompt, without marks, message borders aside. */
 function promptOf({ tools, system, instructions, messages, input }: Body): string[] {
   const plain = (value: unknown) =>

@@ -51,7 +51,8 @@ export function toConversation(request: ParsedRequest): Conversation {
     temperature: typeof body.temperature === "number" ? body.temperature : undefined,
     topP: typeof body.top_p === "number" ? body.top_p : undefined,
     topK: undefined,
-    cacheKey: session === undefined ? undefined : cacheKeyOf(session),
+    // nothing else begins like a summary, which has no tools: no cache is worth writing
+    cacheKey: session === undefined || isSummary ? undefined : cacheKeyOf(session),
     ...userIds(body),
     stop: [],
     format: format && readFormat(format.type, format),
