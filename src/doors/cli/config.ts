@@ -65,8 +65,9 @@ export function configCommand(program: Command, context: CommandContext): void {
           `Settings file: ${settingsPlaceText(config)}\n\n` +
           table(all.map(({ path, value, origin }) => ({
             setting: path,
-            value: typeof value === "object" ? JSON.stringify(value) : String(value),
             from: origin,
+            // the last column: lists of it are wider than a terminal
+            value: typeof value === "object" ? JSON.stringify(value) : String(value),
           }))),
       );
     },

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { AccountError } from "../../people/accounts/mod.ts";
 import { ConfigError } from "../../settings/config/mod.ts";
 import { DatabaseError, DirectoryInUse } from "../../ground/database/mod.ts";
+import { repeatingPlaces } from "./advised_commands.ts";
 import { closestString } from "../../ground/std/mod.ts";
 import { VERSION } from "../../ground/platform/mod.ts";
 import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
@@ -17,9 +18,15 @@ const CONFIG_STATUS = 78;
  */
 export async function runCommand(
   args: readonly string[],
-  context: CommandContext,
+  shell: CommandContext,
 ): Promise<number> {
-  const program = await build(args, context);
+  const repeated = repeatingPlaces(args);
+  const context: CommandContext = {
+    ...shell,
+    out: (text) => shell.out(repeated(text, program)),
+    err: (text) => shell.err(repeated(text, program)),
+  };
+  const program = await build(args, context, shell);
   const [first = ""] = args;
   const known = program.commands.map((one) => one.name());
   if (!first.startsWith("-") && first !== "" && first !== "help" && !known.includes(first)) {
@@ -52,14 +59,18 @@ function isServe(args: readonly string[]): boolean {
     !args.some((one) => one === "--help" || one === "-h");
 }
 
-async function build(args: readonly string[], context: CommandContext): Promise<Command> {
+async function build(
+  args: readonly string[],
+  context: CommandContext,
+  shell: CommandContext,
+): Promise<Command> {
   const program = new Command("sluice")
     .description("An LLM gateway in one executable: three dialects, any upstream, exact credits.")
     .version(VERSION, "--version", "print the version")
     .enablePositionalOptions()
     .showHelpAfterError("(see --help)")
     .configureOutput({
-      writeOut: context.out,
+      writeOut: shell.out, // help, with examples
       writeErr: context.err,
       getOutHasColors: () => context.colour,
       getErrHasColors: () => context.colour,

@@ -39,7 +39,9 @@ export interface CreditStatement {
   readonly fromMs: number;
   readonly untilMs: number;
   readonly opening: number;
-  /** At the end of the month, or now. */
+  /** The end of the month, or now. */
+  readonly closedMs: number;
+  /** The balance then. */
   readonly closing: number;
   readonly granted: number;
   /** These are 0 or more. */
@@ -100,6 +102,7 @@ export async function creditStatement(
     fromMs,
     untilMs,
     opening,
+    closedMs: Math.min(untilMs, Math.max(fromMs, nowMs)),
     closing,
     granted: sumOf("grant"),
     charged,

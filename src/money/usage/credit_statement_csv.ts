@@ -3,12 +3,12 @@ import { csvLine } from "./csv.ts";
 
 /** Writes a statement as CSV: its opening balance, its lines, oldest first, and its closing balance. */
 export function creditStatementCsv(statement: CreditStatement): string {
-  const { fromMs, untilMs, opening, closing, lines } = statement;
+  const { fromMs, closedMs, opening, closing, lines } = statement;
   return [
     csvLine(["time", "kind", "requests", "source", "note", "reason", "credits", "balance"]),
     csvLine([timeOf(fromMs), "opening", null, null, null, null, null, opening]),
     ...lines.map((line) => csvLine([...cellsOf(line), line.credits, line.balance])),
-    csvLine([timeOf(untilMs), "closing", null, null, null, null, null, closing]),
+    csvLine([timeOf(closedMs), "closing", null, null, null, null, null, closing]),
   ].join("");
 }
 

@@ -111,8 +111,8 @@ export function* messagesEvents(
 ): Generator<string> {
   const event = (type: string, fields: JsonObject = {}) => JSON.stringify({ type, ...fields });
   const reported = directives.usage !== "none";
-  const { input_tokens: input, ...caches } = usageOf(plan, directives);
-  const usage = reported ? { usage: { ...caches, input_tokens: input!, output_tokens: 0 } } : {};
+  const { output_tokens, output_tokens_details, ...input } = usageOf(plan, directives);
+  const usage = reported ? { usage: { ...input, output_tokens: 0 } } : {};
   yield event("message_start", {
     message: { ...frame(ask, seed), content: [], stop_reason: null, stop_sequence: null, ...usage },
   });
@@ -144,7 +144,9 @@ export function* messagesEvents(
   }
   yield event("message_delta", {
     delta: endOf(plan),
-    ...(reported ? { usage: { output_tokens: usageOf(plan, directives).output_tokens! } } : {}),
+    ...(reported
+      ? { usage: { output_tokens: output_tokens!, output_tokens_details: output_tokens_details! } }
+      : {}),
   });
   yield event("message_stop");
 }

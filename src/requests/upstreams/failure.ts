@@ -135,7 +135,7 @@ function transportFailure(fault: TransportFault, upstream: FailedUpstream): Fail
       "upstream_unavailable",
       notSent
         ? "The upstream cannot be reached. Please try again."
-        : "The upstream did not answer. Please try again.",
+        : "The upstream sent no response. Please try again.",
       { cause: fault },
     ),
     blame: fault.kind !== "left",
@@ -201,7 +201,7 @@ function failureOfStatus(
   const kind = status >= 500 || status === 408 ? "again" : "elsewhere";
   return failure(
     kind,
-    new Refusal("upstream_unavailable", "The upstream cannot answer now. Please try again.", {
+    new Refusal("upstream_unavailable", "The upstream is unavailable. Please try again.", {
       retryAfterMs,
     }),
   );

@@ -64,6 +64,8 @@ const bearer: Authorize = (key) => ({ authorization: `Bearer ${key}` });
  * - `deepseek`: calls of tools are refused without the reasoning before them, an empty one at least
  *   (api-docs.deepseek.com, thinking mode).
  * - `moonshot`, `openai`, `openrouter`: a `prompt_cache_key` keeps a conversation where its prompt is cached.
+ * - `anthropic`, `openrouter`: what `cache_control` marks is cached, and of Anthropic's models nothing else
+ *   (docs.anthropic.com and openrouter.ai, prompt caching).
  * - `vllm`, `openrouter`: `top_k` is taken. How they and the others see history: `quirks/history.ts`.
  * - `think_tags`: servers without a parser for reasoning leave it in the text, between `<think>` and `</think>`.
  * - `azure`: as `openai`, with keys in `api-key` (learn.microsoft.com, Azure OpenAI v1).
@@ -92,10 +94,13 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
     adjust: adjustForOpenAi,
   },
   anthropic: {
-    shaping: { signedReasoning: true, ownSampling: true },
+    shaping: { signedReasoning: true, ownSampling: true, cacheMarks: true },
     adjust: adjustForAnthropic,
   },
-  openrouter: { shaping: { topK: true, promptCacheKey: true }, adjust: withBothNames },
+  openrouter: {
+    shaping: { topK: true, promptCacheKey: true, cacheMarks: true },
+    adjust: withBothNames,
+  },
   deepseek: {
     shaping: { outputLimit: "max_tokens" },
     adjust: inSteps(withoutDeveloper, withReasonedCalls),
@@ -121,7 +126,7 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
   },
   "bedrock-mantle": { shaping: {}, authorize: bearer, service: "bedrock-mantle" },
   "bedrock-anthropic": {
-    shaping: { signedReasoning: true, ownSampling: true },
+    shaping: { signedReasoning: true, ownSampling: true, cacheMarks: true },
     adjust: inSteps(
       adjustForAnthropic,
       (body) => withVersion(body, "bedrock-2023-05-31", ["stream"]),
@@ -137,7 +142,7 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
     },
   },
   "vertex-anthropic": {
-    shaping: { signedReasoning: true, ownSampling: true },
+    shaping: { signedReasoning: true, ownSampling: true, cacheMarks: true },
     adjust: inSteps(adjustForAnthropic, (body) => withVersion(body, "vertex-2023-10-16", [])),
     authorize: bearer,
     path: {

@@ -144,7 +144,7 @@ export class Catalog {
     const ids = this.routes.filter((route) => isOf(kind, route)).map(({ id }) => id);
     if (ids.length === 0) {
       return kind === "embeddings"
-        ? "No models for embeddings are available."
+        ? 'No models for embeddings are configured: add a route with `"kind": "embeddings"`.'
         : "No models for replies are available.";
     }
     const some = ids.slice(0, MAX_LISTED).join(", ");

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import type { HeaderLookup } from "./dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, text } from "./json.ts";
+import { CACHE_MARKS } from "./neutral/cache_marks.ts";
 
 /**
  * Headers by which coding tools name a session: Claude Code; Codex; opencode. The first that is there counts.
@@ -101,9 +102,6 @@ function withoutMarks(turn: JsonValue): JsonValue {
   if (rest.type === "message") delete rest.type;
   return rest;
 }
-
-/** Fields that mark where a prompt cache may end. */
-const CACHE_MARKS = ["cache_control", "prompt_cache_breakpoint"];
 
 /** Kinds of content parts whose text is the same as a text by itself. */
 const TEXT_KINDS = ["text", "input_text", "output_text"];

@@ -81,6 +81,8 @@ export interface Shaping {
   readonly withoutFiles?: boolean;
   /** The upstream takes a `prompt_cache_key`. */
   readonly promptCacheKey?: boolean;
+  /** The upstream caches what is marked with `cache_control`, although its dialect has none, or only that. */
+  readonly cacheMarks?: boolean;
   /** The upstream takes `top_k`, although its dialect has none. */
   readonly topK?: boolean;
   /** The upstream returns one choice at a time, although its dialect has `n`. */
@@ -107,6 +109,8 @@ export interface WrittenRequest {
   readonly dropped: readonly string[];
   /** What of the client's request was changed, as the target would refuse it: `thinking=disabled`. */
   readonly adjusted?: readonly string[] | undefined;
+  /** Whether marks for prompt caches were written. */
+  readonly takesMarks?: boolean | undefined;
   /** Tools that are offered under other names there, the client's names by those. */
   readonly toolNames?: ReadonlyMap<string, string> | undefined;
   /** Tokens of what it says besides what the client sent. */

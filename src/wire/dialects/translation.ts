@@ -14,6 +14,7 @@ import type {
   WholeOfStream,
 } from "./dialect.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
+import { isMarkName } from "./neutral/cache_marks.ts";
 import { joinCalls, type ReplyEvent } from "./neutral/conversation.ts";
 import { EventMeter } from "./event_meter.ts";
 import { NO_CALLS } from "./hosted_calls.ts";
@@ -33,7 +34,9 @@ export function translation(front: Front, back: Back): Bridge {
       const { stream } = request;
       const written = back.write(conversation, { ...options, stream, fields });
       const { addedTokens } = conversation;
-      const dropped = [...conversation.dropped, ...written.dropped].filter((name) => name !== "");
+      const isSaid = (name: string) => !(written.takesMarks && isMarkName(name));
+      const dropped = [...conversation.dropped.filter(isSaid), ...written.dropped]
+        .filter((name) => name !== "");
       return { ...written, dropped, addedTokens };
     },
     reply(body, context) {

@@ -194,7 +194,7 @@ Deno.test("sluice config check, show, schema; models; version", async () => {
   assertEquals(port, { path: "port", value: 1234, origin: "file sluice.jsonc" });
   assert(!show.out.includes("canary-key"));
   const table = await sluice(["config", "show"], { directory });
-  assertMatch(table.out, /^upstream\.key +\[secret\] +file sluice\.jsonc$/m);
+  assertMatch(table.out, /^upstream\.key +file sluice\.jsonc +\[secret\]$/m);
   assertEquals(JSON.parse((await sluice(["config", "schema"], { directory })).out).type, "object");
   const models = JSON.parse((await sluice(["models", "--json"], { directory })).out);
   assertEquals([models.length, models[0].targets], [6, [{ upstream: "default", model: "svc-k2" }]]);

@@ -77,7 +77,7 @@ Deno.test("settings of a project are read, and said so once", async () => {
   assertEquals((await at.run(other, "models")).err, "");
   const shown = succeeded(await at.run(one, "config", "show"));
   assertStringIncludes(shown, `Settings file: ${one}/sluice.jsonc (found in this directory)`);
-  assertMatch(shown, /^data +\S+\/home\/state\/sluice +default: your own state directory$/m);
+  assertMatch(shown, /^data +default: your own state directory +\S+\/home\/state\/sluice$/m);
 });
 
 Deno.test("init writes where settings are read from: the user's own, or with --here into this directory", async () => {

@@ -84,6 +84,12 @@ async function addsUp(bench: LedgerBench, accountId: string, nowMs: number): Pro
       one.closing,
       String(one.closing),
     ]);
+    const closedMs = Math.min(one.untilMs, Math.max(one.fromMs, nowMs));
+    assertEquals(
+      rows.at(-1)!.time,
+      new Date(closedMs).toISOString(),
+      `${month} is not closed early`,
+    );
     before = one.closing;
   }
   assertEquals(before, balance);

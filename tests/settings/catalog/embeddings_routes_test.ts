@@ -174,7 +174,7 @@ Deno.test("each endpoint names the other one, and its own models, for a model of
   assertEquals(unknown, "model_unknown");
   assert(!advice!.includes("svc-k2"), advice);
   const none = assertThrows(() => catalogOf({}).resolve("svc-k2", "embeddings"), Refusal);
-  assertStringIncludes(none.message, "No models for embeddings are available.");
+  assertStringIncludes(none.message, "No models for embeddings are configured: add a route");
 });
 
 Deno.test("models for embeddings have no name that coding tools look for, and are no example", () => {

@@ -228,16 +228,6 @@ const TYPED: readonly [keyof typeof DIALECTS, JsonObject, string][] = [
     },
     "image_url.detail",
   ],
-  [
-    "chat",
-    {
-      messages: [{
-        role: "user",
-        content: [{ type: "text", text: "x", prompt_cache_breakpoint: { mode: "explicit" } }],
-      }],
-    },
-    "text.prompt_cache_breakpoint",
-  ],
   ["chat", { messages: [HI, { role: "assistant", audio: { id: "x" } }, HI] }, "messages.audio"],
   [
     "chat",

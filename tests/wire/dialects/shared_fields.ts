@@ -1021,9 +1021,7 @@ export const SHARED_FIELDS: readonly SharedField[] = [
     but: {
       "messages chat": { ...NO_MARKS, named: ["cache_control"] },
       "messages responses": { ...NO_MARKS, named: ["cache_control"] },
-      "chat messages": { ...NO_MARKS, named: ["text.prompt_cache_breakpoint"] },
       "chat responses": { ...NO_MARKS, named: ["text.prompt_cache_breakpoint"] },
-      "responses messages": { ...NO_MARKS, named: ["input_text.prompt_cache_breakpoint"] },
       "responses chat": { ...NO_MARKS, named: ["input_text.prompt_cache_breakpoint"] },
     },
   },

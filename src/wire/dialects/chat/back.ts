@@ -41,5 +41,6 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
     sent.stream = true;
     sent.stream_options = { include_usage: true };
   }
-  return { body: sent, dropped, toolNames: longNames(conversation.tools) };
+  const { takesMarks } = written;
+  return { body: sent, dropped, takesMarks, toolNames: longNames(conversation.tools) };
 }

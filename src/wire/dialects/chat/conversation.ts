@@ -3,6 +3,14 @@ import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import { cacheKeyOf } from "../cache_key.ts";
 import {
+  joinInstructions,
+  lastMark,
+  type Markable,
+  type MarkedText,
+  markLast,
+  markOf,
+} from "../neutral/cache_marks.ts";
+import {
   type Conversation,
   imageOf,
   type Part,
@@ -34,7 +42,6 @@ export function toConversation({ body }: ParsedRequest): Conversation {
   const lead = messages.findIndex((message) => !isInstruction(message));
   const leading = messages.slice(0, lead < 0 ? messages.length : lead);
   const format = isObject(body.response_format) ? body.response_format : {};
-  const instructions = leading.map(({ content }) => textOf(content));
   const allowed = allowedTools(body.tool_choice);
   const tools = objects(body.tools).filter((tool) => isAllowed(tool, allowed)).map(toolOf);
   if (allowed !== undefined && tools.length === 0) {
@@ -45,10 +52,11 @@ export function toConversation({ body }: ParsedRequest): Conversation {
   const used = [...(topK === undefined ? [] : ["top_k"]), ...userFields];
   const cacheKey = text(body.prompt_cache_key);
   return {
-    instructions: instructions.filter((one) => one !== "").join("\n\n"),
+    ...joinInstructions(leading.map(textsOf)),
+    ...markOf(body),
     turns: messages.slice(leading.length).map((message) =>
       isInstruction(message)
-        ? { role: "system", text: textOf(message.content) } as const
+        ? { role: "system", text: textOf(message.content), ...markIn(message) } as const
         : turnOf(message)
     ),
     tools,
@@ -90,9 +98,12 @@ function turnOf(message: JsonObject): Turn {
       callId: text(message.tool_call_id) ?? "",
       parts: partsOf(message.content),
       failed: false,
+      ...markOf(message),
     };
   }
-  if (message.role !== "assistant") return { role: "user", parts: partsOf(message.content) };
+  if (message.role !== "assistant") {
+    return { role: "user", parts: markLast(partsOf(message.content), markOf(message)) };
+  }
   const refusal = refusalOf(message);
   return {
     role: "assistant",
@@ -117,29 +128,46 @@ function turnOf(message: JsonObject): Turn {
         args: text(own.arguments) ?? "",
       };
     }),
+    ...markIn(message),
   };
 }
 
 function partsOf(content: JsonValue | undefined): Part[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
-  return objects(content).map((part): Part => {
-    if (part.type === "image_url") {
-      const url = text(part.image_url) ??
-        (isObject(part.image_url) ? text(part.image_url.url) : undefined);
-      const detail = isObject(part.image_url) ? part.image_url.detail : undefined;
-      return imageOf(url ?? "", detail);
-    }
-    if (part.type === "file" && isObject(part.file) && text(part.file.file_data) !== undefined) {
-      return { type: "document", title: text(part.file.filename), url: text(part.file.file_data)! };
-    }
-    if (text(part.text) === undefined) {
-      throw invalid(
-        "messages",
-        `A part of type '${text(part.type)}' cannot be sent to this model's upstream.`,
-      );
-    }
-    return { type: "text", text: text(part.text)! };
-  });
+  return objects(content).map((part): Part => ({ ...partOf(part), ...markOf(part) }));
+}
+
+function partOf(part: JsonObject): Part {
+  if (part.type === "image_url") {
+    const url = text(part.image_url) ??
+      (isObject(part.image_url) ? text(part.image_url.url) : undefined);
+    const detail = isObject(part.image_url) ? part.image_url.detail : undefined;
+    return imageOf(url ?? "", detail);
+  }
+  if (part.type === "file" && isObject(part.file) && text(part.file.file_data) !== undefined) {
+    return { type: "document", title: text(part.file.filename), url: text(part.file.file_data)! };
+  }
+  if (text(part.text) === undefined) {
+    throw invalid(
+      "messages",
+      `A part of type '${text(part.type)}' cannot be sent to this model's upstream.`,
+    );
+  }
+  return { type: "text", text: text(part.text)! };
+}
+
+/** The texts of an instruction, each with its mark. */
+function textsOf({ content, ...message }: JsonObject): MarkedText[] {
+  const own = text(content);
+  const texts = own !== undefined
+    ? [{ text: own }]
+    : objects(content).map((part) => ({ text: text(part.text) ?? "", ...markOf(part) }));
+  return markLast(texts, markOf(message));
+}
+
+/** The mark of a message that becomes one text: its own, or the last of its parts. */
+function markIn(message: JsonObject): Markable {
+  return lastMark([...objects(message.content).map((part) => markOf(part)), markOf(message)]);
 }
 
 function textOf(content: JsonValue | undefined): string {
@@ -171,6 +199,7 @@ function toolOf(tool: JsonObject): Tool {
     description: text(own.description),
     schema: isObject(own.parameters) ? own.parameters : { type: "object", properties: {} },
     strict: typeof own.strict === "boolean" ? own.strict : undefined,
+    ...markOf(tool, own),
   };
 }
 

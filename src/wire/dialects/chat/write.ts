@@ -2,6 +2,7 @@ import { invalid } from "../../../ground/refusal.ts";
 import type { WriteConversationOptions, WriteOptions } from "../dialect.ts";
 import { upstreamIds } from "../neutral/call_ids.ts";
 import type { Concept, Conversation, Part, Tool, Turn } from "../neutral/conversation.ts";
+import { lastMark, type MarkedText, splitInstructions, writeMark } from "../neutral/cache_marks.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { ownSeals } from "../neutral/sealed_reasoning.ts";
 import { writeSchema } from "../neutral/output_format.ts";
@@ -15,24 +16,33 @@ import { extrasIn } from "./extra_content.ts";
 export function writeConversation(
   conversation: Conversation,
   { shaping, fields, ...target }: WriteConversationOptions,
-): { readonly body: JsonObject; readonly dropped: readonly Concept[] } {
-  const { topK: takesTopK = false, withoutFiles = false } = shaping;
+): {
+  readonly body: JsonObject;
+  readonly dropped: readonly Concept[];
+  readonly takesMarks: boolean;
+} {
+  const { topK: takesTopK = false, withoutFiles = false, cacheMarks: marks = false } = shaping;
   const { instructions, tools, toolChoice, parallelTools, stop, format } = conversation;
   const { temperature, topP, topK, user, safetyId, verbosity, logprobs, serviceTier } =
     conversation;
   const turns = withoutFiles ? withoutDocuments(conversation.turns) : conversation.turns;
   checkDocuments(turns, fields);
+  const system = marks ? textOf(splitInstructions(conversation)) : instructions;
   const body: JsonObject = {
     messages: [
-      ...(instructions === "" ? [] : [{ role: "system", content: instructions }]),
+      ...(instructions === "" ? [] : [{ role: "system", content: system }]),
       ...messagesOf(
         withIds(pairResults(foldSystemMessages(turns)), (ids) => upstreamIds(ids, "chat")),
-        target,
+        { ...target, marks },
       ),
     ],
+    ...(marks ? writeMark(conversation.cached) : {}),
   };
   if (tools.length > 0) {
-    body.tools = tools.map(toolOf);
+    body.tools = tools.map((tool) => ({
+      ...toolOf(tool),
+      ...(marks ? writeMark(tool.cached) : {}),
+    }));
     if (toolChoice !== undefined) body.tool_choice = choiceOf(toolChoice);
     if (parallelTools !== undefined) body.parallel_tool_calls = parallelTools;
   }
@@ -55,7 +65,7 @@ export function writeConversation(
   const dropped: Concept[] = [];
   if (topK !== undefined && !takesTopK) dropped.push("topK");
   if (turns !== conversation.turns) dropped.push("documents");
-  return { body, dropped };
+  return { body, dropped, takesMarks: marks };
 }
 
 /** @throws {Refusal} `request_invalid` for a document that the dialect has no place for. */
@@ -69,20 +79,27 @@ function checkDocuments(turns: readonly Turn[], fields: WriteConversationOptions
 }
 
 /** The upstream and its model: what they want back is returned to them alone. */
-type Target = Pick<WriteOptions, "upstream" | "model">;
+interface Target extends Pick<WriteOptions, "upstream" | "model"> {
+  /** Whether it takes marks for prompt caches. */
+  readonly marks: boolean;
+}
 
 function messagesOf(turns: readonly Turn[], target: Target): JsonObject[] {
   const messages: JsonObject[] = [];
   /** Parts that tool messages cannot hold; they follow in a user message. */
   const attached: Part[] = [];
   turns.forEach((turn, at) => {
-    if (turn.role === "user") messages.push({ role: "user", content: contentOf(turn.parts) });
+    if (turn.role === "user") {
+      messages.push({ role: "user", content: contentOf(turn.parts, target) });
+    }
     if (turn.role === "assistant") messages.push(assistantOf(turn, target));
     if (turn.role !== "tool") return;
-    const content = resultText(turn, attached);
+    const text = resultText(turn, attached);
+    const mark = target.marks ? turn.cached ?? lastMark(turn.parts).cached : undefined;
+    const content = textOf([{ text, cached: mark }]);
     messages.push({ role: "tool", tool_call_id: turn.callId, content });
     if (turns[at + 1]?.role === "tool" || attached.length === 0) return;
-    messages.push({ role: "user", content: contentOf(attached.splice(0)) });
+    messages.push({ role: "user", content: contentOf(attached.splice(0), target) });
   });
   return messages;
 }
@@ -91,11 +108,13 @@ type AssistantTurn = Turn & { role: "assistant" };
 type ToolTurn = Turn & { role: "tool" };
 
 function assistantOf(turn: AssistantTurn, target: Target): JsonObject {
-  const { reasoning, text, refusal, calls } = turn;
+  const { reasoning, text, refusal, calls, cached } = turn;
   const extras = extrasIn(ownSeals(turn, target));
   return {
     role: "assistant",
-    content: text === "" && calls.length > 0 ? null : text,
+    content: text === ""
+      ? calls.length > 0 ? null : ""
+      : textOf([{ text, cached: target.marks ? cached : undefined }]),
     ...(refusal === undefined ? {} : { refusal }),
     ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     ...extras.message,
@@ -121,16 +140,28 @@ function resultText({ parts, failed }: ToolTurn, attached: Part[]): string {
   return text === "" ? "(no output)" : text;
 }
 
-function contentOf(parts: readonly Part[]): string | JsonObject[] {
-  if (parts.every((part) => part.type === "text")) {
+/** A plain text, or parts where a prompt cache is to keep some. */
+function textOf(pieces: readonly MarkedText[]): string | JsonObject[] {
+  if (pieces.every(({ cached }) => cached === undefined)) {
+    return pieces.map(({ text }) => text).join("");
+  }
+  return pieces.map(({ text, cached }) => ({ type: "text", text, ...writeMark(cached) }));
+}
+
+function contentOf(parts: readonly Part[], { marks }: Target): string | JsonObject[] {
+  // where marks count, texts are not joined: a mark moves on with the next turn, and what it was on must stay what it was
+  const isPlain = !marks || parts.length < 2 && parts[0]?.cached === undefined;
+  if (isPlain && parts.every((part) => part.type === "text")) {
     return parts.map((part) => part.text).join("\n\n");
   }
   return parts.map((part) => {
+    const mark = marks ? writeMark(part.cached) : {};
     switch (part.type) {
       case "text":
-        return { type: "text", text: part.text };
+        return { type: "text", text: part.text, ...mark };
       case "image":
         return {
+          ...mark,
           type: "image_url",
           image_url: {
             url: part.url,
@@ -139,6 +170,7 @@ function contentOf(parts: readonly Part[]): string | JsonObject[] {
         };
       case "document":
         return {
+          ...mark,
           type: "file",
           file: { filename: part.title ?? "document.pdf", file_data: part.url },
         };

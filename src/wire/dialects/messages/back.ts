@@ -1,6 +1,7 @@
 import { invalid } from "../../../ground/refusal.ts";
 import type { Back, WriteConversationOptions, WrittenRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, withoutFields } from "../json.ts";
+import { hasMarks, markEnds } from "../neutral/cache_marks.ts";
 import type { Concept, Conversation, Part } from "../neutral/conversation.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { versionHeaders } from "./headers.ts";
@@ -27,7 +28,10 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   const { signedReasoning = false } = shaping;
   const { effort } = conversation.reasoning;
   const enabled = effort === "none" ? false : conversation.reasoning.enabled;
-  const written = writeConversation(conversation, {
+  // a client that names its conversation for a prompt cache counts on one
+  const isKeyed = shaping.cacheMarks === true && conversation.cacheKey !== undefined;
+  const marked = isKeyed && !hasMarks(conversation) ? markEnds(conversation) : conversation;
+  const written = writeConversation(marked, {
     signed: signedReasoning,
     upstream,
     model,
@@ -63,7 +67,8 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   );
   if (signedReasoning && losesReasoning) dropped.push(fields.earlierReasoning);
   if (!conversation.stop.every(isSequence)) dropped.push(fields.stop);
-  dropped.push(...missed(conversation).map((concept) => fields[concept]));
+  const said = isKeyed ? { ...conversation, cacheKey: undefined } : conversation;
+  dropped.push(...missed(said).map((concept) => fields[concept]));
   if (items(sent.messages).length === 0) {
     const param = fields.messages;
     throw invalid(param, `${param} must have at least one user or assistant message with content.`);
@@ -73,7 +78,7 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   const isCapped = temperature !== undefined && temperature !== conversation.temperature &&
     conversation.temperature !== undefined;
   if (isCapped) adjusted.push(`temperature=${temperature}`);
-  return { body: sent, dropped, adjusted };
+  return { body: sent, dropped, adjusted, takesMarks: true };
 }
 
 /** What a conversation holds that the dialect has no place for. */

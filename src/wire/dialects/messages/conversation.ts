@@ -2,6 +2,7 @@ import { invalid } from "../../../ground/refusal.ts";
 import { cacheKeyOf } from "../cache_key.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import { joinInstructions, lastMark, markLast, markOf } from "../neutral/cache_marks.ts";
 import type { Conversation, Part, Tool, ToolCall, Turn } from "../neutral/conversation.ts";
 import { droppedFields, unknownBlocks } from "./dropped.ts";
 import { imageUrl } from "./parse.ts";
@@ -33,7 +34,8 @@ export function toConversation(request: ParsedRequest): Conversation {
     );
   }
   return {
-    instructions: instructionsOf(body.system),
+    ...instructionsOf(body.system),
+    ...markOf(body),
     turns,
     tools: objects(body.tools).filter(({ name }) => name !== "DeferredToolPlaceholder").map(toolOf),
     toolChoice: choiceOf(choice),
@@ -51,11 +53,11 @@ export function toConversation(request: ParsedRequest): Conversation {
 }
 
 /** One text, without the billing line of a coding tool: it differs in each request and would invalidate prompt caches. */
-function instructionsOf(system: JsonValue | undefined): string {
-  const blocks = typeof system === "string"
-    ? [system]
-    : objects(system).map((block) => text(block.text) ?? "");
-  return blocks.map(withoutBillingLine).filter((one) => one !== "").join("\n\n");
+function instructionsOf(system: JsonValue | undefined) {
+  const blocks = typeof system === "string" ? [{ text: system }] : objects(system);
+  return joinInstructions(blocks.map((block) => [
+    { text: withoutBillingLine(text(block.text) ?? ""), ...markOf(block) },
+  ]));
 }
 
 function withoutBillingLine(text: string): string {
@@ -70,7 +72,8 @@ function turnsOf(message: JsonObject, opened: ParsedRequest["opened"]): Turn[] {
   if (message.role === "system") {
     const texts = blocks.map((block) => withoutBillingLine(text(block.text) ?? ""));
     const joined = texts.filter((one) => one !== "").join("\n");
-    return joined === "" ? [] : [{ role: "system", text: joined }];
+    const { cached } = lastMark(blocks.map((block) => markOf(block)));
+    return joined === "" ? [] : [{ role: "system", text: joined, cached }];
   }
   const results = blocks.filter(({ type }) => type === "tool_result").map((block): Turn => ({
     role: "tool",
@@ -79,6 +82,7 @@ function turnsOf(message: JsonObject, opened: ParsedRequest["opened"]): Turn[] {
       ? [{ type: "text", text: block.content }]
       : objects(block.content).flatMap(partOf),
     failed: block.is_error === true,
+    ...markOf(block),
   }));
   const parts = blocks.filter(({ type }) => type !== "tool_result").flatMap(partOf);
   return [...results, ...(parts.length === 0 ? [] : [{ role: "user", parts } as const])];
@@ -104,12 +108,17 @@ function assistantTurn(
       name: text(block.name) ?? "",
       args: JSON.stringify(block.input ?? {}),
     })),
+    ...lastMark(blocks.map((block) => markOf(block))),
   } as const;
   const isEmpty = turn.text === "" && turn.reasoning === "" && turn.calls.length === 0;
   return isEmpty && sealed.length === 0 ? [] : [turn];
 }
 
 function partOf(block: JsonObject): Part[] {
+  return markLast(plainPartOf(block), markOf(block));
+}
+
+function plainPartOf(block: JsonObject): Part[] {
   const source = isObject(block.source) ? block.source : {};
   switch (block.type) {
     case "text":
@@ -171,6 +180,7 @@ function toolOf(tool: JsonObject): Tool {
     description: text(tool.description),
     schema: isObject(tool.input_schema) ? tool.input_schema : { type: "object", properties: {} },
     strict: typeof tool.strict === "boolean" ? tool.strict : undefined,
+    ...markOf(tool),
   };
 }
 

@@ -1,5 +1,13 @@
 import { Buffer } from "node:buffer";
-import type { JsonObject, JsonValue } from "../json.ts";
+import { type JsonObject, type JsonValue, objects } from "../json.ts";
+import {
+  type CacheMark,
+  lastMark,
+  limitMarks,
+  type MarkedText,
+  splitInstructions,
+  writeMark,
+} from "../neutral/cache_marks.ts";
 import { type Conversation, parseArgs, type Part, type Turn } from "../neutral/conversation.ts";
 import { JSON_INSTRUCTION, type JsonSchemaFormat } from "../neutral/output_format.ts";
 import { legalId } from "../neutral/call_ids.ts";
@@ -24,23 +32,23 @@ export function writeConversation(
   options: MessagesOptions,
 ): JsonObject {
   const { turns, tools, toolChoice, parallelTools, stop, format } = conversation;
-  const instructions = [
-    conversation.instructions,
-    ...(format?.type === "json_object" ? [JSON_INSTRUCTION] : []),
-  ].filter((one) => one !== "").join("\n\n");
+  const more = format?.type === "json_object" ? [JSON_INSTRUCTION] : [];
+  const system = splitInstructions(conversation, more);
   const { temperature, topP, topK } = conversation;
   const user = conversation.safetyId ?? conversation.user;
   const choice = choiceOf(toolChoice);
   const sequences = stop.filter(isSequence);
-  return {
-    ...(instructions === "" ? {} : { system: instructions }),
+  const body: JsonObject = {
+    ...(system.length === 0 ? {} : { system: systemOf(system) }),
     messages: messagesOf(withOwnIds(pairResults(foldSystemMessages(turns))), options),
+    ...writeMark(conversation.cached),
     ...(tools.length === 0 ? {} : {
-      tools: tools.map(({ name, description, schema, strict }) => ({
+      tools: tools.map(({ name, description, schema, strict, cached }) => ({
         name,
         ...(description === undefined ? {} : { description }),
         input_schema: { type: "object", ...schema },
         ...(strict === undefined ? {} : { strict }),
+        ...writeMark(cached),
       })),
       ...(choice === undefined && parallelTools !== false ? {} : {
         tool_choice: {
@@ -60,6 +68,15 @@ export function writeConversation(
       : {}),
     ...(user === undefined ? {} : { metadata: { user_id: user } }),
   };
+  const blocks = objects(body.messages).flatMap(({ content }) => objects(content));
+  limitMarks(body, [...objects(body.tools), ...objects(body.system), ...blocks]);
+  return body;
+}
+
+/** One text, or a block for each piece that a prompt cache is to keep. */
+function systemOf(pieces: readonly MarkedText[]): JsonValue {
+  if (pieces.length === 1 && pieces[0]!.cached === undefined) return pieces[0]!.text;
+  return pieces.map(({ text, cached }) => ({ type: "text", text, ...writeMark(cached) }));
 }
 
 /** A schema with what it is about: there is no other place for that. */
@@ -86,8 +103,9 @@ function messagesOf(turns: readonly Turn[], options: MessagesOptions): JsonObjec
     const role = turn.role === "assistant" ? "assistant" : "user";
     let last = messages.at(-1);
     if (last?.role !== role) messages.push(last = { role, results: [], blocks: [] });
-    if (turn.role === "assistant") last.blocks.push(...assistantBlocks(turn, options));
-    else if (turn.role === "user") last.blocks.push(...turn.parts.flatMap(blockOf));
+    if (turn.role === "assistant") {
+      last.blocks.push(...markedEnd(assistantBlocks(turn, options), turn.cached));
+    } else if (turn.role === "user") last.blocks.push(...turn.parts.flatMap(blockOf));
     else if (turn.role === "tool") last.results.push(resultOf(turn));
   }
   return messages.map(({ role, results, blocks }) => ({ role, content: [...results, ...blocks] }))
@@ -116,26 +134,36 @@ function assistantBlocks(
   ];
 }
 
-function resultOf({ callId, parts, failed }: Turn & { role: "tool" }): JsonObject {
+/** Reasoning takes no mark. */
+function markedEnd(blocks: JsonObject[], mark: CacheMark | undefined): JsonObject[] {
+  const last = blocks.at(-1);
+  if (last?.type === "text" || last?.type === "tool_use") Object.assign(last, writeMark(mark));
+  return blocks;
+}
+
+function resultOf({ callId, parts, failed, cached }: Turn & { role: "tool" }): JsonObject {
   return {
     type: "tool_result",
     tool_use_id: callId,
-    content: parts.flatMap(blockOf),
+    content: parts.flatMap((part) => blockOf({ ...part, cached: undefined })),
     ...(failed ? { is_error: true } : {}),
+    ...writeMark(cached ?? lastMark(parts).cached),
   };
 }
 
 function blockOf(part: Part): JsonObject[] {
+  const mark = writeMark(part.cached);
   switch (part.type) {
     case "text":
-      return part.text.trim() === "" ? [] : [{ type: "text", text: part.text }];
+      return part.text.trim() === "" ? [] : [{ type: "text", text: part.text, ...mark }];
     case "image":
-      return [{ type: "image", source: sourceOf(part.url) }];
+      return [{ type: "image", source: sourceOf(part.url), ...mark }];
     case "document":
       return [{
         type: "document",
         source: documentSource(part.url),
         ...(part.title === undefined ? {} : { title: part.title }),
+        ...mark,
       }];
   }
 }

@@ -27,8 +27,21 @@ export type Concept =
   | "user"
   | "cacheKey";
 
+/** Ends what a prompt cache is to keep. */
+export interface CacheMark {
+  /** `5m` or `1h`; undefined for the provider's usual time. */
+  readonly ttl?: string;
+}
+
+/** What may have a mark at its end. */
+export interface Markable {
+  readonly cached?: CacheMark | undefined;
+}
+
 /** A piece of a user's message or of a tool's result. */
-export type Part =
+export type Part = Markable & PlainPart;
+
+type PlainPart =
   | { readonly type: "text"; readonly text: string }
   | {
     readonly type: "image";
@@ -59,7 +72,9 @@ export interface SealedReasoning {
 }
 
 /** One message of a conversation. */
-export type Turn =
+export type Turn = Markable & PlainTurn;
+
+type PlainTurn =
   | { readonly role: "user"; readonly parts: readonly Part[] }
   /** An instruction in the middle of the conversation. */
   | { readonly role: "system"; readonly text: string }
@@ -81,7 +96,7 @@ export type Turn =
   };
 
 /** A tool on offer. */
-export interface Tool {
+export interface Tool extends Markable {
   readonly name: string;
   readonly description: string | undefined;
   readonly schema: JsonObject;
@@ -89,8 +104,10 @@ export interface Tool {
 }
 
 /** A whole request. */
-export interface Conversation {
+export interface Conversation extends Markable {
   readonly instructions: string;
+  /** Where in the instructions a prompt cache may end, in UTF-16 units. */
+  readonly instructionMarks?: readonly { readonly end: number; readonly mark: CacheMark }[];
   readonly turns: readonly Turn[];
   readonly tools: readonly Tool[];
   readonly toolChoice: "auto" | "none" | "required" | { readonly name: string } | undefined;

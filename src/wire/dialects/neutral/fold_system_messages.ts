@@ -12,7 +12,8 @@ export function foldSystemMessages(turns: readonly Turn[]): Turn[] {
   for (const turn of turns) {
     if (turn.role === "system") {
       const text = `<system-reminder>\n${turn.text}\n</system-reminder>`;
-      (open ?? waiting).push({ type: "text", text });
+      const { cached } = turn;
+      (open ?? waiting).push({ type: "text", text, ...(cached === undefined ? {} : { cached }) });
     } else if (turn.role === "user") {
       open = [...waiting.splice(0), ...turn.parts];
       folded.push({ ...turn, parts: open });

@@ -1,3 +1,4 @@
+import { lastMark } from "./cache_marks.ts";
 import type { Part, ToolCall, Turn } from "./conversation.ts";
 
 type ToolTurn = Turn & { readonly role: "tool" };
@@ -44,6 +45,7 @@ function resultsOf(calls: readonly ToolCall[], results: readonly ToolTurn[]): To
       callId: id,
       parts: own.length === 0 ? NO_RESULT : own.flatMap(({ parts }) => parts),
       failed: own.some(({ failed }) => failed),
+      cached: lastMark(own).cached,
     };
   });
 }

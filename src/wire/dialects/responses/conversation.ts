@@ -2,6 +2,7 @@ import { invalid } from "../../../ground/refusal.ts";
 import { cacheKeyOf } from "../cache_key.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
+import { joinInstructions, markOf } from "../neutral/cache_marks.ts";
 import { type Conversation, tierOf, type Tool, type Turn } from "../neutral/conversation.ts";
 import { readFormat } from "../neutral/output_format.ts";
 import { addedBySummary, addedByTools } from "./added_tokens.ts";
@@ -11,7 +12,8 @@ import { grammarWords } from "../neutral/custom_tools.ts";
 import { droppedFields, userIds } from "./dropped.ts";
 import { inputItems, isInstruction, kindOf, SETTING_KINDS } from "./items.ts";
 import { allowedTools, chosenTool, type OfferedTool, offerOf, ToolNames } from "./tools.ts";
-import { instructionOf, turnsOf } from "./turns.ts";
+import { markedTexts } from "./parts.ts";
+import { turnsOf } from "./turns.ts";
 
 /**
  * A responses request in neutral form.
@@ -30,12 +32,16 @@ export function toConversation(request: ParsedRequest): Conversation {
   const turns = turnsOf(all.slice(leading.length), { names, opened });
   const wanted = isSummary ? undefined : lastText(body, "format");
   const format = isObject(wanted) ? wanted : undefined;
-  const instructions = [text(body.instructions) ?? "", ...leading.map(instructionOf)];
-  checkContent(body, { turns, isSummary, hasInstructions: instructions.some((one) => one !== "") });
+  const instructions = joinInstructions([
+    [{ text: text(body.instructions) ?? "" }],
+    ...leading.flatMap(({ content }) => markedTexts(content).map((one) => [one])),
+  ]);
+  checkContent(body, { turns, isSummary, hasInstructions: instructions.instructions !== "" });
   if (!isSummary) checkHosted(body, offer.hosted, offer.tools.length);
   const tools = isSummary ? [] : allowedTools(body, offer.tools);
   return {
-    instructions: instructions.filter((one) => one !== "").join("\n\n"),
+    ...instructions,
+    ...markOf(body),
     turns: isSummary ? summarized(turns) : turns,
     tools: toolsOf(tools, names),
     toolChoice: isSummary ? undefined : choiceOf(body.tool_choice, tools, names),
@@ -45,7 +51,8 @@ export function toConversation(request: ParsedRequest): Conversation {
     temperature: typeof body.temperature === "number" ? body.temperature : undefined,
     topP: typeof body.top_p === "number" ? body.top_p : undefined,
     topK: undefined,
-    cacheKey: session === undefined ? undefined : cacheKeyOf(session),
+    // nothing else begins like a summary, which has no tools: no cache is worth writing
+    cacheKey: session === undefined || isSummary ? undefined : cacheKeyOf(session),
     ...userIds(body),
     stop: [],
     format: format && readFormat(format.type, format),

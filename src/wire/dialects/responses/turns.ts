@@ -1,11 +1,12 @@
 import type { ParsedRequest } from "../dialect.ts";
 import { type JsonObject, objects, text } from "../json.ts";
+import { lastMark } from "../neutral/cache_marks.ts";
 import type { Part, SealedReasoning, ToolCall, Turn } from "../neutral/conversation.ts";
 import { argsOfInput } from "../neutral/custom_tools.ts";
 import { openedReasoning } from "../neutral/sealed_reasoning.ts";
 import { summaryTurn } from "./compaction.ts";
 import { isInstruction, kindOf } from "./items.ts";
-import { partsOf, refusalIn, textsOf } from "./parts.ts";
+import { markedTexts, partsOf, refusalIn, textsOf } from "./parts.ts";
 import { calledTool, type ToolNames } from "./tools.ts";
 
 /** What items are read with. */
@@ -86,7 +87,8 @@ class TurnBuilder {
       if (refusal !== "") this.#model().refusals.push(refusal);
     } else if (isInstruction(item)) {
       const said = instructionOf(item);
-      if (said !== "") this.#addTurn({ role: "system", text: said });
+      const { cached } = lastMark(markedTexts(item.content));
+      if (said !== "") this.#addTurn({ role: "system", text: said, cached });
     } else {
       const parts = partsOf(item.content);
       if (parts.length > 0) this.#addTurn({ role: "user", parts });
@@ -166,7 +168,7 @@ function closed({ reasoning, sealed, texts, refusals, calls, results }: ModelTur
 }
 
 /** The text of an instruction; empty when there is none. */
-export function instructionOf({ content }: JsonObject): string {
+function instructionOf({ content }: JsonObject): string {
   return textsOf(content).filter((one) => one !== "").join("\n\n");
 }
 
