@@ -194,3 +194,28 @@ Deno.test("no two teams look the same, whichever doors they came through; older 
     assert(!html.includes("\u3164") && formsOf(html).length > 0);
   }
 });
+
+Deno.test("of names that look the same and are written at one moment, one is taken", async () => {
+  const seed = testSeed();
+  const random = new Random(seed);
+  await using gateway = await startGateway();
+  const { teams } = gateway.gateway;
+  const client = await ownersClient(gateway);
+  const SAME = ["ÉCOLE", "école", "E\u0301cole", "école\u3000", "Ｅ\u0301cole", "Éc\u00adole"];
+  const OTHERS = ["Data", "data", "Ops", "Ops  One", "ops one"];
+  const kept = await teams.create({ name: "kept", pool: true });
+  for (let round = 0; round < sized(4, 60); round++) {
+    const names = [...random.some(SAME, 3), ...random.some(OTHERS, 2)];
+    await Promise.allSettled([
+      ...names.map((name) => teams.create({ name, pool: random.next() < 0.5 })),
+      client("POST", "/teams", { body: { name: random.pick(SAME) } }),
+      teams.change(kept, { name: random.pick([...SAME, ...OTHERS]) }),
+    ]);
+    const all = await teams.list();
+    const seen = new Set(all.map(({ name }) => seenAs(name, { foldsCase: true })));
+    assertEquals(seen.size, all.length, `${all.map(({ name }) => name)} (seed ${seed})`);
+    // whoever came first; a name that is given up may be taken by another
+    assert(seen.has("école") && all.length > 1, `${[...seen]} (seed ${seed})`);
+    for (const [at, team] of all.entries()) await teams.change(team, { name: `t${round} ${at}` });
+  }
+});
