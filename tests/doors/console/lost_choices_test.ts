@@ -144,8 +144,8 @@ Deno.test("a field that was sent twice is read by no reader, whatever its values
     fc.property(fc.array(fc.tuple(names, values), { maxLength: 4 }), (fields) => {
       const times = fields.filter(([name]) => name === "a").length;
       const form = new FormFields(new URLSearchParams(fields).toString());
-      for (const [reader, read] of Object.entries(readers)) {
-        if (times > 1) assertThrows(() => read(form), AccountError, "twice", reader);
+      for (const read of Object.values(readers)) {
+        if (times > 1) assertThrows(() => read(form), AccountError, "twice");
       }
       assertEquals(
         times > 1 || form.text("a") === (fields.find(([one]) => one === "a")?.[1] ?? ""),

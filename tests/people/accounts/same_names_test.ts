@@ -1,6 +1,7 @@
 /** Names are read in one place: what one door takes, all take, and none takes two that look the same. */
 
 import { isVisible, seenAs, whyNoName } from "../../../src/ground/platform/mod.ts";
+import { setBudget } from "../../../src/money/ledger/mod.ts";
 import { AccountError } from "../../../src/people/accounts/mod.ts";
 import { placeAccounts } from "../../../src/operating/importers/place_accounts.ts";
 import { Notices } from "../../../src/operating/importers/mod.ts";
@@ -217,5 +218,55 @@ Deno.test("of names that look the same and are written at one moment, one is tak
     // whoever came first; a name that is given up may be taken by another
     assert(seen.has("école") && all.length > 1, `${[...seen]} (seed ${seed})`);
     for (const [at, team] of all.entries()) await teams.change(team, { name: `t${round} ${at}` });
+  }
+});
+
+Deno.test("what a page asks before a write, and what it calls its buttons, is about one thing", async () => {
+  const seed = testSeed();
+  const random = new Random(seed);
+  await using gateway = await startGateway();
+  const { accounts, database, keys, members, owner, sales, teamKeys, teams } = gateway.gateway;
+  const ada = await accounts.create({ email: "ada@example.com" });
+  const team = await teams.create({ name: "Platform", pool: true });
+  await members.add(team, ada, "lead");
+  const NAMES = ["laptop", "laptop", "ｌaptop", "", "laptop "];
+  for (let at = 0; at < 8; at++) {
+    const name = random.pick(NAMES);
+    const key = at % 2 === 0
+      ? await keys.issue(ada, { name })
+      : await teamKeys.issue(team, random.pick([null, ada]), { name });
+    const budget = { owner: "key", ownerId: key.id, period: "day", credits: 5 } as const;
+    await setBudget(database, budget, { nowMs: Date.now() });
+    await sales.grant(ada, { credits: 5 });
+  }
+  const pages: readonly (readonly [email: string, path: string, min: number])[] = [
+    [ada.email, "/console/keys", 12],
+    [ada.email, `/console/teams/${team.id}`, 8],
+    [owner.email, `/console/operator/accounts/${ada.id}`, 12],
+  ];
+  for (const [email, path, min] of pages) {
+    const html = await (await (await signedIn(gateway, email)).get(path)).text();
+    const about = new Map<string, Set<string>>();
+    for (
+      const [, action, tag, inner] of html.matchAll(
+        /<form method="post" action="([^"]*)"([^>]*)>(.*?)<\/form>/gs,
+      )
+    ) {
+      const hidden = [
+        ...inner!.matchAll(/type="hidden" name="(?!csrf|form|id")([^"]*)" value="([^"]*)"/g),
+      ];
+      const thing = `${action} ${hidden.map(([, name, value]) => `${name}=${value}`)}`;
+      const names = [
+        /data-confirm="([^"]*)"/.exec(tag!)?.[1],
+        ...[...inner!.matchAll(/<button[^>]* aria-label="([^"]*)"/g)].map(([, one]) => one),
+      ];
+      for (const name of names) {
+        if (name === undefined) continue;
+        about.set(name, (about.get(name) ?? new Set()).add(thing));
+      }
+    }
+    const shared = [...about].filter(([, things]) => things.size > 1);
+    assertEquals(shared.map(([name, things]) => [name, ...things]), [], `${path} (seed ${seed})`);
+    assert(about.size >= min, `${path}: ${about.size}`);
   }
 });
