@@ -158,10 +158,10 @@ export class RequestPages {
 }
 
 function filterOf(c: PageRequest): RequestsFilter {
-  // the type of `fromEntries` does not keep the names
-  return Object.fromEntries(
-    FILTER_NAMES.map((name) => [name, (c.req.query(name) ?? "").trim().slice(0, MAX_CHARS)]),
-  ) as unknown as RequestsFilter;
+  const values = FILTER_NAMES.map((name) =>
+    [name, (c.req.query(name) ?? "").trim().slice(0, MAX_CHARS)] as const
+  );
+  return Object.fromEntries(values) as RequestsFilter; // whose type does not keep the names
 }
 
 /** @throws {ReportError} If it is not a name and a value. */
