@@ -144,21 +144,31 @@ export class Teams {
    * @throws {AccountError} If it does not exist, or several older ones have names that look like it.
    */
   async get(nameOrId: string): Promise<Team> {
+    const team = await this.find(nameOrId);
+    if (team !== undefined) return team;
+    throw new AccountError(
+      `Team ${JSON.stringify(nameOrId.slice(0, 200))} not found. List teams with: sluice team list`,
+      { fault: "missing" },
+    );
+  }
+
+  /**
+   * Finds a team.
+   *
+   * @param nameOrId As for {@linkcode get}.
+   * @returns The team, or `undefined`.
+   * @throws {AccountError} If several older ones have names that look like it.
+   */
+  async find(nameOrId: string): Promise<Team | undefined> {
     const row = await this.#database.one(
       `select ${COLUMNS} from teams where id = ? or name = ? order by id = ? desc limit 1`,
       [nameOrId, nameOrId, nameOrId],
     );
     if (row !== undefined) return readTeam(row);
     const [like, ...others] = await this.#like(nameOrId);
-    if (like !== undefined && others.length === 0) return like;
-    if (like !== undefined) {
-      const ids = [like, ...others].map(({ id }) => id).join(", ");
-      throw new AccountError(`Several teams have names like this one: pass an ID, one of ${ids}`);
-    }
-    throw new AccountError(
-      `Team ${JSON.stringify(nameOrId.slice(0, 200))} not found. List teams with: sluice team list`,
-      { fault: "missing" },
-    );
+    if (like === undefined || others.length === 0) return like;
+    const ids = [like, ...others].map(({ id }) => id).join(", ");
+    throw new AccountError(`Several teams have names like this one: pass an ID, one of ${ids}`);
   }
 
   /**

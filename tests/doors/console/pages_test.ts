@@ -109,8 +109,8 @@ Deno.test("every page, as nobody, a user, another user, an operator", async () =
     [`${account}/keys`, 303, 404, 404, 200],
     [`${account}/keys/${key}/revoke`, 303, 404, 404, 303],
     ["/console/operator/audit", 303, 404, 404, 200],
-    ["/console/operator/alerts", 303, 404, 404, 303],
-    ["/console/notices", 303, 303, 303, 303],
+    ["/console/operator/alerts", 303, 404, 404, 400],
+    ["/console/notices", 303, 400, 400, 400],
     ["/console/operator/backup", 303, 404, 404, 200],
     [`${account}/disable`, 303, 404, 404, 303],
   ];
