@@ -107,7 +107,7 @@ async function backUpToOutput(
   await backUp(database, own);
   using opened = await Deno.open(own).finally(() => Deno.remove(own)); // it stays readable
   for await (const bytes of opened.readable) {
-    if (!outBytes(bytes)) throw new Error("The copy is not whole: its reader ended early");
+    if (!outBytes(bytes)) throw new Error("The copy is incomplete: its reader ended early");
   }
 }
 

@@ -159,7 +159,7 @@ export class FormFields {
    * Returns a field as a whole number, or `undefined` if empty, which often says that there is no limit.
    *
    * @param label What the page calls the field.
-   * @throws {AccountError} If it is not a number, or out of range, or was not sent: that is no empty text.
+   * @throws {AccountError} If it is not a number, or out of range, or was not sent, which is not the same as empty.
    */
   count(name: string, label = name, rule: WholeRule = COUNT): number | undefined {
     return this.sent(name) === "" ? undefined : this.amount(name, label, rule);

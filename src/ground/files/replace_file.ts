@@ -111,7 +111,7 @@ export async function writeFile(
   await replaceFile(path, (beside) => Deno.writeTextFile(beside, content), options);
 }
 
-/** Nobody has been writing a file for so long. */
+/** What is older than this has no writer any more, in milliseconds. */
 const LEFT_MS = 86_400_000;
 /** The end of a name beside a file, also of what SQLite has beside that while it writes. */
 const BESIDE = /\.[A-Za-z0-9]{12}\.partial(-journal|-wal|-shm)?$/;

@@ -193,7 +193,7 @@ Deno.test("a backup that is not read to its end is no success", async () => {
   assertEquals(code, 1);
   assertEquals(
     new TextDecoder().decode(stderr),
-    "sluice: The copy is not whole: its reader ended early\n",
+    "sluice: The copy is incomplete: its reader ended early\n",
   );
 });
 
