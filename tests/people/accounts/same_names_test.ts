@@ -270,3 +270,38 @@ Deno.test("what a page asks before a write, and what it calls its buttons, is ab
     assert(about.size >= min, `${path}: ${about.size}`);
   }
 });
+
+Deno.test("an account is found by a part of its name in any case, whatever else it has in it", async () => {
+  const seed = testSeed();
+  const random = new Random(seed);
+  await using gateway = await startGateway();
+  const { accounts } = gateway.gateway;
+  const LETTERS = [..."aÉßжΣ*?[]^-_%'\"\\ 1李👩İ"];
+  const names = new Map<string, string>();
+  for (let at = 0; at < 20; at++) {
+    const drawn = Array.from({ length: 6 }, () => random.pick(LETTERS)).join("");
+    const { id, name } = await accounts.create({ email: `p${at}@example.com`, name: `n${drawn}` });
+    names.set(id, name);
+  }
+  for (let round = 0; round < sized(40, 2_000); round++) {
+    const [id, name] = random.pick([...names]);
+    const characters = [...name];
+    const start = random.integer(0, characters.length - 1);
+    const part = characters.slice(start, start + random.integer(1, 4)).join("");
+    // a letter of which the other case is two letters is found as it is
+    const text = random.pick([
+      part,
+      ...["ß", "İ"].some((one) => part.includes(one))
+        ? []
+        : [part.toLowerCase(), part.toUpperCase()],
+    ]);
+    const found = (await accounts.search(text, 100)).map((one) => one.id);
+    const what = `${JSON.stringify([name, text])} (seed ${seed})`;
+    assert(text.trim() === "" || found.includes(id), what);
+    for (const [other, one] of names) {
+      const isIn = one.toLowerCase().includes(text.trim().toLowerCase()) ||
+        one.toUpperCase().includes(text.trim().toUpperCase());
+      assert(isIn || !found.includes(other) || /^[np1\d@.a ]*$/i.test(text), `${one}: ${what}`);
+    }
+  }
+});
