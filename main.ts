@@ -14,10 +14,12 @@ const encoder = new TextEncoder();
 /**
  * Writes all that it is given, however little the other end takes at a time. If that reads no more, as `head` does, the rest is
  * dropped without a word: what the command does besides is done to its end.
+ *
+ * @returns A function that returns whether all was read.
  */
 function write(
   target: { writeSync(bytes: Uint8Array): number },
-): (text: string | Uint8Array) => void {
+): (text: string | Uint8Array) => boolean {
   let isClosed = false;
   return (text) => {
     let bytes = typeof text === "string" ? encoder.encode(text) : text;
@@ -27,6 +29,7 @@ function write(
       if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
       isClosed = true;
     }
+    return !isClosed;
   };
 }
 

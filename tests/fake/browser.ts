@@ -83,18 +83,6 @@ export function inOneBrowser(name: string, steps: Steps): void {
   });
 }
 
-/** A test with a browser of its own. */
-export function inBrowser(name: string, work: (browser: Browser) => Promise<void>): void {
-  Deno.test(name, {
-    ignore: browserProgram === undefined,
-    sanitizeOps: false,
-    sanitizeResources: false,
-  }, async () => {
-    await using started = await startBrowser();
-    await work(started.browser);
-  });
-}
-
 /**
  * A page whose faults are kept, each with the address that it is of: the browser may tell of one when the page has been
  * left. The icon that it asks for where a page names none, as JSON cannot, is nobody's fault.

@@ -119,7 +119,10 @@ function contextOf(
     directory,
     now: Date.now,
     out,
-    outBytes: (bytes) => out(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")),
+    outBytes(bytes) {
+      out(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+      return true;
+    },
     err,
     colour: false,
     async openParts(config) {

@@ -10,7 +10,7 @@ import {
 } from "../../ground/database/mod.ts";
 import { recordStatement } from "../../people/operation_log/mod.ts";
 import { dirname, resolvePath } from "../../ground/std/mod.ts";
-import { isStandardOutput } from "../../ground/files/mod.ts";
+import { isStandardOutput, removeLeftovers } from "../../ground/files/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 import { shellBy } from "./operate.ts";
@@ -101,10 +101,14 @@ async function backUpToOutput(
       "cannot write a database to a terminal: redirect the output, or name a file",
     );
   }
-  const copy = `${file}.download-${randomText(8)}`;
-  await backUp(database, copy);
-  using opened = await Deno.open(copy).finally(() => Deno.remove(copy)); // it stays readable
-  for await (const bytes of opened.readable) outBytes(bytes);
+  const copy = `${file}.download`;
+  await removeLeftovers(copy);
+  const own = `${copy}.${randomText(12)}.partial`;
+  await backUp(database, own);
+  using opened = await Deno.open(own).finally(() => Deno.remove(own)); // it stays readable
+  for await (const bytes of opened.readable) {
+    if (!outBytes(bytes)) throw new Error("The copy is incomplete: its reader ended early");
+  }
 }
 
 /** Records in the log of a restored database when it was restored. */

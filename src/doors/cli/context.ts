@@ -63,8 +63,8 @@ export interface CommandContext {
   readonly now: () => number;
   /** Writes to standard output. */
   readonly out: (text: string) => void;
-  /** Writes bytes there; `undefined` if that is a terminal. */
-  readonly outBytes: ((bytes: Uint8Array) => void) | undefined;
+  /** Writes bytes there, and returns whether they are read; `undefined` if that is a terminal. */
+  readonly outBytes: ((bytes: Uint8Array) => boolean) | undefined;
   /** Writes to standard error. */
   readonly err: (text: string) => void;
   readonly colour: boolean;

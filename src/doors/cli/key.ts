@@ -223,21 +223,19 @@ export function keyCommand(program: Command, context: CommandContext): void {
       const ends = endEarlier || isPromised && context.confirm(
               `The secret before this one is valid until ${time(previousUntilMs)}. End it now?`,
             ) === true;
-      const { key: secret } = await operate({ context, parts, config }, KEY_ROTATE, {
+      const rotated = await operate({ context, parts, config }, KEY_ROTATE, {
         key: id,
         keep_seconds: keep === undefined ? 0 : parseDuration("--keep", keep, 90) / 1_000,
         end_earlier: ends,
       });
-      const rotated = await keyOf(parts, id);
-      const owner = { owner: "key", ownerId: id } as const;
-      const budgets = await budgetsOf(parts.database, owner, parts.clock.now());
+      const until = (await keyOf(parts, id)).previousUntilMs;
       print(
-        { ...describeKey(rotated, budgets), key: String(secret) },
+        rotated,
         (value) =>
           `${value.key}\n\nCopy the key now: you won't be able to see it again. The previous one ` +
           (keep === undefined
             ? "stops working within a second.\n"
-            : `is valid until ${time(rotated.previousUntilMs)}.\n`),
+            : `is valid until ${time(until)}.\n`),
       );
     },
   });
@@ -249,9 +247,8 @@ export function keyCommand(program: Command, context: CommandContext): void {
     opens: "database",
     async run({ options: { id }, parts, config, print }) {
       await keyOf(parts, id);
-      await operate({ context, parts, config }, KEY_REVOKE, { key: id });
       print(
-        describeKey(await keyOf(parts, id), undefined),
+        await operate({ context, parts, config }, KEY_REVOKE, { key: id }),
         (value) => `Revoked ${value.id}. A running gateway rejects it within a second.\n`,
       );
     },

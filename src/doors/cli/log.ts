@@ -46,10 +46,7 @@ export function logCommand(program: Command, context: CommandContext): void {
 
 /** The ID of what a text names; the text itself if it names nothing else. */
 async function idOf({ accounts, teams }: CommandParts, text: string): Promise<string> {
-  const account = await accounts.find(text);
-  if (account !== undefined) return account.id;
-  const team = (await teams.list()).find(({ name }) => name.toLowerCase() === text.toLowerCase());
-  return team?.id ?? text;
+  return (await accounts.find(text) ?? await teams.find(text))?.id ?? text;
 }
 
 function sinceOf(text: string, nowMs: number): number {

@@ -14,30 +14,10 @@ import {
   KEY_ROTATE,
   KEY_UPDATE,
 } from "../../operating/operations/mod.ts";
-import {
-  balancesOf,
-  type Budget,
-  budgetsOfKeys,
-  budgetsOn,
-  creditsOf,
-  type WindowState,
-} from "../../money/ledger/mod.ts";
-import {
-  creditStatement,
-  creditStatementCsv,
-  daysSince,
-  monthStart,
-  reportUsage,
-  spentByKey,
-  usageOverTime,
-  type UsagePoint,
-  usageQuery,
-} from "../../money/usage/mod.ts";
-import { debtOf } from "../../money/payments/mod.ts";
-import { toldApart } from "../../ground/platform/mod.ts";
+import { budgetsOfKeys, creditsOf } from "../../money/ledger/mod.ts";
+import { creditStatement, creditStatementCsv, spentByKey } from "../../money/usage/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
-import { burnRateOf, comparedMonths } from "./burn_rate.ts";
 import { csvReply } from "./csv_reply.ts";
 import { dollarRateOf } from "./dollars.ts";
 import { expiryOf, keyChanges, modelsOf } from "./key_form.ts";
@@ -45,9 +25,7 @@ import { type Notice, noticeOf } from "./layout.tsx";
 import { shopOf } from "./shop.ts";
 import type { StatementView } from "./pages/credit_statement.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
-import { HomePage, type UsedLimit } from "./pages/home.tsx";
-import { POOLS_SHOWN, type TeamPool } from "./pages/home_pools.tsx";
-import { isActive, KeysPage } from "./pages/keys.tsx";
+import { KeysPage } from "./pages/keys.tsx";
 import { NoticesPage } from "./pages/notices.tsx";
 import {
   addressOf,
@@ -62,174 +40,15 @@ import {
 } from "./request.tsx";
 
 const PAGE_ROWS = 50;
-const DAY_MS = 86_400_000;
 const MAX_MONTHS = 120;
 const HOUR_SECONDS = 3_600;
-/** Number of keys whose nearest rate limit the home page shows. */
-const LIMITS_SHOWN = 8;
 
-/** What everybody sees of their own account. */
+/** What everybody sees of their own account, besides Home. */
 export class AccountPages {
   readonly #parts: ConsoleParts;
 
   constructor(parts: ConsoleParts) {
     this.#parts = parts;
-  }
-
-  async home(c: PageRequest, session: Session): Promise<Response> {
-    const { account } = session;
-    const { catalog, database, keys, config, liveRequests, now } = this.#parts;
-    const nowMs = now();
-    const months = comparedMonths(nowMs);
-    const lastDayMs = startOfDay(months.lastUntilMs);
-    const [credits, points, lastDay, own, lastUse, inFlight, debt] = await Promise.all([
-      creditsOf(database, account.id, nowMs),
-      usageOverTime(database, {
-        accountId: account.id,
-        span: "day",
-        sinceMs: Math.min(daysSince(nowMs, 60), months.lastSinceMs),
-      }),
-      // of that day of last month, the hours until now
-      usageOverTime(database, {
-        accountId: account.id,
-        span: "hour",
-        sinceMs: lastDayMs,
-        untilMs: months.lastUntilMs,
-      }),
-      keys.list(account),
-      keys.lastUse(account),
-      liveRequests(),
-      debtOf(database, account.id),
-    ]);
-    const active = own.filter((key) => isActive(key, nowMs))
-      .toSorted((a, b) => (lastUse.get(b.id) ?? 0) - (lastUse.get(a.id) ?? 0));
-    const between = (sinceMs: number, untilMs: number) =>
-      points.filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs);
-    const month = between(months.thisSinceMs, Infinity);
-    const before = [...between(months.lastSinceMs, lastDayMs), ...lastDay];
-    const today = between(startOfDay(nowMs), Infinity);
-    // accounts of another gateway may have been imported with what they had used
-    const createdAtMs = Math.min(account.createdAtMs, points[0]?.atMs ?? Infinity);
-    return await page(
-      c,
-      <HomePage
-        page={pageOf(c)}
-        credits={credits}
-        perUsd={dollarRateOf(config)}
-        rate={burnRateOf(new Map(points.map(({ atMs, credits }) => [atMs, credits])), {
-          createdAtMs,
-          lots: credits.lots,
-          nowMs,
-        })}
-        today={{ credits: creditsIn(today), requests: requestsIn(today) }}
-        month={{
-          credits: creditsIn(month),
-          requests: requestsIn(month),
-          before: createdAtMs > months.lastSinceMs ? undefined : creditsIn(before),
-          beforeSinceMs: months.lastSinceMs,
-          beforeUntilMs: months.lastUntilMs,
-        }}
-        debt={debt}
-        inFlight={inFlight.filter(({ accountId }) => accountId === account.id).length}
-        points={points}
-        {...await this.#limits(active, { account, lastUse, nowMs })}
-        budgets={await this.#budgetsOn(active.filter((key) => mayChange(session, key)), session)}
-        keys={active}
-        pools={await this.#pools(session, { own, active, lastUse })}
-        models={catalog().routes.length}
-        nowMs={nowMs}
-      />,
-    );
-  }
-
-  /** Pools of the teams that the visitor is in, with what the visitor's keys spent of them this month. */
-  async #pools(
-    session: Session,
-    { own, active, lastUse }: {
-      own: readonly Key[];
-      active: readonly Key[];
-      lastUse: ReadonlyMap<string, number>;
-    },
-  ): Promise<readonly TeamPool[]> {
-    const { accounts, database, teams, now } = this.#parts;
-    const all = await Promise.all([...session.teams.keys()].map((id) => teams.byId(id)));
-    const pooled = all.flatMap((team) =>
-      team === undefined || team.poolId === null || team.disabledAtMs !== null
-        ? []
-        : [{ ...team, poolId: team.poolId }]
-    );
-    if (pooled.length === 0) return [];
-    const balances = await balancesOf(database, pooled.map(({ poolId }) => poolId));
-    const usage = { database, accounts, teams, now };
-    const query = usageQuery.parse({ by: "month", since: "month", member: session.account.email });
-    const found = pooled.map((team) => {
-      const keys = own.filter(({ teamId }) => teamId === team.id);
-      return {
-        team,
-        balance: balances.get(team.poolId)?.balance ?? 0,
-        keys: active.filter(({ teamId }) => teamId === team.id).length,
-        mayBuy: can(session, "team.buy", { teamId: team.id }),
-        usedAtMs: Math.max(0, ...keys.map(({ id }) => lastUse.get(id) ?? 0)),
-      };
-    }).toSorted((a, b) => b.usedAtMs - a.usedAtMs || (a.team.name < b.team.name ? -1 : 1));
-    return await Promise.all(found.map(async (pool, at) => ({
-      ...pool,
-      month: at >= POOLS_SHOWN || pool.usedAtMs < monthStart(now())
-        ? { credits: 0, requests: 0 }
-        : (await reportUsage(usage, query, { teamId: pool.team.id }, { reasons: "none" })).totals,
-    })));
-  }
-
-  /** Of each key that was used today the limit that is nearest, if any of it is used; and the limits of a key. */
-  async #limits(
-    active: readonly Key[],
-    { account, lastUse, nowMs }: {
-      account: Account;
-      lastUse: ReadonlyMap<string, number>;
-      nowMs: number;
-    },
-  ): Promise<{ limits: readonly UsedLimit[]; tier: readonly WindowState[] }> {
-    const { admission } = this.#parts;
-    const statusOf = (accountId: string, keyId: string) =>
-      admission.accountStatus({ accountId, keyId });
-    const recent = active.filter(({ id }) => (lastUse.get(id) ?? 0) >= startOfDay(nowMs))
-      .slice(0, LIMITS_SHOWN);
-    const [own, ...ofKeys] = await Promise.all([
-      statusOf(account.id, ""),
-      ...recent.map(({ id, accountId }) => statusOf(accountId, id)),
-    ]);
-    const nearest = (key: Key | undefined, windows: readonly WindowState[]): UsedLimit[] =>
-      windows.filter(({ used, of }) => used > 0 && of === (key === undefined ? "account" : "key"))
-        .toSorted((a, b) => b.used / b.limit - a.used / a.limit)
-        .slice(0, 1).map((window) => ({ key, window }));
-    return {
-      limits: [
-        ...nearest(undefined, own!.windows),
-        ...ofKeys.flatMap(({ windows }, at) => nearest(recent[at], windows)),
-      ],
-      tier: own!.windows.filter(({ of }) => of === "key"),
-    };
-  }
-
-  /** The budgets that apply to keys, with the names of their owners. */
-  async #budgetsOn(
-    keys: readonly Key[],
-    { account }: Session,
-  ): Promise<{ budget: Budget; of: string }[]> {
-    const { database, now, teams } = this.#parts;
-    const budgets = await budgetsOn(database, keys.map(({ id }) => id), now());
-    const teamNames = new Map<string, string>();
-    for (const teamId of new Set(keys.flatMap(({ teamId }) => teamId ?? []))) {
-      teamNames.set(teamId, (await teams.byId(teamId))?.name ?? teamId);
-    }
-    const labels = toldApart(keys);
-    const nameOf = ({ owner, ownerId }: Budget) => {
-      if (owner === "key") return `the key ${labels.get(ownerId) ?? ownerId}`;
-      if (owner === "team") return `the team ${teamNames.get(ownerId)}`;
-      if (owner === "member") return `your keys of ${teamNames.get(ownerId.split(":")[0]!)}`;
-      return ownerId === account.id ? "this account" : "the team's pool";
-    };
-    return budgets.map((budget) => ({ budget, of: nameOf(budget) }));
   }
 
   async keys(
@@ -436,7 +255,7 @@ export class AccountPages {
 }
 
 /** Whether the visitor may change and rotate a key that it pays for or uses: not in a team where it was stopped. */
-function mayChange({ teams }: Session, { teamId, memberId }: Key): boolean {
+export function mayChange({ teams }: Session, { teamId, memberId }: Key): boolean {
   return teamId === null || memberId === null || teams.has(teamId);
 }
 
@@ -445,18 +264,6 @@ function mayBudget(session: Session, key: Key): boolean {
   if (!mayChange(session, key)) return false;
   return key.accountId === session.account.id || key.teamId === null ||
     can(session, "team.budgets", { teamId: key.teamId });
-}
-
-function creditsIn(points: readonly UsagePoint[]): number {
-  return points.reduce((sum, { credits }) => sum + credits, 0);
-}
-
-function requestsIn(points: readonly UsagePoint[]): number {
-  return points.reduce((sum, { requests }) => sum + requests, 0);
-}
-
-function startOfDay(ms: number): number {
-  return Math.floor(ms / DAY_MS) * DAY_MS;
 }
 
 /** Starts of the UTC months from one that a time is in, newest first; at most ten years of them. */

@@ -5,6 +5,7 @@ import { AuthPages, tokenOf } from "./auth_pages.tsx";
 import { operatorRoutes } from "./operator/routes.tsx";
 import { UsagePages } from "./usage_pages.tsx";
 import { AccountPages } from "./account_pages.tsx";
+import { HomePages } from "./home_pages.tsx";
 import { BUDGET_FORMS } from "./budget_form.ts";
 import { dollarRateOf } from "./dollars.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
@@ -129,6 +130,7 @@ export class Console {
     const app = new Hono<Env>({ strict: false });
     const entrance = new AuthPages(this.#parts);
     const pages = new AccountPages(this.#parts);
+    const home = new HomePages(this.#parts);
     const assets = new Assets();
     app.get("/console/assets/:name", (c) => assets.respond(c.req.param("name"), c.req.raw));
     app.use(async (c, next) => {
@@ -166,7 +168,7 @@ export class Console {
 
     const own = (handler: (c: PageRequest, session: Session) => Response | Promise<Response>) =>
       may("self.use", handler);
-    app.get("/console", own((c, session) => pages.home(c, session)));
+    app.get("/console", own((c, session) => home.page(c, session)));
     app.get(
       "/console/events",
       own((c, session) =>

@@ -41,8 +41,8 @@ export function may(
 /** The pages and forms of an app, with the actions that guard them. */
 export function guardedRoutes(app: GuardedApp): GuardedRoute[] {
   return app.routes.filter(({ method }) => method !== "ALL").map(({ method, path, handler }) => {
-    // the router does not know what `may` adds to a handler
-    const action = "action" in handler ? (handler as unknown as GuardedHandler).action : undefined;
+    // the router does not know what `may` adds to a handler, which is an action
+    const action = "action" in handler ? handler.action as Action : undefined;
     return { method, path, action };
   });
 }

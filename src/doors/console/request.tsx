@@ -100,7 +100,10 @@ export interface Env {
 /** A request to the console, with its response helpers. */
 export type PageRequest = Context<Env>;
 
-/** Fields of a submitted form. */
+/**
+ * Fields of a submitted form. One that a form has once is refused if it was sent twice: of two values, it is unknown which one
+ * the page showed.
+ */
 export class FormFields {
   readonly #fields: URLSearchParams;
 
@@ -110,12 +113,12 @@ export class FormFields {
 
   /** Returns a field's trimmed text, or an empty text if it was not sent. */
   text(name: string): string {
-    return (this.#fields.get(name) ?? "").trim();
+    return this.raw(name).trim();
   }
 
   /** Returns a field's text as typed. */
   raw(name: string): string {
-    return this.#fields.get(name) ?? "";
+    return this.#only(name) ?? "";
   }
 
   /** Idempotency reference of the form, from its `FormId`; empty if there is none. */
@@ -179,9 +182,16 @@ export class FormFields {
 
   /** Returns the text, as typed, of a field that may be empty. @throws {AccountError} If it was not sent. */
   sent(name: string): string {
-    const text = this.#fields.get(name);
-    if (text !== null) return text;
+    const text = this.#only(name);
+    if (text !== undefined) return text;
     throw new AccountError(`The form lacks '${name}': reload the page, and try again`);
+  }
+
+  #only(name: string): string | undefined {
+    const [text, ...others] = this.#fields.getAll(name);
+    if (others.length === 0) return text;
+    const shown = JSON.stringify(name.slice(0, 40));
+    throw new AccountError(`The form has ${shown} twice: reload the page, and try again`);
   }
 }
 

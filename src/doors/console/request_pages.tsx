@@ -1,5 +1,6 @@
 import { can, type Key, type Session } from "../../people/accounts/mod.ts";
 import { entriesOfCause } from "../../money/ledger/mod.ts";
+import { dateIn } from "../../ground/amounts/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import {
   ID_PREFIX_CHARS,
@@ -157,10 +158,10 @@ export class RequestPages {
 }
 
 function filterOf(c: PageRequest): RequestsFilter {
-  // the type of `fromEntries` does not keep the names
-  return Object.fromEntries(
-    FILTER_NAMES.map((name) => [name, (c.req.query(name) ?? "").trim().slice(0, MAX_CHARS)]),
-  ) as unknown as RequestsFilter;
+  const values = FILTER_NAMES.map((name) =>
+    [name, (c.req.query(name) ?? "").trim().slice(0, MAX_CHARS)] as const
+  );
+  return Object.fromEntries(values) as RequestsFilter; // whose type does not keep the names
 }
 
 /** @throws {ReportError} If it is not a name and a value. */
@@ -192,6 +193,6 @@ function rangeOf(
 
 /** The date after one, so that the last day is part of a range. */
 function nextDay(date: string): string {
-  const atMs = /^\d{4}-\d{2}-\d{2}$/.test(date) ? Date.parse(`${date}T00:00Z`) : NaN;
-  return Number.isNaN(atMs) ? date : new Date(atMs + DAY_MS).toISOString().slice(0, 10);
+  const atMs = /-.*-/.test(date) ? dateIn(date) : undefined; // not of a month
+  return atMs === undefined ? date : new Date(atMs + DAY_MS).toISOString().slice(0, 10);
 }

@@ -21,25 +21,22 @@ export async function backUp(
   tell: (part: number) => void = () => {},
 ): Promise<{ readonly bytes: number; readonly schema: number }> {
   await refuseLiveDatabase(database.place, to);
-  const beside = `${to}.partial`;
   const size = await databaseBytes(database);
-  const timer = setInterval(() => {
-    Deno.stat(beside).then((now) => tell(Math.min(1, now.size / size)), () => {});
-  }, TELL_MS);
-  try {
-    return await replaceFile(to, async () => {
-      try {
-        await database.all("vacuum into ?", [beside]); // into an empty file, which is its owner's only
-        const { schema } = await inspectFile(beside);
-        return { bytes: (await Deno.stat(beside)).size, schema };
-      } catch (error) {
-        await removeCompanions(beside);
-        throw error;
-      }
-    }, { mode: 0o600, beside });
-  } finally {
-    clearInterval(timer);
-  }
+  return await replaceFile(to, async (beside) => {
+    const timer = setInterval(() => {
+      Deno.stat(beside).then((now) => tell(Math.min(1, now.size / size)), () => {});
+    }, TELL_MS);
+    try {
+      await database.all("vacuum into ?", [beside]); // into an empty file, which is its owner's only
+      const { schema } = await inspectFile(beside);
+      return { bytes: (await Deno.stat(beside)).size, schema };
+    } catch (error) {
+      await removeCompanions(beside);
+      throw error;
+    } finally {
+      clearInterval(timer);
+    }
+  }, { mode: 0o600 });
 }
 
 /** A backup onto a database that is in use would be joined with that one's log, and spoil it. */

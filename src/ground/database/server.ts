@@ -86,14 +86,16 @@ export class ServerDatabase implements Database {
   ): Promise<ServerDatabase> {
     const { url, token } = options;
     const { createClient } = await import("@libsql/client");
-    // narrowed to what is used: rows as numbers, texts and nulls (`intMode`, no blobs)
-    const client = (patienceMs: number) =>
-      createClient({
+    const client = (patienceMs: number) => {
+      const made = createClient({
         url,
         intMode: "number",
         fetch: patient(patienceMs),
         ...(token === undefined ? {} : { authToken: token }),
-      }) as unknown as Client;
+      });
+      // its type has rows of more kinds than there are: with `intMode` and no blobs, only numbers, texts and nulls
+      return made as unknown as Client;
+    };
     const database = new ServerDatabase(client, options, observe);
     try {
       await database.#mustBeDurable();

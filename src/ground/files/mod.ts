@@ -8,4 +8,10 @@
  * @module
  */
 
-export { checkTarget, isStandardOutput, replaceFile, writeFile } from "./replace_file.ts";
+export {
+  checkTarget,
+  isStandardOutput,
+  removeLeftovers,
+  replaceFile,
+  writeFile,
+} from "./replace_file.ts";

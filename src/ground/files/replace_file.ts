@@ -44,16 +44,15 @@ async function kindOf(path: string, found: Deno.FileInfo): Promise<string> {
 
 /** How a file is replaced. */
 interface ReplaceOptions {
-  /** Permissions of a new file, before the umask. */
+  /** Permissions of a new file, before the umask. One that is replaced keeps those of its own that are among them. */
   readonly mode: number;
-  /** Name of the file beside; by default one that nothing else has. What an earlier write left there is removed. */
-  readonly beside?: string;
   /** Called once the file is on the disk, before it takes its name. If it throws, nothing changes. */
   readonly check?: (beside: string) => void | Promise<void>;
 }
 
 /**
- * Replaces a file by a new one, which keeps the owner of the old one.
+ * Replaces a file by a new one, which keeps the owner of the old one. Of several writers at once, each writes a file of its own,
+ * and the last one's stays.
  *
  * @param path The file.
  * @param write Fills a new, empty file beside it, whose path it is given.
@@ -63,16 +62,18 @@ interface ReplaceOptions {
 export async function replaceFile<T>(
   path: string,
   write: (beside: string) => Promise<T>,
-  { mode, beside = besideOf(path), check }: ReplaceOptions,
+  { mode, check }: ReplaceOptions,
 ): Promise<T> {
   const before = await checkTarget(path);
   const directory = dirname(path);
   if (!await Deno.stat(directory).then((one) => one.isDirectory, () => false)) {
     throw new Error(`Cannot write to ${path} as there is no directory ${directory}: create it`);
   }
-  if (await checkTarget(beside) !== undefined) await Deno.remove(beside);
+  await removeLeftovers(path);
+  const beside = besideOf(path);
   try {
-    (await Deno.open(beside, { write: true, createNew: true, mode })).close();
+    const own = 0o600 | mode & (before?.mode ?? mode); // it is written before it may be read-only
+    (await Deno.open(beside, { write: true, createNew: true, mode: own })).close();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`Cannot write to ${path}: no file can be created beside it (${why})`, {
@@ -82,6 +83,7 @@ export async function replaceFile<T>(
   try {
     const result = await write(beside);
     await keepOwner(before, beside);
+    if (before !== undefined && before.mode !== null) await Deno.chmod(beside, mode & before.mode);
     await sync(beside);
     await check?.(beside);
     await checkTarget(path); // it may have become something else
@@ -109,9 +111,37 @@ export async function writeFile(
   await replaceFile(path, (beside) => Deno.writeTextFile(beside, content), options);
 }
 
-/** A short name, since those of files have 255 bytes. */
+/** What is older than this has no writer any more, in milliseconds. */
+const LEFT_MS = 86_400_000;
+/** The end of a name beside a file, also of what SQLite has beside that while it writes. */
+const BESIDE = /\.[A-Za-z0-9]{12}\.partial(-journal|-wal|-shm)?$/;
+
+/** A name that nothing else has, and a short one, since those of files have 255 bytes. */
 function besideOf(path: string): string {
-  return joinPath(dirname(path), `.${basename(path).slice(0, 40)}.${randomText(12)}`);
+  return joinPath(dirname(path), `${beginningOf(path)}${randomText(12)}.partial`);
+}
+
+function beginningOf(path: string): string {
+  return `.${basename(path).slice(0, 40)}.`;
+}
+
+/**
+ * Removes what writers of a file left beside it when they were killed, more than a day ago.
+ *
+ * @param path The file.
+ */
+export async function removeLeftovers(path: string): Promise<void> {
+  const [directory, beginning] = [dirname(path), beginningOf(path)];
+  try {
+    for await (const { name, isFile } of Deno.readDir(directory)) {
+      if (!isFile || !name.startsWith(beginning) || !BESIDE.test(name)) continue;
+      const left = joinPath(directory, name);
+      const { mtime } = await Deno.lstat(left);
+      if (mtime !== null && mtime.getTime() < Date.now() - LEFT_MS) await Deno.remove(left);
+    }
+  } catch {
+    // a new file does not depend on it
+  }
 }
 
 /** Who writes as root does so for the user that the file is of. */

@@ -22,8 +22,9 @@ export function visitorOf(request: Request, peer: string, trusted: TrustedProxie
   const forwarded = isProxied ? request.headers.get("x-forwarded-for")?.split(",") ?? [] : [];
   const caller = [peer, ...forwarded.reverse().map((one) => one.trim())]
     .find((one) => !trusted.includes(one));
-  const proto = isProxied ? request.headers.get("x-forwarded-proto") : null;
-  const secure = (proto ?? url.protocol.slice(0, -1)) === "https";
+  // where several proxies add to it, the first says how the visitor's browser came
+  const proto = isProxied ? request.headers.get("x-forwarded-proto")?.split(",")[0]?.trim() : null;
+  const secure = (proto ?? url.protocol.slice(0, -1)).toLowerCase() === "https";
   return {
     address: network(caller !== undefined && ipaddr.isValid(caller) ? caller : peer),
     secure,

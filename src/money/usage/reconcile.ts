@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { dateIn, instantIn } from "../../ground/amounts/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { parseCsv } from "../../ground/std/mod.ts";
 import { ReportError, type UsageRange } from "./range.ts";
@@ -184,9 +185,10 @@ export function readBilled(text: string): BilledDay[] {
   return lines.map((cells, index) => {
     const tokens = (column: "input" | "cached" | "written" | "output") => {
       if (at[column] < 0) return 0;
-      const cell = (cells[at[column]] ?? "").trim().replaceAll(/[\s,_']/g, "");
-      const value = Number(cell === "" ? 0 : cell);
-      if (Number.isSafeInteger(value) && value >= 0) return value;
+      const cell = (cells[at[column]] ?? "").trim();
+      if (cell === "") return 0;
+      const value = Number(TOKENS.exec(cell)?.[1]?.replaceAll(/[^0-9]/g, "") ?? NaN);
+      if (Number.isSafeInteger(value)) return value;
       throw new ReportError(
         `Line ${index + 2}: '${cells[at[column]]?.slice(0, 50)}' is not a number of tokens (${
           head[at[column]]
@@ -212,15 +214,23 @@ function rowsOf(text: string): string[][] {
   }
 }
 
+/** A date, or one with a time, of UTC unless it has another zone. */
+const DAY =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|UTC|GMT|[+-]\d{2}:?\d{2})?)?$/i;
+/** Digits, in groups of three or not; some programs write a point and zeros behind them. */
+const TOKENS = /^([0-9]+|[0-9]{1,3}(?:[,_'\s][0-9]{3})+)(?:\.0+)?$/;
+
 /** A day of UTC; providers write dates, times, or seconds since the epoch. */
 function dayOf(cell: string, line: number): string {
   const trimmed = cell.trim();
-  const ms = /^\d{9,11}$/.test(trimmed)
+  const [, date = "", time, zone = "Z"] = DAY.exec(trimmed) ?? [];
+  const offset = /^[a-z]/i.test(zone) ? "Z" : zone.replace(/^(...)(\d\d)$/, "$1:$2");
+  const ms = /^[0-9]{9,11}$/.test(trimmed)
     ? Number(trimmed) * 1_000
-    : /^\d{4}-\d{2}-\d{2}/.test(trimmed)
-    ? Date.parse(trimmed)
-    : NaN;
-  if (!Number.isNaN(ms)) return new Date(ms).toISOString().slice(0, 10);
+    : time === undefined
+    ? dateIn(date)
+    : instantIn(`${date}T${time}${offset}`);
+  if (ms !== undefined) return new Date(ms).toISOString().slice(0, 10);
   throw new ReportError(
     `Line ${line}: '${trimmed.slice(0, 50)}' is not a day: write it as 2026-11-25.`,
   );

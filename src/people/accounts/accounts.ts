@@ -14,6 +14,7 @@ import {
   whyNoName,
 } from "../../ground/platform/mod.ts";
 import { type Role, ROLES } from "./roles.ts";
+import { containing } from "./search_pattern.ts";
 
 const accountRow = z.object({
   id: z.string(),
@@ -59,7 +60,7 @@ const NAME = `iif(accounts.kind = 'pool', coalesce(
   ), accounts.name)`;
 const COLUMNS = `id, email, ${NAME} as name, kind, role, created_at_ms, disabled_at_ms`;
 const IS_AFTER = "(created_at_ms, id) > (select created_at_ms, id from accounts where id = ?)";
-const IS_FOUND = `instr(lower(email || ' ' || ${NAME}), lower(?)) > 0`;
+const IS_FOUND = `(email || ' ' || ${NAME}) glob ?`;
 const BY_EMAIL = `select ${COLUMNS} from accounts where email = ?`;
 const ALL = `select ${COLUMNS} from accounts order by created_at_ms, id`;
 const OWNER = `select ${COLUMNS} from accounts where role = 'owner'
@@ -299,7 +300,7 @@ export class Accounts {
     },
   ): Promise<Account[]> {
     const clauses: [string, readonly (string | number)[]][] = [
-      [IS_FOUND, [tidyName(search)]],
+      [IS_FOUND, [containing(tidyName(search))]],
       ...(role === undefined ? [] : [["role = ?", [role]] as [string, string[]]]),
       kind === undefined ? ["kind <> 'pool'", []] : ["kind = ?", [kind]],
       ...(disabled === undefined
@@ -330,7 +331,7 @@ export class Accounts {
     const rows = await this.#database.all(
       `select ${COLUMNS} from accounts where ${IS_FOUND}
         ${after === undefined ? "" : `and ${IS_AFTER}`} order by created_at_ms, id limit ?`,
-      [tidyName(text), ...after === undefined ? [] : [after], limit],
+      [containing(tidyName(text)), ...after === undefined ? [] : [after], limit],
     );
     return rows.map(readAccount);
   }

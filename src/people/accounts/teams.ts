@@ -5,7 +5,7 @@ import {
   type Row,
   type Statement,
 } from "../../ground/database/mod.ts";
-import { displayed, newId, seenAs } from "../../ground/platform/mod.ts";
+import { displayed, nameFrom, newId, seenAs } from "../../ground/platform/mod.ts";
 import { type Account, AccountError, insertAccount, readName } from "./accounts.ts";
 import { OWN_KEY_USES, type OwnKeyUse } from "./upstream_keys.ts";
 
@@ -43,6 +43,9 @@ export interface TeamChanges {
 }
 
 const COLUMNS = "id, name, pool_id, models, own_keys, created_at_ms, disabled_at_ms";
+/** Violates the primary key if a team besides one has a name that is not in a list. */
+const FAIL_IF_OTHERS = `insert into teams
+  select * from teams where id <> ? and name not in (select value from json_each(?)) limit 1`;
 
 /** Creates, finds and changes teams. */
 export class Teams {
@@ -71,7 +74,7 @@ export class Teams {
       readonly models?: readonly string[] | null | undefined;
     },
   ): Promise<Team> {
-    const name = await this.#freeName(given, id);
+    const name = readTeamName(given);
     const createdAtMs = this.#now();
     const account = pool ? poolOf({ id, poolId }, name, createdAtMs) : undefined;
     const team: Team = {
@@ -83,7 +86,7 @@ export class Teams {
       createdAtMs,
       disabledAtMs: null,
     };
-    await this.#write(name, [
+    await this.#writeNamed(team, [
       ...(account === undefined ? [] : [insertAccount(account)]),
       {
         sql: `insert into teams (${COLUMNS}) values (?, ?, ?, ?, ?, ?, null)`,
@@ -141,21 +144,31 @@ export class Teams {
    * @throws {AccountError} If it does not exist, or several older ones have names that look like it.
    */
   async get(nameOrId: string): Promise<Team> {
+    const team = await this.find(nameOrId);
+    if (team !== undefined) return team;
+    throw new AccountError(
+      `Team ${JSON.stringify(nameOrId.slice(0, 200))} not found. List teams with: sluice team list`,
+      { fault: "missing" },
+    );
+  }
+
+  /**
+   * Finds a team.
+   *
+   * @param nameOrId As for {@linkcode get}.
+   * @returns The team, or `undefined`.
+   * @throws {AccountError} If several older ones have names that look like it.
+   */
+  async find(nameOrId: string): Promise<Team | undefined> {
     const row = await this.#database.one(
       `select ${COLUMNS} from teams where id = ? or name = ? order by id = ? desc limit 1`,
       [nameOrId, nameOrId, nameOrId],
     );
     if (row !== undefined) return readTeam(row);
     const [like, ...others] = await this.#like(nameOrId);
-    if (like !== undefined && others.length === 0) return like;
-    if (like !== undefined) {
-      const ids = [like, ...others].map(({ id }) => id).join(", ");
-      throw new AccountError(`Several teams have names like this one: pass an ID, one of ${ids}`);
-    }
-    throw new AccountError(
-      `Team ${JSON.stringify(nameOrId.slice(0, 200))} not found. List teams with: sluice team list`,
-      { fault: "missing" },
-    );
+    if (like === undefined || others.length === 0) return like;
+    const ids = [like, ...others].map(({ id }) => id).join(", ");
+    throw new AccountError(`Several teams have names like this one: pass an ID, one of ${ids}`);
   }
 
   /**
@@ -166,7 +179,7 @@ export class Teams {
    */
   async change({ id }: Pick<Team, "id">, changes: TeamChanges): Promise<Team> {
     const { models, ownKeyUse, disabled } = changes;
-    const name = changes.name === undefined ? undefined : await this.#freeName(changes.name, id);
+    const name = changes.name === undefined ? undefined : readTeamName(changes.name);
     const statements: Statement[] = [];
     if (name !== undefined) {
       statements.push({ sql: "update teams set name = ? where id = ?", args: [name, id] });
@@ -188,7 +201,8 @@ export class Teams {
         args: [disabled ? 1 : 0, this.#now(), id],
       });
     }
-    if (statements.length > 0) await this.#write(name ?? "", statements);
+    if (name !== undefined) await this.#writeNamed({ id, name }, statements);
+    else if (statements.length > 0) await this.#database.batch(statements);
     return await this.get(id);
   }
 
@@ -200,24 +214,33 @@ export class Teams {
   }
 
   /**
-   * Reads the name of a team. Of two that are written at the same moment, the database tells apart only the letters of ASCII.
+   * Writes a team with its name. The database tells apart only the letters of ASCII: so the transaction fails if another team
+   * came or was renamed after the names were compared, and they are compared again.
    *
-   * @throws {AccountError} If the name is invalid, or looks like that of another team.
+   * @throws {AccountError} If the name looks like that of another team.
    */
-  async #freeName(given: string, id: string): Promise<string> {
-    const name = readTeamName(given);
-    const others = (await this.#like(name)).filter((one) => one.id !== id);
-    // a team keeps the name that it has
-    if (others.length === 0 || (await this.byId(id))?.name === name) return name;
-    throw taken(name);
-  }
-
-  async #write(name: string, statements: readonly Statement[]): Promise<void> {
-    try {
-      await this.#database.batch(statements);
-    } catch (error) {
-      if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
-      throw taken(name, error);
+  async #writeNamed(
+    { id, name }: Pick<Team, "id" | "name">,
+    statements: readonly Statement[],
+  ): Promise<void> {
+    const shown = seenAs(name, { foldsCase: true });
+    for (let before = "";;) {
+      const teams = await this.#database.all("select id, name from teams");
+      const others = teams.filter((one) => one.id !== id).map((one) => String(one.name));
+      // a team keeps the name that it has
+      const isKept = teams.some((one) => one.id === id && one.name === name);
+      if (!isKept && others.some((one) => seenAs(displayed(one), { foldsCase: true }) === shown)) {
+        throw taken(name);
+      }
+      const known = JSON.stringify(others);
+      try {
+        await this.#database.batch([{ sql: FAIL_IF_OTHERS, args: [id, known] }, ...statements]);
+        return;
+      } catch (error) {
+        if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;
+        if (known === before) throw taken(name, error);
+        before = known;
+      }
     }
   }
 }
@@ -253,7 +276,7 @@ function poolOf(
   return {
     id: poolId,
     email: `${id.toLowerCase()}@pool`,
-    name: `Pool of ${name}`.slice(0, 200),
+    name: nameFrom(`Pool of ${name}`),
     kind: "pool",
     role: "none",
     createdAtMs,

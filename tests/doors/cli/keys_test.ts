@@ -58,21 +58,18 @@ Deno.test("a key that is changed, rotated or revoked says when it was used and w
   assertEquals(await statusOf(gateway.chat("Hi", {}, { key: secret })), 200);
   const { json: known } = await client("GET", `/keys/${id}`);
   assertEquals([typeof known.last_used_at, known.spent > 0], ["string", true]);
-  const update = (...more: string[]) => {
-    const args = [
-      "key",
-      "update",
-      id,
-      "--name",
-      "desk",
-      "--config",
-      `${gateway.directory}/sluice.jsonc`,
-    ];
-    return sluice([...args, ...more], { directory: gateway.directory });
-  };
+  const command = (...args: string[]) =>
+    sluice(["key", ...args, "--config", `${gateway.directory}/sluice.jsonc`], {
+      directory: gateway.directory,
+    });
+  const update = (...more: string[]) => command("update", id, "--name", "desk", ...more);
   const printed = JSON.parse((await update("--json")).out);
   assertEquals([printed.last_used_at, printed.spent], [known.last_used_at, known.spent]);
   assertEquals((await update()).out.includes("never"), false);
+  const rotated = JSON.parse((await command("rotate", id, "--json")).out);
+  const { key: _key, ...listed } = rotated;
+  const { json: found } = await client("GET", `/keys/${id}`);
+  assertEquals(listed, found);
   const writes = [
     ["PATCH", `/keys/${id}`, { name: "laptop" }],
     ["POST", `/keys/${id}/rotate`, {}],
@@ -82,4 +79,6 @@ Deno.test("a key that is changed, rotated or revoked says when it was used and w
     const { status, json } = await client(method, path, { body });
     assertEquals([status, json.last_used_at, json.spent], [200, known.last_used_at, known.spent]);
   }
+  const revoked = JSON.parse((await command("revoke", id, "--json")).out);
+  assertEquals(revoked, (await client("GET", `/keys/${id}`)).json);
 });

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "../../assert.ts";
 import { PROGRAM } from "../../fake/command.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
+import { writeFile } from "../../../src/ground/files/mod.ts";
 import { SettingsEditor } from "../../../src/settings/config/mod.ts";
 
 /** What is at a path, to be compared. */
@@ -101,7 +102,7 @@ const WRITERS: Readonly<
       return [code === 0, err];
     },
     takes: ["no directory"], // that of the settings is made
-    mode: () => "644",
+    mode: (before) => before === "a file" ? "640" : "644",
   },
   "settings editor": {
     write: async (target) => {
@@ -179,4 +180,60 @@ Deno.test("a reader that ends early ends a command quietly", async () => {
     cwd: dir.path,
   }).output();
   assertEquals([code, new TextDecoder().decode(stderr)], [0, ""]);
+});
+
+Deno.test("a backup that is not read to its end is no success", async () => {
+  await using dir = await tempDir();
+  await sluice(["key", "create"], { directory: dir.path });
+  const program = [Deno.execPath(), ...PROGRAM].map((word) => `'${word}'`).join(" ");
+  const { code, stderr } = await new Deno.Command("bash", {
+    args: ["-o", "pipefail", "-c", `${program} backup - --data data | head -c 100`],
+    cwd: dir.path,
+  }).output();
+  assertEquals(code, 1);
+  assertEquals(
+    new TextDecoder().decode(stderr),
+    "sluice: The copy is incomplete: its reader ended early\n",
+  );
+});
+
+Deno.test("writers of one file at once each write their own, and what killed ones left goes", async () => {
+  await using dir = await tempDir();
+  const file = `${dir.path}/file`;
+  await Deno.writeTextFile(file, "old", { mode: 0o440 });
+  const day = 86_400;
+  const left = [".file.aaaaaaaaaaaa.partial", ".file.bbbbbbbbbbbb.partial-journal"];
+  const others = [
+    ".file.short.partial",
+    "file.aaaaaaaaaaaa.partial",
+    ".other.aaaaaaaaaaaa.partial",
+    ".file.cccccccccccc.partial",
+  ];
+  for (const name of [...left, ...others]) {
+    const ageS = name === others[3] ? day - 60 : day + 60;
+    await Deno.writeTextFile(`${dir.path}/${name}`, "");
+    await Deno.utime(`${dir.path}/${name}`, Date.now() / 1_000 - ageS, Date.now() / 1_000 - ageS);
+  }
+  const texts = Array.from({ length: 8 }, (_, at) => `${at} `.repeat(50_000));
+  const done = await Promise.allSettled(texts.map(async (text) => {
+    await writeFile(file, text, { mode: 0o660 });
+    assert(texts.includes(await Deno.readTextFile(file)));
+  }));
+  assertEquals(done.filter(({ status }) => status === "rejected"), []);
+  assertEquals((await Deno.stat(file)).mode! & 0o777, 0o440);
+  assertEquals(await listed(dir.path), [...others, "file"].toSorted());
+});
+
+Deno.test("backups to one file at once are each whole", async () => {
+  await using dir = await tempDir();
+  await sluice(["key", "create"], { directory: dir.path });
+  const done = await Promise.all(
+    Array.from({ length: 3 }, () => sluice(["backup", "copy.db"], { directory: dir.path })),
+  );
+  assertEquals(done.map(({ code }) => code), [0, 0, 0], done.map(({ err }) => err).join(""));
+  const { code, err } = await sluice(["restore", "copy.db", "--data", "other"], {
+    directory: dir.path,
+  });
+  assertEquals([code, err], [0, ""]);
+  assertEquals((await listed(dir.path)).filter((name) => name.includes("partial")), []);
 });

@@ -2,7 +2,7 @@
 
 import { parse } from "csv-parse/sync";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
-import { inBrowser } from "../../fake/browser.ts";
+import { inOneBrowser } from "../../fake/browser.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
 import { signedIn } from "../../fake/visitor.ts";
 
@@ -50,24 +50,26 @@ Deno.test("the statement of a month has charges by day, adds up, and is one's ow
   }
 });
 
-inBrowser("a copy button does not lie over what it copies, at any width", async (browser) => {
-  await using gateway = await startGateway();
-  const { accounts, sessions } = gateway.gateway;
-  const token = await sessions.makeLink(await accounts.get("owner@localhost"));
-  const page = await (await browser.newContext()).newPage();
-  await page.goto(`${gateway.url}/console/link/${token}`);
-  await page.goto(`${gateway.url}/console/credits`);
-  for (const width of [375, 768, 1280, 1920]) {
-    await page.setViewportSize({ width, height: 800 });
-    for (const part of await page.locator(".copyable").all()) {
-      const [button, text] = [
-        (await part.locator("button").boundingBox())!,
-        (await part.locator("pre").boundingBox())!,
-      ];
-      const isBeside = button.x >= text.x + text.width || button.y >= text.y + text.height;
-      assert(isBeside && button.x + button.width <= width, `${width}`);
+inOneBrowser("credits in a browser", {
+  async "a copy button does not lie over what it copies, at any width"(pages) {
+    await using gateway = await startGateway();
+    const { accounts, sessions } = gateway.gateway;
+    const token = await sessions.makeLink(await accounts.get("owner@localhost"));
+    const { page } = await pages();
+    await page.goto(`${gateway.url}/console/link/${token}`);
+    await page.goto(`${gateway.url}/console/credits`);
+    for (const width of [375, 768, 1280, 1920]) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const part of await page.locator(".copyable").all()) {
+        const [button, text] = [
+          (await part.locator("button").boundingBox())!,
+          (await part.locator("pre").boundingBox())!,
+        ];
+        const isBeside = button.x >= text.x + text.width || button.y >= text.y + text.height;
+        assert(isBeside && button.x + button.width <= width, `${width}`);
+      }
     }
-  }
+  },
 });
 
 Deno.test("home lists the lots that are spent first, and adds up the rest of many", async () => {

@@ -108,11 +108,25 @@ Deno.test("whether the browser speaks TLS is believed of trusted proxies only", 
   ) {
     await using gateway = await start(trusted);
     const { accounts, sessions } = gateway.gateway;
-    const token = await sessions.makeLink(await accounts.get(OWNER));
-    const reply = await new PlainBrowser(gateway.url).get(`/console/link/${token}`, {
-      "x-forwarded-proto": "https",
-    });
-    assertEquals(reply.headers.get("set-cookie")?.split("=")[0], name);
+    for (
+      const [proto, isHttps] of [
+        ["https", true],
+        ["HTTPS", true],
+        ["https, http", true],
+        ["http, https", false],
+        ["httpsx", false],
+      ] as const
+    ) {
+      const token = await sessions.makeLink(await accounts.get(OWNER));
+      const reply = await new PlainBrowser(gateway.url).get(`/console/link/${token}`, {
+        "x-forwarded-proto": proto,
+      });
+      assertEquals(
+        reply.headers.get("set-cookie")?.split("=")[0],
+        isHttps ? name : "sluice",
+        proto,
+      );
+    }
   }
 });
 

@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { teamOf } from "../../fake/team.ts";
+import { sluice } from "../../fake/shell.ts";
 import { signedIn } from "../../fake/visitor.ts";
 
 const OWNER = "owner@localhost";
@@ -43,6 +44,34 @@ Deno.test("the log has names instead of IDs, and values without quotes and brack
     assert(!found.includes("member.role"), found);
   }
   assertStringIncludes(words(await log(`?about=${encodeURIComponent(team.name)}`)), "member.role");
+});
+
+Deno.test("the log is found by an address and by every spelling of a team's name, on the page and by the command", async () => {
+  await using gateway = await startGateway();
+  const { accounts, teams } = gateway.gateway;
+  for (let at = 0; at < 60; at++) await accounts.create({ email: `x${at}ada@example.com` });
+  const ada = await accounts.create({ email: "ada@example.com" });
+  const team = await teams.create({ name: "Café @ Berlin", pool: false });
+  const owner = await signedIn(gateway, OWNER);
+  await owner.post(`/console/teams/${team.id}/disable`, {}, { from: `/console/teams/${team.id}` });
+  await owner.post(`${PATH}/accounts/${ada.id}/disable`, {}, {
+    from: `${PATH}/accounts/${ada.id}`,
+  });
+  const spelt = ["Café @ Berlin", "cafe\u0301 @ berlin", "CAFÉ  @ Berlin", "Ｃafé\u3000@ Berlin"];
+  for (
+    const [about, operation] of [
+      ...spelt.map((one) => [one, "team.disable"] as const),
+      [ada.email.toUpperCase(), "account.disable"] as const,
+    ]
+  ) {
+    const html = await (await owner.get(`${PATH}/log?${new URLSearchParams({ about })}`)).text();
+    assertStringIncludes(words(html), operation, about);
+    const place = ["--config", `${gateway.directory}/sluice.jsonc`];
+    const { out } = await sluice(["log", `--about=${about}`, ...place], {
+      directory: gateway.directory,
+    });
+    assertStringIncludes(out, operation, about);
+  }
 });
 
 Deno.test("a failed operation in the log says why, and no change", async () => {

@@ -1,7 +1,9 @@
 /** What a form lost while it was open never becomes a permission that it did not show. */
 
-import { newKeyId } from "../../../src/people/accounts/mod.ts";
-import { assert, assertEquals } from "../../assert.ts";
+import fc from "fast-check";
+import { FormFields } from "../../../src/doors/console/request.tsx";
+import { AccountError, newKeyId } from "../../../src/people/accounts/mod.ts";
+import { assert, assertEquals, assertThrows } from "../../assert.ts";
 import { formsOf, type OfferedField, type PageForm } from "../../fake/forms.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { Random, testSeed } from "../../fake/random.ts";
@@ -126,6 +128,33 @@ async function send(
 /** Forms that give permissions: of keys and teams. What others give up is theirs. */
 const GIVES = /\/(?:keys|teams)(?:\/[^/]+)?(?:\/keys)?(?:\/[^/]+\/update)?$/;
 
+Deno.test("a field that was sent twice is read by no reader, whatever its values", () => {
+  const names = fc.constantFrom("a", "b");
+  const values = fc.constantFrom("", "1", "0", "all", "1.00", "x");
+  const readers: Readonly<Record<string, (form: FormFields) => unknown>> = {
+    text: (form) => form.text("a"),
+    raw: (form) => form.raw("a"),
+    sent: (form) => form.sent("a"),
+    choice: (form) => form.choice("a", "a word", ["all", "x"]),
+    count: (form) => form.count("a"),
+    amount: (form) => form.amount("a", "A", { min: 0, max: 9 }),
+    money: (form) => form.money("a", "A", "usd"),
+  };
+  fc.assert(
+    fc.property(fc.array(fc.tuple(names, values), { maxLength: 4 }), (fields) => {
+      const times = fields.filter(([name]) => name === "a").length;
+      const form = new FormFields(new URLSearchParams(fields).toString());
+      for (const read of Object.values(readers)) {
+        if (times > 1) assertThrows(() => read(form), AccountError, "twice");
+      }
+      assertEquals(
+        times > 1 || form.text("a") === (fields.find(([one]) => one === "a")?.[1] ?? ""),
+        true,
+      );
+    }),
+  );
+});
+
 Deno.test("a form whose choices went away while it was open gives no more than it showed", async () => {
   const seed = testSeed();
   const random = new Random(seed);
@@ -164,6 +193,11 @@ Deno.test("a form whose choices went away while it was open gives no more than i
             [`${name} left out`, without(at)] as const,
             [`${name} strange`, withOther(at, "gone")] as const,
             ...(isText(name) ? [] : [[`${name} blank`, withOther(at, "")] as const]),
+            ...(name === "models"
+              ? []
+              : ["", "all", "never"].map((value) =>
+                [`${name} twice`, fields.toSpliced(at, 0, [name, value])] as const
+              )),
           ]
         );
         const worlds:
@@ -189,6 +223,7 @@ Deno.test("a form whose choices went away while it was open gives no more than i
           sent++;
           assert(status < 500 && status !== 404, `${what}: ${status} (seed ${seed})`);
           if (status !== 400) accepted++;
+          if (what.endsWith(" twice")) assertEquals(status, 400, `${what} (seed ${seed})`);
           for (const [id, one] of await allowed(gateway)) {
             const was = before.get(id);
             const given = more(one, was === undefined ? [limit] : [was, limit]);
@@ -201,7 +236,7 @@ Deno.test("a form whose choices went away while it was open gives no more than i
           await attempt(`${what} went`, fields);
           await giveBack();
         }
-        for (const [what, one] of random.some(cases, sized(5, Infinity))) {
+        for (const [what, one] of random.some(cases, sized(7, Infinity))) {
           await attempt(what, one);
         }
         await attempt("nothing went", fields);

@@ -2,7 +2,7 @@
 
 import axe from "axe-core";
 import { assertEquals, assertStringIncludes } from "../../assert.ts";
-import { AXE, inBrowser, openPage } from "../../fake/browser.ts";
+import { AXE, inOneBrowser } from "../../fake/browser.ts";
 import { startGateway } from "../../fake/gateway.ts";
 
 const SETTINGS = {
@@ -69,13 +69,11 @@ Deno.test("prices are in credits only where no rate is set", async () => {
   assertEquals(page.includes("$"), false);
 });
 
-inBrowser(
-  "models are filtered while one types, and by the form without scripts",
-  async (browser) => {
+inOneBrowser("models in a browser", {
+  async "models are filtered while one types, and by the form without scripts"(pages) {
     await using gateway = await startGateway({ settings: SETTINGS });
-    const context = await browser.newContext({ reducedMotion: "reduce" });
-    await context.addInitScript({ content: axe.source });
-    const { page, faults } = await openPage(context);
+    const { page, faults } = await pages("somebody", { reducedMotion: "reduce" });
+    await page.addInitScript({ content: axe.source });
     await page.goto(`${gateway.url}/console/models`);
     await page.getByLabel("Search").pressSequentially("k2", { delay: 10 });
     await page.getByText("5 of 9 models").waitFor();
@@ -94,11 +92,11 @@ inBrowser(
     assertEquals(await page.getByLabel("Search").inputValue(), "k2");
     assertEquals(faults, []);
 
-    const plain = await (await browser.newContext({ javaScriptEnabled: false })).newPage();
+    const { page: plain } = await pages("without scripts", { javaScriptEnabled: false });
     await plain.goto(`${gateway.url}/console/models`);
     await plain.getByLabel("Search").fill("opus");
     await plain.getByLabel("images").check();
     await plain.getByRole("button", { name: "Search" }).click();
     await plain.getByText("1 of 9 models").waitFor();
   },
-);
+});

@@ -236,6 +236,7 @@ Deno.test("the list of accounts has pages, with and without a search; each accou
     return [pages, ids.length];
   };
   assertEquals(await walk(""), [3, 251]);
+  assertEquals(await walk("?after="), [3, 251]);
   assertEquals(await walk(`?${new URLSearchParams({ q: "Even & <b>" })}`), [2, 125]);
   assertEquals(await walk("?q=p24%40"), [1, 1]);
 });

@@ -1,10 +1,12 @@
 /** What was counted, reported and billed, side by side: a meter that lies shows within a day. */
 
+import fc from "fast-check";
 import { readBilled, reconcile, ReportError } from "../../../src/money/usage/mod.ts";
 import { assertEquals, assertStringIncludes, assertThrows } from "../../assert.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { sluice } from "../../fake/shell.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
+import { sized } from "../../tier.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -86,6 +88,8 @@ const WRONG = [
   ["day,input_tokens,output_tokens\n2030-01-01,-5,5", "Line 2: '-5'"],
   ["day,input_tokens,output_tokens\nyesterday,5,5", "Line 2: 'yesterday' is not a day"],
   ['day,input_tokens,output_tokens\n"2030', "is not CSV"],
+  ["day,input_tokens,output_tokens\n2030-02-30,5,5", "Line 2: '2030-02-30' is not a day"],
+  ["day,input_tokens,output_tokens\n2030-02-03T25:00Z,5,5", "is not a day"],
 ] as const;
 
 for (const [text, message] of WRONG) {
@@ -107,4 +111,49 @@ Deno.test("lists of billed tokens are read as providers write them", () => {
       { day: "2030-01-02", upstream: undefined, input: 5, output: 1 },
     ],
   );
+});
+
+Deno.test("billed tokens are digits, in whole thousands or not, and nothing else", () => {
+  const cells = fc.oneof(
+    fc.nat(2 ** 31).map(String),
+    fc.nat(2 ** 31).map((one) => one.toLocaleString("en-US")),
+    fc.stringMatching(/^[-+0-9,_' .exXob]{1,12}$/),
+    fc.constantFrom(
+      "0x10",
+      "1e3",
+      "1,5",
+      "12,34",
+      "1.0",
+      "1_000_000",
+      "9007199254740993",
+      "٣",
+      "Infinity",
+    ),
+  );
+  fc.assert(
+    fc.property(cells, (cell) => {
+      const text = cell.trim();
+      const isPlain = /^[0-9]+(\.0+)?$/.test(text);
+      const isGrouped = /^[0-9]{1,3}([,_' ][0-9]{3})+(\.0+)?$/.test(text);
+      const value = text === ""
+        ? 0
+        : isPlain || isGrouped
+        ? Number(text.replace(/\..*/, "").replaceAll(/[,_' ]/g, ""))
+        : NaN;
+      const read = () =>
+        readBilled(`day,input_tokens,output_tokens\n2030-01-02,"${cell}",5`)[0]!.input;
+      if (Number.isSafeInteger(value)) assertEquals(read(), value, cell);
+      else assertThrows(read, ReportError, "is not a number of tokens");
+    }),
+    { numRuns: sized(1_000, 50_000) },
+  );
+});
+
+Deno.test("billed days are UTC's, whatever zone the machine and the list are in", () => {
+  const of = (day: string) => readBilled(`day,input_tokens,output_tokens\n${day},1,1`)[0]!.day;
+  for (const time of ["", " 23:30", "T23:30:00", " 23:30:00 UTC", "T23:30:00.5Z", " 23:30 GMT"]) {
+    assertEquals(of(`2030-01-02${time}`), "2030-01-02", time);
+  }
+  assertEquals(of("2030-01-02T23:30:00-0100"), "2030-01-03");
+  assertEquals(of("2030-01-02T00:30+01:00"), "2030-01-01");
 });

@@ -26,6 +26,22 @@ export const COMMANDS: readonly Mutation[] = [
     why: "A write that fails would leave its file beside the target.",
   },
   {
+    name: "opens-what-was-closed",
+    file: FILES,
+    find: "await Deno.chmod(beside, mode & before.mode)",
+    replace: "{}",
+    tests: [{ file: WRITTEN, filter: "writers of one file" }],
+    why: "A settings file that only its owner reads could be read by all once it is written again.",
+  },
+  {
+    name: "half-a-backup",
+    file: "src/doors/cli/backup.ts",
+    find: "if (!outBytes(bytes)) throw",
+    replace: "if (!outBytes(bytes) && bytes.length === 0) throw",
+    tests: [{ file: WRITTEN, filter: "not read to its end" }],
+    why: "A backup whose way broke off would be reported as done.",
+  },
+  {
     name: "reader-that-ends-early",
     file: "main.ts",
     find: "if (!(error instanceof Deno.errors.BrokenPipe)) throw error;",

@@ -163,10 +163,18 @@ export const OPERATORS: readonly Mutation[] = [
   {
     name: "teams-that-look-the-same",
     file: "src/people/accounts/teams.ts",
-    find: "if (others.length === 0 ||",
-    replace: "if (others.length >= 0 ||",
+    find: "if (!isKept && others.some(",
+    replace: "if (isKept && others.some(",
     tests: [{ file: SAME }],
     why: "Two teams could have names that nobody tells apart.",
+  },
+  {
+    name: "teams-named-at-one-moment",
+    file: "src/people/accounts/teams.ts",
+    find: "[{ sql: FAIL_IF_OTHERS, args: [id, known] }, ...statements]",
+    replace: "statements",
+    tests: [{ file: SAME, filter: "at one moment" }],
+    why: "Two teams written at once could have names that nobody tells apart.",
   },
   {
     name: "form-names-as-they-are-typed",

@@ -119,7 +119,7 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "home-of-stopped-member",
-    file: "src/doors/console/account_pages.tsx",
+    file: "src/doors/console/home_pages.tsx",
     find: "active.filter((key) => mayChange(session, key))",
     replace: "active",
     tests: [{ file: CONSOLE, filter: "Home shows the budgets" }],

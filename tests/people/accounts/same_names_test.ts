@@ -1,6 +1,7 @@
 /** Names are read in one place: what one door takes, all take, and none takes two that look the same. */
 
 import { isVisible, seenAs, whyNoName } from "../../../src/ground/platform/mod.ts";
+import { setBudget } from "../../../src/money/ledger/mod.ts";
 import { AccountError } from "../../../src/people/accounts/mod.ts";
 import { placeAccounts } from "../../../src/operating/importers/place_accounts.ts";
 import { Notices } from "../../../src/operating/importers/mod.ts";
@@ -192,5 +193,115 @@ Deno.test("no two teams look the same, whichever doors they came through; older 
     const html = await reply.text();
     assertEquals(reply.status, 200, html);
     assert(!html.includes("\u3164") && formsOf(html).length > 0);
+  }
+});
+
+Deno.test("of names that look the same and are written at one moment, one is taken", async () => {
+  const seed = testSeed();
+  const random = new Random(seed);
+  await using gateway = await startGateway();
+  const { teams } = gateway.gateway;
+  const client = await ownersClient(gateway);
+  const SAME = ["ÉCOLE", "école", "E\u0301cole", "école\u3000", "Ｅ\u0301cole", "Éc\u00adole"];
+  const OTHERS = ["Data", "data", "Ops", "Ops  One", "ops one"];
+  const kept = await teams.create({ name: "kept", pool: true });
+  for (let round = 0; round < sized(4, 60); round++) {
+    const names = [...random.some(SAME, 3), ...random.some(OTHERS, 2)];
+    await Promise.allSettled([
+      ...names.map((name) => teams.create({ name, pool: random.next() < 0.5 })),
+      client("POST", "/teams", { body: { name: random.pick(SAME) } }),
+      teams.change(kept, { name: random.pick([...SAME, ...OTHERS]) }),
+    ]);
+    const all = await teams.list();
+    const seen = new Set(all.map(({ name }) => seenAs(name, { foldsCase: true })));
+    assertEquals(seen.size, all.length, `${all.map(({ name }) => name)} (seed ${seed})`);
+    // whoever came first; a name that is given up may be taken by another
+    assert(seen.has("école") && all.length > 1, `${[...seen]} (seed ${seed})`);
+    for (const [at, team] of all.entries()) await teams.change(team, { name: `t${round} ${at}` });
+  }
+});
+
+Deno.test("what a page asks before a write, and what it calls its buttons, is about one thing", async () => {
+  const seed = testSeed();
+  const random = new Random(seed);
+  await using gateway = await startGateway();
+  const { accounts, database, keys, members, owner, sales, teamKeys, teams } = gateway.gateway;
+  const ada = await accounts.create({ email: "ada@example.com" });
+  const team = await teams.create({ name: "Platform", pool: true });
+  await members.add(team, ada, "lead");
+  const NAMES = ["laptop", "laptop", "ｌaptop", "", "laptop "];
+  for (let at = 0; at < 8; at++) {
+    const name = random.pick(NAMES);
+    const key = at % 2 === 0
+      ? await keys.issue(ada, { name })
+      : await teamKeys.issue(team, random.pick([null, ada]), { name });
+    const budget = { owner: "key", ownerId: key.id, period: "day", credits: 5 } as const;
+    await setBudget(database, budget, { nowMs: Date.now() });
+    await sales.grant(ada, { credits: 5 });
+  }
+  const pages: readonly (readonly [email: string, path: string, min: number])[] = [
+    [ada.email, "/console/keys", 12],
+    [ada.email, `/console/teams/${team.id}`, 8],
+    [owner.email, `/console/operator/accounts/${ada.id}`, 12],
+  ];
+  for (const [email, path, min] of pages) {
+    const html = await (await (await signedIn(gateway, email)).get(path)).text();
+    const about = new Map<string, Set<string>>();
+    for (
+      const [, action, tag, inner] of html.matchAll(
+        /<form method="post" action="([^"]*)"([^>]*)>(.*?)<\/form>/gs,
+      )
+    ) {
+      const hidden = [
+        ...inner!.matchAll(/type="hidden" name="(?!csrf|form|id")([^"]*)" value="([^"]*)"/g),
+      ];
+      const thing = `${action} ${hidden.map(([, name, value]) => `${name}=${value}`)}`;
+      const names = [
+        /data-confirm="([^"]*)"/.exec(tag!)?.[1],
+        ...[...inner!.matchAll(/<button[^>]* aria-label="([^"]*)"/g)].map(([, one]) => one),
+      ];
+      for (const name of names) {
+        if (name === undefined) continue;
+        about.set(name, (about.get(name) ?? new Set()).add(thing));
+      }
+    }
+    const shared = [...about].filter(([, things]) => things.size > 1);
+    assertEquals(shared.map(([name, things]) => [name, ...things]), [], `${path} (seed ${seed})`);
+    assert(about.size >= min, `${path}: ${about.size}`);
+  }
+});
+
+Deno.test("an account is found by a part of its name in any case, whatever else it has in it", async () => {
+  const seed = testSeed();
+  const random = new Random(seed);
+  await using gateway = await startGateway();
+  const { accounts } = gateway.gateway;
+  const LETTERS = [..."aÉßжΣ*?[]^-_%'\"\\ 1李👩İ"];
+  const names = new Map<string, string>();
+  for (let at = 0; at < 20; at++) {
+    const drawn = Array.from({ length: 6 }, () => random.pick(LETTERS)).join("");
+    const { id, name } = await accounts.create({ email: `p${at}@example.com`, name: `n${drawn}` });
+    names.set(id, name);
+  }
+  for (let round = 0; round < sized(40, 2_000); round++) {
+    const [id, name] = random.pick([...names]);
+    const characters = [...name];
+    const start = random.integer(0, characters.length - 1);
+    const part = characters.slice(start, start + random.integer(1, 4)).join("");
+    // a letter of which the other case is two letters is found as it is
+    const text = random.pick([
+      part,
+      ...["ß", "İ"].some((one) => part.includes(one))
+        ? []
+        : [part.toLowerCase(), part.toUpperCase()],
+    ]);
+    const found = (await accounts.search(text, 100)).map((one) => one.id);
+    const what = `${JSON.stringify([name, text])} (seed ${seed})`;
+    assert(text.trim() === "" || found.includes(id), what);
+    for (const [other, one] of names) {
+      const isIn = one.toLowerCase().includes(text.trim().toLowerCase()) ||
+        one.toUpperCase().includes(text.trim().toUpperCase());
+      assert(isIn || !found.includes(other) || /^[np1\d@.a ]*$/i.test(text), `${one}: ${what}`);
+    }
   }
 });

@@ -2,6 +2,7 @@ import {
   type Account,
   type Action,
   type Key,
+  labelOf,
   newKeyId,
   ROLES,
 } from "../../../people/accounts/mod.ts";
@@ -226,7 +227,7 @@ export function AccountDetailPage(
                 <Form
                   action={`${base}/disable`}
                   csrf={csrf}
-                  confirm={`Disable ${account.email}? Its keys stop working within a second.`}
+                  confirm={`Disable ${labelOf(account)}? Its keys stop working within a second.`}
                 >
                   <button type="submit" class="danger">Disable account</button>
                 </Form>

@@ -38,7 +38,11 @@ export function LotTable(
             action === undefined ? "" : (
               <details>
                 <summary>Take back</summary>
-                <Form action={action} csrf={csrf} confirm="Take these credits back?">
+                <Form
+                  action={action}
+                  csrf={csrf}
+                  confirm={`Take back credits of ${lot.note || SOURCES[lot.source]} (${lot.id})?`}
+                >
                   <FormId />
                   <p class="quiet">
                     Lot <code>{lot.id}</code>

@@ -6,7 +6,6 @@ import { type ObjectLabels, objectLabels, ObjectName } from "./object_names.tsx"
 import { Layout, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, page, pageOf } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
-import { seenAs } from "../../../ground/platform/mod.ts";
 
 const PAGE_ROWS = 50;
 /** Values that a row shows. */
@@ -85,16 +84,7 @@ function Change({ entry, labels }: { entry: LogEntry; labels: ObjectLabels }) {
 
 /** The ID of what somebody looks for: of an account by its email address, of a team by its name, or as it was given. */
 async function idOf({ accounts, teams }: ConsoleParts, about: string): Promise<string> {
-  if (!about.includes("@")) {
-    const shown = seenAs(about, { foldsCase: true });
-    const found = (await teams.list()).find(({ name }) =>
-      seenAs(name, { foldsCase: true }) === shown
-    );
-    return found?.id ?? about;
-  }
-  const email = about.toLowerCase();
-  const found = await accounts.search(about, PAGE_ROWS);
-  return found.find((one) => one.email.toLowerCase() === email)?.id ?? about;
+  return (await accounts.find(about) ?? await teams.find(about))?.id ?? about;
 }
 
 function moreOf(

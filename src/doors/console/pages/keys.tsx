@@ -1,3 +1,4 @@
+import { toldApart } from "../../../ground/platform/mod.ts";
 import { type Key, newKeyId } from "../../../people/accounts/mod.ts";
 import type { Budget } from "../../../money/ledger/mod.ts";
 import { BudgetFields, Budgets, TimeZones } from "../budgets.tsx";
@@ -193,6 +194,7 @@ function KeyRows(
       arePast?: boolean;
     },
 ) {
+  const labels = toldApart(keys);
   return (
     <Table<Key>
       caption={caption}
@@ -248,7 +250,8 @@ function KeyRows(
             const found = budgets.get(key.id) ?? [];
             const path = action !== undefined && mayBudget(key) ? `${action}/${key.id}` : undefined;
             if (isWithoutBudgets(key, found.length, path)) return "–";
-            return <KeyBudgets value={key} budgets={found} csrf={csrf} path={path} />;
+            const label = labels.get(key.id)!;
+            return <KeyBudgets value={key} label={label} budgets={found} csrf={csrf} path={path} />;
           },
         },
         {
@@ -257,6 +260,7 @@ function KeyRows(
             key.revokedAtMs !== null || action === undefined ? "" : (
               <KeyForms
                 value={key}
+                label={labels.get(key.id)!}
                 csrf={csrf}
                 path={`${action}/${key.id}`}
                 mayChange={mayChange(key)}
@@ -287,21 +291,22 @@ export function isWithoutBudgets(
 
 /** A key's budgets, with forms for visitors who may change them. */
 export function KeyBudgets(
-  { value, budgets, csrf, path }: {
+  { value, label, budgets, csrf, path }: {
     value: Key;
+    /** What tells it apart from the others of its table. */
+    label: string;
     budgets: readonly Budget[];
     csrf: string;
     /** Path below which the forms post; `undefined` if the visitor may not change the budgets. */
     path: string | undefined;
   },
 ) {
-  const { name, hint, revokedAtMs } = value;
-  const isOver = revokedAtMs !== null;
+  const isOver = value.revokedAtMs !== null;
   if (isWithoutBudgets(value, budgets.length, path)) return "–";
   return (
     <Budgets
       budgets={budgets}
-      of={`the key ${name || hint}`}
+      of={`the key ${label}`}
       csrf={csrf}
       path={isOver ? undefined : path}
     />
@@ -310,8 +315,10 @@ export function KeyBudgets(
 
 /** Forms to change, rotate and revoke a key, which post below a path. */
 export function KeyForms(
-  { value, csrf, path, mayChange, mayRevoke, models, nowMs }: {
+  { value, label, csrf, path, mayChange, mayRevoke, models, nowMs }: {
     value: Key;
+    /** What tells it apart from the others of its table. */
+    label: string;
     csrf: string;
     path: string;
     mayChange: boolean;
@@ -321,8 +328,7 @@ export function KeyForms(
     nowMs: number;
   },
 ) {
-  const { name, hint, expiresAtMs } = value;
-  const label = name || hint;
+  const { name, expiresAtMs } = value;
   return (
     <>
       {!mayRevoke ? null : (
@@ -367,7 +373,7 @@ export function KeyForms(
                 {relative(value.previousUntilMs!, nowMs)}, ends now
               </label>
             )}
-            <button type="submit" class="plain">Rotate</button>
+            <button type="submit" class="plain" aria-label={`Rotate ${label}`}>Rotate</button>
           </Form>
         </details>
       )}

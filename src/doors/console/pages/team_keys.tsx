@@ -1,3 +1,4 @@
+import { toldApart } from "../../../ground/platform/mod.ts";
 import { type Key, newKeyId } from "../../../people/accounts/mod.ts";
 import { BudgetFields } from "../budgets.tsx";
 import { Field, Form, Names, RelativeTime, Table, Time } from "../components.tsx";
@@ -17,6 +18,7 @@ export function TeamKeyTable(
     },
 ) {
   const { models, csrf, nowMs, caption, base, arePast = false } = more;
+  const labels = toldApart(keys);
   return (
     <Table<Key>
       caption={caption}
@@ -63,7 +65,8 @@ export function TeamKeyTable(
             const found = keyBudgets.get(key.id) ?? [];
             const path = mayBudget(key) ? `${base}/keys/${key.id}` : undefined;
             if (isWithoutBudgets(key, found.length, path)) return "–";
-            return <KeyBudgets value={key} budgets={found} csrf={csrf} path={path} />;
+            const label = labels.get(key.id)!;
+            return <KeyBudgets value={key} label={label} budgets={found} csrf={csrf} path={path} />;
           },
         },
         {
@@ -72,6 +75,7 @@ export function TeamKeyTable(
             key.revokedAtMs !== null ? "" : (
               <KeyForms
                 value={key}
+                label={labels.get(key.id)!}
                 csrf={csrf}
                 path={`${base}/keys/${key.id}`}
                 mayChange={mayChange(key)}
