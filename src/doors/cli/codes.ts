@@ -97,7 +97,7 @@ export function codesCommand(program: Command, context: CommandContext): void {
       const all = await parts.codes.list();
       print(
         { codes: all.map((one) => plain(one, emails)) },
-        () => table(all.map((one) => row(one, { emails, nowMs: context.now() }))),
+        () => table(all.map((one) => row(one, { emails, nowMs: parts.clock.now() }))),
       );
     },
   });

@@ -77,7 +77,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
     opens: "place",
     run: ({ options, print }) =>
       moving(context, options, "granted", async (parts, moved, config) => {
-        const { sales, database, clock } = parts;
+        const { sales, clock } = parts;
         if (options.credits === undefined && options.package === undefined) {
           throw new UsageError("pass --credits or --package");
         }
@@ -141,7 +141,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
           {
             account: account.email,
             lot: lotId,
-            balance: await balanceAfter(context, database, account, "granted"),
+            balance: await balanceAfter(context, parts, account, "granted"),
             reference,
             repeated: isRepeated,
           },
@@ -171,7 +171,6 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
     opens: "place",
     run: ({ options, print }) =>
       moving(context, options, "taken back", async (parts, moved, config) => {
-        const { database } = parts;
         const account = await payerOf(parts, options);
         const name = await payerName(parts, account);
         const reference = options.reference ?? newReference();
@@ -203,7 +202,7 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
             taken: taken.credits,
             bonus_taken: taken.bonusCredits,
             entry: taken.id,
-            balance: await balanceAfter(context, database, account, "taken back"),
+            balance: await balanceAfter(context, parts, account, "taken back"),
             reference,
             repeated: taken.isRepeated,
           },
@@ -272,12 +271,12 @@ async function moving(
 /** The balance after credits were moved; null, with a warning, if it cannot be read: they were moved. */
 async function balanceAfter(
   context: CommandContext,
-  database: CommandParts["database"],
+  { database, clock }: CommandParts,
   account: Account,
   done: "granted" | "taken back",
 ): Promise<number | null> {
   try {
-    return (await creditsOf(database, account.id, context.now())).balance;
+    return (await creditsOf(database, account.id, clock.now())).balance;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     context.err(`sluice: The credits were ${done}, but the balance could not be read: ${why}\n`);

@@ -89,7 +89,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
         ...whose,
         name: options.name,
         models: models ?? null,
-        expires_at: expiryOf(options.expires, context.now()) ?? null,
+        expires_at: expiryOf(options.expires, parts.clock.now()) ?? null,
         budgets: newBudget(options),
       });
       const made = (await parts.keys.byId(String(reply.id)))!;
@@ -117,15 +117,16 @@ export function keyCommand(program: Command, context: CommandContext): void {
         throw new UsageError("pass either --account or --team");
       }
       const { keys, teams, teamKeys, database } = parts;
+      const nowMs = parts.clock.now();
       const team = options.team === undefined ? undefined : await teams.get(options.team);
       const whose = team ?? await accountOrOwner(parts, options.account);
       const found = team === undefined ? await keys.list(whose) : await teamKeys.list(team);
-      const shown = options.all ? found : found.filter((one) => isActive(one, context.now()));
-      const described = await describeKeys({ keys, database, nowMs: parts.clock.now() }, shown);
+      const shown = options.all ? found : found.filter((one) => isActive(one, nowMs));
+      const described = await describeKeys({ keys, database, nowMs }, shown);
       const budgets = await budgetsOfKeys(
         database,
         shown.map(({ id }) => id),
-        parts.clock.now(),
+        nowMs,
       );
       const hidden = found.length - shown.length;
       const members = shown.flatMap(({ memberId }) => memberId ?? []);
@@ -141,7 +142,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
           table(shown.map((one, at) => {
             const { last_used_at: used, spent } = described[at]!;
             const usedAtMs = used === null ? null : Date.parse(used);
-            const { id, ...more } = row(one, budgets.get(one.id), usedAtMs, context.now());
+            const { id, ...more } = row(one, budgets.get(one.id), usedAtMs, nowMs);
             // a team's keys often have the same name
             const member = team === undefined
               ? {}
@@ -177,7 +178,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
       const changes = {
         name,
         models: await modelsOption(models, config, context),
-        expires_at: expiryOf(expires, context.now()),
+        expires_at: expiryOf(expires, parts.clock.now()),
       };
       const isChanged = Object.values(changes).some((one) => one !== undefined);
       if (isChanged || known.revokedAtMs !== null) {
@@ -193,7 +194,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
         described!,
         () =>
           table([
-            row(changed, budgets, usedAt === null ? null : Date.parse(usedAt), context.now()),
+            row(changed, budgets, usedAt === null ? null : Date.parse(usedAt), clock.now()),
           ]),
       );
     },
