@@ -54,7 +54,14 @@ export * from "./report_operations.ts";
 export * from "./team_operations.ts";
 export * from "./top_up_operations.ts";
 export * from "./upstream_key_operations.ts";
-export type { Json, Method, Operation, ReadOperation, WriteOperation } from "./operation.ts";
+export type {
+  Json,
+  Method,
+  Operation,
+  ReadOperation,
+  ReplyOf,
+  WriteOperation,
+} from "./operation.ts";
 export type { GatewayParts, Nouns, OperationParts, SettingsFileParts } from "./parts.ts";
 export { errorBody, perform, performOnce, performRead } from "./perform.ts";
 export {
