@@ -107,7 +107,7 @@ export function accountCommand(program: Command, context: CommandContext): void 
   operationCommand(account, context, ACCOUNT_LINK, {
     name: "link",
     fields: { account: ["[email]", "account email (default: owner)"] },
-    ofOwner: true,
+    unnamed: "owner",
     async input({ config }) {
       refuseOther(await gatewayAddress(config), config);
       return {};

@@ -56,7 +56,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
       option("--budget <credits>", "credits the key may spend (default: no limit)"),
       ...NEW_BUDGET,
     ],
-    ofOwner: true,
+    unnamed: "owner",
     help:
       "\nExample:\n  sluice key create --account ada@example.com --name laptop --expires 30d --models svc-k2,svc-k3\n  sluice key create --name ci --budget 500 --reset monthly --zone Europe/Berlin",
     opens: "new database",
@@ -72,7 +72,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
       team: ["--team <team>", "name or ID of a team, instead of an account"],
       all: ["--all", "revoked and expired keys as well"],
     },
-    ofOwner: true,
+    unnamed: "owner",
     async text({ data }, { input, options, parts, perform }) {
       const members = data.flatMap(({ member_id }) => member_id ?? []);
       const emails = await parts.accounts.byIds([...new Set(members)]);

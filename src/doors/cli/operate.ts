@@ -66,12 +66,22 @@ export async function operate<O extends Operation>(
     if (error.code === "invalid_request" && flag !== undefined) {
       throw new UsageError(`${flag}: ${message}`, { cause: error });
     }
-    const [, noun] = error.code === "not_found" && /^(Account|Team|Key) "/.exec(message) || [];
-    const name = noun?.toLowerCase();
-    const advice = name === undefined ? "" : `. List ${name}s with: sluice ${name} list`;
-    throw new AccountError(`${message}${advice}`, { cause: error });
+    const [, noun] = error.code === "not_found" && /^(\w+) "/.exec(message) || [];
+    const advice = noun === undefined ? undefined : ADVICE[noun];
+    throw new AccountError(advice === undefined ? message : `${message}${advice}`, {
+      cause: error,
+    });
   }
 }
+
+/** What to do where something was not found. */
+const ADVICE: Readonly<Record<string, string>> = {
+  Account: ". List accounts with: sluice account list",
+  Team: ". List teams with: sluice team list",
+  Key: ". List keys with: sluice key list",
+  Request:
+    ": it was not admitted, is still in flight, or its record was pruned. The gateway's log has more",
+};
 
 /** Reads pages until there are so many items, or no more; the reply is that of one long page. */
 async function wholeList(page: (input: Json) => Promise<Json>, max = Infinity): Promise<Json> {

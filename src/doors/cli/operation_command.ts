@@ -6,9 +6,10 @@ import { argument, defineCommand, option, type PartsRun, type Words } from "./de
 import { parseCount, parseDuration, parseList } from "./format.ts";
 
 const MAX_LIMIT = 1_000;
+const EITHER = "pass either --account or --team";
 
 /** Makes the value of a member of the input, as the operation takes it. */
-type Read = (text: string, flag: string, run: Pick<OperationRun, "config" | "parts">) => unknown;
+type Read = (text: string, flag: string, run: OperationRun) => unknown;
 
 /**
  * How a member of the input is given: flags such as `--name <name>`, or an argument, `<id>` or `[id]`; its description, if it
@@ -26,14 +27,16 @@ interface OperationWords<O extends Operation, Shown>
   readonly description?: string;
   readonly fields?: { readonly [Name in keyof O["input"]["shape"]]?: Field };
   readonly opens?: "database" | "new database";
-  /** Whether it is about the owner's account when neither an account nor a team is named. */
-  readonly ofOwner?: true;
+  /** What it is about when neither an account nor a team is named: the owner's account; or it is wrong usage. */
+  readonly unnamed?: "owner" | "wrong";
   /** Of a list: how many items are printed without `--limit`. Default: all, and there is no such option. */
   readonly limit?: number;
   /** Members of the input that no option gives alone; may refuse the command. */
   readonly input?: (run: OperationRun) => Json | Promise<Json>;
   /** Carries it out, if that is more than one operation. */
   readonly carryOut?: (input: Json, run: OperationRun) => Promise<Shown>;
+  /** Looks at the reply once it is printed; throws if the command has failed. */
+  readonly ends?: (reply: Shown) => void;
   /** Writes the reply for people. */
   readonly text: (
     reply: Shown,
@@ -51,8 +54,7 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
   operation: O,
   words: OperationWords<O, Shown>,
 ): Command {
-  const { fields: given = {}, limit, ofOwner = false, input: more, carryOut, text, ...rest } =
-    words;
+  const { fields: given = {}, limit, unnamed, input: more, carryOut, text, ends, ...rest } = words;
   const fields = Object.entries<Field>(given as Record<string, Field>)
     .map(([name, field]) => fieldOf(operation, name, field));
   const [positional, named] = [fields.filter(isArgument), fields.filter((one) => !isArgument(one))];
@@ -76,7 +78,7 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
     async run(open) {
       const { options, parts, print } = open;
       if (flags.team === "--team" && options.team !== undefined && options.account !== undefined) {
-        throw new UsageError("pass either --account or --team");
+        throw new UsageError(EITHER);
       }
       const max = limit === undefined
         ? undefined
@@ -90,8 +92,9 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
         const value = options[key];
         if (value !== undefined) input[name] = await read(value, flag, run);
       }
-      if (ofOwner && input.account === undefined && input.team === undefined) {
-        input.account = (await parts.owner()).id;
+      if ((input.account ?? input.team ?? options.account ?? options.team) === undefined) {
+        if (unnamed === "wrong") throw new UsageError(EITHER);
+        if (unnamed === "owner") input.account = (await parts.owner()).id;
       }
       Object.assign(input, await more?.(run));
       const shown = carryOut === undefined
@@ -99,6 +102,7 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
         : await carryOut(input, run);
       const written = options.json ? "" : await text(shown, { ...run, input });
       print(shown, () => written);
+      ends?.(shown);
     },
   });
 }

@@ -74,13 +74,5 @@ export {
   writtenEntry,
 } from "./settings_entries.ts";
 export { isoOf } from "./lookup.ts";
-export { accountShape, describeAccount } from "./shapes/account.ts";
-export { alertShape, describeAlert } from "./shapes/alert.ts";
-export { describeEntry, describeLot } from "./shapes/credits.ts";
 export { describeKey } from "./shapes/key.ts";
-export { describeLogEntry } from "./shapes/log.ts";
-export { codeShape, describeCode } from "./shapes/code.ts";
-export { describeRequest } from "./shapes/request.ts";
-export { describeHistory, describeOrder, type OrderOwner } from "./shapes/order.ts";
-export { describeMember, describeTeam } from "./shapes/team.ts";
-export { describeUpstreamKey } from "./shapes/upstream_key.ts";
+export { ownerOf as describeOwner } from "./shapes/order.ts";

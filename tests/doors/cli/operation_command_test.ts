@@ -16,11 +16,29 @@ const SAME: readonly (readonly [command: string, path: string, besides?: readonl
   ["key update KEY --budget 50 --reset daily", "/keys/KEY"],
   ["key update KEY --name desk --expires never", "/keys/KEY"],
   ["key revoke KEY", "/keys/KEY"],
+  ["credits show --account ada@example.com", "/credits?account=ada@example.com", ["owed"]],
+  ["credits show --team Platform", "/credits?team=Platform", ["owed"]],
+  ["payments list", "/orders?limit=50", ["debts"]],
+  ["payments show ORDER", "/orders/ORDER"],
+  ["payments dismiss ORDER", "POST /orders/ORDER/dismiss"],
+  ["requests", "/requests?limit=20"],
+  ["requests --failed --account ada@example.com", "/requests?failed=true&account=ada@example.com"],
+  ["requests show REQUEST", "/requests/REQUEST"],
+  ["codes list", "/codes?limit=500"],
+  ["upstream-key list", "/upstream-keys?limit=500"],
+  ["alerts list", "/alerts?limit=20"],
+  ["alerts list --limit 2 --state given-up --unread", "/alerts?limit=2&state=given_up&unread=true"],
+  ["log --limit 3 --about Platform", "/log?limit=3&about=TEAM"],
   ["team list", "/teams?limit=500"],
   ["team show Platform", "/teams/Platform", ["budgets", "members"]],
   ["team update Platform --own-keys last", "/teams/Platform", ["budgets"]],
   ["team disable Platform", "/teams/Platform"],
 ];
+
+function requestOf(text: string): [method: string, path: string] {
+  const [method, path] = text.split(" ");
+  return path === undefined ? ["GET", method!] : [method!, path];
+}
 
 /** Values that operations reject, and the option that is named. */
 const WRONG: readonly (readonly [command: string, says: string])[] = [
@@ -29,6 +47,15 @@ const WRONG: readonly (readonly [command: string, says: string])[] = [
   ["key create --models ,", "empty list"],
   ["key create --scopes root", "--scopes"],
   ["key list --account a@example.com --team Platform", "pass either --account or --team"],
+  ["codes create --credits 5.5", "--credits must be a whole number"],
+  ["codes create --package starter --valid 5d", "--valid: The package sets the lifetime"],
+  ["payments list --state lost", "--state"],
+  ["payments list --limit 0", "--limit must be a whole number"],
+  ["payments refund ORDER --amount 4.999", "--amount must be"],
+  ["credits checkout --package starter", "pass either --account or --team"],
+  ["alerts list --state lost", "--state"],
+  ["upstream-key set --upstream one", "pass either --account or --team"],
+  ["upstream-key remove --upstream one", "pass either --account or --team"],
   ["key rotate KEY --keep 91d", "--keep must be"],
   ["key rotate KEY --keep 1.5h", "--keep must be"],
 ];
@@ -52,7 +79,14 @@ Deno.test("commands from operations print what the API replies, and name the opt
   const { id: KEY } = await printed(
     "key create --account ada@example.com --name laptop --expires 3d",
   );
-  const ids: Record<string, string> = { KEY };
+  const CODE = (await printed("codes create --credits 5 --count 2")).codes[0].id;
+  await printed("credits grant --account ada@example.com --package starter --paid");
+  const ORDER = (await printed("payments list")).data[0].id;
+  const { headers, body } = await gateway.chat("Hi");
+  await body?.cancel();
+  const REQUEST = headers.get("request-id")!;
+  const TEAM = (await printed("team show Platform")).id;
+  const ids: Record<string, string> = { KEY, CODE, ORDER, REQUEST, TEAM };
   const named = (text: string) => text.replaceAll(/\b[A-Z]{3,}\b/g, (name) => ids[name] ?? name);
   for (const [command, path, besides = []] of SAME) {
     const shown = await printed(named(command));
@@ -60,7 +94,7 @@ Deno.test("commands from operations print what the API replies, and name the opt
       assertEquals(name in shown, true, `${command}: ${name}`);
       delete shown[name];
     }
-    const { status, json } = await client("GET", named(path));
+    const { status, json } = await client(...requestOf(named(path)));
     assertEquals([status, shown], [200, json], command);
     assertEquals((await run(named(command))).code, 0, command);
   }
