@@ -344,7 +344,7 @@ Deno.test("refunds: what a command refuses, the form refuses in the same words",
   const options = { directory: gateway.directory, openParts: kept.openParts };
   const sale = ["--package", "starter", "--paid", "--amount", "4.99"];
   await sluice(["credits", "grant", "--account", "owner@localhost", ...sale], options);
-  const { orders: [order] } = JSON.parse(
+  const { data: [order] } = JSON.parse(
     (await sluice(["payments", "list", "--json"], options)).out,
   );
   const browser = await signedIn(gateway, "owner@localhost");

@@ -12,9 +12,12 @@ export interface KeptOpen extends AsyncDisposable {
 /**
  * Keeps the database of one directory open between commands: opening and closing it takes ten times as long as most commands
  * need. For tests of what commands do; tests of how a database is found, made and opened leave that to each command.
+ *
+ * @param options.now The database's clock.
  */
-export function keptOpen(): KeptOpen {
+export function keptOpen({ now = Date.now }: { readonly now?: () => number } = {}): KeptOpen {
   let kept: Database | undefined;
+  const options = { besideGateway: true, now };
   const close = async () => {
     await kept?.close();
     kept = undefined;
@@ -22,10 +25,10 @@ export function keptOpen(): KeptOpen {
   return {
     async openParts(config) {
       if (kept !== undefined) {
-        return await openStore(config, { besideGateway: true, opened: leftOpen(kept) });
+        return await openStore(config, { ...options, opened: leftOpen(kept) });
       }
       return await openStore(config, {
-        besideGateway: true,
+        ...options,
         wrapDatabase(database) {
           kept = database;
           return leftOpen(database);

@@ -25,6 +25,8 @@ interface ShellOptions {
   readonly env?: Record<string, string>;
   /** Opens what commands work with, which by default is done anew for each: `keptOpen`. */
   readonly openParts?: (config: Config) => Promise<Store>;
+  /** The machine's clock, which that of the database may differ from. */
+  readonly now?: () => number;
 }
 
 /** Gateways of `serveHere`, by the directory that they were started in. */
@@ -117,7 +119,7 @@ function contextOf(
   return {
     env,
     directory,
-    now: Date.now,
+    now: options.now ?? Date.now,
     out,
     outBytes(bytes) {
       out(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));

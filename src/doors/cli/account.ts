@@ -1,180 +1,123 @@
-import { Argument, type Command } from "commander";
-import { type Role, ROLES } from "../../people/accounts/mod.ts";
-import { budgetsOf, budgetText, creditsOf, describeBudget } from "../../money/ledger/mod.ts";
+import type { Command } from "commander";
 import {
   ACCOUNT_CREATE,
   ACCOUNT_DISABLE,
   ACCOUNT_ENABLE,
+  ACCOUNT_GET,
   ACCOUNT_LINK,
+  ACCOUNT_LIST,
   ACCOUNT_ROLE,
-  describeAccount,
+  ACCOUNT_UPDATE,
+  BUDGET_LIST,
+  type ReplyOf,
 } from "../../operating/operations/mod.ts";
 import { gatewayAddress, refuseOther } from "./address.ts";
-import { type BudgetOptions, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
+import { budgetsText, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
 import type { CommandContext } from "./context.ts";
-import { argument, defineCommand, option, required } from "./define_command.ts";
 import { commandText, table, time } from "./format.ts";
-import { operate } from "./operate.ts";
-import { activeAccount } from "./settings.ts";
-
-const EMAIL = argument("<email>", "email address of the account");
+import { operationCommand } from "./operation_command.ts";
 
 /** `sluice account …` */
 export function accountCommand(program: Command, context: CommandContext): void {
   const account = program.command("account").description("manage accounts");
+  const EMAIL = "<email>";
 
-  defineCommand<{ email: string; name: string; service?: boolean; invite?: string }>(
-    account,
-    context,
-    {
-      name: "create",
-      description: "create an account",
-      options: [
-        required("--email <address>", "email address; identifies the account in other commands"),
-        option("--name <name>", "display name", ""),
-        option("--service", "an account of a program, which does not sign in to the console"),
-        option("--invite <code>", "invite code of the account that invited this one"),
+  operationCommand(account, context, ACCOUNT_CREATE, {
+    name: "create",
+    fields: {
+      email: ["--email <address>", "email address; identifies the account in other commands"],
+      name: ["--name <name>", "display name"],
+      kind: [
+        "--service",
+        "an account of a program, which does not sign in to the console",
+        () => "service",
       ],
-      help: "\nExample:\n  sluice account create --email ada@example.com --name Ada",
-      opens: "new database",
-      async run({ options, parts, config, print }) {
-        const { email, name, service = false, invite } = options;
-        const kind = service ? "service" : "person";
-        await operate({ context, parts, config }, ACCOUNT_CREATE, {
-          email,
-          name,
-          kind,
-          ...(invite === undefined ? {} : { invite_code: invite }),
-        });
-        print(
-          describeAccount(await parts.accounts.get(email)),
-          (made) =>
-            `Created ${made.email}. Next: ${
-              commandText("sluice key create", { options: { account: made.email } })
-            }\n`,
-        );
-      },
+      invite_code: ["--invite <code>", "invite code of the account that invited this one"],
     },
-  );
+    help: "\nExample:\n  sluice account create --email ada@example.com --name Ada",
+    opens: "new database",
+    text: ({ email }) =>
+      `Created ${email}. Next: ${
+        commandText("sluice key create", { options: { account: email } })
+      }\n`,
+  });
 
-  defineCommand(account, context, {
+  operationCommand(account, context, ACCOUNT_LIST, {
     name: "list",
-    description: "list all accounts",
-    opens: "database",
-    async run({ parts: { accounts }, print }) {
-      print((await accounts.list()).map(describeAccount), (all) => table(all.map(row)));
-    },
+    fields: { kind: "--kind <kind>" },
+    text: ({ data }) =>
+      table(data.map((one) => ({ ...row(one), credits: one.credits, id: one.id }))),
   });
 
-  defineCommand<{ email: string }>(account, context, {
+  operationCommand(account, context, ACCOUNT_GET, {
     name: "show",
-    description: "show one account",
-    arguments: [EMAIL],
-    opens: "database",
-    async run({ options, parts: { accounts, keys, database, clock }, print }) {
-      const found = await accounts.get(options.email);
-      const own = await keys.list(found);
-      const { balance } = await creditsOf(database, found.id, clock.now());
-      const active = own.filter(({ revokedAtMs }) => revokedAtMs === null).length;
-      const owner = { owner: "account", ownerId: found.id } as const;
-      const budgets = await budgetsOf(database, owner, clock.now());
-      print(
-        {
-          ...describeAccount(found),
-          credits: balance,
-          keys: own.length,
-          active_keys: active,
-          budgets: budgets.map(describeBudget),
-        },
-        (value) =>
-          table([{
-            ...row(value),
-            credits: value.credits,
-            keys: value.active_keys,
-            budget: budgets.map(budgetText).join("; ") || null,
-          }]),
-      );
+    fields: { account: EMAIL },
+    async carryOut(input, { perform }) {
+      const one = await perform(ACCOUNT_GET, input);
+      const budgets = await perform(BUDGET_LIST, { owner: "account", owner_id: one.id });
+      return { ...one, budgets: budgets.data };
     },
+    text: (one) =>
+      table([{
+        ...row(one),
+        id: one.id,
+        credits: one.credits,
+        keys: one.active_keys,
+        budget: budgetsText(one.budgets),
+      }]),
   });
 
-  defineCommand<BudgetOptions & { email: string }>(account, context, {
+  operationCommand(account, context, ACCOUNT_UPDATE, {
     name: "update",
-    description: "change an account's budgets, which all its keys share",
-    arguments: [EMAIL],
+    description: "change an account's display name, or its budgets, which all its keys share",
+    fields: { account: EMAIL, name: ["--name <name>", "display name"] },
     options: CHANGED_BUDGET,
     help: "\nExample:\n  sluice account update ada@example.com --budget 2000 --reset monthly",
-    opens: "database",
-    async run({ options, parts, config, print }) {
-      const found = await parts.accounts.get(options.email);
-      const owner = { owner: "account", ownerId: found.id } as const;
-      const budgets = await changeBudget({ context, parts, config }, owner, options);
-      print(
-        { ...describeAccount(found), budgets: budgets.map(describeBudget) },
-        (value) => table([{ ...row(value), budget: budgets.map(budgetText).join("; ") || null }]),
-      );
+    async carryOut({ account, ...changes }, run) {
+      const { id } = await run.perform(ACCOUNT_GET, { account });
+      if (Object.keys(changes).length > 0) {
+        await run.perform(ACCOUNT_UPDATE, { account, ...changes });
+      }
+      const budgets = await changeBudget(run, { owner: "account", owner_id: id });
+      return { ...await run.perform(ACCOUNT_GET, { account: id }), budgets };
     },
+    text: (one) => table([{ ...row(one), id: one.id, budget: budgetsText(one.budgets) }]),
   });
 
-  const change = (
-    name: "disable" | "enable",
-    description: string,
-    said: (email: string) => string,
-  ) =>
-    defineCommand<{ email: string }>(account, context, {
-      name,
-      description,
-      arguments: [EMAIL],
-      opens: "database",
-      async run({ options, parts, config, print }) {
-        const { id: account } = await parts.accounts.get(options.email);
-        const operation = name === "disable" ? ACCOUNT_DISABLE : ACCOUNT_ENABLE;
-        await operate({ context, parts, config }, operation, { account });
-        const changed = await parts.accounts.get(options.email);
-        print(describeAccount(changed), (value) => said(value.email));
-      },
-    });
-  change(
-    "disable",
-    "refuse an account's keys, and end its sessions and sign-in links",
-    (email) => `Disabled ${email}. A running gateway refuses its keys within a second.\n`,
-  );
-  change("enable", "take a disabled account's keys again", (email) => `Enabled ${email}.\n`);
+  operationCommand(account, context, ACCOUNT_DISABLE, {
+    name: "disable",
+    fields: { account: EMAIL },
+    text: ({ email }) => `Disabled ${email}. A running gateway refuses its keys within a second.\n`,
+  });
+  operationCommand(account, context, ACCOUNT_ENABLE, {
+    name: "enable",
+    fields: { account: EMAIL },
+    text: ({ email }) => `Enabled ${email}.\n`,
+  });
 
-  defineCommand<{ email: string; role: Role }>(account, context, {
+  operationCommand(account, context, ACCOUNT_ROLE, {
     name: "role",
-    description: "give an account a role",
-    arguments: [EMAIL, new Argument("<role>", "role of the installation").choices(ROLES)],
+    fields: { account: EMAIL, role: ["<role>", "role of the installation"] },
     help:
       "\nowner: everything; operator: everything but owners and settings; finance: reads usage and " +
       "credits.\n\nExample:\n  sluice account role ada@example.com operator",
-    opens: "database",
-    async run({ options: { email, role }, parts, config, print }) {
-      const { id: account } = await parts.accounts.get(email);
-      await operate({ context, parts, config }, ACCOUNT_ROLE, { account, role });
-      print(
-        describeAccount(await parts.accounts.get(email)),
-        (value) => `${value.email} has the role ${value.role}.\n`,
-      );
-    },
+    text: ({ email, role }) => `${email} has the role ${role}.\n`,
   });
 
-  defineCommand<{ email?: string }>(account, context, {
+  operationCommand(account, context, ACCOUNT_LINK, {
     name: "link",
-    description: "create a one-time link that signs in to the console (valid for one day)",
-    arguments: [argument("[email]", "account email (default: owner)")],
-    opens: "database",
-    async run({ options, parts, config, print }) {
-      const found = await activeAccount(parts, options.email);
+    fields: { account: ["[email]", "account email (default: owner)"] },
+    unnamed: "owner",
+    async input({ config }) {
       refuseOther(await gatewayAddress(config), config);
-      const made = await operate({ context, parts, config }, ACCOUNT_LINK, { account: found.id });
-      const link = String(made.link);
-      print({ account: found.email, link }, () => `${link}\n`);
+      return {};
     },
+    text: ({ link }) => `${link}\n`,
   });
 }
 
 function row(
-  { email, name, kind, role, created_at, disabled_at, id }: ReturnType<typeof describeAccount>,
+  { email, name, kind, role, created_at, disabled_at }: ReplyOf<typeof ACCOUNT_UPDATE>,
 ) {
   return {
     email,
@@ -183,6 +126,5 @@ function row(
     role,
     state: disabled_at === null ? "active" : "disabled",
     created: time(Date.parse(created_at)),
-    id,
   };
 }

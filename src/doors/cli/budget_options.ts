@@ -1,37 +1,26 @@
 import { AccountError } from "../../people/accounts/mod.ts";
 import {
-  type Budget,
-  budgetId,
-  type BudgetOwner,
   type BudgetPeriod,
-  budgetsOf,
+  budgetText,
   instantAt,
   isTimeZone,
   periodAt,
 } from "../../money/ledger/mod.ts";
 import {
+  BUDGET_LIST,
   BUDGET_RAISE,
   BUDGET_REMOVE,
   BUDGET_SET,
   isoOf,
   type Json,
+  type ReplyOf,
 } from "../../operating/operations/mod.ts";
 import { isDuration } from "../../ground/amounts/mod.ts";
 import { BUDGET_CREDITS, MARK } from "../../settings/config/mod.ts";
 import { UsageError } from "./context.ts";
 import { option } from "./define_command.ts";
-import { operate } from "./operate.ts";
+import type { OperationRun } from "./operation_command.ts";
 import { parseCount, parseDuration, parseList } from "./format.ts";
-
-/** Options of commands that set a budget. */
-export interface BudgetOptions {
-  readonly budget?: string;
-  readonly reset?: string;
-  readonly zone?: string;
-  readonly marks?: string;
-  readonly raise?: string;
-  readonly until?: string;
-}
 
 const MAX_MARKS = 10;
 
@@ -66,7 +55,9 @@ export const CHANGED_BUDGET = [
 ];
 
 /** The budget of a new key, as its operation takes it. */
-export function newBudget({ budget, reset = "never", zone, marks }: BudgetOptions): Json[] {
+export function newBudget(
+  { budget, reset = "never", zone, marks }: OperationRun["options"],
+): Json[] {
   if (budget === undefined) {
     if (reset !== "never" || zone !== undefined || marks !== undefined) {
       throw new UsageError("--reset, --zone and --marks need --budget");
@@ -81,31 +72,32 @@ export function newBudget({ budget, reset = "never", zone, marks }: BudgetOption
   }];
 }
 
-/** Sets, changes, raises or removes a budget of an owner, as the options say. */
+/** A budget as the API shows it. */
+type ShownBudget = ReplyOf<typeof BUDGET_LIST>["data"][number];
+
+/** Sets, changes, raises or removes a budget of an owner, as the options say. @returns All its budgets. */
 export async function changeBudget(
-  open: Parameters<typeof operate>[0],
-  owner: { readonly owner: BudgetOwner; readonly ownerId: string },
-  options: BudgetOptions,
-): Promise<readonly Budget[]> {
+  { parts, perform, options }: OperationRun,
+  owner: Pick<ShownBudget, "owner" | "owner_id">,
+): Promise<readonly ShownBudget[]> {
   const { budget, reset, raise, until } = options;
-  const { database, clock } = open.parts;
-  const nowMs = clock.now();
-  const known = await budgetsOf(database, owner, nowMs);
+  const budgets = async () => (await perform(BUDGET_LIST, owner)).data;
+  const known = await budgets();
   if (!Object.keys(options).some((name) => NAMES.includes(name))) return known;
   if ((raise === undefined) !== (until === undefined) && raise !== "0") {
     throw new UsageError("--raise and --until belong together");
   }
   if (budget === "none") {
     const period = reset === undefined ? undefined : parsePeriod(reset);
-    for (const one of known) {
+    for (const { id, ...one } of known) {
       if (period === undefined || one.period === period) {
-        await operate(open, BUDGET_REMOVE, { budget: one.id });
+        await perform(BUDGET_REMOVE, { budget: id });
       }
     }
-    return await budgetsOf(database, owner, nowMs);
+    return await budgets();
   }
-  const name = { ...owner, period: periodOf(reset, known, budget !== undefined) };
-  const before = known.find(({ id }) => id === budgetId(name));
+  const period = periodOf(reset, known, budget !== undefined);
+  const before = known.find((one) => one.period === period);
   const zone = parseZone(options.zone);
   const marks = options.marks === undefined ? undefined : checkedMarks(options.marks);
   const credits = budget === undefined
@@ -115,32 +107,32 @@ export async function changeBudget(
     throw new AccountError(`No such budget yet: set one with --budget${list(known)}`);
   }
   const untilMs = until === undefined ? undefined : parseUntil(until, {
-    zone: zone ?? before?.zone ?? "UTC",
-    nowMs,
+    zone: zone ?? before?.time_zone ?? "UTC",
+    nowMs: parts.clock.now(),
   });
+  let id = before?.id;
   if (budget !== undefined || zone !== undefined || marks !== undefined) {
-    await operate(open, BUDGET_SET, {
-      owner: name.owner,
-      owner_id: name.ownerId,
-      period: name.period,
-      credits,
-      ...(zone === undefined ? {} : { time_zone: zone }),
-      ...(marks === undefined ? {} : { marks }),
-    });
+    const input = { ...owner, period, credits, time_zone: zone, marks };
+    ({ id } = await perform(BUDGET_SET, input));
   }
   if (raise !== undefined) {
-    await operate(open, BUDGET_RAISE, {
-      budget: budgetId(name),
+    await perform(BUDGET_RAISE, {
+      budget: id,
       credits: parseCount("--raise", raise, BUDGET_CREDITS),
       ...(untilMs === undefined ? {} : { until: isoOf(untilMs) }),
     });
   }
-  return await budgetsOf(database, owner, nowMs);
+  return await budgets();
+}
+
+/** Budgets for people; null if there are none. */
+export function budgetsText(budgets: readonly ShownBudget[]): string | null {
+  return budgets.map(budgetText).join("; ") || null;
 }
 
 const NAMES = ["budget", "reset", "zone", "marks", "raise", "until"];
 
-function list(known: readonly Budget[]): string {
+function list(known: readonly Pick<ShownBudget, "period">[]): string {
   return known.length === 0
     ? ""
     : `. Budgets: ${known.map(({ period }) => WORDS[period]).join(", ")}`;
@@ -155,7 +147,7 @@ const WORDS: Readonly<Record<BudgetPeriod, string>> = {
 
 function periodOf(
   reset: string | undefined,
-  known: readonly Budget[],
+  known: readonly Pick<ShownBudget, "period">[],
   isSet: boolean,
 ): BudgetPeriod {
   if (reset !== undefined) return parsePeriod(reset);

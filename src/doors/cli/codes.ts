@@ -1,28 +1,13 @@
 import type { Command } from "commander";
-import { CODES } from "../../operating/operations/mod.ts";
-import { CREDITS } from "../../settings/config/mod.ts";
 import {
   CODE_CREATE,
+  CODE_LIST,
   CODE_REVOKE,
-  describeCode,
-  isoOf,
-  madeCodesShape,
+  type ReplyOf,
 } from "../../operating/operations/mod.ts";
-import type { RedemptionCode } from "../../money/payments/mod.ts";
-import type { CommandContext, CommandParts } from "./context.ts";
-import { UsageError } from "./context.ts";
-import { argument, defineCommand, option } from "./define_command.ts";
-import { parseCount, parseDuration, table, time } from "./format.ts";
-import { operate } from "./operate.ts";
-
-interface CreateOptions {
-  readonly package?: string;
-  readonly credits?: string;
-  readonly valid?: string;
-  readonly expires?: string;
-  readonly note?: string;
-  readonly count?: string;
-}
+import type { CommandContext } from "./context.ts";
+import { parseDuration, table, time } from "./format.ts";
+import { lifetime, operationCommand } from "./operation_command.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -32,116 +17,64 @@ export function codesCommand(program: Command, context: CommandContext): void {
     "manage redemption codes, each worth credits once",
   );
 
-  defineCommand<CreateOptions>(codes, context, {
+  operationCommand(codes, context, CODE_CREATE, {
     name: "create",
     description: "create codes; they are shown once",
-    options: [
-      option("--package <id>", "worth a package, with its credits and lifetime"),
-      option("--credits <number>", "worth a number of credits"),
-      option(
+    fields: {
+      package: ["--package <id>", "worth a package, with its credits and lifetime"],
+      credits: ["--credits <number>", "worth a number of credits"],
+      valid_days: [
         "--valid <duration>",
         "lifetime of the credits, in whole days (default: never expire)",
-      ),
-      option(
+        (text, flag) => Math.ceil(parseDuration(flag, text) / DAY_MS),
+      ],
+      expires_at: [
         "--expires <duration>",
         "how long the code can be redeemed, e.g. 90d (default: always)",
-      ),
-      option("--note <text>", "what they are for, for operators"),
-      option("--count <number>", "how many codes (default: 1)"),
-    ],
+        lifetime,
+      ],
+      note: ["--note <text>", "what they are for, for operators"],
+      count: ["--count <number>", "how many codes (default: 1)"],
+    },
     help:
       "\nExample:\n  sluice codes create --package starter --count 20 --expires 90d --note fair",
-    opens: "database",
-    async run({ options, parts, config, print }) {
-      if (options.package !== undefined && options.valid !== undefined) {
-        throw new UsageError("--package sets the lifetime: omit --valid");
-      }
-      const credits = options.package === undefined
-        ? undefined
-        : parts.sales.package(options.package).credits;
-      if (credits !== null && credits !== undefined && options.credits !== undefined) {
-        throw new UsageError(`--package sets the credits (${credits}): omit --credits`);
-      }
-      const reply = await operate({ context, parts, config }, CODE_CREATE, {
-        ...(options.package === undefined ? {} : { package: options.package }),
-        ...(options.credits === undefined
-          ? {}
-          : { credits: parseCount("--credits", options.credits, CREDITS) }),
-        ...(options.valid === undefined
-          ? {}
-          : { valid_days: Math.ceil(parseDuration("--valid", options.valid) / DAY_MS) }),
-        ...(options.expires === undefined
-          ? {}
-          : { expires_at: isoOf(parts.clock.now() + parseDuration("--expires", options.expires)) }),
-        ...(options.note === undefined ? {} : { note: options.note }),
-        ...(options.count === undefined
-          ? {}
-          : { count: parseCount("--count", options.count, CODES) }),
-      });
-      const { codes: made } = madeCodesShape.parse(reply);
-      print(
-        { codes: made },
-        () =>
-          `${made.map(({ code }) => code).join("\n")}\n\nCopy them now: you won't be able to see ` +
-          "them again.\n",
-      );
-    },
+    text: ({ codes }) =>
+      `${codes.map(({ code }) => code).join("\n")}\n\nCopy them now: you won't be able to see ` +
+      "them again.\n",
   });
 
-  defineCommand(codes, context, {
+  operationCommand(codes, context, CODE_LIST, {
     name: "list",
-    description: "list codes by their first characters, newest first",
-    opens: "database",
-    async run({ parts, print }) {
-      const emails = await emailsOf(parts);
-      const all = await parts.codes.list();
-      print(
-        { codes: all.map((one) => plain(one, emails)) },
-        () => table(all.map((one) => row(one, { emails, nowMs: context.now() }))),
-      );
+    async text({ data }, { parts, config }) {
+      const ids = data.flatMap(({ redeemed_by }) => redeemed_by ?? []);
+      const accounts = await parts.accounts.byIds([...new Set(ids)]);
+      const nameOf = (id: string) =>
+        config.settings.packages.find((one) => one.id === id)?.name ?? id;
+      return table(data.map((one) => ({
+        id: one.id,
+        code: `${one.hint}…`,
+        worth: one.package === null ? "credits" : nameOf(one.package),
+        credits: one.credits,
+        state: stateOf(one, parts.clock.now()),
+        by: one.redeemed_by && (accounts.get(one.redeemed_by)?.email ?? one.redeemed_by),
+        expires: one.expires_at && time(Date.parse(one.expires_at)),
+        note: one.note || null,
+      })));
     },
   });
 
-  defineCommand<{ id: string }>(codes, context, {
+  operationCommand(codes, context, CODE_REVOKE, {
     name: "revoke",
-    description: "revoke a code that was not redeemed",
-    arguments: [argument("<id>", "code ID (code_…), as listed")],
-    opens: "database",
-    async run({ options: { id }, parts, config, print }) {
-      await operate({ context, parts, config }, CODE_REVOKE, { code: id });
-      print({ id, revoked: true }, () => `Revoked ${id}.\n`);
-    },
+    fields: { code: ["<id>", "code ID (code_…), as listed"] },
+    text: ({ id }) => `Revoked ${id}.\n`,
   });
 }
 
-async function emailsOf({ accounts }: CommandParts): Promise<ReadonlyMap<string, string>> {
-  return new Map((await accounts.list()).map(({ id, email }) => [id, email]));
-}
-
-function plain(code: RedemptionCode, emails: ReadonlyMap<string, string>) {
-  const { redeemed_by: by, ...rest } = describeCode(code);
-  return { ...rest, redeemed_by: by === null ? null : emails.get(by) ?? by };
-}
-
-function row(
-  code: RedemptionCode,
-  { emails, nowMs }: { readonly emails: ReadonlyMap<string, string>; readonly nowMs: number },
-) {
-  const { redeemed_by } = plain(code, emails);
-  return {
-    id: code.id,
-    code: `${code.hint}…`,
-    worth: code.packageName ?? "credits",
-    credits: code.credits,
-    state: code.redeemedAtMs !== null
-      ? "redeemed"
-      : code.revokedAtMs !== null
-      ? "revoked"
-      : code.expiresAtMs !== null && code.expiresAtMs <= nowMs
-      ? "expired"
-      : "open",
-    by: redeemed_by,
-    expires: time(code.expiresAtMs),
-    note: code.note || null,
-  };
+function stateOf(
+  { redeemed_at, revoked_at, expires_at }: ReplyOf<typeof CODE_REVOKE>,
+  nowMs: number,
+): string {
+  if (redeemed_at !== null) return "redeemed";
+  if (revoked_at !== null) return "revoked";
+  return expires_at !== null && Date.parse(expires_at) <= nowMs ? "expired" : "open";
 }

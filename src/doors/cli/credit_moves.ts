@@ -1,14 +1,14 @@
 import type { Command } from "commander";
-import { type Account, AccountError } from "../../people/accounts/mod.ts";
-import type { Config } from "../../settings/config/mod.ts";
+import { AccountError } from "../../people/accounts/mod.ts";
 import { newReference } from "../../money/billing/mod.ts";
 import { CREDITS } from "../../settings/config/mod.ts";
-import { creditsOf } from "../../money/ledger/mod.ts";
 import {
   CREDITS_GRANT,
   CREDITS_SELL,
   CREDITS_TAKE_BACK,
   isoOf,
+  type Json,
+  type ReplyOf,
 } from "../../operating/operations/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { defineCommand, option, required } from "./define_command.ts";
@@ -17,7 +17,6 @@ import { operate } from "./operate.ts";
 import {
   checkPayer,
   payerName,
-  payerOf,
   type PayerOptions,
   type PlaceOptions,
   withParts,
@@ -76,80 +75,39 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
       "    --reference INV-2031",
     opens: "place",
     run: ({ options, print }) =>
-      moving(context, options, "granted", async (parts, moved, config) => {
-        const { sales, database, clock } = parts;
-        if (options.credits === undefined && options.package === undefined) {
+      moving(context, options, "granted", async (move, parts) => {
+        const { credits, package: sold, expires, paid = false, amount, note } = options;
+        const { currency = "usd" } = options;
+        if (credits === undefined && sold === undefined) {
           throw new UsageError("pass --credits or --package");
         }
-        if (options.package !== undefined && options.credits !== undefined) {
-          const own = sales.package(options.package).credits;
-          if (own !== null) {
-            throw new UsageError(
-              `--package sets the credits (${own}): omit --credits`,
-            );
-          }
-        }
-        if (options.package !== undefined && options.expires !== undefined) {
+        if (sold !== undefined && expires !== undefined) {
           throw new UsageError("--package sets the lifetime: omit --expires");
         }
-        if (options.paid && options.package === undefined) {
-          throw new UsageError("--paid requires --package");
-        }
-        if (options.amount !== undefined && !options.paid) {
-          throw new UsageError("--amount requires --paid");
-        }
-        const price = options.amount === undefined ? undefined : {
-          amount: parseMoney("--amount", options.amount, options.currency ?? "usd"),
-          currency: options.currency ?? "usd",
-        };
-        const account = await payerOf(parts, options);
-        const name = await payerName(parts, account);
-        const amount = options.credits === undefined
+        if (paid && sold === undefined) throw new UsageError("--paid requires --package");
+        if (amount !== undefined && !paid) throw new UsageError("--amount requires --paid");
+        const price = amount === undefined
           ? undefined
-          : parseCount("--credits", options.credits, CREDITS);
-        const reference = options.reference ?? newReference();
-        const about = {
-          account: account.id,
-          reference,
-          ...(options.note === undefined ? {} : { note: options.note }),
-          ...(amount === undefined ? {} : { credits: amount }),
-        };
-        const operation = options.package === undefined ? CREDITS_GRANT : CREDITS_SELL;
-        const input = options.package === undefined
-          ? {
-            ...about,
-            expires_at: options.expires === undefined
+          : { amount: parseMoney("--amount", amount, currency), currency };
+        const common = { credits: creditsIn(credits), note };
+        const reply = sold === undefined
+          ? await move(CREDITS_GRANT, {
+            ...common,
+            expires_at: expires === undefined
               ? null
-              : isoOf(clock.now() + parseDuration("--expires", options.expires)),
-          }
-          : {
-            ...about,
-            package: options.package,
-            paid: options.paid ?? false,
-            ...(price === undefined ? {} : { price }),
-          };
-        const reply = await repeatable(
-          reference,
-          () => operate({ context, parts, config }, operation, input),
-        );
-        const [lotId, isRepeated] = [String(reply.lot), reply.repeated === true];
-        moved();
-        const what = options.package === undefined
-          ? `${amount!.toLocaleString("en-US")} credits`
-          : `the package ${options.package}`;
+              : isoOf(parts.clock.now() + parseDuration("--expires", expires)),
+          })
+          : await move(CREDITS_SELL, { ...common, package: sold, paid, price });
+        const what = sold === undefined
+          ? `${common.credits!.toLocaleString("en-US")} credits`
+          : `the package ${sold}`;
+        const name = await payerName(parts, await parts.accounts.get(reply.account));
         print(
-          {
-            account: account.email,
-            lot: lotId,
-            balance: await balanceAfter(context, database, account, "granted"),
-            reference,
-            repeated: isRepeated,
-          },
-          ({ balance }) =>
-            (isRepeated
-              ? `Already granted under this reference, in ${lotId}. Nothing changed.\n`
-              : `Granted ${what} to ${name}, in ${lotId}.\n`) +
-            afterwards(name, balance, options.reference, reference),
+          reply,
+          ({ lot, repeated }) =>
+            (repeated
+              ? `Already granted under this reference, in ${lot}. Nothing changed.\n`
+              : `Granted ${what} to ${name}, in ${lot}.\n`) + afterwards(name, reply, options),
         );
       }),
   });
@@ -170,57 +128,32 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
       '--note "granted twice"',
     opens: "place",
     run: ({ options, print }) =>
-      moving(context, options, "taken back", async (parts, moved, config) => {
-        const { database } = parts;
-        const account = await payerOf(parts, options);
-        const name = await payerName(parts, account);
-        const reference = options.reference ?? newReference();
-        const reply = await repeatable(
-          reference,
-          () =>
-            operate({ context, parts, config }, CREDITS_TAKE_BACK, {
-              account: account.id,
-              lot: options.lot,
-              ...(options.credits === undefined
-                ? {}
-                : { credits: parseCount("--credits", options.credits, CREDITS) }),
-              note: options.note,
-              reference,
-            }),
-        );
-        const taken = {
-          lotId: String(reply.lot),
-          credits: Number(reply.taken),
-          bonusCredits: Number(reply.bonus_taken),
-          id: String(reply.entry),
-          isRepeated: reply.repeated === true,
-        };
-        moved();
+      moving(context, options, "taken back", async (move, parts) => {
+        const { lot, note } = options;
+        const reply = await move(CREDITS_TAKE_BACK, {
+          lot,
+          note,
+          credits: creditsIn(options.credits),
+        });
+        const name = await payerName(parts, await parts.accounts.get(reply.account));
+        const taken = `${reply.taken.toLocaleString("en-US")} credits`;
         print(
-          {
-            account: account.email,
-            lot: taken.lotId,
-            taken: taken.credits,
-            bonus_taken: taken.bonusCredits,
-            entry: taken.id,
-            balance: await balanceAfter(context, database, account, "taken back"),
-            reference,
-            repeated: taken.isRepeated,
-          },
-          ({ balance }) =>
-            (taken.isRepeated
-              ? `${
-                taken.credits.toLocaleString("en-US")
-              } credits were taken back before under this ` +
-                "reference. Nothing changed.\n"
-              : `Took back ${taken.credits.toLocaleString("en-US")} credits of ${taken.lotId}.\n`) +
-            (taken.bonusCredits === 0
+          reply,
+          ({ repeated, bonus_taken }) =>
+            (repeated
+              ? `${taken} were taken back before under this reference. Nothing changed.\n`
+              : `Took back ${taken} of ${reply.lot}.\n`) +
+            (bonus_taken === 0
               ? ""
-              : `Also took back the inviter's bonus: ${taken.bonusCredits} credits.\n`) +
-            afterwards(name, balance, options.reference, reference),
+              : `Also took back the inviter's bonus: ${bonus_taken} credits.\n`) +
+            afterwards(name, reply, options),
         );
       }),
   });
+}
+
+function creditsIn(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : parseCount("--credits", text, CREDITS);
 }
 
 /**
@@ -247,50 +180,55 @@ async function repeatable<T>(reference: string, move: () => Promise<T>): Promise
   }
 }
 
+/** Carries out the operation that moves credits, once. */
+type Move = <O extends typeof CREDITS_GRANT | typeof CREDITS_TAKE_BACK | typeof CREDITS_SELL>(
+  operation: O,
+  input: Json,
+) => Promise<ReplyOf<O>>;
+
 /** Runs a command that moves credits. An error after they moved is reported, but the command succeeds. */
 async function moving(
   context: CommandContext,
-  options: PlaceOptions & PayerOptions,
+  options: PlaceOptions & PayerOptions & { readonly reference?: string },
   done: "granted" | "taken back",
-  work: (parts: CommandParts, moved: () => void, config: Config) => Promise<void>,
+  work: (move: Move, parts: CommandParts) => Promise<void>,
 ): Promise<void> {
+  const { account, team, reference = newReference() } = options;
   checkPayer(options);
   let isMoved = false;
+  const later = (what: string) => context.err(`sluice: The credits were ${done}, but ${what}\n`);
   try {
     await withParts(
       context,
       options,
-      (parts, config) => work(parts, () => isMoved = true, config),
+      (parts, config) =>
+        work(async (operation, members) => {
+          const input = { ...members, account, team, reference };
+          const reply = await repeatable(
+            reference,
+            () => operate({ context, parts, config }, operation, input, { flags: FLAGS }),
+          );
+          isMoved = true;
+          if (reply.balance === null) later("the balance could not be read");
+          return reply;
+        }, parts),
     );
   } catch (error) {
     if (!isMoved) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    context.err(`sluice: The credits were ${done}, but a later step failed: ${why}\n`);
+    later(`a later step failed: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
-/** The balance after credits were moved; null, with a warning, if it cannot be read: they were moved. */
-async function balanceAfter(
-  context: CommandContext,
-  database: CommandParts["database"],
-  account: Account,
-  done: "granted" | "taken back",
-): Promise<number | null> {
-  try {
-    return (await creditsOf(database, account.id, context.now())).balance;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    context.err(`sluice: The credits were ${done}, but the balance could not be read: ${why}\n`);
-    return null;
-  }
-}
+/** Options by the members of the input that an operation may refuse. */
+const FLAGS = { credits: "--credits" };
 
 function afterwards(
   name: string,
-  balance: number | null,
-  given: string | undefined,
-  reference: string,
+  { balance, reference }: { readonly balance: number | null; readonly reference: string },
+  given: { readonly reference?: string },
 ): string {
   return (balance === null ? "" : `${name} has ${balance.toLocaleString("en-US")} credits now.\n`) +
-    (given === undefined ? `To repeat this command safely, add: --reference ${reference}\n` : "");
+    (given.reference === undefined
+      ? `To repeat this command safely, add: --reference ${reference}\n`
+      : "");
 }

@@ -1,15 +1,16 @@
 import type { Command } from "commander";
 import { rememberAudit } from "../../operating/alerts/mod.ts";
-import { audit, creditsOf } from "../../money/ledger/mod.ts";
-import { describeLot } from "../../operating/operations/mod.ts";
+import { audit } from "../../money/ledger/mod.ts";
+import { CREDITS_GET, type ReplyOf } from "../../operating/operations/mod.ts";
 import { debtOf } from "../../money/payments/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { creditMoveCommands } from "./credit_moves.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { table, time } from "./format.ts";
 import { checkoutCommand } from "./payments.ts";
+import { operationCommand } from "./operation_command.ts";
 import { progress } from "./progress.ts";
-import { accountOrOwner, payerName, payerOf } from "./settings.ts";
+import { accountOrOwner, payerName } from "./settings.ts";
 
 /** `sluice credits …` and `sluice invite …` */
 export function creditCommands(program: Command, context: CommandContext): void {
@@ -18,33 +19,21 @@ export function creditCommands(program: Command, context: CommandContext): void 
   creditMoveCommands(credits, context);
   checkoutCommand(credits, context);
 
-  defineCommand<{ account?: string; team?: string }>(credits, context, {
+  operationCommand(credits, context, CREDITS_GET, {
     name: "show",
-    description: "show the balance and lots of an account, or of a team's pool",
-    options: [
-      option("--account <email>", "account email (default: owner)"),
-      option("--team <team>", "name or ID of a team, instead of an account"),
-    ],
-    opens: "database",
-    async run({ options, parts, print }) {
-      const { database, clock } = parts;
-      const account = options.team === undefined
-        ? await accountOrOwner(parts, options.account)
-        : await payerOf(parts, options);
-      const own = await creditsOf(database, account.id, clock.now());
-      const name = await payerName(parts, account);
-      print(
-        {
-          account: account.email,
-          balance: own.balance,
-          held: own.held,
-          consumed: own.consumed,
-          requests: own.requests,
-          owed: await debtOf(database, account.id),
-          lots: own.lots.map(describeLot),
-        },
-        ({ lots, ...sums }) => `${table([{ ...sums, account: name }])}\n${table(lots.map(row))}`,
-      );
+    fields: {
+      account: ["--account <email>", "account email (default: owner)"],
+      team: ["--team <team>", "name or ID of a team, instead of an account"],
+    },
+    unnamed: "owner",
+    async carryOut(input, { perform, parts }) {
+      const { lots, ...sums } = await perform(CREDITS_GET, input);
+      const { id } = await parts.accounts.get(sums.account);
+      return { ...sums, owed: await debtOf(parts.database, id), lots };
+    },
+    async text({ lots, ...sums }, { parts }) {
+      const account = await payerName(parts, await parts.accounts.get(sums.account));
+      return `${table([{ ...sums, account }])}\n${table(lots.map(row))}`;
     },
   });
 
@@ -93,7 +82,9 @@ export function creditCommands(program: Command, context: CommandContext): void 
   });
 }
 
-function row({ created_at, expires_at, note, ...lot }: ReturnType<typeof describeLot>) {
+function row(
+  { created_at, expires_at, note, ...lot }: ReplyOf<typeof CREDITS_GET>["lots"][number],
+) {
   return {
     ...lot,
     created: time(Date.parse(created_at)),

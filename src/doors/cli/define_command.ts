@@ -1,7 +1,9 @@
 import { Argument, type Command, Option } from "commander";
 import { type Config, locateFaults } from "../../settings/config/mod.ts";
 import { displayedLines } from "../../ground/platform/mod.ts";
+import type { Json, Operation, ReplyOf } from "../../operating/operations/mod.ts";
 import type { CommandContext, CommandParts } from "./context.ts";
+import { operate, type OperateOptions } from "./operate.ts";
 import { type PlaceOptions, readSettings, withParts } from "./settings.ts";
 
 /** Options that were given, arguments among them by their names. */
@@ -20,11 +22,18 @@ interface SettingsRun<Options> extends Run<Options> {
 }
 
 /** What a command with an open database is run with. */
-interface PartsRun<Options> extends SettingsRun<Options> {
+export interface PartsRun<Options> extends SettingsRun<Options> {
   readonly parts: CommandParts;
+  /** Carries out an operation, and resolves with its reply: see `operate`. */
+  readonly perform: <O extends Operation>(
+    operation: O,
+    input: Json,
+    options?: OperateOptions,
+  ) => Promise<ReplyOf<O>>;
 }
 
-interface Words {
+/** The words of a command. */
+export interface Words {
   readonly name: string;
   readonly description: string;
   readonly arguments?: readonly Argument[];
@@ -130,7 +139,14 @@ export function defineCommand<Options>(
           context,
           options,
           (parts, config) =>
-            located(config, () => definition.run({ options, print, parts, config })),
+            located(config, () =>
+              definition.run({
+                options,
+                print,
+                parts,
+                config,
+                perform: (...given) => operate({ context, parts, config }, ...given),
+              })),
           { make: definition.opens === "new database", serving: definition.serving ?? false },
         );
       case "settings": {

@@ -144,7 +144,7 @@ async function database(context: CommandContext, config: Config): Promise<Findin
       ? warning("database", about, "the disk is slow or busy: every response waits for a commit")
       : ok("database", about);
     const latest = await latestRecordAt(database);
-    return latest === undefined || latest <= context.now() + CLOCK_SLACK_MS ? [found] : [
+    return latest === undefined || latest <= parts.clock.now() + CLOCK_SLACK_MS ? [found] : [
       found,
       failed(
         "clock",

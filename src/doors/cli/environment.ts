@@ -178,7 +178,7 @@ async function keyOf(
   const kept = new ClientKeys({
     data,
     keys: parts.keys,
-    now: context.now,
+    now: () => parts.clock.now(),
     warn: (text) => context.err(`sluice: ${text}\n`),
   });
   const account = await activeAccount(parts, options.account);

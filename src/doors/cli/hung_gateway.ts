@@ -85,12 +85,12 @@ async function isTaken(directory: string): Promise<boolean> {
 /** Waits until the leases of a data directory's gateway are over. */
 async function leaseOver(context: CommandContext, config: Config): Promise<void> {
   await using parts = await context.openParts(config);
-  const { database } = parts;
+  const { database, clock } = parts;
   const ids = await gatewayIdsOf(config.settings.data);
   const startedTick = performance.now();
   let isTold = false;
   for (;;) {
-    const leftMs = await leaseUntilMs(database, ids) - context.now();
+    const leftMs = await leaseUntilMs(database, ids) - clock.now();
     if (leftMs <= 0) return;
     if (!isTold && leftMs > TELL_AFTER_MS) {
       context.err(`Waiting ${Math.ceil(leftMs / 1_000)} s until its lease is over\n`);

@@ -135,23 +135,6 @@ export function checkPayer({ account, team }: PayerOptions): void {
   }
 }
 
-/**
- * The account whose credits a command is about: that of an address, or the pool of a team.
- *
- * @throws {UsageError} Unless one of them is named.
- */
-export async function payerOf(
-  { accounts, teams }: CommandParts,
-  options: PayerOptions,
-): Promise<Account> {
-  checkPayer(options);
-  const { account, team } = options;
-  if (team === undefined) return await accounts.get(account!);
-  const { name, poolId } = await teams.get(team);
-  if (poolId === null) throw new Error(`Team ${name} has no pool: its members pay for their keys`);
-  return (await accounts.byId(poolId))!;
-}
-
 /** What a payer is called: the pool of a team by its team, which people know, instead of an address that nobody has. */
 export async function payerName({ teams }: CommandParts, account: Account): Promise<string> {
   const team = account.kind === "pool" ? await teams.ofPool(account.id) : undefined;

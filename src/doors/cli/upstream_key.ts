@@ -1,33 +1,22 @@
 import type { Command } from "commander";
 import {
-  type OwnUpstreamKey,
-  upstreamKeyId,
-  type UpstreamKeyOwner,
-} from "../../people/accounts/mod.ts";
-import {
-  describeUpstreamKey,
+  ACCOUNT_GET,
+  TEAM_GET,
+  UPSTREAM_KEY_LIST,
   UPSTREAM_KEY_REMOVE,
   UPSTREAM_KEY_SET,
 } from "../../operating/operations/mod.ts";
-import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
-import { defineCommand, option, required } from "./define_command.ts";
+import { type CommandContext, UsageError } from "./context.ts";
+import { option, required } from "./define_command.ts";
 import { table, time } from "./format.ts";
-import { operate } from "./operate.ts";
+import { operationCommand } from "./operation_command.ts";
 
-interface OwnerOptions {
-  readonly account?: string;
-  readonly team?: string;
-}
-
-interface KeyOptions extends OwnerOptions {
-  readonly upstream: string;
-}
-
-const OWNER = [
-  option("--team <team>", "name or ID of the team that the key belongs to"),
-  option("--account <email>", "email address of the account that the key belongs to"),
-];
-const UPSTREAM = required("--upstream <name>", "upstream of the settings");
+const TEAM = ["--team <team>", "name or ID of the team that the key belongs to"] as const;
+const ACCOUNT = [
+  "--account <email>",
+  "email address of the account that the key belongs to",
+] as const;
+const UPSTREAM = ["--upstream <name>", "upstream of the settings"] as const;
 
 /** `sluice upstream-key …` */
 export function upstreamKeyCommand(program: Command, context: CommandContext): void {
@@ -35,99 +24,61 @@ export function upstreamKeyCommand(program: Command, context: CommandContext): v
     "manage keys of upstreams that belong to teams and accounts",
   );
 
-  defineCommand<KeyOptions & { test: boolean }>(upstreamKey, context, {
+  operationCommand(upstreamKey, context, UPSTREAM_KEY_SET, {
     name: "set",
     description: "set a team's or account's own key, from standard input",
-    options: [
-      ...OWNER,
-      UPSTREAM,
-      option("--no-test", "set it without asking the upstream whether it accepts the key"),
-    ],
+    fields: {
+      team: TEAM,
+      account: ACCOUNT,
+      upstream: UPSTREAM,
+      test: ["--no-test", "set it without asking the upstream whether it accepts the key"],
+    },
+    unnamed: "wrong",
     help:
       "\nThe key is stored encrypted. A running gateway uses it within a second, instead of an earlier one." +
       "\n\nExample:\n  sluice upstream-key set --team Platform --upstream openai < key.txt",
-    opens: "database",
-    async run({ options, parts, config, print }) {
-      const { owner, named } = await ownerOf(parts, options);
-      const { upstream, test } = options;
+    async input() {
       const key = (await context.input("Paste the key, then press Enter and Ctrl-D:\n")).trim();
       if (key === "") throw new UsageError("no key on standard input");
-      await operate({ context, parts, config }, UPSTREAM_KEY_SET, {
-        ...named,
-        upstream,
-        key,
-        test,
-      });
-      print(
-        describeUpstreamKey((await parts.upstreamKeys.byId(upstreamKeyId(owner, upstream)))!),
-        ({ hint }) =>
-          `Set${hint === "" ? "" : ` …${hint}`} for ${upstream}. ` +
-          "A running gateway uses it within a second.\n",
-      );
+      return { key };
     },
+    text: ({ hint, upstream }) =>
+      `Set${hint === "" ? "" : ` …${hint}`} for ${upstream}. ` +
+      "A running gateway uses it within a second.\n",
   });
 
-  defineCommand<OwnerOptions>(upstreamKey, context, {
+  operationCommand(upstreamKey, context, UPSTREAM_KEY_LIST, {
     name: "list",
     description: "list own keys by their last characters",
-    options: OWNER,
-    opens: "database",
-    async run({ options, parts, print }) {
-      const isAll = options.team === undefined && options.account === undefined;
-      const found = await parts.upstreamKeys.list(
-        isAll ? undefined : (await ownerOf(parts, options)).owner,
-      );
-      const rows = await Promise.all(found.map(async (one) => ({
-        owner: await nameOf(parts, one),
-        upstream: one.upstream,
-        key: one.hint === "" ? "–" : `…${one.hint}`,
-        set: time(one.setAtMs),
-      })));
-      print({ keys: found.map(describeUpstreamKey) }, () => table(rows));
+    fields: { team: TEAM, account: ACCOUNT },
+    async text({ data }, { parts: { accounts, teams } }) {
+      const rows = data.map(async ({ team_id, account_id, upstream, hint, set_at }) => ({
+        owner: team_id === null
+          ? (await accounts.byId(account_id!))?.email ?? account_id
+          : `team ${(await teams.byId(team_id))?.name ?? team_id}`,
+        upstream,
+        key: hint === "" ? "–" : `…${hint}`,
+        set: time(Date.parse(set_at)),
+      }));
+      return table(await Promise.all(rows));
     },
   });
 
-  defineCommand<KeyOptions>(upstreamKey, context, {
+  operationCommand(upstreamKey, context, UPSTREAM_KEY_REMOVE, {
     name: "remove",
     description: "remove a team's or account's own key",
-    options: [...OWNER, UPSTREAM],
-    opens: "database",
-    async run({ options, parts, config, print }) {
-      const { owner } = await ownerOf(parts, options);
-      const { upstream } = options;
-      const removed = await operate({ context, parts, config }, UPSTREAM_KEY_REMOVE, {
-        upstream_key: upstreamKeyId(owner, upstream),
-      });
-      print(
-        removed,
-        () =>
-          `Removed the key for ${upstream}. A running gateway uses it no more within a second.\n`,
-      );
+    options: [option(...TEAM), option(...ACCOUNT), required(...UPSTREAM)],
+    unnamed: "wrong",
+    async input({ options: { team, account, upstream }, perform }) {
+      if (team !== undefined && account !== undefined) {
+        throw new UsageError("pass either --account or --team");
+      }
+      const { id } = team === undefined
+        ? await perform(ACCOUNT_GET, { account })
+        : await perform(TEAM_GET, { team });
+      return { upstream_key: `${id}:${upstream}` };
     },
+    text: ({ upstream }) =>
+      `Removed the key for ${upstream}. A running gateway uses it no more within a second.\n`,
   });
-}
-
-/** The owner that is named, also as the input of operations. @throws {UsageError} unless it is one. */
-async function ownerOf(
-  { accounts, teams }: CommandParts,
-  { account, team }: OwnerOptions,
-): Promise<{ owner: UpstreamKeyOwner; named: OwnerOptions }> {
-  if ((account === undefined) === (team === undefined)) {
-    throw new UsageError("pass either --team or --account");
-  }
-  if (team !== undefined) {
-    const { id } = await teams.get(team);
-    return { owner: { teamId: id }, named: { team: id } };
-  }
-  const { id } = await accounts.get(account!);
-  return { owner: { accountId: id }, named: { account: id } };
-}
-
-async function nameOf(
-  { accounts, teams }: CommandParts,
-  { accountId, teamId }: OwnUpstreamKey,
-): Promise<string> {
-  return teamId === null
-    ? (await accounts.byId(accountId!))?.email ?? accountId!
-    : `team ${(await teams.byId(teamId))?.name ?? teamId}`;
 }

@@ -25,15 +25,23 @@ export function describeBudget(budget: Budget) {
   };
 }
 
+/** A budget as commands and the API show it. */
+type DescribedBudget = Pick<
+  ReturnType<typeof describeBudget>,
+  "credits" | "raise" | "spent" | "period" | "renews_at" | "time_zone"
+>;
+
 /** Describes a budget for people: `120 of 500 a month, renews 2026-12-01 00:00 UTC`. */
-export function budgetText({ credits, raise, spent, period, renewsAtMs, zone }: Budget): string {
+export function budgetText(
+  { credits, raise, spent, period, renews_at, time_zone: zone }: DescribedBudget,
+): string {
   const all = credits + (raise?.credits ?? 0);
   const extra = raise === null
     ? ""
-    : ` (${raise.credits} extra until ${localTime(raise.untilMs, zone)})`;
+    : ` (${raise.credits} extra until ${localTime(Date.parse(raise.until), zone)})`;
   const used = `${spent.toLocaleString("en-US")} of ${all.toLocaleString("en-US")}`;
-  if (renewsAtMs === null) return `${used} in all${extra}`;
-  return `${used} a ${period}${extra}, renews ${localTime(renewsAtMs, zone)}`;
+  if (renews_at === null) return `${used} in all${extra}`;
+  return `${used} a ${period}${extra}, renews ${localTime(Date.parse(renews_at), zone)}`;
 }
 
 /**

@@ -57,7 +57,11 @@ export function reasonWords(reason: string): string {
 }
 
 /** Says in a few words why a request failed, with what came of its last attempt; `undefined` if nothing is known. */
-export function shortReasonOf({ reason, attemptList }: Described): string | undefined {
+export function shortReasonOf(
+  { reason, attemptList }: Pick<Described, "reason"> & {
+    readonly attemptList?: readonly Readonly<Record<string, unknown>>[] | undefined;
+  },
+): string | undefined {
   if (reason === null) return undefined;
   const words = reasonWords(reason);
   const last = attemptList?.at(-1)?.outcome;

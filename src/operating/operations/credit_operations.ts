@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Account, AccountError } from "../../people/accounts/mod.ts";
+import type { Account } from "../../people/accounts/mod.ts";
 import {
   creditsOf,
   entriesOf,
@@ -227,7 +227,11 @@ export const CREDITS_SELL = defineWrite({
   async run({ sales }, _c, { target: { account, reference }, input }) {
     const bought = sales.package(input.package);
     if (bought.credits !== null && input.credits !== undefined) {
-      throw new AccountError(`The package sets the credits (${bought.credits}): omit credits`);
+      throw new OperationError(
+        "invalid_request",
+        `The package sets the credits (${bought.credits}): omit them.`,
+        { param: "credits" },
+      );
     }
     const { paid, credits, price, note } = input;
     await sales.sell(account, bought, { paid, credits, price, note, reference });

@@ -54,7 +54,14 @@ export * from "./report_operations.ts";
 export * from "./team_operations.ts";
 export * from "./top_up_operations.ts";
 export * from "./upstream_key_operations.ts";
-export type { Json, Method, Operation, ReadOperation, WriteOperation } from "./operation.ts";
+export type {
+  Json,
+  Method,
+  Operation,
+  ReadOperation,
+  ReplyOf,
+  WriteOperation,
+} from "./operation.ts";
 export type { GatewayParts, Nouns, OperationParts, SettingsFileParts } from "./parts.ts";
 export { errorBody, perform, performOnce, performRead } from "./perform.ts";
 export {
@@ -67,13 +74,5 @@ export {
   writtenEntry,
 } from "./settings_entries.ts";
 export { isoOf } from "./lookup.ts";
-export { accountShape, describeAccount } from "./shapes/account.ts";
-export { alertShape, describeAlert } from "./shapes/alert.ts";
-export { describeEntry, describeLot } from "./shapes/credits.ts";
 export { describeKey } from "./shapes/key.ts";
-export { describeLogEntry } from "./shapes/log.ts";
-export { codeShape, describeCode } from "./shapes/code.ts";
-export { describeRequest } from "./shapes/request.ts";
-export { describeHistory, describeOrder, type OrderOwner } from "./shapes/order.ts";
-export { describeMember, describeTeam } from "./shapes/team.ts";
-export { describeUpstreamKey } from "./shapes/upstream_key.ts";
+export { ownerOf as describeOwner } from "./shapes/order.ts";

@@ -143,18 +143,32 @@ export interface ReadOperation extends Definition, Schemas {
   readonly kind: "read";
   readonly scopes: readonly Scope[];
   readonly status: number;
-  readonly isList: boolean;
+  readonly isList: true | undefined;
   run(c: OperationContext, input: unknown): Promise<Json>;
 }
 
 /** An operation of the operator's API. */
 export type Operation = WriteOperation | ReadOperation;
 
+/** The reply of an operation: of a list, all of its page. */
+export type ReplyOf<O extends Operation> = O extends { readonly isList: true }
+  ? Page<z.output<O["output"]>>
+  : O extends { readonly secrets: z.ZodObject } ? z.output<O["output"]> & z.output<O["secrets"]>
+  : z.output<O["output"]>;
+
+/** A page of a list. */
+interface Page<Item> {
+  readonly object: "list";
+  readonly data: readonly Item[];
+  readonly has_more: boolean;
+  readonly next: string | null;
+}
+
 /** Defines a write. */
-export function defineWrite<Input extends z.ZodObject, Target>(
-  schemas: Schemas & { readonly input: Input },
+export function defineWrite<S extends Schemas, Input extends z.ZodObject, Target>(
+  schemas: S & { readonly input: Input },
   definition: WriteDefinition<z.output<Input>, Target>,
-): WriteOperation {
+): WriteOperation & S {
   const { find, state, run, reply, secrets, outsideMs, status = 200, ...rest } = definition;
   return {
     ...rest,
@@ -183,18 +197,22 @@ export function defineWrite<Input extends z.ZodObject, Target>(
 }
 
 /** Defines a read. */
-export function defineRead<Input extends z.ZodObject>(
-  schemas: Schemas & { readonly input: Input },
-  definition: ReadDefinition<z.output<Input>>,
-): ReadOperation {
-  const { about: find, read, isList = false, ...rest } = definition;
+export function defineRead<
+  S extends Schemas,
+  Input extends z.ZodObject,
+  IsList extends true | undefined = undefined,
+>(
+  schemas: S & { readonly input: Input },
+  definition: ReadDefinition<z.output<Input>> & { readonly isList?: IsList },
+): ReadOperation & S & { readonly isList: IsList } {
+  const { about: find, read, isList, ...rest } = definition;
   return {
     ...rest,
     ...schemas,
     kind: "read",
     scopes: ["read", "admin"],
     status: 200,
-    isList,
+    isList: isList as IsList,
     async run(c, given) {
       const input = parse(schemas.input, given);
       admit(c.actor, definition.action);

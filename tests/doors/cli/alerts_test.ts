@@ -30,7 +30,7 @@ Deno.test("alerts: test, list, retry and doctor", async () => {
   assertStringIncludes(receiver.marks[0]!, "test:alert_");
   receiver.behave([], "error");
   const failed = await run("alerts", "test", "ops", "--json");
-  assertEquals([failed.code, JSON.parse(failed.out)[0].error], [1, "status 500"]);
+  assertEquals([failed.code, JSON.parse(failed.out).results[0].error], [1, "status 500"]);
   assertEquals((await run("alerts", "test", "nobody")).code, 2);
   assertEquals((await run("config", "show")).out.includes("hidden"), false);
 
@@ -41,7 +41,7 @@ Deno.test("alerts: test, list, retry and doctor", async () => {
   assertStringIncludes(doctor.out, "alerts.allowPrivateHosts");
 
   await run("account", "create", "--email", "ada@example.com");
-  assertEquals((await run("alerts", "list", "--json")).out, "[]\n");
+  assertEquals(JSON.parse((await run("alerts", "list", "--json")).out).data, []);
   assertEquals((await run("alerts", "list", "--state", "lost")).code, 2);
   assertEquals((await run("alerts", "retry")).out, "0 deliveries are due now.\n");
 });

@@ -95,7 +95,7 @@ Deno.test("accounts and keys from the shell, beside a running gateway", async ()
     return reply.status;
   };
   assertEquals([await ask(), await ask("svc-k3")], [200, 403]);
-  const [listed] = await run("key", "list", "--account", "ada@example.com");
+  const [listed] = (await run("key", "list", "--account", "ada@example.com")).data;
   assertEquals([listed.id, listed.key, listed.revoked_at], [made.id, undefined, null]);
 
   const usage = await run("usage", "--account", "ada@example.com", "--by", "model");
@@ -108,7 +108,7 @@ Deno.test("accounts and keys from the shell, beside a running gateway", async ()
 
   const disabled = await run("account", "disable", "ada@example.com");
   assertMatch(disabled.disabled_at, /T/);
-  assertEquals((await run("account", "list")).length, 2);
+  assertEquals((await run("account", "list")).data.length, 2);
   assertEquals((await run("account", "show", "ada@example.com")).keys, 1);
   const nobody = await sluice(["account", "show", "nobody@example.com"], { directory });
   assertEquals(nobody.code, 1);

@@ -126,10 +126,13 @@ Deno.test("account disable ends sessions and links; key list tells the last use"
   const raw = new Driver(`${at.path}/data/sluice.db`);
   raw.exec("pragma busy_timeout = 5000"); // the gateway writes, too
   assertEquals(raw.prepare("select * from sign_in_links").all(), []);
-  assertEquals((await at.json("key", "list", ...ADA))[0].last_used_at, null);
+  assertEquals((await at.json("key", "list", ...ADA)).data[0].last_used_at, null);
   raw.prepare("insert into key_uses values (?, ?)").run(id, Date.UTC(2030, 0, 1));
   raw.close();
-  assertEquals((await at.json("key", "list", ...ADA))[0].last_used_at, "2030-01-01T00:00:00.000Z");
+  assertEquals(
+    (await at.json("key", "list", ...ADA)).data[0].last_used_at,
+    "2030-01-01T00:00:00.000Z",
+  );
   assertStringIncludes((await at.run("key", "list", ...ADA)).out, "2030-01-01 00:00 UTC");
 });
 

@@ -380,8 +380,8 @@ Deno.test("import new-api: an address proves nothing, so that an account here is
     ]);
     assertEquals(keys[0].account, "mallory@new-api.invalid");
   }
-  assertEquals((await here.json("key", "list", "--account", "ada@example.com")).length, 0);
-  assertEquals((await here.json("account", "list")).length, 4);
+  assertEquals((await here.json("key", "list", "--account", "ada@example.com")).data.length, 0);
+  assertEquals((await here.json("account", "list")).data.length, 4);
 });
 
 Deno.test("import new-api --join: an account here gets the keys and credits of its address", async () => {

@@ -36,10 +36,12 @@ Deno.test("--models: a list that is empty or unknown makes and changes nothing; 
       assertEquals(code, 2, `${way.join(" ")} --models '${models}': ${err}`);
     }
   }
-  assertEquals((await printed("key", "list")).length, 1);
-  assertEquals((await printed("team", "list")).map((one: { models: unknown }) => one.models), [[
-    "svc-k2",
-  ]]);
+  assertEquals((await printed("key", "list")).data.length, 1);
+  assertEquals((await printed("team", "list")).data.map((one: { models: unknown }) => one.models), [
+    [
+      "svc-k2",
+    ],
+  ]);
   await write({ all: route });
   for (const way of ways) {
     const { code, err } = await run(...way, "--models", "all");

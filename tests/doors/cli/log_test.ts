@@ -152,23 +152,23 @@ Deno.test("every command that changes something leaves a row in the log, and slu
     if (command === "credits grant") names.LOT = JSON.parse(out).lot;
     if (command === "codes create") names.CODE = JSON.parse(out).codes[0].id;
     if (args.includes("INV-1")) {
-      names.ORDER = JSON.parse(await run("payments list --json")).orders[0].id;
+      names.ORDER = JSON.parse(await run("payments list --json")).data[0].id;
       before = await look();
     }
   }
-  const rows = JSON.parse(await run("log --json --limit 100"));
+  const rows = JSON.parse(await run("log --json --limit 100")).data;
   assertEquals(new Set(rows.map(({ door }: { door: string }) => door)), new Set(["command"]));
   const role = rows.find(
     (row: { operation: string }) => row.operation === "account.role",
   );
   assertEquals([role.before.role, role.after.role], ["none", "finance"]);
-  assertEquals(JSON.parse(await run("log --json --limit 1")).length, 1);
+  assertEquals(JSON.parse(await run("log --json --limit 1")).data.length, 1);
   assertEquals(
-    JSON.parse(await run(`log --json --by ${role.actor} --limit 100`)).length,
+    JSON.parse(await run(`log --json --by ${role.actor} --limit 100`)).data.length,
     rows.length,
   );
-  assertEquals(JSON.parse(await run("log --json --by nobody")), []);
-  const about = JSON.parse(await run("log --json --about Platform --limit 100"));
+  assertEquals(JSON.parse(await run("log --json --by nobody")).data, []);
+  const about = JSON.parse(await run("log --json --about Platform --limit 100")).data;
   assert(about.every((row: { team_id: string }) => row.team_id === about[0].team_id));
   assertStringIncludes(await run("log --about ada@example.com --since 1h"), "account.role");
   assertEquals((await sluice(["log", "--since", "soon"], { directory: dir.path })).code, 2);

@@ -55,7 +55,7 @@ Deno.test("env: with SLUICE_OWNER_KEY nothing is issued, and a gateway that is n
   assertEquals(code, 0);
   assertStringIncludes(out, `export OPENAI_API_KEY='${KEY}'`);
   assertStringIncludes(err, `no gateway is running on ${dir.path}/data;`);
-  assertEquals(JSON.parse(await succeeded(shell(dir.path)("key", "list", "--json"))), []);
+  assertEquals(JSON.parse(await succeeded(shell(dir.path)("key", "list", "--json"))).data, []);
 });
 
 Deno.test("env: names models that are served", async () => {
@@ -96,7 +96,7 @@ Deno.test("run: a gateway beside the program, its key kept for the next run, its
     assertStringIncludes(err, "the built-in simulator replies to sh (svc-k3, svc-k2)");
     assertStringIncludes(err, "sluice init");
   }
-  const keys = JSON.parse(await succeeded(run("key", "list", "--json")));
+  const { data: keys } = JSON.parse(await succeeded(run("key", "list", "--json")));
   assertEquals(keys.map(({ name, revoked_at }: Record<string, unknown>) => [name, revoked_at]), [
     ["sluice run sh", null],
   ]);
@@ -236,7 +236,7 @@ Deno.test("key create and key list are about the owner unless an account is name
   await using dir = await tempDir();
   const run = shell(dir.path);
   const made = JSON.parse(await succeeded(run("key", "create", "--json")));
-  const [listed] = JSON.parse(await succeeded(run("key", "list", "--json")));
+  const [listed] = JSON.parse(await succeeded(run("key", "list", "--json"))).data;
   assertEquals(listed.id, made.id);
   const credits = await succeeded(run("credits", "show", "--account", "owner@localhost", "--json"));
   assertEquals(JSON.parse(credits).balance, 1_000_000);
@@ -425,7 +425,7 @@ Deno.test("restore: what is no backup, a damaged or a newer one changes nothing"
   }
   const live = await run("restore", "data/sluice.db");
   assertStringIncludes(live.err, "onto itself");
-  const list = JSON.parse(await succeeded(run("account", "list", "--json")));
+  const { data: list } = JSON.parse(await succeeded(run("account", "list", "--json")));
   assertEquals(list.length, 2);
   const left = await Array.fromAsync(Deno.readDir(`${dir.path}/data`), ({ name }) => name);
   assertEquals(left.filter((name) => name.includes("restor")), []);
@@ -435,7 +435,7 @@ Deno.test("restore keeps what was there, every time, and plays no old log into i
   await using dir = await tempDir();
   const run = shell(dir.path);
   const emails = async () => {
-    const list = JSON.parse(await succeeded(run("account", "list", "--json")));
+    const { data: list } = JSON.parse(await succeeded(run("account", "list", "--json")));
     return list.map(({ email }: { email: string }) => email).slice(1);
   };
   await succeeded(run("account", "create", "--email", "ada@example.com"));

@@ -19,7 +19,7 @@ Deno.test("requests from the shell: the latest of all accounts or one, and why t
     assertEquals(code, 0, args.join(" "));
     return JSON.parse(out);
   };
-  assertEquals(await json(), []);
+  assertEquals((await json()).data, []);
   assertEquals((await sluice(["requests"], options)).out, "(none)\n");
   const ids: string[] = [];
   for (
@@ -30,7 +30,7 @@ Deno.test("requests from the shell: the latest of all accounts or one, and why t
     await reply.body?.cancel();
     ids.push(reply.headers.get("request-id")!);
   }
-  const idsOf = (records: { id: string }[]) => records.map(({ id }) => id);
+  const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id);
   assertEquals(idsOf(await json()), ids.toReversed());
   assertEquals(idsOf(await json("--limit", "1")), [ids[2]]);
   assertEquals(idsOf(await json("--failed")), [ids[2], ids[1]]);
@@ -75,7 +75,7 @@ Deno.test("requests: wrong usage is said", async () => {
       [["--limit", "x"], 2, "got x"],
       [["--account", "nobody@example.com"], 1, "not found"],
       [["show"], 2, "missing required argument"],
-      [["show", "req_nothing"], 1, "Request 'req_nothing' not found"],
+      [["show", "req_nothing"], 1, 'Request "req_nothing" not found: it was not admitted'],
       [["shwo"], 2, "error"],
       [["--help"], 0, "show [options] <id>"],
     ] as const

@@ -79,7 +79,7 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
   const byModel = await json("usage", "--team", "Platform", "--by", "model");
   assertEquals([byModel.length, byModel[0].model, byModel[0].credits], [1, "svc-k2", 4]);
   assertEquals((await json("usage", "--account", "ada@example.com")).length, 0, "paid by the pool");
-  const listed = await json("key", "list", "--team", "Platform");
+  const { data: listed } = await json("key", "list", "--team", "Platform");
   assertEquals(listed.map((one: { spent: number }) => one.spent).toSorted(), [1, 1, 2]);
 
   const keysText = await text("key", "list", "--team", "Platform");
@@ -116,8 +116,8 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
     [["ada@example.com", "lead", "active", 1], ["bob@example.com", "member", "stopped", 1]],
   );
   await text("team", "remove", "Platform", "--account", "bob@example.com");
-  assertEquals((await json("key", "list", "--team", "Platform")).length, 2);
-  assertEquals((await json("key", "list", "--team", "Platform", "--all")).length, 3);
+  assertEquals((await json("key", "list", "--team", "Platform")).data.length, 2);
+  assertEquals((await json("key", "list", "--team", "Platform", "--all")).data.length, 3);
   assertStringIncludes(
     await text("key", "list", "--team", "Platform"),
     "1 revoked or expired: sluice key list --all --team Platform",
@@ -148,15 +148,19 @@ Deno.test("wrong usage of commands about teams, roles and keys is said", async (
         "Allowed choices",
       ],
       [["team", "stop", "Paying", "--account", "ada@example.com"], 1, "not in team"],
-      [["key", "create", "--member", "ada@example.com"], 2, "--member goes with --team"],
+      [["key", "create", "--member", "ada@example.com"], 2, "--member: member goes with team"],
       [["key", "create", "--team", "Paying"], 1, "no pool"],
-      [["key", "create", "--team", "Paying", "--scopes", "admin"], 2, "omit --scopes"],
+      [
+        ["key", "create", "--team", "Paying", "--scopes", "admin"],
+        2,
+        "--scopes: Keys of a team have",
+      ],
       [
         ["key", "create", "--account", "ada@example.com", "--scopes", "admin"],
         1,
         "cannot have the scope",
       ],
-      [["key", "create", "--scopes", "root"], 2, "unknown scope 'root'"],
+      [["key", "create", "--scopes", "root"], 2, "--scopes: Invalid option"],
       [["key", "rotate", "key_none"], 1, "not found"],
       [["usage", "--team", "Platform", "--account", "ada@example.com"], 2, "pass either"],
       [["account", "role", "owner@localhost", "none"], 1, "last owner"],

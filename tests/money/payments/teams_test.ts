@@ -298,7 +298,7 @@ Deno.test("commands buy for a pool and record its payments by hand, with the sam
   await run("team", "create", "--name", "Platform");
   await run("team", "create", "--name", "Poor", "--members-pay");
   const buy = ["credits", "checkout", "--package", "starter"];
-  const { order, url } = await run(...buy, "--team", "Platform", "--reference", "1");
+  const { id: order, url } = await run(...buy, "--team", "Platform", "--reference", "1");
   assertEquals((await run(...buy, "--team", "Platform", "--reference", "1")).url, url);
   assertEquals((await fails(...buy, "--team", "Platform", "--account", "ada@example.com"))[0], 2);
   assertEquals((await fails(...buy))[0], 2);
@@ -311,17 +311,17 @@ Deno.test("commands buy for a pool and record its payments by hand, with the sam
     ..."credits grant --team Platform --package starter --paid --reference INV-7".split(" "),
   );
   assertEquals((await run("credits", "show", "--team", "Platform")).balance, 1_000);
-  const { orders } = await run("payments", "list", "--team", "Platform");
+  const { data: orders } = await run("payments", "list", "--team", "Platform");
   assertEquals(
     orders.map(({ team, provider, receipt }: Record<string, unknown>) => [team, provider, receipt]),
     [["Platform", "manual", 2], ["Platform", "stripe", 1]],
   );
-  const { orders: adas } = await run("payments", "list", "--account", "ada@example.com");
+  const { data: adas } = await run("payments", "list", "--account", "ada@example.com");
   assertEquals(adas, []);
   assertEquals((await run("payments", "refund", order)).state, "refunded");
   assertEquals((await run("credits", "show", "--team", "Platform")).balance, 500);
   assertEquals((await run("credits", "audit")).mismatches, []);
-  const rows = await run("log", "--about", order);
+  const { data: rows } = await run("log", "--about", order);
   assertEquals(
     rows.map(({ operation, door }: Record<string, unknown>) => [operation, door]).toReversed(),
     [["order.create", "command"], ["order.reconcile", "command"], ["order.refund", "command"]]

@@ -225,7 +225,7 @@ function both(input: Case["input"], before?: Case["before"]): Case[] {
   }));
 }
 
-const WRITES = Object.values(operations).filter((one): one is operations.WriteOperation =>
+const WRITES = Object.values<object>(operations).filter((one): one is operations.WriteOperation =>
   "kind" in one && one.kind === "write"
 );
 

@@ -1,0 +1,188 @@
+import type { Command } from "commander";
+import type { Json, Operation, ReplyOf } from "../../operating/operations/mod.ts";
+import { isoOf } from "../../operating/operations/mod.ts";
+import { type CommandContext, UsageError } from "./context.ts";
+import { argument, defineCommand, option, type PartsRun, type Words } from "./define_command.ts";
+import { parseCount, parseDuration, parseList } from "./format.ts";
+
+const MAX_LIMIT = 1_000;
+const EITHER = "pass either --account or --team";
+
+/** Makes the value of a member of the input, as the operation takes it. */
+type Read = (text: string, flag: string, run: OperationRun) => unknown;
+
+/**
+ * How a member of the input is given: flags such as `--name <name>`, or an argument, `<id>` or `[id]`; its description, if it
+ * is not the operation's; and how it is read, if not by its type.
+ */
+type Field = string | readonly [flags: string, description?: string | undefined, read?: Read];
+
+/** What the command of an operation is run with. */
+export type OperationRun = PartsRun<Readonly<Record<string, string | undefined>>>;
+
+/** What a command has that its operation has not. */
+interface OperationWords<O extends Operation, Shown>
+  extends Omit<Words, "arguments" | "description"> {
+  /** Default: the operation's summary. */
+  readonly description?: string;
+  readonly fields?: { readonly [Name in keyof O["input"]["shape"]]?: Field };
+  readonly opens?: "database" | "new database";
+  /** What it is about when neither an account nor a team is named: the owner's account; or it is wrong usage. */
+  readonly unnamed?: "owner" | "wrong";
+  /** Of a list: how many items are printed without `--limit`. Default: all, and there is no such option. */
+  readonly limit?: number;
+  /** Members of the input that no option gives alone; may refuse the command. */
+  readonly input?: (run: OperationRun) => Json | Promise<Json>;
+  /** Carries it out, if that is more than one operation. */
+  readonly carryOut?: (input: Json, run: OperationRun) => Promise<Shown>;
+  /** Looks at the reply once it is printed; throws if the command has failed. */
+  readonly ends?: (reply: Shown) => void;
+  /** Writes the reply for people. */
+  readonly text: (
+    reply: Shown,
+    run: OperationRun & { readonly input: Json },
+  ) => string | Promise<string>;
+}
+
+/**
+ * Adds the command of an operation: arguments and options are members of its input, which validates them, and `--json` prints
+ * the API's reply. A list without `limit` is read to its end.
+ */
+export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
+  parent: Command,
+  context: CommandContext,
+  operation: O,
+  words: OperationWords<O, Shown>,
+): Command {
+  const { fields: given = {}, limit, unnamed, input: more, carryOut, text, ends, ...rest } = words;
+  const fields = Object.entries<Field>(given as Record<string, Field>)
+    .map(([name, field]) => fieldOf(operation, name, field));
+  const [positional, named] = [fields.filter(isArgument), fields.filter((one) => !isArgument(one))];
+  const flags = Object.fromEntries(fields.map(({ name, flag }) => [name, flag]));
+  return defineCommand<Readonly<Record<string, string | undefined>>>(parent, context, {
+    opens: "database",
+    description: asPhrase(operation.summary),
+    ...rest,
+    arguments: positional.map((one) => one.chosen(argument(one.flags, one.description))),
+    options: [
+      ...named.map((one) =>
+        one.chosen(option(one.flags, one.description)).makeOptionMandatory(
+          one.isRequired && carryOut === undefined,
+        )
+      ),
+      ...words.options ?? [],
+      ...limit === undefined
+        ? []
+        : [option("--limit <n>", `max number of rows, up to ${MAX_LIMIT}`, String(limit))],
+    ],
+    async run(open) {
+      const { options, parts, print } = open;
+      if (flags.team === "--team" && options.team !== undefined && options.account !== undefined) {
+        throw new UsageError(EITHER);
+      }
+      const max = limit === undefined
+        ? undefined
+        : parseCount("--limit", options.limit!, { min: 1, max: MAX_LIMIT });
+      const run: OperationRun = {
+        ...open,
+        perform: (one, members) => open.perform(one, members, { flags, max }),
+      };
+      const input: Record<string, unknown> = {};
+      for (const { name, flag, key, read } of fields) {
+        const value = options[key];
+        if (value !== undefined) input[name] = await read(value, flag, run);
+      }
+      if ((input.account ?? input.team ?? options.account ?? options.team) === undefined) {
+        if (unnamed === "wrong") throw new UsageError(EITHER);
+        if (unnamed === "owner") input.account = (await parts.owner()).id;
+      }
+      Object.assign(input, await more?.(run));
+      const shown = carryOut === undefined
+        ? await run.perform(operation, input) as Shown
+        : await carryOut(input, run);
+      const written = options.json ? "" : await text(shown, { ...run, input });
+      print(shown, () => written);
+      ends?.(shown);
+    },
+  });
+}
+
+/** Reads a duration from now as an instant; `never` is null. */
+export const lifetime: Read = (text, flag, { parts }) =>
+  text === "never" ? null : isoOf(parts.clock.now() + parseDuration(flag, text));
+
+/** Reads `--models`. @throws {UsageError} If `all` is also the name of a model. */
+export const models: Read = (text, _flag, { config }) => {
+  if (text.trim() !== "all") return parseList(text);
+  if (!Object.hasOwn(config.settings.routes, "all")) return null;
+  throw new UsageError(
+    "'all' means every model, and a route has the name 'all': name models, or rename it",
+  );
+};
+
+interface GivenField {
+  readonly name: string;
+  readonly flags: string;
+  /** The long flag, or the argument as it is written. */
+  readonly flag: string;
+  /** Its name among the options. */
+  readonly key: string;
+  readonly description: string;
+  /** Names the values that it can have, if it is one of several. */
+  readonly chosen: <T extends { choices(values: readonly string[]): T }>(one: T) => T;
+  readonly isRequired: boolean;
+  readonly read: Read;
+}
+
+function fieldOf({ input }: Operation, name: string, field: Field): GivenField {
+  const [flags, words, given] = typeof field === "string" ? [field] : field;
+  const whole = input.shape[name]!;
+  let schema = whole as Unwrapping;
+  let { description } = schema;
+  while (schema.unwrap !== undefined && schema.def.type !== "array") {
+    schema = schema.unwrap() as Unwrapping;
+    description ??= schema.description;
+  }
+  const { type } = schema.def;
+  const flag = /--[\w-]+/.exec(flags)?.[0] ?? flags;
+  const isSwitch = flags.startsWith("-") && !/[<[]/.test(flags);
+  const byType: Read = (text) => {
+    if (isSwitch) return type === "enum" ? String(text) : text;
+    if (type === "array") return parseList(text);
+    return type === "number" && /^[0-9]+$/.test(text) ? Number(text) : text;
+  };
+  return {
+    name,
+    flags,
+    flag,
+    key: flags.startsWith("-") ? option(flags, "").attributeName() : argument(flags, "").name(),
+    description: words ?? asPhrase(description ?? name),
+    chosen: (one) =>
+      type === "enum" && !isSwitch && given === undefined ? one.choices(schema.options!) : one,
+    isRequired: !whole.safeParse(undefined).success,
+    async read(text, flag, run) {
+      const value = await (given ?? byType)(text, flag, run);
+      const { success, error } = whole.safeParse(value);
+      if (success) return value;
+      const [{ message }] = error.issues as [{ message: string }];
+      throw new UsageError(`${flag}${message.startsWith("must ") ? "" : ":"} ${message}`);
+    },
+  };
+}
+
+/** A schema, or what is around one. */
+interface Unwrapping {
+  readonly description?: string | undefined;
+  readonly unwrap?: () => unknown;
+  readonly def: { readonly type: string };
+  readonly options?: readonly string[];
+}
+
+function isArgument({ flags }: GivenField): boolean {
+  return !flags.startsWith("-");
+}
+
+/** A sentence as help has it: without a capital and a full stop. */
+function asPhrase(sentence: string): string {
+  return sentence.replace(/^[A-Z](?=[a-z' ])/, (one) => one.toLowerCase()).replace(/\.$/, "");
+}
