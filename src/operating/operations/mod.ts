@@ -66,7 +66,8 @@ export {
   UPSTREAM_ADD,
   writtenEntry,
 } from "./settings_entries.ts";
-export { isoOf } from "./lookup.ts";
+export { isoOf, subjectOfKey, subjectOfNewKey, subjectsOfKeys } from "./lookup.ts";
+export { denialOf, mayOperate, rightOf, type Subject } from "./rights.ts";
 export { accountShape, describeAccount } from "./shapes/account.ts";
 export { alertShape, describeAlert } from "./shapes/alert.ts";
 export { describeEntry, describeLot } from "./shapes/credits.ts";
