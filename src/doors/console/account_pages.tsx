@@ -1,18 +1,11 @@
-import {
-  type Account,
-  AccountError,
-  can,
-  DuplicateKey,
-  type Key,
-  type Session,
-} from "../../people/accounts/mod.ts";
+import { type Account, type Key, type Session } from "../../people/accounts/mod.ts";
 import { markRead, noticesOf, type Reader } from "../../operating/alerts/mod.ts";
 import {
-  KEEP_HOURS,
-  KEY_CREATE,
-  KEY_REVOKE,
-  KEY_ROTATE,
   KEY_UPDATE,
+  mayOperate,
+  ORDER_CREATE,
+  subjectsOfKeys,
+  type WriteOperation,
 } from "../../operating/operations/mod.ts";
 import {
   balancesOf,
@@ -36,11 +29,9 @@ import {
 import { debtOf } from "../../money/payments/mod.ts";
 import { toldApart } from "../../ground/platform/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
-import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
 import { burnRateOf, comparedMonths } from "./burn_rate.ts";
 import { csvReply } from "./csv_reply.ts";
 import { dollarRateOf } from "./dollars.ts";
-import { expiryOf, keyChanges, modelsOf } from "./key_form.ts";
 import { type Notice, noticeOf } from "./layout.tsx";
 import { shopOf } from "./shop.ts";
 import type { StatementView } from "./pages/credit_statement.tsx";
@@ -53,8 +44,6 @@ import {
   addressOf,
   type ConsoleParts,
   doneOf,
-  notFound,
-  operate,
   page,
   pageOf,
   type PageRequest,
@@ -64,7 +53,6 @@ import {
 const PAGE_ROWS = 50;
 const DAY_MS = 86_400_000;
 const MAX_MONTHS = 120;
-const HOUR_SECONDS = 3_600;
 /** Number of keys whose nearest rate limit the home page shows. */
 const LIMITS_SHOWN = 8;
 
@@ -103,6 +91,7 @@ export class AccountPages {
     ]);
     const active = own.filter((key) => isActive(key, nowMs))
       .toSorted((a, b) => (lastUse.get(b.id) ?? 0) - (lastUse.get(a.id) ?? 0));
+    const mayChange = await this.#mayChange(session, active);
     const between = (sinceMs: number, untilMs: number) =>
       points.filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs);
     const month = between(months.thisSinceMs, Infinity);
@@ -133,7 +122,7 @@ export class AccountPages {
         inFlight={inFlight.filter(({ accountId }) => accountId === account.id).length}
         points={points}
         {...await this.#limits(active, { account, lastUse, nowMs })}
-        budgets={await this.#budgetsOn(active.filter((key) => mayChange(session, key)), session)}
+        budgets={await this.#budgetsOn(active.filter((key) => mayChange(key, KEY_UPDATE)), session)}
         keys={active}
         pools={await this.#pools(session, { own, active, lastUse })}
         models={catalog().routes.length}
@@ -168,7 +157,7 @@ export class AccountPages {
         team,
         balance: balances.get(team.poolId)?.balance ?? 0,
         keys: active.filter(({ teamId }) => teamId === team.id).length,
-        mayBuy: can(session, "team.buy", { teamId: team.id }),
+        mayBuy: mayOperate(session, ORDER_CREATE, { team }),
         usedAtMs: Math.max(0, ...keys.map(({ id }) => lastUse.get(id) ?? 0)),
       };
     }).toSorted((a, b) => b.usedAtMs - a.usedAtMs || (a.team.name < b.team.name ? -1 : 1));
@@ -232,11 +221,17 @@ export class AccountPages {
     return budgets.map((budget) => ({ budget, of: nameOf(budget) }));
   }
 
+  /** Returns what says whether the visitor may do a write of one of the keys. */
+  async #mayChange(session: Session, all: readonly Key[]) {
+    const subjects = await subjectsOfKeys(this.#parts, all);
+    return (key: Key, operation: WriteOperation) =>
+      mayOperate(session, operation, subjects.get(key.id));
+  }
+
   async keys(
     c: PageRequest,
     session: Session,
     more: { error?: string; made?: string } = {},
-    status: number = STATUS_CODE.OK,
   ) {
     const { keys, catalog, database, now, teams } = this.#parts;
     const { account } = session;
@@ -257,106 +252,15 @@ export class AccountPages {
         lastUse={await keys.lastUse(account)}
         spent={new Map(spent.flatMap((one) => [...one]))}
         teams={inTeams ? new Map(names) : undefined}
-        mayChange={(key) => mayChange(session, key)}
-        mayBudget={(key) => mayBudget(session, key)}
+        mayChange={await this.#mayChange(session, own)}
         models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, this.#parts.config)}
         done={doneOf(c)}
         nowMs={now()}
         {...more}
       />,
-      status,
+      more.error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
     );
-  }
-
-  async makeKey(c: PageRequest, session: Session): Promise<Response> {
-    const { catalog, now } = this.#parts;
-    const { form } = c.var;
-    try {
-      const { key } = await operate(c, this.#parts, session, [KEY_CREATE, {
-        account: session.account.id,
-        id: form.text("id") || undefined,
-        name: form.text("name"),
-        models: modelsOf(form, catalog()),
-        expires_at: expiryOf(form, now()),
-        budgets: budgetsOfForm(form),
-      }]);
-      return await this.keys(c, session, { made: String(key) });
-    } catch (error) {
-      // the page that shows a key was loaded again: it has been made, and is not shown twice
-      if (error instanceof DuplicateKey) return seeOther(c, "/console/keys");
-      if (!(error instanceof AccountError)) throw error;
-      return await this.keys(c, session, { error: `${error.message}.` }, STATUS_CODE.BadRequest);
-    }
-  }
-
-  /** The key in the path, if it is one that the visitor pays for or uses. */
-  async #ownKey(c: PageRequest, { account }: Session): Promise<Key | undefined> {
-    const key = await this.#parts.keys.byId(c.req.param("id") ?? "");
-    const isOwn = key !== undefined &&
-      (key.accountId === account.id || key.memberId === account.id);
-    return isOwn ? key : undefined;
-  }
-
-  async revokeKey(c: PageRequest, session: Session): Promise<Response> {
-    const key = await this.#ownKey(c, session);
-    if (key === undefined) return notFound(c);
-    await operate(c, this.#parts, session, [KEY_REVOKE, { key: key.id }]);
-    return seeOther(c, "/console/keys?done=revoked");
-  }
-
-  async updateKey(c: PageRequest, session: Session): Promise<Response> {
-    const { catalog, now } = this.#parts;
-    return await this.#changeKey(c, session, async (key) => {
-      const changes = keyChanges(c.var.form, key, { catalog: catalog(), nowMs: now() });
-      await operate(c, this.#parts, session, [KEY_UPDATE, { key: key.id, ...changes }]);
-      return seeOther(c, "/console/keys?done=key");
-    });
-  }
-
-  /** Sets, raises or removes a budget of a key. */
-  async budgetOfKey(c: PageRequest, session: Session, form: string): Promise<Response> {
-    const { database, now } = this.#parts;
-    return await this.#changeKey(c, session, async (key) => {
-      if (!mayBudget(session, key)) return notFound(c);
-      const owner = { owner: "key", ownerId: key.id } as const;
-      const write = {
-        database,
-        owner,
-        form: c.var.form,
-        nowMs: now(),
-        carryOut: (change: Change) => operate(c, this.#parts, session, change),
-      };
-      return seeOther(c, `/console/keys?done=${await BUDGET_FORMS[form]!(write)}`);
-    });
-  }
-
-  async rotateKey(c: PageRequest, session: Session): Promise<Response> {
-    return await this.#changeKey(c, session, async ({ id }) => {
-      const hours = c.var.form.count("hours", "Hours", KEEP_HOURS) ?? 0;
-      const input = {
-        key: id,
-        keep_seconds: hours * HOUR_SECONDS,
-        end_earlier: c.var.form.has("end_earlier"),
-      };
-      const { key } = await operate(c, this.#parts, session, [KEY_ROTATE, input]);
-      return await this.keys(c, session, { made: String(key) });
-    });
-  }
-
-  async #changeKey(
-    c: PageRequest,
-    session: Session,
-    work: (key: Key) => Promise<Response>,
-  ): Promise<Response> {
-    const key = await this.#ownKey(c, session);
-    if (key === undefined || !mayChange(session, key)) return notFound(c);
-    try {
-      return await work(key);
-    } catch (error) {
-      if (!(error instanceof AccountError)) throw error;
-      return await this.keys(c, session, { error: `${error.message}.` }, STATUS_CODE.BadRequest);
-    }
   }
 
   async notices(c: PageRequest, session: Session): Promise<Response> {
@@ -433,18 +337,6 @@ export class AccountPages {
     const statement = await creditStatement(database, { accountId: id, month, nowMs: now() });
     return { statement, months };
   }
-}
-
-/** Whether the visitor may change and rotate a key that it pays for or uses: not in a team where it was stopped. */
-function mayChange({ teams }: Session, { teamId, memberId }: Key): boolean {
-  return teamId === null || memberId === null || teams.has(teamId);
-}
-
-/** Whether the visitor may set budgets of a key that it may change: those that a pool pays for are the lead's. */
-function mayBudget(session: Session, key: Key): boolean {
-  if (!mayChange(session, key)) return false;
-  return key.accountId === session.account.id || key.teamId === null ||
-    can(session, "team.budgets", { teamId: key.teamId });
 }
 
 function creditsIn(points: readonly UsagePoint[]): number {

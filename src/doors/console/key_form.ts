@@ -1,10 +1,12 @@
 import { AccountError, type Key } from "../../people/accounts/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import { DAYS } from "../../settings/config/mod.ts";
-import { isoOf } from "../../operating/operations/mod.ts";
+import { isoOf, type Json, KEEP_HOURS } from "../../operating/operations/mod.ts";
+import { budgetsOfForm } from "./budget_form.ts";
 import type { FormFields } from "./request.tsx";
 
 const DAY_MS = 86_400_000;
+const HOUR_SECONDS = 3_600;
 
 /**
  * Reads the changes of a key from a form, as their operation takes them. A field that was not sent changes nothing.
@@ -65,8 +67,30 @@ export function modelsOf(
  *
  * @throws {AccountError} If it is neither.
  */
-export function expiryOf(form: FormFields, nowMs: number): string | null {
+function expiryOf(form: FormFields, nowMs: number): string | null {
   if (form.text("expires") === "never") return null;
   if (form.text("expires") === "") throw new AccountError("Select when the key expires");
   return isoOf(nowMs + form.amount("expires", "Days", DAYS) * DAY_MS);
+}
+
+/** Reads a new key, as its operation takes it besides for whom it is. */
+export function newKeyIn(form: FormFields, catalog: Catalog, nowMs: number): Json {
+  return {
+    id: form.text("id") || undefined,
+    name: form.text("name"),
+    models: modelsOf(form, catalog),
+    expires_at: expiryOf(form, nowMs),
+    budgets: budgetsOfForm(form),
+  };
+}
+
+/** Reads how a key is rotated. @throws {AccountError} If for how long the present secret stays valid cannot be. */
+export function rotationIn(form: FormFields): Json {
+  const hours = form.count("hours", "Hours", KEEP_HOURS) ?? 0;
+  return { keep_seconds: hours * HOUR_SECONDS, end_earlier: form.has("end_earlier") };
+}
+
+/** The secret of a key that was made or rotated, which its page shows once. */
+export function madeOf({ key }: Json): { readonly made: string } {
+  return { made: String(key) };
 }
