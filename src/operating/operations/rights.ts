@@ -12,7 +12,7 @@ export interface Subject {
   readonly role?: Role | undefined;
 }
 
-/** What a write takes of those who do it. */
+/** The right that a write requires. */
 export interface Right extends ActionObject {
   readonly action: Action;
   /** The action by which the subject is seen at all: for others it does not exist. Default: all see it. */
@@ -21,7 +21,7 @@ export interface Right extends ActionObject {
   readonly why?: string | undefined;
 }
 
-/** What a write takes of a person where the subject decides it, instead of the action of its definition. */
+/** Returns the right that a write requires where it depends on the subject; what is left out is as the definition has it. */
 export type RightOf = (person: Person, subject: Subject) => Partial<Right>;
 
 /** A write, as far as it says who may do it. */
@@ -39,7 +39,7 @@ export function mayOperate(person: Person, operation: Ruled, subject: Subject = 
   return denialOf(person, rightOf(person, operation, subject)) === undefined;
 }
 
-/** Returns what a write of a subject takes of a person. */
+/** Returns the right that a write of a subject requires of a person. */
 export function rightOf(person: Person, { action, right }: Ruled, subject: Subject): Right {
   const { account, team } = subject;
   return {
@@ -50,7 +50,7 @@ export function rightOf(person: Person, { action, right }: Ruled, subject: Subje
   };
 }
 
-/** Returns why somebody may not do what takes a right; `undefined` if they may. What they may not even see does not exist. */
+/** Returns the error for a person who lacks a right; `undefined` for others. What they may not even see does not exist. */
 export function denialOf(person: Person, right: Right): OperationError | undefined {
   const { action, sees, why } = right;
   if (may(person, action, right)) return undefined;
@@ -103,7 +103,7 @@ export const toChangeKey: RightOf = (person, subject) => {
   return { action: "account.manage_owner", sees: action, why, accountId };
 };
 
-/** Making a key: who may make their own is told for whom they may not. */
+/** Making a key. Those who may make only their own get a message that says so. */
 export const toMakeKey: RightOf = (person, subject) => {
   const right = toChangeKey(person, subject);
   if (subject.key === undefined) return right;
