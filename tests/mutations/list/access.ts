@@ -384,14 +384,6 @@ export const ACCESS: readonly Mutation[] = [
     why: "The lead of one team could manage every team.",
   },
   {
-    name: "keys-of-other-teams",
-    file: "src/doors/console/team_pages.tsx",
-    find: "if (key?.teamId !== team.id) return undefined;",
-    replace: "if (key === undefined) return undefined;",
-    tests: [{ file: TEAM_PAGES, filter: "a lead's rights" }],
-    why: "A lead could take over the keys of other teams by their IDs.",
-  },
-  {
     name: "scope-unchecked",
     file: "src/doors/http/inference.ts",
     find: 'checkScope(caller, "inference");',
