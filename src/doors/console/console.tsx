@@ -8,8 +8,8 @@ import { AccountPages } from "./account_pages.tsx";
 import { dollarRateOf } from "./dollars.ts";
 import { pageWithForms } from "./forms.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
-import { ownKeyForms } from "./key_forms.ts";
-import { addOwnKeyForms } from "./own_keys.ts";
+import { addKeysPage } from "./key_form.ts";
+import { addUpstreamKeyForms } from "./own_keys.ts";
 import { paymentRoutes } from "./payment_pages.tsx";
 import { ComponentsPage } from "./pages/components.tsx";
 import { RequestPages } from "./request_pages.tsx";
@@ -178,7 +178,7 @@ export class Console {
         })
       ),
     );
-    ownKeyForms(app, this.#parts, pages);
+    addKeysPage(app, this.#parts, pages);
     const usage = new UsagePages(this.#parts);
     app.get("/console/usage", own((c, session) => usage.page(c, session)));
     app.get("/console/usage.csv", own((c, session) => usage.reportCsv(c, session)));
@@ -218,10 +218,9 @@ export class Console {
     app.post("/console/account/password", own((c, session) => entrance.setPassword(c, session)));
     const ofAccount = pageWithForms(app, this.#parts, "/console/account", {
       action: "self.use",
-      find: (_c, { account }) => Promise.resolve({ account }),
       show: (c, session, _page, { error }) => entrance.accountPage(c, session, error),
     });
-    addOwnKeyForms(ofAccount, ({ account }) => ({ accountId: account.id }));
+    addUpstreamKeyForms(ofAccount, ({ account }) => ({ accountId: account.id }));
     app.post(
       "/console/account/sign-out-everywhere",
       own(async (c, session) => {

@@ -28,8 +28,8 @@ interface FormPage<Page, More> {
   readonly action: Action;
   /** Where the page is, below the path that its forms have in common. Default: there. */
   readonly at?: string;
-  /** Finds what the page is about; `undefined` if there is no such page. */
-  readonly find: (c: PageRequest, session: Session) => Promise<Page | undefined>;
+  /** Finds what the page is about; `undefined` if there is no such page. Default: the visitor's account. */
+  readonly find?: (c: PageRequest, session: Session) => Promise<Page | undefined>;
   /** Shows the page; after a form, with an error or with what is shown once. */
   readonly show: (
     c: PageRequest,
@@ -74,12 +74,13 @@ export type PostForm<Page, More> = <About extends object = Page & object>(
 ) => void;
 
 /** Adds a page, and returns what adds forms to it. Their errors are shown on it. */
-export function pageWithForms<Page extends object, More = unknown>(
+export function pageWithForms<Page extends object = Pick<Session, "account">, More = unknown>(
   app: GuardedApp,
   parts: ConsoleParts,
   base: string,
-  { action, at = "", find, show }: FormPage<Page, More>,
+  { action, at = "", show, ...rest }: FormPage<Page, More>,
 ): PostForm<Page, More> {
+  const find = rest.find ?? ((_c, { account }) => Promise.resolve({ account } as object as Page));
   app.get(
     `${base}${at}`,
     may(action, async (c, session) => {

@@ -16,7 +16,7 @@ export async function ownKeysOf(
 }
 
 /** Adds the forms that set and remove the own keys of an account or team. */
-export function addOwnKeyForms<Page extends object, More>(
+export function addUpstreamKeyForms<Page extends object, More>(
   post: PostForm<Page, More>,
   owner: (page: Page) => UpstreamKeyOwner,
 ): void {

@@ -117,7 +117,6 @@ export function paymentRoutes(
   const post = pageWithForms(app, parts, "/console", {
     action: "self.use",
     at: "/credits",
-    find: (_c, { account }) => Promise.resolve({ account }),
     show: (c, session, _page, { error }) => credits(c, session, error),
   });
   post("/checkout", ORDER_CREATE, { input: orderIn, done: toPay });

@@ -33,9 +33,8 @@ import { monthStart, teamReport } from "../../money/usage/mod.ts";
 import { addBudgetForms } from "./budget_form.ts";
 import { pageWithForms } from "./forms.ts";
 import type { GuardedApp } from "./guard.ts";
-import { madeOf, modelsOf, newKeyIn } from "./key_form.ts";
-import { addKeyForms } from "./key_forms.ts";
-import { addOwnKeyForms, ownKeysOf } from "./own_keys.ts";
+import { addKeyForms, madeOf, modelsOf, newKeyIn } from "./key_form.ts";
+import { addUpstreamKeyForms, ownKeysOf } from "./own_keys.ts";
 import { TeamPage } from "./pages/team.tsx";
 import { TeamsPage } from "./pages/teams.tsx";
 import {
@@ -176,7 +175,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const keyOf = async (c: PageRequest, { team }: { readonly team: Team }, session: Session) => {
     const key = await keys.byId(c.req.param("key") ?? "");
     if (key?.teamId !== team.id) return undefined;
-    const about = { ...await subjectOfKey(parts, key), key };
+    const about = await subjectOfKey(parts, key);
     return mayOperate(session, KEY_REVOKE, about) ? about : undefined;
   };
   const ofMember = { about: memberOf, missing: "This account is not in the team" };
@@ -184,7 +183,6 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
 
   pageWithForms(app, parts, "/console/teams", {
     action: "self.use",
-    find: () => Promise.resolve({}),
     show: (c, session, _page, { error }) => list(c, session, error),
   })("", TEAM_CREATE, {
     input: (form) => ({
@@ -211,7 +209,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
   });
   post("/disable", TEAM_DISABLE, { done: "team-disabled" });
   post("/enable", TEAM_ENABLE, { done: "team-enabled" });
-  addOwnKeyForms(post, ({ team }) => ({ teamId: team.id }));
+  addUpstreamKeyForms(post, ({ team }) => ({ teamId: team.id }));
   post("/own-keys", TEAM_OWN_KEYS, {
     input: (form) => ({ use: form.text("use") }),
     done: "own-keys",

@@ -85,8 +85,11 @@ export async function payerOf(
 type Scope = Pick<OperationContext, "parts">;
 
 /** What a write of a key is about. */
-export async function subjectOfKey(parts: KeyParts, key: Key): Promise<Subject> {
-  return (await subjectsOfKeys(parts, [key])).get(key.id)!;
+export async function subjectOfKey(
+  parts: KeyParts,
+  key: Key,
+): Promise<Subject & { readonly key: Key }> {
+  return { ...(await subjectsOfKeys(parts, [key])).get(key.id), key };
 }
 
 /** What writes of keys are about, by the IDs of the keys. */

@@ -171,7 +171,7 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     async about(c, { account }) {
       const key = await keys.byId(c.req.param("key") ?? "");
       if (key === undefined || key.accountId !== account.id) return undefined;
-      return { ...await subjectOfKey(parts, key), key };
+      return await subjectOfKey(parts, key);
     },
     missing: "Key not found in this account",
     done: "revoked",

@@ -45,7 +45,6 @@ export function accountsRoutes(
 
   pageWithForms(app, parts, "/accounts", {
     action: "account.read",
-    find: () => Promise.resolve({}),
     show: (c, session, _page, { error }) => list(c, session, error),
   })("", ACCOUNT_CREATE, {
     input: (form) => ({ email: form.text("email"), name: form.text("name") }),

@@ -58,9 +58,8 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
     );
   };
 
-  const post = pageWithForms<object, More>(app, parts, "/codes", {
+  const post = pageWithForms<Pick<Session, "account">, More>(app, parts, "/codes", {
     action: "payments.read",
-    find: () => Promise.resolve({}),
     show: (c, session, _page, more) => show(c, session, more),
   });
   post("", CODE_CREATE, {

@@ -79,9 +79,8 @@ export function upstreamsRoutes(app: GuardedApp, parts: ConsoleParts): void {
       whole: (table) => whole(c, session, { table, upstreams }),
     });
   };
-  pageWithForms<object, { readonly tested: Json }>(app, parts, "/upstreams", {
+  pageWithForms<Pick<Session, "account">, { readonly tested: Json }>(app, parts, "/upstreams", {
     action: "upstreams.read",
-    find: () => Promise.resolve({}),
     async show(c, session, _page, { tested, error }) {
       if (tested === undefined && error === undefined) return await live(c, session);
       const shown = tested === undefined
