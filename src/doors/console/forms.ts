@@ -118,7 +118,7 @@ export function pageWithForms<Page extends object = Pick<Session, "account">, Mo
         : row.done ?? "";
       return seeOther(c, done.startsWith("/") ? done : `${pathOf(c, path)}${at}?done=${done}`);
     };
-    const post = async (c: PageRequest, session: Session): Promise<Response> => {
+    const respond = async (c: PageRequest, session: Session): Promise<Response> => {
       const page = await find(c, session);
       if (page === undefined) return await notFound(c);
       try {
@@ -139,7 +139,7 @@ export function pageWithForms<Page extends object = Pick<Session, "account">, Mo
         );
       }
     };
-    app.post(`${base}${path}`, may(action, post, operation));
+    app.post(`${base}${path}`, may(action, respond, operation));
   };
 }
 
