@@ -1,26 +1,11 @@
-import {
-  type Account,
-  AccountError,
-  can,
-  DuplicateKey,
-  type Key,
-  type Session,
-} from "../../people/accounts/mod.ts";
+import type { Account, Session } from "../../people/accounts/mod.ts";
 import { markRead, noticesOf, type Reader } from "../../operating/alerts/mod.ts";
-import {
-  KEEP_HOURS,
-  KEY_CREATE,
-  KEY_REVOKE,
-  KEY_ROTATE,
-  KEY_UPDATE,
-} from "../../operating/operations/mod.ts";
 import { budgetsOfKeys, creditsOf } from "../../money/ledger/mod.ts";
 import { creditStatement, creditStatementCsv, spentByKey } from "../../money/usage/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
-import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
 import { csvReply } from "./csv_reply.ts";
 import { dollarRateOf } from "./dollars.ts";
-import { expiryOf, keyChanges, modelsOf } from "./key_form.ts";
+import { mayChangeOf } from "./key_rights.ts";
 import { type Notice, noticeOf } from "./layout.tsx";
 import { shopOf } from "./shop.ts";
 import type { StatementView } from "./pages/credit_statement.tsx";
@@ -31,8 +16,6 @@ import {
   addressOf,
   type ConsoleParts,
   doneOf,
-  notFound,
-  operate,
   page,
   pageOf,
   type PageRequest,
@@ -41,7 +24,6 @@ import {
 
 const PAGE_ROWS = 50;
 const MAX_MONTHS = 120;
-const HOUR_SECONDS = 3_600;
 
 /** What everybody sees of their own account, besides Home. */
 export class AccountPages {
@@ -55,7 +37,6 @@ export class AccountPages {
     c: PageRequest,
     session: Session,
     more: { error?: string; made?: string } = {},
-    status: number = STATUS_CODE.OK,
   ) {
     const { keys, catalog, database, now, teams } = this.#parts;
     const { account } = session;
@@ -76,106 +57,15 @@ export class AccountPages {
         lastUse={await keys.lastUse(account)}
         spent={new Map(spent.flatMap((one) => [...one]))}
         teams={inTeams ? new Map(names) : undefined}
-        mayChange={(key) => mayChange(session, key)}
-        mayBudget={(key) => mayBudget(session, key)}
+        mayChange={await mayChangeOf(this.#parts, session, own)}
         models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, this.#parts.config)}
         done={doneOf(c)}
         nowMs={now()}
         {...more}
       />,
-      status,
+      more.error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
     );
-  }
-
-  async makeKey(c: PageRequest, session: Session): Promise<Response> {
-    const { catalog, now } = this.#parts;
-    const { form } = c.var;
-    try {
-      const { key } = await operate(c, this.#parts, session, [KEY_CREATE, {
-        account: session.account.id,
-        id: form.text("id") || undefined,
-        name: form.text("name"),
-        models: modelsOf(form, catalog()),
-        expires_at: expiryOf(form, now()),
-        budgets: budgetsOfForm(form),
-      }]);
-      return await this.keys(c, session, { made: String(key) });
-    } catch (error) {
-      // the page that shows a key was loaded again: it has been made, and is not shown twice
-      if (error instanceof DuplicateKey) return seeOther(c, "/console/keys");
-      if (!(error instanceof AccountError)) throw error;
-      return await this.keys(c, session, { error: `${error.message}.` }, STATUS_CODE.BadRequest);
-    }
-  }
-
-  /** The key in the path, if it is one that the visitor pays for or uses. */
-  async #ownKey(c: PageRequest, { account }: Session): Promise<Key | undefined> {
-    const key = await this.#parts.keys.byId(c.req.param("id") ?? "");
-    const isOwn = key !== undefined &&
-      (key.accountId === account.id || key.memberId === account.id);
-    return isOwn ? key : undefined;
-  }
-
-  async revokeKey(c: PageRequest, session: Session): Promise<Response> {
-    const key = await this.#ownKey(c, session);
-    if (key === undefined) return notFound(c);
-    await operate(c, this.#parts, session, [KEY_REVOKE, { key: key.id }]);
-    return seeOther(c, "/console/keys?done=revoked");
-  }
-
-  async updateKey(c: PageRequest, session: Session): Promise<Response> {
-    const { catalog, now } = this.#parts;
-    return await this.#changeKey(c, session, async (key) => {
-      const changes = keyChanges(c.var.form, key, { catalog: catalog(), nowMs: now() });
-      await operate(c, this.#parts, session, [KEY_UPDATE, { key: key.id, ...changes }]);
-      return seeOther(c, "/console/keys?done=key");
-    });
-  }
-
-  /** Sets, raises or removes a budget of a key. */
-  async budgetOfKey(c: PageRequest, session: Session, form: string): Promise<Response> {
-    const { database, now } = this.#parts;
-    return await this.#changeKey(c, session, async (key) => {
-      if (!mayBudget(session, key)) return notFound(c);
-      const owner = { owner: "key", ownerId: key.id } as const;
-      const write = {
-        database,
-        owner,
-        form: c.var.form,
-        nowMs: now(),
-        carryOut: (change: Change) => operate(c, this.#parts, session, change),
-      };
-      return seeOther(c, `/console/keys?done=${await BUDGET_FORMS[form]!(write)}`);
-    });
-  }
-
-  async rotateKey(c: PageRequest, session: Session): Promise<Response> {
-    return await this.#changeKey(c, session, async ({ id }) => {
-      const hours = c.var.form.count("hours", "Hours", KEEP_HOURS) ?? 0;
-      const input = {
-        key: id,
-        keep_seconds: hours * HOUR_SECONDS,
-        end_earlier: c.var.form.has("end_earlier"),
-      };
-      const { key } = await operate(c, this.#parts, session, [KEY_ROTATE, input]);
-      return await this.keys(c, session, { made: String(key) });
-    });
-  }
-
-  async #changeKey(
-    c: PageRequest,
-    session: Session,
-    work: (key: Key) => Promise<Response>,
-  ): Promise<Response> {
-    const key = await this.#ownKey(c, session);
-    if (key === undefined || !mayChange(session, key)) return notFound(c);
-    try {
-      return await work(key);
-    } catch (error) {
-      if (!(error instanceof AccountError)) throw error;
-      return await this.keys(c, session, { error: `${error.message}.` }, STATUS_CODE.BadRequest);
-    }
   }
 
   async notices(c: PageRequest, session: Session): Promise<Response> {
@@ -252,18 +142,6 @@ export class AccountPages {
     const statement = await creditStatement(database, { accountId: id, month, nowMs: now() });
     return { statement, months };
   }
-}
-
-/** Whether the visitor may change and rotate a key that it pays for or uses: not in a team where it was stopped. */
-export function mayChange({ teams }: Session, { teamId, memberId }: Key): boolean {
-  return teamId === null || memberId === null || teams.has(teamId);
-}
-
-/** Whether the visitor may set budgets of a key that it may change: those that a pool pays for are the lead's. */
-function mayBudget(session: Session, key: Key): boolean {
-  if (!mayChange(session, key)) return false;
-  return key.accountId === session.account.id || key.teamId === null ||
-    can(session, "team.budgets", { teamId: key.teamId });
 }
 
 /** Starts of the UTC months from one that a time is in, newest first; at most ten years of them. */

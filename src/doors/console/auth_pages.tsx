@@ -7,7 +7,7 @@ import {
 } from "../../people/accounts/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { Attempts } from "./attempts.ts";
-import { ownKeysOf, removeOwnKey, setOwnKey } from "./own_keys.ts";
+import { ownKeysOf } from "./own_keys.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { RegisterPage, SignInPage } from "./pages/sign_in.tsx";
@@ -195,7 +195,7 @@ export class AuthPages {
     c: PageRequest,
     session: Session,
     error?: string,
-    status: number = STATUS_CODE.OK,
+    status: number = error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
   ): Promise<Response> {
     const { passwords, now } = this.#parts;
     const hasPassword = await passwords.isSet(session.account);
@@ -215,22 +215,6 @@ export class AuthPages {
     );
   }
 
-  /** Sets or removes an own key of an upstream. */
-  async changeOwnKey(c: PageRequest, session: Session, verb: "set" | "remove"): Promise<Response> {
-    const { id } = session.account;
-    try {
-      if (verb === "set") await setOwnKey(c, this.#parts, session, { account: id });
-      else await removeOwnKey(c, this.#parts, session, { accountId: id });
-    } catch (error) {
-      if (!(error instanceof AccountError)) throw error;
-      return await this.accountPage(c, session, `${error.message}.`, STATUS_CODE.BadRequest);
-    }
-    return seeOther(
-      c,
-      `/console/account?done=${verb === "set" ? "upstream-key" : "upstream-key-removed"}`,
-    );
-  }
-
   async setPassword(c: PageRequest, session: Session): Promise<Response> {
     const { passwords, sessions } = this.#parts;
     const { account } = session;
@@ -247,19 +231,14 @@ export class AuthPages {
       }
       if (!await passwords.matches(account, form.raw("current"))) {
         this.#attempts.failed(account.email, address);
-        return await this.accountPage(
-          c,
-          session,
-          "Current password is incorrect.",
-          STATUS_CODE.BadRequest,
-        );
+        return await this.accountPage(c, session, "Current password is incorrect.");
       }
     }
     try {
       await passwords.set(account, form.raw("password"));
     } catch (error) {
       if (!(error instanceof AccountError)) throw error;
-      return await this.accountPage(c, session, `${error.message}.`, STATUS_CODE.BadRequest);
+      return await this.accountPage(c, session, `${error.message}.`);
     }
     await sessions.endAll(account, c.var.token);
     await recordInLog(c, this.#parts, { session, operation: "account.password" });

@@ -18,52 +18,78 @@ import {
 } from "../../operating/operations/mod.ts";
 import { wholeIn } from "../../ground/amounts/mod.ts";
 import { BUDGET_CREDITS, MARK } from "../../settings/config/mod.ts";
-import { amountOf, type FormFields } from "./request.tsx";
+import type { FormRow, PostForm } from "./forms.ts";
+import { amountOf, type ConsoleParts, type FormFields } from "./request.tsx";
 
 /** Whose budget a form is about. */
-export type BudgetOwnerOfForm = Pick<BudgetName, "owner" | "ownerId">;
+type BudgetOwnerOfForm = Pick<BudgetName, "owner" | "ownerId">;
 
-/** What a write of a budget works with. */
-interface BudgetWrite {
-  readonly database: Database;
-  readonly owner: BudgetOwnerOfForm;
-  readonly form: FormFields;
-  readonly nowMs: number;
-  readonly carryOut: (change: Change) => Promise<Json>;
+/** A form about a budget. */
+interface BudgetForm {
+  readonly operation: WriteOperation;
+  /** Reads the input of the write; `undefined` if there is nothing to do. */
+  readonly input: (
+    form: FormFields,
+    owner: BudgetOwnerOfForm,
+    parts: { readonly database: Database; readonly now: () => number },
+  ) => Promise<Json | undefined>;
+  /** The word of the message. */
+  readonly done: (input: Json) => string;
 }
 
-/** A write and its input. */
-export type Change = readonly [WriteOperation, Json];
-
-/** Forms about a budget, by the last part of their paths; each does its work and returns the word of the message. */
-export const BUDGET_FORMS: Readonly<Record<string, (write: BudgetWrite) => Promise<string>>> = {
-  "budget": async ({ owner: { owner, ownerId }, form, carryOut }) => {
-    const terms = termsOf(form);
-    if (terms === undefined) throw new AccountError("Enter the credits of the budget");
-    await carryOut([BUDGET_SET, { owner, owner_id: ownerId, ...terms }]);
-    return "budget";
+/** Forms about a budget, by the last part of their paths. */
+const BUDGET_FORMS: Readonly<Record<string, BudgetForm>> = {
+  "budget": {
+    operation: BUDGET_SET,
+    input(form, { owner, ownerId }) {
+      const terms = termsOf(form);
+      if (terms === undefined) throw new AccountError("Enter the credits of the budget");
+      return Promise.resolve({ owner, owner_id: ownerId, ...terms });
+    },
+    done: () => "budget",
   },
-  "budget/raise": async ({ database, owner, form, nowMs, carryOut }) => {
-    const credits = form.count("credits", "Credits", BUDGET_CREDITS);
-    if (credits === undefined) throw new AccountError("Enter the credits of the raise");
-    const name = { ...owner, period: periodOf(form) };
-    const budget = await budgetOf(database, name, nowMs);
-    if (budget === undefined) throw new AccountError(NO_BUDGET);
-    const untilMs = credits === 0 ? 0 : endOf(form, budget.zone, nowMs);
-    await carryOut([BUDGET_RAISE, {
-      budget: budgetId(name),
-      credits,
-      ...(credits === 0 ? {} : { until: isoOf(untilMs) }),
-    }]);
-    return credits === 0 ? "budget-raise-ended" : "budget-raised";
+  "budget/raise": {
+    operation: BUDGET_RAISE,
+    async input(form, owner, { database, now }) {
+      const credits = form.count("credits", "Credits", BUDGET_CREDITS);
+      if (credits === undefined) throw new AccountError("Enter the credits of the raise");
+      const name = { ...owner, period: periodOf(form) };
+      const budget = await budgetOf(database, name, now());
+      if (budget === undefined) throw new AccountError(NO_BUDGET);
+      const until = credits === 0 ? {} : { until: isoOf(endOf(form, budget.zone, now())) };
+      return { budget: budgetId(name), credits, ...until };
+    },
+    done: ({ credits }) => credits === 0 ? "budget-raise-ended" : "budget-raised",
   },
-  "budget/remove": async ({ database, owner, form, nowMs, carryOut }) => {
-    const name = { ...owner, period: periodOf(form) };
-    const budget = await budgetOf(database, name, nowMs);
-    if (budget !== undefined) await carryOut([BUDGET_REMOVE, { budget: budgetId(name) }]);
-    return "budget-removed";
+  "budget/remove": {
+    operation: BUDGET_REMOVE,
+    async input(form, owner, { database, now }) {
+      const name = { ...owner, period: periodOf(form) };
+      const budget = await budgetOf(database, name, now());
+      return budget === undefined ? undefined : { budget: budgetId(name) };
+    },
+    done: () => "budget-removed",
   },
 };
+
+/** Adds the forms about the budgets of an owner, which a row of them finds. */
+export function addBudgetForms<Page, About extends object, More>(
+  post: PostForm<Page, More>,
+  parts: Pick<ConsoleParts, "database" | "now">,
+  { path, owner, ...row }: Pick<FormRow<Page, About, More>, "about" | "missing"> & {
+    /** Path of the owner, below that of the page. */
+    readonly path: string;
+    readonly owner: (about: About) => BudgetOwnerOfForm;
+  },
+): void {
+  for (const [last, { operation, input, done }] of Object.entries(BUDGET_FORMS)) {
+    post<About>(`${path}/${last}`, operation, {
+      ...row,
+      input: (form, about) => input(form, owner(about), parts),
+      done: (_reply, { input }) => done(input),
+    });
+  }
+}
 
 const MAX_MARKS = 10;
 const NO_BUDGET = "This budget has been removed: set it again before raising it";

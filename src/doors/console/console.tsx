@@ -6,9 +6,11 @@ import { operatorRoutes } from "./operator/routes.tsx";
 import { UsagePages } from "./usage_pages.tsx";
 import { AccountPages } from "./account_pages.tsx";
 import { HomePages } from "./home_pages.tsx";
-import { BUDGET_FORMS } from "./budget_form.ts";
 import { dollarRateOf } from "./dollars.ts";
+import { pageWithForms } from "./forms.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
+import { addKeysPage } from "./key_form.ts";
+import { addUpstreamKeyForms } from "./own_keys.ts";
 import { paymentRoutes } from "./payment_pages.tsx";
 import { ComponentsPage } from "./pages/components.tsx";
 import { RequestPages } from "./request_pages.tsx";
@@ -178,17 +180,7 @@ export class Console {
         })
       ),
     );
-    app.get("/console/keys", own((c, session) => pages.keys(c, session)));
-    app.post("/console/keys", own((c, session) => pages.makeKey(c, session)));
-    app.post("/console/keys/:id/revoke", own((c, session) => pages.revokeKey(c, session)));
-    app.post("/console/keys/:id/update", own((c, session) => pages.updateKey(c, session)));
-    app.post("/console/keys/:id/rotate", own((c, session) => pages.rotateKey(c, session)));
-    for (const form of Object.keys(BUDGET_FORMS)) {
-      app.post(
-        `/console/keys/:id/${form}`,
-        own((c, session) => pages.budgetOfKey(c, session, form)),
-      );
-    }
+    addKeysPage(app, this.#parts, pages);
     const usage = new UsagePages(this.#parts);
     app.get("/console/usage", own((c, session) => usage.page(c, session)));
     app.get("/console/usage.csv", own((c, session) => usage.reportCsv(c, session)));
@@ -199,7 +191,6 @@ export class Console {
     app.get("/console/requests/:id", own((c, session) => requests.one(c, session)));
     app.get("/console/notices", own((c, session) => pages.notices(c, session)));
     app.post("/console/notices", own((c, session) => pages.readNotices(c, session)));
-    app.get("/console/credits", own((c, session) => pages.credits(c, session)));
     app.get("/console/credits.csv", own((c, session) => pages.creditsCsv(c, session)));
     paymentRoutes(app, own, this.#parts, pages);
     app.get(
@@ -226,16 +217,12 @@ export class Console {
         return c.json({ key });
       }),
     );
-    app.get("/console/account", own((c, session) => entrance.accountPage(c, session)));
     app.post("/console/account/password", own((c, session) => entrance.setPassword(c, session)));
-    app.post(
-      "/console/account/upstream-keys",
-      own((c, session) => entrance.changeOwnKey(c, session, "set")),
-    );
-    app.post(
-      "/console/account/upstream-keys/:upstream/remove",
-      own((c, session) => entrance.changeOwnKey(c, session, "remove")),
-    );
+    const ofAccount = pageWithForms(app, this.#parts, "/console/account", {
+      action: "self.use",
+      show: (c, session, _page, { error }) => entrance.accountPage(c, session, error),
+    });
+    addUpstreamKeyForms(ofAccount, ({ account }) => ({ accountId: account.id }));
     app.post(
       "/console/account/sign-out-everywhere",
       own(async (c, session) => {

@@ -1,4 +1,4 @@
-import { type Account, can, type Key, type Session } from "../../people/accounts/mod.ts";
+import type { Account, Key, Session } from "../../people/accounts/mod.ts";
 import {
   balancesOf,
   type Budget,
@@ -14,11 +14,12 @@ import {
   type UsagePoint,
   usageQuery,
 } from "../../money/usage/mod.ts";
+import { KEY_UPDATE, mayOperate, ORDER_CREATE } from "../../operating/operations/mod.ts";
 import { debtOf } from "../../money/payments/mod.ts";
 import { toldApart } from "../../ground/platform/mod.ts";
-import { mayChange } from "./account_pages.tsx";
 import { burnRateOf, comparedMonths } from "./burn_rate.ts";
 import { dollarRateOf } from "./dollars.ts";
+import { mayChangeOf } from "./key_rights.ts";
 import { HomePage, type UsedLimit } from "./pages/home.tsx";
 import { POOLS_SHOWN, type TeamPool } from "./pages/home_pools.tsx";
 import { isActive } from "./pages/keys.tsx";
@@ -63,6 +64,7 @@ export class HomePages {
     ]);
     const active = own.filter((key) => isActive(key, nowMs))
       .toSorted((a, b) => (lastUse.get(b.id) ?? 0) - (lastUse.get(a.id) ?? 0));
+    const mayChange = await mayChangeOf(this.#parts, session, active);
     const between = (sinceMs: number, untilMs: number) =>
       points.filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs);
     const month = between(months.thisSinceMs, Infinity);
@@ -93,7 +95,7 @@ export class HomePages {
         inFlight={inFlight.filter(({ accountId }) => accountId === account.id).length}
         points={points}
         {...await this.#limits(active, { account, lastUse, nowMs })}
-        budgets={await this.#budgetsOn(active.filter((key) => mayChange(session, key)), session)}
+        budgets={await this.#budgetsOn(active.filter((key) => mayChange(key, KEY_UPDATE)), session)}
         keys={active}
         pools={await this.#pools(session, { own, active, lastUse })}
         models={catalog().routes.length}
@@ -128,7 +130,7 @@ export class HomePages {
         team,
         balance: balances.get(team.poolId)?.balance ?? 0,
         keys: active.filter(({ teamId }) => teamId === team.id).length,
-        mayBuy: can(session, "team.buy", { teamId: team.id }),
+        mayBuy: mayOperate(session, ORDER_CREATE, { team }),
         usedAtMs: Math.max(0, ...keys.map(({ id }) => lastUse.get(id) ?? 0)),
       };
     }).toSorted((a, b) => b.usedAtMs - a.usedAtMs || (a.team.name < b.team.name ? -1 : 1));

@@ -1,10 +1,24 @@
-import { AccountError, type Key } from "../../people/accounts/mod.ts";
+import { type Account, AccountError, type Key } from "../../people/accounts/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import { DAYS } from "../../settings/config/mod.ts";
-import { isoOf } from "../../operating/operations/mod.ts";
-import type { FormFields } from "./request.tsx";
+import {
+  isoOf,
+  type Json,
+  KEEP_HOURS,
+  KEY_CREATE,
+  KEY_REVOKE,
+  KEY_ROTATE,
+  KEY_UPDATE,
+  subjectOfKey,
+} from "../../operating/operations/mod.ts";
+import type { AccountPages } from "./account_pages.tsx";
+import { addBudgetForms, budgetsOfForm } from "./budget_form.ts";
+import { type FormRow, pageWithForms, type PostForm } from "./forms.ts";
+import type { GuardedApp } from "./guard.ts";
+import type { ConsoleParts, FormFields } from "./request.tsx";
 
 const DAY_MS = 86_400_000;
+const HOUR_SECONDS = 3_600;
 
 /**
  * Reads the changes of a key from a form, as their operation takes them. A field that was not sent changes nothing.
@@ -13,7 +27,7 @@ const DAY_MS = 86_400_000;
  * @param key The key: it keeps models that are not served at present.
  * @throws {AccountError} If the expiry is not a number of days, or a model cannot be selected.
  */
-export function keyChanges(
+function keyChanges(
   form: FormFields,
   key: Key,
   { catalog, nowMs }: { readonly catalog: Catalog; readonly nowMs: number },
@@ -65,8 +79,71 @@ export function modelsOf(
  *
  * @throws {AccountError} If it is neither.
  */
-export function expiryOf(form: FormFields, nowMs: number): string | null {
+function expiryOf(form: FormFields, nowMs: number): string | null {
   if (form.text("expires") === "never") return null;
   if (form.text("expires") === "") throw new AccountError("Select when the key expires");
   return isoOf(nowMs + form.amount("expires", "Days", DAYS) * DAY_MS);
+}
+
+/** Reads a new key, as its operation takes it besides for whom it is. */
+export function newKeyIn(form: FormFields, catalog: Catalog, nowMs: number): Json {
+  return {
+    id: form.text("id") || undefined,
+    name: form.text("name"),
+    models: modelsOf(form, catalog),
+    expires_at: expiryOf(form, nowMs),
+    budgets: budgetsOfForm(form),
+  };
+}
+
+/** Reads how a key is rotated. @throws {AccountError} If for how long the present secret stays valid cannot be. */
+function rotationIn(form: FormFields): Json {
+  const hours = form.count("hours", "Hours", KEEP_HOURS) ?? 0;
+  return { keep_seconds: hours * HOUR_SECONDS, end_earlier: form.has("end_earlier") };
+}
+
+/** The secret of a key that was made or rotated, which its page shows once. */
+export function madeOf({ key }: Json): { readonly made: string } {
+  return { made: String(key) };
+}
+
+/** Adds the forms about a key that there is, which a row of them finds. */
+export function addKeyForms<Page, About extends { readonly key: Key }>(
+  post: PostForm<Page, { readonly made?: string }>,
+  parts: Pick<ConsoleParts, "catalog" | "database" | "now">,
+  path: string,
+  ofKey: Required<Pick<FormRow<Page, About, never>, "about">> & { readonly missing?: string },
+): void {
+  const { catalog, now } = parts;
+  post<About>(`${path}/revoke`, KEY_REVOKE, { ...ofKey, done: "revoked" });
+  post<About>(`${path}/update`, KEY_UPDATE, {
+    ...ofKey,
+    input: (form, { key }) => keyChanges(form, key, { catalog: catalog(), nowMs: now() }),
+    done: "key",
+  });
+  post<About>(`${path}/rotate`, KEY_ROTATE, { ...ofKey, input: rotationIn, shows: madeOf });
+  addBudgetForms(post, parts, {
+    ...ofKey,
+    path,
+    owner: ({ key }: About) => ({ owner: "key", ownerId: key.id }),
+  });
+}
+
+/** Adds the page of the keys that the visitor pays for or uses, with its forms. */
+export function addKeysPage(app: GuardedApp, parts: ConsoleParts, pages: AccountPages): void {
+  const { catalog, keys, now } = parts;
+  type Own = { readonly account: Account };
+  const post = pageWithForms<Own, { readonly made?: string }>(app, parts, "/console/keys", {
+    action: "self.use",
+    show: (c, session, _page, more) => pages.keys(c, session, more),
+  });
+  post("", KEY_CREATE, { input: (form) => newKeyIn(form, catalog(), now()), shows: madeOf });
+  addKeyForms(post, parts, "/:id", {
+    async about(c, { account: { id } }) {
+      const key = await keys.byId(c.req.param("id") ?? "");
+      return key === undefined || ![key.accountId, key.memberId].includes(id)
+        ? undefined
+        : await subjectOfKey(parts, key);
+    },
+  });
 }

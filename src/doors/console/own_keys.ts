@@ -1,14 +1,9 @@
-import {
-  type Account,
-  type Session,
-  type Team,
-  upstreamKeyId,
-  type UpstreamKeyOwner,
-} from "../../people/accounts/mod.ts";
+import { upstreamKeyId, type UpstreamKeyOwner } from "../../people/accounts/mod.ts";
 import { UPSTREAM_KEY_REMOVE, UPSTREAM_KEY_SET } from "../../operating/operations/mod.ts";
 import { configuredUpstreams, takesKeys } from "../../requests/upstreams/mod.ts";
 import type { OwnKeysView } from "./pages/own_keys.tsx";
-import { type ConsoleParts, operate, type PageRequest } from "./request.tsx";
+import type { PostForm } from "./forms.ts";
+import type { ConsoleParts } from "./request.tsx";
 
 /** Reads what is shown of an owner's keys of upstreams. */
 export async function ownKeysOf(
@@ -20,25 +15,19 @@ export async function ownKeysOf(
   return { keys: await upstreamKeys.list(owner), upstreams };
 }
 
-/** Sets the key of a form for an account or team. */
-export async function setOwnKey(
-  c: PageRequest,
-  parts: ConsoleParts,
-  session: Session,
-  owner: { readonly account: Account["id"] } | { readonly team: Team["id"] },
-): Promise<void> {
-  const { form } = c.var;
-  const input = { ...owner, upstream: form.text("upstream"), key: form.text("key") };
-  await operate(c, parts, session, [UPSTREAM_KEY_SET, input]);
-}
-
-/** Removes the key at the upstream in the path. */
-export async function removeOwnKey(
-  c: PageRequest,
-  parts: ConsoleParts,
-  session: Session,
-  owner: UpstreamKeyOwner,
-): Promise<void> {
-  const id = upstreamKeyId(owner, c.req.param("upstream") ?? "");
-  await operate(c, parts, session, [UPSTREAM_KEY_REMOVE, { upstream_key: id }]);
+/** Adds the forms that set and remove the own keys of an account or team. */
+export function addUpstreamKeyForms<Page extends object, More>(
+  post: PostForm<Page, More>,
+  owner: (page: Page) => UpstreamKeyOwner,
+): void {
+  post<Page>("/upstream-keys", UPSTREAM_KEY_SET, {
+    input: (form) => ({ upstream: form.text("upstream"), key: form.text("key") }),
+    done: "upstream-key",
+  });
+  post<Page>("/upstream-keys/:upstream/remove", UPSTREAM_KEY_REMOVE, {
+    input: (_form, page, c) => ({
+      upstream_key: upstreamKeyId(owner(page), c.req.param("upstream") ?? ""),
+    }),
+    done: "upstream-key-removed",
+  });
 }

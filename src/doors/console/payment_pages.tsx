@@ -5,7 +5,6 @@ import { teamTitle } from "./format.ts";
 import {
   type Account,
   AccountError,
-  type Action,
   can,
   type Session,
   type Team,
@@ -13,6 +12,8 @@ import {
 import { creditsOf } from "../../money/ledger/mod.ts";
 import {
   CODE_REDEEM,
+  type Json,
+  mayOperate,
   ORDER_CREATE,
   PURCHASES,
   TOP_UP_OFF,
@@ -21,14 +22,16 @@ import {
 import { type Order, orderById, statementOf } from "../../money/payments/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import type { AccountPages } from "./account_pages.tsx";
+import { pageWithForms } from "./forms.ts";
 import { may } from "./guard.ts";
-import type { Notice } from "./layout.tsx";
+import { noticeOf } from "./layout.tsx";
 import { OrderPage, type OrderView, ReceiptPage } from "./pages/orders.tsx";
 import { statementCsv, StatementPage } from "./pages/payment_statement.tsx";
 import { TeamCreditsPage } from "./pages/team_credits.tsx";
 import {
   type ConsoleParts,
   type Env,
+  type FormFields,
   notFound,
   operate,
   page,
@@ -51,33 +54,14 @@ export function paymentRoutes(
 ): void {
   const { accounts, payments, database, now, teams } = parts;
 
-  /** A write; errors are shown on the page of credits. */
-  const write = (work: (c: PageRequest, session: Session) => Promise<Response>) =>
-    own(async (c, session) => {
-      try {
-        return await work(c, session);
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        return await pages.credits(c, session, { tone: "bad", text: `${error.message}.` });
-      }
-    });
-  /** Orders a package. Its page leads on to where it is paid, as forms lead to this console only. */
-  const checkout = async (
-    c: PageRequest,
-    session: Session,
-    { team, savesMethod = false }: { readonly team?: Team; readonly savesMethod?: boolean } = {},
-  ) => {
-    const { form } = c.var;
+  /** Reads the order of a package. */
+  const orderIn = (form: FormFields) => {
     const { reference } = form;
     if (reference === "") throw new AccountError("Reload the page, and try again");
-    const order = await operate(c, parts, session, [ORDER_CREATE, {
-      ...(team === undefined ? { account: session.account.id } : { team: team.id }),
-      package: form.text("package"),
-      reference: savesMethod ? `${reference} top-up` : reference,
-      saves_method: savesMethod,
-    }]);
-    return seeOther(c, `/console/orders/${order.id}/pay`);
+    return { package: form.text("package"), reference };
   };
+  /** Leads on to where an order is paid by a page of its own, as forms lead to this console only. */
+  const toPay = ({ id }: Json) => `/console/orders/${id}/pay`;
   /** An order that the visitor may see; others are not there. */
   const about = (handler: (c: PageRequest, view: OrderView) => Promise<Response>) =>
     own(async (c, session) => {
@@ -85,26 +69,27 @@ export function paymentRoutes(
       const view = order === undefined ? undefined : await viewOf(parts, session, order);
       return view === undefined ? await notFound(c) : await handler(c, view);
     });
+  /** The team in the path, if it has a pool. */
+  const pooled = async (c: PageRequest) => {
+    const team = await teams.byId(c.req.param("team") ?? "");
+    const account = await accounts.byId(team?.poolId ?? "");
+    return team === undefined || account === undefined ? undefined : { team, account };
+  };
   /** A page about a team with a pool. */
   const ofTeam = (
-    action: Action,
     handler: (c: PageRequest, session: Session, team: PooledTeam) => Promise<Response>,
   ) =>
-    may(action, async (c, session) => {
-      const team = await teams.byId(c.req.param("team") ?? "");
-      const pool = await accounts.byId(team?.poolId ?? "");
-      return team === undefined || pool === undefined
-        ? await notFound(c)
-        : await handler(c, session, { ...team, pool });
+    may("team.orders", async (c, session) => {
+      const found = await pooled(c);
+      return found === undefined ? await notFound(c) : await handler(c, session, found);
     });
-
-  app.post("/console/checkout", write((c, session) => checkout(c, session)));
   const teamCredits = async (
     c: PageRequest,
     session: Session,
-    { team, notice }: { readonly team: PooledTeam; readonly notice?: Notice | undefined },
+    { team, account }: PooledTeam,
+    error?: string,
   ) => {
-    const { balance } = await creditsOf(database, team.pool.id, now());
+    const { balance } = await creditsOf(database, account.id, now());
     return await page(
       c,
       <TeamCreditsPage
@@ -112,51 +97,60 @@ export function paymentRoutes(
         team={team}
         balance={balance}
         packages={parts.sales.packages}
-        shop={await shopOf(parts, session, { account: team.pool, team })}
-        notice={notice}
+        shop={await shopOf(parts, session, { account, team })}
+        notice={noticeOf({ error })}
       />,
-      notice === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+      error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
     );
   };
-  app.get(
-    "/console/teams/:team/credits",
-    ofTeam("team.orders", (c, session, team) => teamCredits(c, session, { team })),
-  );
-  app.post(
-    "/console/teams/:team/checkout",
-    ofTeam("team.buy", async (c, session, team) => {
-      try {
-        return await checkout(c, session, { team });
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        const notice = { tone: "bad", text: `${error.message}.` } as const;
-        return await teamCredits(c, session, { team, notice });
-      }
-    }),
-  );
-  app.post(
-    "/console/redeem",
-    write(async (c, session) => {
-      const code = c.var.form.text("code").slice(0, 200);
-      await operate(c, parts, session, [CODE_REDEEM, { code }]);
-      return seeOther(c, "/console/credits?done=redeemed");
-    }),
-  );
+  pageWithForms(app, parts, "/console/teams/:team", {
+    action: "team.orders",
+    at: "/credits",
+    find: pooled,
+    show: (c, session, of, { error }) => teamCredits(c, session, of, error),
+  })("/checkout", ORDER_CREATE, {
+    input: (form) => ({ account: undefined, ...orderIn(form) }),
+    done: toPay,
+  });
+  const credits = (c: PageRequest, session: Session, error?: string) =>
+    pages.credits(c, session, error === undefined ? undefined : { tone: "bad", text: error });
+  const post = pageWithForms(app, parts, "/console", {
+    action: "self.use",
+    at: "/credits",
+    show: (c, session, _page, { error }) => credits(c, session, error),
+  });
+  post("/checkout", ORDER_CREATE, { input: orderIn, done: toPay });
+  post("/redeem", CODE_REDEEM, {
+    input: (form) => ({ code: form.text("code").slice(0, 200) }),
+    done: "redeemed",
+  });
   app.post(
     "/console/top-up",
-    write(async (c, session) => {
-      const { form } = c.var;
-      if (form.text("turn") === "off") {
-        await operate(c, parts, session, [TOP_UP_OFF, {}]);
-        return seeOther(c, "/console/credits?done=top-up-off");
+    own(async (c, session) => {
+      try {
+        const { form } = c.var;
+        if (form.text("turn") === "off") {
+          await operate(c, parts, session, [TOP_UP_OFF, {}]);
+          return seeOther(c, "/console/credits?done=top-up-off");
+        }
+        const topUp = await operate(c, parts, session, [TOP_UP_ON, {
+          below_credits: form.amount("below", "Balance", CREDITS),
+          package: form.text("package").slice(0, 200),
+          max_per_month: form.amount("max", "Purchases per month", PURCHASES),
+        }]);
+        if (topUp.has_method === true) return seeOther(c, "/console/credits?done=top-up");
+        const { reference, ...order } = orderIn(form);
+        const made = await operate(c, parts, session, [ORDER_CREATE, {
+          ...order,
+          account: session.account.id,
+          reference: `${reference} top-up`,
+          saves_method: true,
+        }]);
+        return seeOther(c, toPay(made));
+      } catch (error) {
+        if (!(error instanceof AccountError)) throw error;
+        return await credits(c, session, `${error.message}.`);
       }
-      const topUp = await operate(c, parts, session, [TOP_UP_ON, {
-        below_credits: form.amount("below", "Balance", CREDITS),
-        package: form.text("package").slice(0, 200),
-        max_per_month: form.amount("max", "Purchases per month", PURCHASES),
-      }]);
-      if (topUp.has_method === true) return seeOther(c, "/console/credits?done=top-up");
-      return await checkout(c, session, { savesMethod: true });
     }),
   );
   app.get(
@@ -232,17 +226,18 @@ export function paymentRoutes(
   app.get("/console/statement.csv", own((c, { account }) => csv(c, account)));
   app.get(
     "/console/teams/:team/statement",
-    ofTeam("team.orders", (c, _session, team) => statement(c, team.pool, teamName(team))),
+    ofTeam((c, _session, { team, account }) => statement(c, account, teamName(team))),
   );
   app.get(
     "/console/teams/:team/statement.csv",
-    ofTeam("team.orders", (c, _session, { pool }) => csv(c, pool)),
+    ofTeam((c, _session, { account }) => csv(c, account)),
   );
 }
 
 /** A team with the account of its pool. */
-interface PooledTeam extends Team {
-  readonly pool: Account;
+interface PooledTeam {
+  readonly team: Team;
+  readonly account: Account;
 }
 
 /** What an order shows to a visitor; `undefined` if they may not see it. */
@@ -265,14 +260,13 @@ async function viewOf(
   }
   const team = await teams.ofPool(accountId);
   if (team !== undefined) {
-    const about = { teamId: team.id };
-    if (!can(session, "team.orders", about)) return undefined;
+    if (!can(session, "team.orders", { teamId: team.id })) return undefined;
     return {
       order,
       buyer: teamName(team),
       isTeam: true,
       credits: `/console/teams/${team.id}/credits`,
-      mayPay: can(session, "team.buy", about),
+      mayPay: mayOperate(session, ORDER_CREATE, { team }),
       isOthers: false,
     };
   }

@@ -1,4 +1,5 @@
-import { type Account, can, type Session, type Team } from "../../people/accounts/mod.ts";
+import type { Account, Session, Team } from "../../people/accounts/mod.ts";
+import { mayOperate, ORDER_CREATE } from "../../operating/operations/mod.ts";
 import { buyerStatus, listOrders } from "../../money/payments/mod.ts";
 import { teamWords } from "./format.ts";
 import type { Payer, Shop } from "./pages/packages.tsx";
@@ -30,7 +31,7 @@ export async function shopOf(
     topUp,
     team,
     mayBuy: team === undefined ||
-      team.disabledAtMs === null && can(session, "team.buy", { teamId: team.id }),
+      team.disabledAtMs === null && mayOperate(session, ORDER_CREATE, { team }),
     payers: await payersOf(parts, session, team),
   };
 }
@@ -41,17 +42,16 @@ async function payersOf(
   session: Session,
   current: Team | undefined,
 ): Promise<Payer[]> {
-  const led = await Promise.all(
-    [...session.teams.keys()].filter((teamId) => can(session, "team.buy", { teamId }))
-      .map((teamId) => teams.byId(teamId)),
-  );
+  const all = await Promise.all([...session.teams.keys()].map((id) => teams.byId(id)));
   const own = { name: "For me", href: "/console/credits#buy", isCurrent: current === undefined };
   return [
     own,
-    ...led.filter((team) => team !== undefined && team.poolId !== null).map((team) => ({
-      name: `For ${teamWords(team!.name)}`,
-      href: `/console/teams/${team!.id}/credits`,
-      isCurrent: team!.id === current?.id,
+    ...all.filter((team) => team !== undefined).filter((team) =>
+      team.poolId !== null && mayOperate(session, ORDER_CREATE, { team })
+    ).map((team) => ({
+      name: `For ${teamWords(team.name)}`,
+      href: `/console/teams/${team.id}/credits`,
+      isCurrent: team.id === current?.id,
     })),
   ];
 }

@@ -3,42 +3,38 @@ import {
   AccountError,
   type Action,
   can,
-  DuplicateKey,
-  type Key,
   type Session,
   type Team,
   TEAM_ROLES,
 } from "../../people/accounts/mod.ts";
 import {
-  KEEP_HOURS,
   KEY_CREATE,
   KEY_REVOKE,
-  KEY_ROTATE,
-  KEY_UPDATE,
+  mayOperate,
   MEMBER_ADD,
   MEMBER_REMOVE,
   MEMBER_ROLE,
   MEMBER_START,
   MEMBER_STOP,
+  type Subject,
+  subjectOfKey,
+  subjectOfNewKey,
   TEAM_CREATE,
   TEAM_DISABLE,
   TEAM_ENABLE,
   TEAM_OWN_KEYS,
   TEAM_UPDATE,
+  UPSTREAM_KEY_SET,
+  type WriteOperation,
 } from "../../operating/operations/mod.ts";
-import {
-  balancesOf,
-  type BudgetOwner,
-  budgetsOf,
-  budgetsOfKeys,
-  budgetsOfMembers,
-} from "../../money/ledger/mod.ts";
+import { balancesOf, budgetsOf, budgetsOfKeys, budgetsOfMembers } from "../../money/ledger/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { monthStart, teamReport } from "../../money/usage/mod.ts";
-import { BUDGET_FORMS, budgetsOfForm, type Change } from "./budget_form.ts";
-import { type GuardedApp, may } from "./guard.ts";
-import { expiryOf, keyChanges, modelsOf } from "./key_form.ts";
-import { ownKeysOf, removeOwnKey, setOwnKey } from "./own_keys.ts";
+import { addBudgetForms } from "./budget_form.ts";
+import { pageWithForms } from "./forms.ts";
+import type { GuardedApp } from "./guard.ts";
+import { addKeyForms, madeOf, modelsOf, newKeyIn } from "./key_form.ts";
+import { addUpstreamKeyForms, ownKeysOf } from "./own_keys.ts";
 import { TeamPage } from "./pages/team.tsx";
 import { TeamsPage } from "./pages/teams.tsx";
 import {
@@ -46,24 +42,16 @@ import {
   type ConsoleParts,
   doneOf,
   type FormFields,
-  notFound,
-  operate,
   page,
   pageOf,
   type PageRequest,
-  seeOther,
 } from "./request.tsx";
-
-const HOUR_SECONDS = 3_600;
 
 /** What a page shows besides the team: an error, or a key that was just made. */
 interface More {
   readonly error?: string;
   readonly made?: string;
 }
-
-type TeamHandler = (c: PageRequest, session: Session, team: Team) => Promise<Response>;
-type TeamWrite = (c: PageRequest, team: Team, session: Session) => Promise<string>;
 
 /** Pages about teams: for operators all of them, for others their own. */
 export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
@@ -86,7 +74,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
           role: session.teams.get(team.id),
         }))}
         models={catalog().routes.map(({ id }) => id)}
-        mayCreate={can(session, "team.create")}
+        mayCreate={mayOperate(session, TEAM_CREATE)}
         error={error}
       />
     );
@@ -96,6 +84,8 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
   /** The page of a team, as far as the visitor may see it: a member sees their own part. */
   const show = async (c: PageRequest, session: Session, team: Team, more: More = {}) => {
     const allowed = (action: Action) => can(session, action, { teamId: team.id });
+    const mayDo = (operation: WriteOperation, more: Subject = {}) =>
+      mayOperate(session, operation, { team, ...more });
     const seesAll = allowed("team.usage");
     const [allKeys, allMembers, lastUse] = await Promise.all([
       teamKeys.list(team),
@@ -129,7 +119,16 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
       if (memberId === null || names.has(memberId)) continue; // the others were removed
       names.set(memberId, (await accounts.byId(memberId))?.email ?? memberId);
     }
-    const ownKeys = allowed("team.upstream_keys")
+    const payers = await accounts.byIds([
+      ...shownKeys.map(({ accountId }) => accountId),
+      ...team.poolId === null ? allMembers.map(({ accountId }) => accountId) : [team.poolId],
+    ]);
+    const makes = (memberId: string | null) => {
+      const accountId = team.poolId ?? memberId ?? "";
+      const key = { teamId: team.id, memberId, accountId };
+      return accountId !== "" && mayDo(KEY_CREATE, { key, account: payers.get(accountId) });
+    };
+    const ownKeys = mayDo(UPSTREAM_KEY_SET)
       ? { ...await ownKeysOf(parts, { teamId: team.id }), use: team.ownKeyUse }
       : undefined;
     const content = (
@@ -145,9 +144,10 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
         memberBudgets={memberBudgets}
         keyBudgets={keyBudgets}
         ownKeys={ownKeys}
-        mayBudget={(key) => mayBudget(session, team, key)}
-        mayChange={(key) => can(session, ...actionOnKey(team, key, session))}
-        mayRevoke={(key) => can(session, ...actionOnKey(team, key, session, true))}
+        mayOperate={mayDo}
+        mayChange={(key, operation) =>
+          mayDo(operation, { key, account: payers.get(key.accountId) })}
+        mayMakeFor={makes}
         lastUse={lastUse}
         lastUseByMember={lastUseByMember}
         usage={usage}
@@ -165,115 +165,57 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
     return await page(c, content, status);
   };
 
-  /** For pages about one team. */
-  const about = (action: Action, handler: TeamHandler) =>
-    may(action, async (c, session) => {
-      const team = await teams.byId(c.req.param("team") ?? "");
-      return team === undefined ? await notFound(c) : await handler(c, session, team);
-    });
-
-  /** A write about one team; errors are shown on the team's page. */
-  const write = (action: Action, work: TeamWrite) =>
-    about(action, async (c, session, team) => {
-      try {
-        return seeOther(c, `/console/teams/${team.id}?done=${await work(c, team, session)}`);
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        return await show(c, session, team, { error: `${error.message}.` });
-      }
-    });
-
-  /** What an owner pays for is changed by owners only. */
-  const checkPayer = async (session: Session, accountId: string) => {
-    if (accountId === session.account.id || can(session, "account.manage_owner")) return;
-    if ((await accounts.byId(accountId))?.role === "owner") {
-      throw new AccountError("Only an owner can change keys that an owner pays for");
-    }
-  };
-
   /** The member in the path. */
-  const memberOf = async (c: PageRequest, team: Team) => {
-    const member = await members.find(team, { id: c.req.param("account") ?? "" });
-    if (member !== undefined) return member;
-    throw new AccountError(`This account is not in team ${team.name}`);
+  const memberOf = async (c: PageRequest, { team }: { readonly team: Team }) => {
+    const id = c.req.param("account") ?? "";
+    const [member, account] = await Promise.all([members.find(team, { id }), accounts.byId(id)]);
+    return member === undefined || account === undefined ? undefined : { team, account };
   };
-
-  /** The key in the path, if it is the team's and the visitor may change or revoke it. */
-  const keyOf = async (c: PageRequest, session: Session, team: Team, isRevoked = false) => {
+  /** The key in the path, if it is the team's and the visitor may see it. */
+  const keyOf = async (c: PageRequest, { team }: { readonly team: Team }, session: Session) => {
     const key = await keys.byId(c.req.param("key") ?? "");
-    const found = key?.teamId === team.id &&
-      can(session, ...actionOnKey(team, key, session, isRevoked));
-    if (!found) throw new AccountError("Key not found in this team");
-    if (!isRevoked) await checkPayer(session, key.accountId);
-    return key;
+    if (key?.teamId !== team.id) return undefined;
+    const about = await subjectOfKey(parts, key);
+    return mayOperate(session, KEY_REVOKE, about) ? about : undefined;
   };
+  const ofMember = { about: memberOf, missing: "This account is not in the team" };
+  const ofKey = { about: keyOf, missing: "Key not found in this team" };
 
-  app.get("/console/teams", may("self.use", (c, session) => list(c, session)));
-  app.post(
-    "/console/teams",
-    may("team.create", async (c, session) => {
-      const { form } = c.var;
-      try {
-        const made = await operate(c, parts, session, [TEAM_CREATE, {
-          name: form.text("name"),
-          pool: form.choice("pool", "who pays", ["yes", "no"]) === "yes",
-          models: modelsOf(form, catalog()),
-        }]);
-        return seeOther(c, `/console/teams/${made.id}`);
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        return await list(c, session, `${error.message}.`);
-      }
+  pageWithForms(app, parts, "/console/teams", {
+    action: "self.use",
+    show: (c, session, _page, { error }) => list(c, session, error),
+  })("", TEAM_CREATE, {
+    input: (form) => ({
+      name: form.text("name"),
+      pool: form.choice("pool", "who pays", ["yes", "no"]) === "yes",
+      models: modelsOf(form, catalog()),
     }),
-  );
-  app.get("/console/teams/:team", about("team.read", (c, session, team) => show(c, session, team)));
-  app.post(
-    "/console/teams/:team",
-    write("team.update", async (c, team, session) => {
-      await operate(c, parts, session, [TEAM_UPDATE, {
-        team: team.id,
-        name: c.var.form.text("name"),
-        models: modelsOf(c.var.form, catalog(), team.models),
-      }]);
-      return "team";
+    done: ({ id }) => `/console/teams/${id}`,
+  });
+  const post = pageWithForms<{ readonly team: Team }, More>(app, parts, "/console/teams/:team", {
+    action: "team.read",
+    async find(c) {
+      const team = await teams.byId(c.req.param("team") ?? "");
+      return team === undefined ? undefined : { team };
+    },
+    show: (c, session, { team }, more) => show(c, session, team, more),
+  });
+  post("", TEAM_UPDATE, {
+    input: (form, { team }) => ({
+      name: form.text("name"),
+      models: modelsOf(form, catalog(), team.models),
     }),
-  );
-  for (const [word, disabled] of [["disable", true], ["enable", false]] as const) {
-    app.post(
-      `/console/teams/:team/${word}`,
-      write("team.update", async (c, team, session) => {
-        const operation = disabled ? TEAM_DISABLE : TEAM_ENABLE;
-        await operate(c, parts, session, [operation, { team: team.id }]);
-        return disabled ? "team-disabled" : "team-enabled";
-      }),
-    );
-  }
-  app.post(
-    "/console/teams/:team/upstream-keys",
-    write("team.upstream_keys", async (c, team, session) => {
-      await setOwnKey(c, parts, session, { team: team.id });
-      return "upstream-key";
-    }),
-  );
-  app.post(
-    "/console/teams/:team/upstream-keys/:upstream/remove",
-    write("team.upstream_keys", async (c, team, session) => {
-      await removeOwnKey(c, parts, session, { teamId: team.id });
-      return "upstream-key-removed";
-    }),
-  );
-  app.post(
-    "/console/teams/:team/own-keys",
-    write("team.upstream_keys", async (c, team, session) => {
-      const use = c.var.form.text("use");
-      await operate(c, parts, session, [TEAM_OWN_KEYS, { team: team.id, use }]);
-      return "own-keys";
-    }),
-  );
-  app.post(
-    "/console/teams/:team/members",
-    write("team.members", async (c, team, session) => {
-      const { form } = c.var;
+    done: "team",
+  });
+  post("/disable", TEAM_DISABLE, { done: "team-disabled" });
+  post("/enable", TEAM_ENABLE, { done: "team-enabled" });
+  addUpstreamKeyForms(post, ({ team }) => ({ teamId: team.id }));
+  post("/own-keys", TEAM_OWN_KEYS, {
+    input: (form) => ({ use: form.text("use") }),
+    done: "own-keys",
+  });
+  post("/members", MEMBER_ADD, {
+    async input(form) {
       const email = form.text("email");
       const account = (await accounts.find(email))?.id;
       if (account === undefined) {
@@ -282,158 +224,51 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
             "the person can register, or an operator creates one",
         );
       }
-      const role = form.text("role") === "" ? undefined : roleOf(form);
-      await operate(c, parts, session, [MEMBER_ADD, { team: team.id, account, role }]);
-      return "member-added";
-    }),
-  );
+      return { account, role: form.text("role") === "" ? undefined : roleOf(form) };
+    },
+    done: "member-added",
+  });
   const moves = { stop: MEMBER_STOP, start: MEMBER_START, remove: MEMBER_REMOVE };
-  for (const word of ["stop", "start", "remove"] as const) {
-    app.post(
-      `/console/teams/:team/members/:account/${word}`,
-      write("team.members", async (c, team, session) => {
-        const about = { team: team.id, account: (await memberOf(c, team)).accountId };
-        await operate(c, parts, session, [moves[word], about]);
-        return `member-${word}`;
-      }),
-    );
+  for (const [word, operation] of Object.entries(moves)) {
+    post(`/members/:account/${word}`, operation, { ...ofMember, done: `member-${word}` });
   }
-  app.post(
-    "/console/teams/:team/members/:account/role",
-    write("team.members", async (c, team, session) => {
-      const role = roleOf(c.var.form);
-      const { accountId: account } = await memberOf(c, team);
-      await operate(c, parts, session, [MEMBER_ROLE, { team: team.id, account, role }]);
-      return "role";
-    }),
-  );
-  app.post(
-    "/console/teams/:team/keys",
-    about("team.own_keys", async (c, session, team) => {
-      const { form } = c.var;
-      try {
-        const member = await memberForKey(parts, team, form.text("member"));
-        const payerId = team.poolId ?? member?.id ?? null;
-        const asked = { memberId: member?.id ?? null, accountId: payerId ?? "" };
-        if (!can(session, ...actionOnKey(team, asked, session))) {
-          throw new AccountError("You may create keys only for yourself");
-        }
-        await checkPayer(session, asked.accountId);
-        const { key } = await operate(c, parts, session, [KEY_CREATE, {
-          team: team.id,
-          member: member?.id ?? null,
-          id: form.text("id") || undefined,
-          name: form.text("name"),
-          models: modelsOf(form, catalog()),
-          expires_at: expiryOf(form, now()),
-          budgets: budgetsOfForm(form),
-        }]);
-        return await show(c, session, team, { made: String(key) });
-      } catch (error) {
-        // the page that shows a key was loaded again: it has been made, and is not shown twice
-        if (error instanceof DuplicateKey) return seeOther(c, `/console/teams/${team.id}`);
-        if (!(error instanceof AccountError)) throw error;
-        return await show(c, session, team, { error: `${error.message}.` });
-      }
-    }),
-  );
-  app.post(
-    "/console/teams/:team/keys/:key/revoke",
-    write("team.own_keys", async (c, team, session) => {
-      const { id } = await keyOf(c, session, team, true);
-      await operate(c, parts, session, [KEY_REVOKE, { key: id }]);
-      return "revoked";
-    }),
-  );
-  app.post(
-    "/console/teams/:team/keys/:key/update",
-    write("team.own_keys", async (c, team, session) => {
-      const key = await keyOf(c, session, team);
-      const changes = keyChanges(c.var.form, key, { catalog: catalog(), nowMs: now() });
-      await operate(c, parts, session, [KEY_UPDATE, { key: key.id, ...changes }]);
-      return "key";
-    }),
-  );
-  for (const [path, change] of Object.entries(BUDGET_FORMS)) {
-    const base = "/console/teams/:team";
-    const work = (c: PageRequest, session: Session, owner: BudgetOwner, ownerId: string) =>
-      change({
-        database,
-        owner: { owner, ownerId },
-        form: c.var.form,
-        nowMs: now(),
-        carryOut: (one: Change) => operate(c, parts, session, one),
-      });
-    app.post(
-      `${base}/${path}`,
-      write("team.budgets", (c, team, session) => work(c, session, "team", team.id)),
-    );
-    app.post(
-      `${base}/members/:account/${path}`,
-      write("team.budgets", async (c, team, session) => {
-        const id = c.req.param("account") ?? "";
-        // a budget of somebody who was removed can be removed as well
-        const isMember = await members.find(team, { id }) !== undefined;
-        if (!isMember && path !== "budget/remove") {
-          throw new AccountError("This account is not in the team");
-        }
-        return await work(c, session, "member", `${team.id}:${id}`);
-      }),
-    );
-    app.post(
-      `${base}/keys/:key/${path}`,
-      write("team.own_keys", async (c, team, session) => {
-        const key = await keyOf(c, session, team);
-        if (!mayBudget(session, team, key)) {
-          throw new AccountError("Only a lead of the team can change budgets of this key");
-        }
-        return await work(c, session, "key", key.id);
-      }),
-    );
-  }
-  app.post(
-    "/console/teams/:team/keys/:key/rotate",
-    about("team.own_keys", async (c, session, team) => {
-      try {
-        const { id } = await keyOf(c, session, team);
-        const hours = c.var.form.count("hours", "Hours", KEEP_HOURS) ?? 0;
-        const input = {
-          key: id,
-          keep_seconds: hours * HOUR_SECONDS,
-          end_earlier: c.var.form.has("end_earlier"),
-        };
-        const { key } = await operate(c, parts, session, [KEY_ROTATE, input]);
-        return await show(c, session, team, { made: String(key) });
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        return await show(c, session, team, { error: `${error.message}.` });
-      }
-    }),
-  );
-}
-
-/** The action, and what it is about, that changing a key of a team is; revoking it takes less. */
-function actionOnKey(
-  team: Team,
-  { memberId, accountId }: Pick<Key, "memberId" | "accountId">,
-  { account }: Session,
-  isRevoked = false,
-): [Action, { teamId: string }] {
-  const about = { teamId: team.id };
-  if (memberId === account.id) return ["team.own_keys", about];
-  return [isRevoked || accountId === team.poolId ? "team.keys" : "team.members_paid_keys", about];
-}
-
-/** Whether the visitor may set budgets of a key that it may change: of those that a pool pays for, only a lead may. */
-function mayBudget(session: Session, team: Team, key: Key): boolean {
-  return can(session, ...actionOnKey(team, key, session)) &&
-    (key.accountId !== team.poolId || can(session, "team.budgets", { teamId: team.id }));
+  post("/members/:account/role", MEMBER_ROLE, {
+    ...ofMember,
+    input: (form) => ({ role: roleOf(form) }),
+    done: "role",
+  });
+  post("/keys", KEY_CREATE, {
+    // that for a member is the least that can be made
+    about: (_c, { team }, { account }) => subjectOfNewKey(parts, team, account),
+    async input(form, { team }) {
+      const member = await memberForKey(parts, team!, form.text("member"));
+      const isFor = { account: undefined, member: member?.id ?? null };
+      return { ...isFor, ...newKeyIn(form, catalog(), now()) };
+    },
+    shows: madeOf,
+  });
+  addKeyForms(post, parts, "/keys/:key", ofKey);
+  addBudgetForms(post, parts, {
+    path: "",
+    owner: ({ team }: { readonly team: Team }) => ({ owner: "team", ownerId: team.id }),
+  });
+  addBudgetForms(post, parts, {
+    path: "/members/:account",
+    ...ofMember,
+    async about(c, { team }) {
+      const account = await accounts.byId(c.req.param("account") ?? "");
+      // a budget of somebody who was removed can be removed as well
+      const isMember = c.req.path.endsWith("/remove") || await memberOf(c, { team }) !== undefined;
+      return account !== undefined && isMember ? { team, account } : undefined;
+    },
+    owner: ({ team, account }) => ({ owner: "member", ownerId: `${team.id}:${account.id}` }),
+  });
 }
 
 /** The member that a new key is for; null for the whole team. */
 async function memberForKey(
   { accounts, members }: Pick<ConsoleParts, "accounts" | "members">,
-  team: Team,
+  team: Pick<Team, "id">,
   id: string,
 ): Promise<Account | null> {
   if (id === "team") return null;

@@ -1,15 +1,7 @@
 import * as z from "zod";
 import { type Account, ROLES } from "../../people/accounts/mod.ts";
 import { balancesOf, creditsOf } from "../../money/ledger/mod.ts";
-import {
-  accountInput,
-  accountOf,
-  actionOn,
-  flagInput,
-  nameInput,
-  pageInput,
-  pageOf,
-} from "./lookup.ts";
+import { accountInput, accountOf, flagInput, nameInput, pageInput, pageOf } from "./lookup.ts";
 import {
   defineRead,
   defineWrite,
@@ -17,6 +9,7 @@ import {
   type Operation,
   type OperationContext,
 } from "./operation.ts";
+import { toGiveRole, toManage } from "./rights.ts";
 import { missing } from "../../people/operation_log/mod.ts";
 import { accountShape, describeAccount } from "./shapes/account.ts";
 import { credits } from "./shapes/common.ts";
@@ -33,14 +26,10 @@ const shown = accountShape.extend({
   active_keys: z.int(),
 });
 
-/** An account that is changed; that of an owner takes an owner. */
-async function managed(c: OperationContext, named: string): Promise<Found<Account>> {
+/** An account that is changed. */
+async function changed(c: OperationContext, named: string): Promise<Found<Account>> {
   const target = await accountOf(c, named);
-  return { target, ...about(target), action: actionOn(target, "account.manage") };
-}
-
-function about({ id }: Account) {
-  return { accountId: id, objectId: id, sees: "account.read" } as const;
+  return { target, account: target, objectId: target.id };
 }
 
 async function state({ parts }: OperationContext, { id }: Pick<Account, "id">) {
@@ -142,7 +131,8 @@ export const ACCOUNT_UPDATE = defineWrite({
   path: "/accounts/{account}",
   summary: "Change an account's display name",
   action: "account.manage",
-  find: (c, { account }) => managed(c, account),
+  right: toManage,
+  find: (c, { account }) => changed(c, account),
   state,
   async run({ accounts }, _c, { target, input: { name } }) {
     await accounts.rename(target.email, name);
@@ -159,7 +149,8 @@ const switched = (verb: "disable" | "enable", summary: string) =>
     path: `/accounts/{account}/${verb}`,
     summary,
     action: "account.manage",
-    find: (c, { account }) => managed(c, account),
+    right: toManage,
+    find: (c, { account }) => changed(c, account),
     state,
     async run({ accounts }, _c, { target }) {
       await accounts[verb](target.email);
@@ -182,11 +173,8 @@ export const ACCOUNT_ROLE = defineWrite({
   summary: "Give an account a role",
   description: "Only owners give and take the role `owner`.",
   action: "account.role",
-  async find(c, { account, role }) {
-    const target = await accountOf(c, account);
-    const action = role === "owner" ? "account.role_owner" : actionOn(target, "account.role");
-    return { target, ...about(target), action };
-  },
+  right: toGiveRole,
+  find: async (c, { account, role }) => ({ ...await changed(c, account), role }),
   state,
   async run({ accounts }, _c, { target, input: { role } }) {
     await accounts.setRole(target.email, role);
@@ -204,7 +192,8 @@ export const ACCOUNT_LINK = defineWrite({
   summary: "Create a one-time link that signs in to the console",
   status: 201,
   action: "account.manage",
-  find: (c, { account }) => managed(c, account),
+  right: toManage,
+  find: (c, { account }) => changed(c, account),
   state,
   async run({ sessions }, { ids }, { target }) {
     await sessions.makeLink(target, ids.text("sign-in link", 32));

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { wholeInput } from "../../ground/amounts/mod.ts";
 import { BUDGET_CREDITS, MARK } from "../../settings/config/mod.ts";
-import { AccountError, type Action, type ActionObject } from "../../people/accounts/mod.ts";
+import { AccountError } from "../../people/accounts/mod.ts";
 import type { Statement } from "../../ground/database/mod.ts";
 import {
   BUDGET_PERIODS,
@@ -16,18 +16,7 @@ import {
   removeBudget,
   setBudget,
 } from "../../money/ledger/mod.ts";
-import {
-  accountOf,
-  actionOn,
-  actionOnAccountKey,
-  actionOnTeamKey,
-  checkPayer,
-  keyOf,
-  msOf,
-  pageOf,
-  teamOf,
-  timeInput,
-} from "./lookup.ts";
+import { accountOf, keyOf, msOf, pageOf, subjectOfKey, teamOf, timeInput } from "./lookup.ts";
 import {
   defineRead,
   defineWrite,
@@ -36,6 +25,7 @@ import {
   type OperationContext,
 } from "./operation.ts";
 import { missing, OperationError } from "../../people/operation_log/mod.ts";
+import { toChangeBudget } from "./rights.ts";
 import { budgetShape } from "./shapes/budget.ts";
 
 const OWNERS = ["key", "member", "team", "account"] as const;
@@ -81,45 +71,29 @@ interface Owner {
   readonly ownerId: string;
 }
 
-/** Finds an owner of budgets, and who may change them. */
+/** Finds an owner of budgets. */
 async function ownerOf(
   c: OperationContext,
   { owner, owner_id: named }: { readonly owner: BudgetOwner; readonly owner_id: string },
-): Promise<ActionObject & { target: Owner; action: Action; sees: Action }> {
+): Promise<Found<Owner>> {
   switch (owner) {
     case "account": {
       const account = await accountOf(c, named);
-      const target = { owner, ownerId: account.id };
-      // an account that could change its own budget would have none
-      const action = actionOn(account, "account.budgets");
-      return { target, accountId: account.id, action, sees: "account.read" };
+      return { target: { owner, ownerId: account.id }, account };
     }
     case "team": {
       const team = await teamOf(c, named);
-      const target = { owner, ownerId: team.id };
-      return { target, teamId: team.id, action: "team.budgets", sees: "team.read" };
+      return { target: { owner, ownerId: team.id }, team };
     }
     case "member": {
       const [teamName = "", accountName = ""] = named.split(/:(.*)/s);
       const team = await teamOf(c, teamName);
       const account = await accountOf(c, accountName);
-      const target = { owner, ownerId: `${team.id}:${account.id}` };
-      const about = { teamId: team.id, accountId: account.id };
-      return { target, ...about, action: "team.budgets", sees: "team.read" };
+      return { target: { owner, ownerId: `${team.id}:${account.id}` }, team, account };
     }
     case "key": {
       const key = await keyOf(c, named);
-      const target = { owner, ownerId: key.id };
-      if (key.teamId === null) {
-        const payer = (await c.parts.accounts.byId(key.accountId))!;
-        return { target, ...actionOnAccountKey(c.actor, payer) };
-      }
-      await checkPayer(c, key.accountId);
-      const team = (await c.parts.teams.byId(key.teamId))!;
-      // a member does not lift the budget of a key that a pool pays for
-      const { sees, action: asKey } = actionOnTeamKey(c.actor, team, key);
-      const action = key.accountId === team.poolId ? "team.budgets" : asKey;
-      return { target, teamId: team.id, accountId: key.memberId ?? undefined, action, sees };
+      return { target: { owner, ownerId: key.id }, ...await subjectOfKey(c.parts, key) };
     }
   }
 }
@@ -173,6 +147,7 @@ export const BUDGET_SET = defineWrite({
   summary: "Set a budget, or change the one that its owner has for the same period",
   description: "A raise stays. In another time zone, its periods start over.",
   action: "account.manage",
+  right: toChangeBudget,
   async find(c, { period, ...input }) {
     const { target: owner, ...about } = await ownerOf(c, input);
     const target = { ...owner, period };
@@ -198,6 +173,7 @@ export const BUDGET_RAISE = defineWrite({
   path: "/budgets/{budget}/raise",
   summary: "Raise a budget for a time",
   action: "account.manage",
+  right: toChangeBudget,
   find: (c, { budget }) => named(c, budget),
   state,
   async run({ database }, { nowMs }, { target, input: { credits, until } }) {
@@ -226,6 +202,7 @@ export const BUDGET_REMOVE = defineWrite({
   path: "/budgets/{budget}",
   summary: "Remove a budget; the reply is the budget as it was",
   action: "account.manage",
+  right: toChangeBudget,
   find: (c, { budget }) => named(c, budget),
   state,
   async run({ database }, _c, { target }) {

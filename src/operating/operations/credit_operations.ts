@@ -17,6 +17,7 @@ import {
 } from "./operation.ts";
 import { wholeInput } from "../../ground/amounts/mod.ts";
 import { CREDITS, MINOR_UNITS } from "../../settings/config/mod.ts";
+import { onAccount } from "./rights.ts";
 import { OperationError } from "../../people/operation_log/mod.ts";
 import { credits } from "./shapes/common.ts";
 import { describeEntry, describeLot, entryShape, lotShape } from "./shapes/credits.ts";
@@ -49,8 +50,7 @@ async function move(
   const account = await payerOf(c, input);
   const named = input.reference ?? `ref_${c.ids.text("reference", 16)}`;
   const id = idOfReference(kind, account.id, named);
-  const about = { accountId: account.id, objectId: id, sees: "account.read" as const };
-  return { target: { account, reference: named, id }, ...about };
+  return { target: { account, reference: named, id }, account, objectId: id };
 }
 
 /** What a grant gave: its entry. */
@@ -184,6 +184,7 @@ export const CREDITS_GRANT = defineWrite({
   summary: "Grant credits to an account or a team's pool",
   status: 201,
   action: "credits.move",
+  right: onAccount,
   find: (c, input) => move("lot", c, input),
   state: granted,
   async run({ sales }, _c, { target: { account, reference }, input }) {
@@ -222,6 +223,7 @@ export const CREDITS_SELL = defineWrite({
   summary: "Record the sale of a package and grant its credits",
   status: 201,
   action: "credits.move",
+  right: onAccount,
   find: (c, input) => move("lot", c, input),
   state: granted,
   async run({ sales }, _c, { target: { account, reference }, input }) {
@@ -265,6 +267,7 @@ export const CREDITS_TAKE_BACK = defineWrite({
   description: "Credits held by in-flight requests are not taken.",
   status: 201,
   action: "credits.move",
+  right: onAccount,
   find: (c, input) => move("take_back", c, input),
   state: taken,
   async run(_nouns, { parts }, { target: { account, reference }, input, guards, logIf }) {

@@ -7,9 +7,6 @@ import { budgetInput, budgetsOfNew } from "./budget_operations.ts";
 import {
   accountInput,
   accountOf,
-  actionOnAccountKey,
-  actionOnTeamKey,
-  checkPayer,
   flagInput,
   keyInput,
   keyOf,
@@ -19,6 +16,8 @@ import {
   pageInput,
   pageOf,
   routeIds,
+  subjectOfKey,
+  subjectOfNewKey,
   teamInput,
   teamOf,
   timeInput,
@@ -31,6 +30,7 @@ import {
   type Operation,
   type OperationContext,
 } from "./operation.ts";
+import { toChangeKey, toMakeKey, toRevokeKey } from "./rights.ts";
 import { OperationError } from "../../people/operation_log/mod.ts";
 import { iso } from "./shapes/common.ts";
 import { describeKey, keyShape, listedKeyShape } from "./shapes/key.ts";
@@ -44,27 +44,10 @@ async function state({ parts, nowMs }: OperationContext, { id }: Pick<Key, "id">
   return describeKey(key, await budgetsOf(parts.database, { owner: "key", ownerId: id }, nowMs));
 }
 
-/** A key that is changed: the action depends on who pays and who uses it. */
-async function changed(
-  c: OperationContext,
-  id: string,
-  { isRevoked = false }: { readonly isRevoked?: boolean } = {},
-): Promise<Found<Key>> {
+/** A key that is changed. */
+async function changed(c: OperationContext, id: string): Promise<Found<Key>> {
   const target = await keyOf(c, id);
-  const about = { target, objectId: target.id };
-  const self = c.actor.account?.id;
-  if (isRevoked && self !== undefined && [target.accountId, target.memberId].includes(self)) {
-    // also after having been stopped in the team
-    return { ...about, accountId: self, action: "self.use", sees: "self.use" };
-  }
-  if (target.teamId === null) {
-    const payer = (await c.parts.accounts.byId(target.accountId))!;
-    return { ...about, ...actionOnAccountKey(c.actor, payer) };
-  }
-  const team = (await c.parts.teams.byId(target.teamId))!;
-  if (!isRevoked) await checkPayer(c, target.accountId);
-  const accountId = target.memberId ?? target.accountId;
-  return { ...about, accountId, ...actionOnTeamKey(c.actor, team, target, isRevoked) };
+  return { target, objectId: target.id, ...await subjectOfKey(c.parts, target) };
 }
 
 export const KEY_LIST = defineRead({
@@ -181,6 +164,7 @@ export const KEY_CREATE = defineWrite({
   summary: "Create a key of an account or a team",
   status: 201,
   action: "account.manage",
+  right: toMakeKey,
   async find(c, input): Promise<Found<NewKey>> {
     const { account, team: named, member: user, scopes } = input;
     if ((account === undefined) === (named === undefined)) {
@@ -194,11 +178,7 @@ export const KEY_CREATE = defineWrite({
         throw new OperationError("invalid_request", "member goes with team.", { param: "member" });
       }
       const payer = await accountOf(c, account!);
-      return {
-        target: { id, owner: { account: payer } },
-        objectId: id,
-        ...actionOnAccountKey(c.actor, payer),
-      };
+      return { target: { id, owner: { account: payer } }, objectId: id, account: payer };
     }
     if (scopes?.some((scope) => scope !== "inference")) {
       throw new OperationError("invalid_request", "Keys of a team have the scope inference.", {
@@ -207,15 +187,8 @@ export const KEY_CREATE = defineWrite({
     }
     const team = await teamOf(c, named);
     const member = user === undefined || user === null ? null : await accountOf(c, user);
-    const payerId = team.poolId ?? member?.id;
-    if (payerId !== undefined) await checkPayer(c, payerId);
-    const asked = { memberId: member?.id ?? null, accountId: payerId ?? "" };
-    return {
-      target: { id, owner: { team, member } },
-      objectId: id,
-      accountId: member?.id ?? payerId,
-      ...actionOnTeamKey(c.actor, team, asked),
-    };
+    const target = { id, owner: { team, member } };
+    return { target, objectId: id, ...await subjectOfNewKey(c.parts, team, member) };
   },
   state,
   async run({ keys, teamKeys }, c, { target: { id, owner }, input }) {
@@ -250,6 +223,7 @@ export const KEY_UPDATE = defineWrite({
   path: "/keys/{key}",
   summary: "Change a key's name, models or expiry",
   action: "account.manage",
+  right: toChangeKey,
   find: (c, { key }) => changed(c, key),
   state,
   reply: listed,
@@ -290,6 +264,7 @@ export const KEY_ROTATE = defineWrite({
   path: "/keys/{key}/rotate",
   summary: "Give a key another secret",
   action: "account.manage",
+  right: toChangeKey,
   find: (c, { key }) => changed(c, key),
   state,
   reply: listed,
@@ -308,7 +283,8 @@ export const KEY_REVOKE = defineWrite({
   path: "/keys/{key}/revoke",
   summary: "Revoke a key permanently, within a second",
   action: "account.manage",
-  find: (c, { key }) => changed(c, key, { isRevoked: true }),
+  right: toRevokeKey,
+  find: (c, { key }) => changed(c, key),
   state,
   reply: listed,
   async run({ keys }, _c, { target }) {

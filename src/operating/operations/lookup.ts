@@ -1,14 +1,9 @@
 import * as z from "zod";
-import {
-  type Account,
-  AccountError,
-  type Action,
-  type Key,
-  type Team,
-} from "../../people/accounts/mod.ts";
-import { type Actor, may, missing, OperationError } from "../../people/operation_log/mod.ts";
+import { type Account, AccountError, type Key, type Team } from "../../people/accounts/mod.ts";
+import { missing, OperationError } from "../../people/operation_log/mod.ts";
 import { instantInput, wholeQuery } from "../../ground/amounts/mod.ts";
 import type { OperationContext } from "./operation.ts";
+import type { Subject } from "./rights.ts";
 
 /** An account in the input. */
 export const accountInput = z.string().min(1).max(320).describe("Account ID or email address.");
@@ -89,49 +84,45 @@ export async function payerOf(
 /** What lookups need. */
 type Scope = Pick<OperationContext, "parts">;
 
-/** The action that is needed on an account instead of another: managing an owner's takes an owner. */
-export function actionOn({ role }: Pick<Account, "role">, action: Action): Action {
-  if (role !== "owner") return action;
-  if (action === "account.manage" || action === "account.budgets") return "account.manage_owner";
-  return action === "account.role" ? "account.role_owner" : action;
+/** What a write of a key is about. */
+export async function subjectOfKey(
+  parts: KeyParts,
+  key: Key,
+): Promise<Subject & { readonly key: Key }> {
+  return { ...(await subjectsOfKeys(parts, [key])).get(key.id), key };
 }
 
-/** The action, and whom it is about, that changing a key of an account is. */
-export function actionOnAccountKey(
-  actor: Actor,
-  payer: Account,
-): { readonly action: Action; readonly sees: Action; readonly accountId: string } {
-  const accountId = payer.id;
-  const isOwn = actor.account?.id === accountId;
-  return isOwn
-    ? { action: "self.use", sees: "self.use", accountId }
-    : { action: actionOn(payer, "account.manage"), sees: "account.keys", accountId };
+/** What writes of keys are about, by the IDs of the keys. */
+export async function subjectsOfKeys(
+  { accounts, teams }: KeyParts,
+  keys: readonly Key[],
+): Promise<ReadonlyMap<string, Subject>> {
+  const teamIds = new Set(keys.flatMap(({ teamId }) => teamId ?? []));
+  const [payers, ...all] = await Promise.all([
+    accounts.byIds([...new Set(keys.map(({ accountId }) => accountId))]),
+    ...[...teamIds].map((id) => teams.byId(id)),
+  ]);
+  return new Map(keys.map((key) => [key.id, {
+    key,
+    account: payers.get(key.accountId),
+    team: all.find((team) => team?.id === key.teamId),
+  }]));
 }
 
-/** The action that changing a key of a team is; revoking it takes less. */
-export function actionOnTeamKey(
-  { account }: Actor,
+/** What a new key of a team is about. Where nobody would pay for it, it is not made. */
+export async function subjectOfNewKey(
+  { accounts }: Pick<KeyParts, "accounts">,
   team: Pick<Team, "id" | "poolId">,
-  { memberId, accountId }: Pick<Key, "memberId" | "accountId">,
-  isRevoked = false,
-): { readonly action: Action; readonly sees: Action; readonly teamId: string } {
-  const action = account !== null && memberId === account.id
-    ? "team.own_keys"
-    : isRevoked || accountId === team.poolId
-    ? "team.keys"
-    : "team.members_paid_keys";
-  return { action, sees: "team.keys", teamId: team.id };
+  member: Account | null,
+): Promise<Subject> {
+  const payer = team.poolId === null ? member : await accounts.byId(team.poolId);
+  const account = payer ?? { id: "", role: "none" };
+  const key = { teamId: team.id, memberId: member?.id ?? null, accountId: account.id };
+  return { key, account, team };
 }
 
-/** What an owner pays for is changed by owners only. */
-export async function checkPayer({ parts, actor }: OperationContext, payerId: string) {
-  if (payerId === actor.account?.id || may(actor, "account.manage_owner")) return;
-  if ((await parts.accounts.byId(payerId))?.role !== "owner") return;
-  throw new OperationError(
-    "permission_denied",
-    "Only an owner can change keys that an owner pays for.",
-  );
-}
+/** What lookups of keys need. */
+type KeyParts = Pick<OperationContext["parts"], "accounts" | "teams">;
 
 /** Route IDs that are served, aliases resolved. @throws {OperationError} `invalid_request` for an unknown one. */
 export async function routeIds(

@@ -73,6 +73,7 @@ export {
   UPSTREAM_ADD,
   writtenEntry,
 } from "./settings_entries.ts";
-export { isoOf } from "./lookup.ts";
+export { isoOf, subjectOfKey, subjectOfNewKey, subjectsOfKeys } from "./lookup.ts";
+export { denialOf, mayOperate, rightOf, type Subject } from "./rights.ts";
 export { describeKey } from "./shapes/key.ts";
 export { ownerOf as describeOwner } from "./shapes/order.ts";

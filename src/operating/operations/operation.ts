@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Action, ActionObject, Scope } from "../../people/accounts/mod.ts";
+import type { Action, Scope } from "../../people/accounts/mod.ts";
 import type { Condition, Statement } from "../../ground/database/mod.ts";
 import {
   type Actor,
@@ -10,6 +10,7 @@ import {
 } from "../../people/operation_log/mod.ts";
 import type { NewIds } from "./new_ids.ts";
 import type { Nouns, OperationParts } from "./parts.ts";
+import { denialOf, denied, type Right, type RightOf, rightOf, type Subject } from "./rights.ts";
 
 /** A JSON object, as replies are. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -28,12 +29,8 @@ export interface OperationContext {
 }
 
 /** What an operation is about, once it was found. */
-export interface Found<Target> extends LogObject {
+export interface Found<Target> extends LogObject, Subject {
   readonly target: Target;
-  /** The action that is done. Default: that of the definition. */
-  readonly action?: Action | undefined;
-  /** The action by which it is seen at all: without it, it does not exist. Default: that of the definition. */
-  readonly sees?: Action | undefined;
 }
 
 /** What the definitions of reads and writes have in common. */
@@ -45,7 +42,7 @@ interface Definition {
   readonly path: string;
   readonly summary: string;
   readonly description?: string;
-  /** The action of the table of permissions that guards it; a definition may ask for another of some objects. */
+  /** The action of the table of permissions that guards it. */
   readonly action: Action;
 }
 
@@ -60,6 +57,8 @@ export interface ByHand {
 /** A write, of which there is one place. */
 export interface WriteDefinition<Input, Target> extends Definition {
   readonly method: Exclude<Method, "GET">;
+  /** What it takes instead of the action where that depends on what the write is about. */
+  readonly right?: RightOf;
   /** Default: 200. */
   readonly status?: 201;
   /**
@@ -102,7 +101,7 @@ export interface ReadDefinition<Input> extends Definition {
   readonly about?: (
     c: OperationContext,
     input: Input,
-  ) => Promise<Omit<Found<undefined>, "target">>;
+  ) => Promise<LogObject & Pick<Right, "sees">>;
   readonly read: (c: OperationContext, input: Input) => Promise<Json>;
 }
 
@@ -132,6 +131,7 @@ export interface PreparedWrite {
 /** A write as doors see it. */
 export interface WriteOperation extends Definition, Schemas {
   readonly kind: "write";
+  readonly right?: RightOf;
   readonly scopes: readonly Scope[];
   readonly status: number;
   /** Validates the input, finds what it is about, and checks that the actor may do it. */
@@ -179,10 +179,11 @@ export function defineWrite<S extends Schemas, Input extends z.ZodObject, Target
     async prepare(c, given) {
       const input = parse(schemas.input, given);
       admit(c.actor, definition.action);
-      const { target, action = definition.action, sees, ...about } = await find(c, input);
-      check(c.actor, action, { about, sees });
+      const { target, objectId, teamId, accountId, ...subject } = await find(c, input);
+      const right = { teamId, accountId, ...rightOf(c.actor, definition, subject) };
+      check(c.actor, right);
       return {
-        about,
+        about: { objectId, teamId: right.teamId, accountId: right.accountId },
         input,
         outsideMs: outsideMs?.(c),
         state: () => state(c, target, input),
@@ -216,8 +217,7 @@ export function defineRead<
     async run(c, given) {
       const input = parse(schemas.input, given);
       admit(c.actor, definition.action);
-      const { action = definition.action, sees, ...about } = await find?.(c, input) ?? {};
-      check(c.actor, action, { about, sees });
+      check(c.actor, { action: definition.action, ...await find?.(c, input) });
       return await read(c, input);
     },
   };
@@ -228,22 +228,10 @@ function admit(actor: Actor, action: Action): void {
   if (actor.keyId !== null && !may(actor, "team.list")) throw denied(action);
 }
 
-/** Checks that somebody may do an action. What they may not even see does not exist for them. */
-function check(
-  actor: Actor,
-  action: Action,
-  { about = {}, sees }: { readonly about?: ActionObject; readonly sees?: Action | undefined } = {},
-): void {
-  if (may(actor, action, about)) return;
-  if (sees === undefined || may(actor, sees, about)) throw denied(action);
-  throw new OperationError("not_found", "Not found.");
-}
-
-function denied(action: Action): OperationError {
-  return new OperationError(
-    "permission_denied",
-    `The role of this account does not allow the action '${action}'.`,
-  );
+/** @throws {OperationError} If somebody lacks a right. */
+function check(actor: Actor, right: Right): void {
+  const denial = denialOf(actor, right);
+  if (denial !== undefined) throw denial;
 }
 
 /** @throws {OperationError} `invalid_request`, naming the first invalid value. */

@@ -40,6 +40,7 @@ import {
   ownerOf,
   wholeOrderShape,
 } from "./shapes/order.ts";
+import { toBuy } from "./rights.ts";
 import { UndoneError } from "./undone_error.ts";
 
 const payer = {
@@ -137,7 +138,7 @@ interface Purchase {
 
 const ORIGINS = { console: "console", command: "command", api: "operator" } as const;
 
-/** Whom is bought for, and who may: everybody for themselves, leads for their pools, operators for everybody. */
+/** Whom is bought for. */
 async function purchase(
   c: OperationContext,
   input: { readonly account?: string | undefined; readonly team?: string | undefined } & {
@@ -152,17 +153,12 @@ async function purchase(
     reference: input.reference ?? `ref_${c.ids.text("reference", 16)}`,
     buyer: actor.account ?? undefined,
   };
-  const about = {
+  return {
     target: { account, request },
-    accountId: account.id,
+    account,
+    team: input.team === undefined ? undefined : await teamOf(c, input.team),
     objectId: (await c.parts.payments.orderOf(account, request))?.id ?? request.id,
   };
-  if (input.team !== undefined) {
-    const { id: teamId } = await teamOf(c, input.team);
-    return { ...about, teamId, action: "team.buy", sees: "team.orders" };
-  }
-  const isOwn = actor.account?.id === account.id;
-  return isOwn ? { ...about, action: "self.use" } : { ...about, sees: "account.read" };
 }
 
 export const ORDER_CREATE = defineWrite({
@@ -187,6 +183,7 @@ export const ORDER_CREATE = defineWrite({
   description: "The credits are granted when Stripe says that it was paid.",
   status: 201,
   action: "credits.move",
+  right: toBuy,
   find: purchase,
   async state(c, { account, request }) {
     const order = await c.parts.payments.orderOf(account, request);

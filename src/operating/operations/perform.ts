@@ -1,7 +1,6 @@
 import { stillHas } from "../../people/accounts/mod.ts";
 import { type Condition, type Database, DatabaseError } from "../../ground/database/mod.ts";
 import {
-  type Actor,
   afterStatement,
   asOperationError,
   authorityOf,
@@ -12,7 +11,6 @@ import {
   type LogEntry,
   logEntry,
   logStatement,
-  may,
   type NewEntry,
   OPERATION_ERRORS,
   OperationError,
@@ -22,7 +20,6 @@ import {
 import { NewIds } from "./new_ids.ts";
 import type {
   Json,
-  Operation,
   OperationContext,
   PreparedWrite,
   ReadOperation,
@@ -319,9 +316,4 @@ class Write {
 
 function contextOf(parts: OperationParts, { actor, origin }: By, ids: NewIds): OperationContext {
   return { parts, actor, origin, ids, nowMs: parts.now() };
-}
-
-/** Returns whether somebody may see or do an operation anywhere. */
-export function mayDo(actor: Actor, { action }: Operation): boolean {
-  return may(actor, action, { accountId: actor.account?.id });
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Account, type Action, type Team, TEAM_ROLES } from "../../people/accounts/mod.ts";
+import { type Account, type Team, TEAM_ROLES } from "../../people/accounts/mod.ts";
 import { budgetsOfMembers, describeBudget } from "../../money/ledger/mod.ts";
 import {
   accountInput,
@@ -19,6 +19,7 @@ import {
   type Operation,
   type OperationContext,
 } from "./operation.ts";
+import { inTeam } from "./rights.ts";
 import { missing } from "../../people/operation_log/mod.ts";
 import {
   describeMember,
@@ -28,9 +29,10 @@ import {
   teamShape,
 } from "./shapes/team.ts";
 
-async function found(c: OperationContext, named: string, action: Action): Promise<Found<Team>> {
+/** A team that is changed. */
+export async function changedTeam(c: OperationContext, named: string): Promise<Found<Team>> {
   const target = await teamOf(c, named);
-  return { target, teamId: target.id, objectId: target.id, action, sees: "team.read" };
+  return { target, team: target, objectId: target.id };
 }
 
 async function state({ parts }: OperationContext, { id }: Pick<Team, "id">) {
@@ -113,7 +115,8 @@ export const TEAM_UPDATE = defineWrite({
   path: "/teams/{team}",
   summary: "Change a team's name and the models that its keys may use",
   action: "team.update",
-  find: (c, { team }) => found(c, team, "team.update"),
+  right: inTeam,
+  find: (c, { team }) => changedTeam(c, team),
   state,
   async run({ teams }, c, { target, input: { name, models } }) {
     // models that the team has already may be served again
@@ -134,7 +137,8 @@ const switched = (verb: "disable" | "enable", summary: string) =>
     path: `/teams/{team}/${verb}`,
     summary,
     action: "team.update",
-    find: (c, { team }) => found(c, team, "team.update"),
+    right: inTeam,
+    find: (c, { team }) => changedTeam(c, team),
     state,
     async run({ teams }, _c, { target }) {
       await teams.change(target, { disabled: verb === "disable" });
@@ -192,10 +196,10 @@ async function membership(
   c: OperationContext,
   input: { readonly team: string; readonly account: string },
 ): Promise<Found<Membership>> {
-  const { target: team, ...about } = await found(c, input.team, "team.members");
+  const team = await teamOf(c, input.team);
   const account = await accountOf(c, input.account);
   const target = { team, account };
-  return { ...about, target, accountId: account.id, objectId: `${team.id}:${account.id}` };
+  return { ...target, target, objectId: `${team.id}:${account.id}` };
 }
 
 async function memberState({ parts }: OperationContext, { team, account }: Membership) {
@@ -219,6 +223,7 @@ export const MEMBER_ADD = defineWrite({
   summary: "Add a member to a team, or change the role of one",
   status: 201,
   action: "team.members",
+  right: inTeam,
   find: membership,
   state: memberState,
   async run({ members }, _c, { target: { team, account }, input: { role } }) {
@@ -235,6 +240,7 @@ export const MEMBER_ROLE = defineWrite({
   path: "/teams/{team}/members/{account}/role",
   summary: "Change the role of a member",
   action: "team.members",
+  right: inTeam,
   find: membership,
   state: memberState,
   async run({ members }, _c, { target: { team, account }, input: { role } }) {
@@ -253,6 +259,7 @@ const moved = (verb: "stop" | "start" | "remove", summary: string) =>
       : { method: "POST", path: `/teams/{team}/members/{account}/${verb}` } as const),
     summary,
     action: "team.members",
+    right: inTeam,
     find: membership,
     state: memberState,
     async run({ members }, _c, { target: { team, account } }) {

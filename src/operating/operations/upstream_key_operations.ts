@@ -18,7 +18,6 @@ import {
 import {
   accountInput,
   accountOf,
-  actionOnAccountKey,
   mustNameOne,
   pageInput,
   pageOf,
@@ -32,7 +31,9 @@ import {
   type Operation,
   type OperationContext,
 } from "./operation.ts";
+import { inTeam, type Subject, toSetOwnKey } from "./rights.ts";
 import { describeTeam, teamShape } from "./shapes/team.ts";
+import { changedTeam } from "./team_operations.ts";
 import { describeUpstreamKey, upstreamKeyShape } from "./shapes/upstream_key.ts";
 
 const TEST_MS = 5_000;
@@ -48,37 +49,15 @@ interface OwnKeyPlace {
   readonly upstream: string;
 }
 
-/** What an own key is about: an account's, or a team's, whose leads may change it too. */
-async function about(
-  c: OperationContext,
-  owner: UpstreamKeyOwner,
-): Promise<Omit<Found<undefined>, "target">> {
-  if (owner.teamId !== undefined) {
-    return { teamId: owner.teamId, action: "team.upstream_keys", sees: "team.read" };
-  }
-  return actionOnAccountKey(c.actor, (await c.parts.accounts.byId(owner.accountId))!);
-}
-
-/** Finds the owner that an input names. @throws {OperationError} unless it names one. */
-async function ownerOf(
-  c: OperationContext,
-  { account, team }: { readonly account?: string | undefined; readonly team?: string | undefined },
-): Promise<UpstreamKeyOwner> {
-  mustNameOne({ account, team });
-  return team === undefined
-    ? { accountId: (await accountOf(c, account!)).id }
-    : { teamId: (await teamOf(c, team)).id };
+/** What a write of the key of an account or a team is about. */
+function placed({ account, team }: Subject, upstream: string): Found<OwnKeyPlace> {
+  const owner = team === undefined ? { accountId: account!.id } : { teamId: team.id };
+  return { target: { owner, upstream }, account, team, objectId: upstreamKeyId(owner, upstream) };
 }
 
 async function state({ parts }: OperationContext, { owner, upstream }: OwnKeyPlace) {
   const found = await parts.upstreamKeys.byId(upstreamKeyId(owner, upstream));
   return found === undefined ? null : describeUpstreamKey(found);
-}
-
-/** What a write is about. */
-async function placed(c: OperationContext, target: OwnKeyPlace): Promise<Found<OwnKeyPlace>> {
-  const { owner, upstream } = target;
-  return { target, ...await about(c, owner), objectId: upstreamKeyId(owner, upstream) };
 }
 
 export const UPSTREAM_KEY_LIST = defineRead({
@@ -120,8 +99,13 @@ export const UPSTREAM_KEY_SET = defineWrite({
   path: "/upstream-keys",
   summary: "Set the key of an account or team at an upstream, instead of an earlier one",
   action: "account.manage",
-  find: async (c, input) =>
-    await placed(c, { owner: await ownerOf(c, input), upstream: input.upstream }),
+  right: toSetOwnKey,
+  async find(c, { account, team, upstream }) {
+    mustNameOne({ account, team });
+    return team === undefined
+      ? placed({ account: await accountOf(c, account!) }, upstream)
+      : placed({ team: await teamOf(c, team) }, upstream);
+  },
   state,
   async run({ upstreamKeys }, c, { target: { owner, upstream }, input }) {
     const settings = upstreamOf(c, upstream);
@@ -224,14 +208,14 @@ export const UPSTREAM_KEY_REMOVE = defineWrite({
   path: "/upstream-keys/{upstream_key}",
   summary: "Remove the key of an account or team at an upstream",
   action: "account.manage",
-  async find(c, { upstream_key: id }) {
+  right: toSetOwnKey,
+  async find({ parts: { accounts, teams } }, { upstream_key: id }) {
     const [ownerId = "", upstream = ""] = id.split(":");
-    const { accounts, teams } = c.parts;
-    if (await teams.byId(ownerId) !== undefined) {
-      return await placed(c, { owner: { teamId: ownerId }, upstream });
-    }
-    if (await accounts.byId(ownerId) === undefined) throw missing("Upstream key", id);
-    return await placed(c, { owner: { accountId: ownerId }, upstream });
+    const team = await teams.byId(ownerId);
+    if (team !== undefined) return placed({ team }, upstream);
+    const account = await accounts.byId(ownerId);
+    if (account === undefined) throw missing("Upstream key", id);
+    return placed({ account }, upstream);
   },
   state,
   async run({ upstreamKeys }, _c, { target: { owner, upstream } }) {
@@ -255,10 +239,8 @@ export const TEAM_OWN_KEYS = defineWrite({
   path: "/teams/{team}/own-keys",
   summary: "Choose when a team's own keys of upstreams are used",
   action: "team.upstream_keys",
-  async find(c, input) {
-    const target = await teamOf(c, input.team);
-    return { target, teamId: target.id, objectId: target.id, sees: "team.read" };
-  },
+  right: inTeam,
+  find: (c, { team }) => changedTeam(c, team),
   async state({ parts }, { id }) {
     const team = await parts.teams.byId(id);
     return team === undefined ? null : await describeTeam(parts, team);

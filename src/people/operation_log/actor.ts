@@ -25,6 +25,9 @@ export interface Actor {
   readonly name: string;
 }
 
+/** An account, as far as it decides what it may do. */
+export type Person = Pick<Actor, "account" | "teams">;
+
 /** From where an operation came. */
 export interface Origin {
   readonly door: Door;
@@ -56,8 +59,11 @@ export function keyActor(account: Account, keyId: string): Actor {
 }
 
 /** Returns whether somebody may do an action. */
-export function may(actor: Actor, action: Action, about: ActionObject = {}): boolean {
-  const { account, teams } = actor;
+export function may(
+  { account, teams }: Person,
+  action: Action,
+  about: ActionObject = {},
+): boolean {
   return account === null || can({ account, teams }, action, about);
 }
 

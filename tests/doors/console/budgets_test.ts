@@ -212,8 +212,9 @@ Deno.test("budgets: a member lifts no budget that is meant for them, nor does th
   const evesPath = `/console/teams/${others.id}`;
   const eves = await signedIn(gateway, eve.email);
   for (const base of [`${evesPath}/keys/${adasKey.id}`, `${evesPath}/members/${ada.id}`]) {
-    const reply = eves.post(`${base}/budget`, SET, { from: evesPath });
-    assertEquals(await statusOf(reply), 400, base);
+    const reply = await eves.post(`${base}/budget`, SET, { from: evesPath });
+    assertEquals(reply.status, 400, base);
+    assertMatch(await reply.text(), /not (?:found )?in th(?:e|is) team/);
   }
   assertEquals(await budgets("member", `${others.id}:${ada.id}`), []);
 

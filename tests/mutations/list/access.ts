@@ -100,10 +100,28 @@ export const ACCESS: readonly Mutation[] = [
   {
     name: "operator-revokes-any-key",
     file: "src/doors/console/operator/account_routes.tsx",
-    find: "if (key === undefined || key.accountId !== account.id) {",
-    replace: "if (key === undefined) {",
+    find: "if (key === undefined || key.accountId !== account.id) return undefined;",
+    replace: "if (key === undefined) return undefined;",
     tests: [{ file: DOORS, filter: "an operator's page" }],
     why: "A page about one account would revoke another's key.",
+  },
+  {
+    name: "form-shown-to-all",
+    file: "src/doors/console/pages/team.tsx",
+    find: "{!mayOperate(MEMBER_ADD)",
+    replace: "{!mayOperate",
+    tests: [{ file: "tests/doors/console/rights_test.ts" }],
+    why: "A form would be shown to those whose post is refused.",
+  },
+  {
+    name: "stopped-lead-keeps-keys",
+    file: "src/operating/operations/rights.ts",
+    find: `  const action = key.memberId === self
+    ? "team.own_keys"`,
+    replace: `  const action = key.memberId === self
+    ? "self.use"`,
+    tests: [{ file: "tests/doors/console/rights_test.ts" }],
+    why: "Somebody who was stopped in a team would go on changing the team's keys.",
   },
   {
     name: "stale-keys-accepted",
@@ -349,9 +367,11 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "operator-acts-for-owner",
-    file: "src/doors/console/operator/account_routes.tsx",
-    find: 'if (action === "account.manage") return "account.manage_owner";',
-    replace: "",
+    file: "src/operating/operations/rights.ts",
+    find: `  action: isOwner(account) ? "account.manage_owner" : "account.manage",
+  sees: "account.read",`,
+    replace: `  action: "account.manage",
+  sees: "account.read",`,
     tests: [{ file: TEAM_PAGES, filter: "an operator can neither" }],
     why: "An operator could sign in as the owner, by a link.",
   },
@@ -362,14 +382,6 @@ export const ACCESS: readonly Mutation[] = [
     replace: "[...teams.values()][0]",
     tests: [{ file: TEAM_PAGES, filter: "a lead's rights" }],
     why: "The lead of one team could manage every team.",
-  },
-  {
-    name: "keys-of-other-teams",
-    file: "src/doors/console/team_pages.tsx",
-    find: "const found = key?.teamId === team.id &&",
-    replace: "const found = key !== undefined &&",
-    tests: [{ file: TEAM_PAGES, filter: "a lead's rights" }],
-    why: "A lead could take over the keys of other teams by their IDs.",
   },
   {
     name: "scope-unchecked",

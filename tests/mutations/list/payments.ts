@@ -117,7 +117,7 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   {
     name: "order-of-another-team",
     file: "src/doors/console/payment_pages.tsx",
-    find: 'if (!can(session, "team.orders", about)) return undefined;',
+    find: 'if (!can(session, "team.orders", { teamId: team.id })) return undefined;',
     replace: "",
     tests: [{ file: TEAMS, filter: "only leads" }],
     why: "Everybody who is signed in would see the orders and receipts of all teams.",

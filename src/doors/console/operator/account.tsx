@@ -1,11 +1,14 @@
+import { type Account, type Key, labelOf, newKeyId, ROLES } from "../../../people/accounts/mod.ts";
 import {
-  type Account,
-  type Action,
-  type Key,
-  labelOf,
-  newKeyId,
-  ROLES,
-} from "../../../people/accounts/mod.ts";
+  ACCOUNT_DISABLE,
+  ACCOUNT_ROLE,
+  BUDGET_SET,
+  CREDITS_GRANT,
+  CREDITS_TAKE_BACK,
+  KEY_REVOKE,
+  type Subject,
+  type WriteOperation,
+} from "../../../operating/operations/mod.ts";
 import type { CreditPackage } from "../../../money/billing/mod.ts";
 import type { Budget, Credits, Entry } from "../../../money/ledger/mod.ts";
 import { Budgets, TimeZones } from "../budgets.tsx";
@@ -49,7 +52,9 @@ export function AccountDetailPage(
   {
     page,
     csrf,
-    may,
+    seesKeys,
+    mayOperate,
+    mayRevoke,
     account,
     credits,
     debt,
@@ -72,8 +77,11 @@ export function AccountDetailPage(
   }: {
     page: PageContext;
     csrf: string;
-    /** Whether the visitor may do an action on this account. */
-    may: (action: Action) => boolean;
+    /** Whether the visitor may see its keys. */
+    seesKeys: boolean;
+    /** Whether the visitor may do a write of this account. */
+    mayOperate: (operation: WriteOperation, more?: Subject) => boolean;
+    mayRevoke: (key: Key) => boolean;
     account: Account;
     credits: Credits;
     /** Credits that it owes from refunds and disputes. */
@@ -147,7 +155,7 @@ export function AccountDetailPage(
           budgets={ownBudgets}
           of={name}
           csrf={csrf}
-          path={may("account.budgets") ? base : undefined}
+          path={mayOperate(BUDGET_SET) ? base : undefined}
         />
       </section>
       <TimeZones />
@@ -156,10 +164,10 @@ export function AccountDetailPage(
         lots={credits.lots}
         csrf={csrf}
         nowMs={nowMs}
-        action={may("credits.move") ? `${base}/take-back` : undefined}
+        action={mayOperate(CREDITS_TAKE_BACK) ? `${base}/take-back` : undefined}
       />
       <div class="grid">
-        {!may("credits.move") ? null : (
+        {!mayOperate(CREDITS_GRANT) ? null : (
           <>
             <section>
               <h2>Grant credits</h2>
@@ -200,7 +208,7 @@ export function AccountDetailPage(
             </section>
           </>
         )}
-        {!may("account.manage") || account.kind === "pool" ? null : (
+        {!mayOperate(ACCOUNT_DISABLE) || account.kind === "pool" ? null : (
           <section>
             <h2>Access</h2>
             <div class="card">
@@ -235,14 +243,14 @@ export function AccountDetailPage(
             </div>
           </section>
         )}
-        {!may("account.role") || account.kind === "pool" ? null : (
+        {!mayOperate(ACCOUNT_ROLE) || account.kind === "pool" ? null : (
           <section>
             <h2>Role</h2>
             <Form action={`${base}/role`} csrf={csrf} class="card">
               <label class="field">
                 <span>Role</span>
                 <select name="role">
-                  {ROLES.filter((role) => role !== "owner" || may("account.role_owner")).map((
+                  {ROLES.filter((role) => mayOperate(ACCOUNT_ROLE, { role })).map((
                     role,
                   ) => <option value={role} selected={role === account.role}>{role}</option>)}
                 </select>
@@ -257,7 +265,7 @@ export function AccountDetailPage(
         )}
       </div>
       {isPool ? null : <AccountTeams teams={teams} />}
-      {!may("account.keys") ? null : (
+      {!seesKeys ? null : (
         <>
           <h2>Keys</h2>
           <KeyTable
@@ -267,10 +275,9 @@ export function AccountDetailPage(
             spent={spent}
             csrf={csrf}
             nowMs={nowMs}
-            mayChange={() => false}
-            mayBudget={() => false}
+            mayChange={(key, operation) => operation === KEY_REVOKE && !isPool && mayRevoke(key)}
             models={models}
-            action={may("account.manage") && account.kind !== "pool" ? `${base}/keys` : undefined}
+            action={`${base}/keys`}
           />
         </>
       )}

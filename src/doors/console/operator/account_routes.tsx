@@ -1,13 +1,4 @@
-import {
-  type Account,
-  AccountError,
-  type Action,
-  can,
-  DuplicateKey,
-  type Role,
-  ROLES,
-  type Session,
-} from "../../../people/accounts/mod.ts";
+import { type Account, can, ROLES, type Session } from "../../../people/accounts/mod.ts";
 import { CREDITS, DAYS } from "../../../settings/config/mod.ts";
 import {
   ACCOUNT_DISABLE,
@@ -20,6 +11,9 @@ import {
   isoOf,
   KEY_CREATE,
   KEY_REVOKE,
+  mayOperate,
+  subjectOfKey,
+  subjectsOfKeys,
 } from "../../../operating/operations/mod.ts";
 import { budgetsOf, budgetsOfKeys, creditsOf, entriesOf } from "../../../money/ledger/mod.ts";
 import { ReportError, reportUsage, spentByKey, usageQuery } from "../../../money/usage/mod.ts";
@@ -28,42 +22,35 @@ import {
   addressOf,
   type ConsoleParts,
   doneOf,
-  notFound,
-  operate,
   page,
   pageOf,
   type PageRequest,
-  seeOther,
 } from "../request.tsx";
-import { BUDGET_FORMS, type Change } from "../budget_form.ts";
+import { addBudgetForms } from "../budget_form.ts";
 import { type ChartProps, MAX_SERIES } from "../chart.tsx";
+import { pageWithForms } from "../forms.ts";
+import { madeOf } from "../key_form.ts";
 import { reportChart } from "../usage_chart.ts";
 import { debtOf } from "../../../money/payments/mod.ts";
 import { AccountDetailPage } from "./account.tsx";
 import type { Membership } from "./account_teams.tsx";
-import { type GuardedApp, may } from "../guard.ts";
+import type { GuardedApp } from "../guard.ts";
 
 const ENTRIES_SHOWN = 20;
 /** What the chart of an account shows. */
 const USAGE_RANGE = "30d";
 const DAY_MS = 86_400_000;
 
+/** What the page shows besides the account. */
+interface More {
+  readonly link?: string;
+  readonly made?: string;
+  readonly error?: string;
+}
+
 /** One account, and what an operator does for it. */
 export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { accounts, keys, sales, database, catalog, now, config, teams, members } = parts;
-
-  /** For pages about one account; what is managed of an owner's account needs more. */
-  const about = (
-    action: Action,
-    handler: (c: PageRequest, session: Session, account: Account) => Promise<Response>,
-  ) =>
-    may(action, async (c, session) => {
-      const account = await accounts.byId(c.req.param("id") ?? "");
-      if (account === undefined) return notFound(c);
-      return can(session, actionOn(account, action))
-        ? await handler(c, session, account)
-        : notFound(c);
-    });
 
   /** Its credits of the last 30 days by model, and as a comparison of the 30 before. */
   const usageOf = async ({ id: accountId }: Account): Promise<ChartProps | undefined> => {
@@ -103,9 +90,10 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     c: PageRequest,
     session: Session,
     account: Account,
-    more: { link?: string; made?: string; error?: string } = {},
+    more: More = {},
   ) => {
     const own = (await keys.list(account)).filter(({ accountId }) => accountId === account.id);
+    const subjects = await subjectsOfKeys(parts, own);
     return await page(
       c,
       <AccountDetailPage
@@ -116,7 +104,9 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
         debt={await debtOf(database, account.id)}
         teams={await teamsOf(account)}
         entries={await entriesOf(database, { accountId: account.id, limit: ENTRIES_SHOWN })}
-        may={(action) => can(session, actionOn(account, action))}
+        seesKeys={can(session, "account.keys")}
+        mayOperate={(operation, more) => mayOperate(session, operation, { account, ...more })}
+        mayRevoke={(key) => mayOperate(session, KEY_REVOKE, subjects.get(key.id))}
         keys={own.toReversed()}
         budgets={await budgetsOfKeys(database, own.map(({ id }) => id), now())}
         ownBudgets={await budgetsOf(
@@ -138,158 +128,68 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     );
   };
 
-  /** A write about one account; errors are shown on the account's page. */
-  const write = (
-    action: Action,
-    work: (c: PageRequest, account: Account, session: Session) => Promise<string>,
-  ) =>
-    about(action, async (c, session, account) => {
-      try {
-        const done = await work(c, account, session);
-        return seeOther(c, `/console/operator/accounts/${account.id}?done=${done}`);
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        return await detail(c, session, account, { error: `${error.message}.` });
-      }
-    });
-
-  app.get(
-    "/accounts/:id",
-    about("account.read", (c, session, account) => detail(c, session, account)),
-  );
-  app.post(
-    "/accounts/:id/grant",
-    write("credits.move", async (c, account, session) => {
-      const { form } = c.var;
+  const post = pageWithForms<{ readonly account: Account }, More>(app, parts, "/accounts/:id", {
+    action: "account.read",
+    async find(c) {
+      const account = await accounts.byId(c.req.param("id") ?? "");
+      return account === undefined ? undefined : { account };
+    },
+    show: (c, session, { account }, more) => detail(c, session, account, more),
+  });
+  post("/grant", CREDITS_GRANT, {
+    input(form) {
       const days = form.count("days", "Days", DAYS);
-      await operate(c, parts, session, [CREDITS_GRANT, {
-        account: account.id,
+      return {
         credits: form.amount("credits", "Credits", CREDITS),
         expires_at: days === undefined ? null : isoOf(now() + days * DAY_MS),
         note: form.text("note"),
         reference: form.reference,
-      }]);
-      return "granted";
+      };
+    },
+    done: "granted",
+  });
+  post("/package", CREDITS_SELL, {
+    input: (form) => ({
+      package: form.text("package"),
+      paid: form.text("paid") === "yes",
+      reference: form.reference,
     }),
-  );
-  app.post(
-    "/accounts/:id/package",
-    write("credits.move", async (c, account, session) => {
-      const { form } = c.var;
-      await operate(c, parts, session, [CREDITS_SELL, {
-        account: account.id,
-        package: form.text("package"),
-        paid: form.text("paid") === "yes",
-        reference: form.reference,
-      }]);
-      return "recorded";
+    done: "recorded",
+  });
+  post("/take-back", CREDITS_TAKE_BACK, {
+    input: (form) => ({
+      lot: form.text("lot"),
+      credits: form.count("credits", "Credits", CREDITS),
+      note: form.text("note"),
+      reference: form.reference,
     }),
-  );
-  app.post(
-    "/accounts/:id/take-back",
-    write("credits.move", async (c, account, session) => {
-      const { form } = c.var;
-      await operate(c, parts, session, [CREDITS_TAKE_BACK, {
-        account: account.id,
-        lot: form.text("lot"),
-        credits: form.count("credits", "Credits", CREDITS),
-        note: form.text("note"),
-        reference: form.reference,
-      }]);
-      return "taken-back";
-    }),
-  );
-  app.post(
-    "/accounts/:id/disable",
-    write("account.manage", async (c, account, session) => {
-      await operate(c, parts, session, [ACCOUNT_DISABLE, { account: account.id }]);
-      return "disabled";
-    }),
-  );
-  app.post(
-    "/accounts/:id/enable",
-    write("account.manage", async (c, account, session) => {
-      await operate(c, parts, session, [ACCOUNT_ENABLE, { account: account.id }]);
-      return "enabled";
-    }),
-  );
-  app.post(
-    "/accounts/:id/keys/:key/revoke",
-    write("account.manage", async (c, account, session) => {
+    done: "taken-back",
+  });
+  post("/disable", ACCOUNT_DISABLE, { done: "disabled" });
+  post("/enable", ACCOUNT_ENABLE, { done: "enabled" });
+  post("/keys/:key/revoke", KEY_REVOKE, {
+    async about(c, { account }) {
       const key = await keys.byId(c.req.param("key") ?? "");
-      if (key === undefined || key.accountId !== account.id) {
-        throw new AccountError("Key not found in this account");
-      }
-      await operate(c, parts, session, [KEY_REVOKE, { key: key.id }]);
-      return "revoked";
+      if (key === undefined || key.accountId !== account.id) return undefined;
+      return await subjectOfKey(parts, key);
+    },
+    missing: "Key not found in this account",
+    done: "revoked",
+  });
+  addBudgetForms(post, parts, {
+    path: "",
+    owner: ({ account }: { readonly account: Account }) => ({
+      owner: "account",
+      ownerId: account.id,
     }),
-  );
-  for (const [path, change] of Object.entries(BUDGET_FORMS)) {
-    app.post(
-      `/accounts/:id/${path}`,
-      write("account.budgets", async (c, { id }, session) => {
-        const owner = { owner: "account", ownerId: id } as const;
-        const carryOut = (one: Change) => operate(c, parts, session, one);
-        return await change({ database, owner, form: c.var.form, nowMs: now(), carryOut });
-      }),
-    );
-  }
-  app.post(
-    "/accounts/:id/role",
-    write("account.role", async (c, account, session) => {
-      const role = c.var.form.choice("role", "a role", ROLES);
-      if (!can(session, actionOfRole(account, role))) {
-        throw new AccountError("Only an owner can make other owners");
-      }
-      await operate(c, parts, session, [ACCOUNT_ROLE, { account: account.id, role }]);
-      return "role";
-    }),
-  );
-  app.post(
-    "/accounts/:id/link",
-    about("account.manage", async (c, session, account) => {
-      try {
-        const about = { account: account.id };
-        const { link } = await operate(c, parts, session, [ACCOUNT_LINK, about]);
-        return await detail(c, session, account, { link: String(link) });
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        return await detail(c, session, account, { error: `${error.message}.` });
-      }
-    }),
-  );
-  app.post(
-    "/accounts/:id/keys",
-    about("account.manage", async (c, session, account) => {
-      try {
-        const id = c.var.form.text("id") || undefined;
-        const { key } = await operate(c, parts, session, [KEY_CREATE, {
-          account: account.id,
-          id,
-          name: "created by the operator",
-        }]);
-        return await detail(c, session, account, { made: String(key) });
-      } catch (error) {
-        // the page that shows it was loaded again
-        if (error instanceof DuplicateKey) {
-          return seeOther(c, `/console/operator/accounts/${account.id}`);
-        }
-        if (!(error instanceof AccountError)) throw error;
-        return await detail(c, session, account, { error: `${error.message}.` });
-      }
-    }),
-  );
-}
-
-/** The action that is needed on an account instead of another: managing an owner's takes an owner. */
-function actionOn({ role }: Account, action: Action): Action {
-  if (role !== "owner") return action;
-  if (action === "account.manage") return "account.manage_owner";
-  if (action === "account.budgets") return "account.manage_owner";
-  return action === "account.role" ? "account.role_owner" : action;
-}
-
-/** The action of giving an account a role. */
-function actionOfRole(account: Account, role: Role): Action {
-  return role === "owner" ? "account.role_owner" : actionOn(account, "account.role");
+  });
+  post("/role", ACCOUNT_ROLE, {
+    input: (form) => ({ role: form.choice("role", "a role", ROLES) }),
+    done: "role",
+  });
+  post("/link", ACCOUNT_LINK, { shows: ({ link }) => ({ link: String(link) }) });
+  post("/keys", KEY_CREATE, {
+    input: (form) => ({ id: form.text("id") || undefined, name: "created by the operator" }),
+    shows: madeOf,
+  });
 }

@@ -1,25 +1,13 @@
-import {
-  type Account,
-  AccountError,
-  can,
-  labelOf,
-  type Session,
-} from "../../../people/accounts/mod.ts";
+import { type Account, labelOf, type Session } from "../../../people/accounts/mod.ts";
 import { balancesOf } from "../../../money/ledger/mod.ts";
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { Badge, Field, Form, Name, Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
-import { ACCOUNT_CREATE } from "../../../operating/operations/mod.ts";
-import {
-  type ConsoleParts,
-  operate,
-  page,
-  pageOf,
-  type PageRequest,
-  seeOther,
-} from "../request.tsx";
-import { type GuardedApp, may } from "../guard.ts";
+import { ACCOUNT_CREATE, mayOperate } from "../../../operating/operations/mod.ts";
+import { pageWithForms } from "../forms.ts";
+import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
+import type { GuardedApp } from "../guard.ts";
 
 const ACCOUNTS_SHOWN = 100;
 
@@ -46,7 +34,7 @@ export function accountsRoutes(
         csrf={session.csrfToken}
         rows={rows}
         query={query}
-        mayCreate={can(session, "account.create")}
+        mayCreate={mayOperate(session, ACCOUNT_CREATE)}
         error={error}
         next={upTo.length > found.length ? found.at(-1)!.id : undefined}
         isFirst={after === undefined}
@@ -55,23 +43,13 @@ export function accountsRoutes(
     );
   };
 
-  app.get("/accounts", may("account.read", (c, session) => list(c, session)));
-  app.post(
-    "/accounts",
-    may("account.create", async (c, session) => {
-      const { form } = c.var;
-      try {
-        const made = await operate(c, parts, session, [ACCOUNT_CREATE, {
-          email: form.text("email"),
-          name: form.text("name"),
-        }]);
-        return seeOther(c, `/console/operator/accounts/${made.id}`);
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        return await list(c, session, `${error.message}.`);
-      }
-    }),
-  );
+  pageWithForms(app, parts, "/accounts", {
+    action: "account.read",
+    show: (c, session, _page, { error }) => list(c, session, error),
+  })("", ACCOUNT_CREATE, {
+    input: (form) => ({ email: form.text("email"), name: form.text("name") }),
+    done: ({ id }) => `/console/operator/accounts/${id}`,
+  });
 }
 
 /** An account with what it has. */

@@ -35,6 +35,6 @@ export function alertsRoutes(app: GuardedApp, parts: ConsoleParts): void {
         await operate(c, parts, session, [ALERT_READ, { up_to: isoOf(upToMs) }]);
       }
       return seeOther(c, PATH);
-    }),
+    }, ALERT_READ),
   );
 }

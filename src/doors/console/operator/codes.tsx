@@ -1,4 +1,4 @@
-import { AccountError, can, type Session } from "../../../people/accounts/mod.ts";
+import type { Session } from "../../../people/accounts/mod.ts";
 import { CREDITS, DAYS } from "../../../settings/config/mod.ts";
 import type { CreditPackage } from "../../../money/billing/mod.ts";
 import {
@@ -7,22 +7,16 @@ import {
   CODES,
   isoOf,
   madeCodesShape,
+  mayOperate,
 } from "../../../operating/operations/mod.ts";
-import { DuplicateCode, newCodeId, type RedemptionCode } from "../../../money/payments/mod.ts";
+import { newCodeId, type RedemptionCode } from "../../../money/payments/mod.ts";
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { Badge, Copyable, Field, Form, Table, Time } from "../components.tsx";
 import { count, number } from "../format.ts";
-import { type GuardedApp, may } from "../guard.ts";
+import { pageWithForms } from "../forms.ts";
+import type { GuardedApp } from "../guard.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
-import {
-  type ConsoleParts,
-  doneOf,
-  operate,
-  page,
-  pageOf,
-  type PageRequest,
-  seeOther,
-} from "../request.tsx";
+import { type ConsoleParts, doneOf, page, pageOf, type PageRequest } from "../request.tsx";
 
 const PATH = "/console/operator/codes";
 const CODES_SHOWN = 200;
@@ -51,7 +45,7 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
         codes={all}
         emails={new Map(people.map(({ id, email }) => [id, email]))}
         packages={sales.packages}
-        mayManage={can(session, "payments.manage")}
+        mayManage={mayOperate(session, CODE_CREATE)}
         done={doneOf(c)}
         nowMs={now()}
         {...more}
@@ -64,52 +58,29 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
     );
   };
 
-  app.get("/codes", may("payments.read", (c, session) => show(c, session)));
-  app.post(
-    "/codes",
-    may("payments.manage", async (c, session) => {
-      const { form } = c.var;
-      try {
-        const [id, offer] = [form.text("id"), form.sent("package")];
-        const [credits, validDays] = [
-          form.count("credits", "Credits", CREDITS),
-          form.count("valid", "Lifetime", DAYS),
-        ];
-        const [days, number] = [
-          form.count("expires", "Days", DAYS),
-          form.count("count", "Number of codes", CODES),
-        ];
-        const reply = await operate(c, parts, session, [CODE_CREATE, {
-          ...(id === "" ? {} : { id }),
-          ...(offer === "" ? {} : { package: offer }),
-          ...(credits === undefined ? {} : { credits }),
-          ...(validDays === undefined ? {} : { valid_days: validDays }),
-          ...(days === undefined ? {} : { expires_at: isoOf(now() + days * DAY_MS) }),
-          ...(number === undefined ? {} : { count: number }),
-          note: form.text("note"),
-        }]);
-        const { codes: made } = madeCodesShape.parse(reply);
-        return await show(c, session, { made: made.map(({ code }) => code) });
-      } catch (error) {
-        // the page that shows codes was loaded again: they were made, and are not shown twice
-        if (error instanceof DuplicateCode) return seeOther(c, PATH);
-        if (!(error instanceof AccountError)) throw error;
-        return await show(c, session, { error: `${error.message}.` });
-      }
-    }),
-  );
-  app.post(
-    "/codes/:code/revoke",
-    may("payments.manage", async (c, session) => {
-      try {
-        await operate(c, parts, session, [CODE_REVOKE, { code: c.req.param("code") ?? "" }]);
-        return seeOther(c, `${PATH}?done=code-revoked`);
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        return await show(c, session, { error: `${error.message}.` });
-      }
-    }),
-  );
+  const post = pageWithForms<Pick<Session, "account">, More>(app, parts, "/codes", {
+    action: "payments.read",
+    show: (c, session, _page, more) => show(c, session, more),
+  });
+  post("", CODE_CREATE, {
+    input(form) {
+      const days = form.count("expires", "Days", DAYS);
+      return {
+        id: form.text("id") || undefined,
+        package: form.sent("package") || undefined,
+        credits: form.count("credits", "Credits", CREDITS),
+        valid_days: form.count("valid", "Lifetime", DAYS),
+        expires_at: days === undefined ? undefined : isoOf(now() + days * DAY_MS),
+        count: form.count("count", "Number of codes", CODES),
+        note: form.text("note"),
+      };
+    },
+    shows: (reply) => ({ made: madeCodesShape.parse(reply).codes.map(({ code }) => code) }),
+  });
+  post("/:code/revoke", CODE_REVOKE, {
+    input: (_form, _about, c) => ({ code: c.req.param("code") ?? "" }),
+    done: "code-revoked",
+  });
 }
 
 interface CodesPageProps extends More {

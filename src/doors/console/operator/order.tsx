@@ -1,6 +1,11 @@
-import { AccountError, can, type Session } from "../../../people/accounts/mod.ts";
+import { AccountError, type Session } from "../../../people/accounts/mod.ts";
 import { moneyText } from "../../../settings/config/mod.ts";
-import { ORDER_DISMISS, ORDER_RECONCILE, ORDER_REFUND } from "../../../operating/operations/mod.ts";
+import {
+  mayOperate,
+  ORDER_DISMISS,
+  ORDER_RECONCILE,
+  ORDER_REFUND,
+} from "../../../operating/operations/mod.ts";
 import {
   creditsOfOrder,
   eventsOfOrder,
@@ -12,19 +17,11 @@ import {
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { Badge, Field, Form, FormId, Table, Time } from "../components.tsx";
 import { number, teamTitle } from "../format.ts";
-import { type GuardedApp, may } from "../guard.ts";
+import { pageWithForms } from "../forms.ts";
+import type { GuardedApp } from "../guard.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { OrderBadge, OrderLink, type OrderOwner, OwnerLink } from "../pages/orders.tsx";
-import {
-  type ConsoleParts,
-  doneOf,
-  notFound,
-  operate,
-  page,
-  pageOf,
-  type PageRequest,
-  seeOther,
-} from "../request.tsx";
+import { type ConsoleParts, doneOf, page, pageOf, type PageRequest } from "../request.tsx";
 
 /** Whose credits something is, by account ID: people, services, and the pools of teams. */
 export async function ownersOf(
@@ -45,9 +42,7 @@ export async function ownersOf(
 export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { database } = parts;
 
-  const show = async (c: PageRequest, session: Session, error?: string) => {
-    const order = await orderById(database, c.req.param("id") ?? "");
-    if (order === undefined) return await notFound(c);
+  const show = async (c: PageRequest, session: Session, order: Order, error?: string) => {
     const [events, credits, owners] = await Promise.all([
       eventsOfOrder(database, order.id),
       creditsOfOrder(database, order.id),
@@ -61,57 +56,37 @@ export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
         events={events}
         credits={credits}
         owners={owners}
-        mayManage={can(session, "payments.manage")}
+        mayManage={mayOperate(session, ORDER_REFUND)}
         error={error}
         done={doneOf(c)}
       />
     );
     return await page(c, content, error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest);
   };
-  /** A write about the order; errors are shown on its page. */
-  const write = (work: (c: PageRequest, session: Session, order: Order) => Promise<string>) =>
-    may("payments.manage", async (c, session) => {
+  const post = pageWithForms(app, parts, "/orders/:id", {
+    action: "payments.read",
+    async find(c) {
       const order = await orderById(database, c.req.param("id") ?? "");
-      if (order === undefined) return await notFound(c);
-      try {
-        const done = await work(c, session, order);
-        return seeOther(c, `/console/operator/orders/${order.id}?done=${done}`);
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        return await show(c, session, `${error.message}.`);
-      }
-    });
-
-  app.get("/orders/:id", may("payments.read", (c, session) => show(c, session)));
-  app.post(
-    "/orders/:id/refund",
-    write(async (c, session, { id, currency }) => {
-      const { form } = c.var;
+      return order === undefined ? undefined : { order };
+    },
+    async show(c, session, { order }, { error }) {
+      // what failed may have changed it
+      const now = error === undefined ? order : await orderById(database, order.id) ?? order;
+      return await show(c, session, now, error);
+    },
+  });
+  post("/refund", ORDER_REFUND, {
+    input(form, { order }) {
       const { reference } = form;
       if (reference === "") throw new AccountError("Reload the page, and try again");
-      const amount = form.money("amount", "Amount", currency);
-      await operate(c, parts, session, [ORDER_REFUND, {
-        order: id,
-        reference,
-        ...(amount === undefined ? {} : { amount }),
-      }]);
-      return "refunded";
-    }),
-  );
-  app.post(
-    "/orders/:id/reconcile",
-    write(async (c, session, { id, state }) => {
-      const after = await operate(c, parts, session, [ORDER_RECONCILE, { order: id }]);
-      return after.state === state ? "asked" : "reconciled";
-    }),
-  );
-  app.post(
-    "/orders/:id/dismiss",
-    write(async (c, session, { id }) => {
-      await operate(c, parts, session, [ORDER_DISMISS, { order: id }]);
-      return "dismissed";
-    }),
-  );
+      return { reference, amount: form.money("amount", "Amount", order.currency) };
+    },
+    done: "refunded",
+  });
+  post("/reconcile", ORDER_RECONCILE, {
+    done: ({ state }, { about: { order } }) => state === order.state ? "asked" : "reconciled",
+  });
+  post("/dismiss", ORDER_DISMISS, { done: "dismissed" });
 }
 
 function OperatorOrderPage({ page, csrf, order, events, credits, owners, mayManage, error, done }: {

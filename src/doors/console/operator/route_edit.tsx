@@ -39,7 +39,7 @@ export function routeEditRoutes(
     asked: (c: PageRequest) => string | undefined,
     handler: (c: PageRequest, session: Session, route: Route) => Promise<Response>,
   ) =>
-    may("routes.write", async (c, session) => {
+    may(ROUTE_WRITE.action, async (c, session) => {
       const id = asked(c) ?? "";
       const { routes, off } = catalog();
       const route = [...routes, ...off].find((one) => one.id === id);

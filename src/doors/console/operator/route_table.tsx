@@ -1,4 +1,5 @@
-import { can, type Session } from "../../../people/accounts/mod.ts";
+import type { Session } from "../../../people/accounts/mod.ts";
+import { mayOperate, ROUTE_WRITE } from "../../../operating/operations/mod.ts";
 import { describeTargets, type Route } from "../../../settings/catalog/mod.ts";
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { Name, Table } from "../components.tsx";
@@ -28,7 +29,7 @@ export function routeTableRoutes(app: GuardedApp, parts: ConsoleParts): void {
         page={pageOf(c)}
         routes={catalog().routes}
         off={catalog().off}
-        mayWrite={can(session, "routes.write")}
+        mayWrite={mayOperate(session, ROUTE_WRITE)}
         done={doneOf(c)}
         error={error}
         reload={reloads()}

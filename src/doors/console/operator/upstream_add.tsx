@@ -64,7 +64,7 @@ export function upstreamAddRoutes(app: GuardedApp, parts: ConsoleParts): void {
       upstream: { readonly name: string; readonly settings: Json },
     ) => Promise<Response>,
   ) =>
-    may("upstreams.write", async (c, session) => {
+    may(UPSTREAM_ADD.action, async (c, session) => {
       try {
         const upstream = upstreamOf(c.var.form);
         await checkIsNew(parts, upstream.name);
@@ -76,11 +76,11 @@ export function upstreamAddRoutes(app: GuardedApp, parts: ConsoleParts): void {
       }
     });
 
-  app.get("/upstreams/add", may("upstreams.write", (c, session) => form(c, session)));
+  app.get("/upstreams/add", may(UPSTREAM_ADD.action, (c, session) => form(c, session)));
   app.post(
     "/upstreams/add",
     may(
-      "upstreams.write",
+      UPSTREAM_ADD.action,
       (c, session) => form(c, session, { values: new Map(c.var.form.entries) }),
     ),
   );

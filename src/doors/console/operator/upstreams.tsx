@@ -1,13 +1,19 @@
-import { AccountError, can, type Session } from "../../../people/accounts/mod.ts";
+import type { Session } from "../../../people/accounts/mod.ts";
 import type { Child } from "@hono/hono/jsx";
-import { UPSTREAM_TEST } from "../../../operating/operations/mod.ts";
+import {
+  type Json,
+  mayOperate,
+  UPSTREAM_ADD,
+  UPSTREAM_TEST,
+} from "../../../operating/operations/mod.ts";
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { configuredUpstreams, type UpstreamState } from "../../../requests/upstreams/mod.ts";
 import { Badge, Form, Name, Names, RelativeTime, Table, Time } from "../components.tsx";
 import { count, duration, hour as timeOfDay, number } from "../format.ts";
-import { type GuardedApp, may } from "../guard.ts";
+import { pageWithForms } from "../forms.ts";
+import type { GuardedApp } from "../guard.ts";
 import { Layout, noticeOf } from "../layout.tsx";
-import { type ConsoleParts, doneOf, operate, page, pageOf, type PageRequest } from "../request.tsx";
+import { type ConsoleParts, doneOf, page, pageOf, type PageRequest } from "../request.tsx";
 import { livePage } from "./live_page.tsx";
 import { upstreamAddRoutes } from "./upstream_add.tsx";
 import { HOUR_COLUMNS, rowOf, UpstreamBadge, type UpstreamRow } from "./upstream_table.tsx";
@@ -47,7 +53,7 @@ export function upstreamsRoutes(app: GuardedApp, parts: ConsoleParts): void {
   ) => (
     <Layout page={pageOf(c)} title="Upstreams" notice={noticeOf({ done: doneOf(c) })}>
       {shown}
-      {can(session, "upstreams.write")
+      {mayOperate(session, UPSTREAM_ADD)
         ? (
           <p>
             <a href={`${PATH}/add`}>Add an upstream</a>
@@ -64,38 +70,34 @@ export function upstreamsRoutes(app: GuardedApp, parts: ConsoleParts): void {
     const upstreams = await upstreamStates();
     return whole(c, session, { table: part(upstreams), upstreams, shown });
   };
-  app.get(
-    "/upstreams",
-    may("upstreams.read", async (c, session) => {
-      const upstreams = await upstreamStates();
-      return await livePage(c, parts, {
-        action: "upstreams.read",
-        everyMs: 5_000,
-        part: async () => part(await upstreamStates()),
-        whole: (table) => whole(c, session, { table, upstreams }),
-      });
-    }),
-  );
-  upstreamAddRoutes(app, parts);
-  app.post(
-    "/upstreams",
-    may("upstreams.read", async (c, session) => {
-      const upstream = c.var.form.text("upstream");
-      try {
-        const result = await operate(c, parts, session, [UPSTREAM_TEST, { upstream }]);
-        const shown = <Tested result={UPSTREAM_TEST.output.parse(result) as TestResult} />;
-        return await page(c, await after(c, session, shown));
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        const shown = (
+  const live = async (c: PageRequest, session: Session) => {
+    const upstreams = await upstreamStates();
+    return await livePage(c, parts, {
+      action: "upstreams.read",
+      everyMs: 5_000,
+      part: async () => part(await upstreamStates()),
+      whole: (table) => whole(c, session, { table, upstreams }),
+    });
+  };
+  pageWithForms<Pick<Session, "account">, { readonly tested: Json }>(app, parts, "/upstreams", {
+    action: "upstreams.read",
+    async show(c, session, _page, { tested, error }) {
+      if (tested === undefined && error === undefined) return await live(c, session);
+      const shown = tested === undefined
+        ? (
           <div class="notice bad">
-            <p role="alert">{error.message}.</p>
+            <p role="alert">{error}</p>
           </div>
-        );
-        return await page(c, await after(c, session, shown), STATUS_CODE.BadRequest);
-      }
-    }),
-  );
+        )
+        : <Tested result={UPSTREAM_TEST.output.parse(tested) as TestResult} />;
+      const status = tested === undefined ? STATUS_CODE.BadRequest : STATUS_CODE.OK;
+      return await page(c, await after(c, session, shown), status);
+    },
+  })("", UPSTREAM_TEST, {
+    input: (form) => ({ upstream: form.text("upstream") }),
+    shows: (tested) => ({ tested }),
+  });
+  upstreamAddRoutes(app, parts);
 }
 
 /** The outcome of a test, with what to do about it. */

@@ -1,5 +1,12 @@
+import type { Child } from "@hono/hono/jsx";
 import { toldApart } from "../../../ground/platform/mod.ts";
 import { type Key, newKeyId } from "../../../people/accounts/mod.ts";
+import {
+  BUDGET_SET,
+  KEY_REVOKE,
+  KEY_UPDATE,
+  type WriteOperation,
+} from "../../../operating/operations/mod.ts";
 import type { Budget } from "../../../money/ledger/mod.ts";
 import { BudgetFields, Budgets, TimeZones } from "../budgets.tsx";
 import {
@@ -35,7 +42,6 @@ export function KeysPage(
     spent,
     teams,
     mayChange,
-    mayBudget,
     models,
     made,
     address,
@@ -52,10 +58,7 @@ export function KeysPage(
     spent: ReadonlyMap<string, number>;
     /** Names of teams by ID; `undefined` if no key is a team's. */
     teams: ReadonlyMap<string, string> | undefined;
-    /** Whether the visitor may change and rotate a key. */
-    mayChange: (key: Key) => boolean;
-    /** Whether the visitor may set budgets of a key. */
-    mayBudget: (key: Key) => boolean;
+    mayChange: MayChange;
     models: readonly string[];
     /** Secret of the key that was just created. */
     made?: string | undefined;
@@ -83,32 +86,56 @@ export function KeysPage(
         nowMs={nowMs}
         action="/console/keys"
         mayChange={mayChange}
-        mayBudget={mayBudget}
         models={models}
       />
       <TimeZones />
       <h2 id="create">Create a key</h2>
-      <Form action="/console/keys" csrf={csrf} class="card wide">
-        <input type="hidden" name="id" value={newKeyId()} />
-        <Field
-          label="Name"
-          name="name"
-          maxlength={200}
-          placeholder="laptop"
-          hint="Helps you tell keys apart."
-        />
-        <label class="field">
-          <span>Expires</span>
-          <select name="expires">
-            <option value="never">never</option>
-            {[7, 30, 90, 365].map((days) => <option value={String(days)}>in {days} days</option>)}
-          </select>
-        </label>
-        <ModelChoice models={models} chosen={null} />
-        <BudgetFields />
-        <button type="submit">Create key</button>
-      </Form>
+      <NewKeyForm
+        path="/console/keys"
+        csrf={csrf}
+        models={models}
+        hint="Helps you tell keys apart."
+      />
     </Layout>
+  );
+}
+
+/** A form that creates a key. */
+export function NewKeyForm({ path, csrf, models, title, hint, children }: {
+  path: string;
+  csrf: string;
+  /** Models that the key could use. */
+  models: readonly string[];
+  /** Heading in the form. */
+  title?: string;
+  /** What the name is for. */
+  hint?: string;
+  /** A field that says whom it is for. */
+  children?: Child;
+}) {
+  return (
+    <Form action={path} csrf={csrf} class="card wide">
+      {title === undefined ? null : <h2>{title}</h2>}
+      <input type="hidden" name="id" value={newKeyId()} />
+      <Field
+        label="Name"
+        name="name"
+        maxlength={200}
+        placeholder="laptop"
+        {...(hint === undefined ? {} : { hint })}
+      />
+      {children}
+      <label class="field">
+        <span>Expires</span>
+        <select name="expires">
+          <option value="never">never</option>
+          {[7, 30, 90, 365].map((days) => <option value={String(days)}>in {days} days</option>)}
+        </select>
+      </label>
+      <ModelChoice models={models} chosen={null} />
+      <BudgetFields />
+      <button type="submit">Create key</button>
+    </Form>
   );
 }
 
@@ -132,6 +159,9 @@ export function NewKey(
   );
 }
 
+/** Whether the visitor may do a write of a key here. */
+export type MayChange = (key: Key, operation: WriteOperation) => boolean;
+
 /** What a table of keys shows besides the keys. */
 interface KeyTableProps {
   readonly keys: readonly Key[];
@@ -140,27 +170,32 @@ interface KeyTableProps {
   readonly lastUse: ReadonlyMap<string, number>;
   /** Credits by key ID. */
   readonly spent: ReadonlyMap<string, number>;
+  /** What the table is called. Default: keys. */
+  readonly caption?: string;
   /** Names of teams by ID; without it, the table has no column for them. */
   readonly teams?: ReadonlyMap<string, string> | undefined;
+  /** Email addresses of members by account ID; without it, the table has no column for them. */
+  readonly names?: ReadonlyMap<string, string>;
+  /** Of when the credits are. Default: since ever. */
+  readonly spentIn?: string;
+  /** Whose models a key without a list may use. */
+  readonly allModels?: string;
   readonly csrf: string;
   readonly nowMs: number;
-  /** Path below which forms post; `undefined` if the visitor may not change the keys. */
-  readonly action: string | undefined;
-  /** Whether the visitor may change and rotate a key. */
-  readonly mayChange: (key: Key) => boolean;
-  /** Whether the visitor may set budgets of a key. */
-  readonly mayBudget: (key: Key) => boolean;
+  /** Path below which forms post. */
+  readonly action: string;
+  readonly mayChange: MayChange;
   /** Routes that are served. */
   readonly models: readonly string[];
 }
 
 /** Keys with their state; revoked and expired ones are folded away. */
-export function KeyTable({ keys, ...props }: KeyTableProps) {
+export function KeyTable({ keys, caption = "Keys", ...props }: KeyTableProps) {
   const active = keys.filter((key) => isActive(key, props.nowMs));
   const past = keys.filter((key) => !isActive(key, props.nowMs));
   return (
     <>
-      <KeyRows {...props} keys={active} caption="Keys" />
+      <KeyRows {...props} keys={active} caption={caption} />
       {past.length === 0 ? null : (
         <details>
           <summary>{count(past.length, "key")} revoked or expired</summary>
@@ -178,11 +213,13 @@ function KeyRows(
     lastUse,
     spent,
     teams,
+    names,
+    spentIn = "spent",
+    allModels = "all",
     csrf,
     nowMs,
     action,
     mayChange,
-    mayBudget,
     models,
     caption,
     arePast = false,
@@ -217,6 +254,10 @@ function KeyRows(
               ? "–"
               : <Name href={`/console/teams/${teamId}`} text={teams.get(teamId) ?? teamId} />,
         }]),
+        ...(names === undefined ? [] : [{
+          name: "member",
+          cell: ({ memberId }: Key) => memberId === null ? "–" : names.get(memberId) ?? memberId,
+        }]),
         ...(arePast
           ? [{
             name: "state",
@@ -230,7 +271,7 @@ function KeyRows(
             lastUse.has(id) ? <RelativeTime ms={lastUse.get(id)!} nowMs={nowMs} /> : "never",
         },
         {
-          name: "spent",
+          name: spentIn,
           role: "figure",
           numeric: true,
           cell: ({ id }) => number(spent.get(id) ?? 0),
@@ -242,13 +283,16 @@ function KeyRows(
               ? "never"
               : <Time ms={expiresAtMs} dayOnly={Math.abs(expiresAtMs - nowMs) > SOON_MS} />,
         },
-        { name: "models", cell: ({ models }) => models === null ? "all" : <Names all={models} /> },
+        {
+          name: "models",
+          cell: ({ models }) => models === null ? allModels : <Names all={models} />,
+        },
         {
           name: "budget",
           bare: true,
           cell: (key) => {
             const found = budgets.get(key.id) ?? [];
-            const path = action !== undefined && mayBudget(key) ? `${action}/${key.id}` : undefined;
+            const path = mayChange(key, BUDGET_SET) ? `${action}/${key.id}` : undefined;
             if (isWithoutBudgets(key, found.length, path)) return "–";
             const label = labels.get(key.id)!;
             return <KeyBudgets value={key} label={label} budgets={found} csrf={csrf} path={path} />;
@@ -257,14 +301,14 @@ function KeyRows(
         {
           name: "",
           cell: (key) =>
-            key.revokedAtMs !== null || action === undefined ? "" : (
+            key.revokedAtMs !== null ? "" : (
               <KeyForms
                 value={key}
                 label={labels.get(key.id)!}
                 csrf={csrf}
                 path={`${action}/${key.id}`}
-                mayChange={mayChange(key)}
-                mayRevoke
+                mayChange={mayChange(key, KEY_UPDATE)}
+                mayRevoke={mayChange(key, KEY_REVOKE)}
                 models={models}
                 nowMs={nowMs}
               />
@@ -276,12 +320,12 @@ function KeyRows(
 }
 
 /** The name of a key; one without is told apart by its hint, which is beside it. */
-export function KeyName({ name }: Pick<Key, "name">) {
+function KeyName({ name }: Pick<Key, "name">) {
   return name === "" ? <span class="quiet">unnamed</span> : <Name text={name} />;
 }
 
 /** Whether a key's budgets are not shown, since there are none and none can be set. */
-export function isWithoutBudgets(
+function isWithoutBudgets(
   { revokedAtMs }: Key,
   count: number,
   path: string | undefined,
@@ -290,7 +334,7 @@ export function isWithoutBudgets(
 }
 
 /** A key's budgets, with forms for visitors who may change them. */
-export function KeyBudgets(
+function KeyBudgets(
   { value, label, budgets, csrf, path }: {
     value: Key;
     /** What tells it apart from the others of its table. */
@@ -314,7 +358,7 @@ export function KeyBudgets(
 }
 
 /** Forms to change, rotate and revoke a key, which post below a path. */
-export function KeyForms(
+function KeyForms(
   { value, label, csrf, path, mayChange, mayRevoke, models, nowMs }: {
     value: Key;
     /** What tells it apart from the others of its table. */
@@ -392,7 +436,7 @@ export function isActive({ revokedAtMs, expiresAtMs }: Key, nowMs: number): bool
 }
 
 /** Whether a key is active, expired or revoked. */
-export function KeyState({ value, nowMs }: { value: Key; nowMs: number }) {
+function KeyState({ value, nowMs }: { value: Key; nowMs: number }) {
   if (value.revokedAtMs !== null) return <Badge tone="bad">revoked</Badge>;
   const expired = value.expiresAtMs !== null && value.expiresAtMs <= nowMs;
   return expired ? <Badge tone="warn">expired</Badge> : <Badge tone="good">active</Badge>;

@@ -1,26 +1,31 @@
+import {
+  BUDGET_SET,
+  MEMBER_ADD,
+  ORDER_CREATE,
+  TEAM_UPDATE,
+} from "../../../operating/operations/mod.ts";
 import { Budgets, TimeZones } from "../budgets.tsx";
 import { Field, Form, Stat } from "../components.tsx";
 import { count } from "../format.ts";
 import { Layout, noticeOf } from "../layout.tsx";
-import { isActive, NewKey } from "./keys.tsx";
+import { KeyTable, NewKey } from "./keys.tsx";
 import { ModelChoice } from "./model_choice.tsx";
 import { OwnKeys } from "./own_keys.tsx";
-import { NewTeamKey, TeamKeyTable } from "./team_keys.tsx";
+import { NewTeamKey } from "./team_keys.tsx";
 import { MemberTable, RoleChoice } from "./team_members.tsx";
 import type { TeamPageProps } from "./team_page_props.ts";
 import { TeamState } from "./teams.tsx";
 
 /** A team: what each member spent this month on which model, its members and keys. */
 export function TeamPage(props: TeamPageProps) {
-  const { page, csrf, team, balance, members, keys, usage, self, may, models } = props;
-  const { made, address, error, done, nowMs } = props;
+  const { page, csrf, team, balance, members, usage, self, may, mayOperate, models } = props;
+  const { mayMakeFor, made, address, error, done, nowMs } = props;
   const base = `/console/teams/${team.id}`;
   const credits = usage.reduce((sum, one) => sum + one.credits, 0);
   const requests = usage.reduce((sum, one) => sum + one.requests, 0);
-  const active = keys.filter((key) => isActive(key, nowMs));
-  const past = keys.filter((key) => !isActive(key, nowMs));
   const seesKeys = self !== undefined || may("team.keys");
-  const mayAddKeys = team.disabledAtMs === null && seesKeys;
+  const mayAddKeys = team.disabledAtMs === null &&
+    [...members.map(({ accountId }) => accountId), null].some(mayMakeFor);
   return (
     <Layout page={page} title={team.name} notice={noticeOf({ error, done })}>
       {made === undefined
@@ -43,18 +48,18 @@ export function TeamPage(props: TeamPageProps) {
       {team.poolId === null || !may("team.orders") ? null : (
         <p>
           <a href={`${base}/credits`}>
-            {may("team.buy") ? "Buy credits, orders and receipts" : "Orders and receipts"}
+            {mayOperate(ORDER_CREATE) ? "Buy credits, orders and receipts" : "Orders and receipts"}
           </a>
         </p>
       )}
-      {props.budgets.length === 0 && !may("team.budgets") ? null : (
+      {props.budgets.length === 0 && !mayOperate(BUDGET_SET) ? null : (
         <section class="card">
           <h2>Budgets of the team</h2>
           <Budgets
             budgets={props.budgets}
             of={team.name}
             csrf={csrf}
-            path={may("team.budgets") ? base : undefined}
+            path={mayOperate(BUDGET_SET) ? base : undefined}
           />
         </section>
       )}
@@ -68,44 +73,42 @@ export function TeamPage(props: TeamPageProps) {
           </a>
         </p>
       )}
-      {!may("team.members") ? null : (
-        <Form action={`${base}/members`} csrf={csrf} class="card line">
-          <h2>Add a member</h2>
-          <Field
-            label="Email"
-            name="email"
-            type="email"
-            required
-            autocomplete="off"
-            hint="The person needs an account."
-          />
-          <RoleChoice />
-          <button type="submit">Add member</button>
-        </Form>
-      )}
+      {!mayOperate(MEMBER_ADD)
+        ? null
+        : (
+          <Form action={`${base}/members`} csrf={csrf} class="card line">
+            <h2>Add a member</h2>
+            <Field
+              label="Email"
+              name="email"
+              type="email"
+              required
+              autocomplete="off"
+              hint="The person needs an account."
+            />
+            <RoleChoice />
+            <button type="submit">Add member</button>
+          </Form>
+        )}
       {!seesKeys ? null : (
         <>
           <h2>Keys</h2>
-          <TeamKeyTable {...props} keys={active} caption="Keys of the team" base={base} />
-        </>
-      )}
-      {past.length === 0 ? null : (
-        <details>
-          <summary>{count(past.length, "key")} revoked or expired</summary>
-          <TeamKeyTable
+          <KeyTable
             {...props}
-            keys={past}
-            caption="Revoked and expired keys"
-            base={base}
-            arePast
+            caption="Keys of the team"
+            budgets={props.keyBudgets}
+            spentIn="this month"
+            allModels="the team's"
+            models={team.models ?? models}
+            action={`${base}/keys`}
           />
-        </details>
+        </>
       )}
       {!mayAddKeys ? null : <NewTeamKey {...props} base={base} />}
       {props.ownKeys === undefined
         ? null
         : <OwnKeys {...props.ownKeys} csrf={csrf} base={base} nowMs={nowMs} />}
-      {!may("team.update") ? null : <TeamSettings {...props} base={base} />}
+      {!mayOperate(TEAM_UPDATE) ? null : <TeamSettings {...props} base={base} />}
     </Layout>
   );
 }

@@ -1,4 +1,5 @@
 import { type Member, type Team, TEAM_ROLES } from "../../../people/accounts/mod.ts";
+import { BUDGET_SET, MEMBER_ROLE } from "../../../operating/operations/mod.ts";
 import type { TeamReportRow } from "../../../money/usage/mod.ts";
 import { Budgets } from "../budgets.tsx";
 import { Badge, Form, Name, RelativeTime, Table } from "../components.tsx";
@@ -7,7 +8,19 @@ import type { TeamPageProps } from "./team_page_props.ts";
 
 /** Members, and those who were removed as far as they used the team this month, with what they spent. */
 export function MemberTable(
-  { team, members, names, usage, memberBudgets, csrf, may, nowMs, lastUseByMember, base }:
+  {
+    team,
+    members,
+    names,
+    usage,
+    memberBudgets,
+    csrf,
+    may,
+    mayOperate,
+    nowMs,
+    lastUseByMember,
+    base,
+  }:
     & TeamPageProps
     & { base: string },
 ) {
@@ -70,7 +83,7 @@ export function MemberTable(
           cell: ({ id, member }) => {
             if (id === null) return "–";
             const found = memberBudgets.get(id) ?? [];
-            const path = may("team.budgets") ? `${base}/members/${id}` : undefined;
+            const path = mayOperate(BUDGET_SET) ? `${base}/members/${id}` : undefined;
             if (found.length === 0 && (path === undefined || member === undefined)) return "–";
             return (
               <Budgets
@@ -87,7 +100,7 @@ export function MemberTable(
         {
           name: "",
           cell: ({ member }) =>
-            member === undefined || !may("team.members")
+            member === undefined || !mayOperate(MEMBER_ROLE)
               ? ""
               : <MemberForms team={team} member={member} csrf={csrf} base={base} />,
         },

@@ -1,7 +1,9 @@
 import type { Account, Action, Key, Member, Team } from "../../../people/accounts/mod.ts";
+import type { WriteOperation } from "../../../operating/operations/mod.ts";
 import type { Budget } from "../../../money/ledger/mod.ts";
 import type { TeamReportRow } from "../../../money/usage/mod.ts";
 import type { PageContext } from "../layout.tsx";
+import type { MayChange } from "./keys.tsx";
 import type { OwnKeysView } from "./own_keys.tsx";
 
 /** What the page of a team shows. */
@@ -25,9 +27,11 @@ export interface TeamPageProps {
   readonly keyBudgets: ReadonlyMap<string, readonly Budget[]>;
   /** Own keys of upstreams, if the visitor may set them. */
   readonly ownKeys: OwnKeysView | undefined;
-  readonly mayBudget: (key: Key) => boolean;
-  readonly mayChange: (key: Key) => boolean;
-  readonly mayRevoke: (key: Key) => boolean;
+  /** Whether the visitor may do a write of the team. */
+  readonly mayOperate: (operation: WriteOperation) => boolean;
+  readonly mayChange: MayChange;
+  /** Whether the visitor may make a key for a member, by its account ID; for the whole team, by `null`. */
+  readonly mayMakeFor: (memberId: string | null) => boolean;
   /** When keys were last used, by key ID. */
   readonly lastUse: ReadonlyMap<string, number>;
   /** When members last used a key of the team, by account ID; of its own keys, by `null`. */
@@ -38,7 +42,7 @@ export interface TeamPageProps {
   readonly spent: ReadonlyMap<string, number>;
   /** The visitor's account, if it is a member. */
   readonly self: Account | undefined;
-  /** Whether the visitor may do an action in this team. */
+  /** Whether the visitor may see something of this team. */
   readonly may: (action: Action) => boolean;
   readonly models: readonly string[];
   /** Secret of the key that was just created. */
