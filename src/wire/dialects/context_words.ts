@@ -11,8 +11,8 @@ const CODES = new Set([
   "1261",
 ]);
 
-/** A number of tokens, grouped or not. */
-const N = String.raw`([\d,_]*\d)`;
+/** A number of tokens, grouped or not. Its length is bounded: a sentence is looked for at many places. */
+const N = String.raw`([\d,_]{0,14}\d)`;
 
 /**
  * Sentences with numbers whose places are known: `tokens` and `maximum` are the groups that hold them; several tokens are added

@@ -181,7 +181,7 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "end-mark-read-past",
-    file: "src/requests/relay/generation.ts",
+    file: "src/requests/relay/open_reply.ts",
     find: "for (const event of events) if (!whole.done) whole.push(event);",
     replace: "for (const event of events) whole.push(event);",
     tests: [{ file: WILD_FLOW, filter: "what departs beside the reports" }],

@@ -254,3 +254,9 @@ Deno.test("other errors are not of a prompt that is too long, whatever numbers t
   ) assertEquals(tooLongPrompt({ message }), undefined, message);
   assertEquals(tooLongPrompt({}), undefined);
 });
+
+Deno.test("what has more digits than a number of tokens is none", () => {
+  const digits = "9".repeat(40);
+  const message = `prompt is too long: ${digits} tokens > 200000 maximum`;
+  assertEquals(tooLongPrompt({ message }), {});
+});
