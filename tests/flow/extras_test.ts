@@ -81,7 +81,7 @@ for (const stream of [false, true]) {
     );
     await using gateway = await startGateway({
       settings: {
-        upstream: { url: upstream.url, dialect: "messages" },
+        upstream: { url: upstream.url, dialect: "messages", quirks: "anthropic" },
         routes: route({ cache: { "5m": 1.25, "1h": 2 } }),
       },
     });
@@ -104,10 +104,23 @@ for (const stream of [false, true]) {
         ttl === "24h" ? "cache_control.ttl" : null,
       );
     }
-    // 510 × 0.2 + 100 × 0.1 + 5 = 117, and for the 500 tokens written a quarter, or as much, more
+    // marks of the gateway's own
+    const system = { role: "system", content: "word ".repeat(600) };
+    const keyed = await gateway.post("/v1/chat/completions", {
+      model: "token",
+      max_tokens: 50,
+      stream,
+      prompt_cache_key: "k",
+      messages: [system, { role: "user", content: "Hi" }],
+    }, { key: key! });
+    await keyed.text();
+    const { body } = upstream.received.at(-1)!;
+    assertEquals(body.system.at(-1).cache_control, { type: "ephemeral" });
+    // 510 × 0.2 + 100 × 0.1 + 5 = 117, and for the 500 tokens written a quarter, or as much, more; a lifetime that is left out
+    // leaves the usual one
     const records = await usageRecords(gateway);
-    assertEquals(records.map(({ charged_credits: charged }) => charged), [142, 217, 117]);
-    assertEquals(records.map(({ extra_credits: extra }) => extra), [25, 100, 0]);
+    assertEquals(records.map(({ charged_credits: charged }) => charged), [142, 217, 142, 142]);
+    assertEquals(records.map(({ extra_credits: extra }) => extra), [25, 100, 25, 25]);
     await assertLedgerClean(gateway);
   });
 

@@ -73,7 +73,8 @@ class Extras {
   constructor(dialect: DialectName, route: ExtrasRoute) {
     this.#dialect = dialect;
     this.#route = { id: route.id, allow: route.allow ?? NO_EXTRAS };
-    this.#writeFactor = this.#route.allow.cacheWrites;
+    // upstreams write caches without a mark of the client's, too
+    this.#writeFactor = Math.max(this.#route.allow.cacheWrites, this.#factorOf(undefined));
   }
 
   apply(body: JsonObject): { body: JsonObject } & Omit<AppliedExtras<unknown>, "request"> {
@@ -147,15 +148,20 @@ class Extras {
     return value;
   }
 
+  /** What writes to a cache of this lifetime cost, as a factor of the input price; undefined for the provider's usual lifetime. */
+  #factorOf(ttl: string | undefined): number {
+    const { cache, cacheWrites } = this.#route.allow;
+    const usual = USUAL_LIFETIMES.find((one) => Object.hasOwn(cache, one));
+    return cache[ttl ?? usual ?? ""] ?? cacheWrites;
+  }
+
   /** What says how long a prompt cache lives. */
   #lifetime(field: string, value: JsonValue): JsonValue {
     if (!isObject(value)) return value;
-    const { cache, cacheWrites } = this.#route.allow;
+    const { cache } = this.#route.allow;
     const ttl = text(value.ttl);
     if (ttl === undefined || Object.hasOwn(cache, ttl) || USUAL_LIFETIMES.includes(ttl)) {
-      const usual = USUAL_LIFETIMES.find((one) => Object.hasOwn(cache, one));
-      const factor = cache[ttl ?? usual ?? ""] ?? cacheWrites;
-      this.#writeFactor = Math.max(this.#writeFactor, factor);
+      this.#writeFactor = Math.max(this.#writeFactor, this.#factorOf(ttl));
       return value;
     }
     this.#drop(`${field}.ttl`);

@@ -331,6 +331,15 @@ export const RELAY: readonly Mutation[] = [
     why: "Tools that run at the upstream would be free.",
   },
   {
+    name: "cache-writes-free-without-a-mark",
+    file: "src/wire/extras/apply.ts",
+    find: "Math.max(this.#route.allow.cacheWrites, this.#factorOf(undefined))",
+    replace: "this.#route.allow.cacheWrites",
+    tests: [{ file: "tests/flow/extras_test.ts", filter: "written to a cache" }],
+    why:
+      "Writes whose lifetime was left out, or that the gateway asks for, would cost what plain input costs.",
+  },
+  {
     name: "cache-writes-free",
     file: "src/settings/catalog/extra_price.ts",
     find: "return Math.ceil(written - 1e-9) + called;",

@@ -205,6 +205,10 @@ Deno.test("a cache lives as long as usual unless the route allows more", () => {
     const { body, dropped } = apply("messages", marked(ttl));
     assertEquals([body, dropped], [marked(ttl), []]);
   }
+  // writes cost the usual lifetime's factor, whether the client marks something or not
+  for (const body of [{}, marked(), marked("1h")]) {
+    assertEquals(apply("messages", body, { cache: { "5m": 1.25 } }).used.writeFactor, 1.25);
+  }
   const options = apply("chat", { prompt_cache_options: { mode: "implicit", ttl: "12h" } });
   assertEquals(options.dropped, ["prompt_cache_options.ttl"]);
   assertEquals(options.body, { prompt_cache_options: { mode: "implicit" } });
