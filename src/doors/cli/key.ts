@@ -83,6 +83,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
         const member = team === undefined ? {} : { member: emails.get(one.member_id ?? "")?.email };
         return { id, ...member, ...more, spent: one.spent };
       });
+      if (options.all !== undefined) return table(rows);
       const all = await perform(KEY_LIST, { ...input, all: "true" });
       const hidden = all.data.length - data.length;
       if (hidden === 0) return table(rows);

@@ -83,7 +83,7 @@ const ADVICE: Readonly<Record<string, string>> = {
     ": it was not admitted, is still in flight, or its record was pruned. The gateway's log has more",
 };
 
-/** Reads pages until there are as many items as asked for, or no more; the reply is that of one long page. */
+/** Reads pages up to a number of items; the reply is that of one long page. */
 async function wholeList(page: (input: Json) => Promise<Json>, max = Infinity): Promise<Json> {
   const data: unknown[] = [];
   for (let after = {};;) {

@@ -80,6 +80,6 @@ Deno.test("commands print no control characters, whatever upstreams and rows say
     if (lines !== undefined) assertEquals(out.trimEnd().split("\n").length, lines, out);
     assert(JSON.parse(json.out) !== undefined);
   }
-  const [entry] = JSON.parse((await run("log --json --limit 1 --by x\ny")).out);
+  const [entry] = JSON.parse((await run("log --json --limit 1 --by x\ny")).out).data;
   assertEquals(entry?.before, { all: Array(5).fill("x\ny") }, "JSON keeps what it is");
 });

@@ -58,11 +58,27 @@ export const OPERATORS: readonly Mutation[] = [
   },
   {
     name: "all-is-also-a-route",
-    file: "src/doors/cli/key.ts",
+    file: "src/doors/cli/operation_command.ts",
     find: '!Object.hasOwn(config.settings.routes, "all")',
     replace: "true",
     tests: [{ file: "tests/doors/cli/keys_test.ts" }],
     why: "A key limited to the route 'all' would be allowed every model.",
+  },
+  {
+    name: "lifetime-by-the-machines-clock",
+    file: "src/doors/cli/operation_command.ts",
+    find: "isoOf(parts.clock.now() + parseDuration(flag, text))",
+    replace: "isoOf(Date.now() + parseDuration(flag, text))",
+    tests: [{ file: "tests/doors/cli/clock_test.ts" }],
+    why: "With a server whose clock differs, a key would end early or late.",
+  },
+  {
+    name: "owner-instead-of-who-is-named",
+    file: "src/doors/cli/operation_command.ts",
+    find: "(input.account ?? input.team ?? options.account ?? options.team) === undefined",
+    replace: "(options.account ?? options.team) === undefined",
+    tests: [{ file: "tests/doors/cli/credits_test.ts", filter: "account disable" }],
+    why: "A sign-in link for an account would be one for the owner.",
   },
   {
     name: "litellm-team-models-left-out",
