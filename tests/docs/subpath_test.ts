@@ -5,6 +5,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../asse
 import { inOneBrowser, type Steps } from "../fake/browser.ts";
 import { freePort, handshake, run } from "../fake/reverse_proxy.ts";
 import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";
+import { Random, testSeed } from "../fake/random.ts";
 import { exists, tempDir, until } from "../fake/temp.ts";
 import { sized } from "../tier.ts";
 
@@ -89,8 +90,11 @@ interface Started extends AsyncDisposable {
   ask(path: string, init?: RequestInit): Promise<Response>;
 }
 
-/** Of each kind and program one in the gate. */
-const IN_BROWSER = sized([PROXIES[0], PROXIES[3]], PROXIES);
+const random = new Random(testSeed());
+/** In the gate one of them, another each run; all of them serve the API. */
+const IN_BROWSER = sized([random.pick(PROXIES)], PROXIES);
+/** Paths of gateways on one host: in the gate, three that are below each other, or two that are beside each other. */
+const PATHS = sized(["", ...random.pick([["/a", "/a/b"], ["/a", "/b"]])], ["", "/a", "/a/b", "/b"]);
 
 /** A proxy in front of a gateway that is below a path. */
 async function start(proxy: Proxy): Promise<Started> {
@@ -232,10 +236,11 @@ for (const proxy of PROXIES) {
     Deno.test.ignore(`${proxy.name}: there is no ${proxy.program}`, () => {});
     continue;
   }
-  STEPS[proxy.name] = async (pages) => {
+  const isInBrowser = IN_BROWSER.includes(proxy);
+  STEPS[isInBrowser ? `${proxy.name}, in a browser` : proxy.name] = async (pages) => {
     await using started = await start(proxy);
     const { link, chat } = await tryApi(started);
-    if (IN_BROWSER.includes(proxy)) {
+    if (isInBrowser) {
       const { page, faults } = await pages("somebody", { ignoreHTTPSErrors: true });
       await tryConsole(page, started.url, link, chat);
       assertEquals(faults, []);
@@ -244,12 +249,14 @@ for (const proxy of PROXIES) {
   };
 }
 
-STEPS["the sessions of gateways whose paths are below each other do not mix"] = async (pages) => {
+STEPS[`the sessions of gateways at the paths ${PATHS.join(" ")} of a host do not mix`] = async (
+  pages,
+) => {
   // browsers keep cookies by host, whatever the port is
   const { page } = await pages();
   await using stack = new AsyncDisposableStack();
   const all: { url: string; gateway: TestGateway }[] = [];
-  for (const path of ["", "/a", "/a/b", "/b"]) {
+  for (const path of PATHS) {
     const gateway = stack.use(
       await startGateway({ settings: { publicUrl: `http://127.0.0.1${path}` } }),
     );

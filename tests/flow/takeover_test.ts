@@ -9,7 +9,7 @@ import { isProof, sized } from "../tier.ts";
 
 const KEY = `sk-${"t".repeat(40)}`;
 const STREAMS = sized(24, 200);
-const REQUESTS_PER_SECOND = sized(40, 100);
+const REQUESTS_PER_SECOND = sized(20, 100);
 const MAX_IN_FLIGHT = 20;
 /** Requests that each of two processes has answered at least. */
 const ANSWERED = 20;

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { exists, tempDir, until } from "../fake/temp.ts";
 import { commandStep } from "./command_step.ts";
@@ -94,13 +95,23 @@ Deno.test(
   },
 );
 
-Deno.test("each test file is in one group, long ones alone", () => {
-  const files = Array.from({ length: 30 }, (_, at) => `tests/${at % 2}/${at}_test.ts`);
-  const walk = "tests/doors/console/walk_test.ts";
-  const groups = groupsOf([...files, walk]);
-  assertEquals(groups[0], [walk]);
-  assertEquals(groups.flat().sort(), [...files, walk].sort());
-  assert(groups.every((group) => new Set(group.map((file) => file.split("/")[1])).size === 1));
+Deno.test("each test file is in one group, long ones alone, those of small wings together", () => {
+  const wing = fc.integer({ min: 1, max: 40 });
+  fc.assert(fc.property(fc.array(wing, { maxLength: 12 }), (sizes) => {
+    const files = sizes.flatMap((size, at) =>
+      Array.from({ length: size }, (_, file) => `tests/${at}/${file}_test.ts`)
+    );
+    const walk = "tests/doors/console/walk_test.ts";
+    const [first, ...groups] = groupsOf([...files, walk]);
+    assertEquals(first, [walk]);
+    assertEquals(groups.flat().sort(), files.sort());
+    assert(groups.every(({ length }) => length >= 1 && length <= 12));
+    const wingsOf = (group: string[]) => [...new Set(group.map((file) => file.split("/")[1]!))];
+    const mixed = groups.filter((group) => wingsOf(group).length > 1);
+    assert(mixed.flatMap(wingsOf).every((at) => sizes[Number(at)]! < 6));
+    const alone = groups.filter((group) => sizes[Number(wingsOf(group)[0])]! < 6);
+    assert(alone.filter(({ length }) => length < 6).length <= 1);
+  }));
 });
 
 Deno.test("more than five unsteady files fail", LINUX_ONLY, async () => {

@@ -1,7 +1,8 @@
 /**
  * Walks through all pages of the console in a browser, as each of those who use it, over one gateway with much in it. At
  * each page it asks everything at once: faults, what looks wrong at each width, what axe finds, words that explain
- * themselves, bytes, parts that move. The gate has the most telling widths and schemes, the proofs all of them.
+ * themselves, bytes, parts that move. The gate has the most telling widths and schemes, the proofs all of them; the gate
+ * leaves out half of the pages that are like others, and axe and the narrow screen look at some, others each run.
  */
 
 import axe from "axe-core";
@@ -55,13 +56,23 @@ const VIEWS: readonly View[] = [
   [PHONE, "dark"],
 ];
 
+/** All pages are made of the components that this one has: the gate always looks at it. */
+const COMPONENTS = "_components";
+
 /**
- * The views in which axe looks at a page: all of them in the proofs; in the gate two of the page of components, of which
- * pages are made, and one of each other page, the next at the next page.
+ * The views in which axe looks at a page: all of them in the proofs; in the gate two of the page of components, and one of a
+ * third of the others.
  */
-function viewsOf({ path }: Place, at: number): readonly View[] {
+function viewsOf({ path }: Place, random: Random): readonly View[] {
   if (isProof) return VIEWS;
-  return path === "_components" ? VIEWS.slice(0, 2) : [VIEWS[at % VIEWS.length]!];
+  if (path === COMPONENTS) return VIEWS.slice(0, 2);
+  return random.integer(1, 3) === 1 ? [random.pick(VIEWS)] : [];
+}
+
+/** The widths that a page is looked at with: in the gate half of the pages on a narrow screen, too. */
+function widthsOf({ path }: Place, random: Random): readonly number[] {
+  const isNarrow = isProof || path === COMPONENTS || random.integer(1, 2) === 1;
+  return isNarrow ? WIDTHS : WIDTHS.slice(0, 1);
 }
 
 /** What must be empty, on every page at every width. */
@@ -76,10 +87,10 @@ const AXE_BUT_CONTRAST = AXE.replace(
 
 /**
  * Whether axe computes contrast, too. `contrast_test.ts` has all pairs of colours; the gate looks at how they are used on
- * the page of components, and on a fourth of the others, another one each run.
+ * the page of components, and on a fourth of the others.
  */
 function hasContrast({ path }: Place, random: Random): boolean {
-  return isProof || path === "_components" || random.integer(1, 4) === 1;
+  return isProof || path === COMPONENTS || random.integer(1, 4) === 1;
 }
 
 /** What axe finds in a meaning that is open. */
@@ -118,7 +129,7 @@ async function openOne(browser: Browser, options: BrowserContextOptions): Promis
   });
   if (options.javaScriptEnabled !== false) {
     // what is put in by the browser, not by the page, is not of its policy
-    await context.addInitScript({ content: `${axe.source};${WATCH_SHIFTS}` });
+    await context.addInitScript({ content: WATCH_SHIFTS });
   }
   const { page, faults } = await openPage(context);
   page.on("response", (response) => {
@@ -190,10 +201,15 @@ async function load({ page }: Opened, place: Place, where: string): Promise<void
 }
 
 /** Unfolds everything: budgets are there, and nothing is wider than the screen. */
-async function unfold(page: Page, budgets: number, where: string): Promise<void> {
+async function unfold(
+  page: Page,
+  budgets: number,
+  widths: readonly number[],
+  where: string,
+): Promise<void> {
   await page.evaluate(UNFOLD);
   assert(await page.locator(".budget").count() >= budgets, where);
-  for (const width of WIDTHS) {
+  for (const width of widths) {
     await resize(page, width);
     const over = await page.evaluate(WIDER_THAN_SCREEN);
     assertEquals(over, 0, `${where}, unfolded, is wider than the screen at ${width}`);
@@ -209,6 +225,7 @@ async function askAxe(
 ): Promise<void> {
   if (views.length === 0) return;
   if (!isProof) await page.evaluate(PRUNE);
+  await page.evaluate(axe.source);
   for (const [width, colorScheme] of views) {
     await resize(page, width);
     await page.emulateMedia({ colorScheme });
@@ -222,14 +239,18 @@ async function visit(
   opened: Opened,
   { url }: TestGateway,
   place: Place,
-  { views, program }: { readonly views: readonly View[]; readonly program: string },
+  { widths, views, program }: {
+    readonly widths: readonly number[];
+    readonly views: readonly View[];
+    readonly program: string;
+  },
 ): Promise<void> {
   const { page, faults } = opened;
   const where = `${url}/console/${place.path}`;
   await load(opened, place, where);
   await place.prepare?.(page);
   const look = async () => {
-    for (const width of WIDTHS) {
+    for (const width of widths) {
       await resize(page, width);
       assertEquals(await page.evaluate(LOOKS), NOTHING, `${where} at ${width}`);
     }
@@ -245,7 +266,7 @@ async function visit(
   }
   if (isProof || place.budgets === undefined) await askAxe(page, program, views, where);
   if (place.budgets !== undefined) {
-    await unfold(page, place.budgets, where);
+    await unfold(page, place.budgets, widths, where);
     await askAxe(page, program, views, `${where}, unfolded,`);
   }
   if (place.status !== undefined) {
@@ -296,13 +317,16 @@ Deno.test("all pages, by each who may see them", {
       assert(!navigates || others.length > 5, name);
       const more = others.filter((path) => !paths.has(path) && (isProof || !looked.has(path)));
       const own = isProof ? places : places.filter(({ isInProofs }) => !isInProofs);
+      const all = [...own, ...more.map((path): Place => ({ path, isVariant: true }))];
       const wrong: unknown[] = [];
-      let at = 0;
-      for (const place of [...own, ...more.map((path): Place => ({ path, isVariant: true }))]) {
+      for (const place of all) {
+        // of pages that are like others the gate looks at half
+        if (!isProof && place.isVariant && random.integer(1, 2) === 1) continue;
         looked.add(place.path);
-        const views = isProof || !place.isVariant ? viewsOf(place, at++) : [];
+        const views = isProof || !place.isVariant ? viewsOf(place, random) : [];
+        const widths = widthsOf(place, random);
         const program = hasContrast(place, random) ? AXE : AXE_BUT_CONTRAST;
-        await visit(scripted, gateway, place, { views, program }).catch((error) =>
+        await visit(scripted, gateway, place, { widths, views, program }).catch((error) =>
           wrong.push(error)
         );
       }
@@ -342,13 +366,14 @@ Deno.test("all pages, by each who may see them", {
       const { page } = opened;
       await page.setViewportSize({ width: PHONE, height: 700 });
       // each way on one page in the gate; the components have every kind of word
-      const paths = javaScriptEnabled ? ["_components", "models"] : ["models", "_components"];
+      const paths = javaScriptEnabled ? [COMPONENTS, "models"] : ["models", COMPONENTS];
       for (const path of paths.slice(0, sized(1, 2)).map((one) => `/console/${one}`)) {
         await page.goto(`${gateway.url}${path}`);
         await assertWords(page, path);
         await page.locator(".term").last().tap();
         await page.locator(".meaning:popover-open").waitFor();
         if (!javaScriptEnabled) continue;
+        await page.evaluate(axe.source);
         for (const colorScheme of ["light", "dark"] as const) {
           await page.emulateMedia({ colorScheme });
           assertEquals(

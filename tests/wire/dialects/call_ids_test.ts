@@ -60,7 +60,7 @@ Deno.test("an upstream's id is legal for its client and is restored (property)",
         assertEquals(own, id, "what is legal stays");
       }
     }),
-    { numRuns: sized(1_000, 5_000) },
+    { numRuns: sized(300, 5_000) },
   );
 });
 
@@ -74,7 +74,7 @@ Deno.test("no two ids become one (property)", () => {
       assertEquals(legalId(a) === legalId(b), a === b);
       assertEquals(legalId(own[0]!) === legalId(own[1]!), same);
     }),
-    { numRuns: sized(1_000, 5_000) },
+    { numRuns: sized(300, 5_000) },
   );
 });
 
@@ -188,7 +188,7 @@ Deno.test("a conversation of a messages client: legal and unique ids, and each u
         if (options === STRICT) assertEquals(new Set(legal).size, seen.length);
       }
     }),
-    { numRuns: sized(100, 500) },
+    { numRuns: sized(40, 500) },
   );
 });
 
@@ -225,7 +225,7 @@ Deno.test("a chat client's history, whoever wrote its ids, is legal and unique f
         }
       }
     }),
-    { numRuns: sized(100, 500) },
+    { numRuns: sized(40, 500) },
   );
 });
 

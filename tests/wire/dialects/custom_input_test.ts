@@ -94,7 +94,7 @@ Deno.test("the input of a custom tool is what JSON.parse finds, however it is cu
         assertEquals(inputOf(cut(args, places)), JSON.parse(args).input);
       },
     ),
-    { numRuns: sized(100, 500) },
+    { numRuns: sized(40, 500) },
   );
 });
 
@@ -124,7 +124,7 @@ Deno.test("any arguments give the same input however they are cut, and as they c
     fc.property(args, fc.array(fc.nat(200)), (text, places) => {
       assertEquals(inputOf(cut(text, places)), inputOf([text]));
     }),
-    { numRuns: sized(200, 1_000) },
+    { numRuns: sized(80, 1_000) },
   );
 });
 

@@ -40,7 +40,7 @@ for (const [name, schema] of Object.entries(requestSchemas)) {
           `${path} is none of ${parsed.error!.issues.map((issue) => issue.path)}`,
         );
       }),
-      { numRuns: sized(400, 2_000) },
+      { numRuns: sized(150, 2_000) },
     );
   });
 }

@@ -128,7 +128,7 @@ Deno.test("a chat request → messages → chat is the same request (property)",
       const body = chatBody(asked);
       assertEquals<unknown>(toChat(toMessages(body)), body);
     }),
-    { numRuns: sized(100, 500) },
+    { numRuns: sized(40, 500) },
   );
 });
 
@@ -138,7 +138,7 @@ Deno.test("a messages request → chat → messages is the same request (propert
       const body = toMessages(chatBody(asked));
       assertEquals<unknown>(toMessages(toChat(body)), body);
     }),
-    { numRuns: sized(100, 500) },
+    { numRuns: sized(40, 500) },
   );
 });
 

@@ -299,7 +299,7 @@ Deno.test("a stream that breaks off, fails or is no responses stream ends in res
         assert(failed);
       },
     ),
-    { numRuns: sized(100, 300) },
+    { numRuns: sized(40, 300) },
   );
 });
 
@@ -311,7 +311,7 @@ Deno.test("any events in any order give a legal stream (property)", () => {
         .toSorted((a, b) => a.at - b.at).map(({ event }) => event);
       checkResponsesStream(carried(linesOf([...shuffled, events.at(-1)!])), { repeats: false });
     }),
-    { numRuns: sized(100, 300) },
+    { numRuns: sized(40, 300) },
   );
 });
 

@@ -225,7 +225,7 @@ Deno.test("responses: every text of a legal request is in what upstreams of both
         }
       }
     }),
-    { numRuns: sized(200, 1_000) },
+    { numRuns: sized(80, 1_000) },
   );
 });
 
@@ -248,7 +248,7 @@ Deno.test("responses: every text of a conversation is in the request for its sum
         for (const one of texts) assert(written.includes(one), `${one} is not in ${written}`);
       }
     }),
-    { numRuns: sized(100, 500) },
+    { numRuns: sized(40, 500) },
   );
 });
 
@@ -333,7 +333,7 @@ function process(body: unknown, routes = ROUTES, parsers = [parseResponses, pars
 Deno.test("responses: any JSON at all is a request or a refusal (property)", () => {
   // as it is read from a body: fast-check's own objects may be without a prototype
   const read = (body: unknown) => process(JSON.parse(JSON.stringify(body)));
-  fc.assert(fc.property(anyBody, read), { numRuns: sized(600, 3_000) });
+  fc.assert(fc.property(anyBody, read), { numRuns: sized(200, 3_000) });
 });
 
 const ITEMS = 60_000;

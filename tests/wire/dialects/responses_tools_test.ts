@@ -318,6 +318,6 @@ Deno.test("responses tools: names are legal, unique and reversible, whatever too
         assertEquals(offers.length, new Set(clientTools(tools)).size);
       }
     }),
-    { numRuns: sized(100, 500) },
+    { numRuns: sized(40, 500) },
   );
 });

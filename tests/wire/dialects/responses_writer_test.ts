@@ -556,7 +556,7 @@ Deno.test("any events in any pieces become a legal stream", () => {
         assertEquals(calls.length, named.size, "no call is lost");
       },
     ),
-    { numRuns: sized(100, 500) },
+    { numRuns: sized(40, 500) },
   );
 });
 
@@ -597,7 +597,7 @@ Deno.test("a whole reply is what its stream ends with, however that was cut and 
         assertEquals(wellFormed(unsealed(whole)), unsealed(streamed.response));
       },
     ),
-    { numRuns: sized(100, 300) },
+    { numRuns: sized(40, 300) },
   );
 });
 

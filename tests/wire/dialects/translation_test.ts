@@ -457,7 +457,7 @@ Deno.test("a legal chat stream → messages → chat rebuilds to the same messag
         stopReason: calls.length > 0 ? "tool_calls" : "stop",
       });
     }),
-    { numRuns: sized(100, 300) },
+    { numRuns: sized(40, 300) },
   );
 });
 
@@ -529,7 +529,7 @@ Deno.test("a thousand malformed chat streams never become an ill-formed messages
     fc.property(fc.array(oddEvent, { maxLength: 12 }), (events) => {
       checkMessagesStream(translate(messagesToChat, events.join("")));
     }),
-    { numRuns: sized(200, 1_000) },
+    { numRuns: sized(80, 1_000) },
   );
 });
 
@@ -550,7 +550,7 @@ Deno.test("a thousand malformed chat streams carried to chat: calls are told apa
         }
       }
     }),
-    { numRuns: sized(200, 1_000) },
+    { numRuns: sized(80, 1_000) },
   );
 });
 
@@ -620,7 +620,7 @@ Deno.test("a thousand malformed messages streams never become an ill-formed chat
         .join("");
       checkChatStream(translate(chatToMessages, text));
     }),
-    { numRuns: sized(200, 1_000) },
+    { numRuns: sized(80, 1_000) },
   );
 });
 

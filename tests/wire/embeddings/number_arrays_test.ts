@@ -57,7 +57,7 @@ Deno.test("NumberArrays: however a text is cut, all of it comes back (property)"
         assertEquals(JSON.stringify(back), JSON.stringify(original).replaceAll("-0,", "0,"));
       },
     ),
-    { numRuns: sized(100, 500) },
+    { numRuns: sized(40, 500) },
   );
 });
 

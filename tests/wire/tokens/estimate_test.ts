@@ -198,7 +198,7 @@ Deno.test("TokenCounter counts text in ASCII several characters at a time as it 
         assertEquals(one.tokens, other.tokens, JSON.stringify(whole));
       }
     }),
-    { numRuns: sized(400, 2_000) },
+    { numRuns: sized(150, 2_000) },
   );
 });
 
