@@ -84,10 +84,11 @@ const RULES: readonly Rule[] = [
       "assemble/serving_thread.ts": "the log of a thread, before it has parts",
       "assemble/servings.ts": "says to a command of this machine when settings were reloaded",
       "doors/cli/": "commands run beside the gateway, on the clock of whoever types them",
+      "ground/files/replace_file.ts": "compares with the times of files, which are the machine's",
       "wire/dialects/responses/errors.ts": "the date of an object that nothing is known of",
     },
     examples: ["const atMs = Date.now();", "const options = { now: Date.now };", "new Date();"],
-    fine: ["new Date(nowMs).toISOString();", "performance.now();"],
+    fine: ["new Date(nowMs).toISOString();", "performance.timeOrigin;"],
   },
   {
     what: "is random",

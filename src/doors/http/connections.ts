@@ -192,6 +192,25 @@ export class Connections {
     this.#watched.clear();
   }
 
+  /**
+   * Whether a client has closed its connection, or its half of it, by a look at all connections.
+   *
+   * @param peer The client's end of the connection.
+   * @returns False also if that is not known.
+   */
+  hasLeft(peer: Peer): boolean {
+    const { sockets } = this.#options;
+    if (sockets === undefined) return false;
+    for (
+      const { descriptor, localPort, peer: other } of sockets.connections(new Set([portOf(peer)]))
+    ) {
+      if (other === peer && localPort === (this.#port ?? localPort)) {
+        return sockets.hasLeft(descriptor);
+      }
+    }
+    return false;
+  }
+
   #scheduleWatch(): void {
     this.#dismissWatch ??= this.#options.timers.after(WATCH_MS, () => {
       this.#dismissWatch = undefined;

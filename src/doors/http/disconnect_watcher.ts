@@ -21,26 +21,39 @@ export interface DisconnectWatcherOptions {
  * Watches for a disconnect before the response begins, by the request's signal and by its connection. On Deno 2.9, the
  * signal fires only if the whole request arrived in one small piece.
  */
-export function disconnectWatcher(
-  request: Request,
-  { timers, connections, peer }: DisconnectWatcherOptions,
-): DisconnectWatcher {
-  return (left) => {
+export class ConnectionWatcher implements DisconnectWatcher {
+  readonly #options: DisconnectWatcherOptions;
+  /** Until the response has begun: an open stream must not keep the request's body. */
+  #request: Request | undefined;
+
+  constructor(request: Request, options: DisconnectWatcherOptions) {
+    this.#request = request;
+    this.#options = options;
+  }
+
+  watch(left: () => void): () => void {
+    const { timers, connections, peer } = this.#options;
     let signal: AbortSignal | undefined;
     let unwatch: (() => void) | undefined;
     const watch = () => {
-      signal = request.signal;
-      signal.addEventListener("abort", left);
+      signal = this.#request?.signal;
+      signal?.addEventListener("abort", left);
       const from = peerFrom(peer);
       if (from !== undefined) unwatch = connections.watch(from, left);
     };
     const dismiss = WATCH_AFTER_MS === 0 ? watch() : timers.after(WATCH_AFTER_MS, watch);
     return () => {
+      this.#request = undefined;
       dismiss?.();
       unwatch?.();
       signal?.removeEventListener("abort", left);
     };
-  };
+  }
+
+  hasLeft(): boolean {
+    const from = peerFrom(this.#options.peer);
+    return from !== undefined && this.#options.connections.hasLeft(from);
+  }
 }
 
 function isAtLeast(major: number, minor: number): boolean {

@@ -25,7 +25,7 @@ import { type BodyLimits, type BodyOwner, FREE_BYTES, readJson } from "./body.ts
 import type { Callers } from "./callers.ts";
 import type { Connections } from "./connections.ts";
 import type { MemoryGuard } from "./memory_guard.ts";
-import { disconnectWatcher } from "./disconnect_watcher.ts";
+import { ConnectionWatcher } from "./disconnect_watcher.ts";
 import { checkQuota, UNBILLED_BYTES } from "./quota.ts";
 import { PartialInput } from "./partial_input.ts";
 import { type Places, takePlace } from "./places.ts";
@@ -154,7 +154,7 @@ export class Inference {
           clientRequestId,
           header: state.header,
           trace,
-          leaving: disconnectWatcher(request, {
+          leaving: new ConnectionWatcher(request, {
             timers: this.#parts.timers,
             connections: this.#options.connections,
             peer: state.peer,

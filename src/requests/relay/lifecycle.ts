@@ -30,13 +30,18 @@ export interface LifecycleParts {
   readonly now: () => number;
 }
 
-/**
- * Watches for the client to disconnect before the response has begun.
- *
- * @param disconnected Called when it does.
- * @returns Ends the watch.
- */
-export type DisconnectWatcher = (disconnected: () => void) => () => void;
+/** Tells when the client disconnects. */
+export interface DisconnectWatcher {
+  /**
+   * Watches until the response has begun.
+   *
+   * @param disconnected Called when the client disconnects.
+   * @returns Ends the watch.
+   */
+  watch(disconnected: () => void): () => void;
+  /** Whether the client has closed its connection, or its half of it: the system knows before the platform tells. */
+  hasLeft(): boolean;
+}
 
 /** A request as received. */
 export interface IncomingRequest {
@@ -90,6 +95,7 @@ export class Lifecycle implements AsyncDisposable {
   /** Aborted when the gateway cannot wait for requests any longer. */
   readonly cutOff: AbortSignal;
   readonly #left: AbortController;
+  readonly #leaving: DisconnectWatcher;
   readonly #settlement: Settlement;
   readonly #end: () => void;
   #unwatch: (() => void) | undefined;
@@ -112,7 +118,8 @@ export class Lifecycle implements AsyncDisposable {
     this.#left = left;
     this.#settlement = settlement;
     this.#end = end;
-    this.#unwatch = leaving(() => left.abort());
+    this.#leaving = leaving;
+    this.#unwatch = leaving.watch(() => left.abort());
     this.hold = hold;
     this.permittedOutput = permittedOutput;
     this.isOwnOnly = isOwnOnly;
@@ -214,6 +221,11 @@ export class Lifecycle implements AsyncDisposable {
   responseBegan(): void {
     this.#unwatch?.();
     this.#unwatch = undefined;
+  }
+
+  /** Whether the client has left, noticed or not. Costs a look at all connections: for what is rare. */
+  hasLeft(): boolean {
+    return this.#leaving.hasLeft();
   }
 
   /** Cancels what upstreams still do for the request. */

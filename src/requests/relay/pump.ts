@@ -29,7 +29,10 @@ export interface PumpOptions {
   /** The reply, begun. */
   readonly opened: Pick<OpenedStream, "reader" | "discard" | "drain">;
   readonly life:
-    & Pick<Lifecycle, "settle" | "outputBegan" | "abort" | "end" | "signal" | "cutOff">
+    & Pick<
+      Lifecycle,
+      "settle" | "outputBegan" | "abort" | "end" | "signal" | "cutOff" | "hasLeft"
+    >
     & {
       readonly hold: Pick<
         Hold,
@@ -272,7 +275,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
 
   /**
    * Settles a failure; returns the error event. It costs nothing if the upstream or the gateway broke what the client read
-   * without delay. What a client can cause never makes free what was delivered.
+   * without delay, and is still there. What a client can cause never makes free what was delivered.
    */
   async #fail(error: unknown): Promise<string> {
     const { life, plan, onFault, errorEvent } = this.#options;
@@ -280,13 +283,16 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
     if (refusal.reason === "internal") onFault(error);
     if (this.#isTargets(error)) plan?.upstream.health.streamBroke(plan.target.model);
     const mayBeAsked = isAsked(error, refusal);
+    const hasLeft = this.#hasDelivered && life.hasLeft();
     // a fault of the gateway's own is free
     const isCharged = this.#hasDelivered && refusal.reason !== "internal" &&
-      (mayBeAsked || this.#keptWaiting);
+      (mayBeAsked || hasLeft || this.#keptWaiting);
     await life.settle({
-      ...(!isCharged || mayBeAsked
-        ? failedEnd(refusal)
-        : { ending: "client_left", status: 200, failure: KEPT_WAITING }),
+      ...(!isCharged || mayBeAsked ? failedEnd(refusal) : {
+        ending: "client_left",
+        status: 200,
+        failure: hasLeft ? DISCONNECTED_DURING : KEPT_WAITING,
+      }),
       ...(isCharged ? this.#cutShort : {}),
     }).catch(() => {}); // it is in the log
     return this.#reader.reply.fail?.(refusal) ?? errorEvent(refusal);

@@ -126,6 +126,37 @@ Deno.test({
   },
 });
 
+Deno.test("whether a client has left is known at once, also of one that only closed its half", async () => {
+  const sockets = Sockets.open()!;
+  const timers = new CoarseTimers();
+  const connections = new Connections({ sockets, timers, idleMs: 60_000 });
+  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  try {
+    for (
+      const leave of [(one: Deno.TcpConn) => one.closeWrite(), (one: Deno.TcpConn) => one.close()]
+    ) {
+      const client = await Deno.connect({ port: portOf(listener), hostname: "127.0.0.1" });
+      using connection = await listener.accept();
+      using _other = await connectTo(`http://127.0.0.1:${portOf(listener)}`);
+      const peer = peerFrom(connection.remoteAddr)!;
+      assertEquals(connections.hasLeft(peer), false);
+      await leave(client);
+      block(5); // the system tells, the platform need not
+      assertEquals(connections.hasLeft(peer), true);
+      try {
+        client.close();
+      } catch {
+        // it is closed
+      }
+      (await listener.accept()).close();
+    }
+  } finally {
+    connections.close();
+    timers.close();
+    sockets.close();
+  }
+});
+
 Deno.test(
   "a sweep that runs when connections are closed ends with them",
   { sanitizeOps: true },

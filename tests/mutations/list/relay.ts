@@ -124,7 +124,7 @@ export const RELAY: readonly Mutation[] = [
     name: "failed-stream-charged",
     file: PUMP,
     find: `const isCharged = this.#hasDelivered && refusal.reason !== "internal" &&
-      (mayBeAsked || this.#keptWaiting);`,
+      (mayBeAsked || hasLeft || this.#keptWaiting);`,
     replace: "const isCharged = this.#hasDelivered;",
     tests: [{ file: MONEY, filter: "dies in mid-stream" }],
     why: "A stream that the upstream broke off would be charged.",
@@ -132,8 +132,8 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "limit-makes-free",
     file: PUMP,
-    find: "(mayBeAsked || this.#keptWaiting);",
-    replace: "this.#keptWaiting;",
+    find: "(mayBeAsked || hasLeft || this.#keptWaiting);",
+    replace: "(hasLeft || this.#keptWaiting);",
     tests: [{ file: ENDS, filter: "however a request ends" }],
     why: "Asking for more than a limit would make all that was delivered before free.",
   },
@@ -458,6 +458,15 @@ export const RELAY: readonly Mutation[] = [
     replace: "#deliveredTick = 0;",
     tests: [{ file: "tests/requests/relay/client_pace_test.ts", filter: "was given nothing" }],
     why: "A client would pay for a failure of the upstream before anything was sent.",
+  },
+  {
+    name: "unnoticed-disconnect-is-free",
+    file: "src/requests/relay/pump.ts",
+    find: "(mayBeAsked || hasLeft || this.#keptWaiting)",
+    replace: "(mayBeAsked || this.#keptWaiting)",
+    tests: [{ file: "tests/requests/relay/pump_test.ts", filter: "not noticed yet" }],
+    why:
+      "Who leaves before an upstream breaks would have what was delivered for nothing, on a busy machine.",
   },
   {
     name: "break-before-a-disconnect",

@@ -68,12 +68,14 @@ interface Run {
  *
  * @param affordable Output tokens that the balance pays for.
  * @param onSettle May throw, as a settlement does without a database.
+ * @param hasLeft Whether the system knows that the client has left.
  */
 function run(
   reader: TextReader,
   affordable = Infinity,
   more: Partial<PumpOptions> = {},
   onSettle: () => void = () => {},
+  hasLeft = false,
 ): Run {
   const ends: End[] = [];
   const events: string[] = [];
@@ -87,6 +89,7 @@ function run(
       signal: new AbortController().signal,
       cutOff: new AbortController().signal,
       outputBegan() {},
+      hasLeft: () => hasLeft,
       abort: note("abort"),
       end: note("end"),
       settle: async (end) => {
@@ -231,6 +234,21 @@ Deno.test("disconnected as the upstream breaks: charged for what was delivered, 
   await reader.cancel();
   assertEquals((await failing).done, true);
   assertEquals(both.ends.map(charged), [["client_left", 2, "counted"]]);
+});
+
+Deno.test("disconnected before the upstream broke, and not noticed yet: charged for what was delivered", async () => {
+  const broken = () => new Refusal("upstream_unavailable", "broken");
+  for (
+    const [texts, hasLeft, end] of [
+      [["a"], true, ["client_left", 1, "counted"]],
+      [["a"], false, ["upstream_failed", undefined, undefined]],
+      [[], true, ["upstream_failed", undefined, undefined]],
+    ] as const
+  ) {
+    const one = run(new ScriptedReader([...texts, broken()]), Infinity, {}, () => {}, hasLeft);
+    await new Response(one.pump.stream()).text();
+    assertEquals(one.ends.map(charged), [[...end]]);
+  }
 });
 
 Deno.test("disconnected with drain: followed to the report, charged by it", async () => {
