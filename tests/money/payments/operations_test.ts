@@ -422,7 +422,14 @@ Deno.test("a gateway that is killed while orders, refunds and codes are made: ea
   await run("account", "create", "--email", "ada@example.com");
   await run("team", "create", "--name", "Platform");
   const { key } = await run("key", "create", "--scopes", "admin");
-  const { id: order } = await run("credits", "checkout", "--team", "Platform", "--package", "premium");
+  const { id: order } = await run(
+    "credits",
+    "checkout",
+    "--team",
+    "Platform",
+    "--package",
+    "premium",
+  );
   stripe.pay([...stripe.sessions.keys()][0]!);
   await run("payments", "reconcile", order);
   const writes = Array.from({ length: 12 }, (_, at) => {
