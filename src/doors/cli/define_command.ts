@@ -3,7 +3,7 @@ import { type Config, locateFaults } from "../../settings/config/mod.ts";
 import { displayedLines } from "../../ground/platform/mod.ts";
 import type { Json, Operation, ReplyOf } from "../../operating/operations/mod.ts";
 import type { CommandContext, CommandParts } from "./context.ts";
-import { operate, type OperateOptions } from "./operate.ts";
+import type { OperateOptions } from "./operate.ts";
 import { type PlaceOptions, readSettings, withParts } from "./settings.ts";
 
 /** Options that were given, arguments among them by their names. */
@@ -145,7 +145,11 @@ export function defineCommand<Options>(
                 print,
                 parts,
                 config,
-                perform: (...given) => operate({ context, parts, config }, ...given),
+                async perform(...given) {
+                  // not loaded by `serve`, which needs less
+                  const { operate } = await import("./operate.ts");
+                  return await operate({ context, parts, config }, ...given);
+                },
               })),
           { make: definition.opens === "new database", serving: definition.serving ?? false },
         );
