@@ -75,7 +75,7 @@ Deno.test("models sync: what is listed next to what is served; --write adds what
   assert(!shown.out.includes("\u001b"), "an upstream's text reached the terminal as it was");
   assertStringIncludes(
     shown.out,
-    "To add 5 routes to the settings file: sluice models sync --write",
+    `To add 5 routes to the settings file: sluice models sync --config '${file}' --write`,
   );
 
   const written = await run("--write");

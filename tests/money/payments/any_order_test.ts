@@ -453,7 +453,7 @@ Deno.test("a gateway that is killed while events come pays each once in the end"
   await Deno.mkdir(`${dir.path}/data`);
   await run("account", "create", "--email", "ada@example.com");
   for (let at = 0; at < 6; at++) {
-    const { order } = await run(
+    const { id: order } = await run(
       "credits",
       "checkout",
       "--account",

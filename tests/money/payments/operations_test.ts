@@ -98,7 +98,7 @@ Deno.test("an operator makes, lists and revokes codes in the console; they are s
   assertStringIncludes(list, `${shown[0]!.slice(0, 4)}…`);
   assertStringIncludes(list, "fair &amp; &lt;b&gt;");
   const [, text] = await sent(browser, CODES, { ...fields, id: "", credits: "5" });
-  assertStringIncludes(text, "omit credits");
+  assertStringIncludes(text, "The package sets the credits");
   const open = { package: "", valid: "", expires: "" };
   for (const wrong of [{ credits: "0" }, { credits: "x" }, { credits: "5", count: "1001" }, {}]) {
     assertEquals(
