@@ -87,7 +87,7 @@ export function accountCommand(program: Command, context: CommandContext): void 
   operationCommand(account, context, ACCOUNT_DISABLE, {
     name: "disable",
     fields: { account: EMAIL },
-    text: ({ email }) => `Disabled ${email}. A running gateway refuses its keys within a second.\n`,
+    text: ({ email }) => `Disabled ${email}. A running gateway rejects its keys within a second.\n`,
   });
   operationCommand(account, context, ACCOUNT_ENABLE, {
     name: "enable",

@@ -72,6 +72,7 @@ async function build(
     .configureOutput({
       writeOut: shell.out, // help, with examples
       writeErr: context.err,
+      outputError: (text, write) => write(text.replace(/^error: /, "sluice: ")),
       getOutHasColors: () => context.colour,
       getErrHasColors: () => context.colour,
     })

@@ -141,7 +141,11 @@ async function inspectFile(
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const code = error instanceof DatabaseError ? error.code : "SQLITE_ERROR";
-    throw new DatabaseError(code, `Cannot use ${name} as a backup: ${why}`, { cause: error });
+    // a full or failing disk says nothing of the backup
+    const what = /^SQLITE_(FULL|IOERR)/.test(code)
+      ? `Cannot check ${name}`
+      : `Cannot use ${name} as a backup`;
+    throw new DatabaseError(code, `${what}: ${why}`, { cause: error });
   } finally {
     await database?.close();
     await removeCompanions(path); // the driver leaves them, empty

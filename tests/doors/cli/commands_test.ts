@@ -42,6 +42,19 @@ Deno.test("first start: address, key and a curl line that works as pasted; later
   assert(!again.out().includes("sk-") && !again.out().includes("curl"));
 });
 
+Deno.test("wrong usage is said by the program's name, like every other fault", async () => {
+  await using dir = await tempDir();
+  for (
+    const [args, said] of [
+      [["key", "create", "--nope"], "sluice: unknown option '--nope'"],
+      [["key", "revoke"], "sluice: missing required argument 'id'"],
+    ] as const
+  ) {
+    const { code, err } = await sluice(args, { directory: dir.path });
+    assertEquals([code, err.slice(0, said.length)], [2, said]);
+  }
+});
+
 Deno.test("with SLUICE_OWNER_KEY nothing secret is printed, and that key works", async () => {
   await using dir = await tempDir();
   const key = `sk-given-${"g".repeat(32)}`;
