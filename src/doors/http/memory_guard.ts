@@ -12,6 +12,8 @@ export interface MemoryGuardOptions {
   /** Collects garbage. Where V8 has no way to, requests are not rejected either: nobody could say when memory is free again. */
   readonly collect: (() => void) | undefined;
   readonly log: Log;
+  /** The time of a clock that only goes on, in milliseconds. */
+  readonly now?: () => number;
 }
 
 const LOOK_MS = 200;
@@ -21,7 +23,10 @@ const HIGH = 0.75;
 const COLLECT_EVERY_MS = 2_000;
 /** The same where requests would be rejected otherwise. */
 const COLLECT_SHORT_MS = 400;
-/** A thread with few requests collects when memory has grown by this since the last time, so that a flood leaves nothing behind. */
+/**
+ * A thread with few requests collects when memory has grown by this since it last did so with few, so that a flood leaves nothing
+ * behind. What a collection amid a flood has left says nothing of what is needed.
+ */
 const GROWTH = 1.25;
 const GROWTH_BYTES = 32 * 1_048_576;
 const FEW_REQUESTS = 4;
@@ -32,15 +37,18 @@ const RETRY_MS = 2_000;
 export class MemoryGuard {
   readonly #options: MemoryGuardOptions;
   readonly #timer: ReturnType<typeof setInterval>;
-  #collectedTick = performance.now();
-  /** Resident memory after the last collection. */
-  #collectedBytes = Infinity;
+  readonly #now: () => number;
+  #collectedTick: number;
+  /** Resident memory after the last collection with few requests, or less if it was less since. */
+  #quietBytes = Infinity;
   #isShedding = false;
   limitBytes: number;
 
   constructor(options: MemoryGuardOptions) {
     this.#options = options;
     this.limitBytes = options.limitBytes;
+    this.#now = options.now ?? (() => performance.now());
+    this.#collectedTick = this.#now();
     this.#timer = setInterval(() => this.look(), LOOK_MS);
     Deno.unrefTimer(this.#timer);
   }
@@ -60,9 +68,9 @@ export class MemoryGuard {
   /** Looks at the memory, and does what it calls for. */
   look(): void {
     let bytes = this.#options.residentBytes();
-    const sinceMs = performance.now() - this.#collectedTick;
-    this.#collectedBytes = Math.min(this.#collectedBytes, bytes);
-    const hasGrown = bytes > this.#collectedBytes * GROWTH + GROWTH_BYTES;
+    const sinceMs = this.#now() - this.#collectedTick;
+    this.#quietBytes = Math.min(this.#quietBytes, bytes);
+    const hasGrown = bytes > this.#quietBytes * GROWTH + GROWTH_BYTES;
     const isHigh = bytes > HIGH * this.limitBytes && sinceMs > COLLECT_EVERY_MS ||
       bytes > this.limitBytes && sinceMs > COLLECT_SHORT_MS;
     const isQuiet = sinceMs > QUIET_MS && this.#options.inFlight() <= FEW_REQUESTS;
@@ -71,8 +79,8 @@ export class MemoryGuard {
     if (isHigh || (hasGrown && isQuiet)) {
       collect();
       bytes = this.#options.residentBytes();
-      this.#collectedBytes = bytes;
-      this.#collectedTick = performance.now();
+      if (isQuiet) this.#quietBytes = bytes;
+      this.#collectedTick = this.#now();
     }
     const isShort = bytes > this.limitBytes;
     if (isShort === this.#isShedding) return;

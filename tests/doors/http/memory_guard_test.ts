@@ -39,6 +39,41 @@ Deno.test("requests are rejected above the limit, as long as memory stays above 
   guard.close();
 });
 
+Deno.test("memory that a flood needed is given back once it is over, whatever was collected amid it", () => {
+  let [tick, bytes, liveBytes, inFlight, collections] = [0, 100, 100, 0, 0];
+  const guard = new MemoryGuard({
+    limitBytes: 400 * MEGABYTE,
+    residentBytes: () => bytes * MEGABYTE,
+    inFlight: () => inFlight,
+    collect: () => {
+      collections++;
+      bytes = Math.min(bytes, liveBytes);
+    },
+    log: SILENT,
+    now: () => tick,
+  });
+  const look = (seconds: number) => {
+    for (let at = 0; at < 5 * seconds; at++) {
+      tick += 200;
+      guard.look();
+    }
+  };
+  look(20);
+  assertEquals(collections, 0, "there is nothing to collect");
+  [inFlight, bytes, liveBytes] = [50, 350, 260];
+  look(10);
+  assert(collections > 0 && bytes === 260, "the limit is near");
+  [inFlight, liveBytes, collections] = [0, 110, 0];
+  look(20);
+  assertEquals([collections, bytes], [1, 110]);
+  look(60);
+  assertEquals(collections, 1, "it stays as it is");
+  [bytes, liveBytes] = [200, 200]; // which is needed from now on
+  look(60);
+  assertEquals(collections, 2);
+  guard.close();
+});
+
 Deno.test("without a way to collect garbage no request is rejected", () => {
   const guard = new MemoryGuard({
     limitBytes: MEGABYTE,

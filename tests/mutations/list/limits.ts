@@ -351,6 +351,14 @@ export const LIMITS: readonly Mutation[] = [
     why: "The upstream would work on for callers who have left (Deno 2.9).",
   },
   {
+    name: "flood-raises-what-is-needed",
+    file: "src/doors/http/memory_guard.ts",
+    find: "if (isQuiet) this.#quietBytes = bytes;",
+    replace: "this.#quietBytes = bytes;",
+    tests: [{ file: "tests/doors/http/memory_guard_test.ts", filter: "given back" }],
+    why: "What a collection amid a flood has left would be taken for needed, and kept for good.",
+  },
+  {
     name: "memory-not-shed",
     file: "src/doors/http/memory_guard.ts",
     find: "    if (!this.#isShedding) return;",
