@@ -76,7 +76,7 @@ Deno.test("requests: wrong usage is said", async () => {
       [["--account", "nobody@example.com"], 1, "not found"],
       [["show"], 2, "missing required argument"],
       [["show", "req_nothing"], 1, 'Request "req_nothing" not found: it was not admitted'],
-      [["shwo"], 2, "error"],
+      [["shwo"], 2, "sluice: too many arguments"],
       [["--help"], 0, "show [options] <id>"],
     ] as const
   ) {
