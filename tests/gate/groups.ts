@@ -57,7 +57,9 @@ export function groupsOf(files: readonly string[]): string[][] {
   const byWing = Map.groupBy(files.filter((file) => !long.includes(file)), wingOf);
   const wings = [...byWing.values()];
   const small = wings.filter(({ length }) => length < SMALL_WING).flat();
-  const chunks = [...wings.filter(({ length }) => length >= SMALL_WING), small].flatMap((all) => {
+  const large = wings.filter(({ length }) => length >= SMALL_WING);
+  // small ones first: pages behind proxies and executables are among them, and pure functions are last
+  const chunks = [small, ...large].flatMap((all) => {
     const count = Math.ceil(all.length / GROUP_SIZE);
     const size = Math.ceil(all.length / count);
     return Array.from({ length: count }, (_, at) => all.slice(at * size, (at + 1) * size));
