@@ -14,7 +14,8 @@ const CLOSED = "The gateway is closing";
  */
 export class Aside implements AsyncDisposable {
   readonly #config: Config;
-  readonly #shared: Database | undefined;
+  readonly #database: Database;
+  readonly #isShared: boolean;
   readonly #options: StoreOptions;
   #kept: Store | undefined;
   /** Connections that work is done with, also those that are being opened. */
@@ -25,8 +26,13 @@ export class Aside implements AsyncDisposable {
   /** @param store The gateway's. */
   constructor(config: Config, { database }: Pick<Store, "database">, { now }: StoreOptions = {}) {
     this.#config = config;
-    this.#shared = databaseFile(config.settings) === undefined ? database : undefined;
-    this.#options = { ...(now === undefined ? {} : { now }), besideGateway: true };
+    this.#database = database;
+    this.#isShared = databaseFile(config.settings) === undefined;
+    this.#options = {
+      ...(now === undefined ? {} : { now }),
+      besideGateway: true,
+      outboxes: "leave",
+    };
   }
 
   /**
@@ -35,8 +41,9 @@ export class Aside implements AsyncDisposable {
    * @throws {Error} when the gateway closes meanwhile.
    */
   async run<T>(work: (database: Database) => Promise<T>): Promise<T> {
-    if (this.#shared !== undefined) return await work(this.#shared);
+    if (this.#isShared) return await work(this.#database);
     if (this.#isDisposed) throw new Error(CLOSED);
+    await this.#database.flush?.();
     const kept = this.#take();
     const used = kept === undefined
       ? openStore(this.#config, this.#options)

@@ -38,7 +38,7 @@ import { Running } from "./running.ts";
 import { ServingThreads, type ServingThreadsParts, type StartThread } from "./serving_threads.ts";
 import type { Reload } from "./reload.ts";
 import { retentionLimits, runsPrograms } from "./servings.ts";
-import { ensureOwner, openStore, type Store, type StoreOptions } from "./store.ts";
+import { ensureOwner, keepOutbox, openStore, type Store, type StoreOptions } from "./store.ts";
 
 const DAY_MS = 86_400_000;
 /** Processor time that no turn of the main thread takes, or it hangs. */
@@ -152,10 +152,12 @@ export async function assemble(config: Config, environment: Environment): Promis
     beside: [identity.lock],
     onState: databaseStates.changed,
     besideGateway: takeover,
+    outboxes: takeover ? "take" as const : "remove" as const,
   };
   const store = built.use(await openStore(config, storeOptions));
   const { database, clock } = store;
   const { now } = clock;
+  await keepOutbox(database, identity.ids[0]!, log);
   if (file !== undefined) {
     built.defer(() => isHandedOver() ? undefined : leaveOneFile(database, log));
   }

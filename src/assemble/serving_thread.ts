@@ -17,7 +17,7 @@ import {
 import { Door } from "./door.ts";
 import { ForwardedPages } from "./forwarded_pages.ts";
 import { runsPrograms } from "./servings.ts";
-import { openStore } from "./store.ts";
+import { keepOutbox, openStore } from "./store.ts";
 import { receivedConfig } from "./thread_config.ts";
 import type { Beginning, MainMethods, ThreadMethods } from "./thread_protocol.ts";
 
@@ -64,6 +64,7 @@ async function open(beginning: Beginning): Promise<Opened> {
     ...(embedded && { opened: embedded }),
   };
   const store = built.use(await openStore(config, storeOptions));
+  await keepOutbox(store.database, beginning.gatewayId, log);
   const closing = new AbortController();
   const door: Door = built.use(
     await Door.open(config, {

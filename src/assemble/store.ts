@@ -17,15 +17,17 @@ import {
   databaseAlone,
   DatabaseClock,
   DirectoryInUse,
+  EmbeddedDatabase,
   type FileState,
   gatewayIdentity,
   type ObserveCommit,
   openDatabase,
+  type OpenOptions,
   refuseLinks,
 } from "../ground/database/mod.ts";
 import { RULES } from "../money/ledger/mod.ts";
 import { Codes, type Payments } from "../money/payments/mod.ts";
-import { SILENT } from "../ground/telemetry/mod.ts";
+import { type Log, SILENT } from "../ground/telemetry/mod.ts";
 import { sealKey } from "../wire/sealing/mod.ts";
 import { openPayments } from "./payments.ts";
 
@@ -44,6 +46,8 @@ export interface StoreOptions {
   readonly onState?: (state: FileState) => void;
   /** Whether a gateway may run on the database; then its schema is left as it is. */
   readonly besideGateway?: boolean;
+  /** What becomes of what earlier gateways have kept for an embedded file. */
+  readonly outboxes?: OpenOptions["outboxes"];
   /** The database, if it is open already, as over a line to another thread's. */
   readonly opened?: Database;
 }
@@ -98,6 +102,7 @@ export async function openStore(
         observe,
         beside: options.beside,
         onState: options.onState,
+        outboxes: options.outboxes,
         mayMigrate: besideGateway && file !== undefined
           ? () => noGatewayRuns(settings.data, file)
           : undefined,
@@ -138,6 +143,21 @@ export async function openStore(
     sessions: new Sessions(database, now),
     [Symbol.asyncDispose]: () => database.close(),
   };
+}
+
+/** Has settlements written behind, for an embedded file. */
+export async function keepOutbox(database: Database, gatewayId: string, log: Log): Promise<void> {
+  if (!(database instanceof EmbeddedDatabase)) return;
+  await database.keepOutbox({
+    gatewayId,
+    onState: (fault) =>
+      fault === undefined
+        ? log.warn("settlements are kept beside the database again")
+        : log.error("settlements wait for the database: they cannot be kept beside it", {
+          error: String(fault),
+        }),
+    onRefused: (why) => log.error("a request was not settled", { error: why }),
+  });
 }
 
 /** Closes the database if its clock cannot be read. */

@@ -266,7 +266,7 @@ export class Inference {
     const isWhole = typeof reply.body === "string";
     const { balance, windows, budget } = accountStatus!;
     const onStatus = {
-      balance: settled?.balance ?? balance,
+      balance: settled?.balance ?? Math.max(0, balance - (settled?.charged ?? 0)),
       windows,
       // what others spent meanwhile is not known
       budget: budget && { ...budget, spent: budget.spent + (settled?.charged ?? 0) },

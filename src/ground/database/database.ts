@@ -96,6 +96,20 @@ export interface Database {
     write: GroupWrite<Item, Outcome>,
     item: Item,
   ): Promise<Outcome>;
+  /**
+   * Writes an item, which must be `repeatable`, behind: resolves when it is durable, and whatever is read from then on finds it.
+   * Undefined where it is no faster than {@linkcode write}.
+   *
+   * @returns The outcome, if it is known.
+   */
+  writeBehind?:
+    | (<Item extends JsonObject, Outcome>(
+      write: GroupWrite<Item, Outcome>,
+      item: Item,
+    ) => Promise<Outcome | undefined>)
+    | undefined;
+  /** Resolves when all that was written behind is in the database. Undefined where nothing is. */
+  flush?: (() => Promise<void>) | undefined;
   /** Commits what waits, then lets go of the file or connection. */
   close(): Promise<void>;
   /**

@@ -3,6 +3,7 @@ import {
   DatabaseError,
   type DatabaseLine,
   type GroupWrite,
+  type Json,
   type JsonObject,
   type ObserveCommit,
   type Row,
@@ -12,7 +13,9 @@ import {
 import type { Answer, Ask, Connecting, FileState, Numbered } from "./embedded_protocol.ts";
 import { SlotMap } from "../platform/mod.ts";
 import { giveFileThread, takeFileThread } from "./file_threads.ts";
-import { GroupWriter } from "./group_writer.ts";
+import { BehindWriter } from "./behind_writer.ts";
+import { GroupWriter, type Writing } from "./group_writer.ts";
+import { keptItems, Outbox, outboxFiles, outboxPath } from "./outbox.ts";
 
 /** The way to the thread that owns the file. */
 interface Thread {
@@ -33,6 +36,19 @@ export interface EmbeddedOptions {
   readonly onState?: ((state: FileState) => void) | undefined;
 }
 
+/** The number of what is written behind, which no answer is waited for. */
+const BEHIND = -1;
+
+/** How writes are kept that go behind. */
+export interface KeepOptions {
+  /** Whose outbox it is. */
+  readonly gatewayId: string;
+  /** Called when nothing can be kept, and when it can be again. */
+  readonly onState: (fault: unknown) => void;
+  /** Called with an item that the database refuses, and why. */
+  readonly onRefused: (why: string) => void;
+}
+
 /** An embedded libSQL file, owned by a thread of its own. */
 export class EmbeddedDatabase implements Database {
   readonly place: string;
@@ -42,6 +58,9 @@ export class EmbeddedDatabase implements Database {
   /** Whether this one has opened the file, and closes it. */
   readonly #isOwner: boolean;
   readonly #writer: GroupWriter;
+  readonly #observe: ObserveCommit | undefined;
+  #behind: BehindWriter | undefined;
+  #onRefused: (why: string) => void = () => {};
   readonly #open = new SlotMap<PromiseWithResolvers<Row[][]>>();
   #closing: Promise<void> | undefined;
   #closed = false;
@@ -59,6 +78,7 @@ export class EmbeddedDatabase implements Database {
     this.place = place;
     this.#durable = durable;
     this.#isOwner = isOwner;
+    this.#observe = observe;
     this.#writer = new GroupWriter(
       (statements, durable) => this.#commit(statements, { rows: false, durable }),
       observe,
@@ -133,7 +153,7 @@ export class EmbeddedDatabase implements Database {
   line: Database["line"];
 
   get waiting(): number {
-    return this.#writer.waiting;
+    return this.#writer.waiting + (this.#behind?.waiting ?? 0);
   }
 
   async all(sql: string, args: readonly Value[] = []): Promise<Row[]> {
@@ -155,9 +175,74 @@ export class EmbeddedDatabase implements Database {
     return this.#writer.write(write, item);
   }
 
-  /** Has the database recognized by its own identity when it is opened again, once its schema has one. */
-  async identify(): Promise<void> {
-    await this.#ask({ type: "identify" });
+  writeBehind: Database["writeBehind"];
+
+  async flush(): Promise<void> {
+    await this.#ask({ type: "flush" });
+  }
+
+  /** Writes behind from now on, with an outbox of its own. */
+  async keepOutbox({ gatewayId, onState, onRefused }: KeepOptions): Promise<void> {
+    const database = await this.identify();
+    if (database === undefined) return;
+    this.#onRefused = onRefused;
+    const taken = () => this.flush();
+    const behind = this.#behind = new BehindWriter({
+      outbox: new Outbox({
+        path: outboxPath(this.place, gatewayId),
+        database,
+        durable: this.#durable,
+        taken,
+      }),
+      send: (write, items, count) => this.#send(write, items, count),
+      taken,
+      observe: this.#observe,
+      onState,
+    });
+    this.writeBehind = async (write, item) => {
+      await behind.write(write, item);
+      return undefined;
+    };
+  }
+
+  /**
+   * Writes what outboxes have kept.
+   *
+   * @param writes All that are written behind.
+   * @param mayRemove Whether no gateway runs on the database, so that the files can go.
+   */
+  async takeOutboxes(
+    writes: readonly Writing[],
+    { mayRemove }: { readonly mayRemove: boolean },
+  ): Promise<void> {
+    const paths = await outboxFiles(this.place);
+    const database = paths.length === 0 ? undefined : await this.identify();
+    if (database === undefined) return;
+    for (const path of paths) {
+      for (const { write: name, columns, items } of await keptItems(path, database)) {
+        const write = writes.find((one) => one.name === name);
+        if (write === undefined) {
+          throw new DatabaseError("SLUICE_OUTBOX", `${path}: there is no write named ${name}`);
+        }
+        const rows = JSON.parse(items) as readonly (readonly Json[])[];
+        const ordered = rows.map((row) =>
+          (write.columns ?? []).map((column) => row[columns.indexOf(column)] ?? null)
+        );
+        this.#send(write, JSON.stringify(ordered), ordered.length);
+      }
+    }
+    await this.flush();
+    if (mayRemove) { for (const path of paths) await Deno.remove(path); }
+  }
+
+  /**
+   * Has the database recognized by its own identity when it is opened again, once its schema has one.
+   *
+   * @returns Its ID.
+   */
+  async identify(): Promise<string | undefined> {
+    const [[row] = []] = await this.#ask({ type: "identify" });
+    return row?.id == null ? undefined : String(row.id);
   }
 
   async close(): Promise<void> {
@@ -166,6 +251,7 @@ export class EmbeddedDatabase implements Database {
 
   async #close(): Promise<void> {
     await this.#writer.idle();
+    await this.#behind?.close();
     if (this.#isOwner) await this.#ask({ type: "close" });
     this.#closed = true;
     this.#thread.end();
@@ -176,6 +262,10 @@ export class EmbeddedDatabase implements Database {
     { rows, durable }: { rows: boolean; durable: boolean },
   ): Promise<Row[][]> {
     return this.#ask({ type: "commit", statements, rows, durable: durable && this.#durable });
+  }
+
+  #send({ statements }: Writing, items: string, count: number): void {
+    this.#thread.postMessage({ id: BEHIND, ask: { type: "behind", statements, items, count } });
   }
 
   #ask(ask: Ask): Promise<Row[][]> {
@@ -189,6 +279,10 @@ export class EmbeddedDatabase implements Database {
   }
 
   #resolve(answer: Answer): void {
+    if (answer.id === BEHIND) {
+      if (!answer.ok) this.#onRefused(answer.message);
+      return;
+    }
     const waiting = this.#open.take(answer.id);
     if (answer.ok) waiting?.resolve(answer.rows);
     else {

@@ -118,9 +118,18 @@ export class EmbeddedFile {
     });
   }
 
-  /** Reads the database's ID, by which it is recognized when it is opened again. */
-  identify(): void {
-    this.#id = idOf(this.#connection!);
+  /** Waits until all commits survive the loss of power. */
+  sync(): void {
+    this.#guarded(() => this.#log!.sync());
+  }
+
+  /**
+   * Reads the database's ID, by which it is recognized when it is opened again.
+   *
+   * @returns It; `undefined` if there is none yet.
+   */
+  identify(): string | undefined {
+    return this.#id = idOf(this.#connection!);
   }
 
   /**

@@ -19,7 +19,17 @@ export type Ask =
     /** Whether the answer waits until the commit is durable. */
     readonly durable: boolean;
   }
-  /** The schema has changed: the database may have an identity now. */
+  /** Is answered only if an item is refused, once for each. What is asked afterwards finds them written, group commits excepted. */
+  | {
+    readonly type: "behind";
+    readonly statements: readonly string[];
+    /** A JSON array. */
+    readonly items: string;
+    readonly count: number;
+  }
+  /** Is answered once all that was to be written behind is there for good. */
+  | { readonly type: "flush" }
+  /** The schema has changed: the database may have an identity now, which is the answer. */
   | { readonly type: "identify" }
   | { readonly type: "close" };
 

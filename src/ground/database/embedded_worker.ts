@@ -11,13 +11,20 @@
 import { DatabaseError, type Row } from "./database.ts";
 import { EmbeddedFile } from "./embedded_file.ts";
 import type { Answer, Ask, Connecting, FileState, Numbered } from "./embedded_protocol.ts";
+import { WritesBehind } from "./writes_behind.ts";
 import { collectGarbage, collectGarbageWhenIdle, lowerPriority } from "../platform/mod.ts";
 
 /** Intervals of attempts to open a file again: the first is soon, since one failed read may be all. */
 const FIRST_REOPEN_MS = 20;
 const LONGEST_REOPEN_MS = 1_000;
 
+/** How long writes are gathered that nobody waits for, and after what time they are tried again. */
+const GATHER_MS = 100;
+const RETRY_MS = 250;
+
 let file: EmbeddedFile | undefined;
+let behind = new WritesBehind();
+let gathering: ReturnType<typeof setTimeout> | undefined;
 /** Since when the file cannot be used, and what waits for the first attempt to open it again. */
 let away: {
   readonly sinceTick: number;
@@ -40,7 +47,7 @@ collectGarbageWhenIdle(() => {
   return isIdle;
 });
 
-function handle(ask: Ask): Row[][] {
+function handle(ask: Exclude<Ask, { readonly type: "behind" }>): Row[][] {
   if (ask.type === "open") {
     const { path, readOnly, beside } = ask;
     if (readOnly) lowerPriority(); // requests do not wait for what only reads
@@ -51,9 +58,13 @@ function handle(ask: Ask): Row[][] {
     file?.close();
     file = undefined;
     away = undefined;
+    behind = new WritesBehind();
     return [];
   }
   if (file === undefined) throw new DatabaseError("SQLITE_CANTOPEN", "the database is not open");
+  if (ask.type !== "commit" || ask.rows) {
+    writeAllBehind(file, ask.type === "one" || ask.type === "all");
+  }
   switch (ask.type) {
     case "one": {
       const row = file.one(ask.sql, ask.args);
@@ -61,17 +72,55 @@ function handle(ask: Ask): Row[][] {
     }
     case "all":
       return [file.all(ask.sql, ask.args)];
-    case "commit":
-      return file.commit(ask.statements, ask);
-    case "identify":
-      file.identify();
+    case "commit": {
+      const rows = file.commit(ask.statements, ask);
+      if (ask.durable) behind.synced();
+      return rows;
+    }
+    case "flush":
+      behind.sync(file);
       return [];
+    case "identify":
+      return [[{ id: file.identify() ?? null }]];
   }
+}
+
+/**
+ * Writes what is to be found by what is asked next.
+ *
+ * @param reads Whether that only reads: while the disk is full, it goes without.
+ */
+function writeAllBehind(to: EmbeddedFile, reads: boolean): void {
+  try {
+    behind.writeAll(to);
+  } catch (error) {
+    if (!reads || !to.isOpen) throw error;
+  }
+}
+
+/** Writes a set of what nobody waits for, then the next one, after whatever was asked meanwhile. */
+function writeBehind(): void {
+  gathering = undefined;
+  if (file === undefined || away !== undefined) return;
+  let afterMs = behind.isDue ? 0 : GATHER_MS;
+  try {
+    behind.writeSet(file);
+  } catch (error) {
+    afterMs = RETRY_MS;
+    if (isGivenUp()) return heal(error);
+  }
+  if (isGivenUp()) return heal(new Error("a checkpoint failed"));
+  if (behind.count > 0) gather(afterMs);
+}
+
+function gather(afterMs: number): void {
+  gathering ??= setTimeout(writeBehind, afterMs);
 }
 
 /** Notes that the file was given up, and tries to open it again. */
 function heal(error: unknown): void {
   if (away !== undefined) return;
+  behind.again();
   away = { sinceTick: performance.now(), afterMs: FIRST_REOPEN_MS, waiting: [] };
   say({ isUsable: false, code: codeOf(error), message: textOf(error) });
   collectGarbage(); // closes the connection that was given up, statements and all, in the next turn
@@ -85,6 +134,7 @@ function reopen(): void {
   try {
     file.reopen();
     away = undefined;
+    if (behind.count > 0) gather(0);
     say({ isUsable: true, awayMs: Math.round(performance.now() - gone.sinceTick) });
   } catch (error) {
     gone.waiting = undefined; // what comes now is answered at once
@@ -116,6 +166,15 @@ function connect(port: MessagePort): void {
 function take(numbered: Numbered, reply: Reply): void {
   const { id, ask } = numbered;
   asks++;
+  if (ask.type === "behind") {
+    behind.add(
+      ask,
+      ({ code, message, item }) =>
+        reply({ id, ok: false, code, message: `${message}: ${item}`, outcomeUnknown: false }),
+    );
+    gather(behind.isDue ? 0 : GATHER_MS);
+    return;
+  }
   if (away?.waiting !== undefined && ask.type !== "close") {
     away.waiting.push(() => take(numbered, reply));
     return;

@@ -20,7 +20,15 @@ const MAX_WAITING = 100_000;
 /** Maximum number of items in one transaction, so that no single commit takes long. */
 const MAX_BATCH = 2_000;
 
-type AnyWrite = GroupWrite<JsonObject, unknown>;
+/** A write of any items and outcomes. */
+export type AnyWrite = GroupWrite<JsonObject, unknown>;
+
+/** A write, as far as what to do with its items. */
+export interface Writing {
+  readonly name: string;
+  readonly columns?: readonly string[];
+  readonly statements: readonly string[];
+}
 
 interface Waiting {
   readonly write: AnyWrite;
@@ -154,11 +162,7 @@ interface Group {
 function groupsOf(batch: readonly Waiting[]): Group[] {
   const byWrite = Map.groupBy(batch, ({ write }) => write);
   return [...byWrite].map(([write, all]) => {
-    const { columns } = write;
-    const items = all.map(({ item }) =>
-      columns === undefined ? item : columns.map((column) => item[column] ?? null)
-    );
-    const args = [wellFormed(JSON.stringify(items))];
+    const args = [itemsOf(write, all.map(({ item }) => item))];
     const keys = () => [wellFormed(JSON.stringify(all.map(({ item }) => item[write.key])))];
     return {
       write,
@@ -172,6 +176,18 @@ function groupsOf(batch: readonly Waiting[]): Group[] {
       ],
     };
   });
+}
+
+/** Items as the statements of their write take them: a JSON array. */
+export function itemsOf(
+  { columns }: Pick<Writing, "columns">,
+  items: readonly JsonObject[],
+): string {
+  return wellFormed(JSON.stringify(
+    columns === undefined
+      ? items
+      : items.map((item) => columns.map((column) => item[column] ?? null)),
+  ));
 }
 
 /**

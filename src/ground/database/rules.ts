@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Database, DatabaseError, type Statement } from "./database.ts";
+import type { Writing } from "./group_writer.ts";
 
 /** Triggers and views that decide one thing together. */
 export interface Rule {
@@ -17,6 +18,8 @@ export interface RuleSet {
    */
   readonly revision: number;
   readonly rules: readonly Rule[];
+  /** Writes that may be kept in an outbox before they are put to the rules. */
+  readonly behind?: readonly Writing[];
 }
 
 /** The rules that a database has. */

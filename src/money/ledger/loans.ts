@@ -236,14 +236,37 @@ export async function awaitReturns(
   }
 }
 
-/** Loans that a gateway is to return. */
-export async function recalledLoans(database: Database, gatewayId: string): Promise<LoanOf[]> {
+/** What a gateway looks for now and then. */
+export interface LoanNews {
+  /** Loans that it is to return. */
+  readonly recalled: readonly LoanOf[];
+  /** By account. */
+  readonly balances: Readonly<Record<string, number>>;
+}
+
+/**
+ * Looks for loans that a gateway is to return, and reads balances of accounts that it charges.
+ *
+ * @param accountIds Whose balances.
+ */
+export async function loanNews(
+  database: Database,
+  gatewayId: string,
+  accountIds: readonly string[],
+): Promise<LoanNews> {
   const row = await database.one(
-    `select json_group_array(json_object('accountId', account_id, 'loanId', loan_id)) as loans
-      from loans where gateway_id = ? and recalled = 1`,
-    [gatewayId],
+    `select json_object(
+        'recalled', (
+          select json_group_array(json_object('accountId', account_id, 'loanId', loan_id))
+          from loans where gateway_id = ? and recalled = 1
+        ), 'balances', (
+          select json_group_object(account_id, balance)
+          from balances where account_id in (select value from json_each(?))
+        )
+      ) as news`,
+    [gatewayId, JSON.stringify(accountIds)],
   );
-  return JSON.parse(String(row?.loans ?? "[]"));
+  return JSON.parse(String(row!.news));
 }
 
 /** Whether a loan of an account has been recalled and not been returned. */

@@ -111,8 +111,8 @@ export interface LentCredits {
 export interface Settled {
   /** Credits that were taken: the price, unless less was left. */
   readonly charged: number;
-  /** The balance after it. */
-  readonly balance: number;
+  /** The balance after it; undefined if only the database knows it. */
+  readonly balance: number | undefined;
 }
 
 /** As the table allows. */
@@ -122,7 +122,8 @@ const MAX_MESSAGE_CHARS = 700;
 const MAX_LISTED = 20;
 const MAX_NAME_CHARS = 128;
 
-const SETTLE: GroupWrite<Given<typeof SETTLING>, Settled> = {
+/** Ends requests, each once. */
+export const SETTLE: GroupWrite<Given<typeof SETTLING>, Settled> = {
   name: "settlement",
   key: "request_id",
   repeatable: true,
@@ -148,7 +149,18 @@ const SETTLE: GroupWrite<Given<typeof SETTLING>, Settled> = {
  * @throws {TypeError} If its price is not in whole credits.
  */
 export async function settle(database: Database, record: UsageRecord): Promise<Settled> {
-  return await database.write(SETTLE, {
+  const item = itemOf(record);
+  const { lent, priceCredits } = record;
+  // what its loan covers is charged whole, whenever the database gets to know it
+  if (lent !== undefined && priceCredits <= lent.credits && database.writeBehind !== undefined) {
+    const settled = await database.writeBehind(SETTLE, item);
+    return settled ?? { charged: priceCredits, balance: undefined };
+  }
+  return await database.write(SETTLE, item);
+}
+
+function itemOf(record: UsageRecord): Given<typeof SETTLING> {
+  return {
     request_id: record.requestId,
     account_id: record.accountId,
     key_id: record.keyId,
@@ -188,7 +200,7 @@ export async function settle(database: Database, record: UsageRecord): Promise<S
     reported_input: record.reported?.inputTokens,
     reported_output: record.reported?.outputTokens,
     own_key: record.ownKey,
-  });
+  };
 }
 
 /** As JSON, of which SQLite makes texts: half a surrogate pair would end the process that reads it. */

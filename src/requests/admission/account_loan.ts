@@ -123,6 +123,8 @@ export class AccountLoan {
   /** Credits that were lent when it last grew. */
   #size = 0;
   #balance: number;
+  /** Credits that were charged since the balance was asked for; undefined if nothing was since it was read last. */
+  #chargedSince: number | undefined;
   /** Balances that have the same limits. */
   readonly #tier: BalanceRange;
   /** Whether requests are admitted from it. */
@@ -285,9 +287,33 @@ export class AccountLoan {
     this.#held -= hold.credits;
     this.#asked -= hold.mostCredits;
     this.#credits -= Math.min(settled.charged, hold.credits);
-    this.#balance = settled.balance;
+    this.#chargedSince = (this.#chargedSince ?? 0) + settled.charged;
+    this.#noteBalance(settled.balance ?? Math.max(0, this.#balance - settled.charged));
+  }
+
+  /**
+   * The balance is going to be read from the database: what is charged from now on may not be in it.
+   *
+   * @returns Whether it is worth it, as there were charges since the last time.
+   */
+  noteAsked(): boolean {
+    if (this.#chargedSince === undefined) return false;
+    this.#chargedSince = 0;
+    return true;
+  }
+
+  /** Updates the balance to what the database had when it was asked for. */
+  learnBalance(balance: number | undefined): void {
+    const charged = this.#chargedSince ?? 0;
+    if (charged === 0) this.#chargedSince = undefined;
+    if (balance !== undefined) this.#noteBalance(Math.max(0, balance - charged));
+  }
+
+  /** The limits of another tier are not those of the loan. */
+  #noteBalance(balance: number): void {
+    this.#balance = balance;
     const { above, upTo } = this.#tier;
-    if (settled.balance <= above || settled.balance > upTo) this.isOpen = false;
+    if (balance <= above || balance > upTo) this.isOpen = false;
   }
 }
 

@@ -3,8 +3,8 @@ import {
   type AccountStatus,
   isRecalled,
   lend,
+  loanNews,
   type LoanOf,
-  recalledLoans,
   releaseLoansOf,
   renewLoans,
   returnLoan,
@@ -30,6 +30,8 @@ const ASKED_MS = 100;
 const LOOK_MS = 250;
 /** After this time without a reply from the database, stop admitting from loans. */
 const SILENT_MS = 1_000;
+/** Balances that are read with one look. */
+const MAX_READ = 200;
 /** Time after which a loan is returned that nobody uses. */
 const IDLE_MS = 10_000;
 /** Accounts whose requests are counted. */
@@ -341,9 +343,13 @@ export class Loans {
     if (this.#loans.size === 0) return;
     const { database, gatewayId } = this.#options;
     const tick = this.#monotonicNow();
-    const recalled = await recalledLoans(database, gatewayId).catch(() => undefined);
-    if (recalled === undefined) return; // it cannot be used now
+    const charged = [...this.#loans.values()].filter((loan) => loan.noteAsked()).slice(0, MAX_READ);
+    const ids = charged.map(({ accountId }) => accountId);
+    const news = await loanNews(database, gatewayId, ids).catch(() => undefined);
+    if (news === undefined) return; // it cannot be used now
+    const { recalled, balances } = news;
     this.#heardTick = tick;
+    for (const loan of charged) loan.learnBalance(balances[loan.accountId]);
     for (const { accountId } of recalled) this.#demandOf(accountId).askableTick = tick + REFUSED_MS;
     const recalledIds = new Set(recalled.map(({ loanId }) => loanId));
     const due = [...this.#loans.values()].filter((loan) =>

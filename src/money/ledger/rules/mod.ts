@@ -18,6 +18,7 @@
  */
 
 import type { RuleSet } from "../../../ground/database/mod.ts";
+import { SETTLE as SETTLEMENT } from "../settle.ts";
 import { ADD_UP } from "./add_up.ts";
 import { ADJUST_ORDER } from "./adjust_order.ts";
 import { ADMIT } from "./admit.ts";
@@ -47,6 +48,7 @@ import { TAKE_BACK } from "./take_back.ts";
 /** All rules. `tests/money/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
   revision: 16,
+  behind: [SETTLEMENT],
   rules: [
     REVISE_KEYS,
     OPEN_BALANCES,

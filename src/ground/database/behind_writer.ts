@@ -1,0 +1,111 @@
+import { DatabaseError, type JsonObject, type ObserveCommit } from "./database.ts";
+import { itemsOf, type Writing } from "./group_writer.ts";
+import type { Outbox } from "./outbox.ts";
+
+/** Max items that are kept together. */
+const MAX_BATCH = 2_000;
+
+/** What a {@linkcode BehindWriter} goes by. */
+export interface BehindOptions {
+  readonly outbox: Outbox;
+  /** Passes items on to the database, which has them before it reads anything. */
+  readonly send: (write: Writing, items: string, count: number) => void;
+  /** Resolves when the database has for good what was passed on before the call. */
+  readonly taken: () => Promise<void>;
+  readonly observe?: ObserveCommit | undefined;
+  /** Called when nothing can be kept, and when it can be again. */
+  readonly onState?: ((fault: unknown) => void) | undefined;
+}
+
+interface Waiting {
+  readonly write: Writing;
+  readonly item: JsonObject;
+  readonly done: PromiseWithResolvers<void>;
+}
+
+/**
+ * Writes that are durable before the database has them. What all concurrent requests want written is passed on to the database, and is
+ * kept in an outbox until that has it: whoever waits, waits for the outbox. While the outbox fails, it is the database that is waited for.
+ */
+export class BehindWriter {
+  readonly #options: BehindOptions;
+  #waiting: Waiting[] = [];
+  #running: Promise<void> | undefined;
+  #isFaulty = false;
+
+  constructor(options: BehindOptions) {
+    this.#options = options;
+  }
+
+  /** Items that wait. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Resolves when the item is durable. */
+  write(write: Writing, item: JsonObject): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    this.#waiting.push({ write, item, done });
+    this.#running ??= this.#run();
+    return done.promise;
+  }
+
+  /** Lets go of the outbox, once nothing waits. */
+  async close(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+    await this.#options.outbox.close();
+  }
+
+  async #run(): Promise<void> {
+    await Promise.resolve(); // lets everything of this turn of the event loop join
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, MAX_BATCH);
+      for (const [write, all] of Map.groupBy(batch, ({ write }) => write)) {
+        await this.#keep(write, all);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #keep(write: Writing, all: readonly Waiting[]): Promise<void> {
+    const { send, taken, observe } = this.#options;
+    const items = itemsOf(write, all.map(({ item }) => item));
+    send(write, items, all.length);
+    const startedTick = performance.now();
+    let fault: unknown;
+    try {
+      if (!await this.#append(write, items)) await taken();
+    } catch (error) {
+      fault = error;
+    }
+    const seconds = (performance.now() - startedTick) / 1_000;
+    const failed = fault !== undefined;
+    observe?.({ durable: true, seconds, items: all.length, failed });
+    for (const { done } of all) {
+      if (failed) done.reject(unknown(fault));
+      else done.resolve();
+    }
+  }
+
+  /** Returns whether the outbox has kept the items. */
+  async #append(write: Writing, items: string): Promise<boolean> {
+    const { outbox, onState } = this.#options;
+    try {
+      if (this.#isFaulty) await outbox.restart();
+      await outbox.append({ write: write.name, columns: write.columns ?? [], items });
+      if (this.#isFaulty) onState?.(undefined);
+      this.#isFaulty = false;
+      return true;
+    } catch (error) {
+      if (!this.#isFaulty) onState?.(error);
+      this.#isFaulty = true;
+      return false;
+    }
+  }
+}
+
+/** The items may come to the database all the same. */
+function unknown(error: unknown): unknown {
+  if (!(error instanceof DatabaseError)) return error;
+  return new DatabaseError(error.code, error.message, { cause: error, outcomeUnknown: true });
+}

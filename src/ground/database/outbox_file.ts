@@ -1,0 +1,120 @@
+import { crc32 } from "node:zlib";
+
+/** Before each frame: bytes of its payload, their checksum, and the generation of the file. */
+const HEADER_BYTES = 16;
+/** Written to a new file at once: what overwrites it waits for no change of the file's size. */
+const PREPARED_BYTES = 512 * 1024;
+
+/**
+ * A file of frames, which are read back as far as they were written whole. When none is needed any more, the file is written from its
+ * beginning again, under the next generation, as SQLite does with its log (https://sqlite.org/walformat.html): frames of an earlier
+ * one end the reading.
+ */
+export class OutboxFile {
+  readonly path: string;
+  readonly #file: Deno.FsFile;
+  #generation: bigint;
+  #bytes = 0;
+
+  private constructor(path: string, file: Deno.FsFile, generation: bigint) {
+    this.path = path;
+    this.#file = file;
+    this.#generation = generation;
+  }
+
+  /** Makes a file, for its owner alone; what is there under that name goes. */
+  static async create(path: string): Promise<OutboxFile> {
+    await remove(path);
+    const file = await Deno.open(path, { read: true, write: true, createNew: true, mode: 0o600 });
+    try {
+      await writeAll(file, new Uint8Array(PREPARED_BYTES));
+      await file.sync();
+      await file.seek(0, Deno.SeekMode.Start);
+    } catch (error) {
+      file.close();
+      await remove(path);
+      throw error;
+    }
+    return new OutboxFile(path, file, 1n);
+  }
+
+  /** Bytes of its frames. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * Adds a frame. After a failure the file must not be used any more: part of the frame may be there.
+   *
+   * @param durable Whether to wait until it survives the loss of power.
+   */
+  async append(text: string, { durable }: { readonly durable: boolean }): Promise<void> {
+    const frame = frameOf(new TextEncoder().encode(text), this.#generation);
+    await writeAll(this.#file, frame);
+    if (durable) await this.#file.syncData();
+    this.#bytes += frame.length;
+  }
+
+  /** Gives up all frames. Those that are found again after a loss of power are harmless, as frames must be. */
+  async clear(): Promise<void> {
+    this.#generation++;
+    await this.#file.seek(0, Deno.SeekMode.Start);
+    await writeAll(this.#file, frameOf(new Uint8Array(), this.#generation));
+    await this.#file.seek(0, Deno.SeekMode.Start);
+    this.#bytes = 0;
+  }
+
+  /** Closes it. */
+  close(): void {
+    this.#file.close();
+  }
+
+  /** Closes it, and removes it. */
+  async remove(): Promise<void> {
+    this.close();
+    await remove(this.path);
+  }
+}
+
+/**
+ * Reads the frames of a file, which another process may be writing.
+ *
+ * @returns The texts of those that are whole, in order.
+ */
+export function framesOf(bytes: Uint8Array): string[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const texts: string[] = [];
+  const decoder = new TextDecoder();
+  let generation: bigint | undefined;
+  for (let at = 0; at + HEADER_BYTES <= bytes.length;) {
+    const end = at + HEADER_BYTES + view.getUint32(at, true);
+    if (end === at + HEADER_BYTES || end > bytes.length) break;
+    generation ??= view.getBigUint64(at + 8, true);
+    // the checksum covers the generation
+    if (view.getBigUint64(at + 8, true) !== generation) break;
+    if (crc32(bytes.subarray(at + 8, end)) !== view.getUint32(at + 4, true)) break;
+    texts.push(decoder.decode(bytes.subarray(at + HEADER_BYTES, end)));
+    at = end;
+  }
+  return texts;
+}
+
+function frameOf(payload: Uint8Array, generation: bigint): Uint8Array<ArrayBuffer> {
+  const frame = new Uint8Array(HEADER_BYTES + payload.length);
+  const view = new DataView(frame.buffer);
+  view.setUint32(0, payload.length, true);
+  view.setBigUint64(8, generation, true);
+  frame.set(payload, HEADER_BYTES);
+  view.setUint32(4, crc32(frame.subarray(8)), true);
+  return frame;
+}
+
+async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+}
+
+async function remove(path: string): Promise<void> {
+  await Deno.remove(path).catch((error) => {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  });
+}
