@@ -45,19 +45,34 @@ export interface LedgerBench extends AsyncDisposable {
   ): Promise<string>;
 }
 
-/** Opens one. */
-export async function ledgerBench(kind: "file" | "server"): Promise<LedgerBench> {
+/**
+ * Opens one.
+ *
+ * @param options.behind Whether what loans cover is settled behind.
+ */
+export async function ledgerBench(
+  kind: "file" | "server",
+  { behind = false }: { readonly behind?: boolean } = {},
+): Promise<LedgerBench> {
   await using stack = new AsyncDisposableStack();
   const dir = stack.use(await tempDir());
   const server = kind === "server" ? stack.use(await sqldServer(`${dir.path}/sqld`)) : undefined;
-  const open = () =>
-    openDatabase({
+  const open = async () => {
+    const database = await openDatabase({
       file: server === undefined ? `${dir.path}/sluice.db` : undefined,
       ...(server === undefined ? {} : { server: { url: server.url, token: undefined } }),
       durability: "full",
       rules: RULES,
       now: () => 1,
     });
+    if (behind && database instanceof EmbeddedDatabase) {
+      const fail = (why: unknown) => {
+        throw new Error(`not kept: ${why}`);
+      };
+      await database.keepOutbox({ gatewayId: "gw", onState: fail, onRefused: fail });
+    }
+    return database;
+  };
   if (server === undefined) await writeEmptyDatabase(`${dir.path}/sluice.db`);
   let database = await open();
   const owned = stack.move();
@@ -117,7 +132,7 @@ export async function ledgerBench(kind: "file" | "server"): Promise<LedgerBench>
 }
 
 /** Settles a request by its price alone. */
-export function settlePrice(
+export async function settlePrice(
   database: Database,
   { requestId, accountId, keyId, price, nowMs, admittedAtMs = null, ending = "complete", lent }: {
     requestId: string;
@@ -130,7 +145,7 @@ export function settlePrice(
     lent?: UsageRecord["lent"];
   },
 ) {
-  return settle(database, {
+  const settled = await settle(database, {
     ignored: "",
     requestId,
     accountId,
@@ -157,4 +172,11 @@ export function settlePrice(
     lent,
     settledAtMs: nowMs,
   });
+  if (settled.balance !== undefined) return settled;
+  const row = await database.one(
+    `select charged_credits as charged, balance_credits as balance from usage_records
+      where request_id = ?`,
+    [requestId],
+  );
+  return { charged: Number(row!.charged), balance: Number(row!.balance) };
 }

@@ -35,7 +35,7 @@ export const KINDS_OF: Readonly<Record<Call, readonly Kind[]>> = {
 };
 
 /** The files whose calls may fail. */
-export const FILES = { database: 1, log: 2, index: 4 } as const;
+export const FILES = { database: 1, log: 2, index: 4, outbox: 8 } as const;
 export type File = keyof typeof FILES;
 
 /** How calls of one class fail for a while. */

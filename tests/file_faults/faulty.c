@@ -2,7 +2,7 @@
  * Makes calls on the database's files fail, at the caller's wish, without touching anything else of the process.
  *
  * Loaded before the C library (LD_PRELOAD). A descriptor is followed from the open of a path that ends in sluice.db,
- * sluice.db-wal or sluice.db-shm until it is closed. What fails, how and how often is read at each call from a page that is
+ * sluice.db-wal, sluice.db-shm or an outbox beside them until it is closed. What fails, how and how often is read at each call from a page that is
  * shared with the driver: the file that FAULTY_CONTROL names. Without it, nothing ever fails.
  *
  * The calls are made as system calls, not through the C library's functions: allocators map memory before symbols can
@@ -33,7 +33,7 @@ enum call { OPEN, READ, WRITE, SYNC, TRUNCATE, LOCK, UNLOCK, MAP, UNLINK, ALLOCA
 enum kind { KIND_EIO = 1, KIND_ENOSPC = 2, KIND_SHORT = 4, KIND_TORN = 8, KIND_ENOMEM = 16 };
 
 /* The same bits as FILES of control.ts. */
-enum file { FILE_DB = 1, FILE_WAL = 2, FILE_SHM = 4 };
+enum file { FILE_DB = 1, FILE_WAL = 2, FILE_SHM = 4, FILE_OUTBOX = 8 };
 
 /* One class of calls: 64 bytes, as control.ts writes and reads them. */
 struct class {
@@ -83,6 +83,7 @@ static unsigned char file_of(const char *path) {
   if (ends_with(path, length, "sluice.db")) return FILE_DB;
   if (ends_with(path, length, "sluice.db-wal")) return FILE_WAL;
   if (ends_with(path, length, "sluice.db-shm")) return FILE_SHM;
+  if (strstr(path, "sluice.db-outbox-") != NULL) return FILE_OUTBOX;
   return 0;
 }
 
@@ -207,7 +208,9 @@ ssize_t pwrite(int fd, const void *from, size_t count, off_t offset) {
   return pwrite64(fd, from, count, offset);
 }
 ssize_t write(int fd, const void *from, size_t count) {
-  ssize_t most = room(fault_of(WRITE, file_at(fd)), count);
+  int kind = fault_of(WRITE, file_at(fd));
+  if (kind == KIND_TORN && count > 1) syscall(SYS_write, fd, from, count / 2);
+  ssize_t most = room(kind, count);
   return most < 0 ? -1 : syscall(SYS_write, fd, from, most);
 }
 ssize_t writev(int fd, const struct iovec *from, int count) {

@@ -1,13 +1,13 @@
 import { DatabaseError, type JsonObject, type ObserveCommit } from "./database.ts";
 import { itemsOf, type Writing } from "./group_writer.ts";
-import type { Outbox } from "./outbox.ts";
+import type { WriteOutbox } from "./outbox.ts";
 
 /** Max items that are kept together. */
 const MAX_BATCH = 2_000;
 
 /** What a {@linkcode BehindWriter} goes by. */
 export interface BehindOptions {
-  readonly outbox: Outbox;
+  readonly outbox: WriteOutbox;
   /** Passes items on to the database, which has them before it reads anything. */
   readonly send: (write: Writing, items: string, count: number) => void;
   /** Resolves when the database has for good what was passed on before the call. */

@@ -4,6 +4,7 @@ import { type Database, DatabaseError } from "./database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
 import { schemaVersion } from "./migrate.ts";
 import { schemaFault } from "./migrations/mod.ts";
+import { outboxFiles, outboxPath } from "./outbox.ts";
 
 /** How often progress is reported. */
 const TELL_MS = 250;
@@ -48,7 +49,7 @@ async function refuseLiveDatabase(place: string, to: string): Promise<void> {
   };
   const same = own !== undefined && target !== undefined && own.ino !== null &&
     own.dev === target.dev && own.ino === target.ino;
-  if (same || COMPANIONS.some((companion) => to === `${place}${companion}`)) {
+  if (same || isCompanion(to, place)) {
     refuse("that is the database itself: choose another name");
   }
   for (const companion of COMPANIONS) {
@@ -162,6 +163,12 @@ async function synced(path: string): Promise<number> {
 /** What belongs to a database besides its file. */
 const COMPANIONS = ["-wal", "-shm"];
 
+/** Whether a path is that of a file beside a database. */
+function isCompanion(path: string, file: string): boolean {
+  return COMPANIONS.some((companion) => path === `${file}${companion}`) ||
+    path.startsWith(outboxPath(file, ""));
+}
+
 /** A name that nothing has yet: what was kept before stays. */
 async function unusedName(name: string): Promise<string> {
   for (let count = 1;; count++) {
@@ -177,9 +184,12 @@ async function keepDatabase(file: string, before: string): Promise<boolean> {
     await foldLogOf(file);
     await Deno.link(file, before).catch(() => Deno.copyFile(file, before));
   }
-  // a log without its database as well: it would be played into the restored one
+  // a log without its database as well: it would be played into the restored one, as what an outbox has kept
   for (const companion of COMPANIONS) {
     await Deno.rename(`${file}${companion}`, `${before}${companion}`).catch(ignoreAbsent);
+  }
+  for (const outbox of await outboxFiles(file)) {
+    await Deno.rename(outbox, `${before}${outbox.slice(file.length)}`);
   }
   return there;
 }

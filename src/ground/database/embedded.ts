@@ -15,7 +15,7 @@ import { SlotMap } from "../platform/mod.ts";
 import { giveFileThread, takeFileThread } from "./file_threads.ts";
 import { BehindWriter } from "./behind_writer.ts";
 import { GroupWriter, type Writing } from "./group_writer.ts";
-import { keptItems, Outbox, outboxFiles, outboxPath } from "./outbox.ts";
+import { keptItems, outboxFiles, outboxPath, WriteOutbox } from "./outbox.ts";
 
 /** The way to the thread that owns the file. */
 interface Thread {
@@ -188,7 +188,7 @@ export class EmbeddedDatabase implements Database {
     this.#onRefused = onRefused;
     const taken = () => this.flush();
     const behind = this.#behind = new BehindWriter({
-      outbox: new Outbox({
+      outbox: new WriteOutbox({
         path: outboxPath(this.place, gatewayId),
         database,
         durable: this.#durable,
@@ -242,7 +242,7 @@ export class EmbeddedDatabase implements Database {
    */
   async identify(): Promise<string | undefined> {
     const [[row] = []] = await this.#ask({ type: "identify" });
-    return row?.id == null ? undefined : String(row.id);
+    return row === undefined || row.id === null ? undefined : String(row.id);
   }
 
   async close(): Promise<void> {

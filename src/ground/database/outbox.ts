@@ -1,4 +1,4 @@
-import { basename, dirname, joinPath } from "../std/mod.ts";
+import { basename, dirname } from "../std/mod.ts";
 import { framesOf, OutboxFile } from "./outbox_file.ts";
 
 /** Bytes of one file from which on the other is written to, and this one is emptied. */
@@ -39,7 +39,7 @@ export interface OutboxOptions {
  *
  * A frame is JSON: `[write, columns, items]` in the first one of a write in a file, `[write, null, items]` afterwards.
  */
-export class Outbox {
+export class WriteOutbox {
   readonly #options: OutboxOptions;
   #files: [OutboxFile, OutboxFile] | undefined;
   /** Writes whose columns the first of the files says. */
@@ -73,7 +73,7 @@ export class Outbox {
     this.#emptying ??= this.#empty(this.#files[1]).finally(() => this.#emptying = undefined);
   }
 
-  /** Begins anew after a failure, once the database has all that was kept. */
+  /** Begins again after a failure, once the database has all that was kept. */
   async restart(): Promise<void> {
     await this.#emptying;
     await this.#options.taken();
@@ -126,10 +126,12 @@ export class Outbox {
  * @param file Of the database.
  */
 export async function outboxFiles(file: string): Promise<string[]> {
-  const prefix = `${basename(file)}${OUTBOX}`;
+  const prefix = outboxPath(basename(file), "");
   const found: string[] = [];
   for await (const { name, isFile } of Deno.readDir(dirname(file))) {
-    if (isFile && name.startsWith(prefix)) found.push(joinPath(dirname(file), name));
+    if (isFile && name.startsWith(prefix)) {
+      found.push(`${file}${name.slice(basename(file).length)}`);
+    }
   }
   return found.toSorted();
 }

@@ -1,0 +1,268 @@
+/** What is written behind: frames of a file, the two files of an outbox, and what the database makes of them. */
+
+import fc from "fast-check";
+import { EmbeddedDatabase, type GroupWrite } from "../../../src/ground/database/mod.ts";
+import { keptItems, outboxFiles, WriteOutbox } from "../../../src/ground/database/outbox.ts";
+import { framesOf, OutboxFile } from "../../../src/ground/database/outbox_file.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { tempDir, until } from "../../fake/temp.ts";
+import { sized } from "../../tier.ts";
+
+const RUNS = sized(30, 300);
+const TEXTS = fc.array(fc.string({ maxLength: 40, unit: "binary" }), { maxLength: 8 });
+
+Deno.test("frames: cut or spoilt at any byte, those before it are read, and nothing else", async () => {
+  await using dir = await tempDir();
+  await fc.assert(
+    fc.asyncProperty(TEXTS, TEXTS, fc.nat(), fc.integer({ min: 1, max: 255 }), async (
+      first,
+      second,
+      at,
+      flip,
+    ) => {
+      const path = `${dir.path}/frames`;
+      const file = await OutboxFile.create(path);
+      const ends: number[] = [];
+      for (const text of first) await file.append(`1${text}`, { durable: false });
+      assertEquals(
+        framesOf(await Deno.readFile(path)),
+        first.map((text) => `1${wellFormed(text)}`),
+      );
+      await file.clear();
+      assertEquals(framesOf(await Deno.readFile(path)), []);
+      for (const text of second) {
+        await file.append(`2${text}`, { durable: true });
+        ends.push(file.bytes);
+      }
+      const bytes = await Deno.readFile(path);
+      await file.remove();
+      const texts = second.map((text) => `2${wellFormed(text)}`);
+      assertEquals(framesOf(bytes), texts);
+      const place = at % ((ends.at(-1) ?? 0) + 16);
+      const whole = texts.slice(0, ends.filter((end) => end <= place).length);
+      assertEquals(framesOf(bytes.slice(0, place)), whole);
+      bytes[place]! ^= flip;
+      assertEquals(framesOf(bytes), whole);
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+/** As a file has it, which knows no half surrogates. */
+function wellFormed(text: string): string {
+  return text.toWellFormed();
+}
+
+const items = (from: number, count: number) =>
+  Array.from({ length: count }, (_, at) => [from + at]);
+
+Deno.test("two files take turns: what the database has not taken is always in one of them", async () => {
+  await using dir = await tempDir();
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ kilobytes: fc.integer({ min: 1, max: 300 }), isAway: fc.boolean() }), {
+        minLength: 1,
+        maxLength: 20,
+      }),
+      async (steps) => {
+        let isAway = false;
+        let sent = 0;
+        let taken = 0;
+        const outbox = new WriteOutbox({
+          path: `${dir.path}/a.db-outbox-gw`,
+          database: "id",
+          durable: false,
+          taken: () => {
+            if (isAway) return Promise.reject(new Error("away"));
+            taken = sent;
+            return Promise.resolve();
+          },
+        });
+        for (const [at, step] of steps.entries()) {
+          isAway = step.isAway;
+          sent = at + 1;
+          await outbox.append({
+            write: "w",
+            columns: ["n", "filler"],
+            items: JSON.stringify([[at, "x".repeat(step.kilobytes * 1_000)]]),
+          });
+          const kept = new Set<number>();
+          for (const path of await outboxFiles(`${dir.path}/a.db`)) {
+            for (const { items, columns } of await keptItems(path, "id")) {
+              assertEquals(columns, ["n", "filler"]);
+              for (const [n] of JSON.parse(items)) kept.add(n);
+            }
+            assertEquals(await keptItems(path, "another"), []);
+          }
+          for (let n = taken; n < sent; n++) assert(kept.has(n), `${n} of ${sent} is not kept`);
+        }
+        await outbox.close();
+        assertEquals((await outboxFiles(`${dir.path}/a.db`)).length, isAway ? 2 : 0);
+        for (const path of await outboxFiles(`${dir.path}/a.db`)) await Deno.remove(path);
+      },
+    ),
+    { numRuns: sized(15, 150) },
+  );
+});
+
+const ADD: GroupWrite<{ id: string; n: number }, undefined> = {
+  name: "add",
+  key: "id",
+  columns: ["id", "n"],
+  repeatable: true,
+  statements: [
+    `insert into things (id, n) select value ->> 0, value ->> 1 from json_each(?1) where true
+      on conflict (id) do nothing`,
+  ],
+};
+
+/** A database with a table that refuses 13, as a database in use has it. */
+async function opened(path: string): Promise<EmbeddedDatabase> {
+  const database = await EmbeddedDatabase.open(path, { durability: "full" });
+  await database.batch([
+    {
+      sql:
+        "create table if not exists things (id text primary key, n integer check (n <> 13)) strict",
+    },
+    { sql: "create table if not exists database_identity (only_row integer primary key, id text)" },
+    { sql: "insert or ignore into database_identity values (1, 'the-database')" },
+  ]);
+  return database;
+}
+
+interface Seen {
+  readonly states: unknown[];
+  readonly refused: string[];
+}
+
+async function keeping(database: EmbeddedDatabase, gatewayId = "gw"): Promise<Seen> {
+  const seen: Seen = { states: [], refused: [] };
+  await database.keepOutbox({
+    gatewayId,
+    onState: (fault) => seen.states.push(fault),
+    onRefused: (why) => seen.refused.push(why),
+  });
+  return seen;
+}
+
+const COUNT = "select count(*) as n from things";
+
+Deno.test("what is written behind is found by every read and batch that follows, over any line", async () => {
+  await using dir = await tempDir();
+  const database = await opened(`${dir.path}/a.db`);
+  await keeping(database);
+  const line = EmbeddedDatabase.over(database.line!(() => {}));
+  await keeping(line, "gw.2");
+  for (let round = 1; round <= 20; round++) {
+    await Promise.all([
+      database.writeBehind!(ADD, { id: `a${round}`, n: 1 }),
+      line.writeBehind!(ADD, { id: `b${round}`, n: 1 }),
+    ]);
+    const reader = round % 2 === 0 ? database : line;
+    const [[row] = []] = round % 3 === 0
+      ? await reader.batch([{ sql: COUNT }])
+      : [await reader.all(COUNT)];
+    assertEquals(row?.n, 2 * round);
+  }
+  await line.close();
+  await database.close();
+  assertEquals(await outboxFiles(`${dir.path}/a.db`), []);
+});
+
+Deno.test("a database that ended in the middle: the next to open it finds what was kept, once", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/a.db`;
+  const database = await opened(path);
+  await keeping(database);
+  await Promise.all(
+    Array.from({ length: 50 }, (_, n) => database.writeBehind!(ADD, { id: `${n}`, n: 100 + n })),
+  );
+  // what a kill leaves: the outbox, and of the database what was committed
+  const left = `${dir.path}/left`;
+  await Deno.mkdir(left);
+  for await (const { name } of Deno.readDir(dir.path)) {
+    if (name.startsWith("a.db-outbox-")) {
+      await Deno.copyFile(`${dir.path}/${name}`, `${left}/${name}`);
+    }
+  }
+  await database.close();
+  await (await opened(`${left}/a.db`)).close();
+  const changed = {
+    ...ADD,
+    columns: ["n", "id"] as const,
+    statements: [
+      `insert into things (n, id) select value ->> 0, value ->> 1 from json_each(?1) where true
+      on conflict (id) do nothing`,
+    ],
+  };
+  // a program whose write has its members in another order
+  for (const mayRemove of [false, true]) {
+    const next = await opened(`${left}/a.db`);
+    await next.takeOutboxes([changed], { mayRemove });
+    assertEquals({ ...await next.one("select count(*) as n, sum(n) as sum from things") }, {
+      n: 50,
+      sum: 50 * 100 + 49 * 25,
+    });
+    await next.close();
+    assertEquals((await outboxFiles(`${left}/a.db`)).length, mayRemove ? 0 : 2);
+  }
+});
+
+Deno.test("an outbox of another database is left alone, and one that nobody knows the write of is not lost", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/a.db`;
+  const database = await opened(path);
+  const keep = async (id: string) => {
+    const outbox = new WriteOutbox({
+      path: `${path}-outbox-${id}`,
+      database: id,
+      durable: false,
+      taken: () => Promise.reject(new Error("never")),
+    });
+    await outbox.append({ write: "unheard", columns: ["n"], items: JSON.stringify(items(0, 3)) });
+    await outbox.close();
+  };
+  await keep("another-database");
+  await database.takeOutboxes([ADD], { mayRemove: false });
+  await keep("the-database");
+  await assertRejects(
+    () => database.takeOutboxes([ADD], { mayRemove: true }),
+    Error,
+    "no write named unheard",
+  );
+  assertEquals((await outboxFiles(path)).length, 4);
+  await database.close();
+});
+
+Deno.test("an item that the database refuses is named, and no other is lost", async () => {
+  await using dir = await tempDir();
+  const database = await opened(`${dir.path}/a.db`);
+  const seen = await keeping(database);
+  await Promise.all(
+    Array.from({ length: 40 }, (_, n) => database.writeBehind!(ADD, { id: `${n}`, n })),
+  );
+  assertEquals((await database.one(COUNT))?.n, 39);
+  await until(() => seen.refused.length > 0, { what: "the item that was refused" });
+  assertEquals(seen.refused.length, 1);
+  assert(seen.refused[0]!.endsWith('["13",13]'), seen.refused[0]);
+  await database.close();
+});
+
+Deno.test("while nothing can be kept, the database is waited for; afterwards it is kept again", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/a.db`;
+  const database = await opened(path);
+  const seen = await keeping(database);
+  await Deno.mkdir(`${path}-outbox-gw-0`);
+  await Deno.writeTextFile(`${path}-outbox-gw-0/in-the-way`, "");
+  await database.writeBehind!(ADD, { id: "1", n: 1 });
+  await database.writeBehind!(ADD, { id: "2", n: 2 });
+  assertEquals([seen.states.length, (await database.one(COUNT))?.n], [1, 2]);
+  assert(seen.states[0] instanceof Error);
+  await Deno.remove(`${path}-outbox-gw-0`, { recursive: true });
+  await database.writeBehind!(ADD, { id: "3", n: 3 });
+  assertEquals(seen.states[1], undefined);
+  assertEquals((await outboxFiles(path)).length, 2);
+  await database.close();
+  assertEquals(await outboxFiles(path), []);
+});
