@@ -25,7 +25,7 @@ interface Waiting {
 
 /**
  * Writes that are durable before the database has them. What all concurrent requests want written is passed on to the database, and is
- * kept in an outbox until that has it: whoever waits, waits for the outbox. While the outbox fails, it is the database that is waited for.
+ * kept in an outbox until that has it: a caller waits for the outbox. While the outbox fails, it is the database that is waited for.
  */
 export class BehindWriter {
   readonly #options: BehindOptions;

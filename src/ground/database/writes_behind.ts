@@ -1,6 +1,6 @@
 import type { EmbeddedFile } from "./embedded_file.ts";
 
-/** Items of one transaction: it takes some ten milliseconds, for which whoever asks has to wait. */
+/** Items of one transaction: it takes some ten milliseconds, for which questions wait. */
 const MAX_SET = 256;
 /** Items that are committed before the disk is waited for. */
 const MAX_UNSYNCED = 2_000;
