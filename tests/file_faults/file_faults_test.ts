@@ -1,8 +1,10 @@
-import { assertStringIncludes } from "../assert.ts";
-import { tempDir } from "../fake/temp.ts";
-import { Harness } from "./harness.ts";
-import { assertEquals } from "../assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { environment, scriptArgs } from "../fake/command.ts";
 import { testSeed } from "../fake/random.ts";
+import { tempDir } from "../fake/temp.ts";
+import { FaultControl } from "./control.ts";
+import { compileFaulty } from "./gateway.ts";
+import { Harness } from "./harness.ts";
 import { sized } from "../tier.ts";
 
 const canCompile = Deno.build.os === "linux" &&
@@ -33,5 +35,33 @@ Deno.test({
     const report = said.join("\n");
     assertEquals(harness.findings.verdict, "passed", `seed ${seed}:\n${report}`);
     assertStringIncludes(report, "acknowledged");
+  },
+});
+
+Deno.test({
+  name: "a failed read is noticed, and what the connection has in memory is given up with it",
+  ignore: !canCompile,
+  async fn() {
+    await using dir = await tempDir();
+    const control = `${dir.path}/control`;
+    new FaultControl(control)[Symbol.dispose]();
+    const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        ...scriptArgs("../file_faults/failed_reads.ts"),
+        `${dir.path}/sluice.db`,
+        control,
+      ],
+      clearEnv: true,
+      env: {
+        ...environment(),
+        LD_PRELOAD: await compileFaulty(dir.path),
+        FAULTY_CONTROL: control,
+      },
+    }).output();
+    const text = new TextDecoder().decode(stdout);
+    assert(text.startsWith("{"), new TextDecoder().decode(stderr));
+    const { failed, ...others } = JSON.parse(text);
+    assertMatch(failed, /^SQLITE_(IOERR|CORRUPT)/);
+    assertEquals(others, { states: [false, true], length: 8_000_000 });
   },
 });

@@ -14,7 +14,7 @@ export const DATABASE: readonly Mutation[] = [
     file: FILE,
     find: "new URLSearchParams({ vfs, ...parameters })",
     replace: "new URLSearchParams({ ...(vfs === undefined ? {} : {}), ...parameters })",
-    tests: [{ file: FAULTS, filter: "no file is damaged" }],
+    tests: [{ file: FAULTS, filter: "a failed read is noticed" }],
     why: "Failed reads would be taken for pages, and be written back.",
   },
   {
@@ -22,7 +22,7 @@ export const DATABASE: readonly Mutation[] = [
     file: FILE,
     find: "      if (!isTrusted(code)) this.#disconnect();",
     replace: "",
-    tests: [{ file: FAULTS, filter: "no file is damaged" }],
+    tests: [{ file: FAULTS, filter: "a failed read is noticed" }],
     why: "A connection would go on with what it has in memory.",
   },
   {

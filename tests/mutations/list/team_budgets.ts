@@ -85,9 +85,9 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "raise-that-has-ended",
-    file: "src/doors/console/budget_form.ts",
-    find: "if (untilMs <= nowMs)",
-    replace: "if (untilMs < 0)",
+    file: "src/operating/operations/budget_operations.ts",
+    find: "if (credits > 0 && untilMs <= nowMs) {",
+    replace: "if (credits > 0 && untilMs < 0) {",
     tests: [{ file: CONSOLE, filter: "what a form has wrong" }],
     why: "A raise with the wrong year would be saved and never apply.",
   },
