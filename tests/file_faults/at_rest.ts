@@ -39,13 +39,13 @@ export async function checkAtRest(
   await copyFiles(`${directory}/data`, copy);
   const damage = integrityOf(`${copy}/sluice.db`);
   if (damage !== undefined) failures.push(`the file is damaged: ${damage}`);
+  failures.push(...await auditOf(directory, copy)); // which takes what the outbox has kept
   let counts = { charges: 0, lateUnknown: 0, unanswered: 0 };
   try {
     counts = compare(`${copy}/sluice.db`, callers, failures);
   } catch (error) {
     failures.push(`the charges cannot be read: ${error}`);
   }
-  failures.push(...await auditOf(directory, copy));
   return { failures, isDamaged: damage !== undefined, ...counts };
 }
 

@@ -33,10 +33,18 @@ const PING = "\0\0\x08\x06\0\0\0\0\0abcdefgh";
 
 const BYTEWISE = "chunks of a byte";
 
-/** Makes floods: of an endpoint at random that takes a body, at each place where more can come than the platform bounds. */
-function floodsOf(random: Random, { url, keys }: ChildGateway): readonly Flood[] {
+/**
+ * Makes floods: at each place where more can come than the platform bounds.
+ *
+ * @param endpoint Where to; by default at random, one that takes a body as a rule.
+ */
+function floodsOf(
+  random: Random,
+  { url, keys }: ChildGateway,
+  endpoint?: string,
+): readonly Flood[] {
   const { host, origin } = new URL(url);
-  const path = random.pick([
+  const path = endpoint ?? random.pick([
     "/console/sign-in",
     "/console/register",
     "/v1/chat/completions",
@@ -122,9 +130,10 @@ Deno.test({
       const sent: string[] = [];
       await whileServing(gateway, { worst: 200, median: 20 }, async () => {
         for (let round = 0; round < sized(5, 200); round++) {
-          const floods = floodsOf(random, gateway);
+          // the first has the most intricate defences, where nobody reads it
+          const floods = floodsOf(random, gateway, round === 0 ? "/nowhere" : undefined);
           const flood = round === 0
-            ? floods.find(({ why }) => why.startsWith(BYTEWISE))! // its defence is the most intricate
+            ? floods.find(({ why }) => why.startsWith(BYTEWISE))!
             : random.pick(floods);
           const bytes = await send(flood, gateway.url, random);
           sent.push(`${flood.why}: ${bytes}`);

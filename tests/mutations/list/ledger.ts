@@ -416,7 +416,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("admit"),
     find: "then 'recall'",
     replace: "then 'credits'",
-    tests: [{ file: LOANS, filter: "exactly the credits" }],
+    tests: [{ file: "tests/requests/admission/attack_loans_test.ts", filter: "14: " }],
     why: "Requests would be rejected because of credits that are only lent.",
   },
   {
@@ -463,7 +463,7 @@ export const LEDGER: readonly Mutation[] = [
     name: "loan-of-a-silent-database",
     file: "src/requests/admission/loans.ts",
     find: "return tick - this.#heardTick < SILENT_MS &&",
-    replace: "return",
+    replace: "return true &&",
     tests: [{ file: "tests/flow/faults_test.ts", filter: "while credits are lent" }],
     why: "Requests would be sent upstream that nobody can be charged for.",
   },
