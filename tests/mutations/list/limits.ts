@@ -37,16 +37,6 @@ export const LIMITS: readonly Mutation[] = [
     why: "A client without a key would end the process with trailers.",
   },
   {
-    name: "unread-body-discarded",
-    file: "src/doors/http/unread_bodies.ts",
-    find: "    const reader = body.getReader();\n",
-    replace:
-      "    void body.cancel().catch(() => {});\n    if (this.#held.size >= 0) return response;\n" +
-      "    const reader = body.getReader();\n",
-    tests: [{ file: ARRIVALS_TEST, filter: "what never ends is cut" }],
-    why: "The platform would discard small chunks for minutes, and do nothing else.",
-  },
-  {
     name: "chunks-read-ahead",
     file: "src/doors/http/app.ts",
     find: 'if (request.headers.has("transfer-encoding")) arrivals.narrow(state.peer);',
