@@ -18,7 +18,8 @@ const database = await EmbeddedDatabase.open(path, {
 await database.batch([
   { sql: "create table texts (text text)" },
   {
-    sql: `insert into texts with recursive n (n) as (select 1 union all select n + 1 from n where n < 8000)
+    sql:
+      `insert into texts with recursive n (n) as (select 1 union all select n + 1 from n where n < 8000)
       select printf('%01000d', n) from n`,
   },
 ]);

@@ -115,7 +115,8 @@ Deno.test(`killed under load, ${ROUNDS} times: what was answered is charged once
           { length: CLIENTS },
           (_, at) => keepAsking(url!, new Random(seed + round * 100 + at), received),
         );
-        const enough = random.integer(5, 60);
+        // some more than are admitted before credits are lent
+        const enough = random.integer(25, 80);
         await until(() => received.length >= enough, { what: "the load" });
         gateway.signal("SIGKILL");
         await Promise.all(clients);

@@ -19,7 +19,7 @@ export type Ask =
     /** Whether the answer waits until the commit is durable. */
     readonly durable: boolean;
   }
-  /** Is answered only if an item is refused, once for each. What is asked afterwards finds them written, group commits excepted. */
+  /** Is answered only if an item is refused, once for each. What is asked afterwards finds them written. */
   | {
     readonly type: "behind";
     readonly statements: readonly string[];

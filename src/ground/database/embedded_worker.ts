@@ -62,9 +62,7 @@ function handle(ask: Exclude<Ask, { readonly type: "behind" }>): Row[][] {
     return [];
   }
   if (file === undefined) throw new DatabaseError("SQLITE_CANTOPEN", "the database is not open");
-  if (ask.type !== "commit" || ask.rows) {
-    writeAllBehind(file, ask.type === "one" || ask.type === "all");
-  }
+  writeAllBehind(file, ask.type === "one" || ask.type === "all");
   switch (ask.type) {
     case "one": {
       const row = file.one(ask.sql, ask.args);

@@ -1,5 +1,8 @@
 import type { EmbeddedFile } from "./embedded_file.ts";
 
+/** What is written to. */
+type Target = Pick<EmbeddedFile, "commit" | "sync">;
+
 /** Items of one transaction: it takes some ten milliseconds, for which questions wait. */
 const MAX_SET = 256;
 /** Items that are committed before the disk is waited for. */
@@ -59,7 +62,7 @@ export class WritesBehind {
   }
 
   /** Writes one set. */
-  writeSet(file: EmbeddedFile): void {
+  writeSet(file: Target): void {
     const set = takeSet(this.#pieces);
     const [first] = set;
     if (first === undefined) return;
@@ -84,12 +87,12 @@ export class WritesBehind {
   }
 
   /** Writes all. */
-  writeAll(file: EmbeddedFile): void {
+  writeAll(file: Target): void {
     while (this.#pieces.length > 0) this.writeSet(file);
   }
 
   /** Waits until all that was written is there for good. */
-  sync(file: EmbeddedFile): void {
+  sync(file: Target): void {
     if (this.#unsynced.length > 0) file.sync();
     this.#unsynced = [];
   }

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { EmbeddedDatabase, type GroupWrite } from "../../../src/ground/database/mod.ts";
 import { keptItems, outboxFiles, WriteOutbox } from "../../../src/ground/database/outbox.ts";
 import { framesOf, OutboxFile } from "../../../src/ground/database/outbox_file.ts";
+import { WritesBehind } from "../../../src/ground/database/writes_behind.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { tempDir, until } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
@@ -14,12 +15,14 @@ const TEXTS = fc.array(fc.string({ maxLength: 40, unit: "binary" }), { maxLength
 Deno.test("frames: cut or spoilt at any byte, those before it are read, and nothing else", async () => {
   await using dir = await tempDir();
   await fc.assert(
-    fc.asyncProperty(TEXTS, TEXTS, fc.nat(), fc.integer({ min: 1, max: 255 }), async (
+    fc.asyncProperty(TEXTS, fc.option(TEXTS), fc.nat(), fc.integer({ min: 1, max: 255 }), async (
       first,
-      second,
+      other,
       at,
       flip,
     ) => {
+      // some that end where those before them did
+      const second = other ?? first.slice(0, at % (first.length + 1));
       const path = `${dir.path}/frames`;
       const file = await OutboxFile.create(path);
       const ends: number[] = [];
@@ -265,4 +268,77 @@ Deno.test("while nothing can be kept, the database is waited for; afterwards it 
   assertEquals((await outboxFiles(path)).length, 2);
   await database.close();
   assertEquals(await outboxFiles(path), []);
+});
+
+/** Stands for a database file: holds what was committed, loses what was not synced with the connection, and refuses 13. */
+class FragileFile {
+  durable = new Set<number>();
+  committed = new Set<number>();
+  isAway = false;
+  sizes: number[] = [];
+
+  commit(statements: readonly { readonly args?: readonly unknown[] }[]): [] {
+    if (this.isAway) throw Object.assign(new Error("away"), { code: "SQLITE_IOERR" });
+    const numbers = JSON.parse(String(statements[0]!.args![0])) as number[];
+    if (numbers.includes(13)) {
+      throw Object.assign(new Error("CHECK"), { code: "SQLITE_CONSTRAINT_CHECK" });
+    }
+    this.sizes.push(numbers.length);
+    for (const n of numbers) this.committed.add(n);
+    return [];
+  }
+
+  sync(): void {
+    if (this.isAway) throw Object.assign(new Error("away"), { code: "SQLITE_IOERR" });
+    this.durable = new Set(this.committed);
+  }
+
+  loseConnection(): void {
+    this.committed = new Set(this.durable);
+  }
+}
+
+Deno.test("whatever fails in between, all that was added is there in the end, and what is refused is said once", () => {
+  const step = fc.constantFrom("add", "add", "set", "all", "sync", "away", "back", "lost");
+  fc.assert(
+    fc.property(fc.array(fc.tuple(step, fc.integer({ min: 1, max: 400 })), { maxLength: 60 }), (
+      steps,
+    ) => {
+      const file = new FragileFile();
+      const behind = new WritesBehind();
+      const refused: string[] = [];
+      let added = 0;
+      const passes = (work: () => void) => {
+        try {
+          work();
+          return true;
+        } catch (error) {
+          assertEquals((error as Error).message, "away");
+          return false;
+        }
+      };
+      for (const [what, count] of [...steps, ["back", 0], ["lost", 0], ["sync", 0]] as const) {
+        if (what === "add") {
+          const items = JSON.stringify(Array.from({ length: count }, (_, at) => added + at));
+          behind.add({ statements: ["w"], items, count }, ({ item }) => refused.push(item));
+          added += count;
+        } else if (what === "set") passes(() => behind.writeSet(file));
+        else if (what === "all") passes(() => behind.writeAll(file));
+        else if (what === "sync") {
+          const isDone = passes(() => {
+            behind.writeAll(file);
+            behind.sync(file);
+          });
+          if (isDone) assertEquals(file.durable.size, added - (added > 13 ? 1 : 0));
+        } else if (what === "lost") {
+          file.loseConnection();
+          behind.again();
+        } else file.isAway = what === "away";
+      }
+      assertEquals(refused, added > 13 ? ["13"] : []);
+      assertEquals(behind.count, 0);
+      assert(file.sizes.every((size) => size <= 400));
+    }),
+    { numRuns: sized(200, 3_000) },
+  );
 });

@@ -6,36 +6,36 @@ import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
 
-/** Settles a request without a price, and returns its row. */
+/** Of a request without a price. */
+const RECORD = {
+  dialect: "chat",
+  route: "svc-k2",
+  upstream: "one",
+  upstreamModel: "m",
+  attempts: 1,
+  status: 200,
+  ending: "complete",
+  streamed: false,
+  usageSource: null,
+  inputTokens: 0,
+  cachedTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  startedAtMs: NOW,
+  firstTokenMs: null,
+  durationMs: 2,
+  priceCredits: 0,
+  prices: null,
+  admittedAtMs: null,
+  ignored: "",
+  settledAtMs: NOW,
+} as const;
+
+/** Settles such a request, and returns its row. */
 async function settled(bench: LedgerBench, more: Partial<UsageRecord>) {
   const caller = await bench.account();
   const requestId = `req_${crypto.randomUUID()}`;
-  await settle(bench.database, {
-    ...caller,
-    requestId,
-    dialect: "chat",
-    route: "svc-k2",
-    upstream: "one",
-    upstreamModel: "m",
-    attempts: 1,
-    status: 200,
-    ending: "complete",
-    streamed: false,
-    usageSource: null,
-    inputTokens: 0,
-    cachedTokens: 0,
-    outputTokens: 0,
-    reasoningTokens: 0,
-    startedAtMs: NOW,
-    firstTokenMs: null,
-    durationMs: 2,
-    priceCredits: 0,
-    prices: null,
-    admittedAtMs: null,
-    ignored: "",
-    settledAtMs: NOW,
-    ...more,
-  });
+  await settle(bench.database, { ...RECORD, ...caller, requestId, ...more });
   const row = await bench.database.one(
     `select streamed, reason, message, attempt_list, tags from usage_records where request_id = ?`,
     [requestId],
@@ -97,4 +97,22 @@ Deno.test("of many attempts the last twenty are listed", async () => {
   const many = await list(21);
   assertEquals([many.length, many[0]!.upstream, many[19]!.upstream], [20, "u1", "u20"]);
   assertEquals(many[0]!.model, `${"m".repeat(127)}…`);
+});
+
+Deno.test("settled behind is what its loan covers, and nothing else", async () => {
+  await using bench = await ledgerBench("file", { behind: true });
+  const caller = await bench.account();
+  await bench.grant(caller.accountId, 1_000, null, NOW);
+  const end = (price: number, lent?: number) =>
+    settle(bench.database, {
+      ...RECORD,
+      ...caller,
+      requestId: `req_${crypto.randomUUID()}`,
+      usageSource: "upstream",
+      priceCredits: price,
+      lent: lent === undefined ? undefined : { loanId: "loan_gone", credits: lent },
+    });
+  assertEquals(await end(5, 5), { charged: 5, balance: undefined });
+  assertEquals(await end(6, 5), { charged: 6, balance: 989 }); // and finds the one before
+  assertEquals(await end(7), { charged: 7, balance: 982 });
 });

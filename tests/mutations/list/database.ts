@@ -7,7 +7,9 @@ const WHOSE = "tests/ground/database/whose_file_test.ts";
 const FAULTS = "tests/file_faults/file_faults_test.ts";
 const IDENTITIES = "tests/ground/database/gateway_identity_test.ts";
 
-/** The file that the database is, what it is told from, and what is done when the disk fails. */
+/** The file that the database is, what it is told from, and what is done when the disk fails. */ const OUTBOX_TEST =
+  "tests/ground/database/outbox_test.ts";
+
 export const DATABASE: readonly Mutation[] = [
   {
     name: "reads-through-the-cipher",
@@ -91,5 +93,85 @@ export const DATABASE: readonly Mutation[] = [
     tests: [{ file: CONNECTIONS, filter: "opened for reading only" }],
     why:
       "After one failed open(2) a connection that reads would leave none that writes, until the gateway is restarted.",
+  },
+  {
+    name: "outbox-frame-unchecked",
+    file: "src/ground/database/outbox_file.ts",
+    find: "    if (crc32(bytes.subarray(at + 8, end)) !== view.getUint32(at + 4, true)) break;\n",
+    replace: "",
+    tests: [{ file: OUTBOX_TEST, filter: "cut or spoilt" }],
+    why: "A frame that was written in part would be taken for charges.",
+  },
+  {
+    name: "outbox-frame-of-an-earlier-generation",
+    file: "src/ground/database/outbox_file.ts",
+    find: "    if (view.getBigUint64(at + 8, true) !== generation) break;\n",
+    replace: "",
+    tests: [{ file: OUTBOX_TEST, filter: "cut or spoilt" }],
+    why: "What was settled long ago would be put to the database again and again.",
+  },
+  {
+    name: "outbox-emptied-too-soon",
+    file: "src/ground/database/outbox.ts",
+    find: "      await this.#options.taken();\n      await file.clear();",
+    replace: "      await file.clear();",
+    tests: [{ file: OUTBOX_TEST, filter: "take turns" }],
+    why: "A kill would lose charges that replies were given for.",
+  },
+  {
+    name: "outbox-of-another-database",
+    file: "src/ground/database/outbox.ts",
+    find: "  if ((JSON.parse(heading) as Heading).database !== database) return [];\n",
+    replace: "",
+    tests: [{ file: OUTBOX_TEST, filter: "left alone" }],
+    why: "A database would be charged with what another one's gateway sold.",
+  },
+  {
+    name: "reads-before-what-was-passed-on",
+    file: "src/ground/database/embedded_worker.ts",
+    find: '  writeAllBehind(file, ask.type === "one" || ask.type === "all");\n',
+    replace: "",
+    tests: [{ file: OUTBOX_TEST, filter: "found by every read" }],
+    why: "A report would lack what was charged a moment ago.",
+  },
+  {
+    name: "doubtful-writes-not-repeated",
+    file: "src/ground/database/writes_behind.ts",
+    find: "    this.#pieces.unshift(...this.#unsynced);\n    this.#unsynced = [];",
+    replace: "    this.#unsynced = [];",
+    tests: [{ file: OUTBOX_TEST, filter: "whatever fails in between" }],
+    why: "Charges would be lost with a connection that was given up.",
+  },
+  {
+    name: "refused-item-takes-others-along",
+    file: "src/ground/database/writes_behind.ts",
+    find: "      else this.#pieces.unshift(...set.flatMap(singly));\n",
+    replace: "",
+    tests: [{ file: OUTBOX_TEST, filter: "whatever fails in between" }],
+    why: "One bad item would take the charges of all others along.",
+  },
+  {
+    name: "kept-items-by-position",
+    file: "src/ground/database/embedded.ts",
+    find: "(write.columns ?? []).map((column) => row[columns.indexOf(column)] ?? null)",
+    replace: "row",
+    tests: [{ file: OUTBOX_TEST, filter: "ended in the middle" }],
+    why: "A program with other columns would mix up tokens and credits.",
+  },
+  {
+    name: "uncovered-price-settled-behind",
+    file: "src/money/ledger/settle.ts",
+    find: "priceCredits <= lent.credits && ",
+    replace: "",
+    tests: [{ file: "tests/money/ledger/settle_test.ts", filter: "nothing else" }],
+    why: "A reply would say a charge that the database may not be able to take.",
+  },
+  {
+    name: "outboxes-not-taken-at-start",
+    file: "src/ground/database/open.ts",
+    find: 'if (outboxes !== "leave") {',
+    replace: "if (outboxes === undefined) {",
+    tests: [{ file: "tests/flow/crash_test.ts", filter: "killed under load" }],
+    why: "What was answered a moment before a kill would never be charged.",
   },
 ];
