@@ -1,6 +1,9 @@
 /** What a settled request is remembered by: of texts that upstreams choose no more than is shown, and never half a character. */
 
-import { settle, type UsageRecord } from "../../../src/money/ledger/mod.ts";
+import { BehindWriter } from "../../../src/ground/database/behind_writer.ts";
+import type { Database } from "../../../src/ground/database/mod.ts";
+import { type KeptItems, WriteOutbox } from "../../../src/ground/database/outbox.ts";
+import { audit, settle, type UsageRecord } from "../../../src/money/ledger/mod.ts";
 import { assertEquals } from "../../assert.ts";
 import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
 
@@ -115,4 +118,44 @@ Deno.test("settled behind is what its loan covers, and nothing else", async () =
   assertEquals(await end(5, 5), { charged: 5, balance: undefined });
   assertEquals(await end(6, 5), { charged: 6, balance: 989 }); // and finds the one before
   assertEquals(await end(7), { charged: 7, balance: 982 });
+});
+
+Deno.test("what the outbox of a gateway that was killed has kept is charged when the database is opened, once", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId, keyId } = await bench.account();
+  await bench.grant(accountId, 1_000, null, NOW);
+  // the text of a settlement, as a program of this version keeps it
+  const sent: KeptItems[] = [];
+  const writer = new BehindWriter({
+    outbox: { append: (kept: KeptItems) => Promise.resolve(void sent.push(kept)) } as WriteOutbox,
+    send() {},
+    taken: () => Promise.resolve(),
+  });
+  const requestId = `req_${crypto.randomUUID()}`;
+  await settle({ writeBehind: (write, item) => writer.write(write, item) } as Database, {
+    ...RECORD,
+    accountId,
+    keyId,
+    requestId,
+    usageSource: "upstream",
+    priceCredits: 5,
+    lent: { loanId: "loan_gone", credits: 5 },
+  });
+  const outbox = new WriteOutbox({
+    path: `${bench.database.place}-outbox-gw_dead`,
+    database: String((await bench.database.one("select id from database_identity"))!.id),
+    durable: false,
+    taken: () => Promise.reject(new Error("it was killed")),
+  });
+  await outbox.append(sent[0]!);
+  await outbox.close();
+  for (let times = 0; times < 2; times++) {
+    await bench.reopen();
+    const row = await bench.database.one(
+      "select charged_credits, balance_credits from usage_records where request_id = ?",
+      [requestId],
+    );
+    assertEquals({ ...row }, { charged_credits: 5, balance_credits: 995 });
+  }
+  assertEquals((await audit(bench.database)).mismatches, []);
 });

@@ -171,7 +171,7 @@ export const DATABASE: readonly Mutation[] = [
     file: "src/ground/database/open.ts",
     find: 'if (outboxes !== "leave") {',
     replace: "if (outboxes === undefined) {",
-    tests: [{ file: "tests/flow/crash_test.ts", filter: "killed under load" }],
+    tests: [{ file: "tests/money/ledger/settle_test.ts", filter: "killed" }],
     why: "What was answered a moment before a kill would never be charged.",
   },
 ];
