@@ -1,11 +1,17 @@
 /** What is written behind: frames of a file, the two files of an outbox, and what the database makes of them. */
 
 import fc from "fast-check";
-import { EmbeddedDatabase, type GroupWrite } from "../../../src/ground/database/mod.ts";
+import {
+  backUp,
+  EmbeddedDatabase,
+  type GroupWrite,
+  restoreFile,
+} from "../../../src/ground/database/mod.ts";
 import { keptItems, outboxFiles, WriteOutbox } from "../../../src/ground/database/outbox.ts";
 import { framesOf, OutboxFile } from "../../../src/ground/database/outbox_file.ts";
 import { WritesBehind } from "../../../src/ground/database/writes_behind.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { ledgerBench } from "../../fake/ledger.ts";
 import { tempDir, until } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
@@ -341,4 +347,17 @@ Deno.test("whatever fails in between, all that was added is there in the end, an
     }),
     { numRuns: sized(200, 3_000) },
   );
+});
+
+Deno.test("a backup that is restored is not charged with what came after it", async () => {
+  await using dir = await tempDir();
+  await using bench = await ledgerBench("file");
+  const backup = `${dir.path}/backup.db`;
+  const file = `${dir.path}/sluice.db`;
+  await backUp(bench.database, backup);
+  await Deno.copyFile(backup, file);
+  await Deno.writeTextFile(`${file}-outbox-gw_dead-0`, "kept");
+  const { before } = await restoreFile(backup, file, { nowMs: 1 });
+  assertEquals(await outboxFiles(file), []);
+  assertEquals(await outboxFiles(before!), [`${before}-outbox-gw_dead-0`]);
 });
