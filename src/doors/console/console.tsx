@@ -147,10 +147,10 @@ export class Console {
     });
 
     app.get("/", (c) => seeOther(c, "/console/"));
-    app.get("/docs", (c) => {
+    app.get("/docs", async (c) => {
       const { openApi, config } = this.#parts;
       const address = addressOf(c, config);
-      return page(c, <DocsPage page={pageOf(c)} document={openApi} address={address} />);
+      return page(c, <DocsPage page={pageOf(c)} document={await openApi()} address={address} />);
     });
     app.get("/console/models", (c) => this.#models(c));
     if (this.#parts.config.settings.consoleComponents) {

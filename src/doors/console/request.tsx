@@ -72,7 +72,7 @@ export interface ConsoleParts {
   /** What operations work with, but for the address that links have. */
   readonly operations: Omit<OperationParts, "address">;
   /** The document that `/docs` shows. */
-  readonly openApi: unknown;
+  readonly openApi: () => Promise<unknown>;
 }
 
 /** How the settings were read last. */
