@@ -24,6 +24,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["fair_share", "rate_limits", "web", "ways_out", "telemetry"],
     ["files", "amounts"],
     ["refusal.ts"],
+    ["time.ts"],
     ["platform"],
     ["std"],
   ],
