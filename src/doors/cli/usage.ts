@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { faultWords } from "../../ground/fault_words.ts";
+import { issueWords } from "../../ground/issue_words.ts";
 import {
   BOUND_WORDS,
   type ComparedFigures,
@@ -108,7 +108,7 @@ export function usageCommand(program: Command, context: CommandContext): void {
 
 /** Before the database is opened. */
 function checkGroupings(text: string): string {
-  const { success, error } = usageQuery.shape.by.safeParse(text, { error: faultWords });
+  const { success, error } = usageQuery.shape.by.safeParse(text, { error: issueWords });
   if (success) return text;
   throw new UsageError(`invalid --by '${text}': ${error.issues[0]?.message}`);
 }
@@ -135,7 +135,7 @@ async function queryOf(options: UsageOptions, parts: CommandParts): Promise<Usag
     ...given,
     ...team !== undefined && !requests && { by: byTeam, since: options.since ?? "month" },
     ...nouns.length === 0 && !all && { account: (await accountOrOwner(parts, undefined)).email },
-  }, { error: faultWords });
+  }, { error: issueWords });
   if (success) return data;
   const [issue] = error.issues;
   const name = String(issue?.path[0] ?? "");

@@ -17,6 +17,7 @@ import { RequestPages } from "./request_pages.tsx";
 import { DocsPage } from "./pages/docs.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { ModelsPage } from "./pages/models.tsx";
+import { playgroundBody } from "./playground_body.ts";
 import { PlaygroundPage } from "./pages/playground.tsx";
 import {
   addressOf,
@@ -215,6 +216,13 @@ export class Console {
           expires_at: isoOf(this.#parts.now() + PLAYGROUND_KEY_MS),
         }]);
         return c.json({ key });
+      }),
+    );
+    app.post(
+      "/console/playground/body",
+      own((c) => {
+        const body = playgroundBody(c.var.form.raw("request"));
+        return body === undefined ? refused(c, "The request could not be read.") : c.json(body);
       }),
     );
     app.post("/console/account/password", own((c, session) => entrance.setPassword(c, session)));

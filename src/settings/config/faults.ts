@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { numberText } from "../../ground/amounts/mod.ts";
-import { pathText, valueAt } from "../../ground/fault_words.ts";
+import { pathText, valueAt } from "../../ground/issue_words.ts";
 import { closestString } from "../../ground/std/mod.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
 import { maskAddress } from "./secret.ts";

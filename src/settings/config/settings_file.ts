@@ -1,6 +1,6 @@
 import jsonc, { type Node, type ParseError } from "jsonc-parser";
 import { closestString } from "../../ground/std/mod.ts";
-import { pathText } from "../../ground/fault_words.ts";
+import { pathText } from "../../ground/issue_words.ts";
 
 /** Place in a settings file, both counted from 1. */
 export interface Position {

@@ -2,11 +2,11 @@ import * as z from "zod";
 import { isLargeNumber } from "../json/mod.ts";
 import {
   alternatives,
-  faultWords,
+  issueWords,
   pathText,
   valueAt,
   withArticle,
-} from "../../ground/fault_words.ts";
+} from "../../ground/issue_words.ts";
 import { invalid, type Refusal } from "../../ground/refusal.ts";
 import { firstFault } from "./first_fault.ts";
 
@@ -59,7 +59,7 @@ function say(issue: z.core.$ZodIssue, value: unknown): string {
   }
   const words = code === "invalid_union" && message.startsWith("must")
     ? undefined
-    : faultWords(issue);
+    : issueWords(issue);
   return words === undefined && /[.:]$/.test(message)
     ? message
     : `${words ?? message}: got ${show(value)}.`;

@@ -3,11 +3,11 @@ import type * as z from "zod";
 /** Words for what a schema finds wrong: the same for settings, operations, forms and bodies of requests. */
 
 /**
- * What would be right, where the schema has no words of its own; an error map for `safeParse(value, { error: faultWords })`.
+ * What would be right, where the schema has no words of its own; an error map for `safeParse(value, { error: issueWords })`.
  *
  * @returns Such as `must be at least 1`; undefined where the library's own words do.
  */
-export function faultWords(issue: z.core.$ZodIssue | z.core.$ZodRawIssue): string | undefined {
+export function issueWords(issue: z.core.$ZodIssue | z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type": {
       const right = `must be ${

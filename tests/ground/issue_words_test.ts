@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { faultWords } from "../../src/ground/fault_words.ts";
+import { issueWords } from "../../src/ground/issue_words.ts";
 import { OPERATIONS } from "../../src/operating/operations/mod.ts";
 import { assertEquals } from "../assert.ts";
 
@@ -9,7 +9,7 @@ Deno.test("whatever is wrong with a parameter is said in words of this house", (
   const others = OPERATIONS.flatMap(({ name, input }) =>
     Object.entries((input as z.ZodObject).shape).flatMap(([param, schema]) =>
       VALUES.flatMap((value) => {
-        const { error } = (schema as z.ZodType).safeParse(value, { error: faultWords });
+        const { error } = (schema as z.ZodType).safeParse(value, { error: issueWords });
         return (error?.issues ?? []).filter(({ message }) =>
           /^(Too (small|big)|Invalid (input|option))|expected|received/.test(message)
         ).map(({ message }) =>
@@ -21,9 +21,9 @@ Deno.test("whatever is wrong with a parameter is said in words of this house", (
   assertEquals(others, []);
 });
 
-Deno.test("faultWords says what would be right", () => {
+Deno.test("issueWords says what would be right", () => {
   const said = ([schema, value]: readonly [z.ZodType, unknown]) =>
-    schema.safeParse(value, { error: faultWords }).error?.issues[0]?.message;
+    schema.safeParse(value, { error: issueWords }).error?.issues[0]?.message;
   assertEquals(
     ([
       [z.int(), 1.5],
