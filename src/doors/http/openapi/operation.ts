@@ -132,17 +132,25 @@ export function parameter(name: string, description: string, schema: Json = {}, 
 
 /** Returns error responses by status, each with the codes it can have. */
 export function errors(shape: Shape, reasons: readonly Reason[]): Json {
-  const byStatus = Map.groupBy(reasons, (reason) => REASONS[reason].status);
+  const schema = shape === "messages" ? "MessagesError" : "ChatError";
+  return errorsOf(reasons.map((reason) => [REASONS[reason].status, said(shape, reason)]), schema);
+}
+
+/** Returns error responses, each with what it can say. */
+export function errorsOf(
+  all: readonly (readonly [status: number, words: string])[],
+  schema: SchemaName,
+): Json {
+  const byStatus = Map.groupBy(all, ([status]) => status);
   return Object.fromEntries(
-    [...byStatus].toSorted(([a], [b]) => a - b).map(([status, all]) => [status, {
-      description: [...new Set(all.map((reason) => said(shape, reason)))].join("; "),
-      headers: headerRefs([
+    [...byStatus].map(([status, found]) => [
+      status,
+      ok([...new Set(found.map(([, words]) => words))].join("; "), schema, [
         ...IDS,
-        ...(status === 429 || status === 503 ? ["Retry-After"] : []),
+        ...([409, 429, 503].includes(status) ? ["Retry-After"] : []),
         ...(status < 429 ? ["x-should-retry"] : []),
       ]),
-      content: json(shape === "messages" ? "MessagesError" : "ChatError"),
-    }]),
+    ]),
   );
 }
 
