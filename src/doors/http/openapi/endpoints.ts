@@ -21,7 +21,7 @@ import {
   WITH_BODY,
 } from "./operation.ts";
 
-/** An endpoint; what is not named here is as in the document. */
+/** An endpoint. Its further fields are those of an operation in OpenAPI. */
 interface Endpoint extends Readonly<Record<string, unknown>> {
   readonly at: readonly ["get" | "post", path: string];
   readonly operationId: string;
@@ -36,14 +36,14 @@ interface Endpoint extends Readonly<Record<string, unknown>> {
   readonly errors: readonly [Shape, readonly Reason[]];
 }
 
-/** Of endpoints without a key. */
+/** For endpoints without a key. */
 const OPEN = { security: [] };
 const ANY_JSON = { "application/json": { schema: { type: "object" } } };
 
 const STATUS = { ...OPEN, tag: "operation", errors: ["chat", ["request_invalid"]] } as const;
 const MODELS = { ...OPEN, tag: "inference" } as const;
 const MODEL_HEADERS = [...IDS, "ETag", ...LIMIT_HEADERS];
-/** Of endpoints to whose requests a model replies. */
+/** For endpoints to whose requests a model replies. */
 const RELAYED = {
   tag: "inference",
   parameters: [

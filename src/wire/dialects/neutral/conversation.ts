@@ -137,7 +137,7 @@ export interface Conversation extends Markable {
   readonly addedTokens?: number | undefined;
 }
 
-/** A conversation of which nothing is said. */
+/** A conversation without turns and options. */
 export const EMPTY_CONVERSATION: Conversation = {
   instructions: "",
   turns: [],
