@@ -14,8 +14,8 @@ import { type CoarseTimers, collectGarbage, releaseMemory } from "../ground/plat
 import { RateLimit } from "../ground/rate_limits/mod.ts";
 import type { Log } from "../ground/telemetry/mod.ts";
 import type { News, SharedMemory } from "./thread_protocol.ts";
+import { MINUTE_MS } from "../ground/time.ts";
 
-const MINUTE_MS = 60_000;
 /** Part of the memory that the system allows from which on requests are rejected, unless the settings say. */
 const MEMORY_SHARE = 0.85;
 /** Large bodies have up to this part of it: a body takes several times its size while it is read. */

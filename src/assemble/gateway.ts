@@ -39,8 +39,8 @@ import { ServingThreads, type ServingThreadsParts, type StartThread } from "./se
 import type { Reload } from "./reload.ts";
 import { retentionLimits, runsPrograms } from "./servings.ts";
 import { ensureOwner, keepOutbox, openStore, type Store, type StoreOptions } from "./store.ts";
+import { DAY_MS } from "../ground/time.ts";
 
-const DAY_MS = 86_400_000;
 /** Processor time that no turn of the main thread takes, or it hangs. */
 const MAX_TURN_MS = 30_000;
 /** Max threads, and with a libSQL server: sqld 0.24 stops answering when eight write batches are in flight. */

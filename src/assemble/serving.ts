@@ -214,7 +214,7 @@ export async function openServing(
       readFor,
       aside: parts.aside,
       operations,
-      openApi: await openApiDocument(),
+      openApi: openApiDocument,
     });
     return opened;
   });

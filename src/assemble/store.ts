@@ -26,7 +26,8 @@ import {
   refuseLinks,
 } from "../ground/database/mod.ts";
 import { RULES } from "../money/ledger/mod.ts";
-import { Codes, type Payments } from "../money/payments/mod.ts";
+import { Codes } from "../money/payments/mod.ts";
+import type { Nouns } from "../operating/operations/mod.ts";
 import { type Log, SILENT } from "../ground/telemetry/mod.ts";
 import { sealKey } from "../wire/sealing/mod.ts";
 import { openPayments } from "./payments.ts";
@@ -53,23 +54,11 @@ export interface StoreOptions {
 }
 
 /** The database and the nouns that stand on it: what commands work with. */
-export interface Store extends AsyncDisposable {
+export interface Store extends AsyncDisposable, Nouns {
   readonly config: Config;
-  readonly database: Database;
   /** The clock of windows, leases and expiry. */
   readonly clock: DatabaseClock;
-  readonly accounts: Accounts;
-  readonly keys: Keys;
-  readonly teams: Teams;
-  readonly members: Members;
-  readonly teamKeys: TeamKeys;
-  readonly upstreamKeys: UpstreamKeys;
-  readonly registration: Registration;
-  readonly sales: Sales;
-  readonly payments: Payments;
-  readonly codes: Codes;
   readonly passwords: Passwords;
-  readonly sessions: Sessions;
   /** Reads the key of the seals, or makes it. */
   readonly sealKey: () => Promise<Uint8Array>;
   /** Resolves with the owner's account, created with its credits when there is none yet. */

@@ -14,7 +14,7 @@ export function routesOf({ gateway }: TestGateway) {
       now: Date.now,
       aside: (work: (database: unknown) => unknown) => work(gateway.database),
       closing: AbortSignal.timeout(60_000),
-      openApi: {},
+      openApi: () => Promise.resolve({}),
     } as unknown as ConstructorParameters<typeof Console>[0],
   ).routes
     .filter(({ path }) => !path.endsWith("*"));

@@ -8,8 +8,7 @@ import {
 import type { CommandContext } from "./context.ts";
 import { parseDuration, table, time } from "./format.ts";
 import { lifetime, operationCommand } from "./operation_command.ts";
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "../../ground/time.ts";
 
 /** `sluice codes …` */
 export function codesCommand(program: Command, context: CommandContext): void {

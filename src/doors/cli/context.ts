@@ -1,38 +1,16 @@
-import type {
-  Account,
-  Accounts,
-  Keys,
-  Members,
-  Sessions,
-  TeamKeys,
-  Teams,
-  UpstreamKeys,
-} from "../../people/accounts/mod.ts";
-import type { Registration, Sales } from "../../money/billing/mod.ts";
+import type { Account, Sessions } from "../../people/accounts/mod.ts";
+import type { Nouns } from "../../operating/operations/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import type { Config } from "../../settings/config/mod.ts";
-import type { Database, DatabaseClock } from "../../ground/database/mod.ts";
-import type { Codes, Payments } from "../../money/payments/mod.ts";
+import type { DatabaseClock } from "../../ground/database/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 
 /** The nouns that commands work with. */
-export interface CommandParts extends AsyncDisposable {
-  readonly database: Database;
+export interface CommandParts extends AsyncDisposable, Nouns {
   /** The clock of windows, leases and expiry. */
   readonly clock: DatabaseClock;
-  readonly accounts: Accounts;
-  readonly keys: Keys;
-  readonly teams: Teams;
-  readonly members: Members;
-  readonly teamKeys: TeamKeys;
-  readonly upstreamKeys: UpstreamKeys;
   /** Reads the key of the seals, or makes it. */
   readonly sealKey: () => Promise<Uint8Array>;
-  readonly registration: Registration;
-  readonly sales: Sales;
-  readonly payments: Payments;
-  readonly codes: Codes;
-  readonly sessions: Sessions;
   /** The owner's account, made with its credits when there is none yet. */
   owner(): Promise<Account>;
 }

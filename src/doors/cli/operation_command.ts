@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { issueWords } from "../../ground/issue_words.ts";
 import type { Json, Operation, ReplyOf } from "../../operating/operations/mod.ts";
 import { isoOf } from "../../operating/operations/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
@@ -162,7 +163,7 @@ function fieldOf({ input }: Operation, name: string, field: Field): GivenField {
     isRequired: !whole.safeParse(undefined).success,
     async read(text, flag, run) {
       const value = await (given ?? byType)(text, flag, run);
-      const { success, error } = whole.safeParse(value);
+      const { success, error } = whole.safeParse(value, { error: issueWords });
       if (success) return value;
       const [{ message }] = error.issues as [{ message: string }];
       throw new UsageError(`${flag}${message.startsWith("must ") ? "" : ":"} ${message}`);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type * as z from "zod";
+import { issueWords } from "../../ground/issue_words.ts";
 import {
   BOUND_WORDS,
   type ComparedFigures,
@@ -108,9 +108,9 @@ export function usageCommand(program: Command, context: CommandContext): void {
 
 /** Before the database is opened. */
 function checkGroupings(text: string): string {
-  const { success, error } = usageQuery.shape.by.safeParse(text);
+  const { success, error } = usageQuery.shape.by.safeParse(text, { error: issueWords });
   if (success) return text;
-  throw new UsageError(`invalid --by '${text}': ${wordsOf(error)}`);
+  throw new UsageError(`invalid --by '${text}': ${error.issues[0]?.message}`);
 }
 
 /** @throws {UsageError} If options are not valid, or do not go together. */
@@ -135,17 +135,11 @@ async function queryOf(options: UsageOptions, parts: CommandParts): Promise<Usag
     ...given,
     ...team !== undefined && !requests && { by: byTeam, since: options.since ?? "month" },
     ...nouns.length === 0 && !all && { account: (await accountOrOwner(parts, undefined)).email },
-  });
+  }, { error: issueWords });
   if (success) return data;
   const [issue] = error.issues;
   const name = String(issue?.path[0] ?? "");
-  throw new UsageError(`invalid --${name} '${Object(given)[name] ?? ""}': ${wordsOf(error)}`);
-}
-
-function wordsOf({ issues: [issue] }: z.ZodError): string {
-  return issue?.code === "too_big" || issue?.code === "too_small"
-    ? issue.message.replace(/^(Too \w+: )?expected \w+/, "must be")
-    : issue?.message ?? "";
+  throw new UsageError(`invalid --${name} '${Object(given)[name] ?? ""}': ${issue?.message}`);
 }
 
 /** Groupings by IDs that people know by another name. */

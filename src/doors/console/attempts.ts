@@ -1,6 +1,5 @@
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
-
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from "../../ground/time.ts";
 
 /**
  * Failed attempts to sign in, by account and by address, and registrations by address; in memory.

@@ -1,4 +1,4 @@
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "../../ground/time.ts";
 
 /** Days that the rate is the average of. */
 const RATE_DAYS = 7;

@@ -17,6 +17,7 @@ import { RequestPages } from "./request_pages.tsx";
 import { DocsPage } from "./pages/docs.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { ModelsPage } from "./pages/models.tsx";
+import { playgroundBody } from "./playground_body.ts";
 import { PlaygroundPage } from "./pages/playground.tsx";
 import {
   addressOf,
@@ -147,10 +148,10 @@ export class Console {
     });
 
     app.get("/", (c) => seeOther(c, "/console/"));
-    app.get("/docs", (c) => {
+    app.get("/docs", async (c) => {
       const { openApi, config } = this.#parts;
       const address = addressOf(c, config);
-      return page(c, <DocsPage page={pageOf(c)} document={openApi} address={address} />);
+      return page(c, <DocsPage page={pageOf(c)} document={await openApi()} address={address} />);
     });
     app.get("/console/models", (c) => this.#models(c));
     if (this.#parts.config.settings.consoleComponents) {
@@ -215,6 +216,13 @@ export class Console {
           expires_at: isoOf(this.#parts.now() + PLAYGROUND_KEY_MS),
         }]);
         return c.json({ key });
+      }),
+    );
+    app.post(
+      "/console/playground/body",
+      own((c) => {
+        const body = playgroundBody(c.var.form.raw("request"));
+        return body === undefined ? refused(c, "The request could not be read.") : c.json(body);
       }),
     );
     app.post("/console/account/password", own((c, session) => entrance.setPassword(c, session)));

@@ -24,8 +24,8 @@ import { HomePage, type UsedLimit } from "./pages/home.tsx";
 import { POOLS_SHOWN, type TeamPool } from "./pages/home_pools.tsx";
 import { isActive } from "./pages/keys.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "./request.tsx";
+import { DAY_MS } from "../../ground/time.ts";
 
-const DAY_MS = 86_400_000;
 /** Number of keys whose nearest rate limit the page shows. */
 const LIMITS_SHOWN = 8;
 

@@ -16,8 +16,8 @@ import { addBudgetForms, budgetsOfForm } from "./budget_form.ts";
 import { type FormRow, pageWithForms, type PostForm } from "./forms.ts";
 import type { GuardedApp } from "./guard.ts";
 import type { ConsoleParts, FormFields } from "./request.tsx";
+import { DAY_MS } from "../../ground/time.ts";
 
-const DAY_MS = 86_400_000;
 const HOUR_SECONDS = 3_600;
 
 /**

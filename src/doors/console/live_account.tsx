@@ -9,6 +9,7 @@ import { count } from "./format.ts";
 import { BalanceStat, InFlightStat, TodayStat } from "./live_stats.tsx";
 import type { LiveSource, Viewer } from "./live_streams.ts";
 import { namesOf, requestColumns, rowIdOf } from "./request_rows.tsx";
+import { DAY_MS } from "../../ground/time.ts";
 
 /** Parts of pages about the viewer's own account. */
 export const ACCOUNT_PARTS: readonly string[] = [
@@ -19,7 +20,6 @@ export const ACCOUNT_PARTS: readonly string[] = [
   "in-flight-words",
 ];
 
-const DAY_MS = 86_400_000;
 /** Clocks of gateways that share a database may differ by so much; what is sent twice is shown once. */
 const OVERLAP_MS = 5_000;
 

@@ -1,19 +1,7 @@
 import type { Context } from "@hono/hono";
 import type { Child } from "@hono/hono/jsx";
-import {
-  AccountError,
-  type Accounts,
-  type Keys,
-  type Members,
-  type Passwords,
-  type Session,
-  type Sessions,
-  type TeamKeys,
-  type Teams,
-  type UpstreamKeys,
-} from "../../people/accounts/mod.ts";
+import { AccountError, type Passwords, type Session } from "../../people/accounts/mod.ts";
 import type { Admission } from "../../requests/admission/mod.ts";
-import type { Registration, Sales } from "../../money/billing/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import { type Config, moneyIn } from "../../settings/config/mod.ts";
 import { AmountError, wholeIn, type WholeRule } from "../../ground/amounts/mod.ts";
@@ -21,11 +9,11 @@ import type { Database, ReadFor } from "../../ground/database/mod.ts";
 import { OperationError, recordStatement, sessionActor } from "../../people/operation_log/mod.ts";
 import {
   type Json,
+  type Nouns,
   type OperationParts,
   perform,
   type WriteOperation,
 } from "../../operating/operations/mod.ts";
-import type { Codes, Payments } from "../../money/payments/mod.ts";
 import type { InFlightRequest } from "../../requests/relay/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
@@ -36,21 +24,9 @@ import { MessagePage } from "./pages/message.tsx";
 import type { BasePath, Visitor } from "../../ground/web/mod.ts";
 
 /** Dependencies of the console. */
-export interface ConsoleParts {
+export interface ConsoleParts extends Nouns {
   readonly config: Config;
-  readonly database: Database;
-  readonly accounts: Accounts;
-  readonly keys: Keys;
-  readonly teams: Teams;
-  readonly members: Members;
-  readonly teamKeys: TeamKeys;
-  readonly upstreamKeys: UpstreamKeys;
   readonly passwords: Passwords;
-  readonly sessions: Sessions;
-  readonly registration: Registration;
-  readonly sales: Sales;
-  readonly payments: Payments;
-  readonly codes: Codes;
   /** The models that are served now. */
   readonly catalog: () => Catalog;
   readonly admission: Admission;
@@ -72,7 +48,7 @@ export interface ConsoleParts {
   /** What operations work with, but for the address that links have. */
   readonly operations: Omit<OperationParts, "address">;
   /** The document that `/docs` shows. */
-  readonly openApi: unknown;
+  readonly openApi: () => Promise<unknown>;
 }
 
 /** How the settings were read last. */

@@ -23,11 +23,11 @@ import {
   type PageRequest,
   seeOther,
 } from "./request.tsx";
+import { DAY_MS } from "../../ground/time.ts";
 
 /** Records of a page, which stays below 100 KB with long names. */
 const PAGE_ROWS = 36;
 const MAX_CHARS = 200;
-const DAY_MS = 86_400_000;
 const ENDINGS = ["complete", "failed", "refused", "upstream_failed", "client_left"];
 
 /** What was found, and where the next page begins. */

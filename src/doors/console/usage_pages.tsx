@@ -1,4 +1,5 @@
 import { can, type Session } from "../../people/accounts/mod.ts";
+import { issueWords } from "../../ground/issue_words.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import {
   entriesCsv,
@@ -201,7 +202,7 @@ function wantedBy(choices: UsageChoices, session: Session): Wanted {
   const { success, data: query, error } = usageQuery.safeParse({
     ...Object.fromEntries(named),
     compare,
-  });
+  }, { error: issueWords });
   if (!success) {
     const [issue] = error.issues;
     const name = String(issue?.path[0]);

@@ -14,6 +14,6 @@ export async function openAdmin(parts: AdminParts): Promise<Admin> {
 
 /** Loads the description of all endpoints: an OpenAPI 3.1 document. */
 export async function openApiDocument(): Promise<Json> {
-  const { describeEndpoints } = await import("./openapi/document.ts");
-  return describeEndpoints();
+  const { DOCUMENT } = await import("./openapi/document.ts");
+  return DOCUMENT;
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { AmountError } from "./fault.ts";
+import { DAY_MS } from "../time.ts";
 
-const DAY_MS = 86_400_000;
 /** Years that dates may have: those whose instants have four digits and are not negative. */
 const MAX_MS = Date.UTC(10_000, 0);
 const INSTANT_RULE =

@@ -12,6 +12,7 @@ import {
 } from "../ledger/mod.ts";
 import { recordSale } from "../payments/mod.ts";
 import type { Bonuses } from "./registration.ts";
+import { DAY_MS } from "../../ground/time.ts";
 
 /** A package of credits to buy (`packages` in the settings). */
 export interface CreditPackage {
@@ -35,7 +36,6 @@ export interface Granted {
   readonly isRepeated: boolean;
 }
 
-const DAY_MS = 86_400_000;
 const MAX_NOTE = 500;
 const MAX_REFERENCE = 200;
 /** 100 years. */

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import type { Reading } from "../../ground/database/mod.ts";
 import { type Entry, ENTRY_COLUMNS, ENTRY_TABLES, entryRow } from "./entries.ts";
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "../../ground/time.ts";
 
 /** What a kind of entry moved in a UTC day. */
 export interface DaySum {

@@ -6,6 +6,7 @@
  */
 
 import { ZoneFormats } from "../../ground/platform/mod.ts";
+import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
 
 /** How often a budget renews. */
 export type BudgetPeriod = "day" | "week" | "month" | "life";
@@ -22,8 +23,6 @@ export interface PeriodBounds {
   readonly endsAtMs: number;
 }
 
-const DAY_MS = 86_400_000;
-const HOUR_MS = 3_600_000;
 /** Offsets from UTC are between -12 and +14 hours. */
 const LATEST_OFFSET_MS = 15 * HOUR_MS;
 const MAX_ZONE_CHARS = 64;

@@ -4,6 +4,7 @@ import { type Database, DatabaseError, type Row } from "../../ground/database/mo
 import { grantStatements } from "../ledger/mod.ts";
 import { displayed, newId, randomText } from "../../ground/platform/mod.ts";
 import type { PackageOffer } from "./checkout.ts";
+import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
 
 /** A redemption code, without the code itself, of which only a digest is kept. */
 export interface RedemptionCode {
@@ -53,8 +54,6 @@ export interface MadeCode {
   readonly code: string;
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 /** Wrong codes within an hour. */
 const MAX_OF_ACCOUNT = 10;
 const MAX_OF_CLIENT = 30;

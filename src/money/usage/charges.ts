@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { Reading } from "../../ground/database/mod.ts";
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "../../ground/time.ts";
 
 const dayCharges = z.object({
   dayAtMs: z.int(),

@@ -8,8 +8,8 @@ import {
   sumsButChargesReading,
 } from "../ledger/mod.ts";
 import { chargesReading, type DayCharges } from "./charges.ts";
+import { DAY_MS } from "../../ground/time.ts";
 
-const DAY_MS = 86_400_000;
 /** Entries of a month that are listed one by one; of more, each day has one line for each kind. */
 const MAX_ENTRIES = 300;
 

@@ -2,6 +2,7 @@ import type { Database, Statement } from "../../ground/database/mod.ts";
 import { SUMS } from "../ledger/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
+import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
 
 /** What a day's totals are told apart by: accounts, models, or values of a tag (or of why requests failed). */
 export type TotalsNoun = "account" | "model" | `tag:${string}`;
@@ -11,8 +12,6 @@ export function tagNoun(name: string): TotalsNoun {
   return `tag:${name}`;
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const FIRST_MS = 5_000;
 const EVERY_MS = 15 * 60_000;
 /** Between two days, so that requests need not wait for many of them. */

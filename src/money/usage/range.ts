@@ -1,9 +1,7 @@
 import { isTimeZone, periodAt } from "../ledger/mod.ts";
 import { dateIn, instantIn } from "../../ground/amounts/mod.ts";
 import { ZoneFormats } from "../../ground/platform/mod.ts";
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
 
 /** A report that cannot be made of what was asked; the message says what to ask instead. */
 export class ReportError extends Error {

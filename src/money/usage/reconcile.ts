@@ -3,6 +3,7 @@ import { dateIn, instantIn } from "../../ground/amounts/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { parseCsv } from "../../ground/std/mod.ts";
 import { ReportError, type UsageRange } from "./range.ts";
+import { DAY_MS } from "../../ground/time.ts";
 
 /** Tokens of one upstream and day, as somebody says. */
 export interface TokenSums {
@@ -53,7 +54,6 @@ const row = z.object({
   charged_output: z.int(),
 });
 
-const DAY_MS = 86_400_000;
 const IS_REPORTING = "reported_input is not null and reported_output is not null";
 
 /** Requests by the time in their IDs, which begins with the milliseconds. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Database, type Reading, readTogether } from "../../ground/database/mod.ts";
+import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
 
 /** Possible groupings of a report. */
 export const GROUPINGS = ["day", "hour", "model", "key"] as const;
@@ -33,9 +34,6 @@ export const EXPRESSIONS: Readonly<Record<Grouping, string>> = {
 const SUMS: Readonly<Record<string, string>> = {
   saved_credits: "sum(saved_millionths) / 1000000",
 };
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /**
  * Computes the start of the last `days` UTC days including today, which every view means by "30 days".

@@ -3,6 +3,7 @@ import { findSurplus, pruneExpired } from "../../wire/kept_items/mod.ts";
 import { pruneWindows, settledRequests } from "../ledger/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
+import { DAY_MS } from "../../ground/time.ts";
 
 /** How long request records are kept. Roll-ups and entries are kept forever. */
 export interface RetentionLimits {
@@ -28,7 +29,6 @@ export interface RetentionOptions extends RetentionLimits {
   readonly others?: readonly PruneStep[];
 }
 
-const DAY_MS = 86_400_000;
 /** Rows per step, which take the writer a few milliseconds. */
 const STEP_ROWS = 200;
 const PAUSE_MS = 100;

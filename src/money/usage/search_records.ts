@@ -1,9 +1,7 @@
 import * as z from "zod";
 import type { Database, Value } from "../../ground/database/mod.ts";
 import { readRecord, type RequestRecord } from "./records.ts";
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
 
 /** Records that one statement looks at: what filters leave out costs as much as what they find. */
 const SCAN_ROWS = 2_500;

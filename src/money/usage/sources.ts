@@ -2,6 +2,7 @@ import type { Value } from "../../ground/database/mod.ts";
 import { tagNoun, type TotalsNoun } from "./day_totals.ts";
 import { daysOf, oneByOne, type Piece, piecesOf } from "./pieces.ts";
 import { type Column, isTime, type RowsQuery } from "./rows_query.ts";
+import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
 
 /** Roll-ups that a part of a statement reads, and what it calls their columns. */
 export interface Source {
@@ -38,9 +39,6 @@ const MAX_LOOKUPS = 20_000;
 
 /** Ranges of roll-ups, above which they are looked up as a list, so that a statement stays short. */
 const MAX_RANGES = 8;
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** Roll-ups of each key. */
 const OF_KEYS = { model: "route", account: "account_id", value: "usage_tags.value" } as const;

@@ -15,6 +15,7 @@ import type { Column, RowsQuery } from "./rows_query.ts";
 import { select, type Selected, type UsageParts, type UsageScope } from "./selection.ts";
 import { sessionRows } from "./session_rows.ts";
 import { type Dimension, TIMES, type UsageQuery } from "./usage_query.ts";
+import { HOUR_MS } from "../../ground/time.ts";
 
 /** One group of a report. */
 export interface UsageRow extends ComparedFigures {
@@ -52,7 +53,6 @@ export interface ReportOptions {
 
 /** Rows of a report. */
 const MAX_ROWS = 10_000;
-const HOUR_MS = 3_600_000;
 /** Reported from records. */
 const SESSION = "tag:session";
 

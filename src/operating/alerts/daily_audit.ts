@@ -4,9 +4,9 @@ import type { Database } from "../../ground/database/mod.ts";
 import type { AuditReport } from "../../money/ledger/mod.ts";
 import type { NewAlert } from "./alert.ts";
 import { memoryOf, remember } from "./jobs.ts";
+import { DAY_MS } from "../../ground/time.ts";
 
 const NAME = "audit";
-const DAY_MS = 86_400_000;
 /** Time from the first start to the first audit. */
 const FIRST_MS = 3_600_000;
 /** Mismatches that a text names. */

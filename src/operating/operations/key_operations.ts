@@ -34,8 +34,8 @@ import { toChangeKey, toMakeKey, toRevokeKey } from "./rights.ts";
 import { OperationError } from "../../people/operation_log/mod.ts";
 import { iso } from "./shapes/common.ts";
 import { describeKey, keyShape, listedKeyShape } from "./shapes/key.ts";
+import { DAY_MS } from "../../ground/time.ts";
 
-const DAY_MS = 86_400_000;
 const secret = z.object({ key: z.string().describe("The key itself. It is shown once.") });
 
 async function state({ parts, nowMs }: OperationContext, { id }: Pick<Key, "id">) {

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Action, Scope } from "../../people/accounts/mod.ts";
 import type { Condition, Statement } from "../../ground/database/mod.ts";
+import { issueWords } from "../../ground/issue_words.ts";
 import {
   type Actor,
   type LogObject,
@@ -236,7 +237,7 @@ function check(actor: Actor, right: Right): void {
 
 /** @throws {OperationError} `invalid_request`, naming the first invalid value. */
 function parse<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
-  const { success, data, error } = schema.safeParse(input);
+  const { success, data, error } = schema.safeParse(input, { error: issueWords });
   if (success) return data;
   const [issue] = error.issues;
   const path = issue!.path.map(String).join(".");

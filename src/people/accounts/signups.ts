@@ -1,6 +1,5 @@
 import type { Condition, Statement } from "../../ground/database/mod.ts";
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "../../ground/time.ts";
 
 /** Holds while fewer accounts than that were registered from a network within a day. */
 export function hasFewSignups(network: string, max: number, nowMs: number): Condition {

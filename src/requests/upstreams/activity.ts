@@ -1,6 +1,7 @@
+import { MINUTE_MS } from "../../ground/time.ts";
+
 /** Minutes that are kept. */
 const MINUTES = 60;
-const MINUTE_MS = 60_000;
 
 /** Latencies are counted in classes, each a quarter wider than the one before: up to 1 ms, up to 1.25 ms, … up to 20 min. */
 const GROWTH = 1.25;

@@ -3,6 +3,7 @@ import type { UpstreamSettings } from "../../settings/config/mod.ts";
 import {
   chatDepartures,
   DIALECTS,
+  EMPTY_CONVERSATION,
   isObject,
   type JsonObject,
   readUpstreamError,
@@ -211,20 +212,9 @@ class Trial {
     const upstream = this.#upstream;
     const { back } = DIALECTS[upstream.dialect];
     const { body } = back.write({
-      instructions: "",
+      ...EMPTY_CONVERSATION,
       turns: [{ role: "user", parts: [{ type: "text", text: tools ? ASK_WEATHER : ASK_TEXT }] }],
       tools: tools ? [WEATHER] : [],
-      toolChoice: undefined,
-      parallelTools: undefined,
-      temperature: undefined,
-      topP: undefined,
-      topK: undefined,
-      stop: [],
-      user: undefined,
-      cacheKey: undefined,
-      format: undefined,
-      reasoning: {},
-      dropped: [],
     }, {
       model,
       upstream: upstream.name,

@@ -1,9 +1,10 @@
 import * as z from "zod";
 import { numberText } from "../../ground/amounts/mod.ts";
+import { pathText, valueAt } from "../../ground/issue_words.ts";
 import { closestString } from "../../ground/std/mod.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
 import { maskAddress } from "./secret.ts";
-import { pathText, type Position, type Written } from "./settings_file.ts";
+import type { Position, Written } from "./settings_file.ts";
 
 /** Thrown for invalid settings, with all errors. */
 export class ConfigError extends Error {
@@ -214,15 +215,6 @@ function textOf(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
   return JSON.stringify(value);
-}
-
-function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
-  let at = root;
-  for (const key of path) {
-    if (typeof at !== "object" || at === null || !Object.hasOwn(at, key)) return undefined;
-    at = Reflect.get(at, key);
-  }
-  return at;
 }
 
 /** Finds the schema of a setting. */

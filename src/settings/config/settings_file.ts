@@ -1,5 +1,6 @@
 import jsonc, { type Node, type ParseError } from "jsonc-parser";
 import { closestString } from "../../ground/std/mod.ts";
+import { pathText } from "../../ground/issue_words.ts";
 
 /** Place in a settings file, both counted from 1. */
 export interface Position {
@@ -31,18 +32,6 @@ export interface ParsedFile {
 
 /** Lists of errors of a file that is not JSON at all help nobody. */
 const MAX_FAULTS = 5;
-
-/**
- * Writes the path of a setting: `routes.svc-k3.targets[0].model`.
- *
- * @param path Keys of objects, and indexes of lists.
- */
-export function pathText(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, key) => {
-    if (typeof key === "number") return `${text}[${key}]`;
-    return text === "" ? String(key) : `${text}.${String(key)}`;
-  }, "");
-}
 
 /**
  * Parses a settings file: JSON with comments and trailing commas.

@@ -35,7 +35,13 @@ export type {
   WrittenRequest,
 } from "./dialect.ts";
 export { chatDepartures } from "./chat/named_departures.ts";
-export type { ReplyEvent } from "./neutral/conversation.ts";
+export {
+  EMPTY_CONVERSATION,
+  type Part,
+  type ReplyEvent,
+  type Tool,
+  type Turn,
+} from "./neutral/conversation.ts";
 export {
   entryOf,
   isObject,

@@ -1,6 +1,12 @@
 import * as z from "zod";
 import { isLargeNumber } from "../json/mod.ts";
-
+import {
+  alternatives,
+  issueWords,
+  pathText,
+  valueAt,
+  withArticle,
+} from "../../ground/issue_words.ts";
 import { invalid, type Refusal } from "../../ground/refusal.ts";
 import { firstFault } from "./first_fault.ts";
 
@@ -23,7 +29,7 @@ function refusalOf(found: z.core.$ZodIssue, body: unknown, at: readonly Property
   const inner = deepest(found);
   const value = valueAt(body, inner.path);
   const issue = { ...inner, path: [...at, ...inner.path] };
-  const param = pathOf(issue.path);
+  const param = pathText(issue.path);
   return invalid(
     param || undefined,
     `${param || "The body"} ${say(issue, value)}`,
@@ -42,58 +48,21 @@ function deepest(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): z
   if (kinds.length !== inner.length) {
     return inner.find((one) => one.code !== "invalid_type") ?? best;
   }
-  return { ...issue, path, message: `must be ${kinds.map(article).join(" or ")}` };
+  return { ...issue, path, message: `must be ${kinds.map(withArticle).join(" or ")}` };
 }
 
 function say(issue: z.core.$ZodIssue, value: unknown): string {
   if (value === undefined && issue.code === "invalid_type") return "is required.";
-  const got = `: got ${show(value)}.`;
-  switch (issue.code) {
-    case "invalid_type":
-      if (isLargeNumber(value)) return `is out of range${got}`;
-      return issue.expected === "int"
-        ? `must be a whole number${got}`
-        : `must be ${article(issue.expected)}${got}`;
-    case "too_small":
-      return `${atLeast(issue)}${got}`;
-    case "too_big":
-      return `${atMost(issue)}${got}`;
-    case "invalid_value":
-      return `must be ${list(issue.values.map((one) => JSON.stringify(one)))}${got}`;
-    case "invalid_union":
-      return issue.message.startsWith("must")
-        ? `${issue.message}${got}`
-        : `does not match any accepted shape${got}`;
-    default:
-      return `${issue.message}${/[.:]$/.test(issue.message) ? "" : got}`;
+  const { message, code } = issue;
+  if (code === "invalid_type" && isLargeNumber(value)) {
+    return `is out of range: got ${show(value)}.`;
   }
-}
-
-function atLeast(issue: z.core.$ZodIssueTooSmall): string {
-  if (issue.origin === "array" || issue.origin === "string") {
-    return issue.minimum === 1
-      ? "must not be empty"
-      : `must have at least ${issue.minimum} ${unit(issue.origin)}`;
-  }
-  return `must be at least ${issue.minimum}`;
-}
-
-function atMost(issue: z.core.$ZodIssueTooBig): string {
-  return issue.origin === "array" || issue.origin === "string"
-    ? `must have at most ${issue.maximum} ${unit(issue.origin)}`
-    : `must be at most ${issue.maximum}`;
-}
-
-function unit(origin: string): string {
-  return origin === "array" ? "items" : "characters";
-}
-
-function article(kind: string): string {
-  return /^[aeio]/.test(kind) ? `an ${kind}` : `a ${kind}`;
-}
-
-function list(words: readonly string[]): string {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+  const words = code === "invalid_union" && message.startsWith("must")
+    ? undefined
+    : issueWords(issue);
+  return words === undefined && /[.:]$/.test(message)
+    ? message
+    : `${words ?? message}: got ${show(value)}.`;
 }
 
 /** A value as it may be quoted to its sender: kinds and small scalars, never texts of a prompt. */
@@ -109,24 +78,6 @@ function show(value: unknown): string {
 
 /** The message of a discriminated union whose discriminator matches none of `values`. */
 export function oneOf(...values: readonly string[]): { error: z.core.$ZodErrorMap } {
-  const message = `must be ${list(values.map((value) => JSON.stringify(value)))}`;
+  const message = `must be ${alternatives(values.map((value) => JSON.stringify(value)))}`;
   return { error: (issue) => issue.code === "invalid_union" ? message : undefined };
-}
-
-/** `["messages", 0, "content"]` as `messages[0].content`. */
-export function pathOf(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, key) => {
-    if (typeof key === "number") return `${text}[${key}]`;
-    return text === "" ? String(key) : `${text}.${String(key)}`;
-  }, "");
-}
-
-function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(
-    (value, key) =>
-      typeof value === "object" && value !== null && Object.hasOwn(value, key)
-        ? (value as Record<PropertyKey, unknown>)[key]
-        : undefined,
-    body,
-  );
 }

@@ -160,7 +160,7 @@ Deno.test("wrong usage of commands about teams, roles and keys is said", async (
         1,
         "cannot have the scope",
       ],
-      [["key", "create", "--scopes", "root"], 2, "--scopes: Invalid option"],
+      [["key", "create", "--scopes", "root"], 2, "--scopes must be"],
       [["key", "rotate", "key_none"], 1, "not found"],
       [["usage", "--team", "Platform", "--account", "ada@example.com"], 2, "pass either"],
       [["account", "role", "owner@localhost", "none"], 1, "last owner"],

@@ -120,7 +120,9 @@ STEPS["a conversation in the playground, in one dialect after the other"] = asyn
   await page.goto(await linkFor(gateway));
   await page.goto(`${gateway.url}/console/playground`);
   const request = async () =>
-    JSON.parse((await page.locator("#request").textContent())!.replace(/^POST \S+\s+/, ""));
+    JSON.parse(
+      (await page.locator("#request[aria-busy=false]").textContent())!.replace(/^POST \S+\s+/, ""),
+    );
   const send = async (prompt: string) => {
     await page.getByLabel("Prompt").fill(prompt);
     await page.getByRole("button", { name: "Send" }).click();

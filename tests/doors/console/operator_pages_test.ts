@@ -194,8 +194,12 @@ shared("what an audit finds is in words, and its times are times", async (gatewa
   const owner = await signedIn(gateway, OWNER);
   const reply = await owner.post(`${PATH}/audit`, {}, { from: `${PATH}/audit` });
   const html = await reply.text();
-  assertMatch(words(html), /rows do not match\. .*Keep a backup .*what does not match row found/);
+  assertMatch(
+    words(html),
+    /rows do not match\. .*Keep a backup .*what does not match promise row found/,
+  );
   assertMatch(html, /data-name="what does not match">lot: [a-z ]+</);
+  assertMatch(words(html), /lot: [a-z ]+ P1 /);
   assertMatch(words(await (await owner.get(PATH)).text()), /Last audit \d+ rows do not match/);
 });
 

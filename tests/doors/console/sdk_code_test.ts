@@ -2,6 +2,7 @@
 
 import { DIALECTS } from "../../../src/doors/console/assets/dialects.js";
 import { inCurl, inJavaScript, inPython } from "../../../src/doors/console/assets/sdk_code.js";
+import { type Played, playgroundBody } from "../../../src/doors/console/playground_body.ts";
 import { DIALECT_NAMES, type DialectName } from "../../../src/wire/dialects/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { environment, exampleArgs } from "../../fake/command.ts";
@@ -9,25 +10,30 @@ import { startGateway } from "../../fake/gateway.ts";
 import { simulateServer } from "../../fake/simulate.ts";
 import { tempDir } from "../../fake/temp.ts";
 
-const PICTURE = {
-  type: "image/png",
-  base64: btoa(String.fromCharCode(
-    ...await Deno.readFile(new URL("../../requests/images/files/rgb.png", import.meta.url)),
-  )),
-};
+const PICTURE = `data:image/png;base64,${
+  (await Deno.readFile(new URL("../../requests/images/files/rgb.png", import.meta.url))).toBase64()
+}`;
 
-const FORM = {
-  system: 'Say "yes".',
-  text: "Hello, it's me",
-  picture: undefined,
-  maxTokens: 100,
-  temperature: undefined,
-  effort: "",
-  offersTool: false,
-};
+const FORM = { text: "Hello, it's me", system: 'Say "yes".', offersTool: false };
 
-function bodyOf(dialect: DialectName, form: object, stream: boolean) {
-  return { model: "svc-k2.6", stream, ...DIALECTS[dialect].body({ ...FORM, ...form, stream }) };
+function bodyOf(
+  dialect: DialectName,
+  { text = FORM.text, picture, ...form }: Partial<typeof FORM> & { readonly picture?: string },
+  stream: boolean,
+) {
+  const last = { text, ...(picture === undefined ? {} : { picture }) };
+  const { system, offersTool } = { ...FORM, ...form };
+  const asked: Played = {
+    dialect,
+    model: "svc-k2.6",
+    stream,
+    system,
+    turns: [],
+    last,
+    maxTokens: 100,
+    offersTool,
+  };
+  return playgroundBody(JSON.stringify(asked))!;
 }
 
 Deno.test("the playground knows every dialect, and embeddings", () => {
@@ -89,8 +95,8 @@ Deno.test("the program for embeddings prints the vector and its tokens", async (
     settings: { routes: { vectors: { kind: "embeddings" } } },
   });
   await using dir = await tempDir();
-  const { sdk, body: bodyOf } = DIALECTS.embeddings;
-  const body = { model: "vectors", ...bodyOf({ ...FORM, text: "A cat" }) };
+  const { sdk } = DIALECTS.embeddings;
+  const body = { model: "vectors", input: "A cat" };
   const code = inJavaScript(sdk, body, gateway.url);
   const [printed] = await printedBy([{ code, body }], { dir: dir.path, key: gateway.key });
   assertMatch(printed!, /^\[\s+-?\d/, code);
@@ -173,8 +179,8 @@ Deno.test("programs in Python send the same request", { ignore: !hasPython }, as
       body: bodyOf(dialect, form, at !== 0),
     }))
   );
-  const { sdk, body } = DIALECTS.embeddings;
-  const all = [...requests, { sdk, body: { model: "vectors", stream: false, ...body(FORM) } }];
+  const { sdk } = DIALECTS.embeddings;
+  const all = [...requests, { sdk, body: { model: "vectors", stream: false, input: FORM.text } }];
   for (const { sdk, body } of all) {
     await Deno.writeTextFile(`${dir.path}/request.json`, JSON.stringify(body));
     const { success, stdout, stderr } = await new Deno.Command("python3", {

@@ -2,6 +2,7 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import openapiTS, { astToString } from "openapi-typescript";
 import type { z } from "zod";
 import { routeOf } from "../../../src/doors/http/admin.ts";
+import { openApiDocument } from "../../../src/doors/http/mod.ts";
 import { SCHEMAS } from "../../../src/doors/http/openapi/schemas.ts";
 import { OPERATIONS } from "../../../src/operating/operations/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
@@ -30,6 +31,10 @@ Deno.test("openapi.json passes a linter", async () => {
     problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer]),
     [],
   );
+});
+
+Deno.test("openapi.json is made once in a process, for the API and its page of every gateway", async () => {
+  assert(await openApiDocument() === await openApiDocument());
 });
 
 Deno.test("openapi.json names every endpoint, with each error that it can answer", async () => {

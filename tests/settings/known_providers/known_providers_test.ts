@@ -146,3 +146,28 @@ Deno.test("sluice init with ten variables writes ten upstreams that are used", a
   assertEquals(Object.keys(upstreams).length, 10);
   for (const { key } of Object.values(upstreams)) assert(key?.reveal().startsWith("key-of-"));
 });
+
+Deno.test("the address of a provider is written once, in the table", async () => {
+  const hosts = knownProviders().filter(({ url }) => !url.includes("{"))
+    .map(({ url }) => new URL(url).hostname)
+    // programs on this machine; and one whose older version is imported
+    .filter((host) => !["127.0.0.1", "localhost", "api.novita.ai"].includes(host));
+  const again: string[] = [];
+  for await (const { path, text } of sources(new URL("../../../src/", import.meta.url))) {
+    if (path.includes("/known_providers/")) continue;
+    again.push(
+      ...hosts.filter((host) => text.includes(`//${host}`)).map((host) => `${path}: ${host}`),
+    );
+  }
+  assertEquals(again, []);
+});
+
+async function* sources(folder: URL): AsyncGenerator<{ path: string; text: string }> {
+  for await (const { name, isDirectory } of Deno.readDir(folder)) {
+    const url = new URL(isDirectory ? `${name}/` : name, folder);
+    if (isDirectory) yield* sources(url);
+    else if (/\.(tsx?|js)$/.test(name)) {
+      yield { path: url.pathname, text: await Deno.readTextFile(url) };
+    }
+  }
+}

@@ -1,11 +1,4 @@
-// How the playground writes requests and shows replies, by dialect.
-
-/** The tool that can be offered. */
-const TOOL = {
-  name: "get_weather",
-  description: "The weather at a place",
-  schema: { type: "object", properties: { place: { type: "string" } }, required: ["place"] },
-};
+// How the playground shows replies, and programs that get them, by dialect. Requests are written by the server.
 
 /** How many numbers of a vector are shown. */
 const SHOWN_NUMBERS = 8;
@@ -18,11 +11,9 @@ const OPENAI = {
 };
 
 /**
- * How each dialect, and the embeddings API, writes a request and shows a reply.
+ * How each dialect, and the embeddings API, shows a reply.
  *
  * - `kind`: the models that it is for.
- * - `body`: the request's own fields. `turns` are the exchanges before: what the user sent (`text`, `picture`, or the
- *   `result` of the calls before), the `reply` and the `calls` in it.
  * - `whole`, `event`: show a whole reply, or an event of a stream, by `show`: `add(place, text)`, `call(id, name)`,
  *   `input(text)` for the arguments of the last call, `use(tokens)`. There is no `event` where nothing streams.
  * - `sdk`: a client, its method, and how programs print a whole reply or a stream.
@@ -31,44 +22,6 @@ export const DIALECTS = {
   chat: {
     kind: "generation",
     path: "/v1/chat/completions",
-    body: (
-      { system, turns = [], maxTokens, temperature, effort, offersTool, stream, ...last },
-    ) => ({
-      ...(stream && { stream_options: { include_usage: true } }),
-      max_tokens: maxTokens,
-      ...(temperature !== undefined && { temperature }),
-      ...(effort && { reasoning_effort: effort }),
-      messages: [
-        ...(system ? [{ role: "system", content: system }] : []),
-        ...conversation(turns, last, {
-          user: ({ text, picture }) => [{
-            role: "user",
-            content: picture === undefined
-              ? text
-              : [{ type: "text", text }, { type: "image_url", image_url: { url: urlOf(picture) } }],
-          }],
-          results: ({ result }, calls) =>
-            calls.map(({ id }) => ({ role: "tool", tool_call_id: id, content: result })),
-          reply: ({ reply, calls }) => [{
-            role: "assistant",
-            content: reply,
-            ...(calls.length > 0 && {
-              tool_calls: calls.map(({ id, name, input }) => ({
-                id,
-                type: "function",
-                function: { name, arguments: input || "{}" },
-              })),
-            }),
-          }],
-        }),
-      ],
-      ...(offersTool && {
-        tools: [{
-          type: "function",
-          function: { name: TOOL.name, description: TOOL.description, parameters: TOOL.schema },
-        }],
-      }),
-    }),
     whole({ choices, usage }, show) {
       showMessage(choices[0].message, show);
       showChatUse(usage, show);
@@ -99,46 +52,6 @@ export const DIALECTS = {
   messages: {
     kind: "generation",
     path: "/v1/messages",
-    body: (
-      { system, turns = [], maxTokens, temperature, effort, offersTool, stream: _, ...last },
-    ) => ({
-      max_tokens: maxTokens,
-      ...(temperature !== undefined && { temperature }),
-      ...(effort && { output_config: { effort } }),
-      ...(system && { system }),
-      messages: conversation(turns, last, {
-        user: ({ text, picture }) => [{
-          role: "user",
-          content: picture === undefined ? text : [{
-            type: "image",
-            source: { type: "base64", media_type: picture.type, data: picture.base64 },
-          }, { type: "text", text }],
-        }],
-        results: ({ result }, calls) => [{
-          role: "user",
-          content: calls.map(({ id }) => ({
-            type: "tool_result",
-            tool_use_id: id,
-            content: result,
-          })),
-        }],
-        reply: ({ reply, calls }) => [{
-          role: "assistant",
-          content: calls.length === 0 ? reply : [
-            ...(reply.trim() === "" ? [] : [{ type: "text", text: reply }]),
-            ...calls.map(({ id, name, input }) => ({
-              type: "tool_use",
-              id,
-              name,
-              input: JSON.parse(input || "{}"),
-            })),
-          ],
-        }],
-      }),
-      ...(offersTool && {
-        tools: [{ name: TOOL.name, description: TOOL.description, input_schema: TOOL.schema }],
-      }),
-    }),
     whole({ content, usage }, show) {
       for (const block of content) showBlock(block, show);
       showMessagesUse(usage, show);
@@ -171,49 +84,6 @@ export const DIALECTS = {
   responses: {
     kind: "generation",
     path: "/v1/responses",
-    body: (
-      { system, turns = [], maxTokens, temperature, effort, offersTool, stream: _, ...last },
-    ) => ({
-      max_output_tokens: maxTokens,
-      ...(temperature !== undefined && { temperature }),
-      ...(effort && { reasoning: { effort } }),
-      ...(system && { instructions: system }),
-      input: turns.length === 0 && last.picture === undefined
-        ? last.text
-        : conversation(turns, last, {
-          user: ({ text, picture }) => [{
-            role: "user",
-            content: picture === undefined ? text : [
-              { type: "input_text", text },
-              { type: "input_image", image_url: urlOf(picture) },
-            ],
-          }],
-          results: ({ result }, calls) =>
-            calls.map(({ id }) => ({
-              type: "function_call_output",
-              call_id: id,
-              output: result,
-            })),
-          reply: ({ reply, calls }) => [
-            ...(reply.trim() === "" ? [] : [{ role: "assistant", content: reply }]),
-            ...calls.map(({ id, name, input }) => ({
-              type: "function_call",
-              call_id: id,
-              name,
-              arguments: input || "{}",
-            })),
-          ],
-        }),
-      ...(offersTool && {
-        tools: [{
-          type: "function",
-          name: TOOL.name,
-          description: TOOL.description,
-          parameters: TOOL.schema,
-          strict: false,
-        }],
-      }),
-    }),
     whole({ output, usage }, show) {
       for (const item of output) showItem(item, show);
       showResponsesUse(usage, show);
@@ -243,7 +113,6 @@ export const DIALECTS = {
   embeddings: {
     kind: "embeddings",
     path: "/v1/embeddings",
-    body: ({ text }) => ({ input: text }),
     whole({ data: [{ embedding }], usage }, show, credits) {
       const first = embedding.slice(0, SHOWN_NUMBERS).join(", ");
       show.add(
@@ -264,21 +133,6 @@ export const DIALECTS = {
     },
   },
 };
-
-/** Writes the exchanges before, and what is sent now: the results of calls if the last reply had some. */
-function conversation(turns, last, { user, results, reply }) {
-  const calls = (at) => turns[at - 1]?.calls ?? [];
-  const sent = (turn, at) =>
-    calls(at).length > 0 ? results({ result: turn.text }, calls(at)) : user(turn);
-  return [
-    ...turns.flatMap((turn, at) => [...sent(turn, at), ...reply(turn)]),
-    ...sent(last, turns.length),
-  ];
-}
-
-function urlOf({ type, base64 }) {
-  return `data:${type};base64,${base64}`;
-}
 
 function showMessage({ content, reasoning_content, tool_calls }, show) {
   if (reasoning_content) show.add("reasoning", reasoning_content);

@@ -14,6 +14,12 @@ const options = [...models.options];
 let turns = [];
 let key;
 let running;
+/** What is shown of the request, as a file. */
+let file;
+/** How often the form has changed. */
+let changes = 0;
+/** What the server wrote, by what it was asked for. */
+const bodies = new Map();
 
 form.hidden = false;
 form.addEventListener("submit", async (event) => {
@@ -87,33 +93,71 @@ function showModel() {
 async function requestOf(data) {
   const dialect = DIALECTS[data.get("dialect")];
   const image = data.get("image");
-  const temperature = data.get("temperature");
   const sent = {
     text: data.get("prompt"),
-    picture: image?.size > 0 ? { type: image.type, base64: await base64Of(image) } : undefined,
+    picture: image?.size > 0 ? await dataUrlOf(image) : undefined,
   };
-  const stream = data.has("stream");
-  const body = {
-    model: data.get("model") ?? "",
-    ...(dialect.event && { stream }),
-    ...dialect.body({
-      ...sent,
-      stream,
-      system: data.get("system"),
-      turns: data.has("continue") ? turns : [],
-      maxTokens: Number(data.get("max_tokens")),
-      temperature: temperature ? Number(temperature) : undefined,
-      effort: data.get("effort"),
-      offersTool: data.has("tools"),
-    }),
-  };
+  const model = data.get("model") ?? "";
+  const body = dialect.event === undefined
+    ? { model, input: sent.text }
+    : await written(data, model, sent);
   return { dialect, body, sent };
 }
 
-let file;
+/** The server writes where each text goes, not the texts: they stay here, and what is typed changes nothing for it. */
+async function written(data, model, last) {
+  const texts = [];
+  const marked = (text) => `\uE000${texts.push(text) - 1}\uE000`;
+  const markedTurn = ({ text, picture }) => ({
+    text: marked(text),
+    picture: picture?.replace(/(?<=,).*/, marked),
+  });
+  const asked = JSON.stringify({
+    dialect: data.get("dialect"),
+    model,
+    stream: data.has("stream"),
+    system: data.get("system") && marked(data.get("system")),
+    turns: (data.has("continue") ? turns : []).map((turn) => ({
+      ...markedTurn(turn),
+      reply: turn.reply.trim() && marked(turn.reply),
+      calls: turn.calls.map(({ id, name, input }) => ({ id, name, args: input || "{}" })),
+    })),
+    last: markedTurn(last),
+    maxTokens: Number(data.get("max_tokens")),
+    temperature: data.get("temperature") ? Number(data.get("temperature")) : undefined,
+    effort: data.get("effort") || undefined,
+    offersTool: data.has("tools"),
+  });
+  const body = bodies.get(asked) ?? await post("body", { request: asked }, "write the request");
+  bodies.set(asked, body);
+  return JSON.parse(
+    JSON.stringify(body),
+    (_, value) =>
+      typeof value === "string" ? value.replace(/\uE000(\d+)\uE000/g, (_, at) => texts[at]) : value,
+  );
+}
+
+/** Asks the console for something. */
+async function post(path, fields, what) {
+  const reply = await fetch(`${base}/console/playground/${path}`, {
+    method: "POST",
+    body: new URLSearchParams({ csrf: form.elements.csrf.value, ...fields }),
+  });
+  if (!reply.ok) throw new Error(`could not ${what}; sign in again`);
+  return await reply.json();
+}
 
 async function showRequest() {
-  const { dialect: { path, sdk }, body } = await requestOf(new FormData(form));
+  const change = ++changes;
+  shown("request").ariaBusy = "true";
+  let request;
+  try {
+    request = await requestOf(new FormData(form));
+  } catch (error) {
+    shown("request").textContent = `Request failed: ${error.message}`;
+  }
+  if (request === undefined || change !== changes) return; // the form has changed meanwhile
+  const { dialect: { path, sdk }, body } = request;
   const text = JSON.stringify(
     body,
     (_, value) =>
@@ -130,16 +174,16 @@ async function showRequest() {
   URL.revokeObjectURL(file);
   file = isLong(body) ? URL.createObjectURL(new Blob([JSON.stringify(body)])) : undefined;
   if (file !== undefined) shown("request-file").querySelector("a").href = file;
+  shown("request").ariaBusy = "false";
 }
 
-async function base64Of(file) {
-  const address = await new Promise((resolve, reject) => {
+async function dataUrlOf(file) {
+  return await new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(reader.result);
     reader.onerror = () => reject(reader.error);
     reader.readAsDataURL(file);
   });
-  return address.slice(address.indexOf(",") + 1);
 }
 
 /** Adds an exchange to the conversation. Its reply stays where it was written, until the next one. */
@@ -182,13 +226,7 @@ function showTurn() {
 
 /** Creates a key for this page, valid for an hour. */
 async function ownKey() {
-  if (key !== undefined) return key;
-  const reply = await fetch(`${base}/console/playground/key`, {
-    method: "POST",
-    body: new URLSearchParams({ csrf: form.elements.csrf.value }),
-  });
-  if (!reply.ok) throw new Error("could not create a key; sign in again");
-  return key = (await reply.json()).key;
+  return key ??= (await post("key", {}, "create a key")).key;
 }
 
 /** Sends a request and shows the reply. Returns the exchange if it went well. */

@@ -35,11 +35,11 @@ import { debtOf } from "../../../money/payments/mod.ts";
 import { AccountDetailPage } from "./account.tsx";
 import type { Membership } from "./account_teams.tsx";
 import type { GuardedApp } from "../guard.ts";
+import { DAY_MS } from "../../../ground/time.ts";
 
 const ENTRIES_SHOWN = 20;
 /** What the chart of an account shows. */
 const USAGE_RANGE = "30d";
-const DAY_MS = 86_400_000;
 
 /** What the page shows besides the account. */
 interface More {

@@ -132,7 +132,7 @@ function AuditPage(
             </p>
           )}
           {report.mismatches.length === 0 ? null : (
-            <Table<Mismatch>
+            <Table<AuditReport["mismatches"][number]>
               caption="Mismatches"
               rows={report.mismatches}
               empty=""
@@ -142,6 +142,7 @@ function AuditPage(
                   cell: ({ noun, kind }) =>
                     `${noun}: ${kind.replace(`${noun}_`, "").replaceAll("_", " ")}`,
                 },
+                { name: "promise", cell: ({ promise }) => <Name text={promise} code /> },
                 {
                   name: "row",
                   cell: ({ noun, id }) =>

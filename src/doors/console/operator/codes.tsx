@@ -17,10 +17,10 @@ import { pageWithForms } from "../forms.ts";
 import type { GuardedApp } from "../guard.ts";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { type ConsoleParts, doneOf, page, pageOf, type PageRequest } from "../request.tsx";
+import { DAY_MS } from "../../../ground/time.ts";
 
 const PATH = "/console/operator/codes";
 const CODES_SHOWN = 200;
-const DAY_MS = 86_400_000;
 
 /** What the page shows besides the codes. */
 interface More {

@@ -10,9 +10,8 @@ import {
 } from "../../../money/usage/mod.ts";
 import { type ChartProps, type Series, timeSlots } from "../components.tsx";
 import { reportChart } from "../usage_chart.ts";
+import { DAY_MS, HOUR_MS } from "../../../ground/time.ts";
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const UNIT_MS = { hour: HOUR_MS, day: DAY_MS } as const;
 /** Models that a chart tells apart, and rows of the lists of the top ones. */
 const TOP_SERIES = 5;

@@ -43,7 +43,7 @@ export function DocsPage(
     address: string;
   },
 ) {
-  const { info, paths, components } = document as Document; // built by describeEndpoints() in this shape
+  const { info, paths, components } = document as Document; // `DOCUMENT` has this shape
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation }))
   );

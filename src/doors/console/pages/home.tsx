@@ -11,11 +11,11 @@ import { Layout, type PageContext } from "../layout.tsx";
 import { BalanceStat, InFlightStat, TodayStat } from "../live_stats.tsx";
 import { usageChart } from "../usage_chart.ts";
 import { EmptyPools, Pools, type TeamPool } from "./home_pools.tsx";
+import { DAY_MS } from "../../../ground/time.ts";
 
 /** Lots and keys that expire within this many days are pointed out. */
 const LOT_DAYS = 30;
 const KEY_DAYS = 14;
-const DAY_MS = 86_400_000;
 
 /** What is known of a month and the same part of the month before. */
 export interface MonthFigures {

@@ -21,8 +21,8 @@ import {
 import { groupName, MAX_BARS } from "../usage_chart.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { Choices, queryOf, type UsageChoices } from "../usage_choices.tsx";
+import { DAY_MS } from "../../../ground/time.ts";
 
-const DAY_MS = 86_400_000;
 const BY_TIME: readonly Dimension[] = ["day", "hour", "month"];
 /** Rows of a table, of which a thousand are a megabyte; downloads have all of them. */
 const MAX_ROWS = 200;

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { OPERATION_ERRORS } from "../../../people/operation_log/mod.ts";
 import { type Operation, OPERATIONS } from "../../../operating/operations/mod.ts";
 import { ADMIN_BASE } from "../admin_path.ts";
-import { headerRefs, IDS, type Json, json } from "./operation.ts";
+import { errorsOf, headerRefs, IDS, type Json } from "./operation.ts";
 
 const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",
@@ -112,26 +112,15 @@ function errorResponses({ kind }: Operation): Json {
   const codes = Object.entries(OPERATION_ERRORS)
     .filter(([, { status }]) => kind === "write" || status !== 409)
     .map(([code, { status }]) => [status, code] as const);
-  const all: readonly (readonly [number, string])[] = [
+  const all = [
     ...codes,
     [401, "invalid_api_key"],
     [403, "permission_denied"],
     [429, "rate_limit_exceeded"],
     [500, "internal_error"],
     [503, "upstream_unavailable"],
-  ];
-  const byStatus = Map.groupBy(all, ([status]) => status);
-  return Object.fromEntries(
-    [...byStatus].toSorted(([a], [b]) => a - b).map(([status, found]) => [status, {
-      description: [...new Set(found.map(([, code]) => `\`${code}\``))].join("; "),
-      headers: headerRefs([
-        ...IDS,
-        ...(status === 409 || status === 429 || status === 503 ? ["Retry-After"] : []),
-        ...(status < 429 ? ["x-should-retry"] : []),
-      ]),
-      content: json("ChatError"),
-    }]),
-  );
+  ] as const;
+  return errorsOf(all.map(([status, code]) => [status, `\`${code}\``]), "ChatError");
 }
 
 function schemaOf(schema: z.ZodType, io: "input" | "output"): Json {

@@ -116,70 +116,41 @@ export const RELAY_ERRORS: readonly Reason[] = [
 ];
 
 /** Whose errors an endpoint has. */
-type Shape = "chat" | "messages" | "responses";
+export type Shape = "chat" | "messages" | "responses";
 
-export const CLIENT_REQUEST_ID = {
-  name: "X-Request-Id",
-  in: "header",
-  required: false,
-  description: "The client's ID of the request. It is returned in the response and logged.",
-  schema: { type: "string", pattern: "^[A-Za-z0-9._:/+=@-]{1,128}$" },
-};
-
-export const TAGS = {
-  name: "X-Sluice-Tags",
-  in: "header",
-  required: false,
-  description:
-    "Up to 8 tags of the request for usage reports, such as `project=alpha,env=ci`: names of 1 to 32 of " +
-    "`a-z0-9_.-`, values of 1 to 64 printable ASCII characters without commas.",
-  schema: { type: "string", example: "project=alpha,env=ci" },
-};
-
-export const IF_NONE_MATCH = {
-  name: "If-None-Match",
-  in: "header",
-  required: false,
-  description: "`ETag`s of bodies that the client has: 304 if the present one is among them.",
-  schema: { type: "string" },
-};
-
-export const VERSIONS = ["anthropic-version", "anthropic-beta"].map((name) => ({
-  name,
-  in: "header",
-  required: false,
-  description: "Passed to upstreams of the messages dialect. Every value is accepted.",
-  schema: { type: "string" },
-}));
-
-export function period(
-  name: string,
-  description: string,
-  byDefault: number,
-  maximum: number,
-): Json {
+/** A parameter: an optional text in a header, unless said otherwise. */
+export function parameter(name: string, description: string, schema: Json = {}, more: Json = {}) {
   return {
     name,
-    in: "query",
+    in: "header",
     required: false,
     description,
-    schema: { type: "integer", minimum: 1, maximum, default: byDefault },
+    schema: { type: "string", ...schema },
+    ...more,
   };
 }
 
 /** Returns error responses by status, each with the codes it can have. */
 export function errors(shape: Shape, reasons: readonly Reason[]): Json {
-  const byStatus = Map.groupBy(reasons, (reason) => REASONS[reason].status);
+  const schema = shape === "messages" ? "MessagesError" : "ChatError";
+  return errorsOf(reasons.map((reason) => [REASONS[reason].status, said(shape, reason)]), schema);
+}
+
+/** Returns error responses, each with what it can say. */
+export function errorsOf(
+  all: readonly (readonly [status: number, words: string])[],
+  schema: SchemaName,
+): Json {
+  const byStatus = Map.groupBy(all, ([status]) => status);
   return Object.fromEntries(
-    [...byStatus].toSorted(([a], [b]) => a - b).map(([status, all]) => [status, {
-      description: [...new Set(all.map((reason) => said(shape, reason)))].join("; "),
-      headers: headerRefs([
+    [...byStatus].map(([status, found]) => [
+      status,
+      ok([...new Set(found.map(([, words]) => words))].join("; "), schema, [
         ...IDS,
-        ...(status === 429 || status === 503 ? ["Retry-After"] : []),
+        ...([409, 429, 503].includes(status) ? ["Retry-After"] : []),
         ...(status < 429 ? ["x-should-retry"] : []),
       ]),
-      content: json(shape === "messages" ? "MessagesError" : "ChatError"),
-    }]),
+    ]),
   );
 }
 
@@ -201,10 +172,6 @@ export function headerRefs(names: readonly string[]): Json {
   return Object.fromEntries(
     names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
   );
-}
-
-export function jsonBody(schema: SchemaName, example?: unknown): Json {
-  return { required: true, content: json(schema, example) };
 }
 
 export function json(schema: SchemaName, example?: unknown): Json {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { budgetShape } from "../../../operating/operations/mod.ts";
 import { requestSchemas } from "../../../wire/dialects/mod.ts";
 import { embeddingsRequest } from "../../../wire/embeddings/mod.ts";
 import { compaction, response, responseEvent } from "./responses_schemas.ts";
@@ -157,22 +158,6 @@ const used = {
   credits,
 };
 
-const budget = z.object({
-  id: z.string(),
-  owner: z.enum(["key", "member", "team", "account"]).describe("What the budget is on."),
-  owner_id: z.string().describe("ID of the key, team or account; of a member, TEAM:ACCOUNT."),
-  period: z.enum(["day", "week", "month", "life"]).describe("How often it renews."),
-  time_zone: z.string().describe("Time zone in which its periods begin."),
-  credits: credits.describe("Credits per period, without a raise."),
-  raise: z.object({ credits, until: timestamp }).nullable().describe("Temporary extra credits."),
-  spent: credits.describe("Credits charged for requests admitted in this period."),
-  held: credits.describe("Credits held by in-flight requests admitted in this period."),
-  left: credits.describe("Credits neither spent nor held."),
-  starts_at: timestamp.nullable(),
-  renews_at: timestamp.nullable().describe("When the next period begins; `null` for never."),
-  marks: z.array(z.int().positive()).describe("Percentages at which a warning is sent."),
-});
-
 const creditUsage = z.object({
   object: z.literal("credit_usage"),
   credits_remaining: credits.describe("Balance of the account, or of the team's pool, that pays."),
@@ -182,7 +167,7 @@ const creditUsage = z.object({
   credits_held: credits.describe("Credits held by in-flight requests."),
   requests: z.int().nonnegative(),
   average_tokens_per_request: z.number().nonnegative(),
-  budgets: z.array(budget).describe("Budgets that apply to the API key."),
+  budgets: z.array(budgetShape).describe("Budgets that apply to the API key."),
   usage_by_day: z.array(z.object({ date: z.iso.date(), ...used })),
   usage_by_hour: z.array(z.object({ hour: z.string(), ...used })),
   lots: z.array(z.object({

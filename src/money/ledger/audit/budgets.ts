@@ -3,11 +3,10 @@ import type { Database } from "../../../ground/database/mod.ts";
 import { BUDGET_PERIODS, isTimeZone, periodAt } from "../periods.ts";
 import { QUARTER_MS, UNLIMITED } from "../rules/fragments.ts";
 import { type Check, differences, type Mismatch } from "./check.ts";
+import { DAY_MS } from "../../../ground/time.ts";
 
 /** A request may wait for its admission as long as the database cannot be used. */
 const MAX_WAIT_MS = 12 * 3_600_000;
-
-const DAY_MS = 86_400_000;
 
 /** What the keys of budgets were charged, by the quarter of an hour in which their requests were admitted. */
 const QUARTERS =

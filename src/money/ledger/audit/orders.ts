@@ -1,7 +1,7 @@
 import { FACT_EVENT, GONE, IS_OF_ORDER, PAID_STATE, PARTS } from "../rules/adjust_order.ts";
 import { type Check, differences } from "./check.ts";
+import { DAY_MS } from "../../../ground/time.ts";
 
-const DAY_MS = 86_400_000;
 const NEVER = "9007199254740991";
 
 /** Gateways at one server may have clocks that differ by this much. */

@@ -1,6 +1,5 @@
 import { type Check, differences } from "./check.ts";
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from "../../../ground/time.ts";
 
 /** Days from which on no window was pruned: gateways keep them for eight days. */
 const WHOLE = `max((select coalesce(max(before_ms), 0) from pruned_windows),

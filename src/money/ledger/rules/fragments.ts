@@ -1,3 +1,5 @@
+import { DAY_MS } from "../../../ground/time.ts";
+
 /** SQL that several rules share. `new` is the row that a trigger decides on. */
 
 /** The lengths of rate windows, in milliseconds. */
@@ -86,8 +88,6 @@ export function countsIn(keyId: string, atMs: string): string {
         ) from budget_keys where key_id = ${keyId}
       )`;
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Credits that requests of a budget's keys were charged which were admitted from one time on and before another; of its

@@ -1,6 +1,7 @@
 import type { Rule } from "../../../ground/database/mod.ts";
 import { UNLIMITED } from "./fragments.ts";
 import { createView, type Intake } from "./intake.ts";
+import { DAY_MS } from "../../../ground/time.ts";
 
 /** Payments of orders. */
 export const ORDER_PAYMENTS = {
@@ -21,8 +22,6 @@ export const ORDER_PAYMENTS = {
     "at_ms",
   ],
 } as const satisfies Intake;
-
-const DAY_MS = 86_400_000;
 
 /** The end of its credits. */
 const EXPIRES =

@@ -1,3 +1,4 @@
+import { findKnownProvider } from "../../../settings/known_providers/mod.ts";
 import type { DialectName } from "../../../wire/dialects/mod.ts";
 
 /** A provider that speaks one of the dialects. */
@@ -11,85 +12,49 @@ export interface Provider {
   readonly path?: string;
 }
 
-/** Providers by the prefix of `litellm_params.model`. Addresses are those of the providers' documentation. */
+/** Providers by the prefix of `litellm_params.model`. */
 export const PROVIDERS: Readonly<Record<string, Provider>> = {
-  openai: { url: "https://api.openai.com/v1", keyVariable: "OPENAI_API_KEY" },
-  anthropic: {
-    url: "https://api.anthropic.com/v1",
-    dialect: "messages",
-    keyVariable: "ANTHROPIC_API_KEY",
-    path: "/v1",
-  },
+  openai: known("openai"),
+  anthropic: { ...known("anthropic"), path: "/v1" },
   azure: { keyVariable: "AZURE_API_KEY", path: "/openai/v1" },
-  cerebras: { url: "https://api.cerebras.ai/v1", keyVariable: "CEREBRAS_API_KEY" },
+  cerebras: known("cerebras"),
   custom_openai: {},
-  dashscope: {
-    url: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
-    keyVariable: "DASHSCOPE_API_KEY",
-  },
-  deepinfra: { url: "https://api.deepinfra.com/v1/openai", keyVariable: "DEEPINFRA_API_KEY" },
-  deepseek: { url: "https://api.deepseek.com/v1", keyVariable: "DEEPSEEK_API_KEY" },
-  fireworks_ai: {
-    url: "https://api.fireworks.ai/inference/v1",
-    keyVariable: "FIREWORKS_AI_API_KEY",
-  },
-  gemini: {
-    url: "https://generativelanguage.googleapis.com/v1beta/openai",
-    keyVariable: "GEMINI_API_KEY",
-  },
-  groq: { url: "https://api.groq.com/openai/v1", keyVariable: "GROQ_API_KEY" },
+  dashscope: known("alibaba"),
+  deepinfra: known("deepinfra"),
+  deepseek: known("deepseek"),
+  fireworks_ai: known("fireworks-ai", "FIREWORKS_AI_API_KEY"),
+  gemini: known("gemini"),
+  groq: known("groq"),
   hosted_vllm: { keyVariable: "HOSTED_VLLM_API_KEY" },
   litellm_proxy: {},
   llamafile: { url: "http://127.0.0.1:8080/v1" },
   lm_studio: { url: "http://127.0.0.1:1234/v1" },
-  mistral: { url: "https://api.mistral.ai/v1", keyVariable: "MISTRAL_API_KEY" },
-  moonshot: { url: "https://api.moonshot.ai/v1", keyVariable: "MOONSHOT_API_KEY" },
-  nvidia_nim: { url: "https://integrate.api.nvidia.com/v1", keyVariable: "NVIDIA_NIM_API_KEY" },
+  mistral: known("mistral"),
+  moonshot: known("moonshot"),
+  nvidia_nim: known("nvidia", "NVIDIA_NIM_API_KEY"),
   ollama: { url: "http://127.0.0.1:11434/v1", path: "/v1" },
   ollama_chat: { url: "http://127.0.0.1:11434/v1", path: "/v1" },
   openai_like: {},
-  openrouter: { url: "https://openrouter.ai/api/v1", keyVariable: "OPENROUTER_API_KEY" },
-  perplexity: { url: "https://api.perplexity.ai", keyVariable: "PERPLEXITYAI_API_KEY" },
-  together_ai: { url: "https://api.together.xyz/v1", keyVariable: "TOGETHERAI_API_KEY" },
-  xai: { url: "https://api.x.ai/v1", keyVariable: "XAI_API_KEY" },
+  openrouter: known("openrouter"),
+  perplexity: known("perplexity", "PERPLEXITYAI_API_KEY"),
+  together_ai: known("together", "TOGETHERAI_API_KEY"),
+  xai: known("xai"),
 };
 
+/** A provider that the gateway knows, too; `keyVariable` where LiteLLM reads another one. */
+function known(id: string, keyVariable?: string): Provider {
+  const { url, dialect, keyVariables } = findKnownProvider(id)!;
+  const isChat = dialect === "chat";
+  return { url, keyVariable: keyVariable ?? keyVariables[0]!, ...(isChat ? {} : { dialect }) };
+}
+
 /** Providers that speak a protocol of their own. */
-const OTHERS = [
-  "ai21",
-  "azure_ai",
-  "azure_text",
-  "baseten",
-  "bedrock",
-  "bedrock_converse",
-  "cloudflare",
-  "codestral",
-  "cohere",
-  "cohere_chat",
-  "databricks",
-  "github",
-  "github_copilot",
-  "huggingface",
-  "nlp_cloud",
-  "oobabooga",
-  "palm",
-  "petals",
-  "predibase",
-  "replicate",
-  "sagemaker",
-  "sagemaker_chat",
-  "sambanova",
-  "snowflake",
-  "text-completion-openai",
-  "triton",
-  "vertex_ai",
-  "vertex_ai_beta",
-  "vllm",
-  "volcengine",
-  "voyage",
-  "watsonx",
-  "watsonx_text",
-];
+const OTHERS = (
+  "ai21 azure_ai azure_text baseten bedrock bedrock_converse cloudflare codestral cohere " +
+  "cohere_chat databricks github github_copilot huggingface nlp_cloud oobabooga palm petals " +
+  "predibase replicate sagemaker sagemaker_chat sambanova snowflake text-completion-openai " +
+  "triton vertex_ai vertex_ai_beta vllm volcengine voyage watsonx watsonx_text"
+).split(" ");
 
 /** A model of the configuration and who provides it. */
 export interface ProvidedModel {

@@ -1,3 +1,4 @@
+import { findKnownProvider } from "../../../settings/known_providers/mod.ts";
 import type { DialectName } from "../../../wire/dialects/mod.ts";
 import type { Flavour } from "./source_database.ts";
 
@@ -12,51 +13,26 @@ export interface ChannelType {
 }
 
 const custom: ChannelType = { name: "custom", path: "/v1" };
-const openai: ChannelType = { name: "openai", url: "https://api.openai.com", path: "/v1" };
+const openai = known("openai");
 const azure: ChannelType = { name: "azure", path: "/openai/v1" };
 const ollama: ChannelType = { name: "ollama", url: "http://localhost:11434", path: "/v1" };
-const anthropic: ChannelType = {
-  name: "anthropic",
-  url: "https://api.anthropic.com",
-  path: "/v1",
-  dialect: "messages",
-};
-const dashscope: ChannelType = {
-  name: "dashscope",
-  url: "https://dashscope.aliyuncs.com",
-  path: "/compatible-mode/v1",
-};
-const openrouter: ChannelType = {
-  name: "openrouter",
-  url: "https://openrouter.ai/api",
-  path: "/v1",
-};
-const gemini: ChannelType = {
-  name: "gemini",
-  url: "https://generativelanguage.googleapis.com",
-  path: "/v1beta/openai",
-};
-const moonshot: ChannelType = { name: "moonshot", url: "https://api.moonshot.cn", path: "/v1" };
-const lingyiwanwu: ChannelType = {
-  name: "lingyiwanwu",
-  url: "https://api.lingyiwanwu.com",
-  path: "/v1",
-};
+const anthropic = known("anthropic");
+const dashscope = known("dashscope", { id: "alibaba-cn", path: "/compatible-mode/v1" });
+const openrouter = known("openrouter");
+const gemini = known("gemini", { path: "/v1beta/openai" });
+const moonshot = known("moonshot", { id: "moonshotai-cn" });
+const lingyiwanwu = { name: "lingyiwanwu", url: "https://api.lingyiwanwu.com", path: "/v1" };
 const minimax: ChannelType = { name: "minimax", url: "https://api.minimax.chat", path: "/v1" };
-const siliconflow: ChannelType = {
-  name: "siliconflow",
-  url: "https://api.siliconflow.cn",
-  path: "/v1",
-};
-const mistral: ChannelType = { name: "mistral", url: "https://api.mistral.ai", path: "/v1" };
-const deepseek: ChannelType = { name: "deepseek", url: "https://api.deepseek.com", path: "/v1" };
-const volcengine: ChannelType = {
+const siliconflow = known("siliconflow", { id: "siliconflow-cn" });
+const mistral = known("mistral");
+const deepseek = known("deepseek");
+const volcengine = {
   name: "volcengine",
   url: "https://ark.cn-beijing.volces.com",
   path: "/api/v3",
 };
 const baidu: ChannelType = { name: "baidu", url: "https://qianfan.baidubce.com", path: "/v2" };
-const xai: ChannelType = { name: "xai", url: "https://api.x.ai", path: "/v1" };
+const xai = known("xai");
 
 /** Channels by their number. Those of a protocol of their own are missing. */
 const TYPES: Readonly<Record<Flavour, Readonly<Record<number, ChannelType>>>> = {
@@ -70,8 +46,8 @@ const TYPES: Readonly<Record<Flavour, Readonly<Record<number, ChannelType>>>> = 
     20: openrouter,
     24: gemini,
     25: moonshot,
-    26: { name: "zhipu", url: "https://open.bigmodel.cn", path: "/api/paas/v4" },
-    27: { name: "perplexity", url: "https://api.perplexity.ai", path: "" },
+    26: known("zhipu", { id: "zhipuai", path: "/api/paas/v4" }),
+    27: known("perplexity", { path: "" }),
     31: lingyiwanwu,
     35: minimax,
     40: siliconflow,
@@ -81,7 +57,7 @@ const TYPES: Readonly<Record<Flavour, Readonly<Record<number, ChannelType>>>> = 
     46: baidu,
     47: { name: "xinference", path: "/v1" },
     48: xai,
-    53: { name: "submodel", url: "https://llm.submodel.ai", path: "/v1" },
+    53: known("submodel"),
   },
   "one-api": {
     1: openai,
@@ -95,12 +71,12 @@ const TYPES: Readonly<Record<Flavour, Readonly<Record<number, ChannelType>>>> = 
     26: { name: "baichuan", url: "https://api.baichuan-ai.com", path: "/v1" },
     27: minimax,
     28: mistral,
-    29: { name: "groq", url: "https://api.groq.com/openai", path: "/v1" },
+    29: known("groq"),
     30: ollama,
     31: lingyiwanwu,
-    32: { name: "stepfun", url: "https://api.stepfun.com", path: "/v1" },
+    32: known("stepfun"),
     36: deepseek,
-    39: { name: "together", url: "https://api.together.xyz", path: "/v1" },
+    39: known("together"),
     40: volcengine,
     41: { name: "novita", url: "https://api.novita.ai/v3/openai", path: "" },
     44: siliconflow,
@@ -108,13 +84,16 @@ const TYPES: Readonly<Record<Flavour, Readonly<Record<number, ChannelType>>>> = 
     47: baidu,
     49: dashscope,
     50: { name: "openai-compatible", path: "" },
-    51: {
-      name: "gemini",
-      url: "https://generativelanguage.googleapis.com/v1beta/openai",
-      path: "",
-    },
+    51: known("gemini", { path: "" }),
   },
 };
+
+/** A kind of a provider that the gateway knows, too. */
+function known(name: string, { id = name, path = "/v1" } = {}): ChannelType {
+  const { url, dialect } = findKnownProvider(id)!;
+  const bare = url.slice(0, url.length - path.length);
+  return { name, url: bare, path, ...(dialect === "chat" ? {} : { dialect }) };
+}
 
 /** Finds a kind of channel by its number. */
 export function channelType(flavour: Flavour, type: number): ChannelType | undefined {

@@ -137,6 +137,24 @@ export interface Conversation extends Markable {
   readonly addedTokens?: number | undefined;
 }
 
+/** A conversation without turns and options. */
+export const EMPTY_CONVERSATION: Conversation = {
+  instructions: "",
+  turns: [],
+  tools: [],
+  toolChoice: undefined,
+  parallelTools: undefined,
+  temperature: undefined,
+  topP: undefined,
+  topK: undefined,
+  stop: [],
+  user: undefined,
+  cacheKey: undefined,
+  format: undefined,
+  reasoning: {},
+  dropped: [],
+};
+
 /** Why a reply ended: `refused` if the model declined in words of its own, `filtered` if a filter stopped it. */
 export type Finish = "stop" | "length" | "tools" | "refused" | "filtered";
 
