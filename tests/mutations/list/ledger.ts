@@ -33,7 +33,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "totals-of-late-requests-kept",
-    file: "src/money/ledger/rules/fragments.ts",
+    file: "src/money/ledger/rules/sql/roll_ups.ts",
     find: "delete from usage_day_totals where day_at_ms in (",
     replace: "delete from usage_day_totals where day_at_ms < 0 and day_at_ms in (",
     tests: [{ file: "tests/money/usage/day_totals_test.ts", filter: "late request" }],
@@ -587,7 +587,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "savings-without-the-cached-price",
-    file: "src/money/ledger/rules/fragments.ts",
+    file: "src/money/ledger/rules/sql/roll_ups.ts",
     find: "max(${input} - ${cached}, 0)",
     replace: "max(${input}, 0)",
     tests: [{
