@@ -454,7 +454,7 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "expired-credits-lent",
     file: "src/requests/admission/account_loan.ts",
-    find: "if (nowMs >= this.#expiresAtMs) this.isOpen = false;",
+    find: "if (nowMs >= this.#expiresAtMs) this.close();",
     replace: "",
     tests: [{ file: LOANS, filter: "what has expired" }],
     why: "Credits could be spent after they have expired.",
