@@ -133,7 +133,7 @@ export const LEDGER: readonly Mutation[] = [
     find: "min(new.wanted, ${FREE}, ${BUDGET_LEFT})",
     replace: "min(new.wanted, ${FREE})",
     tests: [{ file: SPENDING, filter: "key's budget (file)" }],
-    why: "A hold that is made anew after its lease has ended would ignore its key's budget.",
+    why: "A hold that is made again after its lease has ended would ignore its key's budget.",
   },
   {
     name: "budget-renews-while-a-request-runs",
@@ -308,7 +308,7 @@ export const LEDGER: readonly Mutation[] = [
     replace: "value",
     tests: [{ file: "tests/doors/cli/usage_test.ts" }],
     why:
-      "A key's name or a tag would run as a formula in the spreadsheet of whoever opens the report.",
+      "A key's name or a tag would run as a formula in the spreadsheet that the report is opened in.",
   },
   {
     name: "uncollected-forgotten-when-pruned",
