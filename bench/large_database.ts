@@ -7,12 +7,9 @@
 import Driver from "libsql";
 import { openDatabase } from "../src/ground/database/mod.ts";
 import { grantStatements, newLotId, RULES, setBudget } from "../src/money/ledger/mod.ts";
-import {
-  addToHours,
-  addToTags,
-  countRequests,
-  rolledUp,
-} from "../src/money/ledger/rules/fragments.ts";
+import { addToHours, rolledUp } from "../src/money/ledger/rules/sql/roll_ups.ts";
+import { addToTags } from "../src/money/ledger/rules/sql/tags.ts";
+import { countRequests } from "../src/money/ledger/rules/sql/windows.ts";
 import { startGateway, type TestGateway } from "../tests/fake/gateway.ts";
 import { say } from "./harness.ts";
 

@@ -83,7 +83,8 @@ const RULES: readonly Rule[] = [
       "assemble/store.ts": "the clock that all parts are given, where no test gives another",
       "assemble/serving_thread.ts": "the log of a thread, before it has parts",
       "assemble/servings.ts": "says to a command of this machine when settings were reloaded",
-      "doors/cli/": "commands run beside the gateway, on the clock of whoever types them",
+      "doors/cli/":
+        "commands run beside the gateway, on the clock of the machine that they are typed on",
       "ground/files/replace_file.ts": "compares with the times of files, which are the machine's",
       "wire/dialects/responses/errors.ts": "the date of an object that nothing is known of",
     },

@@ -40,12 +40,10 @@ import type { Reload } from "./reload.ts";
 import { retentionLimits, runsPrograms } from "./servings.ts";
 import { ensureOwner, keepOutbox, openStore, type Store, type StoreOptions } from "./store.ts";
 import { DAY_MS } from "../ground/time.ts";
+import { threadCount } from "./thread_count.ts";
 
 /** Processor time that no turn of the main thread takes, or it hangs. */
 const MAX_TURN_MS = 30_000;
-/** Max threads, and with a libSQL server: sqld 0.24 stops answering when eight write batches are in flight. */
-const MAX_WORKERS = 64;
-const MAX_WORKERS_AT_SERVER = 4;
 
 /** What a gateway takes from its environment; tests pass their own. */
 export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" | "wrapDatabase"> {
@@ -131,7 +129,7 @@ export async function assemble(config: Config, environment: Environment): Promis
   await using built = new AsyncDisposableStack();
   let isHandedOver = () => false;
 
-  const count = threadsOf(settings, log);
+  const count = threadCount(settings, log);
   const identity = built.use(await gatewayIdentity(settings.data, { takeover, threads: count }));
   built.use(await databaseAlone(settings.data, file, { takeover }));
   const metrics: Metrics = new Metrics(
@@ -187,7 +185,7 @@ export async function assemble(config: Config, environment: Environment): Promis
   built.adopt(new DayTotals({ database, log, now }), (one) => one.close()).start();
   const key = await store.sealKey();
   const upstreamStates = async () =>
-    mergedStates([door.upstreamStates, ...await threads?.upstreams() ?? []]);
+    mergedStates([door.upstreamStates, ...await threads?.call("upstreams", null) ?? []]);
   const alerts = built.adopt(
     new Alerts({
       ...store,
@@ -240,13 +238,13 @@ export async function assemble(config: Config, environment: Environment): Promis
         memory,
         connections: {
           sweeps: true,
-          busyElsewhere: async (peers) => await threads?.busy(peers) ?? [],
-          claimedElsewhere: async (peers) => await threads?.claimed(peers) ?? [],
+          busyElsewhere: async (peers) => await threads?.inUse("busy", peers) ?? [],
+          claimedElsewhere: async (peers) => await threads?.inUse("claimed", peers) ?? [],
         },
-        send: (news) => threads?.send(news),
+        send: (news) => threads?.tell("onNews", news),
       },
       liveRequests: async () =>
-        [...inFlight.all, ...await threads?.live() ?? []]
+        [...inFlight.all, ...(await threads?.call("live", null) ?? []).flat()]
           .toSorted((a, b) => a.startedAtMs - b.startedAtMs),
       upstreamStates,
       settingsFile: readSettings && {
@@ -263,17 +261,19 @@ export async function assemble(config: Config, environment: Environment): Promis
   if (memory !== undefined) {
     threads = built.use(
       await ServingThreads.start({
-        memory,
-        memoryBytes,
+        settings: {
+          memory,
+          memoryBytes,
+          sealKey: key,
+          traces: tracing !== undefined,
+          retries,
+          passwordCost: environment.passwordCost,
+          lendFrom: environment.lendFrom,
+        },
         gatewayIds: identity.ids,
-        sealKey: key,
         database,
         log,
         metrics,
-        traces: tracing !== undefined,
-        retries,
-        passwordCost: environment.passwordCost,
-        lendFrom: environment.lendFrom,
         writeLog: environment.writeLog,
         startThread: environment.startThread,
         watchdog: environment.watchdog,
@@ -357,7 +357,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       }));
       const limit = limitTurns(MAX_TURN_MS);
       if (limit !== undefined) owned.use(limit);
-      threads?.guard();
+      threads?.tell("guard", null);
     },
     listen: () => running.listen(),
     reload,
@@ -365,26 +365,6 @@ export async function assemble(config: Config, environment: Environment): Promis
     stop: () => running.stop(),
     [Symbol.asyncDispose]: () => running.close(),
   };
-}
-
-/**
- * How many threads are to serve.
- *
- * @returns 1 where the system cannot share a port out between them.
- */
-function threadsOf({ workers, database }: Settings, log: Log): number {
-  if (workers === 1) return 1;
-  if (Deno.build.os !== "linux") {
-    if (workers !== "auto") log.warn("workers: only Linux shares a port out; one thread serves");
-    return 1;
-  }
-  const isServer = database.url !== undefined && !database.url.startsWith("file:");
-  const max = isServer ? MAX_WORKERS_AT_SERVER : MAX_WORKERS;
-  if (workers === "auto") return Math.min(navigator.hardwareConcurrency, max);
-  if (workers > max) {
-    log.warn(`workers: at most ${max} threads write to a libSQL server, so ${max} serve`);
-  }
-  return Math.min(workers, max);
 }
 
 /** A digest of the settings that routes and their prices come from, and of the program that knows models. */

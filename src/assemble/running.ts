@@ -132,8 +132,8 @@ export class Running {
       }
     }
     if (listens && threads !== undefined) await stopListening(threads, door);
-    await Promise.all([servings.current.app.idle(), threads?.idle()]);
-    await Promise.all([inFlight.finish(MAX_TIMER_MS), threads?.finish(MAX_TIMER_MS)]);
+    await Promise.all([servings.current.app.idle(), threads?.call("idle", null)]);
+    await Promise.all([inFlight.finish(MAX_TIMER_MS), threads?.call("finish", MAX_TIMER_MS)]);
     await this.close();
     return true;
   }
@@ -153,12 +153,12 @@ export class Running {
       while (performance.now() < untilTick && !await this.#isQuiet()) await delay(LOOK_MS);
     } else {
       servings.stopTaking();
-      threads?.stopTaking();
+      threads?.tell("stopTaking", null);
     }
     const leftMs = Math.max(0, untilTick - performance.now());
-    const [own, others] = await Promise.all([inFlight.finish(leftMs), threads?.finish(leftMs)]);
+    const finished = await Promise.all([inFlight.finish(leftMs), threads?.call("finish", leftMs)]);
     await this.close();
-    return { cutOff: own.cutOff + (others?.cutOff ?? 0) };
+    return { cutOff: finished.flat().reduce((sum, one) => sum + (one?.cutOff ?? 0), 0) };
   }
 
   /** Closes everything. */
@@ -185,13 +185,13 @@ export class Running {
   async #tellHandingOver(isHandingOver: boolean): Promise<void> {
     const { door, threads } = this.#parts;
     door.handOver(isHandingOver);
-    await threads?.handOver(isHandingOver);
+    await threads?.call("handOver", isHandingOver);
   }
 
   async #isQuiet(): Promise<boolean> {
     const { door, threads } = this.#parts;
     if (door.inFlight.count > 0) return false;
-    return Math.min(door.quietMs, await threads?.quietMs() ?? Infinity) >= QUIET_MS;
+    return Math.min(door.quietMs, ...await threads?.call("quietMs", null) ?? []) >= QUIET_MS;
   }
 }
 
@@ -200,7 +200,7 @@ function relisten(threads: ServingThreads, { server, bounds: { sockets } }: Door
   if (server === undefined || sockets === undefined) return;
   if ([...sockets.listeners(server.port)].length >= threads.count) return;
   server.relisten();
-  threads.relisten();
+  threads.tell("relisten", null);
 }
 
 /**
@@ -212,10 +212,10 @@ async function stopListening(
   { server, bounds: { sockets } }: Door,
 ): Promise<void> {
   if (threads !== undefined && server !== undefined && sockets !== undefined) {
-    await threads.expectEnd();
+    await threads.call("expectEnd", null);
     server.expectEnd();
     for (const listener of [...sockets.listeners(server.port)]) sockets.end(listener);
   }
   server?.stopListening();
-  await threads?.stopListening();
+  await threads?.call("stopListening", null);
 }

@@ -4,7 +4,12 @@
  */
 
 import { EmbeddedDatabase, type ObserveCommit } from "../ground/database/mod.ts";
-import { type ChannelEnd, collectGarbageWhenIdle, PortCalls } from "../ground/platform/mod.ts";
+import {
+  type ChannelEnd,
+  collectGarbageWhenIdle,
+  type Methods,
+  PortCalls,
+} from "../ground/platform/mod.ts";
 import {
   bufferedWriter,
   createLog,
@@ -19,7 +24,8 @@ import { ForwardedPages } from "./forwarded_pages.ts";
 import { runsPrograms } from "./servings.ts";
 import { keepOutbox, openStore } from "./store.ts";
 import { receivedConfig } from "./thread_config.ts";
-import type { Beginning, MainMethods, ThreadMethods } from "./thread_protocol.ts";
+import { type OpenThread, THREAD_METHODS } from "./thread_methods.ts";
+import type { Beginning, MainMethods } from "./thread_protocol.ts";
 
 /** For connections that stay open although nothing runs on them. */
 const CLOSE_PATIENCE_MS = 1_000;
@@ -27,17 +33,7 @@ const CLOSE_PATIENCE_MS = 1_000;
 // in a worker's scope, which the type checker is not told of here
 const main = new PortCalls<MainMethods>(self as unknown as ChannelEnd, methods());
 
-interface Opened {
-  readonly door: Door;
-  readonly metrics: Metrics;
-  readonly configureLog: () => void;
-  readonly databaseDied: (message: string) => void;
-  /** Keeps the thread up from now on when there is a bug. */
-  guard(): void;
-  close(): Promise<void>;
-}
-
-async function open(beginning: Beginning): Promise<Opened> {
+async function open(beginning: Beginning): Promise<OpenThread> {
   const { thread, line, memory, retries, passwordCost, traces, sendsLog, lists, lendFrom } =
     beginning;
   const config = receivedConfig(beginning.config);
@@ -117,88 +113,21 @@ async function open(beginning: Beginning): Promise<Opened> {
   };
 }
 
-function methods(): ThreadMethods {
-  let opening: Promise<Opened> | undefined;
+function methods(): Methods {
+  let opening: Promise<OpenThread> | undefined;
   const opened = () => {
     if (opening === undefined) throw new Error("the serving thread was not opened");
     return opening;
   };
+  const table = Object.entries(THREAD_METHODS).map(([name, method]) => [
+    name,
+    async (argument: never) => await method(await opened(), argument),
+  ]);
   return {
-    async open(beginning) {
+    ...Object.fromEntries(table),
+    async open(beginning: Beginning) {
       opening = open(beginning);
       await opening;
-    },
-    async guard() {
-      (await opened()).guard();
-    },
-    async listen(address) {
-      (await opened()).door.listen({
-        ...address,
-        besideAnother: true,
-        listening: { count: 0, lost() {} }, // the main thread looks after them
-      });
-    },
-    async relisten() {
-      (await opened()).door.server?.relisten();
-    },
-    async expectEnd() {
-      (await opened()).door.server?.expectEnd();
-    },
-    async stopListening() {
-      (await opened()).door.server?.stopListening();
-    },
-    async prepare({ config, lists }) {
-      await (await opened()).door.servings.prepare(receivedConfig(config), lists);
-    },
-    async apply() {
-      const { door, configureLog } = await opened();
-      door.servings.apply();
-      configureLog();
-    },
-    async discard() {
-      await (await opened()).door.servings.discard();
-    },
-    async lists(lists) {
-      (await opened()).door.servings.current.onModelLists(lists);
-    },
-    async onNews(news) {
-      (await opened()).door.onNews(news);
-    },
-    async metrics() {
-      return await (await opened()).metrics.snapshot();
-    },
-    async live() {
-      return (await opened()).door.inFlight.all;
-    },
-    async upstreams() {
-      return (await opened()).door.upstreamStates;
-    },
-    async busy(peers) {
-      return (await opened()).door.bounds.connections.busyOf(peers);
-    },
-    async claimed(peers) {
-      return (await opened()).door.bounds.arrivals.claimed(peers);
-    },
-    async handOver(isHandingOver) {
-      (await opened()).door.handOver(isHandingOver);
-    },
-    async quietMs() {
-      return (await opened()).door.quietMs;
-    },
-    async stopTaking() {
-      (await opened()).door.servings.stopTaking();
-    },
-    async idle() {
-      await (await opened()).door.servings.current.app.idle();
-    },
-    async finish(patienceMs) {
-      return await (await opened()).door.inFlight.finish(patienceMs);
-    },
-    async close() {
-      await (await opened()).close();
-    },
-    async databaseDied(message) {
-      (await opened()).databaseDied(message);
     },
   };
 }

@@ -1,8 +1,7 @@
-import type { PasswordCost } from "../people/accounts/mod.ts";
 import type { Config } from "../settings/config/mod.ts";
 import type { Database } from "../ground/database/mod.ts";
 import type { Pages, Peer } from "../doors/http/mod.ts";
-import { type ChannelEnd, PortCalls } from "../ground/platform/mod.ts";
+import { type ArgumentOf, type ChannelEnd, PortCalls } from "../ground/platform/mod.ts";
 import type { InFlightRequest } from "../requests/relay/mod.ts";
 import {
   endedMetrics,
@@ -10,24 +9,39 @@ import {
   type Metrics,
   type MetricsSnapshot,
 } from "../ground/telemetry/mod.ts";
-import type { ListsNews, RetryPolicy, UpstreamState } from "../requests/upstreams/mod.ts";
+import type { ListsNews } from "../requests/upstreams/mod.ts";
 import { releaseThread } from "./bounds.ts";
 import { answerPage } from "./forwarded_pages.ts";
 import type { OtherThreads } from "./servings.ts";
 import { sentConfig } from "./thread_config.ts";
-import type {
-  MainMethods,
-  News,
-  SettingsVersion,
-  SharedMemory,
-  ThreadMethods,
-} from "./thread_protocol.ts";
+import type { ThreadMethods } from "./thread_methods.ts";
+import type { MainMethods, News, SettingsVersion, ThreadSettings } from "./thread_protocol.ts";
 import { ThreadWatchdog } from "./thread_watchdog.ts";
 
 /** How long a thread's answer is waited for where the others' will do. */
 const PATIENCE_MS = 2_000;
 /** For a thread that closes. */
 const CLOSE_PATIENCE_MS = 10_000;
+
+/** How threads are called where it is not for the moment and within {@linkcode PATIENCE_MS}. */
+const CALLS: {
+  readonly [Name in keyof ThreadMethods]?: {
+    readonly patienceMs?: number;
+    /** Whether threads that are started later are called, too. */
+    readonly lasts?: true;
+    /** What does not last any more. */
+    readonly ends?: keyof ThreadMethods;
+  };
+} = {
+  guard: { lasts: true },
+  stopTaking: { lasts: true },
+  handOver: { lasts: true },
+  listen: { lasts: true },
+  expectEnd: { ends: "listen" },
+  idle: { patienceMs: Infinity },
+  finish: { patienceMs: Infinity },
+  close: { patienceMs: CLOSE_PATIENCE_MS },
+};
 /** Wait before a thread that died is started again; it doubles while threads die soon. */
 const FIRST_RESTART_MS = 100;
 const MAX_RESTART_MS = 30_000;
@@ -48,19 +62,12 @@ export interface ServingWorker extends ChannelEnd {
 
 /** What the serving threads need from the main one. */
 export interface ServingThreadsParts {
-  readonly memory: SharedMemory;
-  /** What the system allows the process, in bytes. */
-  readonly memoryBytes: number;
+  readonly settings: ThreadSettings;
   /** IDs of the gateway's threads, this one's first. */
   readonly gatewayIds: readonly string[];
-  readonly sealKey: Uint8Array;
   readonly database: Database;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly traces: boolean;
-  readonly retries: RetryPolicy | undefined;
-  readonly passwordCost: PasswordCost | undefined;
-  readonly lendFrom: number | undefined;
   /** Writes lines of the threads' logs; without, they write to standard error themselves. */
   readonly writeLog: ((text: string) => void) | undefined;
   readonly startThread: StartThread | undefined;
@@ -96,10 +103,8 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
   readonly #restarts = new Map<number, ReturnType<typeof setTimeout>>();
   readonly #restarting = new Set<Promise<void>>();
   #restartMs = FIRST_RESTART_MS;
-  #address: { readonly host: string; readonly port: number } | undefined;
-  #isGuarded = false;
-  #isHandingOver = false;
-  #isStopping = false;
+  /** Calls that threads which are started later get, too. */
+  readonly #lasting = new Map<keyof ThreadMethods, unknown>();
   #closed = false;
   readonly #watchdog: ThreadWatchdog<Thread, readonly InFlightRequest[]>;
   /** Counts of threads that have died. */
@@ -132,6 +137,33 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
     return this.#alive.size + 1;
   }
 
+  /** Calls all threads. @returns What they return, but for those that die or take longer than they may. */
+  async call<Name extends keyof ThreadMethods>(
+    name: Name,
+    argument: ArgumentOf<ThreadMethods, Name>,
+  ): Promise<Awaited<ReturnType<ThreadMethods[Name]>>[]> {
+    this.#note(name, argument);
+    return await this.#each(({ calls }) => calls.call(name, argument), CALLS[name]?.patienceMs);
+  }
+
+  /** Calls all threads, but for one, without waiting for them. */
+  tell<Name extends keyof ThreadMethods>(
+    name: Name,
+    argument: ArgumentOf<ThreadMethods, Name>,
+    except?: number,
+  ): void {
+    this.#note(name, argument);
+    for (const { number, calls } of this.#alive.values()) {
+      if (number !== except) calls.tell(name, argument);
+    }
+  }
+
+  /** Listens in all threads, where the main one does. @throws {Error} If one cannot. */
+  async listen(address: { readonly host: string; readonly port: number }): Promise<void> {
+    this.#note("listen", address);
+    await Promise.all([...this.#alive.values()].map(({ calls }) => calls.call("listen", address)));
+  }
+
   async prepare(config: Config, lists: ListsNews): Promise<void> {
     const version = versionOf({ config, lists });
     const prepared = await Promise.allSettled(
@@ -155,51 +187,12 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
   }
 
   async discard(): Promise<void> {
-    await this.#each(async (thread) => {
-      thread.prepared = undefined;
-      await thread.calls.call("discard", null);
-    });
+    for (const thread of this.#alive.values()) thread.prepared = undefined;
+    await this.call("discard", null);
   }
 
   listsChanged(lists: ListsNews): void {
-    for (const { calls } of this.#alive.values()) calls.tell("lists", lists);
-  }
-
-  /** Tells what one thread has learned to the others. */
-  send(news: readonly News[], from?: number): void {
-    for (const { number, calls } of this.#alive.values()) {
-      if (number !== from) calls.tell("onNews", news);
-    }
-  }
-
-  /** Keeps all threads up from now on when there is a bug. */
-  guard(): void {
-    this.#isGuarded = true;
-    for (const { calls } of this.#alive.values()) calls.tell("guard", null);
-  }
-
-  /** Listens in all threads, where the main one does. */
-  async listen(address: { readonly host: string; readonly port: number }): Promise<void> {
-    this.#address = address;
-    await Promise.all(
-      [...this.#alive.values()].map(({ calls }) => calls.call("listen", address)),
-    );
-  }
-
-  /** Replaces the listeners of all threads: that of one of them has ended unnoticed. */
-  relisten(): void {
-    for (const { calls } of this.#alive.values()) calls.tell("relisten", null);
-  }
-
-  /** Notes in all threads that their listeners are about to be ended. */
-  async expectEnd(): Promise<void> {
-    this.#address = undefined;
-    await this.#each(({ calls }) => calls.call("expectEnd", null));
-  }
-
-  /** Stops listening in all threads. */
-  async stopListening(): Promise<void> {
-    await this.#each(({ calls }) => calls.call("stopListening", null));
+    this.tell("lists", lists);
   }
 
   /** The metrics of all threads but the main one, those that have died included. */
@@ -210,54 +203,13 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
     return [this.#ended, ...[...this.#alive.values()].map(({ metrics }) => metrics)];
   }
 
-  /** In-flight requests of all threads but the main one. */
-  async live(): Promise<readonly InFlightRequest[]> {
-    return (await this.#each(({ calls }) => calls.call("live", null))).flat();
-  }
-
-  /** How the upstreams have been doing, by thread. */
-  async upstreams(): Promise<readonly (readonly UpstreamState[])[]> {
-    return await this.#each(({ calls }) => calls.call("upstreams", null));
-  }
-
-  /** Which of these clients' connections are in use in a thread; all of them if one does not say. */
-  async busy(peers: readonly Peer[]): Promise<readonly Peer[]> {
-    const busy = await this.#each(({ calls }) => calls.call("busy", peers));
-    return busy.length < this.#alive.size ? peers : busy.flat();
-  }
-
-  /** On which of these clients' connections a request has come in a thread; all of them if one does not say. */
-  async claimed(peers: readonly Peer[]): Promise<readonly Peer[]> {
-    const claimed = await this.#each(({ calls }) => calls.call("claimed", peers));
-    return claimed.length < this.#alive.size ? peers : claimed.flat();
-  }
-
-  /** Begins to hand over to another process, or goes on as before. */
-  async handOver(isHandingOver: boolean): Promise<void> {
-    this.#isHandingOver = isHandingOver;
-    await this.#each(({ calls }) => calls.call("handOver", isHandingOver));
-  }
-
-  /** Milliseconds since the last request. */
-  async quietMs(): Promise<number> {
-    return Math.min(Infinity, ...await this.#each(({ calls }) => calls.call("quietMs", null)));
-  }
-
-  /** Resolves when no request is in progress. */
-  async idle(): Promise<void> {
-    await this.#each(({ calls }) => calls.call("idle", null), Infinity);
-  }
-
-  /** Rejects new requests from now on. */
-  stopTaking(): void {
-    this.#isStopping = true;
-    for (const { calls } of this.#alive.values()) calls.tell("stopTaking", null);
-  }
-
-  /** Lets in-flight requests finish. */
-  async finish(patienceMs: number): Promise<{ cutOff: number }> {
-    const finished = await this.#each(({ calls }) => calls.call("finish", patienceMs), Infinity);
-    return { cutOff: finished.reduce((sum, { cutOff }) => sum + cutOff, 0) };
+  /**
+   * Which of these clients' connections are `busy` with a request in a thread, or have been `claimed` by one; all of them if one
+   * thread does not say.
+   */
+  async inUse(how: "busy" | "claimed", peers: readonly Peer[]): Promise<readonly Peer[]> {
+    const used = await this.call(how, peers);
+    return used.length < this.#alive.size ? peers : used.flat();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -265,67 +217,36 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
     this.#watchdog.close();
     for (const timer of this.#restarts.values()) clearTimeout(timer);
     await Promise.all(this.#restarting);
-    await this.#each(({ calls }) => calls.call("close", null), CLOSE_PATIENCE_MS);
+    await this.call("close", null);
     for (const { worker } of this.#alive.values()) worker.terminate();
     this.#alive.clear();
   }
 
   async #start(number: number): Promise<void> {
-    const {
-      database,
-      memory,
-      memoryBytes,
-      gatewayIds,
-      sealKey,
-      traces,
-      retries,
-      passwordCost,
-      lendFrom,
-      writeLog,
-      current,
-    } = this.#parts;
+    const { database, settings, gatewayIds, writeLog, current } = this.#parts;
     const worker = (this.#parts.startThread ?? startThread)(number);
     const calls = new PortCalls<ThreadMethods>(worker, this.#methods(number));
     const { config, lists } = current();
     const startedTick = performance.now();
-    const thread: Thread = {
-      number,
-      worker,
-      calls,
-      startedTick,
-      config,
-      prepared: undefined,
-      metrics: [],
-    };
+    const thread = { number, worker, calls, startedTick, config, prepared: undefined, metrics: [] };
     worker.onerror = (event) => {
       event.preventDefault();
       this.#died(thread, event.message);
     };
-    const line = database.line?.((message) => {
-      for (const { calls } of this.#alive.values()) calls.tell("databaseDied", message);
-    });
+    const line = database.line?.((message) => this.tell("databaseDied", message));
     try {
       await calls.call("open", {
+        ...settings,
         ...versionOf({ config, lists }),
         thread: number,
         gatewayId: gatewayIds[number - 1]!,
-        sealKey,
         line,
-        memory,
-        memoryBytes,
-        traces,
-        retries,
-        passwordCost,
-        lendFrom,
         sendsLog: writeLog !== undefined,
       }, line === undefined ? [] : [line.port]);
       await this.#catchUp(thread);
-      if (this.#isGuarded) calls.tell("guard", null);
-      if (this.#isStopping) calls.tell("stopTaking", null);
-      if (this.#isHandingOver) calls.tell("handOver", true);
       this.#alive.set(number, thread);
       calls.tell("lists", current().lists);
-      if (this.#address !== undefined) await calls.call("listen", this.#address);
+      await Promise.all([...this.#lasting].map(([name, of]) => calls.call(name, of as never)));
     } catch (error) {
       this.#alive.delete(number);
       worker.terminate();
@@ -359,7 +280,7 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
     const { number, worker, calls, metrics, startedTick } = thread;
     calls.fail(new Error(`the serving thread died: ${message}`));
     worker.terminate();
-    releaseThread(this.#parts.memory, number);
+    releaseThread(this.#parts.settings.memory, number);
     if (this.#alive.get(number) !== thread) return; // it was being started, which fails
     this.#alive.delete(number);
     void endedMetrics([this.#ended, metrics]).then((ended) => this.#ended = ended);
@@ -402,10 +323,17 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
       page: (call) => answerPage(pages, call),
       send: (news) => {
         onNews(news);
-        this.send(news, from);
+        this.tell("onNews", news, from);
       },
       log: (text) => writeLog?.(text),
     };
+  }
+
+  /** Notes what lasts. */
+  #note(name: keyof ThreadMethods, argument: unknown): void {
+    const { lasts, ends } = CALLS[name] ?? {};
+    if (lasts) this.#lasting.set(name, argument);
+    if (ends !== undefined) this.#lasting.delete(ends);
   }
 
   /** Calls all threads. Those that die or take longer than `patienceMs` are left out. */

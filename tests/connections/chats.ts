@@ -104,7 +104,7 @@ function deepJson(random: Random, target: Target): Plan {
   };
 }
 
-/** So many times, not a byte more, so that the body is whole. */
+/** The whole number of times, not a byte more, so that the body is whole. */
 function* exactly(unit: string, units: number): Generator<Step> {
   const perPiece = Math.max(1, Math.floor(65_536 / unit.length));
   for (let left = units; left > 0; left -= perPiece) {

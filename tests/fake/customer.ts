@@ -12,7 +12,7 @@ export interface Customer {
 
 let made = 0;
 
-/** Makes a customer of a gateway with so many credits. */
+/** Makes a customer of a gateway with credits. */
 export async function customer(
   { gateway }: TestGateway,
   credits: number,

@@ -21,7 +21,7 @@ export interface LedgerBench extends AsyncDisposable {
   database: Database;
   /** Address of the server, if there is one. */
   readonly serverUrl: string | undefined;
-  /** Closes the database and opens it anew, as a restart does. */
+  /** Closes the database and opens it again, as a restart does. */
   reopen(): Promise<void>;
   /** Connects a second time, without looking at schema or rules. The caller closes it. */
   connect(): Promise<Database>;

@@ -14,7 +14,7 @@ import {
 import { writeEmptyDatabase } from "./empty_database.ts";
 import { exists, sleep } from "./temp.ts";
 
-keepFileThreads(4); // each command opens the database anew
+keepFileThreads(4); // each command opens the database again
 
 /** Commands that serve until a signal ends them. */
 const PROCESSES = ["serve", "simulate"];
@@ -23,7 +23,7 @@ const PROCESSES = ["serve", "simulate"];
 interface ShellOptions {
   readonly directory: string;
   readonly env?: Record<string, string>;
-  /** Opens what commands work with, which by default is done anew for each: `keptOpen`. */
+  /** Opens what commands work with, which by default is done again for each: `keptOpen`. */
   readonly openParts?: (config: Config) => Promise<Store>;
   /** The machine's clock, which that of the database may differ from. */
   readonly now?: () => number;

@@ -10,7 +10,7 @@ export interface SimulateServer extends AsyncDisposable {
   /** The bodies of the last requests, parsed. */
   // deno-lint-ignore no-explicit-any -- tests look into whatever was sent
   readonly bodies: readonly any[];
-  /** Requests that were given up by whoever sent them. */
+  /** Requests that their client gave up. */
   readonly cancelled: number;
   /** Lets the next requests fail with status 429. */
   busyFor(requests: number): void;

@@ -35,7 +35,7 @@ export interface TestTeam {
 
 let made = 0;
 
-/** Makes a team that has so many credits in its pool. */
+/** Makes a team that has credits in its pool. */
 export async function teamOf(
   { gateway: { accounts, members, sales, teamKeys, teams } }: Pick<TestGateway, "gateway">,
   { credits = 1_000_000, size = 2 }: { credits?: number; size?: number } = {},

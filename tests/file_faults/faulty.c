@@ -58,8 +58,8 @@ struct control {
 
 static struct control *control;
 
-#define MOST_DESCRIPTORS 65536
-static _Atomic unsigned char followed[MOST_DESCRIPTORS];
+#define MAX_DESCRIPTORS 65536
+static _Atomic unsigned char followed[MAX_DESCRIPTORS];
 
 __attribute__((constructor)) static void attach(void) {
   const char *path = getenv("FAULTY_CONTROL");
@@ -88,11 +88,11 @@ static unsigned char file_of(const char *path) {
 }
 
 static unsigned char file_at(int fd) {
-  return fd < 0 || fd >= MOST_DESCRIPTORS ? 0 : followed[fd];
+  return fd < 0 || fd >= MAX_DESCRIPTORS ? 0 : followed[fd];
 }
 
 static void follow(long fd, unsigned char file) {
-  if (fd >= 0 && fd < MOST_DESCRIPTORS) followed[fd] = file;
+  if (fd >= 0 && fd < MAX_DESCRIPTORS) followed[fd] = file;
 }
 
 /* splitmix64: the same draws for the same seed, in the order in which calls are made. */

@@ -17,7 +17,7 @@ function chatBody(more: Record<string, unknown> = {}): string {
   });
 }
 
-/** A body in chunks of so many bytes. */
+/** A body in chunks of that size. */
 function chunked(body: string, size = body.length, extension = ""): string[] {
   const chunks: string[] = [];
   for (let at = 0; at < body.length; at += size) {

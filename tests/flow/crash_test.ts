@@ -138,7 +138,7 @@ Deno.test(`killed under load, ${ROUNDS} times: what was answered is charged once
           assertEquals([row?.charged_credits, row?.price_credits], [tokens, tokens], requestId);
         }
         // Charged although its last byte was not seen: killed between the commit and the sending. Of
-        // each client one request at the most was on its way.
+        // at most one request of each client was on its way.
         const whole = new Set(received.map(({ requestId }) => requestId));
         const more = [...charged.keys()].filter((id) => !seen.has(id) && !whole.has(id));
         assert(more.length <= CLIENTS, `${more.length} charged that were not answered`);

@@ -84,7 +84,7 @@ function reply(headers: readonly string[], body: string | Uint8Array): Uint8Arra
   return whole;
 }
 
-/** A compressed stream of so many times the same lines; a tenth of them in the gate. */
+/** A compressed stream that repeats the same lines; a tenth of them in the gate. */
 function flood(lines: string, times: number): () => Promise<Uint8Array> {
   const encoded = [EVENTS, "content-encoding: gzip"];
   return async () => reply(encoded, await gzip(lines, sized(times / 10, times)));

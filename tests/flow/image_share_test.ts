@@ -1,4 +1,4 @@
-/** Remote images take turns: nobody's pictures keep another's waiting, and whoever leaves is gone. */
+/** Remote images take turns: no account's images keep another's waiting, and a client that disconnects is gone. */
 
 import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";

@@ -208,7 +208,7 @@ Deno.test("a bad image is named, and costs nothing", async () => {
   assertEquals([upstream.received.length, await one.balance()], [0, 100]);
 });
 
-/** A PNG of exactly so many bytes: its pixels' chunk is filled up. */
+/** A PNG of exactly that size: its pixels' chunk is filled up. */
 function pngOf(size: number): Uint8Array {
   const bytes = new Uint8Array(size);
   bytes.set(png.subarray(0, 33)); // signature and header

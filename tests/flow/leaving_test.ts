@@ -1,4 +1,4 @@
-/** Whoever leaves before the answer has begun is noticed, however large the request was. */
+/** A client that disconnects before the response has begun is noticed, however large the request was. */
 
 import { assertEquals } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";

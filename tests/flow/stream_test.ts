@@ -45,7 +45,7 @@ Deno.test("a stream is the same however the upstream's bytes are cut", async () 
   const whole = await answer();
   assertStringIncludes(whole, "世界 👋🏽");
   assert(whole.endsWith("data: [DONE]\n\n"));
-  // in the gate every so many bytes, other ones each time, and everywhere within characters of several bytes
+  // in the gate at a sample of the bytes, others each time, and everywhere within characters of several bytes
   const every = sized(12, 1);
   const first = new Random(seed).integer(0, every - 1);
   for (let cut = 1; cut < bytes.length; cut++) {

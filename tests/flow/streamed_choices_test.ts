@@ -90,7 +90,7 @@ function choicesIn(text: string) {
 
 const wordsIn = (text: string) => text.match(new RegExp(SAID.join("|"), "g"))?.length ?? 0;
 
-/** The request is settled once, for about so many tokens of output, and for nothing else. */
+/** The request is settled once, for about that number of tokens of output, and for nothing else. */
 async function settledOnce(
   { gateway, owner }: { gateway: TestGateway; owner: Customer },
   { minTokens, maxTokens }: { minTokens: number; maxTokens: number },

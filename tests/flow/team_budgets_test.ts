@@ -65,7 +65,7 @@ const ofMember = (
   period: BudgetName["period"] = "month",
 ) => ({ owner: "member", ownerId: `${team.id}:${members[at]!.account.id}`, period }) as const;
 
-/** An upstream whose streams wait at gates between their pieces of so many words. */
+/** An upstream whose streams wait at gates between their pieces. */
 function gatedUpstream(...words: number[]) {
   const gates = words.map(() => Promise.withResolvers<void>());
   let begun = 0;

@@ -2,7 +2,7 @@
  * A random thief against the whole gateway, alone and as one of two at the same libSQL server: bodies with text
  * in any field, disconnects at any moment, stalls, upstreams that lie.
  *
- * `SLUICE_THIEF_REQUESTS=20000` for so many in each test, `SLUICE_TEST_SEED` for the same ones again.
+ * `SLUICE_THIEF_REQUESTS=20000` for that number in each test, `SLUICE_TEST_SEED` for the same ones again.
  */
 
 import { DIALECT_NAMES } from "../../src/wire/dialects/mod.ts";

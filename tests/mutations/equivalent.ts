@@ -11,7 +11,7 @@ export const EQUIVALENT: readonly {
   readonly because: string;
 }[] = [
   {
-    file: "src/money/ledger/rules/fragments.ts",
+    file: "src/money/ledger/rules/sql/budgets.ts",
     line: "where account_id in ${accounts} and key_id in ${keys}",
     kind: "a clause is left out",
     was: "and started_at_ms between ${fromMs} - ${DAY_MS}",
@@ -19,7 +19,7 @@ export const EQUIVALENT: readonly {
       "A request waits for less than a day, as the audit checks: the clause only has an index read less.",
   },
   {
-    file: "src/money/ledger/rules/fragments.ts",
+    file: "src/money/ledger/rules/sql/budgets.ts",
     line:
       "where key_id in ${keys} and hour_at_ms between ${fromMs} - ${DAY_MS} and ${untilMs} + ${DAY_MS}",
     kind: "a clause is left out",

@@ -5,7 +5,7 @@ const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 const objects = (bytes: number) => `[${"{},".repeat(bytes / 3)}{}]`;
 const ONE = '[{"role":"user","content":"Hi"}]';
 
-/** Bodies that are dear to look at, by name; each of about so many bytes. */
+/** Bodies that are dear to look at, by name; each of about that size. */
 export const HOSTILE_BODIES: Readonly<Record<string, (bytes: number) => string>> = {
   messages: (bytes) => `"messages":${objects(bytes)}`,
   parts: (bytes) => `"messages":[{"role":"user","content":${objects(bytes)}}]`,

@@ -75,7 +75,7 @@ export class Load {
         tally.came(name, came, performance.now() - start);
       }
     } catch (error) {
-      // what breaks because the process is gone is told once, by whoever finds it gone
+      // what breaks because the process is gone is reported once, by the first client that finds it gone
       await sleep(200);
       if (gateway.ended() === undefined) {
         tally.came(name, "FAILED");

@@ -98,7 +98,7 @@ export interface MemoryVerdict {
 }
 
 /**
- * The first half of the second minute against the last half minute, 10 % apart at the most. A load of less
+ * The first half of the second minute against the last half minute, at most 10 % apart. A load of less
  * than two minutes has not warmed up by then: its middle against its end, 25 %.
  */
 export function judgeMemory(watch: Watch, seconds: number): MemoryVerdict | undefined {

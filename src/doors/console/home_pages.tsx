@@ -20,9 +20,10 @@ import { toldApart } from "../../ground/platform/mod.ts";
 import { burnRateOf, comparedMonths } from "./burn_rate.ts";
 import { dollarRateOf } from "./dollars.ts";
 import { mayChangeOf } from "./key_rights.ts";
-import { HomePage, type UsedLimit } from "./pages/home.tsx";
+import { HomePage } from "./pages/home.tsx";
+import type { UsedLimit } from "./pages/home_props.ts";
 import { POOLS_SHOWN, type TeamPool } from "./pages/home_pools.tsx";
-import { isActive } from "./pages/keys.tsx";
+import { isActive } from "./pages/key_table.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "./request.tsx";
 import { DAY_MS } from "../../ground/time.ts";
 

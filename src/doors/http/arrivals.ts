@@ -1,5 +1,6 @@
 import type { ConnectionsOfThreads } from "./connections.ts";
-import { type Peer, peerFrom, portOf, type Sockets } from "./sockets.ts";
+import { type Peer, peerFrom } from "./peer.ts";
+import type { Sockets } from "./sockets.ts";
 
 /** Dependencies of {@linkcode Arrivals}. */
 export interface ArrivalsOptions {
@@ -209,7 +210,8 @@ export class Arrivals {
   #endSoon(peer: Peer): void {
     const sockets = this.#options.sockets!;
     const current = () => {
-      const descriptor = this.#byPeer.get(peer)?.descriptor ?? descriptorOf(sockets, peer);
+      const descriptor = this.#byPeer.get(peer)?.descriptor ??
+        sockets.connectionOf(peer, this.#port);
       return descriptor !== undefined && sockets.peerOf(descriptor) === peer
         ? descriptor
         : undefined;
@@ -386,8 +388,4 @@ export class Arrivals {
     const received = sockets.received(descriptor);
     return received === undefined ? undefined : received - sockets.unread(descriptor);
   }
-}
-
-function descriptorOf(sockets: Sockets, peer: Peer): number | undefined {
-  return sockets.connections(new Set([portOf(peer)])).find((one) => one.peer === peer)?.descriptor;
 }

@@ -1,6 +1,7 @@
 import { delay } from "../../ground/std/mod.ts";
 import { type CoarseTimers, SlotMap } from "../../ground/platform/mod.ts";
-import { type Connection, type Peer, peerFrom, portOf, type Sockets } from "./sockets.ts";
+import { type Peer, peerFrom, portOf } from "./peer.ts";
+import type { Connection, Sockets } from "./sockets.ts";
 
 /** Dependencies and settings of {@linkcode Connections}. */
 export interface ConnectionsOptions {
@@ -200,15 +201,8 @@ export class Connections {
    */
   hasLeft(peer: Peer): boolean {
     const { sockets } = this.#options;
-    if (sockets === undefined) return false;
-    for (
-      const { descriptor, localPort, peer: other } of sockets.connections(new Set([portOf(peer)]))
-    ) {
-      if (other === peer && localPort === (this.#port ?? localPort)) {
-        return sockets.hasLeft(descriptor);
-      }
-    }
-    return false;
+    const descriptor = sockets?.connectionOf(peer, this.#port);
+    return descriptor !== undefined && sockets!.hasLeft(descriptor);
   }
 
   #scheduleWatch(): void {

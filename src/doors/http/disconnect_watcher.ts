@@ -1,7 +1,7 @@
 import type { CoarseTimers } from "../../ground/platform/mod.ts";
 import type { DisconnectWatcher } from "../../requests/relay/mod.ts";
 import type { Connections } from "./connections.ts";
-import { peerFrom } from "./sockets.ts";
+import { peerFrom } from "./peer.ts";
 
 /**
  * Delay before a request's connection is watched. Watching costs a tenth of a small request, so fast requests go without.

@@ -1,4 +1,4 @@
-import ipaddr from "ipaddr.js";
+import { type Peer, peerOf, portOf } from "./peer.ts";
 import { anyOf, encoded, HEADERS_ONLY, type Instruction, WITHOUT_HTTP2 } from "./socket_filters.ts";
 
 /** Names of the C library: glibc and musl. */
@@ -47,9 +47,6 @@ const NOTSENT_BYTES = 144;
 const MAX_DESCRIPTORS = 65_536;
 /** Descriptors beyond the highest that are checked, too. */
 const MORE_DESCRIPTORS = 1_024;
-
-/** The other end of a connection, as comparable text: port and address. */
-export type Peer = string;
 
 /** A TCP connection of this process. */
 export interface Connection {
@@ -128,6 +125,18 @@ export class Sockets {
     }
   }
 
+  /**
+   * Finds a connection by its other end.
+   *
+   * @param localPort The port at this end, if it is known: the process may have another connection with the same other end.
+   * @returns Its descriptor.
+   */
+  connectionOf(peer: Peer, localPort?: number): number | undefined {
+    return this.connections(new Set([portOf(peer)]))
+      .find((one) => one.peer === peer && one.localPort === (localPort ?? one.localPort))
+      ?.descriptor;
+  }
+
   /** Yields open descriptors, found by a single call. */
   *#open(): Generator<number> {
     const limit = this.#pollAll();
@@ -180,8 +189,8 @@ export class Sockets {
     const port = this.peerPort(descriptor);
     if (port < 0) return undefined;
     const [family] = this.#address;
-    if (family === AF_INET) return peer(port, this.#address.subarray(4, 8));
-    if (family === AF_INET6) return peer(port, this.#address.subarray(8, 24));
+    if (family === AF_INET) return peerOf(port, this.#address.subarray(4, 8));
+    if (family === AF_INET6) return peerOf(port, this.#address.subarray(8, 24));
     return undefined;
   }
 
@@ -364,45 +373,4 @@ export class Sockets {
   close(): void {
     this.#library.close();
   }
-}
-
-/** Returns the port of a peer. */
-export function portOf(peer: Peer): number {
-  return parseInt(peer);
-}
-
-/** Formats a peer. IPv4-mapped IPv6 addresses count as IPv4. */
-function peer(port: number, address: Uint8Array): Peer {
-  const mapped = address.length === 16 &&
-    address.subarray(0, 12).every((byte, at) => byte === (at < 10 ? 0 : 0xff));
-  return `${port} ${(mapped ? address.subarray(12) : address).join(".")}`;
-}
-
-const IPV4 = /^\d{1,3}(?:\.\d{1,3}){3}$/;
-
-/** Converts an address of the platform to a peer; `undefined` if it has no IP address. */
-export function peerFrom(address: Deno.Addr | undefined): Peer | undefined {
-  if (address === undefined || !("hostname" in address)) return undefined;
-  const { hostname, port } = address;
-  if (IPV4.test(hostname)) return `${port} ${hostname}`; // the usual case, of thousands at once
-  if (!ipaddr.isValid(hostname)) return undefined;
-  return peer(port, Uint8Array.from(ipaddr.parse(hostname).toByteArray()));
-}
-
-/** Descriptors reserved for other uses: database, log, listener, idle connections. */
-const RESERVED = 128;
-/** Descriptors per in-flight request: its client's connection and one to an upstream. */
-const PER_REQUEST = 2;
-const MAX_OPEN_REQUESTS = 16_384;
-
-/**
- * Computes the default limit of in-flight requests.
- *
- * @param descriptors Max file descriptors of this process; `undefined` if unknown.
- * @returns 16 to 16,384 requests.
- */
-export function openRequestsFor(descriptors: number | undefined): number {
-  if (descriptors === undefined) return MAX_OPEN_REQUESTS;
-  const room = Math.floor((descriptors - RESERVED) / PER_REQUEST);
-  return Math.min(MAX_OPEN_REQUESTS, Math.max(room, 16));
 }

@@ -214,7 +214,7 @@ async function foldLogOf(file: string): Promise<void> {
   }
 }
 
-/** Whoever restores as root does so for the user that the gateway runs as. */
+/** A restore that runs as root is for the user that the gateway runs as. */
 async function takeOwnerOf(file: string, arriving: string): Promise<void> {
   const { uid, gid } = await Deno.stat(file).catch(() => Deno.stat(dirname(file)));
   if (uid === null || gid === null) return;

@@ -1,24 +1,16 @@
 /// <reference no-default-lib="true" />
 /// <reference lib="deno.worker" />
-import { pathToFileURL } from "node:url";
-import DatabaseConstructor from "libsql";
 import { DatabaseError, type Row, type Statement, type Value } from "./database.ts";
+import {
+  checkIndexIsWritable,
+  connect,
+  type Connection,
+  idOf,
+  plain,
+  type Prepared,
+} from "./driver.ts";
 import { LogSync } from "./log_sync.ts";
 import { LogIndex } from "./log_index.ts";
-
-interface Prepared {
-  readonly reader: boolean;
-  run(args: readonly Value[]): unknown;
-  get(args: readonly Value[]): Record<string, Value> | undefined;
-  all(args: readonly Value[]): Record<string, Value>[];
-}
-
-interface Connection {
-  readonly inTransaction: boolean;
-  prepare(sql: string): Prepared;
-  exec(sql: string): void;
-  close(): void;
-}
 
 /** How an embedded database is used. */
 export interface FileOptions {
@@ -354,51 +346,6 @@ export class EmbeddedFile {
 
 /** Connections that end with the process. */
 const leftOpen: Connection[] = [];
-
-/**
- * Opens a file by SQLite's own access to files. The driver's default, which can encrypt, reports no failed read: SQLite would take what
- * happens to be in memory for the page, and write it back (docs/decisions/014-own-file-access.md).
- */
-function connect(path: string, parameters: Readonly<Record<string, string>> = {}): Connection {
-  const url = pathToFileURL(path);
-  const vfs = Deno.build.os === "windows" ? "win32" : "unix";
-  url.search = new URLSearchParams({ vfs, ...parameters }).toString();
-  // the driver's own types do not know that statements take their arguments as one array
-  return new DatabaseConstructor(url.href) as unknown as Connection;
-}
-
-/**
- * Checks that the log's index is open for writing. SQLite opens it for reading if it cannot otherwise, once for all connections of the
- * process, until the last of them is closed (https://sqlite.org/c3ref/c_open_readonly.html, `readonly_shm`): a connection that only
- * reads and kept it would leave none that writes.
- *
- * @throws {Error} `SQLITE_READONLY`.
- */
-function checkIndexIsWritable(connection: Connection): void {
-  try {
-    connection.exec("begin immediate");
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    if (typeof code === "string" && code.startsWith("SQLITE_BUSY")) return; // it is, and somebody writes
-    throw error;
-  }
-  connection.exec("commit");
-}
-
-/** Reads the ID of a database; `undefined` if it has none. */
-function idOf(connection: Connection): string | undefined {
-  const [found] = connection
-    .prepare("select count(*) as n from sqlite_master where name = 'database_identity'")
-    .all([]);
-  if (found?.n !== 1) return undefined;
-  const [row] = connection.prepare("select id from database_identity").all([]);
-  return row === undefined ? undefined : String(row.id);
-}
-
-function plain(row: Record<string, Value>): Row {
-  const { _metadata: _, ...columns } = row; // the driver adds timing to what get() answers
-  return columns;
-}
 
 /** What tells a file from another of the same name; `undefined` if there is none. */
 function placeOf(path: string): string | undefined {

@@ -13,12 +13,6 @@ export interface SchemaDifference {
   readonly expected: string;
 }
 
-interface Connection {
-  exec(sql: string): void;
-  prepare(sql: string): { all(): { object: string; sql: string; tbl_name: string }[] };
-  close(): void;
-}
-
 /** Internal objects of SQLite and of libSQL servers are left out. */
 const OBJECTS = `select type || ' ' || name as object, sql, tbl_name from sqlite_master
   where sql is not null and name not like 'sqlite\\_%' escape '\\'
@@ -103,13 +97,12 @@ export async function unlikeFirst(database: Database): Promise<string[]> {
 
 /** What statements make in an empty database: each object with its own, normalized. */
 async function madeSchema(statements: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const { default: Driver } = await import("libsql");
-  // the driver's own types do not know that rows are objects
-  const connection = new Driver(":memory:") as unknown as Connection;
+  const { connectInMemory } = await import("./driver.ts"); // not all commands need the library
+  const connection = connectInMemory();
   try {
     for (const statement of statements) connection.exec(statement);
-    const objects = connection.prepare(OBJECTS).all();
-    return new Map(objects.map(({ object, sql }) => [object, normalized(sql)]));
+    const objects = connection.prepare(OBJECTS).all([]);
+    return new Map(objects.map(({ object, sql }) => [String(object), normalized(String(sql))]));
   } finally {
     connection.close();
   }

@@ -2,7 +2,8 @@ import type { Database, Row, Statement } from "../../ground/database/mod.ts";
 import type { WindowState } from "./admit.ts";
 import { type Budget, readBudget } from "./budgets.ts";
 import { ACCOUNT_LIMITS, WINDOWS } from "./rules/admit.ts";
-import { BUDGET_JSON, leftOfBudget, periodOf, SPANS } from "./rules/fragments.ts";
+import { BUDGET_JSON, leftOfBudget, periodOf } from "./rules/sql/budgets.ts";
+import { SPANS } from "./rules/sql/windows.ts";
 import type { TierList } from "./tiers.ts";
 
 /** Where an account and a key stand. */

@@ -2,7 +2,7 @@ import type { Database, GroupWrite, JsonObject } from "../../ground/database/mod
 import { type Budget, readBudget } from "./budgets.ts";
 import { feed } from "./feed.ts";
 import { ADMISSIONS, DECISIONS, WINDOWS } from "./rules/admit.ts";
-import type { Span } from "./rules/fragments.ts";
+import type { Span } from "./rules/sql/windows.ts";
 import type { Given } from "./rules/intake.ts";
 import { wholeCredits } from "./whole_credits.ts";
 

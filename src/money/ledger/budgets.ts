@@ -7,7 +7,7 @@ import {
 } from "../../ground/database/mod.ts";
 import { budgetsOfKey, openPeriods, PRESENT_PERIOD } from "./open_periods.ts";
 import { BUDGET_PERIODS, type BudgetPeriod } from "./periods.ts";
-import { BUDGET_JSON } from "./rules/fragments.ts";
+import { BUDGET_JSON } from "./rules/sql/budgets.ts";
 
 /** What a budget is on. */
 export type BudgetOwner = "key" | "member" | "team" | "account";

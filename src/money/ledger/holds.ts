@@ -1,6 +1,6 @@
 import type { Database, GroupWrite, JsonObject } from "../../ground/database/mod.ts";
 import { feed } from "./feed.ts";
-import { DATABASE_CLOCK } from "./rules/fragments.ts";
+import { DATABASE_CLOCK } from "./rules/sql/shared.ts";
 import { GROWTHS, HELD } from "./rules/grow.ts";
 import type { Given } from "./rules/intake.ts";
 import { wholeCredits } from "./whole_credits.ts";

@@ -1,7 +1,8 @@
 import type { Database, Row } from "../../ground/database/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import { type AccountStatus, readStatus, statusStatement } from "./account_status.ts";
-import { DATABASE_CLOCK, type Span, SPANS } from "./rules/fragments.ts";
+import { DATABASE_CLOCK } from "./rules/sql/shared.ts";
+import { type Span, SPANS } from "./rules/sql/windows.ts";
 import { LOAN_REQUESTS } from "./rules/lend.ts";
 import { LOAN_RETURNS } from "./rules/return_loan.ts";
 import type { TierList } from "./tiers.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
 import { type Budget, readBudget } from "./budgets.ts";
-import { BUDGET_JSON, periodOf } from "./rules/fragments.ts";
+import { BUDGET_JSON, periodOf } from "./rules/sql/budgets.ts";
 
 const lowBalance = z.object({
   accountId: z.string(),

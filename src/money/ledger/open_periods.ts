@@ -1,6 +1,6 @@
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { type BudgetPeriod, periodAt } from "./periods.ts";
-import { periodOf } from "./rules/fragments.ts";
+import { periodOf } from "./rules/sql/budgets.ts";
 import { PERIOD_OPENINGS } from "./rules/open_period.ts";
 
 /** Budgets whose next period is opened at a time. */

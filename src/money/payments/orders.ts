@@ -333,3 +333,16 @@ export async function openOrders(
   );
   return rows.map((row) => orderRow.parse(row));
 }
+
+/** Returns the statements that note that somebody has looked at an order which did not fit its payment. */
+export function lookedStatements(order: Order, atMs: number): Statement[] {
+  return [
+    {
+      sql: `insert into order_events (id, kind, cause_id, order_id, at_ms)
+        select 'looked:' || cause_id, 'looked', cause_id, order_id, cast(? as integer)
+        from order_events where order_id = ? and kind = 'review' on conflict (id) do nothing`,
+      args: [atMs, order.id],
+    },
+    { sql: "update orders set needs_look = '' where id = ?", args: [order.id] },
+  ];
+}

@@ -16,7 +16,7 @@ import {
   referenceOf,
 } from "./checkout.ts";
 import { contactStatement } from "./health.ts";
-import { openOrders, type Order, orderById, orderOfReference } from "./orders.ts";
+import { lookedStatements, openOrders, type Order, orderById, orderOfReference } from "./orders.ts";
 import { refundOrder, type RefundRequest } from "./refund.ts";
 import { collectReleased } from "./settle_payment.ts";
 import { StripeClient, StripeError } from "./stripe_client.ts";
@@ -282,15 +282,7 @@ export class Payments {
   /** Notes that an operator has looked at an order that did not fit its payment. */
   async looked(order: Order): Promise<void> {
     const { database, now } = this.#parts;
-    await database.batch([
-      {
-        sql: `insert into order_events (id, kind, cause_id, order_id, at_ms)
-          select 'looked:' || cause_id, 'looked', cause_id, order_id, cast(? as integer)
-          from order_events where order_id = ? and kind = 'review' on conflict (id) do nothing`,
-        args: [now(), order.id],
-      },
-      { sql: "update orders set needs_look = '' where id = ?", args: [order.id] },
-    ]);
+    await database.batch(lookedStatements(order, now()));
   }
 
   /** Gets an account's automatic purchases; `undefined` if they were never on. */

@@ -27,7 +27,7 @@ const payer = {
   team: teamInput.optional().describe("Team whose pool it is, by ID or name."),
 };
 const reference = z.string().meta({ minLength: 1, maxLength: 200 }).optional().describe(
-  "Identifies it for ever, e.g. an invoice number: the same reference never takes effect twice.",
+  "Identifies it permanently, e.g. an invoice number: the same reference never takes effect twice.",
 );
 const note = z.string().meta({ maxLength: 500 });
 const amount = wholeInput(CREDITS);

@@ -1,58 +1,16 @@
-import * as z from "zod";
+import { type Database, DatabaseError, type Statement } from "../../ground/database/mod.ts";
+import { newId, tidyName } from "../../ground/platform/mod.ts";
 import {
-  type Database,
-  DatabaseError,
-  type Row,
-  type Statement,
-} from "../../ground/database/mod.ts";
-import {
-  displayed,
-  misleading,
-  newId,
-  randomText,
-  tidyName,
-  whyNoName,
-} from "../../ground/platform/mod.ts";
-import { type Role, ROLES } from "./roles.ts";
+  type Account,
+  AccountError,
+  checkAccount,
+  insertAccount,
+  newInviteCode,
+  readAccount,
+  readName,
+} from "./account.ts";
+import type { Role } from "./roles.ts";
 import { containing } from "./search_pattern.ts";
-
-const accountRow = z.object({
-  id: z.string(),
-  email: z.string(),
-  name: z.string(),
-  kind: z.enum(["person", "service", "pool"]),
-  role: z.enum(ROLES),
-  created_at_ms: z.int(),
-  disabled_at_ms: z.int().nullable(),
-}).transform((row) => ({
-  id: row.id,
-  email: row.email,
-  name: displayed(row.name),
-  /** A person signs in to the console; a service does not; a pool pays for the keys of a team. */
-  kind: row.kind,
-  role: row.role,
-  createdAtMs: row.created_at_ms,
-  disabledAtMs: row.disabled_at_ms,
-}));
-
-/** A person or service that uses the gateway, or the pool of a team: it has credits. Times are in milliseconds since the epoch. */
-export type Account = z.output<typeof accountRow>;
-
-/** Why something cannot be carried out: a value is invalid, what it is about does not exist, or its state forbids it. */
-export type AccountFault = "invalid" | "missing" | "conflict";
-
-/** Thrown if a command or form cannot be carried out. The message is shown to the user, without a final full stop. */
-export class AccountError extends Error {
-  override readonly name = "AccountError";
-  readonly fault: AccountFault;
-
-  constructor(message: string, { fault = "invalid", ...options }: ErrorOptions & {
-    readonly fault?: AccountFault;
-  } = {}) {
-    super(message, options);
-    this.fault = fault;
-  }
-}
 
 /** The name of an account: that of a pool is its team's, under whatever name that is known now. */
 const NAME = `iif(accounts.kind = 'pool', coalesce(
@@ -67,9 +25,6 @@ const OWNER = `select ${COLUMNS} from accounts where role = 'owner'
   order by disabled_at_ms is not null, created_at_ms, id limit 1`;
 const BY_INVITE_CODE = `select ${COLUMNS} from accounts where invite_code = ?`;
 const INVITE_CODE = "select invite_code from accounts where id = ?";
-const INSERT = `insert into accounts
-    (id, email, name, kind, role, created_at_ms, disabled_at_ms, invite_code, invited_by)
-  values (?, ?, ?, ?, ?, ?, null, ?, ?)`;
 /** Holds for an account that is not the last active owner's. */
 const NOT_LAST_OWNER = `(role <> 'owner' or exists (
     select 1 from accounts as others
@@ -80,11 +35,6 @@ const DISABLE = `update accounts set disabled_at_ms = ?
 const SET_ROLE = `update accounts set role = ?
   where id = ? and kind <> 'pool' and (? = 'owner' and disabled_at_ms is null and kind = 'person'
     or ? <> 'owner' and ${NOT_LAST_OWNER}) returning id`;
-
-/** Long enough to be unguessable, short enough to be read out. */
-const INVITE_CODE_LENGTH = 12;
-
-const emailAddress = z.email().or(z.literal("owner@localhost"));
 
 /** Creates, finds and disables accounts. */
 export class Accounts {
@@ -148,8 +98,7 @@ export class Accounts {
    * @returns The account, or `undefined`.
    */
   async find(email: string): Promise<Account | undefined> {
-    const row = await this.#database.one(BY_EMAIL, [email]);
-    return row === undefined ? undefined : readAccount(row);
+    return await this.#one(BY_EMAIL, [email]);
   }
 
   /**
@@ -190,8 +139,7 @@ export class Accounts {
    * @returns The account, or `undefined`.
    */
   async byInviteCode(code: string): Promise<Account | undefined> {
-    const row = await this.#database.one(BY_INVITE_CODE, [code]);
-    return row === undefined ? undefined : readAccount(row);
+    return await this.#one(BY_INVITE_CODE, [code]);
   }
 
   /**
@@ -204,7 +152,7 @@ export class Accounts {
     if (typeof known?.invite_code === "string") return known.invite_code;
     await this.#database.batch([{
       sql: "update accounts set invite_code = ? where id = ? and invite_code is null",
-      args: [randomText(INVITE_CODE_LENGTH), account.id],
+      args: [newInviteCode(), account.id],
     }]);
     return String((await this.#database.one(INVITE_CODE, [account.id]))!.invite_code);
   }
@@ -215,8 +163,7 @@ export class Accounts {
    * @returns The account, or `undefined` before the first start.
    */
   async owner(): Promise<Account | undefined> {
-    const row = await this.#database.one(OWNER);
-    return row === undefined ? undefined : readAccount(row);
+    return await this.#one(OWNER);
   }
 
   /**
@@ -225,8 +172,7 @@ export class Accounts {
    * @returns The account, or `undefined` before the first start.
    */
   async first(): Promise<Account | undefined> {
-    const row = await this.#database.one(`${ALL} limit 1`);
-    return row === undefined ? undefined : readAccount(row);
+    return await this.#one(`${ALL} limit 1`);
   }
 
   /**
@@ -260,8 +206,7 @@ export class Accounts {
    * @returns The account, or `undefined`.
    */
   async byId(id: string): Promise<Account | undefined> {
-    const row = await this.#database.one(`select ${COLUMNS} from accounts where id = ?`, [id]);
-    return row === undefined ? undefined : readAccount(row);
+    return await this.#one(`select ${COLUMNS} from accounts where id = ?`, [id]);
   }
 
   /**
@@ -299,22 +244,19 @@ export class Accounts {
       readonly limit: number;
     },
   ): Promise<Account[]> {
-    const clauses: [string, readonly (string | number)[]][] = [
-      [IS_FOUND, [containing(tidyName(search))]],
-      ...(role === undefined ? [] : [["role = ?", [role]] as [string, string[]]]),
-      kind === undefined ? ["kind <> 'pool'", []] : ["kind = ?", [kind]],
+    const clauses: readonly (readonly [sql: string, ...args: (string | number)[]])[] = [
+      [IS_FOUND, containing(tidyName(search))],
+      ...(role === undefined ? [] : [["role = ?", role] as const]),
+      kind === undefined ? ["kind <> 'pool'"] : ["kind = ?", kind],
       ...(disabled === undefined
         ? []
-        : [["(disabled_at_ms is not null) = ?", [disabled ? 1 : 0]] as [string, number[]]]),
-      ...(after === undefined ? [] : [[
-        IS_AFTER,
-        [after],
-      ] as [string, string[]]]),
+        : [["(disabled_at_ms is not null) = ?", disabled ? 1 : 0] as const]),
+      ...(after === undefined ? [] : [[IS_AFTER, after] as const]),
     ];
     const rows = await this.#database.all(
       `select ${COLUMNS} from accounts where ${clauses.map(([sql]) => sql).join(" and ")}
         order by created_at_ms, id limit ?`,
-      [...clauses.flatMap(([, args]) => args), limit],
+      [...clauses.flatMap(([, ...args]) => args), limit],
     );
     return rows.map(readAccount);
   }
@@ -397,51 +339,11 @@ export class Accounts {
       { fault: "conflict" },
     );
   }
-}
 
-/**
- * Validates the email address and name of a new account.
- *
- * @throws {AccountError} If the address is invalid, or one of them is too long or misleading.
- */
-export function checkAccount({ email, name }: { email: string; name: string }): void {
-  mustNotMislead("email address", email);
-  if (email.length > 254 || !emailAddress.safeParse(email).success) {
-    throw new AccountError(
-      `Invalid email address ${JSON.stringify(email.slice(0, 300))}`,
-    );
+  async #one(sql: string, args: readonly string[] = []): Promise<Account | undefined> {
+    const row = await this.#database.one(sql, args);
+    return row === undefined ? undefined : readAccount(row);
   }
-  readName(name);
-}
-
-/** What an account is called in lists: by its address; a pool, whose address is made of its team's ID, by its name. */
-export function labelOf({ kind, name, email }: Pick<Account, "kind" | "name" | "email">): string {
-  return kind === "pool" && name !== "" ? name : email;
-}
-
-/**
- * Rejects text that would be displayed as something else: control, bidirectional and zero-width characters.
- *
- * @param what Name of the text for the message: `email address`.
- * @param text The text.
- * @throws {AccountError} If the text contains such a character.
- */
-export function mustNotMislead(what: string, text: string): void {
-  const why = misleading(text);
-  if (why !== undefined) throw new AccountError(`The ${what} ${why}`);
-}
-
-/**
- * Reads the name of an account, key or team, as forms, commands, the API and importers have it: trimmed and normalized.
- *
- * @returns The name; empty if there is none.
- * @throws {AccountError} If the name is longer than 200 characters, misleading, or shows nothing.
- */
-export function readName(text: string): string {
-  const name = tidyName(text);
-  const why = whyNoName(name);
-  if (why !== undefined) throw new AccountError(why);
-  return name;
 }
 
 /** Returns statements that end all sessions and sign-in links of an account, if it is disabled. */
@@ -452,16 +354,4 @@ function endAccess({ id }: Account): Statement[] {
     { sql: `delete from sessions ${whose}`, args: [id] },
     { sql: `delete from sign_in_links ${whose}`, args: [id] },
   ];
-}
-
-/** Returns the statement that creates `account`. */
-export function insertAccount(account: Account, invitedBy: string | null = null): Statement {
-  const { id, email, name, kind, role, createdAtMs } = account;
-  const code = randomText(INVITE_CODE_LENGTH);
-  return { sql: INSERT, args: [id, email, name, kind, role, createdAtMs, code, invitedBy] };
-}
-
-/** Converts a row of the table to an account. */
-export function readAccount(row: Row): Account {
-  return accountRow.parse(row);
 }

@@ -1,5 +1,5 @@
 import type { Condition } from "../../ground/database/mod.ts";
-import type { Account } from "./accounts.ts";
+import type { Account } from "./account.ts";
 import type { TeamRole } from "./roles.ts";
 
 /** By what somebody may do something: the role of an account, a key that is valid, a role in a team. */

@@ -1,5 +1,5 @@
 import type { Condition, Database } from "../../ground/database/mod.ts";
-import { type Account, readAccount } from "./accounts.ts";
+import { type Account, readAccount } from "./account.ts";
 
 /** Accounts that came with an account's invite code, oldest first. */
 export async function invitedBy(database: Database, account: Account): Promise<Account[]> {

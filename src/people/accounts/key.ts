@@ -6,7 +6,7 @@ import {
   type Row,
   type Statement,
 } from "../../ground/database/mod.ts";
-import { type Account, AccountError, readName } from "./accounts.ts";
+import { type Account, AccountError, readName } from "./account.ts";
 import { displayed, newId, randomText } from "../../ground/platform/mod.ts";
 
 const modelList = z.array(z.string());

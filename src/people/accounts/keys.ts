@@ -1,5 +1,5 @@
 import type { Database, Statement } from "../../ground/database/mod.ts";
-import { type Account, AccountError, readName } from "./accounts.ts";
+import { type Account, AccountError, readName } from "./account.ts";
 import {
   checkKeyOptions,
   digestOf,

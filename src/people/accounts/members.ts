@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Database, Row, Statement } from "../../ground/database/mod.ts";
 import { displayed } from "../../ground/platform/mod.ts";
-import { type Account, AccountError } from "./accounts.ts";
+import { type Account, AccountError } from "./account.ts";
 import { TEAM_ROLES, type TeamRole } from "./roles.ts";
 import type { Team } from "./teams.ts";
 

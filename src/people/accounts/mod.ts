@@ -13,11 +13,11 @@ export {
   type Account,
   AccountError,
   type AccountFault,
-  Accounts,
   checkAccount,
   labelOf,
   mustNotMislead,
-} from "./accounts.ts";
+} from "./account.ts";
+export { Accounts } from "./accounts.ts";
 export { type Authority, stillHas } from "./authority.ts";
 export { invitedBy, isActive } from "./invitations.ts";
 export {

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import type { Database } from "../../ground/database/mod.ts";
-import { type Account, AccountError } from "./accounts.ts";
+import { type Account, AccountError } from "./account.ts";
 
 /** The parameters of scrypt: memory is `N` × `r` × 128 bytes, time is `N` × `r` × `p`. */
 export interface PasswordCost {

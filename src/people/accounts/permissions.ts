@@ -1,4 +1,4 @@
-import type { Account } from "./accounts.ts";
+import type { Account } from "./account.ts";
 import { type Holder, HOLDERS, type TeamRole } from "./roles.ts";
 
 /** Who may do an action. */

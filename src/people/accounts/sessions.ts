@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
-import { type Account, AccountError, readAccount } from "./accounts.ts";
+import { type Account, AccountError, readAccount } from "./account.ts";
 import { digestOf } from "./key.ts";
 import { TEAM_ROLES, type TeamRole } from "./roles.ts";
 

@@ -1,5 +1,5 @@
 import { type Database, DatabaseError, type Statement } from "../../ground/database/mod.ts";
-import { type Account, AccountError } from "./accounts.ts";
+import { type Account, AccountError } from "./account.ts";
 import {
   checkKeyOptions,
   digestOf,

@@ -6,7 +6,7 @@ import {
   type Statement,
 } from "../../ground/database/mod.ts";
 import { displayed, nameFrom, newId, seenAs } from "../../ground/platform/mod.ts";
-import { type Account, AccountError, insertAccount, readName } from "./accounts.ts";
+import { type Account, AccountError, insertAccount, readName } from "./account.ts";
 import { OWN_KEY_USES, type OwnKeyUse } from "./upstream_keys.ts";
 
 const teamRow = z.object({

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
 import { BoundCipher } from "../../wire/sealing/mod.ts";
-import { AccountError } from "./accounts.ts";
+import { AccountError } from "./account.ts";
 
 /** When requests of a team are sent with its own keys: only, before the gateway's keys, or after them. */
 export const OWN_KEY_USES = ["only", "first", "last"] as const;

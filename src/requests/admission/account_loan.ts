@@ -127,10 +127,10 @@ export class AccountLoan {
   #chargedSince: number | undefined;
   /** Balances that have the same limits. */
   readonly #tier: BalanceRange;
-  /** Whether requests are admitted from it. */
-  isOpen = true;
-  /** Whether the database knows that it has ended. */
-  isReturned = false;
+  /** `open`: requests are admitted from it. `closed`: it is to be returned. `returned`: the database knows that it has ended. */
+  #state: "open" | "closed" | "returned" = "open";
+  /** Its return, while that is under way; kept by those who return it. */
+  returning: Promise<void> | undefined;
   /** Monotonic time of the last request, in milliseconds; kept by those who admit from it. */
   usedTick = -Infinity;
 
@@ -161,6 +161,27 @@ export class AccountLoan {
   /** The balance, as it was after the last settlement. */
   get balance(): number {
     return this.#balance;
+  }
+
+  /** Whether requests are admitted from it. */
+  get isOpen(): boolean {
+    return this.#state === "open";
+  }
+
+  /** Whether the database knows that it has ended. */
+  get isReturned(): boolean {
+    return this.#state === "returned";
+  }
+
+  /** Admits nothing any more. */
+  close(): void {
+    if (this.#state === "open") this.#state = "closed";
+  }
+
+  /** Notes that the database has these requests hold their credits themselves. */
+  returned(requests: readonly LentHold[]): void {
+    this.#state = "returned";
+    for (const hold of requests) hold.isReturned = true;
   }
 
   /** Whether less than a quarter is left of what was lent last. */
@@ -235,7 +256,7 @@ export class AccountLoan {
 
   /** What expires must not be spent. */
   #closeWhenExpired(nowMs: number): void {
-    if (nowMs >= this.#expiresAtMs) this.isOpen = false;
+    if (nowMs >= this.#expiresAtMs) this.close();
   }
 
   /** Updates the loan after the database admitted or rejected a request. */
@@ -279,10 +300,7 @@ export class AccountLoan {
    * @param settled What it was charged; undefined if that is not known.
    */
   end(hold: LentHold, settled: Settled | undefined): void {
-    if (settled === undefined) {
-      this.isOpen = false;
-      return;
-    }
+    if (settled === undefined) return this.close();
     if (this.#requests.take(hold.place, hold) === undefined) return;
     this.#held -= hold.credits;
     this.#asked -= hold.mostCredits;
@@ -313,7 +331,7 @@ export class AccountLoan {
   #noteBalance(balance: number): void {
     this.#balance = balance;
     const { above, upTo } = this.#tier;
-    if (balance <= above || balance > upTo) this.isOpen = false;
+    if (balance <= above || balance > upTo) this.close();
   }
 }
 

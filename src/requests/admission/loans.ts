@@ -69,14 +69,18 @@ export interface UncoveredRequest {
   readonly credits: number;
 }
 
-/** Recent requests of an account. */
+/** What is known of an account besides its loan. */
 interface Demand {
+  /** Recent requests. */
   sinceTick: number;
   requests: number;
   /** No loan is asked for before. */
   askableTick: number;
   /** Nothing is recalled before. */
   recallableTick: number;
+  /** The question for a loan, and the wait until others have returned theirs, while they are under way. */
+  asking: Promise<void> | undefined;
+  recall: Promise<void> | undefined;
 }
 
 /**
@@ -100,9 +104,6 @@ export class Loans {
   #settings: LoanSettings;
   readonly #loans = new Map<string, AccountLoan>();
   readonly #demand = new Map<string, Demand>();
-  readonly #asking = new Map<string, Promise<void>>();
-  readonly #returning = new Map<string, Promise<void>>();
-  readonly #recalls = new Map<string, Promise<void>>();
   #renewedTick = -Infinity;
   /** {@linkcode LoansOptions.monotonicNow} at the last question that the database has answered. */
   #heardTick = -Infinity;
@@ -161,12 +162,9 @@ export class Loans {
 
   /** Returns this gateway's loan of an account, and waits until others have returned theirs. */
   recalled(accountId: string): Promise<void> {
-    let recall = this.#recalls.get(accountId);
-    if (recall === undefined) {
-      recall = this.#awaitReturns(accountId).finally(() => this.#recalls.delete(accountId));
-      this.#recalls.set(accountId, recall);
-    }
-    return recall;
+    const demand = this.#demandOf(accountId);
+    return demand.recall ??= this.#awaitReturns(accountId)
+      .finally(() => demand.recall = undefined);
   }
 
   async #awaitReturns(accountId: string): Promise<void> {
@@ -207,8 +205,9 @@ export class Loans {
    * @throws {DatabaseError} If the database cannot be used; it is tried again.
    */
   async giveBack(accountId: string): Promise<void> {
-    this.#demandOf(accountId).askableTick = this.#monotonicNow() + REFUSED_MS;
-    await this.#asking.get(accountId);
+    const demand = this.#demandOf(accountId);
+    demand.askableTick = this.#monotonicNow() + REFUSED_MS;
+    await demand.asking;
     const loan = this.#loans.get(accountId);
     if (loan !== undefined) await this.#return(loan);
   }
@@ -245,7 +244,7 @@ export class Loans {
     this.#isClosed = true;
     clearInterval(this.#timer);
     await this.#looking;
-    await Promise.all(this.#asking.values());
+    await Promise.all(this.#demand.values().map(({ asking }) => asking));
     await this.#returnAll();
   }
 
@@ -259,32 +258,42 @@ export class Loans {
   #demandOf(accountId: string): Demand {
     let demand = this.#demand.get(accountId);
     if (demand === undefined) {
-      if (this.#demand.size >= MAX_COUNTED) this.#demand.delete(this.#demand.keys().next().value!);
+      if (this.#demand.size >= MAX_COUNTED) this.#forgetOldest();
       demand = {
         sinceTick: this.#monotonicNow(),
         requests: 0,
         askableTick: -Infinity,
         recallableTick: -Infinity,
+        asking: undefined,
+        recall: undefined,
       };
       this.#demand.set(accountId, demand);
     }
     return demand;
   }
 
+  /** Forgets the account that was asked for first, of those of which nothing is under way. */
+  #forgetOldest(): void {
+    for (const [accountId, { asking, recall }] of this.#demand) {
+      if ((asking ?? recall) !== undefined) continue;
+      this.#demand.delete(accountId);
+      return;
+    }
+  }
+
   #ask(accountId: string, request: Pick<UncoveredRequest, "keyId" | "credits">): void {
     const demand = this.#demandOf(accountId);
     const tick = this.#monotonicNow();
-    if (this.#isClosed || tick < demand.askableTick || this.#asking.has(accountId)) return;
+    if (this.#isClosed || tick < demand.askableTick || demand.asking !== undefined) return;
     demand.askableTick = tick + ASKED_MS;
-    const asking = this.#lend(accountId, request, demand)
+    demand.asking = this.#lend(accountId, request, demand)
       .catch((error) => {
         this.#options.log.warn("no loan could be made", { error: String(error) });
         demand.askableTick = this.#monotonicNow() + REFUSED_MS;
         this.#isUncertain = true;
-        this.#close(accountId); // it may have grown
+        this.#loans.get(accountId)?.close(); // it may have grown
       })
-      .finally(() => this.#asking.delete(accountId));
-    this.#asking.set(accountId, asking);
+      .finally(() => demand.asking = undefined);
   }
 
   async #lend(
@@ -323,13 +332,7 @@ export class Loans {
       made.usedTick = tick;
       this.#loans.set(accountId, made);
     } else known.renew(keyId, loan, nowMs);
-    if (settings !== this.#settings) this.#close(accountId);
-  }
-
-  /** Admits nothing from a loan any more; it is returned in a moment. */
-  #close(accountId: string): void {
-    const loan = this.#loans.get(accountId);
-    if (loan !== undefined) loan.isOpen = false;
+    if (settings !== this.#settings) this.#loans.get(accountId)?.close();
   }
 
   /** Returns what was recalled, could not be returned before, or is not used. */
@@ -339,7 +342,9 @@ export class Loans {
   }
 
   async #lookOnce(): Promise<void> {
-    if (this.#isUncertain && this.#asking.size === 0) await this.renew().catch(() => {}); // it is tried again
+    if (this.#isUncertain && this.#demand.values().every(({ asking }) => asking === undefined)) {
+      await this.renew().catch(() => {}); // it is tried again
+    }
     if (this.#loans.size === 0) return;
     const { database, gatewayId } = this.#options;
     const tick = this.#monotonicNow();
@@ -361,41 +366,37 @@ export class Loans {
   }
 
   async #returnAll(): Promise<void> {
-    const all = [...this.#loans.values()];
-    await Promise.all(all.map((loan) => this.#return(loan).catch(() => {}))); // it is in the log
+    // failures are in the log
+    await Promise.all(this.#loans.values().map((loan) => this.#return(loan).catch(() => {})));
   }
 
   #return(loan: AccountLoan): Promise<void> {
-    loan.isOpen = false;
+    loan.close();
     if (loan.isReturned) return Promise.resolve();
-    let returning = this.#returning.get(loan.id);
-    if (returning === undefined) {
-      returning = this.#returnOnce(loan).finally(() => this.#returning.delete(loan.id));
-      this.#returning.set(loan.id, returning);
-      returning.catch(() => {}); // it is in the log, and tried again
+    if (loan.returning === undefined) {
+      loan.returning = this.#returnOnce(loan).finally(() => loan.returning = undefined);
+      loan.returning.catch(() => {}); // it is in the log, and tried again
     }
-    return returning;
+    return loan.returning;
   }
 
   async #returnOnce(loan: AccountLoan): Promise<void> {
     const { database, gatewayId, log } = this.#options;
     const { accountId, id: loanId, requests } = loan;
     try {
-      const returned = { accountId, gatewayId, loanId, ...this.#settings, requests };
-      await returnLoan(database, returned);
+      await returnLoan(database, { accountId, gatewayId, loanId, ...this.#settings, requests });
     } catch (error) {
       log.warn("a loan could not be returned", { account: accountId, error: String(error) });
       throw error;
     }
-    loan.isReturned = true;
-    for (const hold of requests) hold.isReturned = true;
+    loan.returned(requests);
     if (this.#loans.get(accountId) === loan) this.#loans.delete(accountId);
   }
 
   /** Returns a loan that this gateway does not know of, since the answer to its question was lost. */
   async #returnUnknown({ accountId, loanId }: LoanOf): Promise<void> {
-    const isKnown = this.#loans.get(accountId)?.id === loanId || this.#returning.has(loanId);
-    if (isKnown || this.#asking.has(accountId)) return;
+    const isKnown = this.#loans.get(accountId)?.id === loanId;
+    if (isKnown || this.#demand.get(accountId)?.asking !== undefined) return;
     const { database, gatewayId } = this.#options;
     await returnLoan(database, { accountId, gatewayId, loanId, ...this.#settings, requests: [] });
   }

@@ -1,19 +1,15 @@
 import type { Hold } from "../admission/mod.ts";
-import {
-  BrokenOff,
-  brokenOff,
-  type JsonObject,
-  type MeteredPart,
-  type ReplyState,
-  type Usage,
-} from "../../wire/dialects/mod.ts";
+import { BrokenOff, type JsonObject, type Usage } from "../../wire/dialects/mod.ts";
 import type { Refusal } from "../../ground/refusal.ts";
-import { ExchangeFailed, type TargetPlan, TransportFault, type Waiter } from "../upstreams/mod.ts";
+import { delay } from "../../ground/std/mod.ts";
+import { type TargetPlan, TransportFault, type Waiter } from "../upstreams/mod.ts";
 import { ClientPace } from "./client_pace.ts";
 import type { ChargedUsage, MeteredReply, SettledUsage } from "./charged_usage.ts";
-import { DISCONNECTED_DURING, errorOf, failedEnd, KEPT_WAITING } from "./failed_end.ts";
-import { type Lifecycle, stoppingRefusal } from "./lifecycle.ts";
+import { DISCONNECTED_DURING, failedEnd, KEPT_WAITING } from "./failed_end.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import { meteredOf, withInputOf } from "./metered_reply.ts";
 import type { OpenedStream } from "./opened_reply.ts";
+import { isAsked, streamRefusal } from "./stream_failure.ts";
 import { readyReader, type ReadyTextReader } from "./text_reader.ts";
 
 /**
@@ -21,6 +17,8 @@ import { readyReader, type ReadyTextReader } from "./text_reader.ts";
  * chose: many proxies limit how long a response takes.
  */
 const EARLY_MS = 10_000;
+/** The platform needs some turns of the event loop to notice a disconnect, which on a busy machine take as long as all that waits. */
+const NOTICE_MS = 20;
 
 const encoder = new TextEncoder();
 
@@ -33,12 +31,7 @@ export interface PumpOptions {
       Lifecycle,
       "settle" | "outputBegan" | "abort" | "end" | "signal" | "cutOff" | "hasLeft"
     >
-    & {
-      readonly hold: Pick<
-        Hold,
-        "outputTokens" | "maxDelivered" | "extend" | "lookAhead"
-      >;
-    };
+    & { readonly hold: Pick<Hold, "outputTokens" | "maxDelivered" | "extend" | "lookAhead"> };
   readonly usage: ChargedUsage;
   /** The target that replies, where a break of the stream says something of it. */
   readonly plan?: TargetPlan | undefined;
@@ -82,8 +75,13 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
   readonly #reader: ReadyTextReader;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   /**
-   * `pulling`: the client waits for something, or its last text is being settled. `over`: nothing more is read for the client.
-   * `cancelled`: over, and nothing can be sent any more.
+   * ```text
+   * idle ──the client waits──▶ pulling ──its last text is settled, or it failed──▶ over: nothing more is read for the client
+   *   ▲                         │   │                                             │
+   *   └──it has got something───┘   └───────────the client disconnects────────────┴──▶ cancelled: nothing can be sent
+   * ```
+   *
+   * A shutdown ends an idle stream, too.
    */
   #state: "idle" | "pulling" | "over" | "cancelled" = "idle";
   /** Output tokens of the hold that the reader may use; several choices share them. */
@@ -185,7 +183,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
   /** Ends a stream that failed, after the last text before that. */
   async #break(error: unknown, text = ""): Promise<void> {
     // a client may have left before, and not have been noticed yet: a failure is free only for who is there
-    if (this.#hasDelivered) await sleep(NOTICE_MS);
+    if (this.#hasDelivered) await delay(NOTICE_MS);
     if (this.#isOver) return;
     this.#close(text + await this.#fail(error), false);
   }
@@ -396,52 +394,4 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
     this.#options.onEnd();
     this.#options.life.end();
   }
-}
-
-/** The platform needs some turns of the event loop to notice a disconnect, which on a busy machine take as long as all that waits. */
-const NOTICE_MS = 20;
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** What is known of a reply now; it goes on. */
-function meteredOf(
-  reply: ReplyState,
-  requests: number,
-): MeteredReply {
-  return { ...partOf(reply), requests, parts: reply.parts?.map(partOf) };
-}
-
-/** The same values however it goes on. */
-function partOf(part: MeteredPart): MeteredPart {
-  const { usage, partialUsage, hidesReasoning, hiddenTokens, hostedCalls, countedOutput } = part;
-  return { usage, partialUsage, hidesReasoning, hiddenTokens, hostedCalls, countedOutput };
-}
-
-/** What was delivered, with the input that was reported since. */
-function withInputOf(delivered: MeteredReply, now: MeteredReply): MeteredReply {
-  const withInput = (part: MeteredPart, later: MeteredPart | undefined): MeteredPart => ({
-    ...part,
-    partialUsage: part.partialUsage &&
-      { ...part.partialUsage, input: later?.partialUsage?.input ?? part.partialUsage.input },
-  });
-  return {
-    ...withInput(delivered, now),
-    requests: delivered.requests,
-    parts: delivered.parts?.map((part, at) => withInput(part, now.parts?.[at])),
-  };
-}
-
-/** Whether a reply may have failed for what its client asked for: it went beyond a limit, or the upstream rejects the request. */
-function isAsked(error: unknown, refusal: Refusal): boolean {
-  return refusal.ofThisRequest || error instanceof TransportFault && error.isLimit ||
-    refusal.status >= 400 && refusal.status < 500 && refusal.reason !== "rate_exceeded";
-}
-
-function streamRefusal(error: unknown, cutOff: AbortSignal): Refusal {
-  if (cutOff.aborted) return stoppingRefusal();
-  if (error instanceof TransportFault) return brokenOff(error);
-  if (error instanceof ExchangeFailed) return error.refusal;
-  return errorOf(error);
 }

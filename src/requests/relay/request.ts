@@ -42,7 +42,7 @@ export interface RelayRequest extends EmbedRequest {
   readonly dialect: DialectName;
   /** Whether the model is to reply; else the request is only checked, and gets an empty reply. */
   readonly generates: boolean;
-  /** Makes room for so many bytes that the request has besides its body. They count like those. */
+  /** Makes room for bytes that the request has besides its body. They count like those of the body. */
   readonly makeRoom: (bytes: number) => Promise<void>;
   /** The endpoint's path. */
   readonly path: string;

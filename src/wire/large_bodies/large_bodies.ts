@@ -139,7 +139,7 @@ export class LargeBodies {
   /** Small bodies bring buffers of their own, which nobody asks for again. */
   #keep(buffer: ArrayBuffer): void {
     if (buffer.byteLength <= ROUNDED_TO) return;
-    this.#spare.push(buffer.transfer()); // whoever still has a view of it has an empty one now
+    this.#spare.push(buffer.transfer()); // views of it that are still kept are empty now
     this.#forgetSpare();
     this.#forgetSpare = this.#timers.after(SPARE_MS, () => this.#dropSpare());
   }
@@ -170,7 +170,7 @@ export class LargeBodies {
     return worker;
   }
 
-  /** Whoever comes next gets a new thread. */
+  /** The next body gets a new thread. */
   #fail(error: Error): void {
     this.#worker = undefined;
     for (const { reject } of this.#open.clear()) reject(error);

@@ -1,3 +1,4 @@
+import { unpackCharacters, unpackPairs } from "./packed.ts";
 import { CHARACTERS, COSTS, PAIRS, RUNS } from "./weights.ts";
 
 /** Lookup tables of the counter, unpacked from `weights.ts`. */
@@ -105,40 +106,6 @@ function expandCosts(costs: ArrayLike<number>): Int32Array {
   });
 }
 
-/** Unpacks `CHARACTERS`: a letter is a value, the base-36 digits behind it how often it follows. */
-function unpackCharacters(packed: string): Uint8Array {
-  const characters = new Uint8Array(CHARACTER_ENTRIES);
-  let [end, value, count] = [0, 0, 0];
-  const flush = () => {
-    if (value > 0) characters.fill(value, end, end += Math.max(1, count));
-    count = 0;
-  };
-  for (let index = 0; index < packed.length; index++) {
-    const code = packed.charCodeAt(index);
-    if (code >= 65 && code <= 90) {
-      flush();
-      value = code - 64;
-    } else if (code > 32) count = count * 36 + base36(code);
-  }
-  flush();
-  return characters;
-}
-
-/** Unpacks `PAIRS`: base-36 digits are the number of empty slots before a letter, which is a level. */
-function unpackPairs(packed: string): Uint8Array {
-  const pairs = new Uint8Array(PAIR_SLOTS);
-  let [slot, gap] = [0, 0];
-  for (let index = 0; index < packed.length; index++) {
-    const code = packed.charCodeAt(index);
-    if (code >= 65 && code <= 90) {
-      slot += gap;
-      pairs[slot++] = code - 64;
-      gap = 0;
-    } else if (code > 32) gap = gap * 36 + base36(code);
-  }
-  return pairs;
-}
-
 /** Quarter tokens of a whole one, which each character in ASCII is on its own. */
 const WHOLE = 4;
 
@@ -186,16 +153,12 @@ function unpackRuns(packed: string, characters: Uint8Array): Uint16Array {
   return runs;
 }
 
-function base36(code: number): number {
-  return code <= 57 ? code - 48 : code - 87;
-}
-
 /** Unpacks weights as `weights.ts` holds them. */
 export function unpackWeights(
   packed: { characters: string; pairs: string; runs: string; costs: ArrayLike<number> },
 ): Weights {
-  const characters = unpackCharacters(packed.characters);
-  const pairs = unpackPairs(packed.pairs);
+  const characters = unpackCharacters(packed.characters, CHARACTER_ENTRIES);
+  const pairs = unpackPairs(packed.pairs, PAIR_SLOTS);
   return {
     characters,
     pairs,

@@ -1,6 +1,6 @@
 import { burnRateOf, comparedMonths } from "../../../src/doors/console/burn_rate.ts";
 import { dollars, smallDollars } from "../../../src/doors/console/dollars.ts";
-import { lasting, monthWords } from "../../../src/doors/console/pages/home.tsx";
+import { lasting, monthWords } from "../../../src/doors/console/pages/home_words.ts";
 import { assertEquals } from "../../assert.ts";
 
 const DAY_MS = 86_400_000;

@@ -114,7 +114,7 @@ Deno.test("every page, as nobody, a user, another user, an operator", async () =
     ["/console/operator/backup", 303, 404, 404, 200],
     [`${account}/disable`, 303, 404, 404, 303],
   ];
-  // whoever may is asked last, since some writes end what the others would see
+  // those who may are asked last, since some writes end what the others would see
   for (const [path, ...wanted] of writes) {
     assertEquals(
       await statuses((browser) => browser.post(path, {}, token(browser))),

@@ -43,7 +43,7 @@ const STALE = Object.fromEntries(
     .map((name) => [name, "gone"]),
 );
 
-/** How many of the roles, drawn anew for each page, ask for it. */
+/** How many of the roles, drawn again for each page, ask for it. */
 const ROLES_OF_A_PAGE = sized(3, Infinity);
 
 let made = 0;
@@ -148,7 +148,7 @@ Deno.test("every page and form, as every role, is as the table of permissions sa
         assert(await unlimited(gateway) <= before, what);
       }
       if (/sign-out|password/.test(path)) one.browser = await signedIn(gateway, account.email);
-      // what a form may have changed is made anew for the next visitor
+      // what a form may have changed is made again for the next visitor
       if (method === "POST" && status < 400) about = await target(gateway, Object.values(visitors));
     }
     const at = await about(path, visitors.user!);

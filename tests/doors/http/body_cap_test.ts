@@ -38,7 +38,7 @@ async function chunked({ url, key }: TestGateway, chunks: readonly string[]): Pr
   return said.text;
 }
 
-/** A good body of so many bytes, in so many pieces. */
+/** A good body of that size, in that number of pieces. */
 function bodyOf(size: number, pieces: number): string[] {
   const text = JSON.stringify({
     model: "svc-k2",

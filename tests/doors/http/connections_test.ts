@@ -1,11 +1,13 @@
 import net from "node:net";
 import fc from "fast-check";
+import { Arrivals } from "../../../src/doors/http/arrivals.ts";
 import { Connections } from "../../../src/doors/http/connections.ts";
-import { peerFrom, Sockets } from "../../../src/doors/http/sockets.ts";
+import { peerFrom } from "../../../src/doors/http/peer.ts";
+import { Sockets } from "../../../src/doors/http/sockets.ts";
 import { CoarseTimers } from "../../../src/ground/platform/mod.ts";
 import { assertEquals } from "../../assert.ts";
 import { connectTo, readReply, writeAll } from "../../fake/raw_http.ts";
-import { sleep, until } from "../../fake/temp.ts";
+import { inTime, sleep, until } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
 const IDLE_MS = 50;
@@ -119,6 +121,63 @@ Deno.test({
         client.server.close();
       }
     } finally {
+      connections.close();
+      timers.close();
+      sockets.close();
+    }
+  },
+});
+
+Deno.test({
+  name: "a connection is told from that to another port of the process, from the same port",
+  ignore: !canBindOwnPort,
+  async fn() {
+    const sockets = Sockets.open()!;
+    const timers = new CoarseTimers();
+    const connections = new Connections({ sockets, timers, idleMs: 60_000 });
+    const arrivals = new Arrivals({ sockets, residentBytes: () => 0 });
+    using one = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    using other = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+    connections.sweep(portOf(one), { count: 1, lost: () => {} });
+    arrivals.start(portOf(one));
+    using made = new DisposableStack();
+    const connect = async (localPort: number, to: Deno.TcpListener) => {
+      const pair = await connectFrom(localPort, to);
+      made.defer(() => pair.client.destroy());
+      made.use(pair.server);
+      return pair;
+    };
+    try {
+      // whichever descriptor comes first
+      for (const [first, second] of [[one, other], [other, one]] as const) {
+        const port = freePort();
+        const both = [await connect(port, first), await connect(port, second)] as const;
+        const [client, stranger] = first === one ? both : [both[1], both[0]];
+        const { remoteAddr } = client.server;
+        let isEnded = false;
+        client.client.on("error", () => {}).on("close", () => isEnded = true);
+        arrivals.endSoon(remoteAddr);
+        stranger.client.write("x");
+        assertEquals(
+          await stranger.server.read(new Uint8Array(1)),
+          1,
+          "its bytes are not dropped",
+        );
+        await until(() => isEnded, { what: "the end of the connection" });
+        const again = await connect(port, one);
+        stranger.client.end();
+        await until(() => {
+          return sockets.connections().some(({ descriptor, localPort }) =>
+            localPort === portOf(other) && sockets.hasLeft(descriptor)
+          );
+        }, { what: "the end of the other" });
+        const peer = peerFrom(again.server.remoteAddr)!;
+        assertEquals(connections.hasLeft(peer), false);
+        again.client.end();
+        await until(() => connections.hasLeft(peer), { what: "the disconnect" });
+      }
+    } finally {
+      arrivals.close();
       connections.close();
       timers.close();
       sockets.close();

@@ -22,7 +22,7 @@ const CLIENTS = 8;
 const CREDITS = [300, 3_000, 30_000, 1e9, 1e9];
 /** One who was refused for lack of credits so often has done its worst: a new one takes its place. */
 const MAX_REFUSALS = 4;
-/** How often a client raids instead: so many requests at once for an account that can pay for few. */
+/** How often a client raids instead: many requests at once for an account that can pay for few. */
 const RAIDS = 1 / 60;
 const RAID_REQUESTS = 8;
 const RAID_CREDITS = [150, 300, 600];
@@ -51,7 +51,7 @@ export class Robbery {
     return lyingReply(plan, { received, to: this.#to, random: this.#random, context });
   }
 
-  /** Sends so many requests, each to any of the gateways; resolves when all clients are done. */
+  /** Sends requests, each to any of the gateways; resolves when all clients are done. */
   async run(gateways: readonly TestGateway[], requests: number): Promise<void> {
     const random = this.#random;
     const robbers = await Promise.all(CREDITS.map((credits) => this.#robber(gateways, credits)));

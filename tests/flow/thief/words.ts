@@ -5,7 +5,7 @@ import type { Random } from "../../fake/random.ts";
 const WORDS = ["river", "table", "seven", "green", "under", "paper", "music", "quick", "zebra"];
 const EACH_WORD = new RegExp(WORDS.join("|"), "g");
 
-/** So many random words. */
+/** Random words. */
 export function randomWords(random: Random, count: number): string {
   return Array.from({ length: count }, () => random.pick(WORDS)).join(" ");
 }

@@ -299,7 +299,7 @@ export class LedgerModel {
     return "admitted";
   }
 
-  /** One whose lease has ended holds anew what there is. */
+  /** One whose lease has ended holds again what there is. */
   grow(
     { requestId, accountId, keyId, gatewayId, wanted, nowMs, admittedAtMs }: {
       requestId: string;

@@ -37,7 +37,7 @@ Deno.test("rules that change get the next revision", () => {
 Deno.test("each rule is a file of its own, by its name, and states itself", async () => {
   const folder = new URL("../../../src/money/ledger/rules/", import.meta.url);
   const files = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name);
-  const shared = ["fragments.ts", "intake.ts", "mod.ts"];
+  const shared = ["intake.ts", "mod.ts", "sql"];
   assertEquals(
     files.filter((file) => !shared.includes(file)).toSorted(),
     RULES.rules.map(({ name }) => `${name}.ts`).toSorted(),

@@ -1,4 +1,4 @@
-/** What the tables themselves refuse, whoever writes: with no rule installed, and with foreign keys and checks alone. */
+/** What the tables themselves refuse to every writer: with no rule installed, and with foreign keys and checks alone. */
 
 import { assert, assertEquals } from "../../assert.ts";
 import { tempDir } from "../../fake/temp.ts";

@@ -88,7 +88,7 @@ for (const kind of ["file", "server"] as const) {
     assertEquals(await grow(first, 12), 12);
     assertEquals(await grow(first, 500), 17, "30, less 8 that are spent and 5 that are held");
     assertEquals(await grow(second, 500), 5);
-    // made anew after its lease has ended
+    // made again after its lease has ended
     await bench.database.batch([{
       sql: "delete from holds where request_id = ?",
       args: [first.requestId],

@@ -13,7 +13,7 @@ import { signedIn } from "../../fake/visitor.ts";
 /** As long as makes what is reported of it credible. */
 const PROMPT = "word ".repeat(30_000);
 
-/** A reply that reports so many input tokens, some of them cached. */
+/** A reply that reports input tokens, some of them cached. */
 function reporting(input: number, cached: number) {
   return completion("well", {
     usage: {

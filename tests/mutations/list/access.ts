@@ -194,7 +194,7 @@ export const ACCESS: readonly Mutation[] = [
     find: "networkAddressFromCIDR(`${address}/64`)",
     replace: "networkAddressFromCIDR(`${address}/128`)",
     tests: [{ file: FORWARDED, filter: "of what a trusted proxy forwards" }],
-    why: "Whoever has a /64 would have 2^64 addresses to try from.",
+    why: "A client with a /64 would have 2^64 addresses to try from.",
   },
   {
     name: "names-may-mislead",
@@ -234,7 +234,7 @@ export const ACCESS: readonly Mutation[] = [
     find: `  if (!runsPrograms) Deno.permissions.revokeSync({ name: "run" });\n`,
     replace: "",
     tests: [{ file: GUARD, filter: "a promise that nobody handles" }],
-    why: "Whoever takes over the process could run programs.",
+    why: "An attacker who takes over the process could run programs.",
   },
   {
     name: "any-gateway-at-the-port",

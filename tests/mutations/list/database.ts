@@ -13,7 +13,7 @@ const IDENTITIES = "tests/ground/database/gateway_identity_test.ts";
 export const DATABASE: readonly Mutation[] = [
   {
     name: "reads-through-the-cipher",
-    file: FILE,
+    file: "src/ground/database/driver.ts",
     find: "new URLSearchParams({ vfs, ...parameters })",
     replace: "new URLSearchParams({ ...(vfs === undefined ? {} : {}), ...parameters })",
     tests: [{ file: FAULTS, filter: "a failed read is noticed" }],

@@ -33,7 +33,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "totals-of-late-requests-kept",
-    file: "src/money/ledger/rules/fragments.ts",
+    file: "src/money/ledger/rules/sql/roll_ups.ts",
     find: "delete from usage_day_totals where day_at_ms in (",
     replace: "delete from usage_day_totals where day_at_ms < 0 and day_at_ms in (",
     tests: [{ file: "tests/money/usage/day_totals_test.ts", filter: "late request" }],
@@ -133,7 +133,7 @@ export const LEDGER: readonly Mutation[] = [
     find: "min(new.wanted, ${FREE}, ${BUDGET_LEFT})",
     replace: "min(new.wanted, ${FREE})",
     tests: [{ file: SPENDING, filter: "key's budget (file)" }],
-    why: "A hold that is made anew after its lease has ended would ignore its key's budget.",
+    why: "A hold that is made again after its lease has ended would ignore its key's budget.",
   },
   {
     name: "budget-renews-while-a-request-runs",
@@ -308,7 +308,7 @@ export const LEDGER: readonly Mutation[] = [
     replace: "value",
     tests: [{ file: "tests/doors/cli/usage_test.ts" }],
     why:
-      "A key's name or a tag would run as a formula in the spreadsheet of whoever opens the report.",
+      "A key's name or a tag would run as a formula in the spreadsheet that the report is opened in.",
   },
   {
     name: "uncollected-forgotten-when-pruned",
@@ -454,7 +454,7 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "expired-credits-lent",
     file: "src/requests/admission/account_loan.ts",
-    find: "if (nowMs >= this.#expiresAtMs) this.isOpen = false;",
+    find: "if (nowMs >= this.#expiresAtMs) this.close();",
     replace: "",
     tests: [{ file: LOANS, filter: "what has expired" }],
     why: "Credits could be spent after they have expired.",
@@ -587,7 +587,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "savings-without-the-cached-price",
-    file: "src/money/ledger/rules/fragments.ts",
+    file: "src/money/ledger/rules/sql/roll_ups.ts",
     find: "max(${input} - ${cached}, 0)",
     replace: "max(${input}, 0)",
     tests: [{

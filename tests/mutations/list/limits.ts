@@ -69,6 +69,15 @@ export const LIMITS: readonly Mutation[] = [
     why: "Frames that proxies may take for requests would be accepted.",
   },
   {
+    name: "connection-of-another-port",
+    file: "src/doors/http/sockets.ts",
+    find: " && one.localPort === (localPort ?? one.localPort)",
+    replace: "",
+    tests: [{ file: "tests/doors/http/connections_test.ts", filter: "is told from that" }],
+    why:
+      "A connection to a server would be ended instead of the client's that has the same address.",
+  },
+  {
     name: "idle-with-input",
     file: "src/doors/http/connections.ts",
     find: "if (!isUsed) sockets.end(descriptor);",

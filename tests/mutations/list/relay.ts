@@ -471,7 +471,7 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "break-before-a-disconnect",
     file: "src/requests/relay/pump.ts",
-    find: "    if (this.#hasDelivered) await sleep(NOTICE_MS);\n",
+    find: "    if (this.#hasDelivered) await delay(NOTICE_MS);\n",
     replace: "",
     tests: [{
       file: "tests/requests/relay/pump_test.ts",

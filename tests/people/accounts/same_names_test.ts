@@ -215,7 +215,7 @@ Deno.test("of names that look the same and are written at one moment, one is tak
     const all = await teams.list();
     const seen = new Set(all.map(({ name }) => seenAs(name, { foldsCase: true })));
     assertEquals(seen.size, all.length, `${all.map(({ name }) => name)} (seed ${seed})`);
-    // whoever came first; a name that is given up may be taken by another
+    // the one that came first; a name that is given up may be taken by another
     assert(seen.has("école") && all.length > 1, `${[...seen]} (seed ${seed})`);
     for (const [at, team] of all.entries()) await teams.change(team, { name: `t${round} ${at}` });
   }

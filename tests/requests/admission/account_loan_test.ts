@@ -42,7 +42,7 @@ function loanOf(loan: Loan) {
   let requests = 0;
   return {
     loan: made,
-    /** How many of so many requests are admitted. */
+    /** How many of the requests are admitted. */
     admitted(
       keyId: string,
       count: number,

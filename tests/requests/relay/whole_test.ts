@@ -5,7 +5,7 @@ import { completion, fakeUpstream } from "../../fake/upstream.ts";
 
 const MB = 1_048_576;
 
-/** A good answer after so many bytes of space. */
+/** A good reply after that many bytes of space. */
 function answerAfter(spaces: number, sent: { bytes: number }): Response {
   const space = new Uint8Array(MB).fill(32);
   let left = spaces;

@@ -221,5 +221,5 @@ Deno.test("a circuit that broken streams open stays open for longer each time, u
   for (let at = 0; at < 4; at++) circuit.streamBroke();
   assert(!circuit.isOpen);
   circuit.streamBroke();
-  assert(circuit.openUntilMs - nowMs < 6_000, "it begins anew");
+  assert(circuit.openUntilMs - nowMs < 6_000, "it begins again");
 });

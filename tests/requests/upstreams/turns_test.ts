@@ -1,4 +1,4 @@
-/** Turns in memory: shares hold in every stretch, whoever drops out and comes back. */
+/** Turns in memory: shares hold in every stretch, whichever account drops out and comes back. */
 
 import fc from "fast-check";
 import { Turns } from "../../../src/requests/upstreams/turns.ts";

@@ -12,7 +12,7 @@ export interface Invented {
   body(text: string): JsonObject;
 }
 
-/** The text in pieces of up to so many characters. */
+/** The text in pieces of up to that length. */
 export function pieces(text: string, chars: number): string[] {
   return text.match(new RegExp(`[\\s\\S]{1,${chars}}`, "g")) ?? [];
 }

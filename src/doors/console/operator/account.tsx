@@ -24,7 +24,8 @@ import {
 } from "../components.tsx";
 import { Layout, noticeOf, type PageContext } from "../layout.tsx";
 import { EntryTable } from "../pages/credit_entries.tsx";
-import { KeyTable, NewKey } from "../pages/keys.tsx";
+import { NewKey } from "../pages/key_forms.tsx";
+import { KeyTable } from "../pages/key_table.tsx";
 import { LotTable } from "./account_lots.tsx";
 import { AccountTeams, type Membership } from "./account_teams.tsx";
 import { AccountState } from "./accounts.tsx";

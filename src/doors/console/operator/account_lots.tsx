@@ -1,7 +1,7 @@
 import type { Lot } from "../../../money/ledger/mod.ts";
 import { Field, Form, FormId, RelativeTime, Table } from "../components.tsx";
 import { number } from "../format.ts";
-import { SOURCES } from "../pages/home.tsx";
+import { SOURCES } from "../pages/home_credits.tsx";
 
 /** Lots with something left; each can be taken back. */
 export function LotTable(

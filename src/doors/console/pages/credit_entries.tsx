@@ -1,7 +1,7 @@
 import type { Entry } from "../../../money/ledger/mod.ts";
 import { Table, Time } from "../components.tsx";
 import { signed } from "../format.ts";
-import { SOURCES } from "./home.tsx";
+import { SOURCES } from "./home_credits.tsx";
 
 /** Kinds of entries besides charges, in words. */
 export const KINDS = { grant: "Granted", expire: "Expired", take_back: "Taken back" } as const;

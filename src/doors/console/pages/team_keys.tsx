@@ -1,4 +1,4 @@
-import { NewKeyForm } from "./keys.tsx";
+import { NewKeyForm } from "./key_forms.tsx";
 import type { TeamPageProps } from "./team_page_props.ts";
 
 /** A form that creates a key of the team, for those for whom the visitor may. */

@@ -3,7 +3,7 @@ import type { WriteOperation } from "../../../operating/operations/mod.ts";
 import type { Budget } from "../../../money/ledger/mod.ts";
 import type { TeamReportRow } from "../../../money/usage/mod.ts";
 import type { PageContext } from "../layout.tsx";
-import type { MayChange } from "./keys.tsx";
+import type { MayChange } from "./key_table.tsx";
 import type { OwnKeysView } from "./own_keys.tsx";
 
 /** What the page of a team shows. */

@@ -1,7 +1,8 @@
 import * as z from "zod";
 import type { Database } from "../../../ground/database/mod.ts";
 import { BUDGET_PERIODS, isTimeZone, periodAt } from "../periods.ts";
-import { QUARTER_MS, UNLIMITED } from "../rules/fragments.ts";
+import { QUARTER_MS } from "../rules/sql/budgets.ts";
+import { UNLIMITED } from "../rules/sql/shared.ts";
 import { type Check, differences, type Mismatch } from "./check.ts";
 import { DAY_MS } from "../../../ground/time.ts";
 

@@ -1,4 +1,4 @@
-import { DATABASE_CLOCK } from "../rules/fragments.ts";
+import { DATABASE_CLOCK } from "../rules/sql/shared.ts";
 import { type Check, differences } from "./check.ts";
 
 /** The settings allow leases of up to a day; an hour more for a clock that was set. */

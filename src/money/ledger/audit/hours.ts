@@ -1,4 +1,4 @@
-import { savedMillionths } from "../rules/fragments.ts";
+import { savedMillionths } from "../rules/sql/roll_ups.ts";
 import { type Check, differences } from "./check.ts";
 
 /** The sums of a roll-up, made from records. */

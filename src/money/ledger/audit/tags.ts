@@ -1,4 +1,4 @@
-import { isToldApart, UNSUMMED_TAG } from "../rules/fragments.ts";
+import { isToldApart, UNSUMMED_TAG } from "../rules/sql/tags.ts";
 import { type Check, differences } from "./check.ts";
 import { COLUMNS, SUMS } from "./hours.ts";
 

@@ -1,5 +1,8 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { addToHours, addToTags, countsIn, notInSet, rolledUp } from "./fragments.ts";
+import { countsIn } from "./sql/budgets.ts";
+import { addToHours, rolledUp } from "./sql/roll_ups.ts";
+import { addToTags } from "./sql/tags.ts";
+import { notInSet } from "./sql/shared.ts";
 
 const RECORD = rolledUp("charged_credits");
 

@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { expireFirst } from "./fragments.ts";
+import { expireFirst } from "./sql/lots.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** What the provider says of a refund or a dispute of a payment. */

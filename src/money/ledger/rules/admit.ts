@@ -1,17 +1,8 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import {
-  BUDGET_JSON,
-  countRequests,
-  DATABASE_CLOCK,
-  expireFirst,
-  leftOfBudget,
-  OWES,
-  OWNERS,
-  periodOf,
-  type Span,
-  SPANS,
-  UNLIMITED,
-} from "./fragments.ts";
+import { BUDGET_JSON, leftOfBudget, periodOf } from "./sql/budgets.ts";
+import { expireFirst, OWES } from "./sql/lots.ts";
+import { DATABASE_CLOCK, UNLIMITED } from "./sql/shared.ts";
+import { countRequests, OWNERS, type Span, SPANS } from "./sql/windows.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** Requests that want to run. */

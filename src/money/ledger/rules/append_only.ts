@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { refuse } from "./fragments.ts";
+import { refuse } from "./sql/shared.ts";
 
 const TABLES = [
   "entries",

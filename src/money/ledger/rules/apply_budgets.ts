@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { heldIn, spentIn } from "./fragments.ts";
+import { heldIn, spentIn } from "./sql/budgets.ts";
 
 /** Adds up the periods of a budget again, if the key may have made requests. */
 function addUp(row: "new" | "old"): string {

@@ -1,5 +1,6 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { QUARTER_MS, savedMillionths } from "./fragments.ts";
+import { QUARTER_MS } from "./sql/budgets.ts";
+import { savedMillionths } from "./sql/roll_ups.ts";
 
 /** What is summed up of pruned records, hour by hour. */
 const SUMS = {

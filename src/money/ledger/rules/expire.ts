@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { takeFromLots } from "./fragments.ts";
+import { takeFromLots } from "./sql/lots.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** Expiries of an account's lots at a moment. */

@@ -1,5 +1,7 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { budgetLeft, DATABASE_CLOCK, expireFirst } from "./fragments.ts";
+import { budgetLeft } from "./sql/budgets.ts";
+import { expireFirst } from "./sql/lots.ts";
+import { DATABASE_CLOCK } from "./sql/shared.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** In-flight requests that need to hold more. */

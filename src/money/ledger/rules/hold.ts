@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { countsIn } from "./fragments.ts";
+import { countsIn } from "./sql/budgets.ts";
 
 /**
  * What an account and each budget of a key hold is the sum of their holds, whatever happens to a hold (P4). In a budget it is

@@ -1,6 +1,8 @@
 import type { Rule } from "../../../ground/database/mod.ts";
 import { ACCOUNT_LIMITS, WINDOWS } from "./admit.ts";
-import { DATABASE_CLOCK, expireFirst, OWES, type Span, SPANS } from "./fragments.ts";
+import { expireFirst, OWES } from "./sql/lots.ts";
+import { DATABASE_CLOCK } from "./sql/shared.ts";
+import { type Span, SPANS } from "./sql/windows.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** Gateways that want to admit requests of an account themselves. */

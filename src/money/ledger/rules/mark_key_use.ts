@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { notInSet } from "./fragments.ts";
+import { notInSet } from "./sql/shared.ts";
 
 /** A key was last used when the latest of its requests began. */
 export const MARK_KEY_USE: Rule = {

@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { notInSet } from "./fragments.ts";
+import { notInSet } from "./sql/shared.ts";
 
 /**
  * An entry moves its credits: into or out of its lot, and of its account's balance. Nothing else does, so

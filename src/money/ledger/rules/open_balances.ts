@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { UNLIMITED } from "./fragments.ts";
+import { UNLIMITED } from "./sql/shared.ts";
 
 /** IDs of all budgets that a new key's account, team and member can have; null for what it does not have. */
 const BUDGETS_OF_OTHERS = [

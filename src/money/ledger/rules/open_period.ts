@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { heldIn, spentIn } from "./fragments.ts";
+import { heldIn, spentIn } from "./sql/budgets.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** Periods of budgets that there is to be a row of. */

@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { UNLIMITED } from "./fragments.ts";
+import { UNLIMITED } from "./sql/shared.ts";
 import { createView, type Intake } from "./intake.ts";
 import { DAY_MS } from "../../../ground/time.ts";
 

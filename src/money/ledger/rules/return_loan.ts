@@ -1,5 +1,6 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { countRequests, DATABASE_CLOCK } from "./fragments.ts";
+import { DATABASE_CLOCK } from "./sql/shared.ts";
+import { countRequests } from "./sql/windows.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** Loans that gateways give back. */

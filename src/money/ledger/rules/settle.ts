@@ -1,5 +1,6 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { countRequests, takeFromLots } from "./fragments.ts";
+import { takeFromLots } from "./sql/lots.ts";
+import { countRequests } from "./sql/windows.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** Requests that have ended. */

@@ -1,5 +1,7 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { addToHours, addToTags, countRequests, rolledUp } from "./fragments.ts";
+import { addToHours, rolledUp } from "./sql/roll_ups.ts";
+import { addToTags } from "./sql/tags.ts";
+import { countRequests } from "./sql/windows.ts";
 import { createView, type Intake } from "./intake.ts";
 import { RECORDED, SETTLEMENTS } from "./settle.ts";
 

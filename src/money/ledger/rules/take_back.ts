@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { expireFirst } from "./fragments.ts";
+import { expireFirst } from "./sql/lots.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** Credits of a lot that are to be taken back. */

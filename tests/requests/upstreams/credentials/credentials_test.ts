@@ -84,7 +84,7 @@ Deno.test("a token that ends while 200 requests run is got once; one that is ref
   valid = /nothing/;
   const { status } = await ask(gateway);
   assert(status >= 500, "a refused token is not the caller's fault");
-  assertEquals(issued, 5, "once, not for ever");
+  assertEquals(issued, 5, "once, not always");
 });
 
 Deno.test("CachedToken: failures are told to all, and not asked about again at once", async () => {

@@ -1,0 +1,147 @@
+import type { Child } from "@hono/hono/jsx";
+import { type Key, newKeyId } from "../../../people/accounts/mod.ts";
+import { BudgetFields } from "../budgets.tsx";
+import { Copyable, Field, Form } from "../components.tsx";
+import { relative } from "../format.ts";
+import { snippets } from "../snippets.ts";
+import { ModelChoice } from "./model_choice.tsx";
+
+/** A form that creates a key. */
+export function NewKeyForm({ path, csrf, models, title, hint, children }: {
+  path: string;
+  csrf: string;
+  /** Models that the key could use. */
+  models: readonly string[];
+  /** Heading in the form. */
+  title?: string;
+  /** What the name is for. */
+  hint?: string;
+  /** A field that says whom it is for. */
+  children?: Child;
+}) {
+  return (
+    <Form action={path} csrf={csrf} class="card wide">
+      {title === undefined ? null : <h2>{title}</h2>}
+      <input type="hidden" name="id" value={newKeyId()} />
+      <Field
+        label="Name"
+        name="name"
+        maxlength={200}
+        placeholder="laptop"
+        {...(hint === undefined ? {} : { hint })}
+      />
+      {children}
+      <label class="field">
+        <span>Expires</span>
+        <select name="expires">
+          <option value="never">never</option>
+          <ExpiryDays />
+        </select>
+      </label>
+      <ModelChoice models={models} chosen={null} />
+      <BudgetFields />
+      <button type="submit">Create key</button>
+    </Form>
+  );
+}
+
+/** Shows a new key once, with snippets. */
+export function NewKey(
+  { secret, address, models }: { secret: string; address: string; models: readonly string[] },
+) {
+  return (
+    <section class="card" id="new-key">
+      <h2>Your new key</h2>
+      <p>Copy it now. You won't be able to see it again.</p>
+      <Copyable text={secret} label="the key" />
+      <h2>Use it</h2>
+      {snippets(address, secret, models).map(({ name, text }, at) => (
+        <details open={at === 0}>
+          <summary>{name}</summary>
+          <Copyable text={text} label={name} />
+        </details>
+      ))}
+    </section>
+  );
+}
+
+/** Forms to change, rotate and revoke a key, which post below a path. */
+export function KeyForms(
+  { value, label, csrf, path, mayChange, mayRevoke, models, nowMs }: {
+    value: Key;
+    /** What tells it apart from the others of its table. */
+    label: string;
+    csrf: string;
+    path: string;
+    mayChange: boolean;
+    mayRevoke: boolean;
+    /** Models that the key could use. */
+    models: readonly string[];
+    nowMs: number;
+  },
+) {
+  const { name, expiresAtMs } = value;
+  return (
+    <>
+      {!mayRevoke ? null : (
+        <Form
+          action={`${path}/revoke`}
+          csrf={csrf}
+          confirm={`Revoke ${label}? Programs that use it stop working within a second.`}
+        >
+          <button type="submit" class="danger" aria-label={`Revoke ${label}`}>Revoke</button>
+        </Form>
+      )}
+      {!mayChange ? null : (
+        <details>
+          <summary>Change</summary>
+          <Form action={`${path}/update`} csrf={csrf}>
+            <Field label="Name" name="name" maxlength={200} value={name} />
+            <label class="field">
+              <span>Expires</span>
+              <select name="expires">
+                <option value="keep" selected>{expiryText(expiresAtMs, nowMs)} (no change)</option>
+                {expiresAtMs === null ? null : <option value="never">never</option>}
+                <ExpiryDays />
+              </select>
+            </label>
+            <ModelChoice models={models} chosen={value.models} />
+            <button type="submit" class="plain" aria-label={`Save key ${label}`}>Save key</button>
+          </Form>
+          <Form action={`${path}/rotate`} csrf={csrf}>
+            <label class="field">
+              <span>The present secret stays valid</span>
+              <select name="hours">
+                <option value="0">not at all</option>
+                <option value="1">for an hour</option>
+                <option value="24" selected>for a day</option>
+                <option value="168">for a week</option>
+              </select>
+            </label>
+            {(value.previousUntilMs ?? 0) <= nowMs ? null : (
+              <label>
+                <input type="checkbox" name="end_earlier" /> The secret before it, valid{" "}
+                {relative(value.previousUntilMs!, nowMs)}, ends now
+              </label>
+            )}
+            <button type="submit" class="plain" aria-label={`Rotate ${label}`}>Rotate</button>
+          </Form>
+        </details>
+      )}
+    </>
+  );
+}
+
+function expiryText(expiresAtMs: number | null, nowMs: number): string {
+  if (expiresAtMs === null) return "never";
+  return expiresAtMs > nowMs ? relative(expiresAtMs, nowMs) : "expired";
+}
+
+/** Choices of a key's lifetime. */
+function ExpiryDays() {
+  return (
+    <>
+      {[7, 30, 90, 365].map((days) => <option value={String(days)}>in {days} days</option>)}
+    </>
+  );
+}

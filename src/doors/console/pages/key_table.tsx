@@ -1,0 +1,226 @@
+import { toldApart } from "../../../ground/platform/mod.ts";
+import type { Key } from "../../../people/accounts/mod.ts";
+import {
+  BUDGET_SET,
+  KEY_REVOKE,
+  KEY_UPDATE,
+  type WriteOperation,
+} from "../../../operating/operations/mod.ts";
+import type { Budget } from "../../../money/ledger/mod.ts";
+import { Budgets } from "../budgets.tsx";
+import { Badge, Name, Names, RelativeTime, Table, Time } from "../components.tsx";
+import { count, number } from "../format.ts";
+import { KeyForms } from "./key_forms.tsx";
+
+/** The time of an expiry this near is of interest, too. */
+const SOON_MS = 2 * 86_400_000;
+
+/** Whether the visitor may do a write of a key here. */
+export type MayChange = (key: Key, operation: WriteOperation) => boolean;
+
+/** What a table of keys shows besides the keys. */
+interface KeyTableProps {
+  readonly keys: readonly Key[];
+  /** Budgets of the keys, by key ID. */
+  readonly budgets: ReadonlyMap<string, readonly Budget[]>;
+  readonly lastUse: ReadonlyMap<string, number>;
+  /** Credits by key ID. */
+  readonly spent: ReadonlyMap<string, number>;
+  /** What the table is called. Default: keys. */
+  readonly caption?: string;
+  /** Names of teams by ID; without it, the table has no column for them. */
+  readonly teams?: ReadonlyMap<string, string> | undefined;
+  /** Email addresses of members by account ID; without it, the table has no column for them. */
+  readonly names?: ReadonlyMap<string, string>;
+  /** Of when the credits are. Default: since ever. */
+  readonly spentIn?: string;
+  /** Whose models a key without a list may use. */
+  readonly allModels?: string;
+  readonly csrf: string;
+  readonly nowMs: number;
+  /** Path below which forms post. */
+  readonly action: string;
+  readonly mayChange: MayChange;
+  /** Routes that are served. */
+  readonly models: readonly string[];
+}
+
+/** Keys with their state; revoked and expired ones are folded away. */
+export function KeyTable({ keys, caption = "Keys", ...props }: KeyTableProps) {
+  const active = keys.filter((key) => isActive(key, props.nowMs));
+  const past = keys.filter((key) => !isActive(key, props.nowMs));
+  return (
+    <>
+      <KeyRows {...props} keys={active} caption={caption} />
+      {past.length === 0 ? null : (
+        <details>
+          <summary>{count(past.length, "key")} revoked or expired</summary>
+          <KeyRows {...props} keys={past} caption="Revoked and expired keys" arePast />
+        </details>
+      )}
+    </>
+  );
+}
+
+function KeyRows(
+  {
+    keys,
+    budgets,
+    lastUse,
+    spent,
+    teams,
+    names,
+    spentIn = "spent",
+    allModels = "all",
+    csrf,
+    nowMs,
+    action,
+    mayChange,
+    models,
+    caption,
+    arePast = false,
+  }:
+    & KeyTableProps
+    & {
+      caption: string;
+      /** Whether they are revoked or expired; else all are active. */
+      arePast?: boolean;
+    },
+) {
+  const labels = toldApart(keys);
+  return (
+    <Table<Key>
+      caption={caption}
+      rows={keys}
+      empty="No keys yet."
+      columns={[
+        {
+          name: "name",
+          cell: ({ name, id }) => (
+            <span id={id}>
+              <KeyName name={name} />
+            </span>
+          ),
+        },
+        { name: "key", bare: true, cell: ({ hint }) => <code>{hint}</code> },
+        ...(teams === undefined ? [] : [{
+          name: "team",
+          cell: ({ teamId }: Key) =>
+            teamId === null
+              ? "–"
+              : <Name href={`/console/teams/${teamId}`} text={teams.get(teamId) ?? teamId} />,
+        }]),
+        ...(names === undefined ? [] : [{
+          name: "member",
+          cell: ({ memberId }: Key) => memberId === null ? "–" : names.get(memberId) ?? memberId,
+        }]),
+        ...(arePast
+          ? [{
+            name: "state",
+            bare: true,
+            cell: (key: Key) => <KeyState value={key} nowMs={nowMs} />,
+          }]
+          : []),
+        {
+          name: "last used",
+          cell: ({ id }) =>
+            lastUse.has(id) ? <RelativeTime ms={lastUse.get(id)!} nowMs={nowMs} /> : "never",
+        },
+        {
+          name: spentIn,
+          role: "figure",
+          numeric: true,
+          cell: ({ id }) => number(spent.get(id) ?? 0),
+        },
+        {
+          name: "expires",
+          cell: ({ expiresAtMs }) =>
+            expiresAtMs === null
+              ? "never"
+              : <Time ms={expiresAtMs} dayOnly={Math.abs(expiresAtMs - nowMs) > SOON_MS} />,
+        },
+        {
+          name: "models",
+          cell: ({ models }) => models === null ? allModels : <Names all={models} />,
+        },
+        {
+          name: "budget",
+          bare: true,
+          cell: (key) => {
+            const found = budgets.get(key.id) ?? [];
+            const path = mayChange(key, BUDGET_SET) ? `${action}/${key.id}` : undefined;
+            if (isWithoutBudgets(key, found.length, path)) return "–";
+            const label = labels.get(key.id)!;
+            return <KeyBudgets value={key} label={label} budgets={found} csrf={csrf} path={path} />;
+          },
+        },
+        {
+          name: "",
+          cell: (key) =>
+            key.revokedAtMs !== null ? "" : (
+              <KeyForms
+                value={key}
+                label={labels.get(key.id)!}
+                csrf={csrf}
+                path={`${action}/${key.id}`}
+                mayChange={mayChange(key, KEY_UPDATE)}
+                mayRevoke={mayChange(key, KEY_REVOKE)}
+                models={models}
+                nowMs={nowMs}
+              />
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+/** The name of a key; one without is told apart by its hint, which is beside it. */
+function KeyName({ name }: Pick<Key, "name">) {
+  return name === "" ? <span class="quiet">unnamed</span> : <Name text={name} />;
+}
+
+/** Whether a key's budgets are not shown, since there are none and none can be set. */
+function isWithoutBudgets(
+  { revokedAtMs }: Key,
+  count: number,
+  path: string | undefined,
+): boolean {
+  return count === 0 && (revokedAtMs !== null || path === undefined);
+}
+
+/** A key's budgets, with forms for visitors who may change them. */
+function KeyBudgets(
+  { value, label, budgets, csrf, path }: {
+    value: Key;
+    /** What tells it apart from the others of its table. */
+    label: string;
+    budgets: readonly Budget[];
+    csrf: string;
+    /** Path below which the forms post; `undefined` if the visitor may not change the budgets. */
+    path: string | undefined;
+  },
+) {
+  const isOver = value.revokedAtMs !== null;
+  if (isWithoutBudgets(value, budgets.length, path)) return "–";
+  return (
+    <Budgets
+      budgets={budgets}
+      of={`the key ${label}`}
+      csrf={csrf}
+      path={isOver ? undefined : path}
+    />
+  );
+}
+
+/** Whether a key is neither revoked nor expired. */
+export function isActive({ revokedAtMs, expiresAtMs }: Key, nowMs: number): boolean {
+  return revokedAtMs === null && (expiresAtMs === null || expiresAtMs > nowMs);
+}
+
+/** Whether a key is active, expired or revoked. */
+function KeyState({ value, nowMs }: { value: Key; nowMs: number }) {
+  if (value.revokedAtMs !== null) return <Badge tone="bad">revoked</Badge>;
+  const expired = value.expiresAtMs !== null && value.expiresAtMs <= nowMs;
+  return expired ? <Badge tone="warn">expired</Badge> : <Badge tone="good">active</Badge>;
+}
