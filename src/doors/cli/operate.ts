@@ -9,6 +9,7 @@ import {
   type ReadOperation,
   type ReplyOf,
 } from "../../operating/operations/mod.ts";
+import { SpentByKey } from "../../money/usage/mod.ts";
 import { gatewayAddress } from "./address.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { servedCatalog } from "./served_catalog.ts";
@@ -49,6 +50,7 @@ export async function operate<O extends Operation>(
     config,
     now: () => parts.clock.now(),
     catalog: () => servedCatalog(config, context),
+    spent: new SpentByKey(parts.database),
     address: async () => (await gatewayAddress(config)).url,
   };
   const read = (one: ReadOperation, more: Json) => performRead(all, shellBy(), one, more);

@@ -1,4 +1,3 @@
-import { cacheHitRate } from "./report.ts";
 import { SUMS } from "../ledger/mod.ts";
 import { NONE, type SummedRow, type Sums } from "./rows.ts";
 
@@ -34,6 +33,11 @@ export interface ComparedFigures extends UsageFigures {
 /** A group with why its requests failed, as far as that is known. */
 export interface Group extends SummedRow {
   readonly failures?: Readonly<Record<string, number>>;
+}
+
+/** Adds up credits. */
+export function creditsIn(rows: readonly { readonly credits: number }[]): number {
+  return rows.reduce((sum, { credits }) => sum + credits, 0);
 }
 
 /** Adds up groups. */
@@ -89,7 +93,9 @@ function figuresOf(sums: Sums): UsageFigures {
     errors,
     input_tokens,
     cached_tokens,
-    cache_hit_rate: cacheHitRate(sums),
+    cache_hit_rate: input_tokens === 0
+      ? 0
+      : Math.round(cached_tokens / input_tokens * 10_000) / 10_000,
     output_tokens,
     saved_credits: Math.floor(sums.saved_millionths / 1_000_000),
     credits,

@@ -27,9 +27,9 @@ export class Arguments {
     return `?${this.values.push(value)}`;
   }
 
-  /** Adds a list. @returns The right side of `in`. */
+  /** Adds a list. @returns The right side of `in`, or a table that has each value once. */
   listed(values: readonly Value[]): string {
-    return `(select value from json_each(${this.bind(JSON.stringify(values))}))`;
+    return `(select value from json_each(${this.bind(JSON.stringify([...new Set(values)]))}))`;
   }
 }
 

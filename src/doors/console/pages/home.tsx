@@ -1,7 +1,7 @@
 import type { Budget, Credits, Lot, Span, WindowState } from "../../../money/ledger/mod.ts";
 import { toldApart } from "../../../ground/platform/mod.ts";
 import type { Key } from "../../../people/accounts/mod.ts";
-import type { UsagePoint } from "../../../money/usage/mod.ts";
+import type { UsageSum } from "../../../money/usage/mod.ts";
 import { BudgetBar } from "../budgets.tsx";
 import type { BurnRate } from "../burn_rate.ts";
 import { Chart, levelsOf, Name, RelativeTime, Stat, Table, Term, Time } from "../components.tsx";
@@ -9,7 +9,7 @@ import { dollars } from "../dollars.ts";
 import { count, day, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { BalanceStat, InFlightStat, TodayStat } from "../live_stats.tsx";
-import { usageChart } from "../usage_chart.ts";
+import { requestsChart } from "../usage_chart.ts";
 import { EmptyPools, Pools, type TeamPool } from "./home_pools.tsx";
 
 /** Lots and keys that expire within this many days are pointed out. */
@@ -48,7 +48,7 @@ export interface HomeProps {
   /** Credits that are owed, since a payment was taken back. */
   readonly debt: number;
   /** Usage by UTC day of the last 60 days. */
-  readonly points: readonly UsagePoint[];
+  readonly points: readonly UsageSum<"day">[];
   /** Of each key the limit that is nearest, if any of it is used. */
   readonly limits: readonly UsedLimit[];
   /** Limits of each key that nothing is used of, from the shortest. */
@@ -93,13 +93,10 @@ export function HomePage(props: HomeProps) {
       <Expiring {...props} />
       {isNew ? null : (
         <Chart
-          {...usageChart(points, {
+          {...requestsChart(points, {
             title: "Requests by UTC day, 30 days",
-            unit: "requests",
-            span: "day",
-            count: 30,
+            days: 30,
             nowMs,
-            nameOf: () => "succeeded",
           })}
         />
       )}
