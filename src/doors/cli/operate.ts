@@ -9,7 +9,7 @@ import {
   type ReadOperation,
   type ReplyOf,
 } from "../../operating/operations/mod.ts";
-import { SpentByKey } from "../../money/usage/mod.ts";
+import { ReportError, SpentByKey } from "../../money/usage/mod.ts";
 import { gatewayAddress } from "./address.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { servedCatalog } from "./served_catalog.ts";
@@ -63,6 +63,7 @@ export async function operate<O extends Operation>(
     return reply as ReplyOf<O>; // tests compare replies with the schemas of operations
   } catch (error) {
     if (!(error instanceof OperationError)) throw error;
+    if (error.cause instanceof ReportError) throw asCommandError(error.cause);
     const message = error.message.replace(/\.$/, "");
     const flag = flags[error.param ?? ""];
     if (error.code === "invalid_request" && flag !== undefined) {
@@ -74,6 +75,13 @@ export async function operate<O extends Operation>(
       cause: error,
     });
   }
+}
+
+/** What a command fails with if it is a report that fails. */
+export function asCommandError(error: unknown): unknown {
+  if (!(error instanceof ReportError)) return error;
+  const message = error.message.replace(/\.$/, "");
+  return error.isMissing ? new AccountError(message) : new UsageError(message, { cause: error });
 }
 
 /** What to do where something was not found. */

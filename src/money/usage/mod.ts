@@ -41,14 +41,16 @@ export {
   type RetentionOptions,
 } from "./retention.ts";
 export { type Dimension, DIMENSIONS, type UsageQuery, usageQuery } from "./usage_query.ts";
-export { type ComparedFigures, creditsIn, type UsageChange, type UsageFigures } from "./figures.ts";
-export type { UsageParts, UsageScope } from "./selection.ts";
+export { creditsIn } from "./figures.ts";
 export {
-  type ReportOptions,
-  reportUsage,
+  type ComparedFigures,
+  type UsageFigures,
   type UsageReport,
+  usageReportShape,
   type UsageRow,
-} from "./usage_report.ts";
+} from "./report_shape.ts";
+export type { UsageParts, UsageScope } from "./selection.ts";
+export { type ReportOptions, reportUsage } from "./usage_report.ts";
 export { entriesCsv, requestsCsv } from "./record_csv.ts";
 export {
   type CreditLine,

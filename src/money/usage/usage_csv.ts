@@ -1,6 +1,5 @@
 import { csvLine } from "./csv.ts";
-import type { UsageFigures } from "./figures.ts";
-import type { UsageReport } from "./usage_report.ts";
+import type { UsageFigures, UsageReport } from "./report_shape.ts";
 
 const FIGURES = [
   "requests",

@@ -45,7 +45,7 @@ export const usageQuery = z.strictObject({
     "Time zone of days and months, such as `Europe/Berlin`.",
   ),
   by: z.string().default("day").transform((list) => list.split(",").map((one) => one.trim()))
-    .pipe(z.array(dimension).min(1).max(2)).describe(
+    .pipe(z.array(dimension).min(1).max(2, "must be one or two, with a comma in between")).describe(
       `One or two of ${DIMENSIONS.join(", ")}, tag:NAME, with a comma in between.`,
     ),
   account: text.optional().describe("Email address of an account that pays."),

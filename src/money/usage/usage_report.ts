@@ -1,5 +1,5 @@
 import type { Database } from "../../ground/database/mod.ts";
-import { type ComparedFigures, figures, type Group, total } from "./figures.ts";
+import { figures, type Group, total } from "./figures.ts";
 import { foldedRows } from "./folded_rows.ts";
 import { nameOfGroup, namesOf } from "./group_names.ts";
 import {
@@ -10,37 +10,12 @@ import {
   timeText,
   type UsageRange,
 } from "./range.ts";
+import type { UsageReport } from "./report_shape.ts";
 import { type SummedRow, summedRows } from "./rows.ts";
 import type { Column, RowsQuery } from "./rows_query.ts";
 import { select, type Selected, type UsageParts, type UsageScope } from "./selection.ts";
 import { sessionRows } from "./session_rows.ts";
 import { type Dimension, TIMES, type UsageQuery } from "./usage_query.ts";
-
-/** One group of a report. */
-export interface UsageRow extends ComparedFigures {
-  /** Values by grouping: times, model and key IDs, IDs of accounts and teams; empty where there is none. */
-  readonly group: Readonly<Record<string, string>>;
-  /** Names of what the group has IDs of. */
-  readonly names: Readonly<Record<string, string>>;
-  /** Whether it is the sum of all groups that are not among the top ones. */
-  readonly isOthers: boolean;
-}
-
-/** A report of usage. */
-export interface UsageReport {
-  /** Times of the range, which is half-open. */
-  readonly since: string;
-  readonly until: string;
-  readonly zone: string;
-  /** Whether a bound was in the middle of an hour, at whose beginning it is now. */
-  readonly rounded: boolean;
-  readonly by: readonly Dimension[];
-  /** Groups that had requests: in order of time, then those of most credits first. */
-  readonly rows: readonly UsageRow[];
-  readonly totals: ComparedFigures;
-  /** The period before. */
-  readonly previous?: { readonly since: string; readonly until: string } | undefined;
-}
 
 /** How a report is made. */
 export interface ReportOptions {

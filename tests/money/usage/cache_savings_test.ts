@@ -61,7 +61,7 @@ Deno.test("cached tokens save the difference of the input prices, in the report,
   const { out } = await sluice(["usage", "--by", "model", "--json", "--config", file], {
     directory: gateway.directory,
   });
-  const [told] = JSON.parse(out);
+  const [told] = JSON.parse(out).rows;
   assertEquals([told.cache_hit_rate, told.saved_credits], [0.6, 81]);
   await assertLedgerClean(gateway);
 });
