@@ -1,3 +1,5 @@
+import { ROLL_UPS, type RollUp, SUMS } from "../roll_ups.ts";
+
 /** SQL that several rules share. `new` is the row that a trigger decides on. */
 
 /** The lengths of rate windows, in milliseconds. */
@@ -188,18 +190,6 @@ export function countRequests(from: string): string {
   ).join("\n    ");
 }
 
-/** The sums of every roll-up. */
-export const SUMS = [
-  "requests",
-  "errors",
-  "input_tokens",
-  "cached_tokens",
-  "output_tokens",
-  "duration_ms",
-  "credits",
-  "saved_millionths",
-] as const;
-
 const ADD_SUMS = SUMS.map((sum) => `${sum} = ${sum} + excluded.${sum}`).join(",\n      ");
 
 /** The sums of requests, in the order of {@linkcode SUMS}. */
@@ -235,6 +225,25 @@ export function rolledUp(credits: string, from?: string): string {
       ${of}${credits} as credits${from === undefined ? "" : ` from ${from}`})`;
 }
 
+/** The values of a roll-up's key, of those that are not columns of a request. */
+const VALUES: Readonly<Record<string, string>> = {
+  hour_at_ms: "started_at_ms / 3600000 * 3600000",
+  day_at_ms: `started_at_ms / ${DAY_MS} * ${DAY_MS}`,
+  span_ms: "ms",
+  at_ms: "started_at_ms / ms * ms",
+  value: "kept_value",
+};
+
+/** Adds requests to a roll-up. */
+function addTo(table: RollUp, requests: string): string {
+  const key = ROLL_UPS[table];
+  return `insert into ${table} (${[...key, ...SUMS].join(", ")})
+    select ${key.map((column) => VALUES[column] ?? column).join(", ")}, ${SUMMED}
+    from ${requests} where true group by ${key.map((_, at) => at + 1).join(", ")}
+    on conflict (${key.join(", ")}) do update set
+      ${ADD_SUMS};`;
+}
+
 /**
  * Adds requests to the hours, and the days, of accounts, keys and routes, and to the hours of all accounts. Totals of their
  * days, if there are any, would no longer hold: they are added up again later.
@@ -242,23 +251,11 @@ export function rolledUp(credits: string, from?: string): string {
  * @param requests A subquery, {@linkcode rolledUp}.
  */
 export function addToHours(requests: string): string {
-  return `insert into usage_hours (account_id, hour_at_ms, key_id, route, ${SUMS.join(", ")})
-    select account_id, started_at_ms / 3600000 * 3600000, key_id, route, ${SUMMED}
-    from ${requests} where true group by 1, 2, 3, 4
-    on conflict (account_id, hour_at_ms, key_id, route) do update set
-      ${ADD_SUMS};
-    insert into usage_days (day_at_ms, account_id, key_id, route, ${SUMS.join(", ")})
-    select started_at_ms / ${DAY_MS} * ${DAY_MS}, account_id, key_id, route, ${SUMMED}
-    from ${requests} where true group by 1, 2, 3, 4
-    on conflict (day_at_ms, account_id, key_id, route) do update set
-      ${ADD_SUMS};
-    insert into usage_totals (hour_at_ms, route, ${SUMS.join(", ")})
-    select started_at_ms / 3600000 * 3600000, route, ${SUMMED}
-    from ${requests} where true group by 1, 2
-    on conflict (hour_at_ms, route) do update set
-      ${ADD_SUMS};
+  return `${addTo("usage_hours", requests)}
+    ${addTo("usage_days", requests)}
+    ${addTo("usage_totals", requests)}
     delete from usage_day_totals where day_at_ms in (
-      select started_at_ms / ${DAY_MS} * ${DAY_MS} from ${requests}
+      select ${VALUES.day_at_ms} from ${requests}
     );`;
 }
 
@@ -304,9 +301,8 @@ export function isToldApart(
  * @param requests A subquery, {@linkcode rolledUp}.
  */
 export function addToTags(requests: string): string {
-  const day = `started_at_ms / ${DAY_MS} * ${DAY_MS}`;
   const ofGiven = { accountId: "given.account_id", dayAtMs: "given.day_at_ms" };
-  const ofRequest = { accountId: "given.account_id", dayAtMs: `given.${day}` };
+  const ofRequest = { accountId: "given.account_id", dayAtMs: `given.${VALUES.day_at_ms}` };
   const isNamed = (of: typeof ofGiven, name: string) =>
     isToldApart({ ...of, name: "':names'", value: name });
   const kept = (name: string, max: number) =>
@@ -315,6 +311,18 @@ export function addToTags(requests: string): string {
       where kept.account_id = fresh.account_id and kept.day_at_ms = fresh.day_at_ms
         and kept.name = ${name}
     ) <= ${max}`;
+  const tagged = `(
+      select given.*, json_each.key as name, iif(${
+    isToldApart({ ...ofRequest, name: "json_each.key", value: "json_each.value" })
+  }, json_each.value, '${OTHER_VALUE}') as kept_value
+      from ${requests} as given, json_each(given.tags)
+      where given.tags is not null and json_each.key <> '${UNSUMMED_TAG}'
+        and ${isNamed(ofRequest, "json_each.key")}
+      union all
+      select given.*, ':reason', coalesce(reason, 'unknown') from ${requests} as given
+      where ending <> 'complete'
+    ), (select ${SPANS.hour} as ms union all select ${SPANS.day})
+   `;
   return `insert into tag_values (account_id, day_at_ms, name, value)
     select account_id, day_at_ms, ':names', name from (
       select account_id, day_at_ms, name,
@@ -330,24 +338,7 @@ export function addToTags(requests: string): string {
       where ${isNamed(ofGiven, "given.name")}
         and not ${isToldApart({ ...ofGiven, name: "given.name", value: "given.value" })}
     ) as fresh where ${kept("fresh.name", MAX_TAG_VALUES)};
-    insert into usage_tags (name, span_ms, at_ms, account_id, key_id, route, value, ${
-    SUMS.join(", ")
-  })
-    select name, ms, started_at_ms / ms * ms, account_id, key_id, route, kept_value, ${SUMMED}
-    from (
-      select given.*, json_each.key as name, iif(${
-    isToldApart({ ...ofRequest, name: "json_each.key", value: "json_each.value" })
-  }, json_each.value, '${OTHER_VALUE}') as kept_value
-      from ${requests} as given, json_each(given.tags)
-      where given.tags is not null and json_each.key <> '${UNSUMMED_TAG}'
-        and ${isNamed(ofRequest, "json_each.key")}
-      union all
-      select given.*, ':reason', coalesce(reason, 'unknown') from ${requests} as given
-      where ending <> 'complete'
-    ), (select ${SPANS.hour} as ms union all select ${SPANS.day})
-    where true group by 1, 2, 3, 4, 5, 6, 7
-    on conflict (name, span_ms, at_ms, account_id, key_id, route, value) do update set
-      ${ADD_SUMS};`;
+    ${addTo("usage_tags", tagged)}`;
 }
 
 /**
