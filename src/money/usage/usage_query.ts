@@ -20,6 +20,9 @@ export type Dimension = typeof DIMENSIONS[number] | `tag:${string}`;
 /** Groupings by time. */
 export const TIMES: readonly Dimension[] = ["hour", "day", "month"];
 
+/** Reported from records. */
+export const SESSION = "tag:session";
+
 const TAG_NAME = /^[a-z0-9_.-]{1,32}$/;
 const MAX_TOP = 1_000;
 
