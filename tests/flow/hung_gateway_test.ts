@@ -55,7 +55,7 @@ Deno.test({
     for (let at = 0; at < 5; at++) assertEquals(await chat(url), 200);
     const run = (...args: string[]) => sluice(args, { directory: dir.path });
     assertEquals((await run("credits", "audit")).code, 0);
-    const [total] = JSON.parse((await run("usage", "--json", "--by", "model")).out);
+    const [total] = JSON.parse((await run("usage", "--json", "--by", "model")).out).rows;
     assertEquals(total.requests, 10);
   },
 });

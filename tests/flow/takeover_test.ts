@@ -92,7 +92,7 @@ async function handOverUnderLoad(before: string, after: string): Promise<void> {
   const run = (...args: string[]) => sluice(args, { directory: dir.path });
   const audit = await run("credits", "audit");
   assertEquals(audit.code, 0, audit.out);
-  const [total] = JSON.parse((await run("usage", "--json", "--by", "model")).out);
+  const [total] = JSON.parse((await run("usage", "--json", "--by", "model")).out).rows;
   assertEquals(total.requests, load.done + STREAMS);
 
   // the second one is alone now: another start is refused, its own commands find it

@@ -9,6 +9,7 @@ import {
   type ReadOperation,
   type ReplyOf,
 } from "../../operating/operations/mod.ts";
+import { ReportError, SpentByKey } from "../../money/usage/mod.ts";
 import { gatewayAddress } from "./address.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { servedCatalog } from "./served_catalog.ts";
@@ -49,6 +50,7 @@ export async function operate<O extends Operation>(
     config,
     now: () => parts.clock.now(),
     catalog: () => servedCatalog(config, context),
+    spent: new SpentByKey(parts.database),
     address: async () => (await gatewayAddress(config)).url,
   };
   const read = (one: ReadOperation, more: Json) => performRead(all, shellBy(), one, more);
@@ -61,6 +63,7 @@ export async function operate<O extends Operation>(
     return reply as ReplyOf<O>; // tests compare replies with the schemas of operations
   } catch (error) {
     if (!(error instanceof OperationError)) throw error;
+    if (error.cause instanceof ReportError) throw asCommandError(error.cause);
     const message = error.message.replace(/\.$/, "");
     const flag = flags[error.param ?? ""];
     if (error.code === "invalid_request" && flag !== undefined) {
@@ -72,6 +75,13 @@ export async function operate<O extends Operation>(
       cause: error,
     });
   }
+}
+
+/** What a command fails with if it is a report that fails. */
+export function asCommandError(error: unknown): unknown {
+  if (!(error instanceof ReportError)) return error;
+  const message = error.message.replace(/\.$/, "");
+  return error.isMissing ? new AccountError(message) : new UsageError(message, { cause: error });
 }
 
 /** What to do where something was not found. */

@@ -36,6 +36,11 @@ interface OperationWords<O extends Operation, Shown>
   readonly input?: (run: OperationRun) => Json | Promise<Json>;
   /** Carries it out, if that is more than one operation. */
   readonly carryOut?: (input: Json, run: OperationRun) => Promise<Shown>;
+  /** What it prints as it is in place of the reply, in pieces; undefined if the reply is printed. */
+  readonly instead?: (
+    input: Json,
+    run: OperationRun,
+  ) => Promise<Iterable<string> | AsyncIterable<string> | undefined>;
   /** Looks at the reply once it is printed; throws if the command has failed. */
   readonly ends?: (reply: Shown) => void;
   /** Writes the reply for people. */
@@ -55,7 +60,17 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
   operation: O,
   words: OperationWords<O, Shown>,
 ): Command {
-  const { fields: given = {}, limit, unnamed, input: more, carryOut, text, ends, ...rest } = words;
+  const {
+    fields: given = {},
+    limit,
+    unnamed,
+    input: more,
+    carryOut,
+    instead,
+    text,
+    ends,
+    ...rest
+  } = words;
   const fields = Object.entries<Field>(given as Record<string, Field>)
     .map(([name, field]) => fieldOf(operation, name, field));
   const [positional, named] = [fields.filter(isArgument), fields.filter((one) => !isArgument(one))];
@@ -98,6 +113,11 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
         if (unnamed === "owner") input.account = (await parts.owner()).id;
       }
       Object.assign(input, await more?.(run));
+      const pieces = await instead?.(input, run);
+      if (pieces !== undefined) {
+        for await (const piece of pieces) context.out(piece);
+        return;
+      }
       const shown = carryOut === undefined
         ? await run.perform(operation, input) as Shown
         : await carryOut(input, run);
@@ -129,8 +149,8 @@ interface GivenField {
   /** Its name among the options. */
   readonly key: string;
   readonly description: string;
-  /** Names the values that it can have, if it is one of several. */
-  readonly chosen: <T extends { choices(values: readonly string[]): T }>(one: T) => T;
+  /** Has it validated before anything is opened, as far as its type says what is valid. */
+  readonly chosen: <T extends Validated<T>>(one: T) => T;
   readonly isRequired: boolean;
   readonly read: Read;
 }
@@ -147,10 +167,16 @@ function fieldOf({ input }: Operation, name: string, field: Field): GivenField {
   const { type } = schema.def;
   const flag = /--[\w-]+/.exec(flags)?.[0] ?? flags;
   const isSwitch = flags.startsWith("-") && !/[<[]/.test(flags);
-  const byType: Read = (text) => {
+  const byType = (text: string) => {
     if (isSwitch) return type === "enum" ? String(text) : text;
     if (type === "array") return parseList(text);
     return type === "number" && /^[0-9]+$/.test(text) ? Number(text) : text;
+  };
+  const checked = (value: unknown) => {
+    const { success, error } = whole.safeParse(value, { error: issueWords });
+    if (success) return value;
+    const [{ message }] = error.issues as [{ message: string }];
+    throw new UsageError(`${flag}${message.startsWith("must ") ? "" : ":"} ${message}`);
   };
   return {
     name,
@@ -158,17 +184,24 @@ function fieldOf({ input }: Operation, name: string, field: Field): GivenField {
     flag,
     key: flags.startsWith("-") ? option(flags, "").attributeName() : argument(flags, "").name(),
     description: words ?? asPhrase(description ?? name),
-    chosen: (one) =>
-      type === "enum" && !isSwitch && given === undefined ? one.choices(schema.options!) : one,
-    isRequired: !whole.safeParse(undefined).success,
-    async read(text, flag, run) {
-      const value = await (given ?? byType)(text, flag, run);
-      const { success, error } = whole.safeParse(value, { error: issueWords });
-      if (success) return value;
-      const [{ message }] = error.issues as [{ message: string }];
-      throw new UsageError(`${flag}${message.startsWith("must ") ? "" : ":"} ${message}`);
+    chosen(one) {
+      if (isSwitch || given !== undefined) return one;
+      if (type === "enum") return one.choices(schema.options!);
+      return one.argParser((text) => {
+        checked(byType(text));
+        return text;
+      });
     },
+    isRequired: !whole.safeParse(undefined).success,
+    read: async (text, flag, run) =>
+      checked(given === undefined ? byType(text) : await given(text, flag, run)),
   };
+}
+
+/** An option or an argument. */
+interface Validated<T> {
+  choices(values: readonly string[]): T;
+  argParser(parse: (text: string) => string): T;
 }
 
 /** A schema, or what is around one. */

@@ -5,13 +5,13 @@ import {
   readRange,
   reconcile,
   type ReconciledDay,
-  ReportError,
   type TokenSums,
 } from "../../money/usage/mod.ts";
 import { resolvePath } from "../../ground/std/mod.ts";
-import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
+import { type CommandContext, CommandStatus } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parsePercent, table } from "./format.ts";
+import { asCommandError } from "./operate.ts";
 
 interface ReconcileOptions {
   readonly file?: string;
@@ -58,8 +58,7 @@ export function reconcileCommand(usage: Command, context: CommandContext): void 
         print(days, () => text(days, tolerance));
         if (days.some((one) => faultsOf(one, tolerance).length > 0)) throw new CommandStatus(1);
       } catch (error) {
-        if (!(error instanceof ReportError)) throw error;
-        throw new UsageError(error.message.replace(/\.$/, ""));
+        throw asCommandError(error);
       }
     },
   });

@@ -1,72 +1,54 @@
 import type { Command } from "commander";
-import { issueWords } from "../../ground/issue_words.ts";
 import {
   BOUND_WORDS,
   type ComparedFigures,
   DIMENSIONS,
   entriesCsv,
-  ReportError,
-  reportUsage,
   requestsCsv,
   usageCsv,
-  type UsageQuery,
   usageQuery,
   type UsageReport,
-  type UsageRow,
 } from "../../money/usage/mod.ts";
-import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
-import { defineCommand, option } from "./define_command.ts";
+import { type Json, USAGE_REPORT } from "../../operating/operations/mod.ts";
+import { type CommandContext, UsageError } from "./context.ts";
+import { option } from "./define_command.ts";
 import { table } from "./format.ts";
+import { asCommandError } from "./operate.ts";
+import { operationCommand, type OperationRun } from "./operation_command.ts";
 import { reconcileCommand } from "./reconcile.ts";
-import { accountOrOwner } from "./settings.ts";
-
-interface UsageOptions {
-  readonly account?: string;
-  readonly team?: string;
-  readonly member?: string;
-  readonly key?: string;
-  readonly model?: string;
-  readonly tag?: string;
-  readonly all?: true;
-  readonly by?: string;
-  readonly since?: string;
-  readonly until?: string;
-  readonly zone?: string;
-  readonly compare?: true;
-  readonly top?: string;
-  readonly csv?: true;
-  readonly requests?: true;
-  readonly entries?: true;
-  readonly json?: boolean;
-}
 
 /** `sluice usage` */
 export function usageCommand(program: Command, context: CommandContext): void {
-  const usage = defineCommand<UsageOptions>(program, context, {
+  const usage = operationCommand(program, context, USAGE_REPORT, {
     name: "usage",
     description: "report usage by time, model, key, account, member, team or tag",
-    options: [
-      option("--account <email>", "keys that this account pays for (default: the owner's)"),
-      option("--team <team>", "keys of a team, by name or ID"),
-      option("--member <email>", "keys of teams that were made for this member"),
-      option("--key <id>", "one key"),
-      option("--all", "all accounts"),
-      option("--model <id>", "one model"),
-      option("--tag <name=value>", "only requests with this tag"),
-      option(
+    fields: {
+      account: ["--account <email>", "keys that this account pays for (default: the owner's)"],
+      team: ["--team <team>", "keys of a team, by name or ID"],
+      member: ["--member <email>", "keys of teams that were made for this member"],
+      key: ["--key <id>", "one key"],
+      model: ["--model <id>", "one model"],
+      tag: ["--tag <name=value>", "only requests with this tag"],
+      by: [
         "--by <groupings>",
         `one or two of ${
           DIMENSIONS.join(", ")
         }, tag:NAME, with a comma in between (default: day; of a team member,model)`,
-      ).argParser(checkGroupings),
-      option(
+      ],
+      since: [
         "--since <bound>",
         "beginning of the range (default: the first request; of a team the month)",
-      ),
-      option("--until <bound>", "end of the range, which is not part of it (default: now)"),
-      option("--zone <zone>", "time zone of days and months, such as Europe/Berlin (default: UTC)"),
-      option("--compare", "add the period before, of the same length"),
-      option("--top <n>", "only the groups of most credits; all others are one row"),
+      ],
+      until: ["--until <bound>", "end of the range, which is not part of it (default: now)"],
+      zone: [
+        "--zone <zone>",
+        "time zone of days and months, such as Europe/Berlin (default: UTC)",
+      ],
+      compare: ["--compare", "add the period before, of the same length"],
+      top: "--top <n>",
+    },
+    options: [
+      option("--all", "all accounts"),
       option("--csv", "print the report as CSV"),
       option(
         "--requests",
@@ -80,86 +62,43 @@ export function usageCommand(program: Command, context: CommandContext): void {
       "  sluice usage --team Platform --by member\n" +
       "  sluice usage --all --by tag:project,month --since 2026-01 --csv\n" +
       "  sluice usage --all --requests --since yesterday --until today > requests.csv",
-    opens: "database",
-    async run({ options, parts, print }) {
-      const usageParts = { ...parts, now: () => parts.clock.now() };
+    input: inputOf,
+    async instead(input, { options, parts, perform }) {
+      if (options.csv) return [usageCsv(await perform(USAGE_REPORT, input))];
+      if (!options.requests && !options.entries) return undefined;
+      const write = options.requests ? requestsCsv : entriesCsv;
       try {
-        const query = await queryOf(options, parts);
-        if (options.requests || options.entries) {
-          const write = options.requests ? requestsCsv : entriesCsv;
-          for await (const piece of await write(usageParts, query)) context.out(piece);
-          return;
-        }
-        const report = await reportUsage(usageParts, query);
-        if (options.csv) return context.out(usageCsv(report));
-        print(report.rows.map((row) => plain(row)), () => text(report));
-        if (report.rounded && !options.json) {
-          context.err("sluice: roll-ups are hourly: bounds were rounded down to the hour\n");
-        }
+        return await write({ ...parts, now: () => parts.clock.now() }, usageQuery.parse(input));
       } catch (error) {
-        if (!(error instanceof ReportError)) throw error;
-        const message = error.message.replace(/\.$/, "");
-        throw error.isMissing ? new Error(message) : new UsageError(message);
+        throw asCommandError(error);
       }
+    },
+    text(report) {
+      if (report.rounded) {
+        context.err("sluice: roll-ups are hourly: bounds were rounded down to the hour\n");
+      }
+      return text(report);
     },
   });
   reconcileCommand(usage, context);
 }
 
-/** Before the database is opened. */
-function checkGroupings(text: string): string {
-  const { success, error } = usageQuery.shape.by.safeParse(text, { error: issueWords });
-  if (success) return text;
-  throw new UsageError(`invalid --by '${text}': ${error.issues[0]?.message}`);
-}
-
-/** @throws {UsageError} If options are not valid, or do not go together. */
-async function queryOf(options: UsageOptions, parts: CommandParts): Promise<UsageQuery> {
-  const { all, csv, requests, entries, json, account, team, member, key } = options;
-  const outputs = Object.entries({ csv, requests, entries, json }).filter(([, is]) => is === true);
+/** What no option gives alone. @throws {UsageError} If options do not go together. */
+async function inputOf({ options, parts }: OperationRun): Promise<Json> {
+  const { all, account, team, member, key, requests, by, since = "month" } = options;
+  const outputs = ["csv", "requests", "entries", "json"].filter((one) => Object(options)[one]);
   if (outputs.length > 1) {
-    throw new UsageError(`pass one of ${outputs.map(([name]) => `--${name}`).join(", ")}`);
+    throw new UsageError(`pass one of ${outputs.map((name) => `--${name}`).join(", ")}`);
   }
-  const nouns = [account, team, member, key].filter((one) => one !== undefined);
   if (all && account !== undefined) throw new UsageError("pass either --account or --all");
-  if (team !== undefined && account !== undefined) {
-    throw new UsageError("pass either --account or --team");
-  }
-  const names = Object.keys(usageQuery.shape);
-  const given = Object.fromEntries(
-    Object.entries(options).filter(([name, value]) => names.includes(name) && value !== undefined),
-  );
-  // as members of a team use several models
-  const byTeam = options.by === undefined || options.by === "member" ? "member,model" : options.by;
-  const { success, data, error } = usageQuery.safeParse({
-    ...given,
-    ...team !== undefined && !requests && { by: byTeam, since: options.since ?? "month" },
-    ...nouns.length === 0 && !all && { account: (await accountOrOwner(parts, undefined)).email },
-  }, { error: issueWords });
-  if (success) return data;
-  const [issue] = error.issues;
-  const name = String(issue?.path[0] ?? "");
-  throw new UsageError(`invalid --${name} '${Object(given)[name] ?? ""}': ${issue?.message}`);
-}
-
-/** Groupings by IDs that people know by another name. */
-const NAMED = ["account", "member", "team"];
-
-/** A row as JSON has it. */
-function plain({ group, names, isOthers, ...figures }: UsageRow) {
-  const { previous, change, failures, ...sums } = figures;
   return {
-    ...Object.fromEntries(
-      Object.entries(group).flatMap(([by, id]): [string, string | null][] => {
-        const name = names[by];
-        if (by === "key" && name !== undefined) return [[by, id], ["key_name", name]];
-        if (!NAMED.includes(by) || isOthers && name === undefined) return [[by, id]];
-        return [[by, id === "" ? null : name ?? id], [`${by}_id`, id === "" ? null : id]];
-      }),
-    ),
-    ...sums,
-    ...failures === undefined ? {} : { failures },
-    ...previous === undefined ? {} : { previous, change },
+    // as members of a team use several models
+    ...team !== undefined && !requests && {
+      by: by === undefined || by === "member" ? "member,model" : by,
+      since,
+    },
+    ...!all && [account, team, member, key].every((one) => one === undefined) &&
+      { account: (await parts.owner()).email },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Account, Session } from "../../people/accounts/mod.ts";
 import { markRead, noticesOf, type Reader } from "../../operating/alerts/mod.ts";
 import { budgetsOfKeys, creditsOf } from "../../money/ledger/mod.ts";
-import { creditStatement, creditStatementCsv, spentByKey } from "../../money/usage/mod.ts";
+import { creditStatement, creditStatementCsv, SpentByKey } from "../../money/usage/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { csvReply } from "./csv_reply.ts";
 import { dollarRateOf } from "./dollars.ts";
@@ -41,10 +41,6 @@ export class AccountPages {
     const { keys, catalog, database, now, teams } = this.#parts;
     const { account } = session;
     const own = await keys.list(account);
-    const spent = await Promise.all(
-      [...new Set([account.id, ...own.map(({ accountId }) => accountId)])]
-        .map((payerId) => spentByKey(database, payerId)),
-    );
     const inTeams = own.some(({ teamId }) => teamId !== null);
     const names = inTeams ? (await teams.list()).map(({ id, name }) => [id, name] as const) : [];
     return await page(
@@ -55,7 +51,7 @@ export class AccountPages {
         keys={own.toReversed()}
         budgets={await budgetsOfKeys(database, own.map(({ id }) => id), now())}
         lastUse={await keys.lastUse(account)}
-        spent={new Map(spent.flatMap((one) => [...one]))}
+        spent={await new SpentByKey(database).of(own.map(({ accountId }) => accountId))}
         teams={inTeams ? new Map(names) : undefined}
         mayChange={await mayChangeOf(this.#parts, session, own)}
         models={catalog().routes.map(({ id }) => id)}

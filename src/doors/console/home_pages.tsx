@@ -7,11 +7,12 @@ import {
   type WindowState,
 } from "../../money/ledger/mod.ts";
 import {
+  accountUsage,
+  creditsIn,
   daysSince,
   monthStart,
   reportUsage,
-  usageOverTime,
-  type UsagePoint,
+  untilNow,
   usageQuery,
 } from "../../money/usage/mod.ts";
 import { KEY_UPDATE, mayOperate, ORDER_CREATE } from "../../operating/operations/mod.ts";
@@ -46,15 +47,16 @@ export class HomePages {
     const lastDayMs = startOfDay(months.lastUntilMs);
     const [credits, points, lastDay, own, lastUse, inFlight, debt] = await Promise.all([
       creditsOf(database, account.id, nowMs),
-      usageOverTime(database, {
-        accountId: account.id,
-        span: "day",
+      accountUsage(database, {
+        accountIds: [account.id],
+        by: ["day"],
         sinceMs: Math.min(daysSince(nowMs, 60), months.lastSinceMs),
+        untilMs: untilNow(nowMs),
       }),
       // of that day of last month, the hours until now
-      usageOverTime(database, {
-        accountId: account.id,
-        span: "hour",
+      accountUsage(database, {
+        accountIds: [account.id],
+        by: [],
         sinceMs: lastDayMs,
         untilMs: months.lastUntilMs,
       }),
@@ -67,19 +69,19 @@ export class HomePages {
       .toSorted((a, b) => (lastUse.get(b.id) ?? 0) - (lastUse.get(a.id) ?? 0));
     const mayChange = await mayChangeOf(this.#parts, session, active);
     const between = (sinceMs: number, untilMs: number) =>
-      points.filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs);
+      points.filter(({ day }) => day >= sinceMs && day < untilMs);
     const month = between(months.thisSinceMs, Infinity);
     const before = [...between(months.lastSinceMs, lastDayMs), ...lastDay];
     const today = between(startOfDay(nowMs), Infinity);
     // accounts of another gateway may have been imported with what they had used
-    const createdAtMs = Math.min(account.createdAtMs, points[0]?.atMs ?? Infinity);
+    const createdAtMs = Math.min(account.createdAtMs, points[0]?.day ?? Infinity);
     return await page(
       c,
       <HomePage
         page={pageOf(c)}
         credits={credits}
         perUsd={dollarRateOf(config)}
-        rate={burnRateOf(new Map(points.map(({ atMs, credits }) => [atMs, credits])), {
+        rate={burnRateOf(new Map(points.map(({ day, credits }) => [day, credits])), {
           createdAtMs,
           lots: credits.lots,
           nowMs,
@@ -196,11 +198,7 @@ export class HomePages {
   }
 }
 
-function creditsIn(points: readonly UsagePoint[]): number {
-  return points.reduce((sum, { credits }) => sum + credits, 0);
-}
-
-function requestsIn(points: readonly UsagePoint[]): number {
+function requestsIn(points: readonly { readonly requests: number }[]): number {
   return points.reduce((sum, { requests }) => sum + requests, 0);
 }
 

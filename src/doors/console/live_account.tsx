@@ -2,7 +2,12 @@ import type { Keys } from "../../people/accounts/mod.ts";
 import { type Database, readTogether } from "../../ground/database/mod.ts";
 import { balancesReading, type Pulse } from "../../money/ledger/mod.ts";
 import type { InFlightRequest } from "../../requests/relay/mod.ts";
-import { newestRecordsReading, type RequestRecord, todayReading } from "../../money/usage/mod.ts";
+import {
+  daysSince,
+  newestRecordsReading,
+  type RequestRecord,
+  usageReading,
+} from "../../money/usage/mod.ts";
 import { StatLines, type StatProps } from "./components.tsx";
 import { Rows } from "./components.tsx";
 import { count } from "./format.ts";
@@ -82,7 +87,12 @@ export class AccountSource implements LiveSource {
     );
     const { pulses, today, newest } = await readTogether(database, {
       pulses: balancesReading(accountIds),
-      today: todayReading(wanted, Math.floor(nowMs / DAY_MS) * DAY_MS),
+      today: usageReading({
+        accountIds: wanted,
+        by: ["account"],
+        sinceMs: daysSince(nowMs, 1),
+        untilMs: daysSince(nowMs, 0),
+      }),
       newest: newestRecordsReading(wanted.filter((id) => hasRows.has(id))),
     });
     const changed = new Set<string>();
@@ -108,7 +118,8 @@ export class AccountSource implements LiveSource {
       if (pulse === undefined) continue;
       sendStat(viewer, "balance", BalanceStat({ ...pulse, perUsd: this.#parts.perUsd }));
       if (!wanted.includes(accountId)) continue;
-      const used = today.get(accountId) ?? { credits: 0, requests: 0 };
+      const used = today.find(({ account }) => account === accountId) ??
+        { credits: 0, requests: 0 };
       sendStat(viewer, "today", TodayStat({ ...used, perUsd: this.#parts.perUsd }));
       await this.#rows(viewer, newest.get(accountId) ?? [], {
         sinceMs: viewer.sent.has("")

@@ -29,7 +29,7 @@ import {
 } from "../../operating/operations/mod.ts";
 import { balancesOf, budgetsOf, budgetsOfKeys, budgetsOfMembers } from "../../money/ledger/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
-import { monthStart, teamReport } from "../../money/usage/mod.ts";
+import { accountUsage, creditsIn, monthStart, untilNow } from "../../money/usage/mod.ts";
 import { addBudgetForms } from "./budget_form.ts";
 import { pageWithForms } from "./forms.ts";
 import type { GuardedApp } from "./guard.ts";
@@ -96,12 +96,15 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
     const shownKeys = allowed("team.keys")
       ? allKeys
       : allKeys.filter(({ memberId }) => isOwn(memberId));
-    const sinceMs = monthStart(now());
     const reported = seesAll ? allKeys : shownKeys;
-    const [usage, byKey] = await Promise.all([
-      teamReport(database, { team, keys: reported, by: "member", sinceMs }),
-      teamReport(database, { team, keys: reported, by: "key", sinceMs }),
-    ]);
+    const usage = await accountUsage(database, {
+      accountIds: reported.map(({ accountId }) => accountId),
+      keyIds: reported.map(({ id }) => id),
+      by: ["model", "key"],
+      sinceMs: monthStart(now()),
+      untilMs: untilNow(now()),
+    });
+    const memberOf = new Map(reported.map(({ id, memberId }) => [id, memberId]));
     const balances = await balancesOf(database, team.poolId === null ? [] : [team.poolId]);
     const [budgets, memberBudgets, keyBudgets] = await Promise.all([
       budgetsOf(database, { owner: "team", ownerId: team.id }, now()),
@@ -150,8 +153,10 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
         mayMakeFor={makes}
         lastUse={lastUse}
         lastUseByMember={lastUseByMember}
-        usage={usage}
-        spent={new Map(byKey.map(({ group, credits }) => [group, credits]))}
+        usage={usage.map((one) => ({ ...one, memberId: memberOf.get(one.key)! }))}
+        spent={new Map(
+          [...Map.groupBy(usage, ({ key }) => key)].map(([key, own]) => [key, creditsIn(own)]),
+        )}
         self={session.teams.has(team.id) ? session.account : undefined}
         may={allowed}
         models={catalog().routes.map(({ id }) => id)}

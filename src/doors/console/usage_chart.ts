@@ -1,8 +1,9 @@
 import {
+  daysSince,
   reasonWords,
-  type UsagePoint,
   type UsageReport,
   type UsageRow,
+  type UsageSum,
 } from "../../money/usage/mod.ts";
 import { type ChartProps, MAX_SERIES } from "./chart.tsx";
 import { type Series, type Span, timeSlots, topSeries } from "./chart_scale.ts";
@@ -10,58 +11,44 @@ import { count as countOf, inZone } from "./format.ts";
 
 const SPAN_MS = { hour: 3_600_000, day: 86_400_000 } as const;
 
-/** What a chart of usage is made with. */
-export interface UsageChartOptions {
-  readonly title: string;
-  /** Default: `credits`. Requests are told apart by whether they failed. */
-  readonly unit?: "credits" | "requests";
-  readonly span: "hour" | "day";
-  /** Number of hours or days, the current one included. */
-  readonly count: number;
-  readonly nowMs: number;
-  /** Name of the series of a point's model or key. */
-  readonly nameOf: (name: string) => string;
-}
-
 /**
- * Arranges usage as a chart of the last hours or UTC days, with the same number of them before as comparison.
+ * Arranges the requests of the last UTC days as a chart, told apart by whether they failed, with as many days before as
+ * comparison.
  *
- * @param points Usage of twice that time; times without any may be missing.
+ * @param points Usage of twice that time; days without any may be missing.
  */
-export function usageChart(
-  points: readonly UsagePoint[],
-  { title, unit = "credits", span, count, nowMs, nameOf }: UsageChartOptions,
+export function requestsChart(
+  points: readonly UsageSum<"day">[],
+  { title, days, nowMs }: {
+    readonly title: string;
+    /** Number of days, today included. */
+    readonly days: number;
+    readonly nowMs: number;
+  },
 ): ChartProps {
-  const spanMs = SPAN_MS[span];
-  const firstMs = (Math.floor(nowMs / spanMs) - count + 1) * spanMs;
-  const starts = Array.from({ length: count }, (_, at) => firstMs + at * spanMs);
-  const named = new Map<string, number[]>();
-  const [failed, before] = [new Array<number>(count).fill(0), new Array<number>(count).fill(0)];
-  for (const { atMs, name, requests, errors, credits } of points) {
-    const at = Math.floor((atMs - firstMs) / spanMs);
-    if (at >= count || at < -count) continue;
-    if (at < 0) {
-      before[at + count]! += unit === "credits" ? credits : requests;
-      continue;
+  const firstMs = daysSince(nowMs, days);
+  const none = () => new Array<number>(days).fill(0);
+  const [succeeded, failed, before] = [none(), none(), none()];
+  for (const { day, requests, errors } of points) {
+    const at = Math.floor((day - firstMs) / SPAN_MS.day);
+    if (at >= days || at < -days) continue;
+    if (at < 0) before[at + days]! += requests;
+    else {
+      succeeded[at]! += requests - errors;
+      failed[at]! += errors;
     }
-    const values = named.get(name) ?? new Array<number>(count).fill(0);
-    named.set(name, values);
-    values[at]! += unit === "credits" ? credits : requests - errors;
-    failed[at]! += errors;
   }
-  const series: Series[] = [...named].map(([name, values]) => ({ name: nameOf(name), values }));
-  const hasFailed = unit === "requests" && failed.some((value) => value > 0);
-  const hasBefore = before.some((value) => value > 0);
+  const isAny = (values: readonly number[]) => values.some((value) => value > 0);
   return {
     title,
-    unit,
-    span,
-    slots: timeSlots(starts, span),
+    unit: "requests",
+    span: "day",
+    slots: timeSlots(before.map((_, at) => firstMs + at * SPAN_MS.day), "day"),
     series: [
-      ...topSeries(series, MAX_SERIES),
-      ...(hasFailed ? [{ name: "failed", values: failed, tone: "bad" as const }] : []),
+      ...isAny(succeeded) || isAny(failed) ? [{ name: "succeeded", values: succeeded }] : [],
+      ...isAny(failed) ? [{ name: "failed", values: failed, tone: "bad" as const }] : [],
     ],
-    before: hasBefore ? { name: `${countOf(count, span)} before`, values: before } : undefined,
+    before: isAny(before) ? { name: `${countOf(days, "day")} before`, values: before } : undefined,
   };
 }
 

@@ -122,7 +122,8 @@ async function chartOf(
   { query, scope }: Wanted,
   report: UsageReport,
 ): Promise<ChartProps | undefined> {
-  const { by, previous } = report;
+  const { previous } = report;
+  const { by } = query;
   const named = by.find((one) => one === "hour" || one === "day" || one === "month");
   if (by.length > 2 || (named === undefined && by.length > 1)) return undefined;
   if (by.includes("tag:session")) return undefined; // sessions are only in the records

@@ -10,7 +10,13 @@ import {
 } from "../../money/ledger/mod.ts";
 import { AmountError, wholeIn } from "../../ground/amounts/mod.ts";
 import { invalid } from "../../ground/refusal.ts";
-import { daysSince, hoursSince, usageReading } from "../../money/usage/mod.ts";
+import {
+  daysSince,
+  hoursSince,
+  keyTotalsReading,
+  untilNow,
+  usageReading,
+} from "../../money/usage/mod.ts";
 
 const MAX_DAYS = 366;
 const MAX_HOURS = 31 * 24;
@@ -39,16 +45,20 @@ export async function creditUsage(
   const days = wholeNumber(query, "days", { byDefault: 30, most: MAX_DAYS });
   const hours = wholeNumber(query, "hours", { byDefault: 48, most: MAX_HOURS });
   const isPaidByPool = teamId !== null && accountId !== memberId;
-  const whose = { accountId, keyId: isPaidByPool ? keyId : undefined };
+  const whose = {
+    accountIds: [accountId],
+    keyIds: isPaidByPool ? [keyId] : undefined,
+    untilMs: untilNow(nowMs),
+  };
   await expireLotsOf(database, accountId, nowMs);
   if (hasBudget) await openPeriodsOfKey(database, keyId, nowMs);
   const { credits, budgets, byDay, byHour, ofKey, heldByKey } = await readTogether(database, {
     credits: creditsReading(accountId),
     budgets: keyBudgetsReading(keyId, nowMs),
-    byDay: usageReading({ ...whose, by: "day", sinceMs: daysSince(nowMs, days) }),
-    byHour: usageReading({ ...whose, by: "hour", sinceMs: hoursSince(nowMs, hours) }),
+    byDay: usageReading({ ...whose, by: ["day"], sinceMs: daysSince(nowMs, days) }),
+    byHour: usageReading({ ...whose, by: ["hour"], sinceMs: hoursSince(nowMs, hours) }),
     ...(isPaidByPool
-      ? { ofKey: usageReading({ ...whose, by: "key" }), heldByKey: heldByKeyReading(keyId) }
+      ? { ofKey: keyTotalsReading([accountId], keyId), heldByKey: heldByKeyReading(keyId) }
       : {}),
   });
   const [used] = ofKey ?? [];
@@ -73,8 +83,14 @@ export async function creditUsage(
       ? 0
       : Math.round(tokens / own.requests * 100) / 100,
     budgets: budgets.map(describeBudget),
-    usage_by_day: byDay.map(({ group, ...used }) => ({ date: group, ...shown(used) })),
-    usage_by_hour: byHour.map(({ group, ...used }) => ({ hour: group, ...shown(used) })),
+    usage_by_day: byDay.map(({ day, ...used }) => ({
+      date: new Date(day).toISOString().slice(0, 10),
+      ...shown(used),
+    })),
+    usage_by_hour: byHour.map(({ hour, ...used }) => ({
+      hour: `${new Date(hour).toISOString().slice(0, 13)}:00Z`,
+      ...shown(used),
+    })),
     lots: own.lots.map(({ id, source, granted, remaining, expiresAtMs }) => ({
       id,
       source,

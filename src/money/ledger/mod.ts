@@ -117,7 +117,7 @@ export {
   type UsageRecord,
 } from "./settle.ts";
 export { type AccountStatus, accountStatusOf } from "./account_status.ts";
-export { SUMS } from "./rules/sql/roll_ups.ts";
+export { ROLL_UPS, SUMS } from "./roll_ups.ts";
 export { RULES } from "./rules/mod.ts";
 export { isTakenBack, takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
 export { type BalanceRange, type Tier, TierList } from "./tiers.ts";

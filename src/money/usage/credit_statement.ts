@@ -7,16 +7,25 @@ import {
   expireLotsOf,
   sumsButChargesReading,
 } from "../ledger/mod.ts";
-import { chargesReading, type DayCharges } from "./charges.ts";
 import { DAY_MS } from "../../ground/time.ts";
+import { usageReading, type UsageSum } from "./account_usage.ts";
+import { untilNow } from "./bounds.ts";
+import { creditsIn } from "./figures.ts";
 
 /** Entries of a month that are listed one by one; of more, each day has one line for each kind. */
 const MAX_ENTRIES = 300;
 
+/** What requests of a UTC day for a model were charged. */
+type ModelCharges = UsageSum<"day" | "model">;
+
 /** What moved a balance. */
 export type CreditMovement =
   /** All charges of requests that began in a UTC day. */
-  | { readonly kind: "charges"; readonly requests: number; readonly models: readonly DayCharges[] }
+  | {
+    readonly kind: "charges";
+    readonly requests: number;
+    readonly models: readonly ModelCharges[];
+  }
   | { readonly kind: Exclude<Entry["kind"], "charge">; readonly entry: Entry }
   /** Entries of a day that has many. */
   | { readonly kind: Exclude<Entry["kind"], "charge">; readonly entries: number };
@@ -72,10 +81,7 @@ export async function creditStatement(
   const [year, number] = month.split("-").map(Number) as [number, number];
   const [fromMs, untilMs] = [Date.UTC(year, number - 1), Date.UTC(year, number)];
   await expireLotsOf(database, accountId, nowMs);
-  // clocks of gateways may differ by minutes
-  const tomorrowMs = (Math.floor(nowMs / DAY_MS) + 2) * DAY_MS;
-  const lastMs = Math.max(untilMs, tomorrowMs);
-  const { balance, sums, later, entries, charges, laterCharges } = await readTogether(database, {
+  const { balance, sums, later, entries, usage, laterUsage } = await readTogether(database, {
     balance: balanceReading(accountId),
     sums: sumsButChargesReading({ accountId, sinceMs: fromMs, untilMs }),
     later: sumsButChargesReading({ accountId, sinceMs: untilMs, untilMs: Number.MAX_SAFE_INTEGER }),
@@ -85,18 +91,28 @@ export async function creditStatement(
       untilMs,
       limit: MAX_ENTRIES + 1,
     }),
-    charges: chargesReading({ accountId, sinceMs: fromMs, untilMs }),
-    laterCharges: chargesReading({ accountId, sinceMs: untilMs, untilMs: lastMs }),
+    usage: usageReading({
+      accountIds: [accountId],
+      by: ["day", "model"],
+      sinceMs: fromMs,
+      untilMs,
+    }),
+    laterUsage: usageReading({
+      accountIds: [accountId],
+      by: [],
+      sinceMs: untilMs,
+      untilMs: untilNow(nowMs),
+    }),
   });
-  const closing = balance - creditsOf(later) + creditsOf(laterCharges);
-  const charged = creditsOf(charges);
-  const opening = closing - creditsOf(sums) + charged;
+  const closing = balance - creditsIn(later) + creditsIn(laterUsage);
+  const charged = creditsIn(usage);
+  const opening = closing - creditsIn(sums) + charged;
   const moved = [
     ...(entries.length > MAX_ENTRIES ? sums.map(lineOfDay) : entries.map(lineOfEntry)),
-    ...linesOfCharges(charges),
+    ...linesOfCharges(usage.filter(({ credits }) => credits > 0)),
   ].toSorted((a, b) => dayOf(a) - dayOf(b) || rankOf(a) - rankOf(b) || a.atMs - b.atMs);
   let after = opening;
-  const sumOf = (kind: DaySum["kind"]) => creditsOf(sums.filter((one) => one.kind === kind));
+  const sumOf = (kind: DaySum["kind"]) => creditsIn(sums.filter((one) => one.kind === kind));
   return {
     month,
     fromMs,
@@ -123,15 +139,14 @@ function lineOfDay({ dayAtMs, kind, entries, credits }: DaySum): Moved {
   return { kind, entries, atMs: dayAtMs, isDay: true, credits };
 }
 
-function linesOfCharges(charges: readonly DayCharges[]): Moved[] {
-  const days = Map.groupBy(charges, ({ dayAtMs }) => dayAtMs);
-  return [...days].map(([atMs, models]) => ({
+function linesOfCharges(charges: readonly ModelCharges[]): Moved[] {
+  return [...Map.groupBy(charges, ({ day }) => day)].map(([atMs, models]) => ({
     kind: "charges",
     requests: models.reduce((sum, { requests }) => sum + requests, 0),
-    models,
+    models: models.toSorted((a, b) => b.credits - a.credits),
     atMs,
     isDay: true,
-    credits: -creditsOf(models),
+    credits: -creditsIn(models),
   }));
 }
 
@@ -141,8 +156,4 @@ function dayOf({ atMs }: Moved): number {
 
 function rankOf({ kind }: Moved): number {
   return kind === "charges" ? 1 : 0;
-}
-
-function creditsOf(all: readonly { readonly credits: number }[]): number {
-  return all.reduce((sum, { credits }) => sum + credits, 0);
 }

@@ -21,6 +21,15 @@ export function csvLine(cells: readonly CsvValue[]): string {
   return `${cells.map(cell).join(",")}\r\n`;
 }
 
+/** Columns of CSV, by their names: what each has of a row. */
+export type CsvColumns<Row> = Readonly<Record<string, (row: Row) => CsvValue>>;
+
+/** Writes rows as lines of CSV. */
+export function csvLines<Row>(columns: CsvColumns<Row>, rows: readonly Row[]): string {
+  const cells = Object.values(columns);
+  return rows.map((row) => csvLine(cells.map((cell) => cell(row)))).join("");
+}
+
 /**
  * Where a text would begin a formula: in front, and behind what other spreadsheets take for the end of a cell. Where East Asian
  * text is usual, wide characters begin formulas as well.

@@ -1,5 +1,5 @@
 import type { Database, Statement } from "../../ground/database/mod.ts";
-import { SUMS } from "../ledger/mod.ts";
+import { ROLL_UPS, SUMS } from "../ledger/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
@@ -140,7 +140,7 @@ function totals(
   return [
     { sql: "delete from usage_day_totals where day_at_ms = ? and noun = ?", args: [dayAtMs, noun] },
     {
-      sql: `insert into usage_day_totals (day_at_ms, noun, value, ${SUMS.join(", ")})
+      sql: `insert into usage_day_totals (${[...ROLL_UPS.usage_day_totals, ...SUMS].join(", ")})
         select ?1, ?2, ${value}, ${SUMS.map((name) => `sum(${name})`).join(", ")}
         ${from} group by ${value}`,
       args: [dayAtMs, noun, ...args],

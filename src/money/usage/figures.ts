@@ -1,39 +1,15 @@
-import { cacheHitRate } from "./report.ts";
 import { SUMS } from "../ledger/mod.ts";
+import type { ComparedFigures, UsageFigures } from "./report_shape.ts";
 import { NONE, type SummedRow, type Sums } from "./rows.ts";
-
-/** Sums of requests. */
-export interface UsageFigures {
-  readonly requests: number;
-  readonly errors: number;
-  readonly input_tokens: number;
-  /** Input tokens that upstreams had in their caches, and their share of the input, from 0 to 1. */
-  readonly cached_tokens: number;
-  readonly cache_hit_rate: number;
-  readonly output_tokens: number;
-  /** What cached input saved by the prices of each charge, rounded down. */
-  readonly saved_credits: number;
-  readonly credits: number;
-  /** Mean duration of a request. */
-  readonly average_ms: number;
-}
-
-/** Percentages by which figures grew; null where the period before had none. */
-export type UsageChange = Readonly<
-  Record<"requests" | "errors" | "input_tokens" | "output_tokens" | "credits", number | null>
->;
-
-/** Figures, with those of the period before and the change if they are compared. */
-export interface ComparedFigures extends UsageFigures {
-  /** Failed requests by reason; not known by tag. */
-  readonly failures?: Readonly<Record<string, number>> | undefined;
-  readonly previous?: UsageFigures | undefined;
-  readonly change?: UsageChange | undefined;
-}
 
 /** A group with why its requests failed, as far as that is known. */
 export interface Group extends SummedRow {
   readonly failures?: Readonly<Record<string, number>>;
+}
+
+/** Adds up credits. */
+export function creditsIn(rows: readonly { readonly credits: number }[]): number {
+  return rows.reduce((sum, { credits }) => sum + credits, 0);
 }
 
 /** Adds up groups. */
@@ -89,7 +65,9 @@ function figuresOf(sums: Sums): UsageFigures {
     errors,
     input_tokens,
     cached_tokens,
-    cache_hit_rate: cacheHitRate(sums),
+    cache_hit_rate: input_tokens === 0
+      ? 0
+      : Math.round(cached_tokens / input_tokens * 10_000) / 10_000,
     output_tokens,
     saved_credits: Math.floor(sums.saved_millionths / 1_000_000),
     credits,

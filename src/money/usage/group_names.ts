@@ -43,9 +43,29 @@ function zonedText(dimension: Dimension, ms: number, zone: string): string {
   return `${month}-${parts.day}T${parts.hour}:${parts.minute}${offset}`;
 }
 
+type Named = Parameters<typeof toldApart>[0];
+
+const accountsOf = async ({ accounts }: UsageParts, ids: readonly string[]): Promise<Named> =>
+  [...(await accounts.byIds(ids)).values()].map((one) => ({ id: one.id, name: labelOf(one) }));
+
+/** Groupings by IDs, and where these have names. */
+const NAMES: Readonly<
+  Record<string, (parts: UsageParts, ids: readonly string[]) => Promise<Named>>
+> = {
+  key: ({ database }, keyIds) => ownersOfKeys(database, { keyIds }),
+  account: accountsOf,
+  member: accountsOf,
+  team: async ({ teams }, ids) => (await teams.list()).filter(({ id }) => ids.includes(id)),
+};
+
+/** Whether a grouping is by IDs of what has names. */
+export function hasNames(dimension: string): boolean {
+  return Object.hasOwn(NAMES, dimension);
+}
+
 /** Names of keys, accounts, members and teams, by grouping and ID: no two of a grouping look the same. */
 export async function namesOf(
-  { database, accounts, teams }: UsageParts,
+  parts: UsageParts,
   by: readonly Dimension[],
   rows: readonly SummedRow[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -54,16 +74,7 @@ export async function namesOf(
     const ids = [...new Set(rows.map(({ group }) => group[at]))]
       .filter((id) => typeof id === "string" && id !== "") as string[];
     if (ids.length === 0) continue;
-    const found = dimension === "key"
-      ? await ownersOfKeys(database, { keyIds: ids })
-      : dimension === "account" || dimension === "member"
-      ? [...(await accounts.byIds(ids)).values()].map((one) => ({ id: one.id, name: labelOf(one) }))
-      : dimension === "team"
-      ? (await teams.list()).filter(({ id }) => ids.includes(id)).map(({ id, name }) => ({
-        id,
-        name,
-      }))
-      : [];
+    const found = await NAMES[dimension]?.(parts, ids) ?? [];
     for (const [id, label] of toldApart(found)) names.set(`${dimension} ${id}`, label);
   }
   return names;

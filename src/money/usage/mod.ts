@@ -15,28 +15,11 @@ export {
   shortReasonOf,
 } from "./describe_request.ts";
 export { type RequestLatency, requestLatency } from "./latency.ts";
-export { type OverTimeOptions, todayReading, usageOverTime, type UsagePoint } from "./over_time.ts";
+export { accountUsage, type UsageOf, usageReading, type UsageSum } from "./account_usage.ts";
+export { daysSince, hoursSince, monthStart, untilNow } from "./bounds.ts";
+export { type KeyTotals, keyTotalsReading, SpentByKey } from "./key_totals.ts";
 export {
-  cacheHitRate,
-  daysSince,
-  type Grouping,
-  GROUPINGS,
-  hoursSince,
   latestRecordAt,
-  type ReportRow,
-  usageReading,
-  usageReport,
-} from "./report.ts";
-export {
-  monthStart,
-  spentByKey,
-  TEAM_GROUPINGS,
-  type TeamGrouping,
-  teamReport,
-  type TeamReportOptions,
-  type TeamReportRow,
-} from "./team_report.ts";
-export {
   latestRecords,
   newestRecordsReading,
   type RequestRecord,
@@ -58,14 +41,16 @@ export {
   type RetentionOptions,
 } from "./retention.ts";
 export { type Dimension, DIMENSIONS, type UsageQuery, usageQuery } from "./usage_query.ts";
-export type { ComparedFigures, UsageChange, UsageFigures } from "./figures.ts";
-export type { UsageParts, UsageScope } from "./selection.ts";
+export { creditsIn } from "./figures.ts";
 export {
-  type ReportOptions,
-  reportUsage,
+  type ComparedFigures,
+  type UsageFigures,
   type UsageReport,
+  usageReportShape,
   type UsageRow,
-} from "./usage_report.ts";
+} from "./report_shape.ts";
+export type { UsageParts, UsageScope } from "./selection.ts";
+export { type ReportOptions, reportUsage } from "./usage_report.ts";
 export { entriesCsv, requestsCsv } from "./record_csv.ts";
 export {
   type CreditLine,
@@ -74,7 +59,6 @@ export {
   creditStatement,
 } from "./credit_statement.ts";
 export { creditStatementCsv } from "./credit_statement_csv.ts";
-export type { DayCharges } from "./charges.ts";
 export { usageCsv } from "./usage_csv.ts";
 export {
   type BilledDay,

@@ -1,6 +1,6 @@
-import { labelOf, type OwnedKey, ownersOfKeys } from "../../people/accounts/mod.ts";
-import { entriesBetween } from "../ledger/mod.ts";
-import { csvLine } from "./csv.ts";
+import { type Account, labelOf, type OwnedKey, ownersOfKeys } from "../../people/accounts/mod.ts";
+import { entriesBetween, type Entry } from "../ledger/mod.ts";
+import { type CsvColumns, csvLine, csvLines } from "./csv.ts";
 import { outcomeOf } from "./describe_request.ts";
 import { readRange, ReportError, type UsageRange } from "./range.ts";
 import { recordsBetween, type RequestRecord } from "./records.ts";
@@ -10,39 +10,48 @@ import type { UsageQuery } from "./usage_query.ts";
 /** Rows that are read at a time: the database does nothing else meanwhile. */
 const PAGE_ROWS = 1_000;
 
-const REQUEST_COLUMNS = [
-  "request_id",
-  "started_at",
-  "account",
-  "key",
-  "key_id",
-  "model",
-  "dialect",
-  "streamed",
-  "outcome",
-  "status",
-  "reason",
-  "message",
-  "upstream",
-  "upstream_model",
-  "attempts",
-  "input_tokens",
-  "cached_tokens",
-  "output_tokens",
-  "reasoning_tokens",
-  "price_credits",
-  "extra_credits",
-  "own_key",
-  "credits",
-  "first_token_ms",
-  "duration_ms",
-  "tags",
-  "team",
-  "member",
-  "account_id",
-  "team_id",
-  "member_id",
-];
+/** A record with names, and what its key belongs to. */
+interface NamedRecord extends RequestRecord, Pick<OwnedKey, "teamId" | "memberId"> {
+  readonly account: string;
+  readonly key: string;
+  readonly team: string | null;
+  readonly member: string | null;
+}
+
+const REQUEST_CELLS: CsvColumns<NamedRecord> = {
+  request_id: (one) => one.requestId,
+  started_at: (one) => new Date(one.startedAtMs).toISOString(),
+  account: (one) => one.account,
+  key: (one) => one.key,
+  key_id: (one) => one.keyId,
+  model: (one) => one.route,
+  dialect: (one) => one.dialect,
+  streamed: (one) => one.streamed,
+  outcome: outcomeOf,
+  status: (one) => one.status,
+  reason: (one) => one.reason,
+  message: (one) => one.message,
+  upstream: (one) => one.upstream,
+  upstream_model: (one) => one.upstreamModel,
+  attempts: (one) => one.attempts,
+  input_tokens: (one) => one.inputTokens,
+  cached_tokens: (one) => one.cachedTokens,
+  output_tokens: (one) => one.outputTokens,
+  reasoning_tokens: (one) => one.reasoningTokens,
+  price_credits: (one) => one.priceCredits,
+  extra_credits: (one) => one.extraCredits,
+  own_key: (one) => one.ownKey,
+  credits: (one) => one.chargedCredits,
+  first_token_ms: (one) => one.firstTokenMs,
+  duration_ms: (one) => one.durationMs,
+  tags: ({ tags = {} }) =>
+    Object.entries(tags).map(([name, value]) => `${name}=${value}`).join(","),
+  team: (one) => one.team,
+  member: (one) => one.member,
+  account_id: (one) => one.accountId,
+  team_id: (one) => one.teamId,
+  member_id: (one) => one.memberId,
+};
 
 /**
  * Writes the records of a range as CSV, oldest first, reading them in pages: memory stays bounded whatever the range.
@@ -81,20 +90,31 @@ export async function requestsCsv(
     );
     for (const [id, one] of await accounts.byIds(ids)) accountNames.set(id, labelOf(one));
   };
+  const named = (record: RequestRecord): NamedRecord => {
+    const { name, teamId = null, memberId = null } = keys.get(record.keyId) ?? {};
+    return {
+      ...record,
+      account: accountNames.get(record.accountId) ?? record.accountId,
+      key: name ?? record.keyId,
+      team: teamId && (teamNames.get(teamId) ?? teamId),
+      member: memberId && (accountNames.get(memberId) ?? memberId),
+      teamId,
+      memberId,
+    };
+  };
   const { model, tag } = query;
   const isWanted = (record: RequestRecord) =>
     selected.keyIds?.includes(record.keyId) !== false && (model ?? record.route) === record.route &&
     (tag === undefined || hasTag(record, tag));
   async function* pieces(): AsyncGenerator<string> {
-    yield csvLine(REQUEST_COLUMNS);
+    yield csvLine(Object.keys(REQUEST_CELLS));
     for (const accountId of selected.accountIds ?? [undefined]) {
       for await (
         const page of recordsBetween(database, { ...range, accountId, limit: PAGE_ROWS })
       ) {
         const wanted = page.filter(isWanted);
         await learn(wanted);
-        yield wanted.map((one) => csvLine(requestCells(one, { keys, teamNames, accountNames })))
-          .join("");
+        yield csvLines(REQUEST_CELLS, wanted.map(named));
       }
     }
   }
@@ -110,61 +130,17 @@ function hasTag({ tags }: RequestRecord, tag: string): boolean {
   return tags?.[tag.slice(0, at)] === tag.slice(at + 1);
 }
 
-function requestCells(
-  record: RequestRecord,
-  { keys, teamNames, accountNames }: {
-    readonly keys: ReadonlyMap<string, OwnedKey>;
-    readonly teamNames: ReadonlyMap<string, string>;
-    readonly accountNames: ReadonlyMap<string, string>;
-  },
-) {
-  const { name, teamId = null, memberId = null } = keys.get(record.keyId) ?? {};
-  return [
-    record.requestId,
-    new Date(record.startedAtMs).toISOString(),
-    accountNames.get(record.accountId) ?? record.accountId,
-    name ?? record.keyId,
-    record.keyId,
-    record.route,
-    record.dialect,
-    record.streamed,
-    outcomeOf(record),
-    record.status,
-    record.reason,
-    record.message,
-    record.upstream,
-    record.upstreamModel,
-    record.attempts,
-    record.inputTokens,
-    record.cachedTokens,
-    record.outputTokens,
-    record.reasoningTokens,
-    record.priceCredits,
-    record.extraCredits,
-    record.ownKey,
-    record.chargedCredits,
-    record.firstTokenMs,
-    record.durationMs,
-    Object.entries(record.tags ?? {}).map(([name, value]) => `${name}=${value}`).join(","),
-    teamId === null ? null : teamNames.get(teamId) ?? teamId,
-    memberId === null ? null : accountNames.get(memberId) ?? memberId,
-    record.accountId,
-    teamId,
-    memberId,
-  ];
-}
-
-const ENTRY_COLUMNS = [
-  "at",
-  "account",
-  "kind",
-  "credits",
-  "lot_id",
-  "source",
-  "cause_id",
-  "note",
-  "account_id",
-];
+const ENTRY_CELLS: CsvColumns<Entry & { readonly account: Account }> = {
+  at: ({ atMs }) => new Date(atMs).toISOString(),
+  account: ({ account }) => labelOf(account),
+  kind: ({ kind }) => kind,
+  credits: ({ credits }) => credits,
+  lot_id: ({ lotId }) => lotId,
+  source: ({ source }) => source,
+  cause_id: ({ causeId }) => causeId,
+  note: ({ reason, note }) => reason || note,
+  account_id: ({ account }) => account.id,
+};
 
 /**
  * Writes the ledger entries of a range as CSV, account by account and oldest first, reading them in pages.
@@ -190,25 +166,13 @@ export async function entriesCsv(
     : [...(await parts.accounts.byIds(accountIds)).values()];
   const { database } = parts;
   async function* pieces(): AsyncGenerator<string> {
-    yield csvLine(ENTRY_COLUMNS);
+    yield csvLine(Object.keys(ENTRY_CELLS));
     for (const account of all) {
       const accountId = account.id;
       for await (
         const page of entriesBetween(database, { ...range, accountId, limit: PAGE_ROWS })
       ) {
-        yield page.map((entry) =>
-          csvLine([
-            new Date(entry.atMs).toISOString(),
-            labelOf(account),
-            entry.kind,
-            entry.credits,
-            entry.lotId,
-            entry.source,
-            entry.causeId,
-            entry.reason || entry.note,
-            accountId,
-          ])
-        ).join("");
+        yield csvLines(ENTRY_CELLS, page.map((entry) => ({ ...entry, account })));
       }
     }
   }

@@ -234,3 +234,15 @@ const ARRIVAL_MS = 86_400_000;
 function idAt(ms: number): string {
   return `req_${Math.max(0, Math.floor(ms) - ARRIVAL_MS).toString(16).padStart(12, "0")}`;
 }
+
+/**
+ * Reads the start of the latest recorded request.
+ *
+ * @returns Milliseconds since the epoch, or `undefined` if there are no records.
+ */
+export async function latestRecordAt(database: Database): Promise<number | undefined> {
+  const row = await database.one(
+    "select started_at_ms from usage_records order by request_id desc limit 1",
+  );
+  return row === undefined ? undefined : Number(row.started_at_ms);
+}

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Database, Value } from "../../ground/database/mod.ts";
+import type { Database, Reading, Row, Value } from "../../ground/database/mod.ts";
 import { SUMS } from "../ledger/mod.ts";
 import type { RowsQuery } from "./rows_query.ts";
 import { Arguments, expressionOf, sourcesOf } from "./sources.ts";
@@ -28,17 +28,43 @@ const sumsRow = z.object(
  * @returns Groups that had requests, in no order unless `most`.
  */
 export async function summedRows(database: Database, query: RowsQuery): Promise<SummedRow[]> {
-  if (query.accountIds?.length === 0 || query.keyIds?.length === 0) return [];
-  const { sql, args } = rowsStatement(query);
-  const rows = await database.all(sql, args);
-  return rows.map((row) => ({
-    ...sumsRow.parse({ ...NONE, ...row }),
-    group: query.columns.map((_, at) => row[`group_${at}`] ?? null),
-  }));
+  const statement = rowsStatement(query);
+  if (statement === undefined) return [];
+  return (await database.all(statement.sql, statement.args)).map((row) => readRow(query, row));
 }
 
-function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args: Value[] } {
-  const { columns, most = false, limit } = query;
+/** Returns {@linkcode summedRows} as a query that can be read together with others in one statement. */
+export function rowsReading(query: Omit<RowsQuery, "onlyRequests">): Reading<SummedRow[]> {
+  const statement = rowsStatement(query);
+  if (statement === undefined) return { sql: "select '[]'", args: [], read: () => [] };
+  const names = [...query.columns.map((_, at) => `group_${at}`), ...SUMS];
+  const args: Value[] = []; // in the order of the text: those of other readings come before and after
+  const rows = statement.sql.replaceAll(/\?([0-9]+)/g, (_, place) => {
+    args.push(statement.args[Number(place) - 1]!);
+    return "?";
+  });
+  return {
+    sql: `select json_group_array(json_object(${
+      names.map((name) => `'${name}', ${name}`).join(", ")
+    })) from (${rows})`,
+    args,
+    read: (json) => jsonRows.parse(json).map((row) => readRow(query, row)),
+  };
+}
+
+const jsonRows = z.array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])));
+
+function readRow({ columns }: Pick<RowsQuery, "columns">, row: Row): SummedRow {
+  return {
+    ...sumsRow.parse({ ...NONE, ...row }),
+    group: columns.map((_, at) => row[`group_${at}`] ?? null),
+  };
+}
+
+/** Undefined if nothing is asked for. */
+function rowsStatement(query: RowsQuery): { sql: string; args: Value[] } | undefined {
+  const { columns, accountIds, keyIds, most = false, limit } = query;
+  if (accountIds?.length === 0 || keyIds?.length === 0) return undefined;
   const args = new Arguments();
   const names = query.onlyRequests ? ["requests"] : SUMS;
   const groups = columns.length === 0
@@ -53,6 +79,7 @@ function rowsStatement(query: RowsQuery): { readonly sql: string; readonly args:
     const only = where.length === 0 ? "" : `where ${where.join(" and ")}`;
     return `select ${selected.join(", ")} ${from} ${only} ${groups}`;
   });
+  if (parts.length === 0) return undefined;
   const owners: string[] = [];
   const outer = columns.map((column, at) => {
     let value = `raw_${at}`;

@@ -1,4 +1,5 @@
 import type { Value } from "../../ground/database/mod.ts";
+import { ROLL_UPS } from "../ledger/mod.ts";
 import { tagNoun, type TotalsNoun } from "./day_totals.ts";
 import { daysOf, oneByOne, type Piece, piecesOf } from "./pieces.ts";
 import { type Column, isTime, type RowsQuery } from "./rows_query.ts";
@@ -28,9 +29,9 @@ export class Arguments {
     return `?${this.values.push(value)}`;
   }
 
-  /** Adds a list. @returns The right side of `in`. */
+  /** Adds a list. @returns The right side of `in`, or a table that has each value once. */
   listed(values: readonly Value[]): string {
-    return `(select value from json_each(${this.bind(JSON.stringify(values))}))`;
+    return `(select value from json_each(${this.bind(JSON.stringify([...new Set(values)]))}))`;
   }
 }
 
@@ -307,7 +308,6 @@ function rollUpsOf({ tag }: RowsQuery, unit: Piece["source"], args: Arguments) {
  * no sorting, and leaves fewer rows to sort.
  */
 function firstOf(columns: readonly Column[]): readonly string[] {
-  const all = ["day_at_ms", "account_id", "key_id", "route"];
   const places: Partial<Record<Column["by"], number>> = { model: 4, key: 3, owner: 3, account: 2 };
-  return all.slice(0, Math.max(1, ...columns.map(({ by }) => places[by] ?? 1)));
+  return ROLL_UPS.usage_days.slice(0, Math.max(1, ...columns.map(({ by }) => places[by] ?? 1)));
 }

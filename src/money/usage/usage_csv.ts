@@ -1,6 +1,6 @@
 import { csvLine } from "./csv.ts";
-import type { UsageFigures } from "./figures.ts";
-import type { UsageReport } from "./usage_report.ts";
+import { hasNames } from "./group_names.ts";
+import type { UsageFigures, UsageReport } from "./report_shape.ts";
 
 const FIGURES = [
   "requests",
@@ -14,16 +14,13 @@ const FIGURES = [
   "average_ms",
 ] as const satisfies (keyof UsageFigures)[];
 
-/** Groupings by IDs, which have a column for the name as well. */
-const WITH_NAMES: readonly string[] = ["key", "account", "member", "team"];
-
 /**
  * Writes a report as CSV (RFC 4180): a header, and a line for each row. Groupings by ID have two columns, the name and
  * the ID; failed requests have a column for each reason.
  */
 export function usageCsv({ by, rows, totals, previous }: UsageReport): string {
   const reasons = Object.keys(totals.failures ?? {}).toSorted();
-  const groups = by.flatMap((one) => WITH_NAMES.includes(one) ? [one, `${one}_id`] : [one]);
+  const groups = by.flatMap((one) => hasNames(one) ? [one, `${one}_id`] : [one]);
   const head = [
     ...groups,
     ...FIGURES,
@@ -33,7 +30,7 @@ export function usageCsv({ by, rows, totals, previous }: UsageReport): string {
   const lines = rows.map(({ group, names, isOthers, failures, previous: before, ...figures }) => [
     ...by.flatMap((one) => {
       const id = group[one];
-      if (!WITH_NAMES.includes(one)) return [id];
+      if (!hasNames(one)) return [id];
       return [names[one] ?? id, isOthers && id === "others" ? "" : id];
     }),
     ...FIGURES.map((name) => figures[name]),

@@ -20,6 +20,9 @@ export type Dimension = typeof DIMENSIONS[number] | `tag:${string}`;
 /** Groupings by time. */
 export const TIMES: readonly Dimension[] = ["hour", "day", "month"];
 
+/** Reported from records. */
+export const SESSION = "tag:session";
+
 const TAG_NAME = /^[a-z0-9_.-]{1,32}$/;
 const MAX_TOP = 1_000;
 
@@ -45,7 +48,7 @@ export const usageQuery = z.strictObject({
     "Time zone of days and months, such as `Europe/Berlin`.",
   ),
   by: z.string().default("day").transform((list) => list.split(",").map((one) => one.trim()))
-    .pipe(z.array(dimension).min(1).max(2)).describe(
+    .pipe(z.array(dimension).min(1).max(2, "must be one or two, with a comma in between")).describe(
       `One or two of ${DIMENSIONS.join(", ")}, tag:NAME, with a comma in between.`,
     ),
   account: text.optional().describe("Email address of an account that pays."),

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { wholeInput } from "../../ground/amounts/mod.ts";
 import { type Account, type Key, SCOPES, type Team } from "../../people/accounts/mod.ts";
 import { budgetsOf, budgetsOfKeys } from "../../money/ledger/mod.ts";
-import { spentByKey } from "../../money/usage/mod.ts";
+import { SpentByKey } from "../../money/usage/mod.ts";
 import { budgetInput, budgetsOfNew } from "./budget_operations.ts";
 import {
   accountInput,
@@ -67,8 +67,7 @@ export const KEY_LIST = defineRead({
   action: "account.keys",
   isList: true,
   async read(c, { account, team, member, all, limit, after }) {
-    const { keys, database } = c.parts;
-    const found = await keys.page({
+    const found = await c.parts.keys.page({
       accountId: account === undefined ? undefined : (await accountOf(c, account)).id,
       teamId: team === undefined ? undefined : (await teamOf(c, team)).id,
       memberId: member === undefined ? undefined : (await accountOf(c, member)).id,
@@ -77,7 +76,7 @@ export const KEY_LIST = defineRead({
       limit: limit + 1,
     });
     return pageOf(
-      await describeKeys({ keys, database, nowMs: c.nowMs }, found),
+      await describeKeys({ ...c.parts, nowMs: c.nowMs }, found),
       limit,
       ({ id }) => id,
     );
@@ -86,19 +85,17 @@ export const KEY_LIST = defineRead({
 
 /** Describes keys with their last use and what they spent. */
 export async function describeKeys(
-  { keys, database, nowMs }: Pick<OperationContext["parts"], "keys" | "database"> & {
-    readonly nowMs: number;
-  },
+  { keys, database, spent = new SpentByKey(database), nowMs }:
+    & Pick<OperationContext["parts"], "keys" | "database" | "spent">
+    & { readonly nowMs: number },
   found: readonly Key[],
 ): Promise<z.output<typeof listedKeyShape>[]> {
   const ids = found.map(({ id }) => id);
-  const payers = [...new Set(found.map(({ accountId }) => accountId))];
-  const [lastUse, budgets, ...spent] = await Promise.all([
+  const [lastUse, budgets, all] = await Promise.all([
     keys.lastUseOf(ids),
     budgetsOfKeys(database, ids, nowMs),
-    ...payers.map((id) => spentByKey(database, id)),
+    spent.of(found.map(({ accountId }) => accountId)),
   ]);
-  const all = new Map(spent.flatMap((one) => [...one]));
   return found.map((one) => ({
     ...describeKey(one, budgets.get(one.id)),
     last_used_at: iso(lastUse.get(one.id) ?? null),

@@ -13,6 +13,7 @@ import type { Config } from "../../settings/config/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { Codes, type Payments } from "../../money/payments/mod.ts";
 import type { UpstreamState } from "../../requests/upstreams/mod.ts";
+import type { SpentByKey } from "../../money/usage/mod.ts";
 import { LoggedDatabase, type LoggedStatements } from "./logged_database.ts";
 import type { Requests } from "../../people/operation_log/mod.ts";
 
@@ -65,6 +66,8 @@ export interface OperationParts extends Nouns {
   readonly now: () => number;
   /** The key of the seals. */
   readonly sealKey: () => Promise<Uint8Array>;
+  /** What keys have spent, of a command that reads several pages of them. */
+  readonly spent?: SpentByKey | undefined;
   /** `undefined` in a command. */
   readonly gateway?: GatewayParts | undefined;
 }

@@ -5,6 +5,7 @@ import {
   reportUsage,
   requestRecord,
   usageQuery,
+  usageReportShape,
 } from "../../money/usage/mod.ts";
 import { DOORS, logEntries, missing, OperationError } from "../../people/operation_log/mod.ts";
 import {
@@ -20,43 +21,9 @@ import { defineRead, type Operation } from "./operation.ts";
 import { describeLogEntry, logShape } from "./shapes/log.ts";
 import { describeRequest, requestShape } from "./shapes/request.ts";
 
-const count = z.int();
-
-const figures = {
-  requests: count,
-  errors: count.describe("Failed requests."),
-  input_tokens: count,
-  cached_tokens: count,
-  cache_hit_rate: z.number().describe("Share of the input that upstreams had in their caches."),
-  output_tokens: count,
-  saved_credits: count.describe("What cached input saved."),
-  credits: count,
-  average_ms: z.number().describe("Mean duration of a request."),
-};
-const compared = {
-  ...figures,
-  failures: z.record(z.string(), count).optional().describe("Failed requests by reason."),
-  previous: z.looseObject(figures).optional().describe("The period before, with `compare`."),
-  change: z.record(z.string(), z.number().nullable()).optional().describe("In percent."),
-};
-
 export const USAGE_REPORT = defineRead({
   input: usageQuery,
-  output: z.strictObject({
-    since: z.string(),
-    until: z.string().describe("End, not part of the range."),
-    zone: z.string(),
-    rounded: z.boolean().describe("Whether a bound was moved to the beginning of its hour."),
-    by: z.array(z.string()),
-    rows: z.array(z.looseObject({
-      ...compared,
-      group: z.record(z.string(), z.string()).describe("Values by grouping."),
-      names: z.record(z.string(), z.string()).describe("Names of what the group has IDs of."),
-      isOthers: z.boolean().describe("Whether it is the sum of all groups after the `top` ones."),
-    })),
-    totals: z.looseObject(compared),
-    previous: z.strictObject({ since: z.string(), until: z.string() }).optional(),
-  }),
+  output: usageReportShape,
 }, {
   name: "usage.report",
   method: "GET",
@@ -65,8 +32,7 @@ export const USAGE_REPORT = defineRead({
   action: "usage.read",
   async read({ parts: { database, accounts, teams }, nowMs }, query) {
     try {
-      const report = await reportUsage({ database, accounts, teams, now: () => nowMs }, query);
-      return { ...report };
+      return { ...await reportUsage({ database, accounts, teams, now: () => nowMs }, query) };
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
       const code = error.isMissing ? "not_found" : "invalid_request";

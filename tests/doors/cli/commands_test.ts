@@ -111,10 +111,11 @@ Deno.test("accounts and keys from the shell, beside a running gateway", async ()
   const [listed] = (await run("key", "list", "--account", "ada@example.com")).data;
   assertEquals([listed.id, listed.key, listed.revoked_at], [made.id, undefined, null]);
 
-  const usage = await run("usage", "--account", "ada@example.com", "--by", "model");
-  assertEquals([usage[0].model, usage[0].requests, usage[0].errors], ["svc-k2", 1, 0]);
+  const { rows: usage } = await run("usage", "--account", "ada@example.com", "--by", "model");
+  assertEquals([usage[0].group.model, usage[0].requests, usage[0].errors], ["svc-k2", 1, 0]);
   assert(usage[0].input_tokens > 0 && usage[0].output_tokens > 0);
-  assertMatch((await run("usage", "--account", "ada@example.com"))[0].day, /^\d{4}-\d\d-\d\d$/);
+  const { rows: byDay } = await run("usage", "--account", "ada@example.com");
+  assertMatch(byDay[0].group.day, /^\d{4}-\d\d-\d\d$/);
 
   assertMatch((await run("key", "revoke", made.id)).revoked_at, /T/);
   await until(async () => await ask() === 401, { what: "the revocation" });

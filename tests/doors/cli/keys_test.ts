@@ -1,8 +1,10 @@
 /** Commands about keys: `--models` names models that are served, or says `all`; a changed key says when it was used. */
 
+import { openStore } from "../../../src/assemble/mod.ts";
 import { assertEquals, assertStringIncludes } from "../../assert.ts";
 import { ownersClient } from "../../fake/admin_client.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
+import { type Plan, watchPlans } from "../../fake/plans.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 
@@ -83,4 +85,42 @@ Deno.test("a key that is changed, rotated or revoked says when it was used and w
   }
   const revoked = JSON.parse((await command("revoke", id, "--json")).out);
   assertEquals(revoked, (await client("GET", `/keys/${id}`)).json);
+});
+
+Deno.test("a list of more keys than a page has reads once what the keys of an account have spent", async () => {
+  await using gateway = await startGateway();
+  const { database, owner } = gateway.gateway;
+  await database.batch([{
+    sql: `insert into keys (id, account_id, name, digest, hint, source, created_at_ms)
+      select printf('key_%016d', value), ?, '', printf('%064d', value), '', 'issued', value
+      from generate_series(1, 501)`,
+    args: [owner.id],
+  }]);
+  const all: (readonly Plan[])[] = [];
+  const { out } = await sluice(
+    [
+      "key",
+      "list",
+      "--account",
+      owner.email,
+      "--json",
+      "--config",
+      `${gateway.directory}/sluice.jsonc`,
+    ],
+    {
+      directory: gateway.directory,
+      openParts: (config) =>
+        openStore(config, {
+          besideGateway: true,
+          now: Date.now,
+          wrapDatabase(opened) {
+            const watched = watchPlans(opened);
+            all.push(watched.plans);
+            return watched.database;
+          },
+        }),
+    },
+  );
+  assertEquals(JSON.parse(out).data.length, 502);
+  assertEquals(all.flat().filter(({ sql }) => sql.includes("usage_days")).length, 1);
 });

@@ -1,3 +1,4 @@
+import type { UsageRow } from "../../../src/money/usage/mod.ts";
 import { assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { keptOpen } from "../../fake/kept_open.ts";
@@ -67,18 +68,27 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
   const bobs = await key("--member", "bob@example.com");
   const shared = await key("--name", "ci");
   for (const { key } of [adas, adas, bobs, shared]) assertEquals(await chat(url, key), 200);
-  const usage = await json("usage", "--team", "Platform", "--by", "member");
+  const { rows: usage } = await json("usage", "--team", "Platform", "--by", "member");
   assertEquals(
-    usage.map((one: Record<string, unknown>) => [one.member, one.model, one.requests, one.credits]),
+    usage.map(({ names, group, requests, credits }: UsageRow) => [
+      names.member,
+      group.model,
+      requests,
+      credits,
+    ]),
     [
       ["ada@example.com", "svc-k2", 2, 2],
-      [null, "svc-k2", 1, 1],
+      [undefined, "svc-k2", 1, 1],
       ["bob@example.com", "svc-k2", 1, 1],
     ],
   );
-  const byModel = await json("usage", "--team", "Platform", "--by", "model");
-  assertEquals([byModel.length, byModel[0].model, byModel[0].credits], [1, "svc-k2", 4]);
-  assertEquals((await json("usage", "--account", "ada@example.com")).length, 0, "paid by the pool");
+  const { rows: byModel } = await json("usage", "--team", "Platform", "--by", "model");
+  assertEquals([byModel.length, byModel[0].group.model, byModel[0].credits], [1, "svc-k2", 4]);
+  assertEquals(
+    (await json("usage", "--account", "ada@example.com")).rows.length,
+    0,
+    "paid by the pool",
+  );
   const { data: listed } = await json("key", "list", "--team", "Platform");
   assertEquals(listed.map((one: { spent: number }) => one.spent).toSorted(), [1, 1, 2]);
 

@@ -1,5 +1,6 @@
 /** `sluice usage`: reports, comparison, CSV of reports, requests and entries. */
 
+import type { UsageRow } from "../../../src/money/usage/mod.ts";
 import { parse } from "csv-parse/sync";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
@@ -30,34 +31,35 @@ Deno.test("sluice usage reports by anything, and writes CSV that a parser reads 
   const { openParts } = kept;
   const run = (...args: string[]) =>
     sluice(["usage", ...args, "--config", file], { directory: gateway.directory, openParts });
-  const json = async (...args: string[]) => JSON.parse((await run(...args, "--json")).out);
+  const json = async (...args: string[]): Promise<UsageRow[]> =>
+    JSON.parse((await run(...args, "--json")).out).rows;
   const csv = async (...args: string[]) =>
     parse((await run(...args)).out, { columns: true }) as Record<string, string>[];
   const ofAda = ["--account", "ada@example.com"];
 
   assertEquals(
-    (await json(...ofAda, "--by", "day,model")).map((row: Record<string, unknown>) => [
-      row.model,
-      row.requests,
-    ]),
+    (await json(...ofAda, "--by", "day,model")).map((row) => [row.group.model, row.requests]),
     [["svc-k2", 3], ["svc-k3", 1]],
   );
   const byProject = await json("--all", "--by", "tag:project");
   assertEquals(
-    byProject.map((row: Record<string, unknown>) => [row["tag:project"], row.requests])
-      .toSorted(),
+    byProject.map((row) => [row.group["tag:project"], row.requests]).toSorted(),
     [["alpha", 2], ["beta", 2]],
   );
   const [byKey] = await json(...ofAda, "--by", "key");
-  assertEquals([byKey.key, byKey.key_name, byKey.requests], [key.id, key.name, 4]);
+  assertEquals([byKey!.group, byKey!.names, byKey!.requests], [
+    { key: key.id },
+    { key: key.name },
+    4,
+  ]);
   const byAccount = await json("--all", "--by", "account", "--top", "1");
-  assertEquals(byAccount.map(({ account }: { account: string }) => account), [
-    "ada@example.com",
-    "others",
+  assertEquals(byAccount.map(({ names, isOthers }) => [names.account, isOthers]), [
+    ["ada@example.com", false],
+    [undefined, true],
   ]);
   const day = new Date(nowMs).toISOString().slice(0, 10);
   const [compared] = await json(...ofAda, "--by", "account", "--since", day, "--compare");
-  assertEquals([compared.requests, compared.previous.requests, compared.change.requests], [
+  assertEquals([compared!.requests, compared!.previous!.requests, compared!.change!.requests], [
     1,
     3,
     -66.7,
@@ -93,9 +95,9 @@ Deno.test("sluice usage reports by anything, and writes CSV that a parser reads 
   for (
     const [args, code, says] of [
       [["--by", "day,hour"], 2, "Cannot group by day and hour"],
-      [["--by", "day,model,key"], 2, "invalid --by"],
+      [["--by", "day,model,key"], 2, "--by must be one or two"],
       [["--since", "soon"], 2, "Invalid date 'soon'"],
-      [["--top", "0"], 2, "invalid --top '0'"],
+      [["--top", "0"], 2, "--top must be"],
       [["--zone", "Moon"], 2, "Unknown time zone"],
       [["--csv", "--json"], 2, "pass one of"],
       [["--account", "x@example.com", "--all"], 2, "pass either --account or --all"],

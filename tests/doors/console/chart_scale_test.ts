@@ -9,11 +9,12 @@ import {
   totalOf,
 } from "../../../src/doors/console/chart_scale.ts";
 import { compact } from "../../../src/doors/console/format.ts";
+import { NONE } from "../../../src/money/usage/rows.ts";
 import {
   reportChart,
+  requestsChart,
   spanFor,
   type TimeReport,
-  usageChart,
 } from "../../../src/doors/console/usage_chart.ts";
 import { assert, assertEquals } from "../../assert.ts";
 
@@ -85,42 +86,28 @@ Deno.test("times of an axis are in UTC; an hour at midnight names its day", () =
   assertEquals(timeSlots([midnight], "month"), [{ label: "Nov 2026", title: "Nov 2026" }]);
 });
 
-Deno.test("a chart of usage has this period, the one before, and nothing from elsewhere", () => {
+Deno.test("a chart of requests has these days, those before, and nothing from elsewhere", () => {
   const dayMs = 86_400_000;
   const today = Date.UTC(2026, 10, 21);
-  const point = (daysAgo: number, name: string, credits: number) => ({
-    atMs: today - daysAgo * dayMs,
-    name,
-    requests: 3,
-    errors: 1,
-    credits,
-  });
-  const points = [
-    point(4, "a", 1_000), // before the period before
-    point(3, "a", 7),
-    point(2, "b", 8),
-    point(1, "a", 1),
-    point(0, "a", 2),
-    point(0, "b", 4),
-    point(-1, "a", 1_000), // a clock that went back
-  ];
-  const options = { title: "", span: "day", count: 2, nowMs: today + dayMs - 1 } as const;
-  const credits = usageChart(points, { ...options, nameOf: (name) => name.toUpperCase() });
-  assertEquals(credits.series.map(({ name, values }) => [name, ...values]), [
-    ["B", 0, 4],
-    ["A", 1, 2],
-  ]);
-  assertEquals(credits.before, { name: "2 days before", values: [7, 8] });
-  const requests = usageChart(points.filter(({ name }) => name === "a"), {
-    ...options,
-    unit: "requests",
-    nameOf: () => "succeeded",
-  });
-  assertEquals(requests.series.map(({ name, values }) => [name, ...values]), [
-    ["succeeded", 2, 2],
+  const chartOf = (requestsByDaysAgo: Readonly<Record<string, number>>) =>
+    requestsChart(
+      Object.entries(requestsByDaysAgo).map(([daysAgo, requests]) => ({
+        ...NONE,
+        day: today - Number(daysAgo) * dayMs,
+        requests,
+        errors: 1,
+      })),
+      { title: "", days: 2, nowMs: today + dayMs - 1 },
+    );
+  // before the days before; and of a clock that went back
+  const chart = chartOf({ "4": 1_000, "3": 7, "2": 8, "1": 3, "0": 4, "-1": 1_000 });
+  assertEquals(chart.series.map(({ name, values }) => [name, ...values]), [
+    ["succeeded", 2, 3],
     ["failed", 1, 1],
   ]);
-  assertEquals(usageChart([], { ...options, nameOf: String }).before, undefined);
+  assertEquals(chart.before, { name: "2 days before", values: [7, 8] });
+  assertEquals(chartOf({ "4": 5 }).series, []);
+  assertEquals(chartOf({}).before, undefined);
 });
 
 /** A report with rows of a time, and of a noun if it is given. */

@@ -8,13 +8,14 @@ import {
   type Migration,
   MIGRATIONS,
   openDatabase,
+  readTogether,
   type Row,
 } from "../../../src/ground/database/mod.ts";
 import { audit, creditsOf, RULES } from "../../../src/money/ledger/mod.ts";
 import { gatewayIdentity } from "../../../src/ground/database/gateway_identity.ts";
 import { Accounts, Keys } from "../../../src/people/accounts/mod.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
-import { usageReport } from "../../../src/money/usage/mod.ts";
+import { keyTotalsReading } from "../../../src/money/usage/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
 import { writeEmptyDatabase } from "../../fake/empty_database.ts";
 import { Random, testSeed } from "../../fake/random.ts";
@@ -37,8 +38,8 @@ for (const version of VERSIONS) {
     const ada = await accounts.get("ada@example.com");
     const count = async (email: string) => {
       const { id } = await accounts.get(email);
-      const rows = await usageReport(database, { accountId: id, by: "model" });
-      return rows.reduce((sum, { requests }) => sum + requests, 0);
+      const { used } = await readTogether(database, { used: keyTotalsReading([id]) });
+      return used.reduce((sum, { requests }) => sum + requests, 0);
     };
     assertEquals([await count("owner@localhost"), await count("ada@example.com")], [3, 3]);
     const keys = await new Keys(database, now).list(ada);

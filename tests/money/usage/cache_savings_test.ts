@@ -2,13 +2,16 @@
 
 import type { SettingsInput } from "../../../src/settings/config/mod.ts";
 
-import { Retention, usageReport } from "../../../src/money/usage/mod.ts";
+import { reportUsage, Retention, usageQuery } from "../../../src/money/usage/mod.ts";
 import { assertEquals, assertStringIncludes } from "../../assert.ts";
 import { assertLedgerClean } from "../../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
 import { sluice } from "../../fake/shell.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
 import { signedIn } from "../../fake/visitor.ts";
+
+/** A time after all requests. */
+const NOW = Date.UTC(2031, 0);
 
 /** As long as makes what is reported of it credible. */
 const PROMPT = "word ".repeat(30_000);
@@ -32,9 +35,9 @@ function settingsFor(url: string, prices: { input: number; cached: number }): Se
   } as SettingsInput;
 }
 
-async function reported({ gateway }: TestGateway, by: "day" | "model" = "model") {
-  const [row] = await usageReport(gateway.database, { accountId: gateway.owner.id, by });
-  return row!;
+async function reported({ gateway: { accounts, database, owner, teams } }: TestGateway) {
+  const query = usageQuery.parse({ account: owner.email });
+  return (await reportUsage({ database, accounts, teams, now: () => NOW }, query)).totals;
 }
 
 Deno.test("cached tokens save the difference of the input prices, in the report, the command and the console", async () => {
@@ -58,7 +61,7 @@ Deno.test("cached tokens save the difference of the input prices, in the report,
   const { out } = await sluice(["usage", "--by", "model", "--json", "--config", file], {
     directory: gateway.directory,
   });
-  const [told] = JSON.parse(out);
+  const [told] = JSON.parse(out).rows;
   assertEquals([told.cache_hit_rate, told.saved_credits], [0.6, 81]);
   await assertLedgerClean(gateway);
 });

@@ -3,19 +3,19 @@
 import { balancesReading } from "../../../src/money/ledger/mod.ts";
 import { readTogether } from "../../../src/ground/database/mod.ts";
 import {
+  accountUsage,
+  daysSince,
   newestRecordsReading,
   reportUsage,
-  spentByKey,
-  todayReading,
-  usageOverTime,
+  SpentByKey,
   usageQuery,
+  usageReading,
 } from "../../../src/money/usage/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { customer } from "../../fake/customer.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { type Plan, scansIn, watchPlans } from "../../fake/plans.ts";
 
-const DAY_MS = 86_400_000;
 const NOW = Date.UTC(2026, 10, 20, 12);
 const LARGE = [
   "usage_records",
@@ -39,7 +39,7 @@ Deno.test("what keys have spent is looked up day by day, for their account alone
   await using gateway = await startGateway({ looksInside: true });
   const { accountId } = await customer(gateway, 10);
   const { database, plans } = watchPlans(gateway.gateway.database);
-  assertEquals((await spentByKey(database, accountId)).size, 0);
+  assertEquals((await new SpentByKey(database).of([accountId])).size, 0);
   assertEquals(plans.length, 1);
   assertEquals(scansIn(plans, LARGE), []);
   // the ends of all roll-ups, and what is between them
@@ -53,10 +53,15 @@ Deno.test("live parts are one statement that reads today, a balance and the newe
   const ids = [ada.accountId, bob.accountId];
   const { pulses, today, newest } = await readTogether(database, {
     pulses: balancesReading(ids),
-    today: todayReading(ids, Math.floor(Date.now() / DAY_MS) * DAY_MS),
+    today: usageReading({
+      accountIds: ids,
+      by: ["account"],
+      sinceMs: daysSince(Date.now(), 1),
+      untilMs: daysSince(Date.now(), 0),
+    }),
     newest: newestRecordsReading(ids),
   });
-  assertEquals([pulses.size, today.size, newest.size], [2, 0, 2]);
+  assertEquals([pulses.size, today.length, newest.size], [2, 0, 2]);
   assertEquals(plans.length, 1);
   assertEquals(scansIn(plans, LARGE), []);
   assertEquals(readsOf(plans, "usage_days"), ["(day_at_ms=? AND account_id=?)"]);
@@ -71,10 +76,10 @@ Deno.test("charts and reports of an account read its own roll-ups, those of all 
   const { accounts, teams } = gateway.gateway;
   const { accountId } = await customer(gateway, 10);
   const own = watchPlans(gateway.gateway.database);
-  for (const by of ["model", "key", undefined] as const) {
-    const sinceMs = Math.floor(NOW / DAY_MS) * DAY_MS - 60 * DAY_MS;
-    await usageOverTime(own.database, { accountId, by, span: "day", sinceMs });
-    await usageOverTime(own.database, { accountId, by, span: "hour", sinceMs });
+  for (const by of [["model"], ["key"], []] as const) {
+    const range = { sinceMs: daysSince(NOW, 60), untilMs: NOW };
+    await accountUsage(own.database, { accountIds: [accountId], by: ["day", ...by], ...range });
+    await accountUsage(own.database, { accountIds: [accountId], by: ["hour", ...by], ...range });
   }
   const report = (parts: typeof own, query: object, scope = {}) =>
     reportUsage(

@@ -1,7 +1,7 @@
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { audit, creditsOf } from "../../../src/money/ledger/mod.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
-import { Retention, usageReport } from "../../../src/money/usage/mod.ts";
+import { accountUsage, Retention } from "../../../src/money/usage/mod.ts";
 import { assertEquals } from "../../assert.ts";
 import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
 
@@ -41,7 +41,12 @@ Deno.test("records go by age and by count, oldest first; roll-ups, entries and b
   const oldest = await bench.database.one("select min(started_at_ms) as at from usage_records");
   assertEquals(oldest!.at, NOW - 3 * DAY);
 
-  const rows = await usageReport(bench.database, { accountId: caller.accountId, by: "model" });
+  const rows = await accountUsage(bench.database, {
+    accountIds: [caller.accountId],
+    by: ["model"],
+    sinceMs: NOW - 30 * DAY,
+    untilMs: NOW + DAY,
+  });
   assertEquals(rows.map(({ requests, credits }) => [requests, credits]), [[600, 600]]);
   const { balance, consumed, requests } = await creditsOf(bench.database, caller.accountId, NOW);
   assertEquals([balance, consumed, requests], [9_400, 600, 600]);

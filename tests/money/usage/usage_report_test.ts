@@ -1,130 +1,22 @@
 /** Reports of any range and grouping are the sums of their records. */
 
-import { Accounts, Keys, Members, TeamKeys, Teams } from "../../../src/people/accounts/mod.ts";
-import { periodAt, settle, type UsageRecord } from "../../../src/money/ledger/mod.ts";
-import { newRequestId } from "../../../src/ground/platform/ids.ts";
-import { SILENT } from "../../../src/ground/telemetry/mod.ts";
+import { periodAt } from "../../../src/money/ledger/mod.ts";
 import {
-  DayTotals,
   type Dimension,
   readRange,
   ReportError,
   reportUsage,
-  type UsageParts,
   usageQuery,
   type UsageScope,
 } from "../../../src/money/usage/mod.ts";
 import { periodBefore } from "../../../src/money/usage/range.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
-import { ledgerBench } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
+import { type Known, START, usageHistory } from "../../fake/usage_history.ts";
 import { sized } from "../../tier.ts";
 
 const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const START = Date.UTC(2026, 9, 10);
-const NOW = START + 50 * DAY;
-/** Requests that end long after their day. */
-const LATE = 8;
 const ZONES = ["UTC", "Europe/Berlin", "America/Los_Angeles", "Asia/Tokyo", "Pacific/Auckland"];
-
-/** A request as it was recorded, and whose it was. */
-interface Known extends UsageRecord {
-  readonly teamId: string;
-  readonly memberId: string;
-}
-
-async function history(random: Random, count: number) {
-  await using stack = new AsyncDisposableStack();
-  const bench = stack.use(await ledgerBench("file"));
-  const { database } = bench;
-  const now = () => START;
-  const accounts = new Accounts(database, now);
-  const teams = new Teams(database, now);
-  const [keys, members, teamKeys] = [
-    new Keys(database, now),
-    new Members(database, now),
-    new TeamKeys(database, now),
-  ];
-  const [ada, bob] = [
-    await accounts.create({ email: "ada@example.com" }),
-    await accounts.create({ email: "bob@example.com" }),
-  ];
-  const team = await teams.create({ name: "Platform", pool: true });
-  for (const one of [ada, bob]) await members.add(team, one);
-  const issued = [
-    await keys.issue(ada, { name: "laptop" }),
-    await keys.issue(bob),
-    await teamKeys.issue(team, ada, { name: "ada's" }),
-    await teamKeys.issue(team, bob, { name: "laptop" }),
-    await teamKeys.issue(team, null, {}),
-  ];
-  const records: Known[] = [];
-  for (let at = 0; at < count; at++) {
-    const key = random.pick(issued);
-    const startedAtMs = START + random.integer(0, 45 * DAY);
-    const reason = random.next() < 0.3
-      ? random.pick(["internal", "upstream_unavailable", undefined])
-      : null;
-    const inputTokens = random.integer(0, 5_000);
-    records.push({
-      teamId: key.teamId ?? "",
-      memberId: key.memberId ?? "",
-      requestId: newRequestId(startedAtMs),
-      accountId: key.accountId,
-      keyId: key.id,
-      dialect: "chat",
-      route: random.pick(["svc-k2", "svc-k3", "svc-k2.6"]),
-      upstream: "one",
-      upstreamModel: "m",
-      attempts: 1,
-      status: 200,
-      ending: reason === null ? "complete" : "refused",
-      streamed: false,
-      usageSource: "upstream",
-      inputTokens,
-      cachedTokens: random.integer(0, inputTokens),
-      outputTokens: random.integer(0, 900),
-      reasoningTokens: 0,
-      startedAtMs,
-      firstTokenMs: 1,
-      durationMs: random.integer(1, 9_000),
-      priceCredits: 0,
-      prices: { input: 900_000, cached: 300_000, output: 1, minimum: 0 },
-      admittedAtMs: null,
-      ignored: "",
-      settledAtMs: startedAtMs,
-      failure: reason ? { reason, message: "No." } : undefined,
-      tags: random.next() < 0.5
-        ? undefined
-        : { project: random.pick(["alpha", "beta"]), session: `s${at % 7}` },
-    });
-  }
-  const settleAll = async (some: readonly Known[]) => {
-    for (let at = 0; at < some.length; at += 100) {
-      await Promise.all(some.slice(at, at + 100).map((one) => settle(database, one)));
-    }
-  };
-  // the last ones end when their days are over, and have been added up
-  await settleAll(records.slice(0, -LATE));
-  await new DayTotals({ database, log: SILENT, now: () => NOW }).addUp();
-  await settleAll(records.slice(-LATE));
-  const days = new Set(records.map(({ startedAtMs }) => Math.floor(startedAtMs / DAY))).size;
-  const { n } = (await database.one(
-    "select count(distinct day_at_ms) as n from usage_day_totals",
-  ))!;
-  assert(Number(n) >= days - LATE && Number(n) < days, `${n} of ${days} days have totals`);
-  const owned = stack.move();
-  const parts: UsageParts = { database, accounts, teams, now: () => NOW };
-  return {
-    parts,
-    records,
-    issued,
-    ada,
-    team,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  };
-}
 
 /** The group of a record, as a report names it; undefined for a record that it does not have. */
 function groupOf(record: Known, by: Dimension, zone: string): string | number | undefined {
@@ -165,6 +57,7 @@ function sumsOf(records: readonly Known[]) {
     input_tokens: sum(({ inputTokens }) => inputTokens),
     cached_tokens: sum(({ cachedTokens }) => cachedTokens),
     output_tokens: sum(({ outputTokens }) => outputTokens),
+    credits: sum(({ priceCredits }) => priceCredits),
     saved_credits: Math.floor(sum(({ cachedTokens }) => cachedTokens * 600_000) / 1e6),
     average_ms: Math.round(sum(({ durationMs }) => durationMs) / Math.max(1, records.length)),
     failures,
@@ -196,7 +89,7 @@ const GROUPINGS: readonly Dimension[][] = [
 Deno.test("any range, grouping, zone and filter is the sum of its records", async () => {
   const seed = testSeed();
   const random = new Random(seed);
-  await using made = await history(random, sized(250, 500));
+  await using made = await usageHistory(random, sized(250, 500));
   const { parts, records, issued, ada, team } = made;
   for (let round = 0; round < sized(60, 2_000); round++) {
     const by = GROUPINGS[round % GROUPINGS.length]!;
@@ -253,8 +146,7 @@ Deno.test("any range, grouping, zone and filter is the sum of its records", asyn
       )].map(([group, own]) => [group, withReasons(sumsOf(own))]),
     );
     const found = new Map(report.rows.map((row) => {
-      const { cache_hit_rate: _rate, credits: _none, previous: _p, change: _c, failures, ...rest } =
-        row;
+      const { cache_hit_rate: _rate, previous: _p, change: _c, failures, ...rest } = row;
       const { group, names: _names, isOthers: _others, ...sums } = rest;
       const name = by.map((noun) =>
         noun === "hour" ? String(Date.parse(group[noun]!)) : group[noun]
@@ -275,7 +167,7 @@ Deno.test("any range, grouping, zone and filter is the sum of its records", asyn
 });
 
 Deno.test("the top groups, by any noun with any time, are as the whole report has them", async () => {
-  await using made = await history(new Random(testSeed()), sized(150, 300));
+  await using made = await usageHistory(new Random(testSeed()), sized(150, 300));
   const report = (query: Record<string, unknown>) =>
     reportUsage(made.parts, usageQuery.parse({ since: "2026-10-01", ...query }));
   for (const noun of ["key", "model", "account", "team", "member", "tag:project", "reason"]) {
@@ -310,7 +202,7 @@ Deno.test("the top groups, by any noun with any time, are as the whole report ha
 });
 
 Deno.test("the top groups and the others add up to all; a scope shows no more than its own", async () => {
-  await using made = await history(new Random(testSeed()), sized(150, 300));
+  await using made = await usageHistory(new Random(testSeed()), sized(150, 300));
   const { parts, records, ada, team } = made;
   const report = (query: Record<string, unknown>, scope?: UsageScope) =>
     reportUsage(parts, usageQuery.parse({ since: "2026-10-01", ...query }), scope);
@@ -380,7 +272,7 @@ const REJECTED = [
 ] as const;
 
 Deno.test("a report that cannot be is rejected, and says why", async () => {
-  await using made = await history(new Random(1), 1);
+  await using made = await usageHistory(new Random(1), 1);
   for (const [query, message] of REJECTED) {
     const error = await assertRejects(
       () => reportUsage(made.parts, usageQuery.parse(query)),
@@ -473,7 +365,7 @@ for (const [[since, until], before, { zone = "UTC", since: asked } = {}] of BEFO
 }
 
 Deno.test("days of a zone that is half an hour off begin with the hour, and every hour is in one of them", async () => {
-  await using made = await history(new Random(3), 200);
+  await using made = await usageHistory(new Random(3), 200);
   const query = usageQuery.parse({ by: "day", zone: "Asia/Kolkata", since: "2026-10-01" });
   const { rows, totals, rounded } = await reportUsage(made.parts, query);
   assertEquals([totals.requests, rounded], [200, true]);

@@ -145,8 +145,8 @@ export const CONSOLE: readonly Mutation[] = [
   {
     name: "statement-without-later-charges",
     file: "src/money/usage/credit_statement.ts",
-    find: "const closing = balance - creditsOf(later) + creditsOf(laterCharges);",
-    replace: "const closing = balance - creditsOf(later);",
+    find: "const closing = balance - creditsIn(later) + creditsIn(laterUsage);",
+    replace: "const closing = balance - creditsIn(later);",
     tests: STATEMENT,
     why: "The statement of a past month would not close with the balance of that month.",
   },

@@ -26,8 +26,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "statement-without-charges",
     file: "src/money/usage/credit_statement.ts",
-    find: "const opening = closing - creditsOf(sums) + charged;",
-    replace: "const opening = closing - creditsOf(sums);",
+    find: "const opening = closing - creditsIn(sums) + charged;",
+    replace: "const opening = closing - creditsIn(sums);",
     tests: [{ file: "tests/money/usage/credit_statement_test.ts", filter: "random books" }],
     why: "The lines of a statement would not add up to its closing balance.",
   },
@@ -46,6 +46,22 @@ export const LEDGER: readonly Mutation[] = [
     replace: "where known.day_at_ms <> json_each.value ->> 0 and known.noun",
     tests: [{ file: "tests/money/usage/usage_report_test.ts", filter: "any range" }],
     why: "Reports would leave out days that are not added up yet, or count days twice.",
+  },
+  {
+    name: "usage-counted-for-each-mention",
+    file: "src/money/usage/sources.ts",
+    find: "JSON.stringify([...new Set(values)])",
+    replace: "JSON.stringify(values)",
+    tests: [{ file: "tests/money/usage/account_usage_test.ts", filter: "what keys have spent" }],
+    why: "Usage of an account that pays for several keys would be counted once for each of them.",
+  },
+  {
+    name: "usage-after-its-range",
+    file: "src/money/usage/pieces.ts",
+    find: "...hours(untilMs, until, -1),",
+    replace: "",
+    tests: [{ file: "tests/money/usage/account_usage_test.ts", filter: "usage of accounts" }],
+    why: "A range that ends within a day would have the usage of all of that day.",
   },
   {
     name: "day-done-too-early",

@@ -16,7 +16,7 @@ import {
   subjectsOfKeys,
 } from "../../../operating/operations/mod.ts";
 import { budgetsOf, budgetsOfKeys, creditsOf, entriesOf } from "../../../money/ledger/mod.ts";
-import { ReportError, reportUsage, spentByKey, usageQuery } from "../../../money/usage/mod.ts";
+import { ReportError, reportUsage, SpentByKey, usageQuery } from "../../../money/usage/mod.ts";
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import {
   addressOf,
@@ -115,7 +115,7 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
           now(),
         )}
         lastUse={await keys.lastUse(account)}
-        spent={await spentByKey(database, account.id)}
+        spent={await new SpentByKey(database).of([account.id])}
         chart={await usageOf(account)}
         packages={sales.packages}
         models={catalog().routes.map(({ id }) => id)}

@@ -3,7 +3,7 @@ import { Chart, Stat, Time } from "../components.tsx";
 import { count } from "../format.ts";
 import { Layout } from "../layout.tsx";
 import { BalanceStat, InFlightStat, TodayStat } from "../live_stats.tsx";
-import { usageChart } from "../usage_chart.ts";
+import { requestsChart } from "../usage_chart.ts";
 import { Expiring, Lots } from "./home_credits.tsx";
 import { Budgets, Limits } from "./home_limits.tsx";
 import { EmptyPools, Pools } from "./home_pools.tsx";
@@ -39,13 +39,10 @@ export function HomePage(props: HomeProps) {
       <Expiring {...props} />
       {isNew ? null : (
         <Chart
-          {...usageChart(points, {
+          {...requestsChart(points, {
             title: "Requests by UTC day, 30 days",
-            unit: "requests",
-            span: "day",
-            count: 30,
+            days: 30,
             nowMs,
-            nameOf: () => "succeeded",
           })}
         />
       )}

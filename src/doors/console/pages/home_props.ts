@@ -1,6 +1,6 @@
 import type { Budget, Credits, WindowState } from "../../../money/ledger/mod.ts";
 import type { Key } from "../../../people/accounts/mod.ts";
-import type { UsagePoint } from "../../../money/usage/mod.ts";
+import type { UsageSum } from "../../../money/usage/mod.ts";
 import type { BurnRate } from "../burn_rate.ts";
 import type { PageContext } from "../layout.tsx";
 import type { TeamPool } from "./home_pools.tsx";
@@ -36,7 +36,7 @@ export interface HomeProps {
   /** Credits that are owed, since a payment was taken back. */
   readonly debt: number;
   /** Usage by UTC day of the last 60 days. */
-  readonly points: readonly UsagePoint[];
+  readonly points: readonly UsageSum<"day">[];
   /** Of each key the limit that is nearest, if any of it is used. */
   readonly limits: readonly UsedLimit[];
   /** Limits of each key that nothing is used of, from the shortest. */

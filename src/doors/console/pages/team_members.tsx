@@ -1,10 +1,10 @@
 import { type Member, type Team, TEAM_ROLES } from "../../../people/accounts/mod.ts";
 import { BUDGET_SET, MEMBER_ROLE } from "../../../operating/operations/mod.ts";
-import type { TeamReportRow } from "../../../money/usage/mod.ts";
+import { creditsIn } from "../../../money/usage/mod.ts";
 import { Budgets } from "../budgets.tsx";
 import { Badge, Form, Name, RelativeTime, Table } from "../components.tsx";
 import { number } from "../format.ts";
-import type { TeamPageProps } from "./team_page_props.ts";
+import type { MemberUsage, TeamPageProps } from "./team_page_props.ts";
 
 /** Members, and those who were removed as far as they used the team this month, with what they spent. */
 export function MemberTable(
@@ -63,12 +63,12 @@ export function MemberTable(
           name: "credits",
           role: "figure",
           numeric: true,
-          cell: (row) => number(own(row).reduce((sum, { credits }) => sum + credits, 0)),
+          cell: (row) => number(creditsIn(own(row))),
         },
         {
           name: "by model",
           cell: (row) => {
-            const all = own(row).toSorted((a, b) => b.credits - a.credits);
+            const all = own(row);
             return all.length === 0 ? "–" : <ModelCredits all={all} />;
           },
         },
@@ -113,10 +113,13 @@ export function MemberTable(
 const MODELS_SHOWN = 3;
 
 /** What was spent on each model, most first. */
-function ModelCredits({ all }: { all: readonly TeamReportRow[] }) {
-  const lines = all.map(({ group, credits }) => (
+function ModelCredits({ all }: { all: readonly MemberUsage[] }) {
+  const models = [...Map.groupBy(all, ({ model }) => model)]
+    .map(([model, own]) => ({ model, credits: creditsIn(own) }))
+    .toSorted((a, b) => b.credits - a.credits);
+  const lines = models.map(({ model, credits }) => (
     <li>
-      <Name text={group} /> <span class="number">{number(credits)}</span>
+      <Name text={model} /> <span class="number">{number(credits)}</span>
     </li>
   ));
   const folded = lines.slice(MODELS_SHOWN);

@@ -1,10 +1,13 @@
 import type { Account, Action, Key, Member, Team } from "../../../people/accounts/mod.ts";
 import type { WriteOperation } from "../../../operating/operations/mod.ts";
 import type { Budget } from "../../../money/ledger/mod.ts";
-import type { TeamReportRow } from "../../../money/usage/mod.ts";
+import type { UsageSum } from "../../../money/usage/mod.ts";
 import type { PageContext } from "../layout.tsx";
 import type { MayChange } from "./key_table.tsx";
 import type { OwnKeysView } from "./own_keys.tsx";
+
+/** What a key was used for, and the member whose it is: of keys of the whole team `null`. */
+export type MemberUsage = UsageSum<"model" | "key"> & Pick<Key, "memberId">;
 
 /** What the page of a team shows. */
 export interface TeamPageProps {
@@ -36,8 +39,8 @@ export interface TeamPageProps {
   readonly lastUse: ReadonlyMap<string, number>;
   /** When members last used a key of the team, by account ID; of its own keys, by `null`. */
   readonly lastUseByMember: ReadonlyMap<string | null, number>;
-  /** This month's usage by member and model. */
-  readonly usage: readonly TeamReportRow[];
+  /** This month's usage by model and key. */
+  readonly usage: readonly MemberUsage[];
   /** This month's credits by key ID. */
   readonly spent: ReadonlyMap<string, number>;
   /** The visitor's account, if it is a member. */

@@ -1,18 +1,8 @@
 import { isToldApart, UNSUMMED_TAG } from "../rules/sql/tags.ts";
 import { type Check, differences } from "./check.ts";
-import { COLUMNS, SUMS } from "./hours.ts";
+import { ADDED, idOf, isSumOf, sameKey, SUMMED } from "./sums.ts";
 
-const CELL = ["at_ms", "account_id", "key_id", "route"];
-const KEY = ["name", ...CELL, "value"];
-const same = (left: string, right: string) =>
-  KEY.map((column) => `${left}.${column} = ${right}.${column}`).join(" and ");
-const idOf = (left: string, right: string) =>
-  KEY.map((column) => `coalesce(${left}.${column}, ${right}.${column})`).join(" || ' ' || ");
-
-/** The column of `usage_hours`. */
-const hourly = (column: string) => column === "at_ms" ? "hour_at_ms" : column;
-
-const PARTS = ["account_id", "key_id", "route"];
+const CELL = ["hour_at_ms", "account_id", "key_id", "route"];
 const TOLD_APART = {
   accountId: "usage_records.account_id", // in a condition on `tag_values` it would be the column of that
   dayAtMs: "started_at_ms / 86400000 * 86400000",
@@ -43,66 +33,45 @@ const isPruned = (rollUp: string) =>
 /** Roll-ups of tags, and of why requests failed. */
 export const TAGS: readonly Check[] = [
   // As far as no record was pruned, the roll-up of a tag is the sum of the records that have it.
-  {
+  isSumOf("usage_tags", {
     noun: "tag",
+    kind: "tag",
     name: "roll-ups by tag",
-    sql: differences({
-      before: `with summed as materialized (
-          select ${KEY.join(", ")}, ${
-        Object.entries(SUMS).map(([name, sum]) => `${sum} as ${name}`).join(", ")
-      }
+    sums: `select name, at_ms, account_id, key_id, route, value, ${SUMMED}
           from (${TAGS_OF_RECORDS}) as given where not ${isPruned("given")}
-          group by ${KEY.map((_, at) => at + 1).join(", ")}
-        )`,
-      id: idOf("hours", "summed"),
-      pairs: Object.fromEntries(
-        COLUMNS.map((name) => [`tag_${name}`, [`hours.${name}`, `summed.${name}`]] as const),
-      ),
-      from: `summed full join usage_tags as hours
-          on hours.span_ms = 3600000 and ${same("summed", "hours")}
-        where summed.name is not null or hours.span_ms = 3600000 and not ${isPruned("hours")}`,
-    }),
-  },
+          group by 1, 2, 3, 4, 5, 6`,
+    span: 3_600_000,
+    where: `summed.name is not null
+          or usage_tags.span_ms = 3600000 and not ${isPruned("usage_tags")}`,
+  }),
   // The roll-up of a day is the sum of its hours.
-  {
+  isSumOf("usage_tags", {
     noun: "tag",
+    kind: "tag_day",
     name: "roll-ups by tag and day",
-    sql: differences({
-      before: `with summed as materialized (
-          select name, at_ms / 86400000 * 86400000 as at_ms, ${PARTS.join(", ")}, value,
-            ${COLUMNS.map((name) => `sum(${name}) as ${name}`).join(", ")}
-          from usage_tags where span_ms = 3600000 group by 1, 2, 3, 4, 5, 6
-        )`,
-      id: idOf("days", "summed"),
-      pairs: {
-        tag_span: ["days.span_ms", "iif(summed.name is null, null, 86400000)"],
-        ...Object.fromEntries(
-          COLUMNS.map((name) => [`tag_day_${name}`, [`days.${name}`, `summed.${name}`]] as const),
-        ),
-      },
-      from: `summed full join usage_tags as days
-          on days.span_ms = 86400000 and ${same("summed", "days")}
-        where summed.name is not null or days.span_ms <> 3600000`,
-    }),
-  },
+    sums:
+      `select name, at_ms / 86400000 * 86400000 as at_ms, account_id, key_id, route, value, ${ADDED}
+          from usage_tags where span_ms = 3600000 group by 1, 2, 3, 4, 5, 6`,
+    span: 86_400_000,
+    pairs: { tag_span: ["usage_tags.span_ms", "iif(summed.name is null, null, 86400000)"] },
+    where: "summed.name is not null or usage_tags.span_ms <> 3600000",
+  }),
   // Each failed request has a reason.
   {
     noun: "tag",
     name: "reasons of failures",
     sql: differences({
       before: `with failed as materialized (
-          select at_ms, ${PARTS.join(", ")}, sum(requests) as requests, sum(errors) as errors
+          select at_ms as hour_at_ms, account_id, key_id, route, sum(requests) as requests, sum(errors) as errors
           from usage_tags where name = ':reason' and span_ms = 3600000 group by 1, 2, 3, 4
         )`,
-      id: CELL.map((column) => `coalesce(failed.${column}, hours.${hourly(column)})`)
-        .join(" || ' ' || "),
+      id: idOf(CELL, "failed", "hours"),
       pairs: {
         failures: ["failed.requests", "hours.errors"],
         failure_errors: ["failed.errors", "hours.errors"],
       },
-      from: `failed full join usage_hours as hours on ${
-        CELL.map((column) => `failed.${column} = hours.${hourly(column)}`).join(" and ")
-      } and hours.errors > 0 where failed.requests is not null or hours.errors > 0`,
+      from: `failed full join usage_hours as hours on ${sameKey(CELL, "failed", "hours")}
+          and hours.errors > 0 where failed.requests is not null or hours.errors > 0`,
     }),
   },
   // A value that is told apart has a roll-up, and its tag is among those of the day.

@@ -1,6 +1,7 @@
 import type { Rule } from "../../../ground/database/mod.ts";
 import { QUARTER_MS } from "./sql/budgets.ts";
 import { savedMillionths } from "./sql/roll_ups.ts";
+import { ROLL_UPS } from "../roll_ups.ts";
 
 /** What is summed up of pruned records, hour by hour. */
 const SUMS = {
@@ -16,6 +17,7 @@ const SUMS = {
   saved_millionths: savedMillionths("old."),
 } as const;
 const COLUMNS = Object.keys(SUMS);
+const KEY = ROLL_UPS.pruned_hours.join(", ");
 
 /**
  * A record that is pruned is counted, and added to the sums of its hour, so that the roll-ups can still be
@@ -32,10 +34,10 @@ export const COUNT_PRUNED: Rule = {
       uncollected_requests = uncollected_requests + (${SUMS.uncollected_requests}),
       uncollected_credits = uncollected_credits + ${SUMS.uncollected_credits},
       through = max(through, old.request_id);
-    insert into pruned_hours (account_id, hour_at_ms, key_id, route, ${COLUMNS.join(", ")})
+    insert into pruned_hours (${KEY}, ${COLUMNS.join(", ")})
     values (old.account_id, old.started_at_ms / 3600000 * 3600000, old.key_id, old.route,
       ${Object.values(SUMS).join(", ")})
-    on conflict (account_id, hour_at_ms, key_id, route) do update set
+    on conflict (${KEY}) do update set
       ${COLUMNS.map((column) => `${column} = ${column} + excluded.${column}`).join(",\n      ")};
     insert into pruned_charges (key_id, hour_at_ms, quarter_at_ms, credits)
     select old.key_id, old.started_at_ms / 3600000 * 3600000,

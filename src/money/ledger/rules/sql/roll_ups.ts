@@ -1,23 +1,12 @@
 /** Roll-ups of usage, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
 import { DAY_MS } from "../../../../ground/time.ts";
+import { ROLL_UPS, type RollUp, SUMS } from "../../roll_ups.ts";
 
-/** The sums of every roll-up. */
-export const SUMS = [
-  "requests",
-  "errors",
-  "input_tokens",
-  "cached_tokens",
-  "output_tokens",
-  "duration_ms",
-  "credits",
-  "saved_millionths",
-] as const;
-
-export const ADD_SUMS = SUMS.map((sum) => `${sum} = ${sum} + excluded.${sum}`).join(",\n      ");
+const ADD_SUMS = SUMS.map((sum) => `${sum} = ${sum} + excluded.${sum}`).join(",\n      ");
 
 /** The sums of requests, in the order of {@linkcode SUMS}. */
-export const SUMMED = `count(*), sum(ending <> 'complete'), sum(input_tokens), sum(cached_tokens),
+const SUMMED = `count(*), sum(ending <> 'complete'), sum(input_tokens), sum(cached_tokens),
       sum(output_tokens), sum(duration_ms), sum(credits), sum(${savedMillionths("")})`;
 
 /** Columns of a request that roll-ups are made of. */
@@ -49,6 +38,25 @@ export function rolledUp(credits: string, from?: string): string {
       ${of}${credits} as credits${from === undefined ? "" : ` from ${from}`})`;
 }
 
+/** The values of a roll-up's key, of those that are not columns of a request. */
+export const VALUES: Readonly<Record<string, string>> = {
+  hour_at_ms: "started_at_ms / 3600000 * 3600000",
+  day_at_ms: `started_at_ms / ${DAY_MS} * ${DAY_MS}`,
+  span_ms: "ms",
+  at_ms: "started_at_ms / ms * ms",
+  value: "kept_value",
+};
+
+/** Adds requests to a roll-up. */
+export function addTo(table: RollUp, requests: string): string {
+  const key = ROLL_UPS[table];
+  return `insert into ${table} (${[...key, ...SUMS].join(", ")})
+    select ${key.map((column) => VALUES[column] ?? column).join(", ")}, ${SUMMED}
+    from ${requests} where true group by ${key.map((_, at) => at + 1).join(", ")}
+    on conflict (${key.join(", ")}) do update set
+      ${ADD_SUMS};`;
+}
+
 /**
  * Adds requests to the hours, and the days, of accounts, keys and routes, and to the hours of all accounts. Totals of their
  * days, if there are any, would no longer hold: they are added up again later.
@@ -56,23 +64,11 @@ export function rolledUp(credits: string, from?: string): string {
  * @param requests A subquery, {@linkcode rolledUp}.
  */
 export function addToHours(requests: string): string {
-  return `insert into usage_hours (account_id, hour_at_ms, key_id, route, ${SUMS.join(", ")})
-    select account_id, started_at_ms / 3600000 * 3600000, key_id, route, ${SUMMED}
-    from ${requests} where true group by 1, 2, 3, 4
-    on conflict (account_id, hour_at_ms, key_id, route) do update set
-      ${ADD_SUMS};
-    insert into usage_days (day_at_ms, account_id, key_id, route, ${SUMS.join(", ")})
-    select started_at_ms / ${DAY_MS} * ${DAY_MS}, account_id, key_id, route, ${SUMMED}
-    from ${requests} where true group by 1, 2, 3, 4
-    on conflict (day_at_ms, account_id, key_id, route) do update set
-      ${ADD_SUMS};
-    insert into usage_totals (hour_at_ms, route, ${SUMS.join(", ")})
-    select started_at_ms / 3600000 * 3600000, route, ${SUMMED}
-    from ${requests} where true group by 1, 2
-    on conflict (hour_at_ms, route) do update set
-      ${ADD_SUMS};
+  return `${addTo("usage_hours", requests)}
+    ${addTo("usage_days", requests)}
+    ${addTo("usage_totals", requests)}
     delete from usage_day_totals where day_at_ms in (
-      select started_at_ms / ${DAY_MS} * ${DAY_MS} from ${requests}
+      select ${VALUES.day_at_ms} from ${requests}
     );`;
 }
 

@@ -1,6 +1,6 @@
 /** Roll-ups by tag, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
-import { ADD_SUMS, SUMMED, SUMS } from "./roll_ups.ts";
+import { addTo, VALUES } from "./roll_ups.ts";
 import { DAY_MS } from "../../../../ground/time.ts";
 import { SPANS } from "./windows.ts";
 
@@ -46,9 +46,8 @@ export function isToldApart(
  * @param requests A subquery, {@linkcode rolledUp}.
  */
 export function addToTags(requests: string): string {
-  const day = `started_at_ms / ${DAY_MS} * ${DAY_MS}`;
   const ofGiven = { accountId: "given.account_id", dayAtMs: "given.day_at_ms" };
-  const ofRequest = { accountId: "given.account_id", dayAtMs: `given.${day}` };
+  const ofRequest = { accountId: "given.account_id", dayAtMs: `given.${VALUES.day_at_ms}` };
   const isNamed = (of: typeof ofGiven, name: string) =>
     isToldApart({ ...of, name: "':names'", value: name });
   const kept = (name: string, max: number) =>
@@ -57,6 +56,18 @@ export function addToTags(requests: string): string {
       where kept.account_id = fresh.account_id and kept.day_at_ms = fresh.day_at_ms
         and kept.name = ${name}
     ) <= ${max}`;
+  const tagged = `(
+      select given.*, json_each.key as name, iif(${
+    isToldApart({ ...ofRequest, name: "json_each.key", value: "json_each.value" })
+  }, json_each.value, '${OTHER_VALUE}') as kept_value
+      from ${requests} as given, json_each(given.tags)
+      where given.tags is not null and json_each.key <> '${UNSUMMED_TAG}'
+        and ${isNamed(ofRequest, "json_each.key")}
+      union all
+      select given.*, ':reason', coalesce(reason, 'unknown') from ${requests} as given
+      where ending <> 'complete'
+    ), (select ${SPANS.hour} as ms union all select ${SPANS.day})
+   `;
   return `insert into tag_values (account_id, day_at_ms, name, value)
     select account_id, day_at_ms, ':names', name from (
       select account_id, day_at_ms, name,
@@ -72,22 +83,5 @@ export function addToTags(requests: string): string {
       where ${isNamed(ofGiven, "given.name")}
         and not ${isToldApart({ ...ofGiven, name: "given.name", value: "given.value" })}
     ) as fresh where ${kept("fresh.name", MAX_TAG_VALUES)};
-    insert into usage_tags (name, span_ms, at_ms, account_id, key_id, route, value, ${
-    SUMS.join(", ")
-  })
-    select name, ms, started_at_ms / ms * ms, account_id, key_id, route, kept_value, ${SUMMED}
-    from (
-      select given.*, json_each.key as name, iif(${
-    isToldApart({ ...ofRequest, name: "json_each.key", value: "json_each.value" })
-  }, json_each.value, '${OTHER_VALUE}') as kept_value
-      from ${requests} as given, json_each(given.tags)
-      where given.tags is not null and json_each.key <> '${UNSUMMED_TAG}'
-        and ${isNamed(ofRequest, "json_each.key")}
-      union all
-      select given.*, ':reason', coalesce(reason, 'unknown') from ${requests} as given
-      where ending <> 'complete'
-    ), (select ${SPANS.hour} as ms union all select ${SPANS.day})
-    where true group by 1, 2, 3, 4, 5, 6, 7
-    on conflict (name, span_ms, at_ms, account_id, key_id, route, value) do update set
-      ${ADD_SUMS};`;
+    ${addTo("usage_tags", tagged)}`;
 }

@@ -1,0 +1,31 @@
+/** The sums of every roll-up. */
+export const SUMS = [
+  "requests",
+  "errors",
+  "input_tokens",
+  "cached_tokens",
+  "output_tokens",
+  "duration_ms",
+  "credits",
+  "saved_millionths",
+] as const;
+
+const BY_KEY = ["account_id", "key_id", "route"] as const;
+
+/**
+ * Roll-ups of requests, and the columns of their primary keys. Rules and the audit share these names, and no expression of a
+ * sum: a fault in one of them would be in both.
+ */
+export const ROLL_UPS = {
+  usage_hours: ["account_id", "hour_at_ms", "key_id", "route"],
+  /** What pruned records added to hours. */
+  pruned_hours: ["account_id", "hour_at_ms", "key_id", "route"],
+  usage_days: ["day_at_ms", ...BY_KEY],
+  /** Hours of all accounts. */
+  usage_totals: ["hour_at_ms", "route"],
+  /** Days of all accounts. */
+  usage_day_totals: ["day_at_ms", "noun", "value"],
+  /** Hours and days of tags. */
+  usage_tags: ["name", "span_ms", "at_ms", ...BY_KEY, "value"],
+} as const;
+export type RollUp = keyof typeof ROLL_UPS;
