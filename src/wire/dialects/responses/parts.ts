@@ -1,53 +1,49 @@
 import { invalid } from "../../../ground/refusal.ts";
-import { type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import { type MarkedText, markOf } from "../neutral/cache_marks.ts";
 import { imageOf, type Part } from "../neutral/conversation.ts";
+import type { RequestFields } from "../request_fields.ts";
 
 /**
  * The parts of a user's message or of a tool's result.
  *
  * @throws {Refusal} `request_invalid` for a part that cannot be translated: a user's content must not be dropped.
  */
-export function partsOf(content: JsonValue | undefined): Part[] {
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  return objects(content).map((part): Part => ({ ...partOf(part), ...markOf(part) }));
+export function partsOf(item: RequestFields, field: "content" | "output"): Part[] {
+  return item.textOrList(field).map((part) => ({ ...partOf(part), ...markOf(part.object) }));
 }
 
-function partOf(part: JsonObject): Part {
-  if (part.type === "input_image") {
-    return imageOf(text(part.image_url) ?? "", part.detail);
+function partOf(part: RequestFields): Part {
+  const { type } = part;
+  if (part.object.detail === "auto") part.ignore("detail"); // the same as none
+  if (type === "input_image") return imageOf(part.text("image_url") ?? "", part.get("detail"));
+  if (type === "input_file") {
+    const data = part.text("file_data");
+    const address = part.text("file_url");
+    return { type: "document", title: part.text("filename"), url: data ?? address ?? "" };
   }
-  if (part.type === "input_file") {
-    const url = text(part.file_data) ?? text(part.file_url) ?? "";
-    return { type: "document", title: text(part.filename), url };
-  }
-  const own = text(part.text) ?? text(part.refusal);
+  const own = part.text("text") ?? part.text("refusal");
   if (own === undefined) {
     throw invalid(
       "input",
-      `A part of type '${
-        text(part.type)
-      }' cannot be sent to this model's upstream: send input_text, input_image or input_file.`,
+      `A part of type '${type}' cannot be sent to this model's upstream: send input_text, input_image or input_file.`,
     );
   }
   return { type: "text", text: own };
 }
 
-/** The words in which the model declined. */
-export function refusalIn(content: JsonValue | undefined): string {
-  return objects(content).map((part) => text(part.refusal) ?? "").join("");
-}
-
-/** The texts of a message that can hold nothing else. */
-export function textsOf(content: JsonValue | undefined): string[] {
-  return markedTexts(content).map((part) => part.text);
-}
-
-/** The same with their marks for prompt caches. */
-export function markedTexts(content: JsonValue | undefined): MarkedText[] {
-  if (typeof content === "string") return [{ text: content }];
-  return objects(content).flatMap((part) => {
-    const own = text(part.text);
-    return own === undefined ? [] : [{ text: own, ...markOf(part) }];
+/** The parts of an item that can hold nothing but texts, and words in which the model declined. */
+export function piecesOf(
+  item: RequestFields,
+  field: "content" | "summary" = "content",
+): (MarkedText & { readonly refusal: string })[] {
+  return item.textOrList(field).flatMap((part) => {
+    const { type } = part;
+    const own = part.text("text");
+    const refusal = part.text("refusal");
+    if (own === undefined && refusal === undefined) {
+      part.drop(`input.${type}`);
+      return [];
+    }
+    return { text: own ?? "", refusal: refusal ?? "", ...markOf(part.object) };
   });
 }

@@ -31,11 +31,13 @@ const TOOL_SEARCH = "tool_search";
 
 /** The lists of tools in a request: in `tools`, in items `additional_tools`, and those that a search found. */
 export function toolLists(body: JsonObject): readonly (JsonValue | undefined)[] {
-  const lists = inputItems(body).filter((item) => {
-    const kind = kindOf(item);
-    return kind === "additional_tools" || kind === "tool_search_output";
-  });
+  const lists = inputItems(body).filter((item) => hasTools(kindOf(item)));
   return [body.tools, ...lists.map(({ tools }) => tools)];
+}
+
+/** Whether items of a kind offer tools. */
+export function hasTools(kind: string | undefined): boolean {
+  return kind === "additional_tools" || kind === "tool_search_output";
 }
 
 /** The tools that a request offers, in the order in which it names them. */

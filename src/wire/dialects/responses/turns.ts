@@ -4,9 +4,10 @@ import { lastMark } from "../neutral/cache_marks.ts";
 import type { Part, SealedReasoning, ToolCall, Turn } from "../neutral/conversation.ts";
 import { argsOfInput } from "../neutral/custom_tools.ts";
 import { openedReasoning } from "../neutral/sealed_reasoning.ts";
+import type { RequestFields } from "../request_fields.ts";
 import { summaryTurn } from "./compaction.ts";
 import { isInstruction, kindOf } from "./items.ts";
-import { markedTexts, partsOf, refusalIn, textsOf } from "./parts.ts";
+import { partsOf, piecesOf } from "./parts.ts";
 import { calledTool, type ToolNames } from "./tools.ts";
 
 /** What items are read with. */
@@ -24,7 +25,7 @@ export interface TurnContext {
  *
  * @throws {Refusal} `request_invalid` for a part of a message or a result that cannot be translated.
  */
-export function turnsOf(all: readonly JsonObject[], context: TurnContext): Turn[] {
+export function turnsOf(all: readonly RequestFields[], context: TurnContext): Turn[] {
   const builder = new TurnBuilder(context);
   for (const item of all) builder.add(item);
   return builder.turns();
@@ -58,45 +59,58 @@ class TurnBuilder {
     return this.#turns.flatMap((turn) => "role" in turn ? [turn] : closed(turn));
   }
 
-  add(item: JsonObject): void {
-    const kind = kindOf(item);
+  add(item: RequestFields): void {
+    const kind = kindOf(item.object) ?? "";
+    item.ignore("type", "id", "status", "created_by");
     switch (kind) {
       case "message":
         return this.#addMessage(item);
       case "reasoning":
         return this.#addReasoning(item);
       case "compaction": {
-        const summary = text(this.#context.opened?.get(text(item.encrypted_content) ?? "")?.text);
+        const sealed = item.text("encrypted_content") ?? "";
+        const own = this.#context.opened?.get(sealed);
+        if (own === undefined && sealed !== "") return item.drop("input.compaction");
+        const summary = text(own?.text);
         return summary === undefined ? undefined : this.#addTurn(summaryTurn(summary));
       }
       case "function_call_output":
       case "custom_tool_call_output":
-        return this.#addResult(item, partsOf(item.output));
+        return this.#addResult(item, partsOf(item, "output"));
       case "tool_search_output":
-        return this.#addResult(item, [{ type: "text", text: this.#foundTools(item) }]);
+        if (!text(item.object.call_id)) return item.drop(`input.${kind}`); // the server ran it
+        item.ignore("tools", "execution");
+        return this.#addResult(item, [{ type: "text", text: this.#foundTools(item.object) }]);
       default:
-        return this.#addCall(item);
+        return this.#addCall(item, kind);
     }
   }
 
-  #addMessage(item: JsonObject): void {
-    if (item.role === "assistant") {
-      const said = textsOf(item.content).join("");
-      if (said !== "") this.#model().texts.push(said);
-      const refusal = refusalIn(item.content);
-      if (refusal !== "") this.#model().refusals.push(refusal);
-    } else if (isInstruction(item)) {
-      const said = instructionOf(item);
-      const { cached } = lastMark(markedTexts(item.content));
-      if (said !== "") this.#addTurn({ role: "system", text: said, cached });
-    } else {
-      const parts = partsOf(item.content);
+  #addMessage(item: RequestFields): void {
+    item.ignore("phase");
+    const role = item.text("role");
+    if (role !== "assistant" && !isInstruction(item)) {
+      const parts = partsOf(item, "content");
       if (parts.length > 0) this.#addTurn({ role: "user", parts });
+      return;
+    }
+    const pieces = piecesOf(item);
+    const texts = pieces.map((piece) => piece.text).filter((one) => one !== "");
+    if (role === "assistant") {
+      if (texts.length > 0) this.#model().texts.push(texts.join(""));
+      const refusal = pieces.map((piece) => piece.refusal).join("");
+      if (refusal !== "") this.#model().refusals.push(refusal);
+    } else if (texts.length > 0) {
+      const { cached } = lastMark(pieces);
+      this.#addTurn({ role: "system", text: texts.join("\n\n"), cached });
     }
   }
 
-  #addReasoning(item: JsonObject): void {
-    const own = this.#context.opened?.get(text(item.encrypted_content) ?? "");
+  #addReasoning(item: RequestFields): void {
+    const encrypted = text(item.object.encrypted_content);
+    const own = this.#context.opened?.get(encrypted ?? "");
+    item.use("encrypted_content", own === undefined && encrypted ? undefined : encrypted);
+    if (own !== undefined) item.ignore("content", "summary");
     const { texts, sealed } = own === undefined
       ? { texts: plainReasoning(item), sealed: [] }
       : openedReasoning(own);
@@ -106,18 +120,20 @@ class TurnBuilder {
     turn.sealed.push(...sealed);
   }
 
-  #addCall(item: JsonObject): void {
-    const tool = calledTool(item);
-    if (tool === undefined) return; // of a tool that ran on the server, or not known
+  #addCall(item: RequestFields, kind: string): void {
+    const tool = calledTool(item.object);
+    // of a tool that ran on the server, or not known
+    if (tool === undefined) return item.drop(`input.${kind}`);
+    item.ignore("name", "namespace");
     const turn = this.#model();
-    const id = text(item.call_id) ?? "";
-    turn.calls.push({ id, name: this.#context.names.of(tool), args: argsOf(item) });
+    const id = item.text("call_id") ?? "";
+    turn.calls.push({ id, name: this.#context.names.of(tool), args: argsOf(item, kind) });
     this.#callers.set(id, turn);
   }
 
-  #addResult(item: JsonObject, parts: readonly Part[]): void {
-    const callId = text(item.call_id) ?? "";
-    if (callId === "" && kindOf(item) === "tool_search_output") return; // a search that the server ran
+  #addResult(item: RequestFields, parts: readonly Part[]): void {
+    item.ignore("name", "namespace");
+    const callId = item.text("call_id") ?? "";
     const result: ToolTurn = { role: "tool", callId, parts, failed: false };
     const turn = this.#callers.get(callId);
     if (turn === undefined) return this.#addTurn(result);
@@ -167,25 +183,21 @@ function closed({ reasoning, sealed, texts, refusals, calls, results }: ModelTur
   return [turn, ...results];
 }
 
-/** The text of an instruction; empty when there is none. */
-function instructionOf({ content }: JsonObject): string {
-  return textsOf(content).filter((one) => one !== "").join("\n\n");
-}
-
 /** Arguments as JSON text. A custom tool is offered as a function whose one argument is its input. */
-function argsOf(item: JsonObject): string {
-  switch (kindOf(item)) {
-    case "custom_tool_call":
-      return argsOfInput(text(item.input) ?? "");
-    case "tool_search_call":
-      return text(item.arguments) ?? JSON.stringify(item.arguments ?? {});
-    default: // many upstreams parse it, and nothing is no JSON
-      return text(item.arguments)?.trim() ? text(item.arguments)! : "{}";
+function argsOf(item: RequestFields, kind: string): string {
+  if (kind === "custom_tool_call") return argsOfInput(item.text("input") ?? "");
+  const args = item.get("arguments");
+  if (kind === "tool_search_call") {
+    item.ignore("execution");
+    return text(args) ?? JSON.stringify(args ?? {});
   }
+  return text(args)?.trim() ? text(args)! : "{}"; // many upstreams parse it, and nothing is no JSON
 }
 
 /** Reasoning as the client can read it: the text itself, or a summary of it. */
-function plainReasoning({ content, summary }: JsonObject): string[] {
-  const own = textsOf(content).filter((one) => one !== "");
-  return own.length > 0 ? own : textsOf(summary).filter((one) => one !== "");
+function plainReasoning(item: RequestFields): string[] {
+  const texts = (field: "content" | "summary") =>
+    piecesOf(item, field).map((piece) => piece.text).filter((one) => one !== "");
+  const own = texts("content");
+  return own.length > 0 ? own : texts("summary");
 }
