@@ -1,6 +1,6 @@
 import type { Mutation } from "../mutation.ts";
 
-const ITEMS = "src/wire/dialects/responses/output_items.ts";
+const ITEMS = "src/wire/dialects/responses/output_walk.ts";
 const READER = "src/wire/dialects/responses/output_reader.ts";
 const NAMES = "src/wire/dialects/responses/carried_item.ts";
 const CARRIED = "src/wire/dialects/responses/carried_output.ts";
@@ -45,8 +45,8 @@ export const CARELESS_UPSTREAMS: readonly Mutation[] = [
   {
     name: "call-begins-without-its-name",
     file: CARRIED,
-    find: 'return waits ? "" : this.#begin(known, item);',
-    replace: "return this.#begin(known, item);",
+    find: 'return waits ? "" : this.#begin(known, given);',
+    replace: "return this.#begin(known, given);",
     tests: [{ file: CARELESS, filter: "the names of a call only at its end" }],
     why: "The client would run a tool without a name.",
   },

@@ -1,16 +1,10 @@
-import { isObject, items, type JsonObject, objects, text } from "../json.ts";
+import { items, type JsonObject, objects, text } from "../json.ts";
 import { TextProgress } from "../neutral/text_progress.ts";
 import { tooMuch } from "../upstream_error.ts";
 import { CarriedNames, fullItem, fullPart, isUnnamedCall } from "./carried_item.ts";
-import { typeOf } from "./items.ts";
-import { type OutputItem, OutputItems } from "./output_items.ts";
-import {
-  itemTypeOf,
-  kindOfText,
-  partIndexOf,
-  type TextEvents,
-  textEventsOf,
-} from "./text_events.ts";
+import { type TextKind, textKindOf } from "./event_kinds.ts";
+import type { CountedItem } from "./output_meter.ts";
+import { type OutputItem, type OutputStep, OutputWalk } from "./output_walk.ts";
 
 /** Parts of all items of one reply. */
 const MAX_PARTS = 4_096;
@@ -19,31 +13,38 @@ const MAX_PARTS = 4_096;
 export type WriteEvent = (type: string, fields: JsonObject) => string;
 
 /** What is kept of an item: all of it, as the end of the response repeats it. */
-interface Carried {
+interface CarriedItem extends CountedItem {
   /** As the client has it; undefined until its first event was written. */
   item: JsonObject | undefined;
-  /** Its id, the same in all events. */
-  id: string;
-  /** Parts that were begun, by the list and the upstream's index. */
-  readonly parts: Map<string, CarriedPart>;
-  /** Of the item's own text. */
+  /** Its place in the output that the client has. */
+  place: { readonly item_id: string; readonly output_index: number } | undefined;
+  /** Of the item's own. */
+  own: CarriedText | undefined;
+  /** Of parts that were begun, by the list and the upstream's index. */
+  readonly parts: Map<string, CarriedText>;
+}
+
+/** A text that an item or a part holds, as far as it was written. */
+interface CarriedText {
+  readonly holder: JsonObject;
+  /** Where events say that it is, besides the item. */
+  readonly place: JsonObject;
+  /** Of a part, in its list. */
+  readonly index: number;
   readonly progress: TextProgress;
   /** Half a character at the end of the last delta. */
   half: string;
   /** Whether that was repeated whole: a delta after it is none. */
   isWhole: boolean;
-}
-
-interface CarriedPart {
-  readonly index: number;
-  readonly part: JsonObject;
-  readonly progress: TextProgress;
-  half: string;
-  isWhole: boolean;
   isDone: boolean;
 }
 
-type Item = OutputItem<Carried>;
+function carriedText(holder: JsonObject, place: JsonObject = {}, index = 0): CarriedText {
+  const progress = new TextProgress();
+  return { holder, place, index, progress, half: "", isWhole: false, isDone: false };
+}
+
+type Item = OutputItem<CarriedItem>;
 type List = "content" | "summary";
 
 /**
@@ -51,9 +52,16 @@ type List = "content" | "summary";
  * before their first delta, ids and places stay the same, and what only the end says is written as deltas, too.
  */
 export class CarriedOutput {
+  /** Tells what an event is about. */
+  readonly walk = new OutputWalk<CarriedItem>(() => ({
+    item: undefined,
+    place: undefined,
+    own: undefined,
+    parts: new Map(),
+    counts: new Map(),
+  }));
   readonly #write: WriteEvent;
   readonly #all: Item[] = [];
-  readonly #items: OutputItems<Carried>;
   readonly #names: CarriedNames;
   #partCount = 0;
   readonly #seal: (item: JsonObject) => JsonObject;
@@ -72,14 +80,6 @@ export class CarriedOutput {
     this.#names = new CarriedNames(idPart);
     this.#write = write;
     this.#seal = seal;
-    this.#items = new OutputItems((number) => ({
-      item: undefined,
-      id: `item_${idPart}_${number}`,
-      parts: new Map(),
-      progress: new TextProgress(),
-      half: "",
-      isWhole: false,
-    }));
   }
 
   /** The items so far, in the order in which they were begun. */
@@ -88,41 +88,33 @@ export class CarriedOutput {
   }
 
   /** Writes an event about an item; nothing if it cannot be understood. */
-  event(event: JsonObject & { type: string }): string {
-    const { type, sequence_number: _, ...fields } = event;
-    const { item, part } = event;
-    if (type === "response.output_item.added" && isObject(item)) {
-      const known = this.#items.begin(event, item);
-      // a call is begun with its names, since clients take them from here
-      const waits = isUnnamedCall(item, "name") || isUnnamedCall(item, "call_id");
-      return waits ? "" : this.#begin(known, item);
+  event({ event, kind, item: known, given, index }: OutputStep<CarriedItem>): string {
+    switch (kind.step) {
+      case "item": {
+        if (kind.isDone) return this.#done(known, given);
+        // a call is begun with its names, since clients take them from here
+        const waits = isUnnamedCall(given, "name") || isUnnamedCall(given, "call_id");
+        return waits ? "" : this.#begin(known, given);
+      }
+      case "part": {
+        const place = { list: kind.list, index };
+        return kind.isDone
+          ? this.#donePart(known, place, given)
+          : this.#beginPart(known, place, () => given).written;
+      }
+      case "text":
+        return this.#text(known, kind.text, { event, index });
+      default:
+        // progress of a tool that runs at the upstream, annotations and the like
+        return known.state.item === undefined || known.isDone
+          ? ""
+          : this.#write(text(event.type)!, { ...event, ...known.state.place });
     }
-    if (type === "response.output_item.done" && isObject(item)) {
-      const id = text(item.id) || undefined;
-      return this.#done(this.#items.find(event, typeOf(item), id), item);
-    }
-    const partEvent = /^response\.(content|reasoning_summary)_part\.(added|done)$/.exec(type);
-    if (partEvent !== null) {
-      if (!isObject(part)) return "";
-      const list = partEvent[1] === "content" ? "content" : "summary";
-      const isReasoning = list === "summary" || part.type === "reasoning_text";
-      const known = this.#items.find(event, isReasoning ? "reasoning" : "message");
-      const place = { list, index: partIndexOf(event, list) } as const;
-      return partEvent[2] === "added"
-        ? this.#beginPart(known, place, part).written
-        : this.#donePart(known, place, part);
-    }
-    const texts = textEventsOf(type);
-    if (texts === undefined) return this.#other(type, fields);
-    const known = this.#items.find(event, texts.type);
-    if (typeof event.delta === "string") return this.#delta(known, texts, fields);
-    const whole = text(event[texts.field]);
-    return whole === undefined ? "" : this.#doneText(known, texts, fields, whole);
   }
 
-  /** Writes what a whole response says beyond its events. */
-  finish(output: readonly JsonObject[]): string {
-    const matched = this.#items.match(output).map(([known, item]) => {
+  /** Writes what the items of a whole response say beyond its events. */
+  finish(output: readonly (readonly [Item, JsonObject])[]): string {
+    const matched = output.map(([known, item]) => {
       if (known.isDone) this.#sealLate(known, item);
       return this.#done(known, item, true);
     });
@@ -147,23 +139,18 @@ export class CarriedOutput {
     if (text(encrypted)) state.item = this.#seal({ ...state.item, encrypted_content: encrypted });
   }
 
-  #fields(known: Item, fields: JsonObject): JsonObject {
-    return { ...fields, item_id: known.state.id, output_index: this.#all.indexOf(known) };
-  }
-
   #begin(known: Item, given: JsonObject): string {
     const { state } = known;
     if (state.item !== undefined) return "";
     const item = this.#names.name(fullItem(given, "in_progress"), known.number);
-    state.id = text(item.id)!;
-    this.#all.push(known);
+    const item_id = text(item.id)!;
+    const output_index = this.#all.push(known) - 1;
+    state.place = { item_id, output_index };
     // parts and texts follow in events of their own
     const { encrypted_content: _, ...shown } = item; // not the whole yet
     state.item = { ...shown, ...emptied(item) };
-    return this.#write("response.output_item.added", {
-      output_index: this.#all.indexOf(known),
-      item: state.item,
-    });
+    state.own = carriedText(state.item);
+    return this.#write("response.output_item.added", { output_index, item: state.item });
   }
 
   /** An item whose beginning the upstream has left out; a call's cannot be made up. */
@@ -201,12 +188,11 @@ export class CarriedOutput {
       }
     }
     for (const field of ["arguments", "input", "code"] as const) {
-      const whole = text(item[field]);
-      const texts = { type: known.type, list: undefined, field, part: "" };
-      if (whole !== undefined) written += this.#ownRest(known, texts, whole);
+      const whole = text(item[field]) ?? "";
+      written += this.#rest(known, textKindOf(known.type, undefined, field), state.own!, whole);
     }
     known.isDone = true;
-    const said: JsonObject = { ...item, id: state.id };
+    const said: JsonObject = { ...item, id: state.place!.item_id };
     for (const name of ["name", "call_id"]) {
       if (state.item?.[name] !== undefined) said[name] = state.item[name];
     }
@@ -223,7 +209,7 @@ export class CarriedOutput {
     }
     state.item = this.#seal(said);
     return written + this.#write("response.output_item.done", {
-      output_index: this.#all.indexOf(known),
+      output_index: state.place!.output_index,
       item: state.item,
     });
   }
@@ -239,9 +225,9 @@ export class CarriedOutput {
   #beginPart(
     known: Item,
     { list, index }: { list: List; index: number },
-    part: JsonObject,
+    make: () => JsonObject,
     itemId?: unknown,
-  ): { written: string; begun: CarriedPart | undefined } {
+  ): { written: string; begun: CarriedText | undefined } {
     const { state } = known;
     const missing = this.#beginMissing(known, itemId);
     if (missing === undefined || state.item === undefined) return { written: "", begun: undefined };
@@ -252,85 +238,46 @@ export class CarriedOutput {
       throw tooMuch(`The upstream sent more than ${MAX_PARTS} parts.`);
     }
     const all = Array.isArray(state.item[list]) ? state.item[list] : [];
+    const part = make();
     const own = { ...fullPart(part), ...emptied(fullPart(part)) };
-    const begun = {
-      index: all.length,
-      part: own,
-      progress: new TextProgress(),
-      half: "",
-      isWhole: false,
-      isDone: false,
-    };
+    const begun = carriedText(own, { [`${list}_index`]: all.length }, all.length);
     all.push(own); // the item and its lists are the gateway's own until it is complete
     state.item[list] = all;
     state.parts.set(key, begun);
     const first = text(part.text) ?? text(part.refusal) ?? "";
     const written = missing + this.#write(`response.${PARTS[list]}_part.added`, {
-      ...this.#fields(known, {}),
-      [`${list}_index`]: begun.index,
+      ...state.place,
+      ...begun.place,
       part: { ...own },
     });
-    return first === ""
-      ? { written, begun }
-      : { written: written + this.#partRest(known, { list, begun }, first), begun };
+    return { written: written + this.#partRest(known, list, begun, first), begun };
   }
 
-  #delta(known: Item, texts: TextEvents, fields: JsonObject): string {
-    const { list, field } = texts;
-    const piece = text(fields.delta) ?? "";
-    if (list === undefined) {
-      const { state } = known;
-      if (state.item === undefined || known.isDone || state.isWhole) return "";
-      const delta = wholeCharacters(state, piece);
-      if (delta === "" && piece !== "") return "";
-      state.progress.add(delta);
-      state.item[field] = `${text(state.item[field]) ?? ""}${delta}`;
-      return this.#write(`${kindOfText(texts)}.delta`, this.#fields(known, { ...fields, delta }));
+  /** A piece of a text, or the text once more, after what its pieces have left out of it. */
+  #text(
+    known: Item,
+    kind: TextKind,
+    { event, index }: { readonly event: JsonObject; readonly index: number },
+  ): string {
+    const piece = text(event.delta);
+    const whole = text(event[kind.field]);
+    if (piece === undefined && whole === undefined) return "";
+    const { written, begun } = kind.list === undefined
+      ? { written: "", begun: known.state.own }
+      : this.#beginPart(known, { list: kind.list, index }, () => emptyPart(kind), event.item_id);
+    if (begun === undefined || begun.isDone || begun.isWhole || known.isDone) return written;
+    const fields: JsonObject = { ...event, ...known.state.place, ...begun.place };
+    if (piece === undefined) {
+      begun.isWhole = true;
+      return written + this.#rest(known, kind, begun, whole!) +
+        this.#write(`${kind.events}.done`, named(known, fields));
     }
-    const place = { list, index: partIndexOf(fields, list) };
-    const empty = {
-      type: texts.part,
-      [field]: "",
-      ...(texts.part === "output_text" ? { annotations: [] } : {}),
-    };
-    const { written, begun } = this.#beginPart(known, place, empty, fields.item_id);
-    if (begun === undefined || begun.isDone || known.isDone) return written;
-    if (begun.isWhole) return written;
     const delta = wholeCharacters(begun, piece);
     if (delta === "" && piece !== "") return written;
     begun.progress.add(delta);
-    begun.part[field] = `${text(begun.part[field]) ?? ""}${delta}`;
-    return written +
-      this.#write(`${kindOfText(texts)}.delta`, {
-        ...this.#fields(known, { ...fields, delta }),
-        [`${list}_index`]: begun.index,
-      });
-  }
-
-  /** An event that repeats a text, after what the deltas have left out of it. */
-  #doneText(known: Item, texts: TextEvents, fields: JsonObject, whole: string): string {
-    const { list, field } = texts;
-    if (list === undefined) {
-      if (known.state.item === undefined || known.isDone) return "";
-      if (known.state.isWhole) return "";
-      known.state.isWhole = true;
-      return this.#ownRest(known, texts, whole, fields);
-    }
-    const place = { list, index: partIndexOf(fields, list) };
-    const empty = {
-      type: texts.part,
-      [field]: "",
-      ...(texts.part === "output_text" ? { annotations: [] } : {}),
-    };
-    const { written, begun } = this.#beginPart(known, place, empty, fields.item_id);
-    if (begun === undefined || begun.isDone || known.isDone) return written;
-    if (begun.isWhole) return written;
-    begun.isWhole = true;
-    return written + this.#partRest(known, { list, begun }, whole) +
-      this.#write(`${kindOfText(texts)}.done`, {
-        ...this.#fields(known, fields),
-        [`${list}_index`]: begun.index,
-      });
+    grow(begun, kind.field, delta);
+    fields.delta = delta;
+    return written + this.#write(`${kind.events}.delta`, fields);
   }
 
   #donePart(
@@ -339,56 +286,36 @@ export class CarriedOutput {
     given: JsonObject,
   ): string {
     const part = fullPart(given);
-    const { written, begun } = this.#beginPart(known, { list, index }, {
-      ...part,
-      ...emptied(part),
-    });
+    const make = () => ({ ...part, ...emptied(part) });
+    const { written, begun } = this.#beginPart(known, { list, index }, make);
     if (begun === undefined || begun.isDone || known.isDone) return written;
-    const whole = text(part.text) ?? text(part.refusal) ?? "";
-    const rest = this.#partRest(known, { list, begun }, whole);
+    const rest = this.#partRest(known, list, begun, text(part.text) ?? text(part.refusal) ?? "");
     begun.isDone = true;
-    Object.assign(begun.part, part);
+    Object.assign(begun.holder, part);
     return written + rest + this.#write(`response.${PARTS[list]}_part.done`, {
-      ...this.#fields(known, {}),
-      [`${list}_index`]: begun.index,
+      ...known.state.place,
+      ...begun.place,
       part: { ...part },
     });
   }
 
-  #partRest(
-    known: Item,
-    { list, begun }: { list: List; begun: CarriedPart },
-    whole: string,
-  ): string {
-    const field = typeof begun.part.refusal === "string" ? "refusal" : "text";
-    const kind = kindOfText({ type: known.type, list, field });
-    const rest = whole === "" ? "" : begun.progress.rest(whole) ?? "";
-    if (rest === "" || kind === undefined) return "";
-    begun.part[field] = `${text(begun.part[field]) ?? ""}${rest}`;
-    return this.#write(`${kind}.delta`, {
-      ...this.#fields(known, { delta: rest }),
-      [`${list}_index`]: begun.index,
-      ...(kind === "response.output_text" ? { logprobs: [] } : {}),
+  #partRest(known: Item, list: List, begun: CarriedText, whole: string): string {
+    const field = typeof begun.holder.refusal === "string" ? "refusal" : "text";
+    return this.#rest(known, textKindOf(known.type, list, field), begun, whole);
+  }
+
+  /** What a whole text says beyond its pieces, as another one. */
+  #rest(known: Item, kind: TextKind | undefined, begun: CarriedText, whole: string): string {
+    if (kind === undefined || whole === "") return "";
+    const delta = begun.progress.rest(whole) ?? "";
+    if (delta === "") return "";
+    grow(begun, kind.field, delta);
+    return this.#write(`${kind.events}.delta`, {
+      ...known.state.place,
+      ...begun.place,
+      delta,
+      ...(kind.part === "output_text" ? { logprobs: [] } : {}),
     });
-  }
-
-  #ownRest(known: Item, texts: TextEvents, whole: string, done?: JsonObject): string {
-    const { state } = known;
-    const kind = kindOfText(texts);
-    if (kind === undefined) return "";
-    const rest = whole === "" ? "" : state.progress.rest(whole) ?? "";
-    if (rest !== "") state.item![texts.field] = `${text(state.item![texts.field]) ?? ""}${rest}`;
-    return (rest === "" ? "" : this.#write(`${kind}.delta`, this.#fields(known, { delta: rest }))) +
-      (done === undefined
-        ? ""
-        : this.#write(`${kind}.done`, this.#fields(known, named(known, done))));
-  }
-
-  /** Progress of a tool that runs at the upstream, annotations and the like. */
-  #other(type: string, fields: JsonObject): string {
-    const known = this.#items.find(fields, itemTypeOf(type));
-    if (known.state.item === undefined || known.isDone) return "";
-    return this.#write(type, this.#fields(known, fields));
   }
 }
 
@@ -411,6 +338,15 @@ function wholeCharacters(state: { half: string }, piece: string): string {
   const all = state.half + piece;
   state.half = /[\ud800-\udbff]$/.exec(all)?.[0] ?? "";
   return state.half === "" ? all : all.slice(0, -1);
+}
+
+function emptyPart({ part, field }: TextKind): JsonObject {
+  const annotations = part === "output_text" ? { annotations: [] } : {};
+  return { type: part, [field]: "", ...annotations };
+}
+
+function grow({ holder }: CarriedText, field: string, piece: string): void {
+  holder[field] = `${text(holder[field]) ?? ""}${piece}`;
 }
 
 /** The end of a function call's arguments has its name, which some upstreams leave out. */

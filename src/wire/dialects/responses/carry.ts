@@ -33,14 +33,15 @@ import { carriedInput } from "./carried_input.ts";
 import { CarriedNames, fullItem, isUnnamedCall } from "./carried_item.ts";
 import { CarriedCustom } from "./carried_custom.ts";
 import { CarriedOutput } from "./carried_output.ts";
-import { isBeginning, isCarriedEvent } from "./carried_events.ts";
+import { EVENT_KINDS } from "./event_kinds.ts";
 import { isCompaction } from "./compaction.ts";
 import { responseError } from "./errors.ts";
 import { EventLines } from "./event_lines.ts";
 import { EventsAsWhole } from "./events_as_whole.ts";
 import { responsesFront } from "./front.ts";
 import { OutputMeter } from "./output_meter.ts";
-import { checkResponse, hidesReasoning, isEnd, parseResponsesEvent } from "./read_reply.ts";
+import { OutputWalk } from "./output_walk.ts";
+import { checkResponse, hidesReasoning, parseResponsesEvent } from "./read_reply.ts";
 import { repeatedFields, type ResponseEcho, responseObject, sentBody } from "./response_object.ts";
 import { readResponsesUsage, writeResponsesUsage } from "./usage.ts";
 
@@ -209,7 +210,8 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
     withUsage: (usage) => ({ ...body, usage: writeResponsesUsage(usage) }),
     countOutput() {
       const meter = new OutputMeter(context.request.body, context.request.hostsTools);
-      meter.response(reply);
+      const walk = new OutputWalk(() => ({ counts: new Map() }));
+      meter.response(reply, walk.match(carried.custom.output(objects(reply.output))));
       return meter.tokens;
     },
     truncated(maxTokens) {
@@ -301,21 +303,20 @@ class CarriedResponsesStream implements ReplyStream {
 
   push({ data }: SseEvent): string {
     const event = parseResponsesEvent(data);
-    const { type, response } = event;
-    const isKept = isCarriedEvent(type) && !isBeginning(type);
-    if (isKept && this.#meter.event(event)) this.hasOutput = true;
+    const kind = EVENT_KINDS.get(event.type);
+    const response = isObject(event.response) ? event.response : {};
+    const output = objects(response.output);
     this.hidesReasoning ??= hidesReasoning(event);
     if (isObject(event.item)) this.#hosted.item(event.item, event.output_index);
-    if (isObject(response)) {
-      objects(response.output).forEach((item, at) => this.#hosted.item(item, at));
-    }
-    if (isObject(response)) this.#reports.add(readResponsesUsage(response.usage));
-    this.#usage.note();
+    output.forEach((item, at) => this.#hosted.item(item, at));
+    this.#reports.add(readResponsesUsage(response.usage));
     // the beginning is written with what comes next: a failure before that is still an HTTP status
-    if (!isKept) return "";
-    return isEnd(type)
-      ? this.#finish(type, isObject(response) ? response : {})
-      : this.#output.event(this.#reply.custom.event(event));
+    const isKept = kind?.isCarried && kind.step !== "beginning";
+    if (isKept && kind.step === "end") return this.#finish(event, response, output);
+    const step = isKept ? this.#output.walk.step(this.#reply.custom.event(event)) : undefined;
+    if (step !== undefined && this.#meter.event(step)) this.hasOutput = true;
+    this.#usage.note();
+    return step === undefined ? "" : this.#output.event(step);
   }
 
   end(): void {
@@ -354,10 +355,14 @@ class CarriedResponsesStream implements ReplyStream {
     return begun + this.#lines.write("response.failed", { response }) + this.#lines.end();
   }
 
-  #finish(type: string, response: JsonObject): string {
-    const rest = this.#output.finish(this.#reply.custom.output(objects(response.output)));
+  #finish(event: JsonObject, response: JsonObject, output: readonly JsonObject[]): string {
+    const pairs = this.#output.walk.match(this.#reply.custom.output(output));
+    const isSaid = this.#meter.response(response, pairs);
+    if (this.#meter.end(event) || isSaid) this.hasOutput = true;
+    this.#usage.note();
+    const rest = this.#output.finish(pairs);
     this.#response = response;
-    this.#end = response.status === "incomplete" ? "response.incomplete" : type;
+    this.#end = response.status === "incomplete" ? "response.incomplete" : text(event.type);
     this.finished = true;
     return rest;
   }

@@ -51,7 +51,9 @@ export class EventLines {
   }
 
   #line(type: string, fields: JsonObject): string {
-    const event = { type, sequence_number: this.#next++, ...fields };
+    const event: JsonObject = { type, sequence_number: 0, ...fields };
+    event.type = type; // an upstream's fields have its own
+    event.sequence_number = this.#next++;
     return `event: ${type}\ndata: ${wellFormedJson(event)}\n\n`;
   }
 }

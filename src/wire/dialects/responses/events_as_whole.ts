@@ -35,11 +35,12 @@ export class EventsAsWhole implements WholeOfStream {
   push({ data }: SseEvent): void {
     const event = parseResponsesEvent(data);
     if (!isEnd(event.type)) {
-      this.#output.event(this.#custom.event(event));
+      const step = this.#output.walk.step(this.#custom.event(event));
+      if (step?.kind.isCarried) this.#output.event(step);
       return;
     }
     const response = isObject(event.response) ? event.response : {};
-    this.#output.finish(this.#custom.output(objects(response.output)));
+    this.#output.finish(this.#output.walk.match(this.#custom.output(objects(response.output))));
     const isCut = event.type === "response.incomplete" || response.status === "incomplete";
     this.#response = { ...response, status: isCut ? "incomplete" : "completed" };
   }

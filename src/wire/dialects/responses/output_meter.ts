@@ -1,9 +1,9 @@
-import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import { isObject, items, type JsonObject, type JsonValue, text } from "../json.ts";
 import { isItemId, Meter } from "../meter.ts";
 import { TextProgress } from "../neutral/text_progress.ts";
-import { partsOf, typeOf } from "./items.ts";
-import { type OutputItem, OutputItems } from "./output_items.ts";
-import { itemTypeOf, partIndexOf, textEventsOf } from "./text_events.ts";
+import type { TextKind } from "./event_kinds.ts";
+import { partsOf } from "./items.ts";
+import type { OutputItem, OutputStep } from "./output_walk.ts";
 
 /** Fields of an event that only say where it belongs, or describe what is counted as text. */
 const PLACES = new Set([
@@ -19,12 +19,18 @@ const PLACES = new Set([
   "obfuscation",
 ]);
 
+const END_PLACES = new Set([...PLACES, "response"]);
+
 /** Fields of a response that the gateway writes itself. */
 const OWN = new Set(["id", "model", "output", "store"]);
 
-/** What is kept of an item. */
-type Texts = Map<string, TextProgress>;
-type Item = OutputItem<Texts>;
+/** What was counted, by its place. */
+type Counts = Map<string, TextProgress>;
+
+/** What is kept of an item to be counted. */
+export interface CountedItem {
+  readonly counts: Counts;
+}
 
 /** Places that are told apart; what is beyond is counted each time. */
 const MAX_PLACES = 4_096;
@@ -35,9 +41,8 @@ const MAX_PLACES = 4_096;
  */
 export class OutputMeter {
   readonly #meter = new Meter();
-  readonly #items = new OutputItems<Texts>(() => new Map());
   /** What was counted of fields that hold no output of a model's. */
-  readonly #others = new Map<string, TextProgress>();
+  readonly #others: Counts = new Map();
   /** Whether tools run at the upstream: what they find is its input. */
   readonly #hostsTools: boolean;
   /** Characters that fields of the request may have when they come back. */
@@ -63,97 +68,79 @@ export class OutputMeter {
   }
 
   /** Counts an event. Returns whether it says anything. */
-  event(event: JsonObject): boolean {
-    const type = text(event.type) ?? "";
-    if (this.#isFound(type, event.item)) return true;
-    let any = this.#text(event, type);
+  event(step: OutputStep<CountedItem>): boolean {
+    const { event, kind, item: { state }, index } = step;
+    if (this.#hostsTools && (kind.isHosted || isHosted(step.given))) return true;
+    const { delta } = event;
+    let any = false;
+    if (kind.step !== "text" || typeof delta !== "string") {
+      any = this.#meter.addTexts(delta, "delta", text(event.type));
+    } else if (delta !== "") {
+      progressAt(state.counts, placeOf(kind.text, index)).add(delta);
+      this.#meter.add(delta);
+      any = true;
+    }
     for (const key in event) {
       const value = event[key];
       if (PLACES.has(key) || value === undefined || value === null) continue;
-      any = this.#field(event, type, { key, value }) || any;
+      any = this.#field(step, key, value) || any;
     }
     return any;
-  }
-
-  /** Counts a whole response. Returns whether it says anything. */
-  response(response: JsonObject): boolean {
-    let any = false;
-    for (const key in response) {
-      const value = response[key];
-      if (OWN.has(key) || value === undefined || value === null) continue;
-      const echo = this.#echoes[key] ?? 0;
-      if (echo > 0 && JSON.stringify(value).length <= echo) continue;
-      any = this.#other(this.#others, `response ${key}`, key, value) || any;
-    }
-    for (const [item, value] of this.#items.match(objects(response.output))) {
-      any = this.#item(item, value) || any;
-    }
-    return any;
-  }
-
-  #text(event: JsonObject, type: string): boolean {
-    const texts = textEventsOf(type);
-    const { delta } = event;
-    if (delta === undefined || delta === null) return false;
-    if (texts === undefined || typeof delta !== "string") {
-      return this.#meter.addTexts(delta, "delta", type);
-    }
-    if (delta === "") return false;
-    const item = this.#items.find(event, texts.type);
-    const path = texts.list === undefined
-      ? texts.field
-      : `${texts.list} ${partIndexOf(event, texts.list)} ${texts.field}`;
-    progressAt(item.state, path).add(delta);
-    this.#meter.add(delta);
-    return true;
   }
 
   #field(
-    event: JsonObject,
-    type: string,
-    { key, value }: { key: string; value: JsonValue },
+    { event, kind, item: { state: { counts } }, given, index }: OutputStep<CountedItem>,
+    key: string,
+    value: JsonValue,
   ): boolean {
-    const texts = textEventsOf(type);
-    if (key === "response" && isObject(value)) return this.response(value);
-    if (key === "item" && isObject(value)) {
-      if (type === "response.output_item.added") {
-        return this.#item(this.#items.begin(event, value), value);
-      }
-      const item = this.#items.find(event, typeOf(value), text(value.id) || undefined);
-      item.isDone = true;
-      return this.#item(item, value);
+    if (value === given) {
+      return kind.step === "part"
+        ? this.#part(counts, `${kind.list} ${index}`, given)
+        : this.#item(counts, given);
     }
-    if (key === "part" && isObject(value)) {
-      const list = type.startsWith("response.reasoning_summary_part.") ? "summary" : "content";
-      const isReasoning = list === "summary" || value.type === "reasoning_text";
-      const item = this.#items.find(event, isReasoning ? "reasoning" : "message");
-      return this.#part(item.state, `${list} ${partIndexOf(event, list)}`, value);
+    if (kind.step === "text" && key === kind.text.field && typeof value === "string") {
+      return this.#whole(counts, placeOf(kind.text, index), value);
     }
     if (key === "annotation") {
-      const item = this.#items.find(event, "message");
-      const path = `content ${partIndexOf(event, "content")} annotations ${event.annotation_index}`;
-      return this.#other(item.state, path, key, value);
+      const path = `content ${index} annotations ${event.annotation_index}`;
+      return this.#other(counts, path, key, value);
     }
-    if (texts !== undefined && key === texts.field && typeof value === "string") {
-      const item = this.#items.find(event, texts.type);
-      const path = texts.list === undefined
-        ? texts.field
-        : `${texts.list} ${partIndexOf(event, texts.list)} ${texts.field}`;
-      return this.#whole(item.state, path, value);
-    }
-    const itemType = itemTypeOf(type);
-    const state = itemType === "" ? this.#others : this.#items.find(event, itemType).state;
-    return this.#other(state, `${type} ${key}`, key, value);
+    const isOfItem = kind.step === "text" || kind.step === "other";
+    return this.#other(isOfItem ? counts : this.#others, `${event.type} ${key}`, key, value);
   }
 
-  /** Whether it is of a tool that runs at the upstream. */
-  #isFound(type: string, item: JsonValue | undefined): boolean {
-    if (!this.#hostsTools) return false;
-    return /^response\.(?:\w+_call|mcp_\w+|code_interpreter\w*)\./.test(type) &&
-        !/function_call|custom_tool_call/.test(type) || isObject(item) && isHosted(item);
+  /**
+   * Counts a whole response. Returns whether it says anything.
+   *
+   * @param output Its items, with what is kept of each.
+   */
+  response(
+    response: JsonObject,
+    output: readonly (readonly [OutputItem<CountedItem>, JsonObject])[],
+  ): boolean {
+    let any = this.#fields(response, "response", OWN);
+    for (const [{ state }, item] of output) any = this.#item(state.counts, item) || any;
+    return any;
   }
 
-  #item({ state }: Item, item: JsonObject): boolean {
+  /** Counts the event that brings it, likewise. */
+  end(event: JsonObject): boolean {
+    return this.#fields(event, text(event.type) ?? "", END_PLACES);
+  }
+
+  #fields(fields: JsonObject, at: string, free: ReadonlySet<string>): boolean {
+    let any = false;
+    for (const key in fields) {
+      const value = fields[key];
+      if (free.has(key) || value === undefined || value === null) continue;
+      const echo = free === OWN ? this.#echoes[key] ?? 0 : 0;
+      if (echo > 0 && JSON.stringify(value).length <= echo) continue;
+      any = this.#other(this.#others, `${at} ${key}`, key, value) || any;
+    }
+    return any;
+  }
+
+  #item(state: Counts, item: JsonObject): boolean {
     if (this.#hostsTools && isHosted(item)) return true;
     let any = false;
     for (const key in item) {
@@ -178,7 +165,7 @@ export class OutputMeter {
     return any;
   }
 
-  #part(state: Texts, path: string, part: JsonObject): boolean {
+  #part(state: Counts, path: string, part: JsonObject): boolean {
     let any = false;
     for (const key in part) {
       const value = part[key];
@@ -197,7 +184,7 @@ export class OutputMeter {
   }
 
   /** A whole text: only what it says beyond its deltas, unless it is another one. */
-  #whole(state: Texts, path: string, whole: string): boolean {
+  #whole(state: Counts, path: string, whole: string): boolean {
     if (whole === "") return false;
     let said = progressAt(state, path).rest(whole);
     if (said === undefined) {
@@ -210,7 +197,7 @@ export class OutputMeter {
   }
 
   /** A field of another kind: counted again when it is another one. */
-  #other(state: Texts, path: string, key: string, value: JsonValue): boolean {
+  #other(state: Counts, path: string, key: string, value: JsonValue): boolean {
     if (typeof value === "number" || typeof value === "boolean") {
       return this.#meter.addTexts({ [key]: value });
     }
@@ -228,7 +215,11 @@ function isHosted({ type }: JsonObject): boolean {
   return /_call$|^mcp_/.test(kind) && kind !== "function_call" && kind !== "custom_tool_call";
 }
 
-function progressAt(texts: Texts, path: string): TextProgress {
+function placeOf({ list, field }: TextKind, index: number): string {
+  return list === undefined ? field : `${list} ${index} ${field}`;
+}
+
+function progressAt(texts: Counts, path: string): TextProgress {
   let progress = texts.get(path);
   if (progress === undefined) {
     progress = new TextProgress();

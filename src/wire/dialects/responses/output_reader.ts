@@ -1,8 +1,9 @@
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import { citationOf, type ReplyEvent } from "../neutral/conversation.ts";
 import { TextProgress } from "../neutral/text_progress.ts";
-import { partsOf, typeOf } from "./items.ts";
-import { type OutputItem, OutputItems } from "./output_items.ts";
+import type { TextKind } from "./event_kinds.ts";
+import { partsOf } from "./items.ts";
+import { type OutputItem, type OutputStep, OutputWalk } from "./output_walk.ts";
 
 /** What is kept of an item until it ends; none of its text. */
 interface Progress {
@@ -28,7 +29,7 @@ type Item = OutputItem<Progress>;
 /** The place of a text in an item. */
 interface Place {
   readonly kind: "text" | "refusal" | "content" | "summary";
-  readonly index: unknown;
+  readonly index: number;
 }
 
 /**
@@ -38,7 +39,7 @@ interface Place {
 export class OutputReader {
   hasRefused = false;
   hasCalled = false;
-  readonly #items = new OutputItems<Progress>(() => ({
+  readonly #walk = new OutputWalk<Progress>(() => ({
     form: undefined,
     texts: new Map(),
     hasSaid: false,
@@ -55,68 +56,32 @@ export class OutputReader {
 
   /** Reads one event of a stream. */
   event(event: JsonObject): ReplyEvent[] {
-    const delta = text(event.delta);
-    const part = isObject(event.part) ? event.part : {};
-    switch (event.type) {
-      case "response.output_item.added":
-        return isObject(event.item)
-          ? this.#item(this.#items.begin(event, event.item), event.item, false)
-          : [];
-      case "response.output_item.done": {
-        const { item } = event;
-        if (!isObject(item)) return [];
-        const known = this.#items.find(event, typeOf(item), text(item.id) || undefined);
-        const events = this.#item(known, item, true);
-        known.isDone = true;
+    const step = this.#walk.step(event);
+    if (step === undefined) return [];
+    const { kind, item, given, index } = step;
+    switch (kind.step) {
+      case "item": {
+        const events = this.#item(item, given, kind.isDone);
+        item.isDone ||= kind.isDone;
         return events;
       }
-      case "response.content_part.added":
-      case "response.content_part.done": {
-        const type = part.type === "reasoning_text" ? "reasoning" : "message";
-        return this.#part(this.#items.find(event, type), part, event.content_index);
-      }
-      case "response.reasoning_summary_part.added":
-      case "response.reasoning_summary_part.done": {
-        const place: Place = { kind: "summary", index: event.summary_index };
-        return this.#whole(this.#items.find(event, "reasoning"), place, text(part.text));
-      }
-      case "response.output_text.annotation.added": {
+      case "part":
+        return kind.list === "summary"
+          ? this.#whole(item, { kind: "summary", index }, text(given.text))
+          : this.#part(item, given, index);
+      case "text":
+        return this.#text(step, kind.text);
+      default: {
         const { annotation } = event;
-        const item = this.#items.find(event, "message");
-        return isObject(annotation)
-          ? this.#cite(item, event.content_index, [annotation], true)
-          : [];
+        const isCitation = item.type === "message" && isObject(annotation);
+        return isCitation ? this.#cite(item, index, [annotation], true) : [];
       }
-      case "response.output_text.delta":
-      case "response.output_text.done":
-        return this.#text(event, "message", "text", delta, text(event.text));
-      case "response.refusal.delta":
-      case "response.refusal.done":
-        return this.#text(event, "message", "refusal", delta, text(event.refusal));
-      case "response.reasoning_text.delta":
-      case "response.reasoning_text.done":
-      case "response.reasoning.delta": // its name in Open Responses
-      case "response.reasoning.done":
-        return this.#text(event, "reasoning", "content", delta, text(event.text));
-      case "response.reasoning_summary_text.delta":
-      case "response.reasoning_summary_text.done":
-        return this.#text(event, "reasoning", "summary", delta, text(event.text));
-      case "response.function_call_arguments.delta":
-        return this.#arguments(this.#items.find(event, "function_call"), delta ?? "", true);
-      case "response.function_call_arguments.done":
-        return this.#call(this.#items.find(event, "function_call"), event, true);
-      case "response.custom_tool_call_input.delta":
-        return this.#arguments(this.#items.find(event, "custom_tool_call"), delta ?? "", true);
-      case "response.custom_tool_call_input.done":
-        return this.#call(this.#items.find(event, "custom_tool_call"), event, true);
-      default:
-        return [];
     }
   }
 
   /** Reads a whole response: what its stream, if there was one, has not said. */
   response({ output }: JsonObject): ReplyEvent[] {
-    return this.#items.match(objects(output)).flatMap(([known, item]) =>
+    return this.#walk.match(objects(output)).flatMap(([known, item]) =>
       this.#item(known, item, true)
     );
   }
@@ -148,7 +113,7 @@ export class OutputReader {
     return [...events, { type: "seal", seal }];
   }
 
-  #part(known: Item, part: JsonObject, index: unknown): ReplyEvent[] {
+  #part(known: Item, part: JsonObject, index: number): ReplyEvent[] {
     switch (part.type) {
       case "refusal":
         return this.#whole(known, { kind: "refusal", index }, text(part.refusal));
@@ -165,7 +130,7 @@ export class OutputReader {
   /** Citations of a part: by themselves, or all of them once more at its end. */
   #cite(
     { state }: Item,
-    index: unknown,
+    index: number,
     annotations: readonly JsonObject[],
     isNew: boolean,
   ): ReplyEvent[] {
@@ -180,17 +145,22 @@ export class OutputReader {
       .map((one) => ({ ...one, start: from + one.start, end: from + one.end }));
   }
 
-  #text(
-    event: JsonObject,
-    type: string,
-    kind: Place["kind"],
-    delta: string | undefined,
-    whole: string | undefined,
-  ): ReplyEvent[] {
-    const item = this.#items.find(event, type);
-    const index = kind === "summary" ? event.summary_index : event.content_index;
+  #text({ event, item, index }: OutputStep<Progress>, texts: TextKind): ReplyEvent[] {
+    const delta = text(event.delta);
+    if (texts.list === undefined) {
+      if (!isClientsCall(item)) return []; // it runs at the upstream
+      return event.type === `${texts.events}.delta`
+        ? this.#arguments(item, delta ?? "", true)
+        : this.#call(item, event, true);
+    }
+    const kind = texts.field === "refusal"
+      ? "refusal"
+      : texts.type === "message"
+      ? "text"
+      : texts.list;
     const place = placeOf({ kind, index });
     if (delta === undefined) {
+      const whole = text(event[texts.field]);
       const events = this.#whole(item, { kind, index }, whole, event.logprobs);
       if (whole && item.state.texts.has(place)) item.state.ended.add(place);
       return events;
@@ -293,7 +263,7 @@ export class OutputReader {
 const MAX_PARTS = 1_024;
 
 function placeOf({ kind, index }: Place): string {
-  return `${kind} ${typeof index === "number" ? index : 0}`;
+  return `${kind} ${index}`;
 }
 
 function progressAt({ texts }: Progress, place: string): TextProgress {
@@ -303,6 +273,10 @@ function progressAt({ texts }: Progress, place: string): TextProgress {
     if (texts.size < MAX_PARTS) texts.set(place, progress);
   }
   return progress;
+}
+
+function isClientsCall({ type }: Item): boolean {
+  return type === "function_call" || type === "custom_tool_call";
 }
 
 function keyOf({ number }: Item): string {

@@ -6,7 +6,7 @@ import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
 import { brokenOff, reportedError, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
 import { typeOf } from "./items.ts";
-import { checkItemCount } from "./output_items.ts";
+import { checkItemCount } from "./output_walk.ts";
 import { OutputReader } from "./output_reader.ts";
 import { readResponsesUsage } from "./usage.ts";
 

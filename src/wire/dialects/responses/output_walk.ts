@@ -1,5 +1,6 @@
-import { type JsonObject, text } from "../json.ts";
+import { isObject, type JsonObject, text } from "../json.ts";
 import { tooMuch } from "../upstream_error.ts";
+import { EVENT_KINDS, type EventKind } from "./event_kinds.ts";
 import { typeOf } from "./items.ts";
 
 /** Items of one reply; no model writes more. */
@@ -22,11 +23,25 @@ export interface OutputItem<T> {
   isDone: boolean;
 }
 
+/** An event about the output, and what it is about. */
+export interface OutputStep<T> {
+  readonly event: JsonObject;
+  readonly kind: EventKind;
+  readonly item: OutputItem<T>;
+  /** The item or the part that it brings; empty for other events. */
+  readonly given: JsonObject;
+  /** The place of the part in its list, as the event names it. */
+  readonly index: number;
+}
+
+const NOTHING: JsonObject = {};
+
 /**
- * Tells the output items of a reply apart: by their ids and, as some upstreams give an item another id in each event, by
- * their places.
+ * Walks the output of a reply: what each event of its stream is about, and each item of the whole response.
+ *
+ * Items are told apart by their ids and, as some upstreams give an item another id in each event, by their places.
  */
-export class OutputItems<T> {
+export class OutputWalk<T> {
   readonly #make: (number: number) => T;
   readonly #all: OutputItem<T>[] = [];
   readonly #byId = new Map<string, OutputItem<T>>();
@@ -37,8 +52,40 @@ export class OutputItems<T> {
     this.#make = make;
   }
 
+  /** What an event is about; undefined for one that is not about the output, or lacks what it should bring. */
+  step(event: JsonObject): OutputStep<T> | undefined {
+    const kind = EVENT_KINDS.get(event.type);
+    switch (kind?.step) {
+      case "item": {
+        const { item: given } = event;
+        if (!isObject(given)) return undefined;
+        const item = kind.isDone
+          ? this.#find(event, typeOf(given), text(given.id) || undefined)
+          : this.#begin(event, given);
+        return { event, kind, item, given, index: 0 };
+      }
+      case "part": {
+        const { part: given } = event;
+        if (!isObject(given)) return undefined;
+        const isReasoning = kind.list === "summary" || given.type === "reasoning_text";
+        const item = this.#find(event, isReasoning ? "reasoning" : "message");
+        return { event, kind, item, given, index: partIndexOf(event, kind.list) };
+      }
+      case "text":
+      case "other": {
+        const { type, list } = kind.step === "text" ? kind.text : kind;
+        // tools that run at the upstream are about nothing before they begin
+        const item = kind.isHosted ? this.#known(event, type) : this.#find(event, type);
+        const index = partIndexOf(event, list);
+        return item && { event, kind, item, given: NOTHING, index };
+      }
+      default:
+        return undefined;
+    }
+  }
+
   /** The item that an event begins. */
-  begin(event: JsonObject, item: JsonObject): OutputItem<T> {
+  #begin(event: JsonObject, item: JsonObject): OutputItem<T> {
     const id = text(item.id) || undefined;
     const type = typeOf(item);
     const index = indexOf(event);
@@ -49,7 +96,15 @@ export class OutputItems<T> {
   }
 
   /** The item of any other event. */
-  find(event: JsonObject, type: string, id = text(event.item_id) || undefined): OutputItem<T> {
+  #find(event: JsonObject, type: string, id = text(event.item_id) || undefined): OutputItem<T> {
+    return this.#known(event, type, id) ?? this.#add(type, id, indexOf(event));
+  }
+
+  #known(
+    event: JsonObject,
+    type: string,
+    id = text(event.item_id) || undefined,
+  ): OutputItem<T> | undefined {
     const index = indexOf(event);
     const byId = id === undefined ? undefined : this.#byId.get(id);
     const byIndex = index === undefined ? undefined : this.#byIndex.get(index);
@@ -57,9 +112,9 @@ export class OutputItems<T> {
     if (byId?.type === type) return byId;
     const isNext = byIndex?.isDone === true && id !== undefined && byIndex.id !== undefined;
     if (byIndex?.type === type && !isNext) return byIndex;
+    if (id !== undefined || index !== undefined) return undefined;
     const last = this.#all.findLast((item) => item.type === type);
-    const isNamed = id !== undefined || index !== undefined;
-    return isNamed || last === undefined || last.isDone ? this.#add(type, id, index) : last;
+    return last?.isDone ? undefined : last;
   }
 
   /** The items of a whole response, which may leave some out: by their ids, else of each type in their order. */
@@ -97,4 +152,9 @@ export class OutputItems<T> {
 
 function indexOf({ output_index: index }: JsonObject): number | undefined {
   return typeof index === "number" ? index : undefined;
+}
+
+function partIndexOf(event: JsonObject, list: "content" | "summary" | undefined): number {
+  const index = list === "summary" ? event.summary_index : event.content_index;
+  return typeof index === "number" ? index : 0;
 }
