@@ -5,7 +5,7 @@ import { clientId, shortId } from "../neutral/call_ids.ts";
  * Makes the ids of a reply's tool calls legal, and unique in the whole conversation: some upstreams start numbering again in each
  * reply (`functions.Read:0`).
  */
-export class CallIds {
+export class ResponsesCallIds {
   readonly #used = new Set<string>();
   /** How often the reply has had an id. */
   readonly #counts = new Map<string, number>();

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../json.ts";
 import type { Citation, ReplyEvent } from "../neutral/conversation.ts";
-import type { CallIds } from "./call_ids.ts";
+import type { ResponsesCallIds } from "./call_ids.ts";
 import { CallItem, callPrefix } from "./call_item.ts";
 import type { EventLines } from "./event_lines.ts";
 import { MessageItem } from "./message_item.ts";
@@ -29,7 +29,7 @@ export interface OutputOptions {
   readonly idPart: string;
   /** The tools by the names under which upstreams are offered them. */
   readonly tools: ReadonlyMap<string, ClientTool>;
-  readonly callIds: CallIds;
+  readonly callIds: ResponsesCallIds;
   /** Whether the client wants probabilities of tokens. */
   readonly wantsLogprobs: boolean;
   readonly reasoning: ReasoningForm & ReasoningSeal & { readonly isKept: boolean };

@@ -8,7 +8,7 @@ import {
 import type { JsonObject } from "../json.ts";
 import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
 import type { Usage } from "../usage.ts";
-import { CallIds } from "./call_ids.ts";
+import { ResponsesCallIds } from "./call_ids.ts";
 import { COMPACT_PATH, isCompaction } from "./compaction.ts";
 import { responseError } from "./errors.ts";
 import { EventLines } from "./event_lines.ts";
@@ -69,7 +69,7 @@ export class ResponsesWriter implements ReplyWriter {
       lines: this.#lines,
       idPart: this.#idPart,
       tools: toolTable(body),
-      callIds: new CallIds(body),
+      callIds: new ResponsesCallIds(body),
       wantsLogprobs: request.logprobs !== undefined,
       reasoning: { ...form, source, sealer, isKept: this.#keepsItems },
     });
