@@ -37,7 +37,7 @@ export const CARELESS_UPSTREAMS: readonly Mutation[] = [
   {
     name: "deltas-after-a-whole-text-count",
     file: READER,
-    find: "if (item.isDone || item.state.ended.has(place)) return [];",
+    find: "if (item.isDone || item.state.texts.get(place)?.isEnded) return [];",
     replace: "if (item.isDone) return [];",
     tests: [{ file: CARELESS, filter: "deltas after the text was repeated" }],
     why: "The client would read a text twice.",

@@ -31,7 +31,7 @@ export type EventKind =
     | { readonly step: "part"; readonly list: "content" | "summary" }
     | { readonly step: "text"; readonly text: TextKind }
     /** An item of this type, but not its text: progress, annotations. */
-    | { readonly step: "other"; readonly type: string; readonly list: "content" }
+    | { readonly step: "other"; readonly type: string }
   );
 
 const own = (type: string, field: TextKind["field"]): TextKind => (
@@ -69,13 +69,8 @@ const PLAIN = { isCarried: true, isHosted: false, isDone: false };
 const DONE = { ...PLAIN, isDone: true };
 
 function textEvents(events: string, text: TextKind, isCarried = true): [string, EventKind][] {
-  const kind = {
-    ...PLAIN,
-    isCarried,
-    isHosted: text.type in PROGRESS,
-    step: "text",
-    text,
-  } as const;
+  const isHosted = text.type in PROGRESS;
+  const kind = { ...PLAIN, isCarried, isHosted, step: "text", text } as const;
   return [[`${events}.delta`, kind], [`${events}.done`, { ...kind, isDone: true }]];
 }
 
@@ -93,18 +88,13 @@ export const EVENT_KINDS: ReadonlyMap<unknown, EventKind> = new Map<unknown, Eve
   ["response.content_part.done", { ...DONE, step: "part", list: "content" }],
   ["response.reasoning_summary_part.added", { ...PLAIN, step: "part", list: "summary" }],
   ["response.reasoning_summary_part.done", { ...DONE, step: "part", list: "summary" }],
-  ["response.output_text.annotation.added", {
-    ...PLAIN,
-    step: "other",
-    type: "message",
-    list: "content",
-  }],
+  ["response.output_text.annotation.added", { ...PLAIN, step: "other", type: "message" }],
   ...TEXTS.flatMap((text) => textEvents(text.events, text)),
   ...textEvents("response.reasoning", TEXTS[2]!, false), // its name in Open Responses
   ...Object.entries(PROGRESS).flatMap(([type, names]) =>
     names.map((name): [string, EventKind] => [
       `response.${type}.${name}`,
-      { ...PLAIN, isHosted: true, step: "other", type, list: "content" },
+      { ...PLAIN, isHosted: true, step: "other", type },
     ])
   ),
 ]);

@@ -5,22 +5,27 @@ import type { TextKind } from "./event_kinds.ts";
 import { partsOf } from "./items.ts";
 import { type OutputItem, type OutputStep, OutputWalk } from "./output_walk.ts";
 
-/** What is kept of an item until it ends; none of its text. */
+/** What is kept of a part's text, or of a call's arguments; nothing of the words. */
+interface ReadText {
+  readonly progress: TextProgress;
+  /** Whether it was repeated whole: a delta after it is none. */
+  isEnded: boolean;
+  /** Citations that were read of it. */
+  cited: number;
+  /** Where it begins in the whole reply's text. */
+  start: number;
+}
+
+/** What is kept of an item until it ends. */
 interface Progress {
   /** Which of two forms its reasoning comes in: the other says the same again. */
   form: "content" | "summary" | undefined;
-  /** Of each part. */
-  readonly texts: Map<string, TextProgress>;
+  /** By their places. */
+  readonly texts: Map<string, ReadText>;
   hasSaid: boolean;
   isSealed: boolean;
-  /** Citations that were read of each part. */
-  readonly cited: Map<string, number>;
-  /** Where the text of each part begins in the whole reply's. */
-  readonly starts: Map<string, number>;
   /** Of a call. */
   name: string | undefined;
-  /** Texts that were repeated whole: a delta after it is none. */
-  readonly ended: Set<string>;
   state: "waiting" | "open" | "closed";
 }
 
@@ -45,9 +50,6 @@ export class OutputReader {
     hasSaid: false,
     isSealed: false,
     name: undefined,
-    ended: new Set(),
-    cited: new Map(),
-    starts: new Map(),
     state: "waiting",
   }));
   /** Types of items of which one had text: another one is a paragraph of its own. */
@@ -134,13 +136,10 @@ export class OutputReader {
     annotations: readonly JsonObject[],
     isNew: boolean,
   ): ReplyEvent[] {
-    const place = placeOf({ kind: "text", index });
-    const known = state.cited.get(place) ?? 0;
-    const more = isNew ? annotations : annotations.slice(known);
-    if (more.length > 0 && state.cited.size < MAX_PARTS) {
-      state.cited.set(place, known + more.length);
-    }
-    const from = state.starts.get(place) ?? 0;
+    const cited = textAt(state, placeOf({ kind: "text", index }));
+    const more = isNew ? annotations : annotations.slice(cited.cited);
+    cited.cited += more.length;
+    const from = cited.start;
     return more.filter(({ type }) => type === "url_citation").flatMap(citationOf)
       .map((one) => ({ ...one, start: from + one.start, end: from + one.end }));
   }
@@ -162,10 +161,11 @@ export class OutputReader {
     if (delta === undefined) {
       const whole = text(event[texts.field]);
       const events = this.#whole(item, { kind, index }, whole, event.logprobs);
-      if (whole && item.state.texts.has(place)) item.state.ended.add(place);
+      const read = item.state.texts.get(place);
+      if (whole && read !== undefined) read.isEnded = true;
       return events;
     }
-    if (item.isDone || item.state.ended.has(place)) return [];
+    if (item.isDone || item.state.texts.get(place)?.isEnded) return [];
     const progress = this.#progressOf(item, { kind, index }, delta);
     if (progress === undefined) return [];
     const events = this.#say(item, { kind, index }, delta, progress.isEmpty, event.logprobs);
@@ -190,7 +190,7 @@ export class OutputReader {
       state.form ??= kind;
       if (state.form !== kind) return undefined;
     }
-    return progressAt(state, placeOf(place));
+    return textAt(state, placeOf(place)).progress;
   }
 
   #say(
@@ -211,8 +211,8 @@ export class OutputReader {
     const all = isParagraph ? `\n\n${said}` : said;
     if (type === "reasoning") return [{ type, text: all }];
     if (kind === "refusal") return [{ type: kind, text: all }];
-    if (isFirst && state.starts.size < MAX_PARTS) {
-      state.starts.set(placeOf(place), this.#textChars + all.length - said.length);
+    if (isFirst) {
+      textAt(state, placeOf(place)).start = this.#textChars + all.length - said.length;
     }
     this.#textChars += all.length;
     const own = items(logprobs);
@@ -232,8 +232,9 @@ export class OutputReader {
     }
     const whole = known.type === "function_call" ? call.arguments : call.input;
     const said = isObject(whole) ? JSON.stringify(whole) : text(whole) ?? "";
-    if (said !== "" && isDone) state.ended.add("args");
-    const rest = said === "" ? "" : progressAt(state, "args").rest(said) ?? "";
+    const read = textAt(state, "args");
+    if (said !== "" && isDone) read.isEnded = true;
+    const rest = said === "" ? "" : read.progress.rest(said) ?? "";
     events.push(...this.#arguments(known, rest, false));
     const isOpen = known.type === "custom_tool_call" && state.state !== "closed";
     if (isDone && isOpen && state.name !== undefined) {
@@ -248,8 +249,9 @@ export class OutputReader {
   #arguments(known: Item, said: string, isDelta: boolean): ReplyEvent[] {
     const { state } = known;
     if (said === "" || state.state === "closed") return [];
-    if (isDelta && (known.isDone || state.ended.has("args"))) return [];
-    if (isDelta) progressAt(state, "args").add(said);
+    const read = textAt(state, "args");
+    if (isDelta && (known.isDone || read.isEnded)) return [];
+    if (isDelta) read.progress.add(said);
     let args = said;
     if (known.type === "custom_tool_call") {
       args = (state.state === "waiting" ? '{"input":"' : "") + JSON.stringify(said).slice(1, -1);
@@ -266,13 +268,13 @@ function placeOf({ kind, index }: Place): string {
   return `${kind} ${index}`;
 }
 
-function progressAt({ texts }: Progress, place: string): TextProgress {
-  let progress = texts.get(place);
-  if (progress === undefined) {
-    progress = new TextProgress();
-    if (texts.size < MAX_PARTS) texts.set(place, progress);
+function textAt({ texts }: Progress, place: string): ReadText {
+  let read = texts.get(place);
+  if (read === undefined) {
+    read = { progress: new TextProgress(), isEnded: false, cited: 0, start: 0 };
+    if (texts.size < MAX_PARTS) texts.set(place, read);
   }
-  return progress;
+  return read;
 }
 
 function isClientsCall({ type }: Item): boolean {

@@ -73,7 +73,7 @@ export class OutputWalk<T> {
       }
       case "text":
       case "other": {
-        const { type, list } = kind.step === "text" ? kind.text : kind;
+        const { type, list } = kind.step === "text" ? kind.text : { ...kind, list: undefined };
         // tools that run at the upstream are about nothing before they begin
         const item = kind.isHosted ? this.#known(event, type) : this.#find(event, type);
         const index = partIndexOf(event, list);
