@@ -1,10 +1,10 @@
 import type { Mutation } from "../mutation.ts";
 
-const ITEMS = "src/wire/dialects/responses/output_walk.ts";
-const READER = "src/wire/dialects/responses/output_reader.ts";
-const NAMES = "src/wire/dialects/responses/carried_item.ts";
-const CARRIED = "src/wire/dialects/responses/carried_output.ts";
-const CARRY = "src/wire/dialects/responses/carry.ts";
+const ITEMS = "src/wire/dialects/responses/upstream/output_walk.ts";
+const READER = "src/wire/dialects/responses/upstream/output_reader.ts";
+const NAMES = "src/wire/dialects/responses/carry/carried_item.ts";
+const CARRIED = "src/wire/dialects/responses/carry/carried_output.ts";
+const CARRY = "src/wire/dialects/responses/carry/carry.ts";
 const CARELESS = "tests/wire/dialects/responses_careless_test.ts";
 const CARRY_TEST = "tests/wire/dialects/responses_carry_test.ts";
 
