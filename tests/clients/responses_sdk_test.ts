@@ -10,7 +10,7 @@ import {
   type ParsedRequest,
 } from "../../src/wire/dialects/mod.ts";
 import { joinCalls, type ReplyEvent } from "../../src/wire/dialects/neutral/conversation.ts";
-import { ResponsesWriter } from "../../src/wire/dialects/responses/writer.ts";
+import { ResponsesWriter } from "../../src/wire/dialects/responses/reply/writer.ts";
 import { Refusal } from "../../src/ground/refusal.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
 import { contextOf } from "../wire/dialects/ends.ts";

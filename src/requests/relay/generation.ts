@@ -1,5 +1,6 @@
 import type { Route } from "../../settings/catalog/mod.ts";
 import {
+  type ConversationIdentity,
   type DialectName,
   DIALECTS,
   type HeaderLookup,
@@ -14,23 +15,11 @@ import {
 } from "../../wire/dialects/mod.ts";
 import type { JsonBody } from "../../wire/large_bodies/mod.ts";
 import { during, type Trace } from "../../ground/telemetry/mod.ts";
-import {
-  type AttemptOutcome,
-  type Conversation,
-  ExchangeFailed,
-  type Routing,
-  type Sent,
-  type UpstreamReply,
-} from "../upstreams/mod.ts";
+import { type Routing, type Sent, type UpstreamReply } from "../upstreams/mod.ts";
 import { ChargedUsage } from "./charged_usage.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import type { Lifecycle } from "./lifecycle.ts";
-import {
-  openedJoined,
-  type OpenedReply,
-  type OpenedStream,
-  type OpenedWhole,
-} from "./opened_reply.ts";
+import type { OpenedReply, OpenedStream, OpenedWhole } from "./opened_reply.ts";
 import { openStream, openWhole } from "./open_reply.ts";
 import { ownerOfReplies } from "./own_keys.ts";
 import { plainNames } from "./plain_names.ts";
@@ -38,7 +27,7 @@ import type { Plan } from "./plan.ts";
 import { StreamPump } from "./pump.ts";
 import { limitsFor, type ReplyLimits } from "./reply_limits.ts";
 import type { RelayParts, RelayReply } from "./request.ts";
-import { openedToppedUp } from "./topped_up_reader.ts";
+import { allAttempts, type Opened, withAllChoices } from "./several_choices.ts";
 
 /** A request that a model is to reply to. */
 export interface GenerationRequest {
@@ -70,7 +59,7 @@ export interface GenerationRequest {
   /** Keeps what the client may refer to in later requests. Never rejects. */
   readonly keepItems: (items: readonly JsonObject[]) => Promise<void>;
   /** Identifies the conversation; called only where it matters. */
-  readonly conversation: () => Conversation;
+  readonly conversation: () => ConversationIdentity;
 }
 
 /** A reply, and where it came from. */
@@ -81,13 +70,6 @@ export interface Reached {
   /** Names of fields that the targets which replied were not sent. */
   readonly dropped: readonly string[];
   /** Fields with the values that they were changed to. */
-  readonly adjusted: readonly string[];
-}
-
-/** What one request to a target got. */
-interface Opened {
-  readonly opened: OpenedReply;
-  readonly dropped: readonly string[];
   readonly adjusted: readonly string[];
 }
 
@@ -125,25 +107,18 @@ export class Generation {
 
   /** Sends the request until a target replies; once for each choice where the target returns one at a time. */
   async send(): Promise<Reached> {
-    const { choices, stream } = this.#request;
     const first = await this.#send(0);
-    const { opened } = first.opened;
-    if (opened.kind === "stream" && opened.choices === choices && choices > 1) {
-      return this.#reached([first], this.#toppedUp(first, opened));
-    }
-    if (opened.choices >= choices) return this.#reached([first], opened);
-    if (!stream) noteSingleChoice(first);
-    const { sent: rest, error } = await this.#sendSingles(opened.choices);
-    const all = [first, ...rest];
-    if (error !== undefined) {
-      for (const one of all) one.opened.opened.discard();
-      if (!(error instanceof ExchangeFailed)) throw error;
-      throw new ExchangeFailed(error.refusal, allAttempts([...all, error]), error.last);
-    }
+    const { choices, stream } = this.#request;
     const { multiple } = DIALECTS[this.#options.dialect].front;
-    const context = this.#context(first.plan);
-    const joined = openedJoined(all.map((one) => one.opened.opened), multiple!, context);
-    return this.#reached(all, joined);
+    if (multiple === undefined) return this.#reached([first], first.opened.opened);
+    return await withAllChoices(first, {
+      choices,
+      stream,
+      multiple,
+      context: () => this.#context(first.plan),
+      send: (choice) => this.#send(choice),
+      reached: (all, opened) => this.#reached(all, opened),
+    });
   }
 
   /** The response: settled, or a stream that settles itself. */
@@ -255,32 +230,6 @@ export class Generation {
     return { opened, reply, plan, dropped, adjusted };
   }
 
-  /**
-   * A stream that supplies the choices which its upstream leaves out. Those that fail before they begin stay out: the
-   * client has what the upstream gave.
-   */
-  #toppedUp(first: Sent<Plan, Opened>, stream: OpenedStream): OpenedStream {
-    const { multiple } = DIALECTS[this.#options.dialect].front;
-    return openedToppedUp(stream, {
-      choices: this.#request.choices,
-      join: (parts) => multiple!.joinStreams(parts, this.#context(first.plan)),
-      request: async (from) => {
-        noteSingleChoice(first);
-        const { sent: rest } = await this.#sendSingles(from);
-        this.#reached([first, ...rest], stream);
-        return rest.map(({ opened: { opened } }) => opened).filter((one) => one.kind === "stream");
-      },
-    });
-  }
-
-  /** Requests the choices from `from` on, each by itself. */
-  async #sendSingles(from: number): Promise<{ sent: Sent<Plan, Opened>[]; error: unknown }> {
-    const numbers = Array.from({ length: this.#request.choices - from }, (_, at) => from + at);
-    const ended = await Promise.allSettled(numbers.map((number) => this.#send(number)));
-    const sent = ended.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-    return { sent, error: ended.find((one) => one.status === "rejected")?.reason };
-  }
-
   /** @param choice The first of the client's choices that is requested. */
   #send(choice: number): Promise<Sent<Plan, Opened>> {
     const { dialect, plans, requestId, trace, header, detached } = this.#options;
@@ -357,24 +306,4 @@ export class Generation {
     const outputTokens = this.#life.permittedOutput * choices;
     return limitsFor(this.#parts.settings.replies, { logprobs, outputTokens });
   }
-}
-
-/** Remembers a target that returned fewer choices than were requested: they are requested one by one from then on. */
-function noteSingleChoice({ plan: { upstream, target } }: Sent<Plan, unknown>): void {
-  upstream.health.singleChoiceModels.add(target.model);
-}
-
-/** The attempts of several exchanges; those of an exchange that needed one only are counted, not listed. */
-function allAttempts(
-  all: readonly {
-    readonly attempts: number;
-    readonly outcomes: readonly AttemptOutcome[] | undefined;
-  }[],
-) {
-  return {
-    attempts: all.reduce((sum, one) => sum + one.attempts, 0),
-    outcomes: all.some(({ outcomes }) => outcomes !== undefined)
-      ? all.flatMap(({ outcomes }) => outcomes ?? [])
-      : undefined,
-  };
 }

@@ -10,7 +10,7 @@ import {
 import { inspectDataUrl, type Picture } from "../../wire/pixels/mod.ts";
 import type { Directives } from "./directives.ts";
 import { ownText } from "./own_text.ts";
-import type { Plan, SimulatedAsk } from "./plan.ts";
+import type { SimulatedAsk, SimulatedReply } from "./plan.ts";
 import { promptIndex } from "./prompt_index.ts";
 
 const CREATED = 1_750_000_000;
@@ -67,7 +67,7 @@ export function readChatAsk(body: JsonObject): SimulatedAsk {
 /** A whole reply. */
 export function chatReply(
   ask: SimulatedAsk,
-  plan: Plan,
+  plan: SimulatedReply,
   directives: Directives,
   seed: string,
 ): JsonObject {
@@ -97,7 +97,7 @@ export function chatReply(
 /** A reply as the data of stream events, in order; the last is `[DONE]`. */
 export function* chatEvents(
   ask: SimulatedAsk,
-  plan: Plan,
+  plan: SimulatedReply,
   directives: Directives,
   { seed, wantsUsage }: { seed: string; wantsUsage: boolean },
 ): Generator<string> {
@@ -149,7 +149,7 @@ function frame(ask: SimulatedAsk, seed: string, object: string): JsonObject {
   return { id: `chatcmpl-sim-${seed}`, object, created: CREATED, model: ask.model };
 }
 
-function finishOf({ finish }: Plan): string {
+function finishOf({ finish }: SimulatedReply): string {
   return finish === "tools" ? "tool_calls" : finish;
 }
 
@@ -161,7 +161,11 @@ function toolCall(call: { name: string; args: string }, seed: string, index: num
   };
 }
 
-function usageOf(ask: SimulatedAsk, plan: Plan, { usage }: Directives): { usage?: JsonObject } {
+function usageOf(
+  ask: SimulatedAsk,
+  plan: SimulatedReply,
+  { usage }: Directives,
+): { usage?: JsonObject } {
   if (usage === "none") return {};
   const zero = usage === "zero";
   return {

@@ -11,7 +11,7 @@ import {
 import { inspectDataUrl, type Picture } from "../../wire/pixels/mod.ts";
 import type { Directives } from "./directives.ts";
 import { ownText } from "./own_text.ts";
-import type { Plan, SimulatedAsk } from "./plan.ts";
+import type { SimulatedAsk, SimulatedReply } from "./plan.ts";
 import { promptIndex } from "./prompt_index.ts";
 
 const SIGNATURE = "simulated-signature";
@@ -81,7 +81,7 @@ export function readMessagesAsk(body: JsonObject): SimulatedAsk {
 /** A whole message. */
 export function messagesReply(
   ask: SimulatedAsk,
-  plan: Plan,
+  plan: SimulatedReply,
   directives: Directives,
   seed: string,
 ): JsonObject {
@@ -105,7 +105,7 @@ export function messagesReply(
 /** A message as the data of stream events, in order. */
 export function* messagesEvents(
   ask: SimulatedAsk,
-  plan: Plan,
+  plan: SimulatedReply,
   directives: Directives,
   seed: string,
 ): Generator<string> {
@@ -169,7 +169,7 @@ function toolUse(name: string, seed: string, at: number): JsonObject {
   return { type: "tool_use", id: `toolu_${seed.slice(0, 12)}_${at}`, name };
 }
 
-function endOf({ finish, stopped }: Plan): JsonObject {
+function endOf({ finish, stopped }: SimulatedReply): JsonObject {
   const reason = finish === "tools"
     ? "tool_use"
     : finish === "length"
@@ -180,7 +180,7 @@ function endOf({ finish, stopped }: Plan): JsonObject {
   return { stop_reason: reason, stop_sequence: reason === "stop_sequence" ? stopped! : null };
 }
 
-function usageOf(plan: Plan, { usage }: Directives): JsonObject {
+function usageOf(plan: SimulatedReply, { usage }: Directives): JsonObject {
   const zero = usage === "zero";
   return writeMessagesUsage({
     ...countedUsage(zero ? 0 : plan.inputTokens, zero ? 0 : plan.outputTokens),

@@ -5,7 +5,7 @@ import { type Directives, withoutDirectives } from "./directives.ts";
 import { sample } from "./sample.ts";
 
 /** A tool on offer. */
-export interface OfferedTool {
+export interface SimulatedTool {
   readonly name: string;
   readonly description: string;
   readonly schema: JsonObject;
@@ -28,7 +28,7 @@ export interface SimulatedAsk {
   /** Rounds of tool calls since then. */
   readonly step: number;
   readonly images: readonly (Picture | undefined)[];
-  readonly tools: readonly OfferedTool[];
+  readonly tools: readonly SimulatedTool[];
   readonly toolChoice: "auto" | "none" | "required" | { readonly name: string };
   readonly parallelTools: boolean;
   readonly reasons: boolean;
@@ -38,7 +38,7 @@ export interface SimulatedAsk {
 }
 
 /** One answer, ready to be written in a dialect. */
-export interface Plan {
+export interface SimulatedReply {
   /** Pieces of one token each. */
   readonly reasoning: readonly string[];
   readonly text: readonly string[];
@@ -59,7 +59,7 @@ const FILLER =
 const AGENT_REPLY = `${FILLER}No tool was called.`;
 
 /** Decides what to answer; the same for the same request. */
-export function plan(ask: SimulatedAsk, directives: Directives): Plan {
+export function plan(ask: SimulatedAsk, directives: Directives): SimulatedReply {
   const calls = directives.calls.length > 0 ? directives.calls : forcedCalls(ask, directives);
   const limit = ask.maxOutput;
   const reasoning = ask.reasons || directives.reason
@@ -158,7 +158,7 @@ function stopAt(
 }
 
 /** Tools are called only if the caller forces it: those that the prompt speaks of, else the first. */
-function forcedCalls(ask: SimulatedAsk, directives: Directives): Plan["calls"] {
+function forcedCalls(ask: SimulatedAsk, directives: Directives): SimulatedReply["calls"] {
   const { tools, toolChoice: choice } = ask;
   if (choice === "auto" || choice === "none" || directives.say !== undefined) return [];
   if (typeof choice === "object") {
@@ -172,7 +172,7 @@ function forcedCalls(ask: SimulatedAsk, directives: Directives): Plan["calls"] {
   return (ask.parallelTools ? forced : forced.slice(0, 1)).map((tool) => callOf(tool, ask));
 }
 
-function callOf(tool: OfferedTool, { prompt }: SimulatedAsk) {
+function callOf(tool: SimulatedTool, { prompt }: SimulatedAsk) {
   return { name: tool.name, args: JSON.stringify(sample(tool.schema, prompt)) };
 }
 

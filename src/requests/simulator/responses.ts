@@ -10,7 +10,7 @@ import {
 import { inspectDataUrl, type Picture } from "../../wire/pixels/mod.ts";
 import type { Directives } from "./directives.ts";
 import { ownText } from "./own_text.ts";
-import type { OfferedTool, Plan, SimulatedAsk } from "./plan.ts";
+import type { SimulatedAsk, SimulatedReply, SimulatedTool } from "./plan.ts";
 import { promptIndex } from "./prompt_index.ts";
 
 const CREATED = 1_750_000_000;
@@ -77,7 +77,7 @@ export function readResponsesAsk(body: JsonObject): SimulatedAsk {
 /** A whole response. */
 export function responsesReply(
   ask: SimulatedAsk,
-  plan: Plan,
+  plan: SimulatedReply,
   directives: Directives,
   seed: string,
   body: JsonObject,
@@ -94,7 +94,7 @@ interface Frame {
 /** A response as the data of stream events, in order. */
 export function* responsesEvents(
   ask: SimulatedAsk,
-  plan: Plan,
+  plan: SimulatedReply,
   directives: Directives,
   seed: string,
   body: JsonObject,
@@ -169,7 +169,11 @@ export function responsesError(status: number): JsonObject {
   return { type: "error", error: { message, type: "simulated_error", code, param: null } };
 }
 
-function responseOf(ask: SimulatedAsk, plan: Plan, { directives, seed, body }: Frame): JsonObject {
+function responseOf(
+  ask: SimulatedAsk,
+  plan: SimulatedReply,
+  { directives, seed, body }: Frame,
+): JsonObject {
   const isCut = plan.finish === "length";
   return {
     id: `resp_sim${seed}`,
@@ -190,7 +194,7 @@ function responseOf(ask: SimulatedAsk, plan: Plan, { directives, seed, body }: F
   };
 }
 
-function outputOf(plan: Plan, seed: string, body: JsonObject): JsonObject[] {
+function outputOf(plan: SimulatedReply, seed: string, body: JsonObject): JsonObject[] {
   const includes = Array.isArray(body.include) &&
     body.include.includes("reasoning.encrypted_content");
   const custom = new Set(customNames(body));
@@ -238,7 +242,7 @@ function customNames(body: JsonObject): string[] {
 }
 
 /** The tools that can be called; those of a namespace by their own names. Hosted ones run nowhere here. */
-function toolsOf(tool: JsonObject): OfferedTool[] {
+function toolsOf(tool: JsonObject): SimulatedTool[] {
   if (tool.type === "namespace") return objects(tool.tools).flatMap(toolsOf);
   const name = text(tool.name) ?? (tool.type === "tool_search" ? "tool_search" : undefined);
   if (name === undefined) return [];
@@ -260,7 +264,7 @@ function choiceOf(choice: JsonValue | undefined): SimulatedAsk["toolChoice"] {
   return typeof choice.name === "string" ? { name: choice.name } : "auto";
 }
 
-function usageOf(plan: Plan, { usage }: Directives): JsonObject | null {
+function usageOf(plan: SimulatedReply, { usage }: Directives): JsonObject | null {
   if (usage === "none") return null;
   const zero = usage === "zero";
   return writeResponsesUsage({

@@ -6,7 +6,7 @@ import { type Directives, readDirectives } from "./directives.ts";
 import { embeddingsReply, readEmbeddingsAsk } from "./embeddings.ts";
 import { messagesError, messagesEvents, messagesReply, readMessagesAsk } from "./messages.ts";
 import { ownText } from "./own_text.ts";
-import { type Plan, plan, type SimulatedAsk } from "./plan.ts";
+import { plan, type SimulatedAsk, type SimulatedReply } from "./plan.ts";
 import { readResponsesAsk, responsesError, responsesEvents, responsesReply } from "./responses.ts";
 
 /** What the simulated upstream is asked. */
@@ -24,14 +24,14 @@ interface SimulatedDialect {
   read(body: JsonObject): SimulatedAsk;
   reply(
     ask: SimulatedAsk,
-    plan: Plan,
+    plan: SimulatedReply,
     directives: Directives,
     seed: string,
     body: JsonObject,
   ): JsonObject;
   events(
     ask: SimulatedAsk,
-    plan: Plan,
+    plan: SimulatedReply,
     directives: Directives,
     seed: string,
     body: JsonObject,

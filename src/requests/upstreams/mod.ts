@@ -34,7 +34,7 @@ export {
 } from "./transport.ts";
 export type { HealthState } from "./health.ts";
 export { KeyPool, type UpstreamKey } from "./key_pool.ts";
-export type { Conversation, Routing, TargetPlan } from "./routing.ts";
+export type { Routing, TargetPlan } from "./routing.ts";
 export { RoutingMemory } from "./routing_memory.ts";
 export {
   configuredUpstreams,

@@ -1,4 +1,5 @@
 import type { Route, Target } from "../../settings/catalog/mod.ts";
+import type { ConversationIdentity } from "../../wire/dialects/mod.ts";
 import type { Affinity, Place } from "./affinity.ts";
 import type { KeyPool, UpstreamKey } from "./key_pool.ts";
 import type { OwnKey } from "./own_key.ts";
@@ -12,14 +13,6 @@ export interface TargetPlan {
   readonly upstream: Upstream;
   /** The caller's own key that it is sent with; undefined for the gateway's. */
   readonly ownKey?: OwnKey | undefined;
-}
-
-/** What a conversation is recognized by. */
-export interface Conversation {
-  /** A hash, different for each account and route. */
-  readonly id: string;
-  /** Whether the request may begin it: then nothing of it can be in a prompt cache yet. */
-  readonly begins: boolean;
 }
 
 /** Which targets a request is sent to, and with which key. */
@@ -64,7 +57,7 @@ export class Routing<Plan extends TargetPlan> {
 export interface RoutedRequest {
   readonly route: Pick<Route, "id">;
   /** Identifies the conversation; called only where that matters. Undefined if the request is not part of one. */
-  readonly conversation: (() => Conversation) | undefined;
+  readonly conversation: (() => ConversationIdentity) | undefined;
 }
 
 /**
@@ -92,7 +85,7 @@ export function routed<Plan extends TargetPlan>(
   const { affinity } = memory;
   // in plain failover order, a conversation is remembered only while it is away from the first target
   const remembersAll = hasKeys || isShared && plans.length > 1;
-  let identified: Conversation | undefined;
+  let identified: ConversationIdentity | undefined;
   const identify = () => identified ??= conversation();
   const last = remembersAll || affinity.knows(route.id)
     ? lastPlace(identify(), affinity)
@@ -132,7 +125,7 @@ export function keysOfPlan({ upstream, ownKey }: TargetPlan): KeyPool | undefine
   return ownKey?.keys ?? upstream.keys;
 }
 
-function lastPlace({ id, begins }: Conversation, affinity: Affinity): Place | undefined {
+function lastPlace({ id, begins }: ConversationIdentity, affinity: Affinity): Place | undefined {
   return begins ? undefined : affinity.placeOf(id);
 }
 

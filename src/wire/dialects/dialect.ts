@@ -1,3 +1,18 @@
+/**
+ * What a dialect has: a front towards clients, a back towards upstreams. One request calls them in this order:
+ *
+ * ```text
+ * client   → front.parse           its body is checked, and what the gateway needs to know of it is read
+ *            front.applyReasoning  as its route reasons
+ *            front.toConversation  the neutral form ─┐ or, where both sides speak one dialect,
+ *            back.write            the upstream's body ┘ carry.request
+ * upstream → back.reader           its stream as neutral events, or back.readReply its whole reply
+ *            front.writer          the client's stream, or its whole reply
+ * ```
+ *
+ * {@linkcode Bridge} has the middle of it for one pairing of dialects: both halves of a translation, or a carry.
+ */
+
 import type { Refusal } from "../../ground/refusal.ts";
 import type { JsonObject } from "./json.ts";
 import type { Concept, Conversation, ReplyEvent } from "./neutral/conversation.ts";

@@ -1,6 +1,6 @@
 import { chatRequest } from "./chat/schema.ts";
 import { countRequest, messagesRequest } from "./messages/schema.ts";
-import { compactRequest, responsesRequest } from "./responses/schema.ts";
+import { compactRequest, responsesRequest } from "./responses/request/schema.ts";
 
 /** What requests are held against, for the gateway's own description. */
 export const requestSchemas = {

@@ -66,7 +66,7 @@ export class StreamAsWhole implements WholeOfStream {
   readonly #reader: EventReader;
   readonly #events: ReplyEvent[] = [];
   /** The last text of them. */
-  #text: GrowingText | undefined;
+  #text: GrowingEvent | undefined;
 
   /**
    * @param front The client's dialect.
@@ -109,7 +109,7 @@ export class StreamAsWhole implements WholeOfStream {
 }
 
 /** A text to which further pieces are added. */
-interface GrowingText {
+interface GrowingEvent {
   readonly type: Extract<ReplyEvent, { readonly text: string }>["type"];
   text: string;
   logprobs?: JsonValue[];
@@ -187,10 +187,10 @@ function truncatedEvents(events: readonly ReplyEvent[], maxTokens: number): Repl
   });
 }
 
-type ToolNames = ReadonlyMap<string, string> | undefined;
+type ClientNames = ReadonlyMap<string, string> | undefined;
 
 /** A tool call under the name that the client gave to the tool. */
-function withClientName(event: ReplyEvent, names: ToolNames): ReplyEvent {
+function withClientName(event: ReplyEvent, names: ClientNames): ReplyEvent {
   if (event.type !== "call" || event.name === undefined) return event;
   const name = names?.get(event.name);
   return name === undefined ? event : { ...event, name };
@@ -202,12 +202,12 @@ class TranslatedStream implements ReplyStream {
   readonly hostedCalls = NO_CALLS;
   readonly #reader: EventReader;
   readonly #writer: ReplyWriter;
-  readonly #toolNames: ToolNames;
+  readonly #toolNames: ClientNames;
   readonly #meter: EventMeter;
   readonly #usage: StreamUsage;
   #ended = false;
 
-  constructor(reader: EventReader, writer: ReplyWriter, toolNames: ToolNames) {
+  constructor(reader: EventReader, writer: ReplyWriter, toolNames: ClientNames) {
     this.#reader = reader;
     this.#writer = writer;
     this.#meter = new EventMeter(writer);

@@ -29,7 +29,7 @@ export interface JsonBody {
 }
 
 /** Waits for an account's turn to handle {@linkcode CHUNK_BYTES} bytes. */
-export type Turn = (account: string) => Promise<void>;
+export type AccountTurn = (account: string) => Promise<void>;
 
 /** A text in UTF-8, in chunks that are sent one after the other. */
 export interface ChunkedBody extends AsyncIterable<Uint8Array> {
@@ -53,7 +53,7 @@ export class DetachedBase64 {
   /** Undefined until something is detached: most requests have no long base64. */
   #prefix: string | undefined;
   #detached: LongBase64[] = [];
-  readonly #turn: Turn;
+  readonly #turn: AccountTurn;
   readonly #account: string;
   #held: { release(): void }[] = [];
   #sending = 0;
@@ -62,7 +62,7 @@ export class DetachedBase64 {
    * @param turn Waited for before each chunk that is sent.
    * @param account The account whose request it is.
    */
-  constructor(turn: Turn, account: string) {
+  constructor(turn: AccountTurn, account: string) {
     this.#turn = turn;
     this.#account = account;
   }

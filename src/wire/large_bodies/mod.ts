@@ -10,11 +10,11 @@
  */
 
 export {
+  type AccountTurn,
   CHUNK_BYTES,
   type ChunkedBody,
   DetachedBase64,
   type JsonBody,
   MIN_CHARS,
-  type Turn,
 } from "./detached_base64.ts";
 export { LargeBodies } from "./large_bodies.ts";

@@ -1,10 +1,10 @@
 import type { Mutation } from "../mutation.ts";
 
-const ITEMS = "src/wire/dialects/responses/output_items.ts";
-const READER = "src/wire/dialects/responses/output_reader.ts";
-const NAMES = "src/wire/dialects/responses/carried_item.ts";
-const CARRIED = "src/wire/dialects/responses/carried_output.ts";
-const CARRY = "src/wire/dialects/responses/carry.ts";
+const ITEMS = "src/wire/dialects/responses/upstream/output_walk.ts";
+const READER = "src/wire/dialects/responses/upstream/output_reader.ts";
+const NAMES = "src/wire/dialects/responses/carry/carried_item.ts";
+const CARRIED = "src/wire/dialects/responses/carry/carried_output.ts";
+const CARRY = "src/wire/dialects/responses/carry/carry.ts";
 const CARELESS = "tests/wire/dialects/responses_careless_test.ts";
 const CARRY_TEST = "tests/wire/dialects/responses_carry_test.ts";
 
@@ -37,7 +37,7 @@ export const CARELESS_UPSTREAMS: readonly Mutation[] = [
   {
     name: "deltas-after-a-whole-text-count",
     file: READER,
-    find: "if (item.isDone || item.state.ended.has(place)) return [];",
+    find: "if (item.isDone || item.state.texts.get(place)?.isEnded) return [];",
     replace: "if (item.isDone) return [];",
     tests: [{ file: CARELESS, filter: "deltas after the text was repeated" }],
     why: "The client would read a text twice.",
@@ -45,8 +45,8 @@ export const CARELESS_UPSTREAMS: readonly Mutation[] = [
   {
     name: "call-begins-without-its-name",
     file: CARRIED,
-    find: 'return waits ? "" : this.#begin(known, item);',
-    replace: "return this.#begin(known, item);",
+    find: 'return waits ? "" : this.#begin(known, given);',
+    replace: "return this.#begin(known, given);",
     tests: [{ file: CARELESS, filter: "the names of a call only at its end" }],
     why: "The client would run a tool without a name.",
   },

@@ -45,7 +45,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
   },
   {
     name: "kept-against-the-clients-will",
-    file: `${RESPONSES}/carry.ts`,
+    file: `${RESPONSES}/carry/carry.ts`,
     find: "this.keepsItems = body.store !== false;",
     replace: "this.keepsItems = true;",
     tests: [{
@@ -56,7 +56,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
   },
   {
     name: "stored-at-the-upstream",
-    file: `${RESPONSES}/carry.ts`,
+    file: `${RESPONSES}/carry/carry.ts`,
     find: "    store: false,\n  };",
     replace: "  };",
     tests: [{
@@ -67,7 +67,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
   },
   {
     name: "background-in-the-foreground",
-    file: `${RESPONSES}/parse.ts`,
+    file: `${RESPONSES}/request/parse.ts`,
     find: "if (body.background === true) {",
     replace: "if (body.background === 1) {",
     tests: [{ file: REQUEST, filter: '"background":true' }],
@@ -75,7 +75,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
   },
   {
     name: "results-without-calls",
-    file: `${RESPONSES}/parse.ts`,
+    file: `${RESPONSES}/request/parse.ts`,
     find: `callId === "" && kind === "tool_search_output" || callIds.has(callId)`,
     replace: "callId !== undefined",
     tests: [{ file: REQUEST, filter: "comes before it" }, { file: REQUEST, filter: "is rejected" }],
@@ -83,7 +83,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
   },
   {
     name: "tools-lose-their-namespace",
-    file: `${RESPONSES}/tools.ts`,
+    file: `${RESPONSES}/request/tools.ts`,
     find: "const joined = namespace === undefined ? name : `${namespace}__${name}`;",
     replace: "const joined = name;",
     tests: [{ file: TOOLS, filter: "namespaces are flattened" }],
@@ -91,7 +91,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
   },
   {
     name: "allowed-tools-are-advice",
-    file: `${RESPONSES}/tools.ts`,
+    file: `${RESPONSES}/request/tools.ts`,
     find: `if (!isObject(choice) || choice.type !== "allowed_tools") return [...tools];`,
     replace: "if (tools.length > 0) return [...tools];",
     tests: [{ file: TOOLS, filter: "allowed_tools" }],
@@ -99,7 +99,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
   },
   {
     name: "cut-off-call-is-done",
-    file: `${RESPONSES}/call_item.ts`,
+    file: `${RESPONSES}/reply/call_item.ts`,
     find: `if (end === "incomplete" && !this.isComplete) return rest;`,
     replace: "",
     tests: [{ file: WRITER, filter: "incomplete" }, { file: WRITER, filter: "cut off" }],
@@ -107,7 +107,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
   },
   {
     name: "empty-summary",
-    file: `${RESPONSES}/writer.ts`,
+    file: `${RESPONSES}/reply/writer.ts`,
     find:
       `if (this.#summary !== undefined && this.#summary.text === "") return this.fail(noSummary());`,
     replace: "",
@@ -124,7 +124,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
   },
   {
     name: "encrypted-reasoning-for-anybody",
-    file: `${RESPONSES}/carry.ts`,
+    file: `${RESPONSES}/carry/carry.ts`,
     find: `return { ...item, encrypted_content: sealer.seal("reasoning", value) };`,
     replace: "return value === undefined ? {} : item;",
     tests: [{

@@ -130,7 +130,7 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "safety-id-replaces-user",
-    file: "src/wire/dialects/responses/write.ts",
+    file: "src/wire/dialects/responses/upstream/write.ts",
     find: "if (user !== undefined) body.user = user;",
     replace: "if (user !== undefined) body.user = safetyId ?? user;",
     tests: [{ file: "tests/wire/dialects/request_roundtrip_test.ts", filter: "two ids" }],
@@ -154,7 +154,7 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "custom-call-is-a-functions",
-    file: "src/wire/dialects/responses/carried_custom.ts",
+    file: "src/wire/dialects/responses/carry/carried_custom.ts",
     find: 'typeOf(item) === "function_call" && this.#names.has(text(item.name) ?? "")',
     replace: 'typeOf(item) === "function_call" && this.#names.has("")',
     tests: [{ file: REPLIES, filter: "call of a custom tool, as a function's: said by responses" }],
@@ -277,7 +277,7 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "output-text-lost",
-    file: "src/wire/dialects/responses/read_reply.ts",
+    file: "src/wire/dialects/responses/upstream/read_reply.ts",
     find: "    addOutputText(body);\n",
     replace: "",
     tests: [{ file: WILD_FLOW, filter: "what departs beside the reports" }],

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { CustomInput } from "../../../src/wire/dialects/neutral/custom_input.ts";
-import { GrowingText } from "../../../src/wire/dialects/responses/growing_text.ts";
+import { GrowingText } from "../../../src/wire/dialects/responses/reply/growing_text.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { sized } from "../../tier.ts";
 

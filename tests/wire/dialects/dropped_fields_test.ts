@@ -1,10 +1,13 @@
 /**
- * Nothing is left out silently: every field of both wire formats, as the SDKs declare them, and invented ones at every
- * level, is in what a target of the other dialect is sent, or named, or the request is rejected.
+ * Nothing is left out silently: every field of each wire format, as the SDKs declare them, and invented ones at every
+ * level, is in what a target of another dialect is sent, or named, or the request is rejected.
  */
 
 import {
   type Bridge,
+  bridgeBetween,
+  DIALECT_NAMES,
+  type DialectName,
   type JsonObject,
   type ParsedRequest,
 } from "../../../src/wire/dialects/mod.ts";
@@ -12,13 +15,20 @@ import { Refusal } from "../../../src/ground/refusal.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { MARK, readFields, type WireField } from "../formats/fields.ts";
 import { INVENTED_CHAT, INVENTED_MESSAGES } from "../formats/invented_fields.ts";
-import { chatToMessages, messagesToChat, parseChat, parseMessages } from "./ends.ts";
+import {
+  chatToMessages,
+  messagesToChat,
+  parseChat,
+  parseMessages,
+  parseResponses,
+} from "./ends.ts";
 
 const OPTIONS = { model: "upstream-model", upstream: "up", permittedOutput: 500, shaping: {} };
 const TEXT = "zebra";
+const HI = { role: "user", content: "Hi" };
 
 /** Fields whose text need not go anywhere, and why. */
-const LEFT_OUT: readonly { field: RegExp; why: string }[] = [
+const LEFT_OUT: readonly { field: RegExp; from?: DialectName; why: string }[] = [
   { field: /^model$/, why: "the target's own name is sent" },
   { field: /\.signature$/, why: "only the upstream that wrote it can use it" },
   {
@@ -26,7 +36,13 @@ const LEFT_OUT: readonly { field: RegExp; why: string }[] = [
     why: "a kind, which the other dialect has words of its own for",
   },
   { field: /^stream_options$/, why: "the gateway asks for usage itself" },
-  { field: /response_format.*\.name$|json_schema\.name$/, why: "a schema has no name there" },
+  { field: /(response_format.*|json_schema\)?)\.name$/, why: "a schema has no name there" },
+  { field: /^metadata\.\*$/, from: "responses", why: "the reply repeats it" },
+  {
+    field: /^prompt_cache_key$/,
+    from: "responses",
+    why: "a hash of it is sent (cache_marks_test.ts)",
+  },
   { field: /tool_use_id$|tool_call_id$|\.id$/, why: "ids are escaped (call_ids_test.ts)" },
 ];
 
@@ -67,39 +83,53 @@ const DIALECTS = {
 
 const declared = await readFields();
 
-/** A field's body, its messages in each role that it may have. */
+/** A field's bodies, its messages in each role that they may have. */
 function bodiesOf({ body }: WireField): JsonObject[] {
   const json = JSON.parse(JSON.stringify(body).replaceAll(MARK, TEXT)) as JsonObject;
+  if (!("messages" in json)) {
+    const { input = [] } = json;
+    return [
+      { model: "m", ...json, input: Array.isArray(input) ? [HI, ...input] as JsonObject[] : input },
+    ];
+  }
   const messages = json.messages as JsonObject[];
   return ["user", "assistant", "system"].map((role) => ({
     ...json,
     model: json.model ?? "m",
     messages: [
-      { role: "user", content: "Hi" },
+      HI,
       ...messages.map((message) => ({ ...message, ...(json.max_tokens ? { role } : {}) })),
     ],
   }));
 }
 
-for (const [name, { bridge, parse }] of Object.entries(DIALECTS)) {
-  const fields = name === "chat" ? declared.chatRequest : declared.messagesRequest;
+const PARSERS = { ...DIALECTS, responses: { parse: parseResponses } };
 
-  Deno.test(`${name}: each declared field is translated, named, or the request is rejected`, () => {
-    const silent: string[] = [];
-    let passed = 0;
-    for (const field of fields) {
-      if (LEFT_OUT.some((one) => one.field.test(field.path))) continue;
-      for (const body of bodiesOf(field)) {
-        const result = translate(bridge, parse, body);
-        if (result === undefined || result.sent.includes(TEXT)) continue;
-        if (isNamed(field.path, result.dropped)) passed++;
-        else silent.push(`${field.path}: ${result.dropped.join(", ")} ${JSON.stringify(body)}`);
+for (const from of DIALECT_NAMES) {
+  const { parse } = PARSERS[from];
+  for (const to of DIALECT_NAMES.filter((one) => one !== from)) {
+    Deno.test(`${from} → ${to}: each declared field is translated, named, or the request is rejected`, () => {
+      const silent: string[] = [];
+      let passed = 0;
+      for (const field of declared[`${from}Request`]) {
+        const isLeftOut = LEFT_OUT.some((one) =>
+          one.field.test(field.path) && (one.from ?? from) === from
+        );
+        if (isLeftOut) continue;
+        for (const body of bodiesOf(field)) {
+          const result = translate(bridgeBetween(from, to), parse, body);
+          if (result === undefined || result.sent.includes(TEXT)) continue;
+          if (isNamed(field.path, result.dropped)) passed++;
+          else silent.push(`${field.path}: ${result.dropped.join(", ")} ${JSON.stringify(body)}`);
+        }
       }
-    }
-    assertEquals([...new Set(silent)], []);
-    assert(passed > 10, `the declarations were read: ${passed} named`);
-  });
+      assertEquals([...new Set(silent)], []);
+      assert(passed > 10, `the declarations were read: ${passed} named`);
+    });
+  }
+}
 
+for (const [name, { bridge, parse }] of Object.entries(DIALECTS)) {
   Deno.test(`${name}: invented fields at every level are named`, () => {
     const invented = name === "chat" ? INVENTED_CHAT : INVENTED_MESSAGES;
     const silent = invented.flatMap(({ name, body }) => {
@@ -113,7 +143,6 @@ for (const [name, { bridge, parse }] of Object.entries(DIALECTS)) {
 }
 
 const cached = { cache_control: { type: "ephemeral" } };
-const HI = { role: "user", content: "Hi" };
 const pdf = { type: "base64", media_type: "application/pdf", data: "JVBERi0=" };
 const tool = { name: "f", input_schema: { type: "object" } };
 

@@ -8,8 +8,8 @@ import {
   type ParsedRequest,
   wholeOfStream,
 } from "../../../src/wire/dialects/mod.ts";
-import { carriedInput } from "../../../src/wire/dialects/responses/carried_input.ts";
-import { OutputReader } from "../../../src/wire/dialects/responses/output_reader.ts";
+import { carriedInput } from "../../../src/wire/dialects/responses/carry/carried_input.ts";
+import { OutputReader } from "../../../src/wire/dialects/responses/upstream/output_reader.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import {
   chatToResponses,

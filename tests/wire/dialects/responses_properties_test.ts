@@ -9,7 +9,7 @@ import {
   type JsonObject,
   type RouteReasoning,
 } from "../../../src/wire/dialects/mod.ts";
-import { toolTable } from "../../../src/wire/dialects/responses/tools.ts";
+import { toolTable } from "../../../src/wire/dialects/responses/request/tools.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { assert } from "../../assert.ts";
 import { PROOF, sized } from "../../tier.ts";

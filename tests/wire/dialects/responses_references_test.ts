@@ -1,4 +1,7 @@
-import { fillReferences, findReferences } from "../../../src/wire/dialects/responses/references.ts";
+import {
+  fillReferences,
+  findReferences,
+} from "../../../src/wire/dialects/responses/request/references.ts";
 import { assertEquals } from "../../assert.ts";
 
 const message = { type: "message", role: "assistant", id: "msg_1", content: "Hello" };

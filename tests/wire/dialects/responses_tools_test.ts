@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { type JsonObject } from "../../../src/wire/dialects/mod.ts";
-import { toolTable } from "../../../src/wire/dialects/responses/tools.ts";
+import { toolTable } from "../../../src/wire/dialects/responses/request/tools.ts";
 import { assert, assertEquals, assertMatch } from "../../assert.ts";
 import { sized } from "../../tier.ts";
 import { parseResponses, responsesToChat, responsesToMessages } from "./ends.ts";

@@ -1,6 +1,6 @@
 import { assertGrowsLinearly } from "../../growth.ts";
-import { readTurnFrame, turnBody } from "../../../src/wire/dialects/responses/turn_frame.ts";
-import { TurnEvents } from "../../../src/wire/dialects/responses/turn_events.ts";
+import { readTurnFrame, turnBody } from "../../../src/wire/dialects/responses/socket/frame.ts";
+import { TurnEvents } from "../../../src/wire/dialects/responses/socket/events.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { assertEquals, assertThrows } from "../../assert.ts";
 import { Random } from "../../fake/random.ts";

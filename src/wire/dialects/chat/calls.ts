@@ -81,13 +81,13 @@ export class CallWriter {
     string,
     { index: number | undefined; id?: string; waiting: string; isArgued: boolean }
   >();
-  readonly #ids: CallIds;
+  readonly #ids: ChatCallIds;
   /** How many calls have been named. */
   named = 0;
 
   /** @param replyId Basis of the ids for calls that have none. */
   constructor(replyId: string) {
-    this.#ids = new CallIds(replyId);
+    this.#ids = new ChatCallIds(replyId);
   }
 
   /** Indices of the calls that were written without arguments: at the end they get {@linkcode NO_ARGUMENTS}. */
@@ -118,7 +118,7 @@ export class CallWriter {
 export const NO_ARGUMENTS = "{}";
 
 /** The ids of one reply's calls. SDKs throw when two calls have one, and nobody could tell their results apart. */
-export class CallIds {
+export class ChatCallIds {
   readonly #base: string;
   readonly #used = new Set<string>();
 

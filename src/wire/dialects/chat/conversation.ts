@@ -1,11 +1,11 @@
 import { invalid } from "../../../ground/refusal.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import { readUserIds, RequestFields } from "../request_fields.ts";
 import { cacheKeyOf } from "../cache_key.ts";
 import {
   joinInstructions,
   lastMark,
-  type Markable,
   type MarkedText,
   markLast,
   markOf,
@@ -22,7 +22,6 @@ import {
 import { addedByCustom, argsOfInput, functionFor } from "../neutral/custom_tools.ts";
 import { readFormat } from "../neutral/output_format.ts";
 import { isEffort, type ReasoningRequest } from "../reasoning.ts";
-import { droppedFields } from "./dropped.ts";
 
 /**
  * A chat request in neutral form.
@@ -30,60 +29,53 @@ import { droppedFields } from "./dropped.ts";
  * @throws {Refusal} `request_invalid` for what must not be dropped silently: functions, tools and calls of other
  *   kinds, content parts without text.
  */
-export function toConversation({ body }: ParsedRequest): Conversation {
-  if (items(body.functions).length > 0) {
+export function toConversation(request: ParsedRequest): Conversation {
+  const body = new RequestFields(request.body);
+  const { functions, tool_choice: choice, top_k: topK } = body.object;
+  if (items(functions).length > 0) {
     throw invalid(
       "functions",
       "functions cannot be carried to this model's upstream: offer them as tools.",
     );
   }
-  const messages = objects(body.messages);
-  const isInstruction = ({ role }: JsonObject) => role === "system" || role === "developer";
-  const lead = messages.findIndex((message) => !isInstruction(message));
-  const leading = messages.slice(0, lead < 0 ? messages.length : lead);
-  const format = isObject(body.response_format) ? body.response_format : {};
-  const allowed = allowedTools(body.tool_choice);
-  const tools = objects(body.tools).filter((tool) => isAllowed(tool, allowed)).map(toolOf);
+  // the gateway sets them itself
+  body.ignore("model", "n", "stream", "max_tokens", "max_completion_tokens");
+  body.inner("stream_options", "stream_options")?.ignore("include_usage");
+  const allowed = allowedTools(choice);
+  const offered = body.list("tools", () => "tools");
+  const tools = offered.map(toolOf).filter((_, at) => isAllowed(offered[at]!.object, allowed));
   if (allowed !== undefined && tools.length === 0) {
     throw invalid("tool_choice", "tool_choice allows no tool that is in tools.");
   }
-  const topK = Number.isSafeInteger(body.top_k) ? body.top_k as number : undefined;
-  const userFields = ["safety_identifier", "user"].filter((field) => isUserId(body[field]));
-  const used = [...(topK === undefined ? [] : ["top_k"]), ...userFields];
-  const cacheKey = text(body.prompt_cache_key);
+  const toolChoice = allowed === undefined ? choiceOf(choice) : modeOf(allowed);
+  if (tools.length > 0) body.use("tool_choice", toolChoice);
+  const messages = body.list("messages", () => "messages");
+  const lead = messages.findIndex((message) => !isInstruction(message));
+  const leading = messages.slice(0, lead < 0 ? messages.length : lead);
+  const format = body.inner("response_format", "response_format");
+  const stop = body.get("stop");
+  const cacheKey = body.text("prompt_cache_key");
+  body.text("service_tier");
   return {
-    ...joinInstructions(leading.map(textsOf)),
-    ...markOf(body),
-    turns: messages.slice(leading.length).map((message) =>
-      isInstruction(message)
-        ? { role: "system", text: textOf(message.content), ...markIn(message) } as const
-        : turnOf(message)
-    ),
+    ...joinInstructions(leading.map(instructionOf)),
+    ...markOf(body.object),
+    turns: messages.slice(leading.length).map(turnOf),
     tools,
-    toolChoice: allowed === undefined ? choiceOf(body.tool_choice) : modeOf(allowed),
-    parallelTools: typeof body.parallel_tool_calls === "boolean"
-      ? body.parallel_tool_calls
-      : undefined,
-    temperature: typeof body.temperature === "number" ? body.temperature : undefined,
-    topP: typeof body.top_p === "number" ? body.top_p : undefined,
-    topK,
+    toolChoice,
+    parallelTools: body.boolean("parallel_tool_calls"),
+    temperature: body.number("temperature"),
+    topP: body.number("top_p"),
+    topK: body.use("top_k", Number.isSafeInteger(topK) ? topK as number : undefined),
     cacheKey: cacheKey ? cacheKeyOf(cacheKey) : undefined,
-    user: isUserId(body.user) ? body.user : undefined,
-    safetyId: isUserId(body.safety_identifier) ? body.safety_identifier : undefined,
-    stop: typeof body.stop === "string"
-      ? [body.stop]
-      : items(body.stop).filter((one) => typeof one === "string"),
-    format: readFormat(format.type, isObject(format.json_schema) ? format.json_schema : {}),
+    ...readUserIds(body),
+    stop: typeof stop === "string" ? [stop] : items(stop).filter((one) => typeof one === "string"),
+    format: format && readFormat(format.get("type"), format.inner("json_schema")),
     reasoning: reasoningOf(body),
-    verbosity: text(body.verbosity),
-    logprobs: body.logprobs !== true
-      ? undefined
-      : typeof body.top_logprobs === "number"
-      ? body.top_logprobs
-      : 0,
-    serviceTier: tierOf(body),
-    dropped: droppedFields(body, used),
-    addedTokens: objects(body.tools).reduce(
+    verbosity: body.text("verbosity"),
+    logprobs: body.boolean("logprobs") ? body.number("top_logprobs") ?? 0 : undefined,
+    serviceTier: tierOf(body.object),
+    dropped: body.dropped,
+    addedTokens: objects(body.object.tools).reduce(
       (sum, { custom }) =>
         sum + (isObject(custom) ? addedByCustom((custom.format ?? undefined) !== undefined) : 0),
       0,
@@ -91,121 +83,125 @@ export function toConversation({ body }: ParsedRequest): Conversation {
   };
 }
 
-function turnOf(message: JsonObject): Turn {
-  if (message.role === "tool") {
-    return {
-      role: "tool",
-      callId: text(message.tool_call_id) ?? "",
-      parts: partsOf(message.content),
-      failed: false,
-      ...markOf(message),
-    };
+function isInstruction({ object: { role } }: RequestFields): boolean {
+  return role === "system" || role === "developer";
+}
+
+function turnOf(message: RequestFields): Turn {
+  if (isInstruction(message)) {
+    const texts = instructionOf(message);
+    const { cached } = lastMark(texts);
+    return { role: "system", text: texts.map(({ text }) => text).join(""), cached };
   }
-  if (message.role !== "assistant") {
-    return { role: "user", parts: markLast(partsOf(message.content), markOf(message)) };
+  const role = message.text("role");
+  const mark = markOf(message.object);
+  if (role === "tool") {
+    const callId = message.text("tool_call_id") ?? "";
+    return { role, callId, parts: partsOf(message), failed: false, ...mark };
   }
-  const refusal = refusalOf(message);
+  if (role !== "assistant") return { role: "user", parts: markLast(partsOf(message), mark) };
+  const pieces = piecesOf(message);
+  // the words in which the model declined: in a field of their own, or in parts
+  const refusal = message.text("refusal") || pieces.map((one) => one.refusal).join("");
+  const own = message.text("reasoning_content");
+  const { reasoning } = message.object;
+  const isSame = !own || !text(reasoning) || own === reasoning;
+  const { cached } = lastMark([...pieces, mark]);
   return {
-    role: "assistant",
-    reasoning: text(message.reasoning_content) ?? text(message.reasoning) ?? "",
-    text: textOf(message.content),
+    role,
+    reasoning: own ?? message.use("reasoning", isSame ? text(reasoning) : undefined) ?? "",
+    text: pieces.map(({ text }) => text).join(""),
     ...(refusal === "" ? {} : { refusal }),
-    calls: objects(message.tool_calls).map((call): ToolCall => {
-      const id = text(call.id) ?? "";
-      const { function: own, custom } = call;
-      if (isObject(custom)) {
-        return { id, name: text(custom.name) ?? "", args: argsOfInput(text(custom.input) ?? "") };
-      }
-      if (!isObject(own)) {
-        throw invalid(
-          "messages",
-          `A tool call of type '${text(call.type)}' cannot be sent to this model's upstream.`,
-        );
-      }
-      return {
-        id,
-        name: text(own.name) ?? "",
-        args: text(own.arguments) ?? "",
-      };
-    }),
-    ...markIn(message),
+    calls: message.list("tool_calls", () => "tool_calls").map(callOf),
+    cached,
   };
 }
 
-function partsOf(content: JsonValue | undefined): Part[] {
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  return objects(content).map((part): Part => ({ ...partOf(part), ...markOf(part) }));
-}
-
-function partOf(part: JsonObject): Part {
-  if (part.type === "image_url") {
-    const url = text(part.image_url) ??
-      (isObject(part.image_url) ? text(part.image_url.url) : undefined);
-    const detail = isObject(part.image_url) ? part.image_url.detail : undefined;
-    return imageOf(url ?? "", detail);
+function callOf(call: RequestFields): ToolCall {
+  call.ignore("index");
+  const id = call.text("id") ?? "";
+  const { type } = call;
+  const { custom } = call.object;
+  if (isObject(custom)) {
+    call.ignore("custom", "function");
+    return { id, name: text(custom.name) ?? "", args: argsOfInput(text(custom.input) ?? "") };
   }
-  if (part.type === "file" && isObject(part.file) && text(part.file.file_data) !== undefined) {
-    return { type: "document", title: text(part.file.filename), url: text(part.file.file_data)! };
-  }
-  if (text(part.text) === undefined) {
+  const own = call.inner("function");
+  if (own === undefined) {
     throw invalid(
       "messages",
-      `A part of type '${text(part.type)}' cannot be sent to this model's upstream.`,
+      `A tool call of type '${type}' cannot be sent to this model's upstream.`,
     );
   }
-  return { type: "text", text: text(part.text)! };
+  return { id, name: own.text("name") ?? "", args: own.text("arguments") ?? "" };
+}
+
+function partsOf(message: RequestFields): Part[] {
+  return message.textOrList("content").map((part): Part => ({
+    ...partOf(part),
+    ...markOf(part.object),
+  }));
+}
+
+function partOf(part: RequestFields): Part {
+  const { type } = part;
+  if (type === "image_url") {
+    const image = part.inner("image_url");
+    return imageOf(image?.text("url") ?? part.text("image_url") ?? "", image?.get("detail"));
+  }
+  const file = type === "file" ? part.inner("file") : undefined;
+  const url = file?.text("file_data");
+  if (url !== undefined) return { type: "document", title: file?.text("filename"), url };
+  const own = part.text("text");
+  if (own === undefined) {
+    throw invalid("messages", `A part of type '${type}' cannot be sent to this model's upstream.`);
+  }
+  return { type: "text", text: own };
 }
 
 /** The texts of an instruction, each with its mark. */
-function textsOf({ content, ...message }: JsonObject): MarkedText[] {
-  const own = text(content);
-  const texts = own !== undefined
-    ? [{ text: own }]
-    : objects(content).map((part) => ({ text: text(part.text) ?? "", ...markOf(part) }));
-  return markLast(texts, markOf(message));
+function instructionOf(message: RequestFields): MarkedText[] {
+  message.text("role");
+  return markLast(piecesOf(message), markOf(message.object));
 }
 
-/** The mark of a message that becomes one text: its own, or the last of its parts. */
-function markIn(message: JsonObject): Markable {
-  return lastMark([...objects(message.content).map((part) => markOf(part)), markOf(message)]);
+/** The parts of a message that can hold nothing but texts and refusals. */
+function piecesOf(message: RequestFields): (MarkedText & { readonly refusal: string })[] {
+  return message.textOrList("content").map((part) => {
+    const { type } = part;
+    const said = part.text("text");
+    if (said === undefined && type !== "refusal") part.drop(`messages.${type}`);
+    return { text: said ?? "", refusal: part.text("refusal") ?? "", ...markOf(part.object) };
+  });
 }
 
-function textOf(content: JsonValue | undefined): string {
-  return text(content) ?? objects(content).map((part) => text(part.text) ?? "").join("");
-}
-
-/** The words in which the model declined: in a field of their own, or in parts. */
-function refusalOf({ refusal, content }: JsonObject): string {
-  return (text(refusal) ?? "") ||
-    objects(content).map((part) => text(part.refusal) ?? "").join("");
-}
-
-function toolOf(tool: JsonObject): Tool {
-  const { function: own, custom } = tool;
-  if (isObject(custom)) {
-    const { format } = custom;
+function toolOf(tool: RequestFields): Tool {
+  const { type } = tool;
+  const custom = tool.inner("custom");
+  const own = tool.inner("function");
+  if (custom !== undefined) {
+    const format = custom.get("format");
     const grammar = isObject(format) && isObject(format.grammar) ? format.grammar : undefined;
-    const { name, description } = custom;
-    return functionFor({ name: text(name) ?? "", description: text(description), grammar });
+    return functionFor({
+      name: custom.text("name") ?? "",
+      description: custom.text("description"),
+      grammar,
+    });
   }
-  if (!isObject(own)) {
+  if (own === undefined) {
     throw invalid(
       "tools",
-      `A tool of type '${text(tool.type)}' cannot be offered by this model's upstream.`,
+      `A tool of type '${type}' cannot be offered by this model's upstream.`,
     );
   }
+  const parameters = own.get("parameters");
   return {
-    name: text(own.name) ?? "",
-    description: text(own.description),
-    schema: isObject(own.parameters) ? own.parameters : { type: "object", properties: {} },
-    strict: typeof own.strict === "boolean" ? own.strict : undefined,
-    ...markOf(tool, own),
+    name: own.text("name") ?? "",
+    description: own.text("description"),
+    schema: isObject(parameters) ? parameters : { type: "object", properties: {} },
+    strict: own.boolean("strict"),
+    ...markOf(tool.object, own.object),
   };
-}
-
-/** Ids of end users, as far as other dialects accept them. */
-function isUserId(value: unknown): value is string {
-  return typeof value === "string" && value !== "" && value.length <= 256;
 }
 
 /** A choice among some of the tools only. */
@@ -230,16 +226,13 @@ function modeOf({ mode }: JsonObject): "auto" | "required" {
 }
 
 /** As `applyReasoning` has left it. */
-function reasoningOf({ thinking, reasoning_effort: effort }: JsonObject): ReasoningRequest {
+function reasoningOf(body: RequestFields): ReasoningRequest {
+  const thinking = body.inner("thinking", "thinking");
+  const budgetTokens = thinking?.number("budget_tokens");
+  const effort = body.get("reasoning_effort");
   return {
-    ...(isObject(thinking)
-      ? {
-        enabled: thinking.type === "enabled",
-        ...(typeof thinking.budget_tokens === "number"
-          ? { budgetTokens: thinking.budget_tokens }
-          : {}),
-      }
-      : {}),
+    ...(thinking === undefined ? {} : { enabled: thinking.type === "enabled" }),
+    ...(budgetTokens === undefined ? {} : { budgetTokens }),
     ...(isEffort(effort) ? { effort } : {}),
   };
 }

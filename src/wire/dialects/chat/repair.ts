@@ -1,6 +1,6 @@
 import type { ReplyContext } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
-import { argsText, CallIds, CallReader, CallWriter, NO_ARGUMENTS } from "./calls.ts";
+import { argsText, CallReader, CallWriter, ChatCallIds, NO_ARGUMENTS } from "./calls.ts";
 import { customCall, CustomCalls } from "./custom_calls.ts";
 import { documentedFinish } from "../neutral/finish.ts";
 import { withOwnReasoning } from "./departures.ts";
@@ -171,7 +171,7 @@ export function repairChoice(
   if (!isObject(choice.message)) return choice;
   const message = ownReasoning(choice.message, thinkTags);
   const calls = objects(message.tool_calls);
-  const ids = new CallIds(choiceId(names, choice));
+  const ids = new ChatCallIds(choiceId(names, choice));
   const repaired = calls.filter((call) => isOther(call) || nameOf(call) !== "")
     .map((call, at) => repairCall(call, ids.of(text(call.id), at), custom));
   const called = repaired.length > 0 || isObject(message.function_call);

@@ -12,7 +12,7 @@ import {
   writeCitation,
 } from "../neutral/conversation.ts";
 import type { Usage } from "../usage.ts";
-import { type CallEvent, CallIds, CallWriter, NO_ARGUMENTS } from "./calls.ts";
+import { type CallEvent, CallWriter, ChatCallIds, NO_ARGUMENTS } from "./calls.ts";
 import { customCall, CustomCalls, customTools } from "./custom_calls.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { writeChatUsage } from "./usage.ts";
@@ -185,7 +185,7 @@ function messageOf(
   const joined = (type: "text" | "reasoning" | "refusal") =>
     events.map((event) => (event.type === type ? event.text : "")).join("");
   const calls: JsonObject[] = [];
-  const ids = new CallIds(replyId);
+  const ids = new ChatCallIds(replyId);
   for (const event of events) {
     if (event.type !== "call" || event.name === undefined) continue;
     const { name, args } = event;

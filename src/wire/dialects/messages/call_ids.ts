@@ -5,7 +5,7 @@ import { clientId, type IdOrigin, legalId, upstreamIds } from "../neutral/call_i
  * Makes the ids of a reply's tool calls legal in this dialect, and unique in the whole conversation. Some upstreams start numbering again in each
  * reply (`functions.Read:0`), and coding tools drop a call whose id they have seen before, with its result.
  */
-export class CallIds {
+export class MessagesCallIds {
   readonly #body: JsonObject;
   readonly #origin: IdOrigin;
   #used: Set<string> | undefined;

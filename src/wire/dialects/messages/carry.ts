@@ -21,7 +21,7 @@ import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { legalId } from "../neutral/call_ids.ts";
 import { BlocksAsWhole } from "./blocks_as_whole.ts";
-import { CallIds, madeCallId, withUpstreamIds } from "./call_ids.ts";
+import { madeCallId, MessagesCallIds, withUpstreamIds } from "./call_ids.ts";
 import { checkMessage, parseEvents } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
 import { EventRepair, indexOf, repairBlock, repairedStop } from "./repair.ts";
@@ -109,7 +109,7 @@ function withinLimit(thinking: JsonObject, permittedOutput: number): JsonObject 
 function carryReply(reply: unknown, context: ReplyContext): Reply {
   const { id, model, request } = context;
   checkMessage(reply);
-  const ids = new CallIds(request.body, "messages");
+  const ids = new MessagesCallIds(request.body, "messages");
   const content = objects(reply.content).flatMap((given, place) => {
     const block = repairBlock(given);
     return block === undefined ? [] : [withUniqueId(block, ids, madeCallId(id, place))];
@@ -159,7 +159,7 @@ function isFoundByTool({ content_block: block }: JsonObject): boolean {
 }
 
 /** @param made The id of a call to which its upstream gave none. */
-function withUniqueId(block: JsonObject, ids: CallIds, made: string): JsonObject {
+function withUniqueId(block: JsonObject, ids: MessagesCallIds, made: string): JsonObject {
   return block.type === "tool_use" ? { ...block, id: ids.unique(text(block.id) || made) } : block;
 }
 
@@ -175,7 +175,7 @@ class CarriedMessagesStream implements ReplyStream {
   finished = false;
   hasOutput = false;
   readonly #context: StreamContext;
-  readonly #ids: CallIds;
+  readonly #ids: MessagesCallIds;
   hidesReasoning: boolean | undefined;
   hiddenTokens = 0;
   readonly #hostsTools: boolean;
@@ -191,7 +191,7 @@ class CarriedMessagesStream implements ReplyStream {
 
   constructor(context: ReplyContext) {
     this.#context = streamContextOf(context);
-    this.#ids = new CallIds(context.request.body, "messages");
+    this.#ids = new MessagesCallIds(context.request.body, "messages");
     this.#hostsTools = context.request.hostsTools ?? false;
   }
 

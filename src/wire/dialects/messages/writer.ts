@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from "../json.ts";
 import { type Finish, parseArgs, type ReplyEvent } from "../neutral/conversation.ts";
 import { JsonProgress } from "../neutral/json_progress.ts";
 import { countedUsage, type Usage } from "../usage.ts";
-import { CallIds, madeCallId } from "./call_ids.ts";
+import { madeCallId, MessagesCallIds } from "./call_ids.ts";
 import { writeMessagesUsage } from "./usage.ts";
 
 /** Signs reasoning that was translated: clients drop or reject thinking blocks without a signature. */
@@ -53,7 +53,7 @@ export class MessagesWriter implements ReplyWriter {
   readonly cites = false;
   tier: string | undefined;
   readonly #context: StreamContext;
-  readonly #ids: CallIds;
+  readonly #ids: MessagesCallIds;
   /** Whether the client asked for reasoning, so that it knows blocks of it that it cannot read. */
   readonly #takesThinking: boolean;
   #started = false;
@@ -70,7 +70,7 @@ export class MessagesWriter implements ReplyWriter {
   constructor(context: ReplyContext) {
     this.#context = streamContextOf(context);
     const { thinking } = context.request.body;
-    this.#ids = new CallIds(context.request.body, "chat");
+    this.#ids = new MessagesCallIds(context.request.body, "chat");
     this.#takesThinking = isObject(thinking) && thinking.type !== "disabled";
   }
 

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue } from "../json.ts";
+import type { RequestFields } from "../request_fields.ts";
 
 /** The form of a reply's text: any JSON object, or JSON that satisfies a schema. */
 export type OutputFormat = { readonly type: "json_object" } | JsonSchemaFormat;
@@ -19,20 +20,26 @@ const SCHEMA_NAME = "response";
 /** What tells a model to answer in JSON, where a dialect has no mode for it. */
 export const JSON_INSTRUCTION = "Answer with a single JSON object and nothing else.";
 
-/** Reads the form of a reply's text as OpenAI's dialects write it. */
+/**
+ * Reads the form of a reply's text as OpenAI's dialects write it.
+ *
+ * @param named What holds the schema and its name, if there is one.
+ */
 export function readFormat(
   type: JsonValue | undefined,
-  named: JsonObject,
+  named: RequestFields | undefined,
 ): OutputFormat | undefined {
+  const strict = named?.boolean("strict");
+  const name = named?.text("name");
+  const schema = named?.get("schema");
   if (type === "json_object") return { type };
-  const { schema, name, description, strict } = named;
   if (!isObject(schema)) return undefined;
   return {
     type: "json_schema",
     schema,
-    name: text(name),
-    description: text(description),
-    strict: typeof strict === "boolean" ? strict : undefined,
+    name,
+    description: named?.text("description"),
+    strict,
   };
 }
 

@@ -4,8 +4,8 @@ import type { Conversation } from "../neutral/conversation.ts";
 import { longNames } from "../neutral/tool_names.ts";
 import { withoutDocuments } from "../neutral/without_documents.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
-import { readResponsesReply, ResponsesReader } from "./read_reply.ts";
-import { writeConversation } from "./write.ts";
+import { readResponsesReply, ResponsesReader } from "./upstream/read_reply.ts";
+import { writeConversation } from "./upstream/write.ts";
 
 /** Responses as upstreams speak it. */
 export const responsesBack: Back = {

@@ -1,7 +1,7 @@
 import type { Reason, Refusal } from "../../../ground/refusal.ts";
 import type { RefusedRequest } from "../dialect.ts";
-import { EventLines } from "./event_lines.ts";
-import { repeatedFields, type ResponseEcho, responseObject } from "./response_object.ts";
+import { EventLines } from "./reply/event_lines.ts";
+import { repeatedFields, type ResponseEcho, responseObject } from "./reply/response_object.ts";
 
 /** Codes by which clients decide what to do about a response that failed: retry (`server_error`), wait, compact, or stop. */
 type FailureCode =

@@ -1,13 +1,13 @@
 import type { Front } from "../dialect.ts";
-import { COMPACT_PATH } from "./compaction.ts";
-import { toConversation } from "./conversation.ts";
+import { COMPACT_PATH } from "./request/compaction.ts";
+import { toConversation } from "./request/conversation.ts";
 import { openAiErrorBody } from "../error_words.ts";
 import { responseId, responsesErrorEvent, streamedRefusal } from "./errors.ts";
-import { replaceResponsesImages } from "./images.ts";
-import { parseCompact, parseResponses } from "./parse.ts";
-import { applyReasoning } from "./reasoning.ts";
-import { fillReferences, findReferences } from "./references.ts";
-import { ResponsesWriter } from "./writer.ts";
+import { replaceResponsesImages } from "./request/images.ts";
+import { parseCompact, parseResponses } from "./request/parse.ts";
+import { applyReasoning } from "./request/reasoning.ts";
+import { fillReferences, findReferences } from "./request/references.ts";
+import { ResponsesWriter } from "./reply/writer.ts";
 
 /** Responses as clients speak it. */
 export const responsesFront: Front = {

@@ -39,6 +39,6 @@ export const SETTING_KINDS: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether an item is an instruction of the system's or the developer's. */
-export function isInstruction(item: JsonObject): boolean {
+export function isInstruction({ object: item }: { readonly object: JsonObject }): boolean {
   return kindOf(item) === "message" && (item.role === "system" || item.role === "developer");
 }

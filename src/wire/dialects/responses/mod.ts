@@ -1,12 +1,15 @@
 /**
  * The responses dialect: `POST /v1/responses`.
  *
+ * `request/` reads what a client sends, `upstream/` writes for an upstream and reads its reply, `reply/` writes what the client
+ * gets, `carry/` sends on what both sides speak, and `socket/` has the frames of its WebSocket.
+ *
  * @module
  */
 
 import type { Dialect } from "../dialect.ts";
 import { responsesBack } from "./back.ts";
-import { responsesCarry } from "./carry.ts";
+import { responsesCarry } from "./carry/carry.ts";
 import { responsesFront } from "./front.ts";
 
 /** The responses dialect. */
@@ -23,6 +26,6 @@ export {
   errorFrame,
   TurnEvents,
   type TurnFault,
-} from "./turn_events.ts";
-export { readTurnFrame, turnBody, type TurnFrame } from "./turn_frame.ts";
+} from "./socket/events.ts";
+export { readTurnFrame, turnBody, type TurnFrame } from "./socket/frame.ts";
 export { writeResponsesUsage } from "./usage.ts";

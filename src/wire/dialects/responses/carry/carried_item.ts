@@ -1,0 +1,108 @@
+import {
+  entryOf,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  text,
+  withoutNulls,
+} from "../../json.ts";
+import { isItemId } from "../../meter.ts";
+import { partsOf, typeOf } from "../items.ts";
+
+/** Kinds of items whose fields are known. Fields of others stay as they came. */
+const CALL_TEXTS: Readonly<Record<string, "arguments" | "input">> = {
+  function_call: "arguments",
+  custom_tool_call: "input",
+};
+
+/** How ids of items begin that have none. */
+const PREFIXES: Readonly<Record<string, string>> = {
+  message: "msg",
+  reasoning: "rs",
+  function_call: "fc",
+  custom_tool_call: "ctc",
+};
+
+/**
+ * An output item with what clients' schemas demand, where its upstream has left it out or says null.
+ *
+ * @param status Of an item that has none.
+ */
+export function fullItem(given: JsonObject, status: "in_progress" | "completed"): JsonObject {
+  const type = typeOf(given);
+  if (type === "message") {
+    const { role, content, ...rest } = withoutNulls(given);
+    const parts = partsOf(content).map(fullPart);
+    return { status, ...rest, type, role: text(role) ?? "assistant", content: parts };
+  }
+  if (type === "reasoning") {
+    const { summary, content, ...rest } = withoutNulls(given);
+    return {
+      ...rest,
+      type,
+      summary: partsOf(summary, "summary_text").map(fullPart),
+      ...(content === undefined
+        ? {}
+        : { content: partsOf(content, "reasoning_text").map(fullPart) }),
+    };
+  }
+  const field = entryOf(CALL_TEXTS, type);
+  if (field === undefined) return { ...given, type };
+  const { [field]: said, ...rest } = withoutNulls(given);
+  const written = isObject(said) ? JSON.stringify(said) : text(said) ?? "";
+  const isWhole = (text(rest.status) ?? status) === "completed";
+  const isNothing = written === "" && type === "function_call" && isWhole; // clients parse arguments
+  return { status, ...rest, type, [field]: isNothing ? "{}" : written };
+}
+
+/** A part of an item, likewise. */
+export function fullPart(given: JsonObject): JsonObject {
+  const part = withoutNulls(given);
+  const type = text(part.type) ?? (typeof part.refusal === "string" ? "refusal" : "output_text");
+  if (type === "refusal") return { ...part, type, refusal: text(part.refusal) ?? "" };
+  if (!/^(?:output|summary|reasoning)_text$/.test(type)) return part;
+  const annotations = Array.isArray(part.annotations) ? part.annotations : [];
+  return {
+    ...part,
+    type,
+    text: text(part.text) ?? "",
+    ...(type === "output_text" ? { annotations } : {}),
+  };
+}
+
+/** Whether an item is a call that a client could not run, or could not return the result of. */
+export function isUnnamedCall(item: JsonObject, field: "name" | "call_id"): boolean {
+  return Object.hasOwn(CALL_TEXTS, typeOf(item)) && !text(item[field]);
+}
+
+/** Names the items of one reply that their upstream has not named, or named like another one. */
+export class CarriedNames {
+  readonly #idPart: string;
+  readonly #ids = new Set<string>();
+  readonly #callIds = new Set<string>();
+
+  /** @param idPart What the ids that are made here have in common. */
+  constructor(idPart: string) {
+    this.#idPart = idPart;
+  }
+
+  /** The item with its id and, if it is a call, an id for its result. Call it once for each item. */
+  name(item: JsonObject, number: number): JsonObject {
+    const type = typeOf(item);
+    const own = text(item.id) ?? "";
+    // what is no id is not repeated with each event; SDKs throw when two items have one
+    const isOwn = isItemId(own) && !this.#ids.has(own);
+    const id = isOwn ? own : `${entryOf(PREFIXES, type) ?? "item"}_${this.#idPart}_${number}`;
+    this.#ids.add(id);
+    if (!Object.hasOwn(CALL_TEXTS, type)) return { ...item, id };
+    return { ...item, id, call_id: this.#callId(item.call_id, number) };
+  }
+
+  /** SDKs throw when two calls of a reply have one id, and could not tell their results apart. */
+  #callId(own: JsonValue | undefined, number: number): string {
+    const id = text(own) || `call_${this.#idPart}_${number}`;
+    const unique = this.#callIds.has(id) ? `${id.slice(0, 48)}_again${number}` : id;
+    this.#callIds.add(unique);
+    return unique;
+  }
+}

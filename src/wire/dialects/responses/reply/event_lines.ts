@@ -1,0 +1,59 @@
+import type { JsonObject } from "../../json.ts";
+import { type ResponseEcho, responseObject } from "./response_object.ts";
+
+/** JSON without the escape of half a character: strict clients, Codex among them, cannot read an event that has one. */
+function wellFormedJson(event: JsonObject): string {
+  const json = JSON.stringify(event);
+  if (!json.includes("\\ud")) return json;
+  return JSON.stringify(
+    event,
+    (_, value) => typeof value === "string" ? value.toWellFormed() : value,
+  );
+}
+
+/**
+ * Writes the events of one stream, each whole and with its number: from 0, without gaps. Whatever is written first, the stream
+ * begins with `response.created`.
+ */
+export class EventLines {
+  readonly #echo: ResponseEcho;
+  #next = 0;
+  #isMuted = false;
+
+  constructor(echo: ResponseEcho) {
+    this.#echo = echo;
+  }
+
+  /** Writes nothing from now on: what is written is only wanted whole. */
+  mute(): void {
+    this.#isMuted = true;
+  }
+
+  /**
+   * The beginning, if it was not written yet.
+   *
+   * @param isWorking Whether anything but a failure follows.
+   */
+  begin({ isWorking = true } = {}): string {
+    if (this.#next > 0) return "";
+    const response = responseObject(this.#echo, { status: "in_progress", output: [] });
+    return this.#line("response.created", { response }) +
+      (isWorking ? this.#line("response.in_progress", { response }) : "");
+  }
+
+  write(type: string, fields: JsonObject): string {
+    return this.#isMuted ? "" : this.begin() + this.#line(type, fields);
+  }
+
+  /** What follows the last event. */
+  end(): string {
+    return this.#isMuted ? "" : "data: [DONE]\n\n";
+  }
+
+  #line(type: string, fields: JsonObject): string {
+    const event: JsonObject = { type, sequence_number: 0, ...fields };
+    event.type = type; // an upstream's fields have its own
+    event.sequence_number = this.#next++;
+    return `event: ${type}\ndata: ${wellFormedJson(event)}\n\n`;
+  }
+}

@@ -1,0 +1,116 @@
+import type { AppliedReasoning, ParsedRequest, ServingRoute } from "../../dialect.ts";
+import { isObject, type JsonObject, type JsonValue, objects } from "../../json.ts";
+import { fitEffort, isEffort, type RouteReasoning } from "../../reasoning.ts";
+import { kindOf } from "../items.ts";
+import { forRoute } from "../../neutral/sealed_reasoning.ts";
+
+/**
+ * Fits what a responses body says of reasoning to how its route reasons. No effort is an error.
+ *
+ * The body then holds efforts that the route knows, in `reasoning` and in items that update it, so that it can be carried.
+ * The writer of the reply repeats the client's own `reasoning`: `sentReasoning` where that is set, else the body's.
+ */
+export function applyReasoning(request: ParsedRequest, route: ServingRoute): AppliedReasoning {
+  const own = route.id === undefined
+    ? request
+    : { ...request, opened: forRoute(request.opened, route.id) };
+  switch (route.reasoning) {
+    case "effort":
+      return applyEffort(own, route);
+    case "thinking":
+      return applySwitch(own);
+    case "always": {
+      const isSaid = (effortOf(own.body) ?? undefined) !== undefined;
+      return {
+        request: withEfforts(own, () => undefined),
+        dropped: isSaid ? ["reasoning.effort"] : [],
+        adjusted: [],
+      };
+    }
+    case "none": {
+      const effort = effortOf(own.body) ?? undefined;
+      const isMissed = effort !== undefined && effort !== "none" ||
+        Object.entries(isObject(own.body.reasoning) ? own.body.reasoning : {})
+          .some(([field, value]) => field !== "effort" && (value ?? undefined) !== undefined);
+      const fitted = withEfforts(own, () => undefined);
+      const { reasoning: _, ...body } = fitted.body;
+      return {
+        request: { ...fitted, body },
+        dropped: isMissed ? ["reasoning"] : [],
+        adjusted: [],
+      };
+    }
+  }
+}
+
+/** The effort in effect at the end of the input: that of the last update, else the request's own. */
+function effortOf(body: JsonObject): JsonValue | undefined {
+  const updated = objects(body.input).findLast((item) => updateOf(item) !== undefined);
+  if (updated !== undefined) return updateOf(updated);
+  return isObject(body.reasoning) ? body.reasoning.effort : undefined;
+}
+
+/** The effort that an item changes to; undefined for other items. */
+function updateOf(item: JsonObject): JsonValue | undefined {
+  if (kindOf(item) !== "configuration_update" || !isObject(item.reasoning)) return undefined;
+  return item.reasoning.effort ?? undefined;
+}
+
+function applyEffort(request: ParsedRequest, route: RouteReasoning): AppliedReasoning {
+  const { effort, adjusted } = fitEffort(effortOf(request.body), route);
+  const fitted = withEfforts(request, (asked) => fitEffort(asked, route).effort);
+  return {
+    request: effort === undefined ? fitted : { ...fitted, reasoning: { effort } },
+    dropped: [],
+    adjusted,
+  };
+}
+
+/** Where reasoning can only be switched, an effort switches it on, and `none` off. */
+function applySwitch(request: ParsedRequest): AppliedReasoning {
+  const effort = effortOf(request.body) ?? undefined;
+  if (effort === undefined) return { request, dropped: [], adjusted: [] };
+  const fitted = withEfforts(request, (asked) => asked === "none" ? "none" : undefined);
+  if (!isEffort(effort)) return { request: fitted, dropped: ["reasoning.effort"], adjusted: [] };
+  const enabled = effort !== "none";
+  return {
+    request: { ...fitted, reasoning: { enabled } },
+    dropped: [],
+    adjusted: [`thinking=${enabled ? "enabled" : "disabled"}`],
+  };
+}
+
+/**
+ * A request whose efforts are replaced, in `reasoning` and in each item that updates it.
+ *
+ * @param fit Returns the effort for one that the client wrote, undefined for none. Called with undefined where `reasoning` has none.
+ */
+function withEfforts(
+  request: ParsedRequest,
+  fit: (asked: JsonValue | undefined) => string | undefined,
+): ParsedRequest {
+  const { reasoning, ...rest } = request.body;
+  const own = isObject(reasoning) ? reasoning : {};
+  const fitted = withEffort(own, fit(own.effort ?? undefined));
+  const body: JsonObject = Object.keys(fitted).length === 0 ? rest : { ...rest, reasoning: fitted };
+  if (Array.isArray(rest.input)) {
+    const updates = rest.input.some((item) => isObject(item) && updateOf(item) !== undefined);
+    if (updates) {
+      body.input = rest.input.map((item) => {
+        const asked = isObject(item) ? updateOf(item) : undefined;
+        if (asked === undefined || !isObject(item) || !isObject(item.reasoning)) return item;
+        return { ...item, reasoning: withEffort(item.reasoning, fit(asked)) };
+      });
+    }
+  }
+  return {
+    ...request,
+    body,
+    sentReasoning: request.sentReasoning === undefined ? reasoning ?? null : request.sentReasoning,
+  };
+}
+
+function withEffort(reasoning: JsonObject, effort: string | undefined): JsonObject {
+  const { effort: _, ...rest } = reasoning;
+  return effort === undefined ? rest : { ...rest, effort };
+}
