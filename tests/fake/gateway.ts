@@ -5,7 +5,7 @@ import { databaseFile, loadConfig, type SettingsInput } from "../../src/settings
 import { type Database, keepFileThreads } from "../../src/ground/database/mod.ts";
 import { createLog } from "../../src/ground/telemetry/mod.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
-import { type Leavings, Witness } from "./leavings.ts";
+import { type Leavings, type Left, Witness } from "./leavings.ts";
 import { exists, sleep, tempDir } from "./temp.ts";
 
 keepFileThreads(4);
@@ -28,7 +28,7 @@ export interface TestGateway extends AsyncDisposable {
   /** Runs `action`, and fails unless it leaves behind what is named, and nothing else. */
   leaves<T>(expected: Leavings, action: () => Promise<T>): Promise<T>;
   /** Runs `action`, and returns what it left behind. */
-  left<T>(action: () => Promise<T>): Promise<{ result: T; left: Required<Leavings> }>;
+  left<T>(action: () => Promise<T>): Promise<{ result: T; left: Left }>;
 }
 
 export interface PostOptions {

@@ -20,6 +20,12 @@ export interface Leavings {
   readonly files?: Readonly<Record<string, number>>;
 }
 
+/** What an action left behind. */
+export interface Left extends Required<Leavings> {
+  /** Rows and log lines that have a secret. */
+  readonly secrets: readonly string[];
+}
+
 /** Tables and columns that change without any action, and why. */
 export const VOLATILE: Readonly<Record<string, string>> = {
   alert_jobs: "which gateway looks for alerts, and when it last did",
@@ -83,18 +89,17 @@ export class Witness {
   }
 
   /** Runs `action`, and returns what it left, for a rule to be checked on it. */
-  async left<T>(action: () => Promise<T>): Promise<{ result: T; left: Required<Leavings> }> {
+  async left<T>(action: () => Promise<T>): Promise<{ result: T; left: Left }> {
     return await this.#watch(action, async (result, look) => {
-      const { secrets, ...found } = await look();
-      if (secrets.length > 0) throw new Error(`Secrets were left:\n${secrets.join("\n")}`);
+      const { rows, calls, log, files, secrets } = await look();
       const counted = (those: Found) =>
         Object.fromEntries([...those].map(([name, { length }]) => [name, length]));
-      const { rows, calls, log, files } = found;
       const left = {
         rows: counted(rows),
         calls: counted(calls),
         log: counted(log),
         files: counted(files),
+        secrets,
       };
       return { result, left };
     });

@@ -38,6 +38,7 @@ const DEEDS = {
   unpaid: failure(402),
   busy: failure(429),
   strict: failure(400, { message: `The key ${UPSTREAM_KEY} must not ask for this.` }),
+  quotes: failure(400, { message: `Cannot read "${PROMPT}"` }),
   lacks: failure(404, { message: "no such model", code: "model_not_found" }),
   cut: () => eventStream(sse(chunk({ content: "well begun" }))),
 } as const satisfies Record<string, (streamed: boolean) => Response>;
@@ -549,6 +550,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
 };
 
+/** An upstream whose error quotes the request. */
+const QUOTES: Pick<Row, "upstream" | "route"> = { upstream: "quotes" };
+
 Deno.test("each action leaves what its row says, and nothing else", async () => {
   await using upstream = fakeUpstream(({ path, body }) =>
     DEEDS[path.split("/")[2] as keyof typeof DEEDS](body.stream === true)
@@ -580,7 +584,7 @@ Deno.test("each action leaves what its row says, and nothing else", async () => 
         away: { url: "http://127.0.0.1:1/v1" },
       },
       routes: Object.fromEntries(
-        Object.values(ROWS).map(({ upstream = "good", route }, at) => [`row-${at}`, {
+        [...Object.values(ROWS), QUOTES].map(({ upstream = "good", route }, at) => [`row-${at}`, {
           targets: [{ upstream, model: "m" }],
           prices: { input: 1, cached: 1, output: 1 },
           context: 16_000,
@@ -614,5 +618,12 @@ Deno.test("each action leaves what its row says, and nothing else", async () => 
     }
   }
   assertEquals(faults.join("\n\n"), "");
+
+  // an error that quotes the request is kept with its record, and nowhere else
+  const { left: { secrets, log } } = await gateway.left(() =>
+    statusOf(gateway.chat(PROMPT, { model: `row-${at}` }))
+  );
+  assertEquals(secrets.map((text) => "request_id" in JSON.parse(text)), [true]);
+  assertEquals(log, failed("quotes").log);
   await assertLedgerClean(gateway);
 });

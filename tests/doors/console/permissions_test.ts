@@ -147,7 +147,7 @@ Deno.test("every page and form, as every role, is as the table of permissions sa
       // whom a form's operation allows: rights_test.ts
       if (operation === undefined || !expected) assertEquals(status !== 404, expected, what);
       assert(status < 500, what);
-      assertEquals(left, { calls: {}, log: {}, files: {} }, what);
+      assertEquals(left, { calls: {}, log: {}, files: {}, secrets: [] }, what);
       if (method === "GET" || !expected) assertEquals(rows, {}, what);
       assertEquals(Object.keys(rows).filter((table) => !mayChange(table, path, status)), [], what);
       assert(rows.operation_log === 1 || Object.keys(rows).every(isUnlogged), what);
