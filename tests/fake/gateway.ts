@@ -5,6 +5,7 @@ import { databaseFile, loadConfig, type SettingsInput } from "../../src/settings
 import { type Database, keepFileThreads } from "../../src/ground/database/mod.ts";
 import { createLog } from "../../src/ground/telemetry/mod.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
+import { type Leavings, type Left, Witness } from "./leavings.ts";
 import { exists, sleep, tempDir } from "./temp.ts";
 
 keepFileThreads(4);
@@ -24,6 +25,10 @@ export interface TestGateway extends AsyncDisposable {
   post(path: string, body: unknown, options?: PostOptions): Promise<Response>;
   /** POSTs a chat completion for a one-line prompt. */
   chat(prompt: string, body?: Record<string, unknown>, options?: PostOptions): Promise<Response>;
+  /** Runs `action`, and fails unless it leaves behind what is named, and nothing else. */
+  leaves<T>(expected: Leavings, action: () => Promise<T>): Promise<T>;
+  /** Runs `action`, and returns what it left behind. */
+  left<T>(action: () => Promise<T>): Promise<{ result: T; left: Left }>;
 }
 
 export interface PostOptions {
@@ -129,12 +134,15 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       body: typeof body === "string" ? body : JSON.stringify(body),
       ...(more.signal === undefined ? {} : { signal: more.signal }),
     });
+  const witness = new Witness({ gateway, directory, log: () => lines });
   return {
     gateway,
     url,
     key,
     directory,
     log: () => lines,
+    leaves: (expected, action) => witness.leaves(expected, action),
+    left: (action) => witness.left(action),
     async reload(settings) {
       await write(settings);
       return await gateway.reload(read);

@@ -40,7 +40,7 @@ export function alertsCommand(program: Command, context: CommandContext): void {
     help:
       "\nThe exit status is 1 if a delivery fails. A test alert is not kept, and not repeated; the log says who sent it.",
     opens: "new database",
-    input({ options: { receiver }, config }) {
+    given({ options: { receiver }, config }) {
       const names = Object.keys(config.settings.alerts.receivers);
       if (receiver !== undefined && !names.includes(receiver)) {
         const known = names.join(", ") || "none";

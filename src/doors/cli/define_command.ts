@@ -21,6 +21,13 @@ interface SettingsRun<Options> extends Run<Options> {
   readonly config: Config;
 }
 
+/** What wrong usage is found by: the options, the settings and the time. */
+export interface CheckedRun<Options> {
+  readonly options: Given<Options>;
+  readonly config: Config;
+  readonly now: () => number;
+}
+
 /** What a command with an open database is run with. */
 export interface PartsRun<Options> extends SettingsRun<Options> {
   readonly parts: CommandParts;
@@ -63,6 +70,8 @@ type CommandDefinition<Options> =
       readonly opens: "database" | "new database";
       /** Whether it answers requests, and so needs the keys of upstreams. */
       readonly serving?: true;
+      /** Finds wrong usage before a database is opened, or made. */
+      readonly check?: (run: CheckedRun<Options>) => void | Promise<void>;
       readonly run: (run: PartsRun<Options>) => Promise<void>;
     }
     | {
@@ -151,7 +160,11 @@ export function defineCommand<Options>(
                   return await operate({ context, parts, config }, ...given);
                 },
               })),
-          { make: definition.opens === "new database", serving: definition.serving ?? false },
+          {
+            make: definition.opens === "new database",
+            serving: definition.serving ?? false,
+            check: (config) => definition.check?.({ options, config, now: context.now }),
+          },
         );
       case "settings": {
         const { namesPlaces = false, serving = true } = definition;

@@ -201,7 +201,7 @@ async function receivers({ settings: { alerts, proxies } }: Config): Promise<Fin
         : failed(
           check,
           fault,
-          "check alerts.receivers and alerts.allowPrivateHosts; then: sluice alerts test",
+          "check alerts.receivers; a private host needs an entry, host or host:port, in alerts.allowPrivateHosts; then: sluice alerts test",
         );
     }),
   );

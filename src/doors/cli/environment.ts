@@ -30,6 +30,7 @@ export function environmentCommands(program: Command, context: CommandContext): 
       "\nThe key is kept for the next time in this directory, and renewed before it expires. With\nSLUICE_OWNER_KEY, " +
       'that key is printed.\n\nExample:\n  eval "$(sluice env)"',
     opens: "new database",
+    check: ({ options }) => void parseDuration("--expires", options.expires),
     async run({ options, parts, config, print }) {
       const lifeMs = parseDuration("--expires", options.expires);
       const address = await gatewayAddress(config);

@@ -18,7 +18,7 @@ import {
   NEW_BUDGET,
   newBudget,
 } from "./budget_options.ts";
-import type { CommandContext } from "./context.ts";
+import { type CommandContext, UsageError } from "./context.ts";
 import { option } from "./define_command.ts";
 import { commandText, parseDuration, table, time } from "./format.ts";
 import { lifetime, models, operationCommand } from "./operation_command.ts";
@@ -60,7 +60,13 @@ export function keyCommand(program: Command, context: CommandContext): void {
     help:
       "\nExample:\n  sluice key create --account ada@example.com --name laptop --expires 30d --models svc-k2,svc-k3\n  sluice key create --name ci --budget 500 --reset monthly --zone Europe/Berlin",
     opens: "new database",
-    input: ({ options }) => ({ budgets: newBudget(options) }),
+    given({ options }) {
+      const { member, team } = options;
+      if (member !== undefined && team === undefined) {
+        throw new UsageError("--member: member goes with team");
+      }
+      return { budgets: newBudget(options) };
+    },
     text: ({ key, id }) => `${key}${COPY} Its ID is ${id}.\n`,
   });
 

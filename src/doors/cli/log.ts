@@ -14,13 +14,13 @@ export function logCommand(program: Command, context: CommandContext): void {
       since: [
         "--since <time>",
         "a date (2026-11-20), a time (RFC 3339), or how long ago, e.g. 7d",
-        (text, _flag, { parts }) => isoOf(sinceOf(text, parts.clock.now())),
+        (text, _flag, { now }) => isoOf(sinceOf(text, now())),
       ],
       by: ["--by <actor>", "email address, account ID or key ID, or user of the system"],
       about: [
         "--about <object>",
         "email address, name of a team, or ID of an account, team or key",
-        (text, _flag, { parts }) => idOf(parts, text),
+        { find: (text, _flag, { parts }) => idOf(parts, text) },
       ],
     },
     limit: 20,

@@ -3,23 +3,40 @@ import { issueWords } from "../../ground/issue_words.ts";
 import type { Json, Operation, ReplyOf } from "../../operating/operations/mod.ts";
 import { isoOf } from "../../operating/operations/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
-import { argument, defineCommand, option, type PartsRun, type Words } from "./define_command.ts";
+import {
+  argument,
+  type CheckedRun,
+  defineCommand,
+  option,
+  type PartsRun,
+  type Words,
+} from "./define_command.ts";
 import { parseCount, parseDuration, parseList } from "./format.ts";
 
 const MAX_LIMIT = 1_000;
 const EITHER = "pass either --account or --team";
 
 /** Makes the value of a member of the input, as the operation takes it. */
-type Read = (text: string, flag: string, run: OperationRun) => unknown;
+type Read = (text: string, flag: string, run: CheckedRun<GivenOptions>) => unknown;
+/** The same, where the database is needed for it. */
+type Find = (text: string, flag: string, run: OperationRun) => unknown;
 
 /**
  * How a member of the input is given: flags such as `--name <name>`, or an argument, `<id>` or `[id]`; its description, if it
  * is not the operation's; and how it is read, if not by its type.
  */
-type Field = string | readonly [flags: string, description?: string | undefined, read?: Read];
+type Field =
+  | string
+  | readonly [
+    flags: string,
+    description?: string | undefined,
+    read?: Read | { readonly find: Find },
+  ];
+
+type GivenOptions = Readonly<Record<string, string | undefined>>;
 
 /** What the command of an operation is run with. */
-export type OperationRun = PartsRun<Readonly<Record<string, string | undefined>>>;
+export type OperationRun = PartsRun<GivenOptions>;
 
 /** What a command has that its operation has not. */
 interface OperationWords<O extends Operation, Shown>
@@ -32,7 +49,9 @@ interface OperationWords<O extends Operation, Shown>
   readonly unnamed?: "owner" | "wrong";
   /** Of a list: how many items are printed without `--limit`. Default: all, and there is no such option. */
   readonly limit?: number;
-  /** Members of the input that no option gives alone; may refuse the command. */
+  /** Members of the input that options and settings give together; may refuse the command, before a database is made. */
+  readonly given?: (run: CheckedRun<GivenOptions>) => Json;
+  /** Members of the input that the database is needed for; may refuse the command. */
   readonly input?: (run: OperationRun) => Json | Promise<Json>;
   /** Carries it out, if that is more than one operation. */
   readonly carryOut?: (input: Json, run: OperationRun) => Promise<Shown>;
@@ -61,7 +80,8 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
   words: OperationWords<O, Shown>,
 ): Command {
   const {
-    fields: given = {},
+    fields: known = {},
+    given,
     limit,
     unnamed,
     input: more,
@@ -71,11 +91,30 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
     ends,
     ...rest
   } = words;
-  const fields = Object.entries<Field>(given as Record<string, Field>)
+  const fields = Object.entries<Field>(known as Record<string, Field>)
     .map(([name, field]) => fieldOf(operation, name, field));
   const [positional, named] = [fields.filter(isArgument), fields.filter((one) => !isArgument(one))];
   const flags = Object.fromEntries(fields.map(({ name, flag }) => [name, flag]));
-  return defineCommand<Readonly<Record<string, string | undefined>>>(parent, context, {
+  /** Reads what is given on the command line. @throws {UsageError} If that is wrong. */
+  const read = (run: CheckedRun<GivenOptions>) => {
+    const { options } = run;
+    if (flags.team === "--team" && options.team !== undefined && options.account !== undefined) {
+      throw new UsageError(EITHER);
+    }
+    const max = limit === undefined
+      ? undefined
+      : parseCount("--limit", options.limit!, { min: 1, max: MAX_LIMIT });
+    const input: Record<string, unknown> = {};
+    for (const { name, flag, key, read } of fields) {
+      const value = options[key];
+      if (value !== undefined && read !== undefined) input[name] = read(value, flag, run);
+    }
+    const isUnnamed =
+      (input.account ?? input.team ?? options.account ?? options.team) === undefined;
+    if (isUnnamed && unnamed === "wrong") throw new UsageError(EITHER);
+    return { input: { ...input, ...given?.(run) } as Record<string, unknown>, max, isUnnamed };
+  };
+  return defineCommand<GivenOptions>(parent, context, {
     opens: "database",
     description: asPhrase(operation.summary),
     ...rest,
@@ -91,26 +130,18 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
         ? []
         : [option("--limit <n>", `max number of rows, up to ${MAX_LIMIT}`, String(limit))],
     ],
+    check: (run) => void read(run),
     async run(open) {
-      const { options, parts, print } = open;
-      if (flags.team === "--team" && options.team !== undefined && options.account !== undefined) {
-        throw new UsageError(EITHER);
-      }
-      const max = limit === undefined
-        ? undefined
-        : parseCount("--limit", options.limit!, { min: 1, max: MAX_LIMIT });
+      const { options, parts, config, print } = open;
+      const { input, max, isUnnamed } = read({ options, config, now: parts.clock.now });
+      if (isUnnamed && unnamed === "owner") input.account = (await parts.owner()).id;
       const run: OperationRun = {
         ...open,
         perform: (one, members) => open.perform(one, members, { flags, max }),
       };
-      const input: Record<string, unknown> = {};
-      for (const { name, flag, key, read } of fields) {
+      for (const { name, flag, key, find } of fields) {
         const value = options[key];
-        if (value !== undefined) input[name] = await read(value, flag, run);
-      }
-      if ((input.account ?? input.team ?? options.account ?? options.team) === undefined) {
-        if (unnamed === "wrong") throw new UsageError(EITHER);
-        if (unnamed === "owner") input.account = (await parts.owner()).id;
+        if (value !== undefined && find !== undefined) input[name] = await find(value, flag, run);
       }
       Object.assign(input, await more?.(run));
       const pieces = await instead?.(input, run);
@@ -129,8 +160,8 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
 }
 
 /** Reads a duration from now as an instant; `never` is null. */
-export const lifetime: Read = (text, flag, { parts }) =>
-  text === "never" ? null : isoOf(parts.clock.now() + parseDuration(flag, text));
+export const lifetime: Read = (text, flag, { now }) =>
+  text === "never" ? null : isoOf(now() + parseDuration(flag, text));
 
 /** Reads `--models`. @throws {UsageError} If `all` is also the name of a model. */
 export const models: Read = (text, _flag, { config }) => {
@@ -149,14 +180,17 @@ interface GivenField {
   /** Its name among the options. */
   readonly key: string;
   readonly description: string;
-  /** Has it validated before anything is opened, as far as its type says what is valid. */
-  readonly chosen: <T extends Validated<T>>(one: T) => T;
+  /** Names the values that it can have, if it is one of several. */
+  readonly chosen: <T extends { choices(values: readonly string[]): T }>(one: T) => T;
   readonly isRequired: boolean;
-  readonly read: Read;
+  /** Of what is found, undefined. */
+  readonly read: Read | undefined;
+  readonly find: Find | undefined;
 }
 
 function fieldOf({ input }: Operation, name: string, field: Field): GivenField {
-  const [flags, words, given] = typeof field === "string" ? [field] : field;
+  const [flags, words, reads] = typeof field === "string" ? [field] : field;
+  const [given, find] = typeof reads === "object" ? [undefined, reads.find] : [reads];
   const whole = input.shape[name]!;
   let schema = whole as Unwrapping;
   let { description } = schema;
@@ -172,7 +206,7 @@ function fieldOf({ input }: Operation, name: string, field: Field): GivenField {
     if (type === "array") return parseList(text);
     return type === "number" && /^[0-9]+$/.test(text) ? Number(text) : text;
   };
-  const checked = (value: unknown) => {
+  const valid = (value: unknown, flag: string) => {
     const { success, error } = whole.safeParse(value, { error: issueWords });
     if (success) return value;
     const [{ message }] = error.issues as [{ message: string }];
@@ -184,24 +218,14 @@ function fieldOf({ input }: Operation, name: string, field: Field): GivenField {
     flag,
     key: flags.startsWith("-") ? option(flags, "").attributeName() : argument(flags, "").name(),
     description: words ?? asPhrase(description ?? name),
-    chosen(one) {
-      if (isSwitch || given !== undefined) return one;
-      if (type === "enum") return one.choices(schema.options!);
-      return one.argParser((text) => {
-        checked(byType(text));
-        return text;
-      });
-    },
+    chosen: (one) =>
+      type === "enum" && !isSwitch && given === undefined ? one.choices(schema.options!) : one,
     isRequired: !whole.safeParse(undefined).success,
-    read: async (text, flag, run) =>
-      checked(given === undefined ? byType(text) : await given(text, flag, run)),
+    read: find === undefined
+      ? (text, flag, run) => valid((given ?? byType)(text, flag, run), flag)
+      : undefined,
+    find: find && (async (text, flag, run) => valid(await find(text, flag, run), flag)),
   };
-}
-
-/** An option or an argument. */
-interface Validated<T> {
-  choices(values: readonly string[]): T;
-  argParser(parse: (text: string) => string): T;
 }
 
 /** A schema, or what is around one. */

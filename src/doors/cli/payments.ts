@@ -107,9 +107,11 @@ export function paymentsCommand(program: Command, context: CommandContext): void
       amount: [
         "--amount <number>",
         "such as 2.50, in the order's currency (default: all that is left)",
-        async (text, flag, { options, perform }) => {
-          const { currency } = await perform(ORDER_GET, { order: options.id });
-          return parseMoney(flag, text, currency, 1);
+        {
+          async find(text, flag, { options, perform }) {
+            const { currency } = await perform(ORDER_GET, { order: options.id });
+            return parseMoney(flag, text, currency, 1);
+          },
         },
       ],
       reference: [

@@ -77,15 +77,21 @@ function workersOf(given: string): number | string {
 /**
  * Runs `work` with the database open, and closes it.
  *
- * @param make Whether a database that is not there yet is made; else that is a mistyped `--data`.
+ * @param how.make Whether a database that is not there yet is made; else that is a mistyped `--data`.
+ * @param how.check Looks for wrong usage before anything is opened or made.
  */
 export async function withParts<T>(
   context: CommandContext,
   options: PlaceOptions,
   work: (parts: CommandParts, config: Config) => Promise<T>,
-  { make = false, serving = false }: { readonly make?: boolean; readonly serving?: boolean } = {},
+  { make = false, serving = false, check }: {
+    readonly make?: boolean;
+    readonly serving?: boolean;
+    readonly check?: (config: Config) => void | Promise<void>;
+  } = {},
 ): Promise<T> {
   const config = await readSettings(context, options, { serving });
+  await check?.(config);
   const file = databaseFile(config.settings);
   if (!make && file !== undefined && !await exists(file)) {
     throw new Error(

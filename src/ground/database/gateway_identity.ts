@@ -1,5 +1,6 @@
 import { randomText } from "../platform/mod.ts";
 import { dirname, joinPath } from "../std/mod.ts";
+import { lockedFile } from "../files/mod.ts";
 import { type Announcement, AnnouncementFile, LOCKS } from "./announcement.ts";
 
 /** Who a gateway is among those that share a database. */
@@ -39,9 +40,6 @@ export interface IdentityOptions {
   readonly threads?: number | undefined;
 }
 
-/** On Deno before 2.5, which can only wait for a lock. */
-const LOCK_PATIENCE_MS = 1_000;
-
 /**
  * Takes a data directory for this process. The lock is the system's and ends with the process,
  * however it ends.
@@ -57,7 +55,7 @@ export async function gatewayIdentity(
   await refuseLinks(directory);
   // a gateway locks one of these; of two, one is handing over to the other
   const paths = LOCKS.map((name) => joinPath(directory, name));
-  const files = await Promise.all(paths.map(lockedFile));
+  const files = await Promise.all(paths.map((path) => lockedFile(path)));
   const [file, other] = files.filter((one) => one !== undefined);
   if (file === undefined || (other === undefined && !takeover)) {
     file?.close();
@@ -233,14 +231,6 @@ async function* entriesOf(folder: string): AsyncGenerator<Deno.DirEntry> {
   }
 }
 
-/** Opens and locks a file; `undefined` if another process has locked it. */
-async function lockedFile(path: string): Promise<Deno.FsFile | undefined> {
-  const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
-  if (await locked(file)) return file;
-  file.close();
-  return undefined;
-}
-
 function identity(
   { ids, file, lock, otherPath, announced, abandoned, copied }: {
     readonly ids: readonly string[];
@@ -269,21 +259,4 @@ function identity(
       file.close();
     },
   };
-}
-
-/** The part of a file that matters here; `tryLock` came with Deno 2.5. */
-interface Lockable {
-  lock(exclusive: boolean): Promise<void>;
-  tryLock?(exclusive: boolean): Promise<boolean>;
-}
-
-async function locked(file: Lockable): Promise<boolean> {
-  if (file.tryLock !== undefined) return await file.tryLock(true);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), LOCK_PATIENCE_MS);
-  });
-  const got = await Promise.race([file.lock(true).then(() => true), late]);
-  clearTimeout(timer);
-  return got;
 }

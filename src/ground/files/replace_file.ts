@@ -1,5 +1,6 @@
 import { randomText } from "../platform/mod.ts";
 import { basename, dirname, joinPath } from "../std/mod.ts";
+import { lockedFile } from "./lock_file.ts";
 
 /** Names of the standard output, for commands that write a file. */
 const STANDARD_OUTPUT = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
@@ -62,7 +63,7 @@ interface ReplaceOptions {
 export async function replaceFile<T>(
   path: string,
   write: (beside: string) => Promise<T>,
-  { mode, check }: ReplaceOptions,
+  options: ReplaceOptions,
 ): Promise<T> {
   const before = await checkTarget(path);
   const directory = dirname(path);
@@ -70,7 +71,22 @@ export async function replaceFile<T>(
     throw new Error(`Cannot write to ${path} as there is no directory ${directory}: create it`);
   }
   await removeLeftovers(path);
-  const beside = besideOf(path);
+  const { beside, free } = await besideOf(path);
+  try {
+    return await replaceBy(path, { ...options, beside, before }, write);
+  } finally {
+    await free();
+  }
+}
+
+async function replaceBy<T>(
+  path: string,
+  { beside, before, mode, check }: ReplaceOptions & {
+    readonly beside: string;
+    readonly before: Deno.FileInfo | undefined;
+  },
+  write: (beside: string) => Promise<T>,
+): Promise<T> {
   try {
     const own = 0o600 | mode & (before?.mode ?? mode); // it is written before it may be read-only
     (await Deno.open(beside, { write: true, createNew: true, mode: own })).close();
@@ -88,7 +104,7 @@ export async function replaceFile<T>(
     await check?.(beside);
     await checkTarget(path); // it may have become something else
     await Deno.rename(beside, path);
-    await sync(directory).catch(() => {}); // not every system opens directories
+    await sync(dirname(path)).catch(() => {}); // not every system opens directories
     return result;
   } catch (error) {
     await Deno.remove(beside).catch(() => {});
@@ -113,12 +129,33 @@ export async function writeFile(
 
 /** What is older than this has no writer any more, in milliseconds. */
 const LEFT_MS = 86_400_000;
-/** The end of a name beside a file, also of what SQLite has beside that while it writes. */
-const BESIDE = /\.[A-Za-z0-9]{12}\.partial(-journal|-wal|-shm)?$/;
+const PARTIAL = ".partial";
+/** What SQLite has beside a file while it writes. */
+const COMPANIONS = ["-journal", "-wal", "-shm"];
+const LOCK = ".lock";
+/** The end of a name beside a file, of what belongs to that, and of its lock. */
+const BESIDE = /\.[A-Za-z0-9]{12}\.partial(-journal|-wal|-shm|\.lock)?$/;
 
-/** A name that nothing else has, and a short one, since those of files have 255 bytes. */
-function besideOf(path: string): string {
-  return joinPath(dirname(path), `${beginningOf(path)}${randomText(12)}.partial`);
+/**
+ * Chooses a name that nothing else has, and a short one, since those of files have 255 bytes. A lock says that its writer lives: on a
+ * file of its own, as SQLite locks what it writes, and on some file systems the two would meet.
+ *
+ * @returns The path, and what gives up the lock.
+ */
+async function besideOf(path: string): Promise<{ beside: string; free: () => Promise<void> }> {
+  while (true) {
+    const beside = joinPath(dirname(path), `${beginningOf(path)}${randomText(12)}${PARTIAL}`);
+    const lock = `${beside}${LOCK}`;
+    const remove = () => Deno.remove(lock).catch(() => {});
+    try {
+      const file = await lockedFile(lock);
+      if (file === undefined) continue; // another writer takes it for a leftover just now
+      return { beside, free: () => remove().finally(() => file.close()) };
+    } catch {
+      await remove(); // without locks, what is left goes by its age
+      return { beside, free: () => Promise.resolve() };
+    }
+  }
 }
 
 function beginningOf(path: string): string {
@@ -126,7 +163,8 @@ function beginningOf(path: string): string {
 }
 
 /**
- * Removes what writers of a file left beside it when they were killed, more than a day ago.
+ * Removes what writers of a file left beside it when they were killed: where a lock shows that the writer is dead, at once, else after a
+ * day.
  *
  * @param path The file.
  */
@@ -136,11 +174,22 @@ export async function removeLeftovers(path: string): Promise<void> {
     for await (const { name, isFile } of Deno.readDir(directory)) {
       if (!isFile || !name.startsWith(beginning) || !BESIDE.test(name)) continue;
       const left = joinPath(directory, name);
-      const { mtime } = await Deno.lstat(left);
+      if (name.endsWith(LOCK)) await removeDead(left).catch(() => {});
+      const { mtime = null } = await Deno.lstat(left).catch(() => ({ mtime: null }));
       if (mtime !== null && mtime.getTime() < Date.now() - LEFT_MS) await Deno.remove(left);
     }
   } catch {
     // a new file does not depend on it
+  }
+}
+
+/** Removes a lock that nobody holds, with all that it was for. */
+async function removeDead(lock: string): Promise<void> {
+  using held = await lockedFile(lock, { create: false });
+  if (held === undefined) return;
+  const beside = lock.slice(0, -LOCK.length);
+  for (const end of ["", ...COMPANIONS, LOCK]) {
+    await Deno.remove(`${beside}${end}`).catch(() => {});
   }
 }
 

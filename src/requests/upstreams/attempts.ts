@@ -291,7 +291,8 @@ export class Attempts {
       key: keyName,
       model: target.model,
       attempt,
-      detail: failure.detail,
+      // what an upstream says of a request may quote it: then it is with the request's record alone
+      detail: failure.blame ? failure.detail : failure.outcome,
     });
   }
 }

@@ -28,7 +28,7 @@ export interface Failure {
    * - `final`: another attempt could generate twice, or would be rejected for the same reason.
    */
   readonly kind: "again" | "busy" | "elsewhere" | "final";
-  /** For the log; holds no secret. */
+  /** For the log; holds no secret, but may quote the request that an upstream rejects. */
   readonly detail: string;
   /** The same for people, in words instead of the platform's codes. */
   readonly words: string;

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { trustedHost } from "./hosts.ts";
 import { credits, httpUrl, identifier, milliseconds, secret } from "./values.ts";
 
 /** What alerts can be about. */
@@ -45,7 +46,7 @@ export const alertSettings = z.strictObject({
   receivers: z.record(identifier, receiver).default({}).describe(
     "Where alerts are delivered, by name. The console shows them in any case.",
   ),
-  allowPrivateHosts: z.array(z.string().min(1)).default([]).describe(
+  allowPrivateHosts: z.array(trustedHost).default([]).describe(
     "Hosts (host or host:port) of receivers that may be private and on any port.",
   ),
   timeoutMs: milliseconds.default(10_000).describe("Maximum time for one delivery."),

@@ -38,6 +38,16 @@ export const listenHost = z.string().transform((text, { addIssue }) => {
   }
 });
 
+/** Schema of an entry of a list of hosts that may be private: `host` or `host:port`, as URLs have them. */
+export const trustedHost = z.string().refine(
+  (text) => {
+    const isAddress = /^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(text); // IPv6 without brackets
+    const url = URL.parse(`http://${isAddress ? `[${text}]` : text}/`);
+    return url !== null && /^[^\s/?#@\\*]+$/.test(text);
+  },
+  "must be a host or host:port, without scheme and path, such as pager.internal, 10.0.0.7:9000 or [fd00::7]:9000",
+);
+
 /** Where all addresses are listened on, and the one of them that this machine reaches. */
 const LOOPBACK: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { trustedHost } from "./hosts.ts";
 import { proxySetting } from "./proxy_settings.ts";
 import { milliseconds } from "./values.ts";
 
@@ -13,7 +14,7 @@ export const imageSettings = z.strictObject({
   maxPixels: z.int().positive().default(100_000_000).describe(
     "Maximum width times height of one image.",
   ),
-  allowPrivateHosts: z.array(z.string().min(1)).default([]).describe(
+  allowPrivateHosts: z.array(trustedHost).default([]).describe(
     "Hosts (host or host:port) that images may be fetched from although private, and on any port.",
   ),
   ports: z.array(z.int().min(1).max(65_535)).default([]).describe(

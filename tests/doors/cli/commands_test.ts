@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
-import { type Finished, startCommand } from "../../fake/command.ts";
+import { type Finished, NO_GATEWAY, startCommand } from "../../fake/command.ts";
 import { serveHere, sluice } from "../../fake/shell.ts";
 import { tempDir, until } from "../../fake/temp.ts";
 
@@ -184,6 +184,46 @@ for (const { args, code, says } of USAGE) {
     if (code !== 0) assertEquals(done.out, "");
   });
 }
+
+Deno.test("wrong usage of a command that makes a database makes none", async () => {
+  await using dir = await tempDir();
+  const help = async (path: readonly string[]) =>
+    (await sluice([...path, "--help"], { directory: dir.path })).out;
+  const making: string[][] = [];
+  const walk = async (path: string[]) => {
+    const text = await help(path);
+    const [, below = ""] = /Commands:\n([^]*?)(\n\n|$)/.exec(text) ?? [];
+    for (const [, name] of below.matchAll(/^ {2}([a-z][\w-]*)/gm)) {
+      if (name !== "help") await walk([...path, name!]);
+    }
+    if (/^ +--create /m.test(text)) making.push(path);
+  };
+  await walk([]);
+  const told: string[] = [];
+  for (const path of making) {
+    for (const [, flag] of (await help(path)).matchAll(/^ +(--[\w-]+) </gm)) {
+      // which models are served is asked of the database
+      if (["--config", "--data", "--models"].includes(flag!)) continue;
+      const needed = path[1] === "create" && path[0] !== "key"
+        ? [path[0] === "team" ? "--name=x" : "--email=x@example.com"]
+        : [];
+      const given = [...path, ...needed, `${flag}=so on`];
+      const directory = `${dir.path}/${given.join(" ").replaceAll("/", "")}`;
+      await Deno.mkdir(directory);
+      const { code, out } = await sluice(given, { directory, env: NO_GATEWAY });
+      if (code !== 2) continue;
+      told.push(`${path.join(" ")} ${flag}`);
+      assertEquals(
+        [out, await Array.fromAsync(Deno.readDir(directory))],
+        ["", []],
+        given.join(" "),
+      );
+    }
+  }
+  for (const one of ["key create --expires", "key create --budget", "env --expires"]) {
+    assert(told.includes(one), told.join(", "));
+  }
+});
 
 Deno.test("a port in use is said in a sentence", async () => {
   await using dir = await tempDir();

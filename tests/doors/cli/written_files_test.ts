@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../assert.ts";
-import { PROGRAM } from "../../fake/command.ts";
+import { PROGRAM, scriptArgs } from "../../fake/command.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { writeFile } from "../../../src/ground/files/mod.ts";
@@ -222,6 +222,33 @@ Deno.test("writers of one file at once each write their own, and what killed one
   assertEquals(done.filter(({ status }) => status === "rejected"), []);
   assertEquals((await Deno.stat(file)).mode! & 0o777, 0o440);
   assertEquals(await listed(dir.path), [...others, "file"].toSorted());
+});
+
+Deno.test("what a killed writer left goes with the next one, what a living one writes stays", async () => {
+  await using dir = await tempDir();
+  const file = `${dir.path}/copy.db`;
+  const stuck = () =>
+    new Deno.Command(Deno.execPath(), {
+      args: scriptArgs("stuck_writer.ts").concat(file),
+      stdout: "piped",
+    }).spawn();
+  const [killed, living] = [stuck(), stuck()];
+  const readers = [killed, living].map(({ stdout }) => stdout.getReader());
+  await Promise.all(readers.map((reader) => reader.read())); // each has begun
+  const named = async (part: string) =>
+    (await listed(dir.path)).filter((name) => name.includes(part));
+  assertEquals((await named(".partial")).length, 6);
+  killed.kill("SIGKILL");
+  await killed.status;
+  await writeFile(file, "whole", { mode: 0o600 });
+  const left = await named(".partial");
+  assertEquals(left.length, 3, left.join());
+  assert((await Deno.readTextFile(`${dir.path}/${left[0]}`)).includes(String(living.pid)));
+  living.kill("SIGKILL");
+  await living.status;
+  await Promise.all(readers.map((reader) => reader.cancel()));
+  await writeFile(file, "whole again", { mode: 0o600 });
+  assertEquals(await listed(dir.path), ["copy.db"]);
 });
 
 Deno.test("backups to one file at once are each whole", async () => {

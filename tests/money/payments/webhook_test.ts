@@ -68,9 +68,10 @@ Deno.test("the webhook: only what was signed for it now, over the bytes that wer
       ],
     ] as const
   ) {
-    assertEquals(await post(body, signature), refused, what);
+    await shop.gateway.leaves({ log: { "warn webhook refused": 1 } }, async () => {
+      assertEquals(await post(body, signature), refused, what);
+    });
   }
-  assertEquals(await shop.balance(ada), 0);
   assertEquals((await post(payload, `${t},v1=${"0".repeat(64)},${v1}`))[0], 200, "any of several");
   assertEquals(await shop.balance(ada), 500);
   const metrics = await (await fetch(`${url}/metrics`)).text();

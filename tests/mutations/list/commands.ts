@@ -26,6 +26,14 @@ export const COMMANDS: readonly Mutation[] = [
     why: "A write that fails would leave its file beside the target.",
   },
   {
+    name: "removes-what-is-being-written",
+    file: FILES,
+    find: "  if (held === undefined) return;\n",
+    replace: "",
+    tests: [{ file: WRITTEN, filter: "a killed writer" }],
+    why: "A backup would fail because another to the same file began meanwhile.",
+  },
+  {
     name: "opens-what-was-closed",
     file: FILES,
     find: "await Deno.chmod(beside, mode & before.mode)",
@@ -96,6 +104,14 @@ export const COMMANDS: readonly Mutation[] = [
     replace: "",
     tests: [{ file: SAID, filter: "--data" }],
     why: "A mistyped --data would make a database, and a key that no gateway knows.",
+  },
+  {
+    name: "wrong-usage-makes-a-database",
+    file: "src/doors/cli/settings.ts",
+    find: "  await check?.(config);\n",
+    replace: "",
+    tests: [{ file: "tests/doors/cli/commands_test.ts", filter: "wrong usage of a command" }],
+    why: "A mistyped option would leave a database behind, and an owner whom nobody asked for.",
   },
   {
     name: "restarts-on-invalid-settings",

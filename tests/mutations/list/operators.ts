@@ -67,7 +67,7 @@ export const OPERATORS: readonly Mutation[] = [
   {
     name: "lifetime-by-the-machines-clock",
     file: "src/doors/cli/operation_command.ts",
-    find: "isoOf(parts.clock.now() + parseDuration(flag, text))",
+    find: "isoOf(now() + parseDuration(flag, text))",
     replace: "isoOf(Date.now() + parseDuration(flag, text))",
     tests: [{ file: "tests/doors/cli/clock_test.ts" }],
     why: "With a server whose clock differs, a key would end early or late.",

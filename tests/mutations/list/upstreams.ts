@@ -12,6 +12,14 @@ const CREDENTIALS_TEST = "tests/requests/upstreams/credentials/credentials_test.
 /** Failover, circuits, credentials, replies on the wire. */
 export const UPSTREAMS: readonly Mutation[] = [
   {
+    name: "logs-what-quotes-the-request",
+    file: "src/requests/upstreams/attempts.ts",
+    find: "failure.blame ? failure.detail : failure.outcome",
+    replace: "failure.detail",
+    tests: [{ file: "tests/flow/leavings_test.ts" }],
+    why: "An upstream that quotes a prompt in its error would have it logged.",
+  },
+  {
     name: "circuit-lets-all-probe",
     file: CIRCUIT,
     find: "    this.#probing = true;\n",

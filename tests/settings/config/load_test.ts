@@ -33,6 +33,28 @@ async function faults(options: Parameters<typeof load>[0]): Promise<readonly str
   return (await assertRejects(() => load(options), ConfigError)).faults;
 }
 
+Deno.test("hosts that may be private are hosts, with or without a port, and no addresses of pages", async () => {
+  const right = [
+    "pager",
+    "pager.internal:8443",
+    "10.0.0.7",
+    "10.0.0.7:9000",
+    "[::1]:80",
+    "fd00::7",
+  ];
+  for (const section of ["alerts", "images"]) {
+    const file = (hosts: string[]) => JSON.stringify({ [section]: { allowPrivateHosts: hosts } });
+    await load({ file: file(right) });
+    for (
+      const wrong of ["http://10.0.0.7:9000/hook", "10.0.0.7/24", "*.internal", "a b", "h:x", ""]
+    ) {
+      const [fault = ""] = await faults({ file: file([wrong]) });
+      assertStringIncludes(fault, `${section}.allowPrivateHosts[0]`);
+      assertStringIncludes(fault, "must be a host or host:port", wrong);
+    }
+  }
+});
+
 /** The example of the documentation. */
 const EXAMPLE = `{
   "$schema": "./sluice.schema.json",

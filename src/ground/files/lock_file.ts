@@ -1,0 +1,44 @@
+/** On Deno before 2.5, which can only wait for a lock. */
+const LOCK_PATIENCE_MS = 1_000;
+
+/**
+ * Opens and locks a file, for as long as it is open: whatever ends the process, the lock ends with it.
+ *
+ * @param path The file. It is made if it is not there, unless `create` is false.
+ * @returns The open file; `undefined` if another process, or another part of this one, has locked it.
+ * @throws {Error} If the file cannot be opened, or its file system has no locks.
+ */
+export async function lockedFile(
+  path: string,
+  { create = true }: { readonly create?: boolean } = {},
+): Promise<Deno.FsFile | undefined> {
+  const file = await Deno.open(path, {
+    read: true,
+    write: true,
+    ...(create ? { create, mode: 0o600 } : {}),
+  });
+  let isLocked = false;
+  try {
+    isLocked = await locked(file);
+  } finally {
+    if (!isLocked) file.close();
+  }
+  return isLocked ? file : undefined;
+}
+
+/** The part of a file that matters here; `tryLock` came with Deno 2.5. */
+interface Lockable {
+  lock(exclusive: boolean): Promise<void>;
+  tryLock?(exclusive: boolean): Promise<boolean>;
+}
+
+async function locked(file: Lockable): Promise<boolean> {
+  if (file.tryLock !== undefined) return await file.tryLock(true);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), LOCK_PATIENCE_MS);
+  });
+  const got = await Promise.race([file.lock(true).then(() => true), late]);
+  clearTimeout(timer);
+  return got;
+}
