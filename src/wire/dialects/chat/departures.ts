@@ -45,8 +45,14 @@ export function textOf(content: JsonValue | undefined): string {
   return text(content) ?? objects(content).map((part) => text(part.text) ?? "").join("");
 }
 
-/** What a completion, or a chunk of one, reports: in its own field, in Groq's, or in a choice. */
+/** What a completion, or a chunk of one, reports: in its own field, in Groq's, Gemini's or Bedrock's, or in a choice. */
 export function usageIn(body: JsonObject, choice: JsonObject | undefined): readonly unknown[] {
   const groq = isObject(body.x_groq) ? body.x_groq.usage : undefined;
-  return [body.usage, groq, choice?.usage];
+  return [
+    body.usage,
+    groq,
+    choice?.usage,
+    body.usageMetadata,
+    body["amazon-bedrock-invocationMetrics"],
+  ];
 }

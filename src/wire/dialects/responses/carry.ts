@@ -26,6 +26,7 @@ import { translation } from "../translation.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { HostedCalls } from "../hosted_calls.ts";
 import { inner, isSameUsage, type Usage } from "../usage.ts";
+import { readUsage } from "../usage_names.ts";
 import { type PartialUsage, StreamUsage, UsageReports } from "../usage_reports.ts";
 import { type Refusal } from "../../../ground/refusal.ts";
 import { responsesBack } from "./back.ts";
@@ -42,7 +43,7 @@ import { responsesFront } from "./front.ts";
 import { OutputMeter } from "./output_meter.ts";
 import { checkResponse, hidesReasoning, isEnd, parseResponsesEvent } from "./read_reply.ts";
 import { repeatedFields, type ResponseEcho, responseObject, sentBody } from "./response_object.ts";
-import { readResponsesUsage, writeResponsesUsage } from "./usage.ts";
+import { writeResponsesUsage } from "./usage.ts";
 
 /** Summaries of conversations are written by translation, so that the gateway can read them again. */
 const summaries = translation(responsesFront, responsesBack);
@@ -194,7 +195,7 @@ function fullUsage(reported: JsonValue | undefined, usage: Usage): JsonObject {
 function carryReply(reply: unknown, context: ReplyContext): Reply {
   checkResponse(reply);
   const carried = new CarriedReply(context);
-  const { usage, partial } = new UsageReports().add(readResponsesUsage(reply.usage));
+  const { usage, partial } = new UsageReports().add(readUsage(reply.usage));
   const output = carried.items(objects(reply.output));
   const hosted = new HostedCalls();
   objects(reply.output).forEach((item, at) => hosted.item(item, at));
@@ -309,7 +310,7 @@ class CarriedResponsesStream implements ReplyStream {
     if (isObject(response)) {
       objects(response.output).forEach((item, at) => this.#hosted.item(item, at));
     }
-    if (isObject(response)) this.#reports.add(readResponsesUsage(response.usage));
+    if (isObject(response)) this.#reports.add(readUsage(response.usage));
     this.#usage.note();
     // the beginning is written with what comes next: a failure before that is still an HTTP status
     if (!isKept) return "";
