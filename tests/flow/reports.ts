@@ -1130,6 +1130,13 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
       check: ({ sent }) =>
         assertEquals(sent!.messages[0].content[0].source.media_type, "image/png"),
     },
+    ...CLIENTS.map((client): Report => ({
+      of: "BerriAI/litellm#35021",
+      by: [client, "chat"],
+      asks: STREAM,
+      says: chat([{ reasoning_text: "Hm" }, { content: "Hi", reasoning_opaque: "x" }]),
+      hears: { text: "Hi", reasoning: "Hm" },
+    })),
   ],
   "One fact, several envelopes": [
     ...[400, 413].map((code): Report => ({

@@ -10,6 +10,7 @@ const SHARED = "tests/wire/dialects/shared_fields_test.ts";
 const REPLIES = "tests/wire/dialects/shared_replies_test.ts";
 const MESSAGES_REPAIR = "src/wire/dialects/messages/repair.ts";
 const MESSAGES_TEST = "tests/wire/dialects/messages_repair_test.ts";
+const CHAT_REPAIR = "tests/wire/dialects/chat_repair_test.ts";
 const CONTEXT = "src/wire/dialects/context_words.ts";
 const ERRORS = "src/wire/dialects/upstream_error.ts";
 const ERRORS_TEST = "tests/wire/dialects/reported_errors_test.ts";
@@ -144,6 +145,22 @@ export const WILD: readonly Mutation[] = [
     replace: "",
     tests: [{ file: "tests/wire/dialects/usage_test.ts", filter: "under every name" }],
     why: "What is reported under another name would be counted instead.",
+  },
+  {
+    name: "reasoning-under-one-name",
+    file: "src/wire/dialects/chat/departures.ts",
+    find: " || text(said.reasoning_text)",
+    replace: "",
+    tests: [{ file: CHAT_REPAIR, filter: "under every name" }],
+    why: "Reasoning of some services would be lost.",
+  },
+  {
+    name: "whole-reply-without-an-end",
+    file: "src/wire/dialects/chat/repair.ts",
+    find: '?? finishOf("stop", called);',
+    replace: ";",
+    tests: [{ file: CHAT_REPAIR, filter: "under every name" }],
+    why: "Agents would wait for the end of a reply that is whole.",
   },
   {
     name: "image-detail-lost",
