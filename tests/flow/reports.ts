@@ -798,12 +798,14 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
       check: ({ sent }) =>
         assert(sent.temperature === undefined || sent.thinking === undefined, JSON.stringify(sent)),
     })),
-    ...CLIENTS.map((client): Report => ({
-      of: "runebookai/tome#87, Wei-Shaw/sub2api#4439",
-      by: [client, "chat"],
-      asks: { tools: [], tool_choice: client === "messages" ? { type: "auto" } : "auto" },
-      sends: { tools: undefined, tool_choice: undefined },
-    })),
+    ...CLIENTS.flatMap((client) =>
+      [[], undefined, null].map((tools): Report => ({
+        of: "runebookai/tome#87, Wei-Shaw/sub2api#4439",
+        by: [client, "chat"],
+        asks: { tools, tool_choice: client === "messages" ? { type: "auto" } : "auto" },
+        sends: { tools: undefined, tool_choice: undefined },
+      }))
+    ),
     {
       of: "BerriAI/litellm#29431",
       by: ["chat", "chat"],
