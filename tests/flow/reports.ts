@@ -60,6 +60,12 @@ export const USERS = [{ role: "user", content: "Hi" }];
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const LONG_NAME = `mcp__plugin_oh-my-claudecode_omc-tools__${"lsp_".repeat(10)}`;
+const TOO_LARGE = {
+  message:
+    "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce your message size and try again.",
+  type: "tokens",
+  code: "rate_limit_exceeded",
+};
 const EMPTY_ERROR = { message: "", type: "", param: "", code: null };
 const REASONING = {
   chat: { reasoning_effort: "low" },
@@ -792,12 +798,14 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
       check: ({ sent }) =>
         assert(sent.temperature === undefined || sent.thinking === undefined, JSON.stringify(sent)),
     })),
-    ...CLIENTS.map((client): Report => ({
-      of: "runebookai/tome#87, Wei-Shaw/sub2api#4439",
-      by: [client, "chat"],
-      asks: { tools: [], tool_choice: client === "messages" ? { type: "auto" } : "auto" },
-      sends: { tools: undefined, tool_choice: undefined },
-    })),
+    ...CLIENTS.flatMap((client) =>
+      [[], undefined, null].map((tools): Report => ({
+        of: "runebookai/tome#87, Wei-Shaw/sub2api#4439",
+        by: [client, "chat"],
+        asks: { tools, tool_choice: client === "messages" ? { type: "auto" } : "auto" },
+        sends: { tools: undefined, tool_choice: undefined },
+      }))
+    ),
     {
       of: "BerriAI/litellm#29431",
       by: ["chat", "chat"],
@@ -1124,6 +1132,13 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
       check: ({ sent }) =>
         assertEquals(sent!.messages[0].content[0].source.media_type, "image/png"),
     },
+    ...CLIENTS.map((client): Report => ({
+      of: "BerriAI/litellm#35021",
+      by: [client, "chat"],
+      asks: STREAM,
+      says: chat([{ reasoning_text: "Hm" }, { content: "Hi", reasoning_opaque: "x" }]),
+      hears: { text: "Hi", reasoning: "Hm" },
+    })),
   ],
   "One fact, several envelopes": [
     ...[400, 413].map((code): Report => ({
@@ -1294,6 +1309,58 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
       says: chat([{ content: "a " }, { content: "stream" }], "stop", { usage: USAGE }),
       hears: { text: "a stream", usage: [10, 0, 5] },
     })),
+    ...[
+      { message: "API key not valid. Please pass a valid API key.", code: 400 },
+      {
+        message: "Your credit balance is too low to access the Anthropic API.",
+        type: "invalid_request_error",
+      },
+    ].flatMap((error) =>
+      [400, 200].map((status): Report => ({
+        of: "yym68686/uni-api#140, anthropics/claude-code#4684",
+        by: ["chat", "two"],
+        says: (upstream) =>
+          upstream === "first"
+            ? Response.json([{ error }], { status })
+            : Response.json(reply("second")),
+        hears: { status: 200, text: "second" },
+        requests: 2,
+      }))
+    ),
+    ...["two", "first"].map((model): Report => ({
+      of: "openclaw/openclaw#147644",
+      by: ["chat", model],
+      says: (upstream) =>
+        upstream === "first"
+          ? Response.json({ error: TOO_LARGE }, { status: 413 })
+          : Response.json(reply("second")),
+      hears: model === "two" ? { text: "second" } : { status: 400, error: TOO_LARGE.message },
+    })),
+    {
+      of: "jin-bo/agentao#88",
+      by: ["chat", "first"],
+      says: () =>
+        Response.json({
+          __type: "ThrottlingException",
+          message: "Too many tokens, please wait before trying again.",
+        }, { status: 400 }),
+      hears: { status: 429 },
+    },
+    {
+      of: "can1357/oh-my-pi#449",
+      by: ["messages", "chat"],
+      says: () =>
+        Response.json({
+          error: {
+            message: JSON.stringify({
+              error: { code: 400, message: "Unknown name", status: "INVALID_ARGUMENT" },
+            }),
+            code: 400,
+            status: "Bad Request",
+          },
+        }, { status: 400 }),
+      hears: { status: 400, error: "Unknown name" },
+    },
   ],
   "Constants and letters of makers": [
     {
@@ -1341,6 +1408,25 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
           heard.error,
         ),
     },
+    ...[
+      [
+        "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 202752]",
+        "",
+      ],
+      [
+        "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",
+        ": 131393 tokens > 131040 maximum",
+      ],
+      ["Input Tokens Exceeded: Number of input tokens exceeds maximum length.", ""],
+    ].flatMap(([message, numbers]) =>
+      [400, 500].map((status): Report => ({
+        of: "proma-ai/Proma#1045, earendil-works/pi#4943, openclaw/openclaw#58839",
+        by: ["messages", "chat"],
+        says: () => Response.json({ error: { message } }, { status }),
+        hears: { status: 400, error: `prompt is too long${numbers} (${message})` },
+        requests: 1,
+      }))
+    ),
     {
       of: "JustVugg/colibri#986, QwenLM/qwen-code#921, quelmap-inc/quelmap#4",
       by: ["responses", "chat"],

@@ -1,4 +1,5 @@
 import { decodeUtf8, joinBytes } from "../../ground/platform/mod.ts";
+import { isObject } from "../../wire/dialects/mod.ts";
 import { parseJson } from "../../wire/json/mod.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
 import { checkReplyJson, excessive, type ReplyLimits, unusable, Yielder } from "./reply_limits.ts";
@@ -35,7 +36,9 @@ export async function readWhole(
   }
   checkReplyJson(text, values);
   try {
-    return parseJson(withoutEndMark(text));
+    const body = parseJson(withoutEndMark(text));
+    // Gemini's errors are in a list
+    return Array.isArray(body) && body.length === 1 && isObject(body[0]) ? body[0] : body;
   } catch (cause) {
     throw unusable("it is not JSON", cause);
   }

@@ -1,7 +1,10 @@
 import {
+  errorIn,
+  exactStatus,
   isContextError,
   isModelError,
   isObject,
+  type JsonValue,
   readUpstreamError,
   ReportedError,
   text,
@@ -160,17 +163,20 @@ export async function statusFailure(
 
 /** The one judge of an error, however it came. What is said may be shown to callers. */
 function failureOfStatus(
-  status: number,
+  given: number,
   said: UpstreamError & { readonly param: string | undefined },
   retryAfterMs: number | undefined,
 ): Failure {
-  const detail = `status ${status}${said.message === undefined ? "" : `: ${said.message}`}`;
+  const exact = exactStatus(said, given)!;
+  const isTooLong = exact === given && given !== 429 && isContextError(said);
+  const status = isTooLong && given >= 500 ? 400 : exact; // llama.cpp's older servers say 500
+  const detail = `status ${given}${said.message === undefined ? "" : `: ${said.message}`}`;
   const failure = (kind: Failure["kind"], refusal: Refusal, blame = true): Failure => ({
     kind,
     detail: detail.slice(0, 300),
     words: detail.slice(0, 300),
-    outcome: statusWords(status, said),
-    status,
+    outcome: statusWords(status, said, given),
+    status: given,
     retryAfterMs,
     refusal,
     blame,
@@ -178,6 +184,12 @@ function failureOfStatus(
     timedOut: false,
     ofKey: keyFault(status, said),
   });
+  const invalid = () =>
+    new Refusal("request_invalid", said.message ?? "The upstream refused the request.", {
+      param: said.param,
+    });
+  // a request that is above a limit by time, alone, fits no later either (Groq: 413)
+  if (status === 429 && given === 413) return failure("elsewhere", invalid(), false);
   if (status === 429) {
     return failure(
       "busy",
@@ -189,15 +201,17 @@ function failureOfStatus(
   if (status === 400 || status === 413 || status === 422) {
     if (isModelError(said)) return failure("elsewhere", modelUnknown(said), false);
     const message = said.message ?? "The upstream refused the request.";
-    return isContextError(said)
+    return isTooLong
       ? failure(
         "final",
         new Refusal("context_exceeded", tooLong(said, message), { param: "messages" }),
         false,
       )
-      : failure("final", new Refusal("request_invalid", message, { param: said.param }), false);
+      : failure("final", invalid(), false);
   }
   if (status === 404 && isModelError(said)) return failure("elsewhere", modelUnknown(said), false);
+  const isRefused = status === 403 && CONTENTS.test(`${said.type} ${said.code} ${said.message}`);
+  if (isRefused) return failure("elsewhere", invalid(), false);
   const kind = status >= 500 || status === 408 ? "again" : "elsewhere";
   return failure(
     kind,
@@ -206,6 +220,9 @@ function failureOfStatus(
     }),
   );
 }
+
+/** Words of a request whose contents are not allowed (OpenRouter's moderation, xAI). */
+const CONTENTS = /content[ _-]?(?:filter|policy)|moderation|flagged|safety|prohibited/i;
 
 /** Codes and types by which upstreams say that a key has no credits left (OpenAI; Moonshot). */
 const EXHAUSTED = new Set(["insufficient_quota", "exceeded_current_quota_error"]);
@@ -225,9 +242,9 @@ function keyFault(status: number, { code, type, message = "" }: UpstreamError): 
   return undefined;
 }
 
-function statusWords(status: number, said: UpstreamError): string {
+function statusWords(status: number, said: UpstreamError, given: number): string {
   const what = statusMeaning(status, said);
-  return what === undefined ? `status ${status}` : `${what} (status ${status})`;
+  return what === undefined ? `status ${given}` : `${what} (status ${given})`;
 }
 
 function statusMeaning(status: number, said: UpstreamError): string | undefined {
@@ -270,8 +287,7 @@ async function errorOf(reply: UpstreamReply, upstream: FailedUpstream, patienceM
     parsed = undefined;
   }
   const plain = body.trimStart().startsWith("<") ? undefined : body.trim() || undefined; // no pages
-  const whole = Array.isArray(parsed) ? parsed[0] : parsed; // Gemini's are in a list
-  const error = isObject(whole) ? whole.error ?? whole : plain;
+  const error = errorIn(parsed as JsonValue) ?? plain;
   const read = readUpstreamError(error);
   const param = isObject(error) ? text(error.param) : undefined;
   return {

@@ -11,10 +11,11 @@ export function verdictOfKeys(failures: readonly Failure[]): Failure {
   return limited[0] ?? failures.find(({ kind }) => kind !== "busy") ?? failures.at(-1)!;
 }
 
-/** The error when all attempts failed: 404 if no target has the model, 429 if all others were busy, else 503. */
+/** The error when all attempts failed: 404 if no target has the model, 400 if the request is to blame, 429 if all others were busy, else 503. */
 export function verdict(failures: readonly Failure[]): Refusal {
   const isUnknown = ({ refusal }: Failure) => refusal.reason === "model_unknown";
-  if (failures.length > 0 && failures.every(isUnknown)) return failures.at(-1)!.refusal;
+  const isOfRequest = (one: Failure) => isUnknown(one) || one.refusal.reason === "request_invalid";
+  if (failures.length > 0 && failures.every(isOfRequest)) return failures.at(-1)!.refusal;
   const told = failures.filter(({ retryAfterMs }) => retryAfterMs !== undefined)
     .map(({ retryAfterMs }) => retryAfterMs!);
   const retryAfterMs = Math.min(

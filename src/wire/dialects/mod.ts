@@ -91,6 +91,8 @@ export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";
 export {
   BrokenOff,
   brokenOff,
+  errorIn,
+  exactStatus,
   isContextError,
   isModelError,
   readUpstreamError,

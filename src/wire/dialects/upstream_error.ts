@@ -18,12 +18,36 @@ export interface UpstreamError {
 }
 
 /** Reads `{message, code, type}`, its other forms, or a plain text; all fields are undefined for anything else. */
-export function readUpstreamError(error: unknown): UpstreamError {
+export function readUpstreamError(error: unknown, depth = 0): UpstreamError {
   if (typeof error === "string") return { message: error, code: undefined, type: undefined };
   if (!isObject(error)) return { message: undefined, code: undefined, type: undefined };
   const own = error.code ?? (typeof error.status === "number" ? error.status : undefined);
   const code = typeof own === "number" ? String(own) : text(own);
-  return { message: sentenceOf(error), code, type: text(error.type) };
+  const said = { message: sentenceOf(error), code, type: text(error.type) ?? text(error.__type) };
+  const passedOn = [text(error.message), rawOf(error)].map(errorInText).find(Boolean);
+  if (passedOn === undefined || depth > 4) return said;
+  const inner = readUpstreamError(passedOn, depth + 1);
+  return {
+    message: inner.message ?? said.message,
+    code: inner.code ?? said.code,
+    type: inner.type ?? said.type,
+  };
+}
+
+/** The error that a text consists of: relays pass on the body of another service as their own message. */
+function errorInText(said: string | undefined): JsonValue | undefined {
+  if (said === undefined || !/^\s*[{[]/.test(said)) return undefined;
+  try {
+    return errorIn(JSON.parse(said));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The error of a body that has no other purpose: Gemini's are in a list. Undefined for none. */
+export function errorIn(body: JsonValue): JsonValue | undefined {
+  const whole = Array.isArray(body) ? body[0] : body;
+  return isObject(whole) ? whole.error ?? whole : undefined;
 }
 
 /** Fields that hold a reply, by dialect: a body with one of them is not itself an error. */
@@ -102,8 +126,12 @@ function saysAnything(body: JsonObject): boolean {
  */
 function sentenceOf(error: JsonObject): string | undefined {
   const own = wordsOf(error);
-  const raw = isObject(error.metadata) ? text(error.metadata.raw) || undefined : undefined;
+  const raw = rawOf(error);
   return raw === undefined || own?.includes(raw) ? own : `${own ?? "The provider says"}: ${raw}`;
+}
+
+function rawOf({ metadata }: JsonObject): string | undefined {
+  return isObject(metadata) ? text(metadata.raw) || undefined : undefined;
 }
 
 function wordsOf(value: JsonValue | undefined, depth = 0): string | undefined {
@@ -169,12 +197,57 @@ const STATUS_OF_TYPE: Readonly<Record<string, number>> = {
   exceed_context_size_error: 400,
 };
 
+/**
+ * What words, codes and types say more exactly than a status. Services report as faults of the request what is none: a key or
+ * an account that the operator has to mend (Gemini, xAI, Anthropic, Alibaba: 400), and limits by time (Groq: 413). Words count where the
+ * sentence begins with them, since a request can be quoted further on.
+ */
+const FACTS: readonly {
+  readonly status: number;
+  readonly codes: RegExp;
+  readonly words: RegExp;
+}[] = [
+  {
+    status: 429,
+    codes: /rate_?limit|throttl|too_?many_?requests|resource_exhausted/i,
+    words: /^(?:rate limit|too many requests|throttl)/i,
+  },
+  {
+    status: 402,
+    codes:
+      /^(?:arrearage|billing_(?:not_active|hard_limit_reached)|insufficient_(?:balance|credits|funds))$/i,
+    words:
+      /^(?:your |the )?(?:credit balance is too low|(?:account )?balance is (?:insufficient|not enough)|insufficient (?:account )?(?:balance|credits?|funds)|access denied, please make sure your account is in good standing)/i,
+  },
+  {
+    status: 403,
+    codes: /^(?:api_key_invalid|invalid_api_key|unsupported_country_region_territory)$/i,
+    words:
+      /^(?:(?:invalid|incorrect|expired|missing) api[ -]?key\b|(?:your |the )?api[ -]?key (?:is )?(?:not (?:valid|found)|invalid|incorrect|expired|disabled)|user location is not supported|this organization has been disabled)/i,
+  },
+];
+
+/**
+ * The status that an error should have: what its words or codes tell, where its own one blames the request.
+ *
+ * @param status Its own one; undefined if it has none.
+ */
+export function exactStatus(
+  { message = "", code, type }: UpstreamError,
+  status: number | undefined,
+): number | undefined {
+  if (status !== undefined && status !== 400 && status !== 413 && status !== 422) return status;
+  const fact = FACTS.find(({ codes, words }) =>
+    codes.test(code ?? "") || codes.test(type ?? "") || words.test(message)
+  );
+  return fact?.status ?? status;
+}
+
 /** The status that a reported error would have had outside of a reply; undefined where nothing tells. */
-export function statusOfError({ code, type }: UpstreamError): number | undefined {
-  const status = Number(code);
-  if (Number.isInteger(status) && status >= 400 && status < 600) return status;
-  if (/rate_limit/.test(`${type} ${code}`)) return 429;
-  return Object.hasOwn(STATUS_OF_TYPE, type ?? "") ? STATUS_OF_TYPE[type!] : undefined;
+export function statusOfError(error: UpstreamError): number | undefined {
+  const own = Number(error.code);
+  const isStatus = Number.isInteger(own) && own >= 400 && own < 600;
+  return exactStatus(error, isStatus ? own : entryOf(STATUS_OF_TYPE, error.type ?? ""));
 }
 
 /**

@@ -10,6 +10,8 @@ const SHARED = "tests/wire/dialects/shared_fields_test.ts";
 const REPLIES = "tests/wire/dialects/shared_replies_test.ts";
 const MESSAGES_REPAIR = "src/wire/dialects/messages/repair.ts";
 const MESSAGES_TEST = "tests/wire/dialects/messages_repair_test.ts";
+const CHAT_REPAIR = "tests/wire/dialects/chat_repair_test.ts";
+const CONTEXT = "src/wire/dialects/context_words.ts";
 const ERRORS = "src/wire/dialects/upstream_error.ts";
 const ERRORS_TEST = "tests/wire/dialects/reported_errors_test.ts";
 const WILD_FLOW = "tests/flow/departing_rows_test.ts";
@@ -114,11 +116,75 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "any-number-is-of-tokens",
-    file: "src/wire/dialects/context_words.ts",
-    find: "return isCoded || OTHER_WORDS.test(message) ? {} : undefined;",
-    replace: "return {};",
+    file: CONTEXT,
+    find: "!INPUT.test(rest) || !OTHER_WORDS.test(rest)",
+    replace: "!INPUT.test(rest)",
     tests: [{ file: WORDS, filter: "other errors are not" }],
-    why: "Coding tools would compact for any error.",
+    why: "Any error would make coding tools compact their conversation.",
+  },
+  {
+    name: "limits-by-time-are-of-prompts",
+    file: CONTEXT,
+    find: "if (OTHER_MATTERS.test(`${said} ${code} ${type}`)) return undefined;",
+    replace: "",
+    tests: [{ file: WORDS, filter: "in whatever words" }],
+    why: "Who has to wait would compact its conversation instead.",
+  },
+  {
+    name: "faults-of-operators-are-the-requests",
+    file: ERRORS,
+    find: "return fact?.status ?? status;",
+    replace: "return status;",
+    tests: [{ file: ERRORS_TEST, filter: "no fault of the request" }],
+    why: "A key that is invalid would be told to callers, and the next target not be asked.",
+  },
+  {
+    name: "usage-in-one-spelling",
+    file: "src/wire/dialects/usage_names.ts",
+    find: '.replace(/count$/, "")',
+    replace: "",
+    tests: [{ file: "tests/wire/dialects/usage_test.ts", filter: "under every name" }],
+    why: "What is reported under another name would be counted instead.",
+  },
+  {
+    name: "reasoning-under-one-name",
+    file: "src/wire/dialects/chat/departures.ts",
+    find: " || text(said.reasoning_text)",
+    replace: "",
+    tests: [{ file: CHAT_REPAIR, filter: "under every name" }],
+    why: "Reasoning of some services would be lost.",
+  },
+  {
+    name: "whole-reply-without-an-end",
+    file: "src/wire/dialects/chat/repair.ts",
+    find: '?? finishOf("stop", called);',
+    replace: ";",
+    tests: [{ file: CHAT_REPAIR, filter: "under every name" }],
+    why: "Agents would wait for the end of a reply that is whole.",
+  },
+  {
+    name: "prefill-with-thinking",
+    file: ANTHROPIC,
+    find: "(message === messages.at(-1) ||",
+    replace: "(",
+    tests: [{ file: RULES, filter: "thinking is off where" }],
+    why: "The service rejects a prefill that does not begin with thinking.",
+  },
+  {
+    name: "schema-refers-to-nothing",
+    file: "src/requests/upstreams/quirks/anthropic_schema.ts",
+    find: "given.$ref === undefined ? given : inlined(given, root)",
+    replace: "given",
+    tests: [{ file: RULES, filter: "refers to is in it" }],
+    why: "A tool would have no properties for the model.",
+  },
+  {
+    name: "a-choice-among-no-tools",
+    file: CHAT,
+    find: "(tools ?? null) === null;",
+    replace: "false;",
+    tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
+    why: "Services reject a choice of tools where none are offered.",
   },
   {
     name: "image-detail-lost",

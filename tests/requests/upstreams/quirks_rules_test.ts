@@ -44,6 +44,14 @@ Deno.test("anthropic: thinking is off where the turn of tools does not begin wit
   for (const messages of [[user, begun, result], [user, asked, result, asked, user], [user]]) {
     assertEquals(adjusted("anthropic", { messages, thinking }).notes, []);
   }
+  // a prefill begins a turn, too
+  for (const content of ["A:", [{ type: "text", text: "A:" }]]) {
+    const prefilled = [user, { role: "assistant", content }];
+    assertEquals(adjusted("anthropic", { messages: prefilled, thinking }).notes, [
+      "thinking=disabled",
+    ]);
+    assertEquals(adjusted("anthropic", { messages: [...prefilled, user], thinking }).notes, []);
+  }
   // each call of the turn, not only the last
   const twice = [user, asked, result, begun, result];
   assertEquals(adjusted("anthropic", { messages: twice, thinking }).notes, ["thinking=disabled"]);
@@ -140,6 +148,34 @@ Deno.test("anthropic: the schema of a tool is an object without a union at the t
       const kept = Object.keys(sent.properties ?? {});
       assertEquals(names(schema).filter((name) => !kept.includes(name)), []);
     }),
+    RUNS,
+  );
+});
+
+Deno.test("anthropic: what the schema of a tool refers to is in it, also from branch to branch (property)", () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom("$defs", "definitions"),
+      fc.array(fc.nat(4), { minLength: 5, maxLength: 5 }),
+      fc.array(fc.constantFrom("anyOf", "oneOf", "allOf"), { minLength: 5, maxLength: 5 }),
+      (list, targets, words) => {
+        // each definition has a property and a union in which it refers to another, or to itself
+        const defs = Object.fromEntries(targets.map((target, at) => [`d${at}`, {
+          type: "object",
+          properties: { [`p${at}`]: { type: "string" } },
+          [words[at]!]: [{ $ref: `#/${list}/d${target}` }, { properties: { [`q${at}`]: {} } }],
+        }]));
+        const sent = toolSchema({ $ref: `#/${list}/d0`, [list]: defs });
+        const reached = new Set<number>();
+        for (let at = 0; !reached.has(at); at = targets[at]!) reached.add(at);
+        const expected = [...reached].flatMap((at) => [`p${at}`, `q${at}`]);
+        assertEquals(Object.keys(sent.properties!).sort(), expected.sort());
+        assertEquals([sent.type, sent.$ref, sent.anyOf, sent.oneOf, sent.allOf], [
+          "object",
+          ...Array(4).fill(undefined),
+        ]);
+      },
+    ),
     RUNS,
   );
 });

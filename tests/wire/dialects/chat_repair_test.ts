@@ -161,6 +161,49 @@ Deno.test("calls of a whole reply stay apart, although they are the same", async
   }
 });
 
+Deno.test("reasoning and text are heard under every name and in every part, whole and streamed, and a whole reply ends (property)", async () => {
+  const REASONING: readonly ((text: string) => JsonObject)[] = [
+    (text) => ({ reasoning_content: text }),
+    (text) => ({ reasoning: text }),
+    (text) => ({ reasoning_text: text, reasoning_opaque: "x" }),
+    (text) => ({ thinking: text }),
+    (text) => ({ reasoning: text, reasoning_content: text }),
+  ];
+  const TEXT: readonly ((text: string) => JsonObject)[] = [
+    (text) => ({ content: text }),
+    ...["text", "output_text"].map((type) => (text: string) => ({ content: [{ type, text }] })),
+    (text) => ({ content: [{ type: "text", text }, { type: "reference", reference_ids: [1] }] }),
+  ];
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...REASONING),
+      fc.constantFrom(...TEXT),
+      fc.constantFrom("chat", "messages", "responses"),
+      fc.constantFrom<JsonObject>({ finish_reason: null }, { finish_reason: "" }, {}),
+      async (reasoning, content, front, end) => {
+        const said = { ...reasoning("think"), ...content("word") };
+        const choice = { message: { role: "assistant", ...said }, ...end };
+        const whole = bridgeBetween(front, "chat").reply(
+          { choices: [{ index: 0, ...choice }], usage: USAGE },
+          contextOf(REQUESTS[front]),
+        );
+        const [heard] = await hear(front, Response.json(whole.body));
+        const streamed = await heardStream(
+          front,
+          sse([event({ delta: said }), event({ delta: {}, finish_reason: "stop" })]),
+        );
+        for (const one of [heard, streamed]) {
+          assertEquals([one.reasoning, one.text], ["think", "word"]);
+          assertEquals(
+            one.finish,
+            { chat: "stop", messages: "end_turn", responses: "completed" }[front],
+          );
+        }
+      },
+    ),
+  );
+});
+
 Deno.test("a stream as a whole reply has reasoning_details whole, and not in pieces", () => {
   const pieces = [{ text: "Let " }, { text: "me" }, { signature: "c2ln" }].map((more) =>
     event({ delta: { reasoning_details: [{ type: "reasoning.text", index: 0, ...more }] } })

@@ -1,5 +1,6 @@
 /** How services say that a prompt is too long: real sentences, and what is read from them. */
 
+import fc from "fast-check";
 import { readUpstreamError, tooLongMessage } from "../../../src/wire/dialects/mod.ts";
 import { tooLongPrompt } from "../../../src/wire/dialects/context_words.ts";
 import { assertEquals } from "../../assert.ts";
@@ -218,6 +219,93 @@ const CORPUS: readonly (readonly [
     9_000,
     4_096,
   ],
+  [
+    "vLLM, with the output first",
+    {
+      message:
+        "This model's maximum context length is 196608 tokens. However, you requested 16384 output tokens and your prompt contains at least 180225 input tokens, for a total of at least 196609 tokens.",
+    },
+    196_609,
+    196_608,
+  ],
+  [
+    "vLLM, as LiteLLM passes it on",
+    {
+      message:
+        "You passed 99073 input tokens and requested 32000 output tokens. However, the model's context length is only 95000 tokens",
+    },
+    99_073,
+    95_000,
+  ],
+  ["Alibaba", {
+    message:
+      "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 202752]",
+  }],
+  [
+    "OpenRouter, Poolside",
+    { message: "Input length 131393 exceeds the maximum allowed input length of 131040 tokens." },
+    131_393,
+    131_040,
+  ],
+  ["Bedrock, Nova", {
+    message: "Input Tokens Exceeded: Number of input tokens exceeds maximum length.",
+  }],
+  ["Bedrock, Titan", { message: "Input exceeds the max input token limit" }],
+  [
+    "Vertex",
+    {
+      message:
+        "Unable to submit request because the input token count is 40000 but the model supports up to 32768. Reduce the input token count and try again.",
+    },
+    40_000,
+    32_768,
+  ],
+  [
+    "SGLang, with the output",
+    {
+      message:
+        "Requested token count exceeds the model's maximum context length of 32768 tokens. You requested a total of 40000 tokens: 30000 tokens from the input messages and 10000 tokens for the completion.",
+    },
+    40_000,
+    32_768,
+  ],
+  [
+    "Azure",
+    {
+      message:
+        "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300000 tokens. Please reduce the length of the messages.",
+      code: "context_length_exceeded",
+    },
+    300_000,
+    272_000,
+  ],
+  ["GitHub Models", {
+    code: "tokens_limit_reached",
+    message: "Request body too large for gpt-4o model. Max size: 8000 tokens.",
+  }],
+  [
+    "DS4",
+    { message: "Prompt has 150,000 tokens, but the configured context size is 128,000 tokens" },
+    150_000,
+    128_000,
+  ],
+  ["TensorRT", {
+    message:
+      "The sum of prompt length (5000.0), query length (0) should not exceed max_num_tokens (4096)",
+  }],
+  ["GLM, in words", { message: "tokens in request more than max tokens allowed" }],
+  ["Volcengine", { message: "Total tokens of image and text exceed max message tokens" }],
+  ["a service in Chinese", { message: "输入内容过长，超过模型最大长度" }],
+  [
+    "a relay of Anthropic's body",
+    {
+      type: "upstream_error",
+      message:
+        '{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 300000 tokens > 200000 maximum"}}',
+    },
+    300_000,
+    200_000,
+  ],
   ["Ollama", { message: "prompt too long; exceeded max context length by 4 tokens" }],
   ["MiniMax", {
     message: "invalid params, context window exceeds limit (2013)",
@@ -249,10 +337,55 @@ Deno.test("other errors are not of a prompt that is too long, whatever numbers t
       "Invalid value for tools[0]",
       "string too long. Expected a string with maximum length 64, but got a string with length 70 instead.",
       "The model produced invalid content",
+      "Too many tokens, please wait before trying again.",
+      "Too many tokens per day, please wait before trying again.",
+      "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 9000, please reduce your message size",
+      "Daily token limit reached. Please try again tomorrow.",
+      "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens",
+      "max_output_tokens (200000) exceeds model maximum output tokens (128000)",
+      "Invalid input: `max_tokens` should be at least 1",
+      "Unknown parameter: context_window",
+      "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes",
+      "response_format: schema exceeds maximum nesting of 5 levels",
+      "tools: too many tools, limit is 128",
+      "messages.1: `tool_use` ids were found without `tool_result` blocks",
       "",
     ]
   ) assertEquals(tooLongPrompt({ message }), undefined, message);
   assertEquals(tooLongPrompt({}), undefined);
+});
+
+Deno.test("a prompt that is too long is known by what is too long, how, and for what, in whatever words (property)", () => {
+  const what = fc.constantFrom(
+    "The prompt's length",
+    "Your input of 9000 tokens",
+    "The number of input tokens",
+    "prompt token count 9000",
+    "input sequence length (9000)",
+    "the messages' tokens",
+    "Total tokens of the request",
+  );
+  const how = fc.constantFrom(
+    "exceeds",
+    "is greater than",
+    "is longer than",
+    "must not exceed",
+    "cannot exceed",
+  );
+  const limit = fc.constantFrom(
+    "the limit of 8192",
+    "the model's context",
+    "the maximum length (8192)",
+    "max_seq_len 8192",
+    "what the model supports: 8192 tokens",
+  );
+  const around = fc.constantFrom("", "Error: ", "ValidationException: ", "<400> Bad request. ");
+  fc.assert(fc.property(around, what, how, limit, (before, one, relation, other) => {
+    const message = `${before}${one} ${relation} ${other}. Please try again.`;
+    assertEquals(tooLongPrompt({ message }) !== undefined, true, message);
+    const later = `${before}${one} ${relation} ${other} per minute. Please try again.`;
+    assertEquals(tooLongPrompt({ message: later }), undefined, later);
+  }));
 });
 
 Deno.test("what has more digits than a number of tokens is none", () => {

@@ -2,7 +2,11 @@
 
 import fc from "fast-check";
 import { DIALECTS, type JsonObject, ReportedError } from "../../../src/wire/dialects/mod.ts";
-import { reportedError } from "../../../src/wire/dialects/upstream_error.ts";
+import {
+  exactStatus,
+  reportedError,
+  statusOfError,
+} from "../../../src/wire/dialects/upstream_error.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";
 
 const STATUSES = fc.constantFrom(400, 401, 413, 429, 500, 503);
@@ -115,4 +119,46 @@ Deno.test("a reply that says anything is no error, whatever stands beside it", (
   for (const code of [0, 200, "200", "0", "ok", "success"]) {
     assertEquals(reportedError({ code, message: "success", msg: "ok" }), undefined);
   }
+});
+
+/** What is no fault of the request, in the words of services. */
+const FACTS:
+  readonly (readonly [status: number, error: { message: string; code?: string; type?: string }])[] =
+    [
+      [403, { message: "API key not valid. Please pass a valid API key." }], // Gemini
+      [403, { message: "API Key not found. Please pass a valid API key." }],
+      [403, { message: "API key expired. Please renew the API key." }],
+      [403, {
+        message:
+          "Incorrect API key provided: xa***. You can obtain an API key from https://console.x.ai.",
+      }],
+      [403, { message: "User location is not supported for the API use." }],
+      [402, { message: "Your credit balance is too low to access the Anthropic API." }],
+      [402, {
+        message: "Access denied, please make sure your account is in good standing.",
+        code: "Arrearage",
+      }],
+      [402, { message: "Insufficient account balance" }],
+      [429, { message: "Rate limit reached", code: "rate_limit_exceeded" }],
+      [429, {
+        message: "Too many tokens, please wait before trying again.",
+        type: "ThrottlingException",
+      }],
+    ];
+
+Deno.test("what is no fault of the request is none with a status that blames the request, or without one (property)", () => {
+  fc.assert(fc.property(
+    fc.constantFrom(...FACTS),
+    fc.constantFrom(400, 413, 422, undefined),
+    fc.constantFrom("invalid_request_error", "error", undefined),
+    ([status, { message, code, type }], own, kind) => {
+      const error = { message, code, type: type ?? kind };
+      assertEquals(exactStatus(error, own), status);
+      assertEquals(statusOfError({ ...error, code: code ?? (own && `${own}`) }), status);
+      // a request may quote it, and a status of its own stays
+      const quoted = { message: `Invalid tool: "${message}"`, code: undefined, type: kind };
+      assertEquals(exactStatus(quoted, own), own);
+      for (const other of [401, 403, 404, 500, 503]) assertEquals(exactStatus(error, other), other);
+    },
+  ));
 });

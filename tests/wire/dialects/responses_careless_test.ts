@@ -415,7 +415,12 @@ Deno.test("careless upstream: a report of usage has all that clients demand; one
       [[], counted],
       [{ input_tokens: "10", output_tokens: 19.5, total_tokens: "30" }, full],
       [{ input_tokens: "ten", output_tokens: -20 }, counted],
-      [{ prompt_tokens: 10, completion_tokens: 20 }, counted],
+      [{ tokens: 10 }, counted],
+      [{ prompt_tokens: 10, completion_tokens: 20 }, {
+        prompt_tokens: 10,
+        completion_tokens: 20,
+        ...full,
+      }],
     ] as const
   ) {
     const { usage } = endOf({ usage: reported as Wire });

@@ -24,15 +24,16 @@ export const withoutForcedThinking: Adjust = (body, note) => {
 
 /**
  * With thinking `enabled`, the turn whose tools were called must begin with its thinking, which a client of another dialect, or of another
- * model before, does not have.
+ * model before, does not have; and so must a prefill, which is the beginning of a turn.
  */
 export const withThinkingInTurn: Adjust = (body, note) => {
   if (!isObject(body.thinking) || body.thinking.type !== "enabled") return body;
   const messages = objects(body.messages);
   const begun = messages.slice(messages.findLastIndex(isAsked) + 1);
-  const lacks = begun.some(({ role, content }) =>
-    role === "assistant" && objects(content).some(({ type }) => type === "tool_use") &&
-    !/^(redacted_)?thinking$/.test(text(objects(content)[0]?.type) ?? "")
+  const lacks = begun.some((message) =>
+    message.role === "assistant" && (message === messages.at(-1) ||
+      objects(message.content).some(({ type }) => type === "tool_use")) &&
+    !/^(redacted_)?thinking$/.test(text(objects(message.content)[0]?.type) ?? "")
   );
   if (!lacks) return body;
   note("thinking=disabled");

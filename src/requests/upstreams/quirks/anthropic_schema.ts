@@ -23,6 +23,12 @@ export function unionsOf(schema: JsonObject): string[] {
  * Source: docs.anthropic.com, tool use; its service answers 400 "input_schema does not support oneOf, allOf, or anyOf at the top level".
  */
 export function toolSchema(schema: JsonObject): JsonObject {
+  return asObject(schema, schema, new Set());
+}
+
+/** @param expanded Definitions that were referred to: each is expanded once, as they may refer to each other. */
+function asObject(given: JsonObject, root: JsonObject, expanded: Set<JsonObject>): JsonObject {
+  const schema = given.$ref === undefined ? given : inlined(given, root);
   const unions = unionsOf(schema);
   if (unions.length === 0) return schema.type === "object" ? schema : { ...schema, type: "object" };
   const rest = Object.fromEntries(
@@ -34,8 +40,12 @@ export function toolSchema(schema: JsonObject): JsonObject {
   for (const word of unions) {
     // many may refer to the same
     const branches = [
-      ...new Set(objects(schema[word]).map((branch) => resolved(branch, schema))),
-    ].map(toolSchema);
+      ...new Set(objects(schema[word]).map((branch) => resolved(branch, root))),
+    ].map((branch) => {
+      if (expanded.has(branch)) return {};
+      expanded.add(branch);
+      return asObject(branch, root, expanded);
+    });
     const requiring = new Map<JsonValue, number>();
     for (const branch of branches) {
       properties.add(branch.properties);
@@ -82,6 +92,13 @@ function branchesOf(schema: JsonValue): readonly JsonValue[] {
   const isUnion = isObject(schema) && Object.keys(schema).length === 1 &&
     Array.isArray(schema.anyOf) && schema.anyOf.length > 0;
   return isUnion ? schema.anyOf as JsonValue[] : [schema];
+}
+
+/** A schema with what it refers to in its place, where that is known. */
+function inlined(schema: JsonObject, root: JsonObject): JsonObject {
+  const target = resolved(schema, root);
+  const { $ref: _, ...rest } = schema;
+  return target === schema ? schema : { ...target, ...rest };
 }
 
 /** What a branch refers to in its schema. */

@@ -54,9 +54,10 @@ export const withFewStops: Adjust = (body, note) => {
   return { ...body, stop: body.stop.slice(0, MAX_STOPS) };
 };
 
-/** No tools are offered by an empty list, and none can be chosen then. */
+/** No tools are offered by an empty list or by none, and none can be chosen then; a stored prompt may have some. */
 export const withoutEmptyTools: Adjust = (body) => {
-  if (!Array.isArray(body.tools) || body.tools.length > 0) return body;
-  const { tools: _, tool_choice: __, parallel_tool_calls: ___, ...rest } = body;
-  return rest;
+  const { tools, tool_choice: choice, parallel_tool_calls: parallel, ...rest } = body;
+  const isNone = Array.isArray(tools) ? tools.length === 0 : (tools ?? null) === null;
+  const isSaid = tools !== undefined || choice !== undefined || parallel !== undefined;
+  return isNone && isSaid && body.prompt === undefined ? rest : body;
 };

@@ -24,6 +24,7 @@ import { meterBeside, meterChoice, saysReasoning } from "../meter_reply.ts";
 import { OutputBudget } from "../output_budget.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import { isSameUsage, type Usage } from "../usage.ts";
+import { readUsage } from "../usage_names.ts";
 import { type PartialUsage, StreamUsage, UsageReports } from "../usage_reports.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
@@ -39,7 +40,7 @@ import {
 } from "./read_reply.ts";
 import { ChoiceRepair, repairChoice } from "./repair.ts";
 import { chatStreamEnd } from "./stream_end.ts";
-import { readChatUsage, withCached, writeChatUsage } from "./usage.ts";
+import { withOwnNames, writeChatUsage } from "./usage.ts";
 import { wantsUsage } from "./writer.ts";
 
 /**
@@ -108,7 +109,9 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   };
   body.object = text(reply.object) || "chat.completion";
   if (typeof reply.created !== "number") body.created = context.createdAtS;
-  if (isObject(reply.usage) && usage !== undefined) body.usage = withCached(reply.usage, usage);
+  if (usage !== undefined) {
+    body.usage = withOwnNames(isObject(reply.usage) ? reply.usage : {}, usage);
+  }
   if (choice !== undefined) body.choices = [{ ...choices[0], index: choice }];
   return {
     body,
@@ -248,9 +251,9 @@ class CarriedChatStream implements ReplyStream {
   /** The upstream's last report, if it says what is charged. */
   #report(usage: Usage): JsonObject {
     const raw = this.#rawUsage;
-    const said = new UsageReports().add(readChatUsage(raw)).usage;
+    const said = new UsageReports().add(readUsage(raw)).usage;
     return isSameUsage(usage, said)
-      ? withCached(raw!, usage)
+      ? withOwnNames(raw!, usage)
       : { ...raw, ...writeChatUsage(usage) };
   }
 
@@ -278,10 +281,10 @@ class CarriedChatStream implements ReplyStream {
       }
       if (isObject(choice.delta) && saysReasoning(choice.delta)) this.hidesReasoning = false;
     }
-    const reported = usageIn(chunk, choices[0]).find(readChatUsage);
+    const reported = usageIn(chunk, choices[0]).find((one) => readUsage(one));
     if (reported === undefined) return;
     this.#rawUsage = reported as JsonObject;
-    this.#reports.add(readChatUsage(reported));
+    this.#reports.add(readUsage(reported));
     this.#usage.note();
   }
 }

@@ -3,11 +3,11 @@ import { isObject, type JsonObject, type JsonValue, objects } from "../json.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { customTools } from "./custom_calls.ts";
+import { readUsage } from "../usage_names.ts";
 import { usageIn } from "./departures.ts";
 import { ReasoningDetails } from "./extra_content.ts";
 import { parseChunk } from "./read_reply.ts";
 import { ChoiceRepair } from "./repair.ts";
-import { readChatUsage } from "./usage.ts";
 
 /** A choice, as far as its chunks have said it. */
 interface Choice {
@@ -41,7 +41,9 @@ export class ChunksAsWhole implements WholeOfStream {
     }
     const chunk = parseChunk(data);
     const { choices, object: _, usage: __, ...beside } = chunk;
-    const usage = usageIn(chunk, objects(choices)[0]).find(readChatUsage) as JsonValue | undefined;
+    const usage = usageIn(chunk, objects(choices)[0]).find((one) => readUsage(one)) as
+      | JsonValue
+      | undefined;
     Object.assign(this.#body, beside, usage === undefined ? {} : { usage });
     for (const one of objects(choices)) this.#add(one);
   }

@@ -9,8 +9,8 @@ import { textOf, usageIn, withOwnReasoning } from "./departures.ts";
 import { ReasoningDetails, sealOf } from "./extra_content.ts";
 import { ThinkTags, type Told } from "./think_tags.ts";
 import { reportedError, tooMuch, upstreamFault } from "../upstream_error.ts";
+import { readUsage } from "../usage_names.ts";
 import { UsageReports } from "../usage_reports.ts";
-import { readChatUsage } from "./usage.ts";
 
 /** Finish reasons of chat upstreams. `tool_calls` without a call is a plain stop. */
 const FINISHES: Readonly<Record<string, Finish>> = {
@@ -110,7 +110,7 @@ export function chatReports(
   choice: JsonObject | undefined,
   reports = new UsageReports(),
 ): UsageReports {
-  return reports.add(usageIn(body, choice).map(readChatUsage).find(Boolean))
+  return reports.add(usageIn(body, choice).map((one) => readUsage(one)).find(Boolean))
     .servedIn(body.service_tier);
 }
 

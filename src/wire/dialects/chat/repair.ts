@@ -175,7 +175,8 @@ export function repairChoice(
   const repaired = calls.filter((call) => isOther(call) || nameOf(call) !== "")
     .map((call, at) => repairCall(call, ids.of(text(call.id), at), custom));
   const called = repaired.length > 0 || isObject(message.function_call);
-  const finish = finishOf(choice.finish_reason, called);
+  // a reply that is whole has ended, and clients wait for a reason
+  const finish = finishOf(choice.finish_reason ?? "stop", called) ?? finishOf("stop", called);
   const isUnchangedCalls = isSameList(message.tool_calls, repaired);
   const isUnchanged = isUnchangedCalls && message === choice.message;
   const index = typeof choice.index === "number" ? choice.index : place;
@@ -186,7 +187,7 @@ export function repairChoice(
     ...choice,
     index,
     message: { ...message, role: text(message.role) || "assistant", ...more },
-    finish_reason: finish ?? null,
+    finish_reason: finish!,
   };
 }
 

@@ -1,42 +1,15 @@
-import { isObject, type JsonObject } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import { firstCount, inner, type Usage, withCounts } from "../usage.ts";
-import type { UsageReport } from "../usage_reports.ts";
 
-/**
- * What a chat upstream reports, input, output or both; undefined for any other value.
- *
- * Cached tokens have several names, by provider: `prompt_tokens_details.cached_tokens` (OpenAI and most), `cached_tokens` (Moonshot),
- * `prompt_cache_hit_tokens` (DeepSeek), `cache_read_input_tokens` (LiteLLM, for Claude), `cached_prompt_tokens` and
- * `input_tokens_details.cached_tokens` (relays), or none.
- */
-export function readChatUsage(value: unknown): UsageReport | undefined {
-  if (!isObject(value)) return undefined;
-  // relays of other dialects have their names
-  const inputTokens = firstCount(value.prompt_tokens, value.input_tokens);
-  const outputTokens = firstCount(value.completion_tokens, value.output_tokens);
-  if (inputTokens === undefined && outputTokens === undefined) return undefined;
-  const details = inner(value, "prompt_tokens_details");
-  return {
-    inputTokens,
-    cachedTokens: firstCount(
-      details.cached_tokens,
-      value.cached_tokens,
-      value.prompt_cache_hit_tokens,
-      value.cache_read_input_tokens,
-      value.cached_prompt_tokens,
-      inner(value, "input_tokens_details").cached_tokens,
-    ),
-    cacheWrittenTokens: firstCount(details.cache_write_tokens),
-    outputTokens,
-    reasoningTokens: firstCount(inner(value, "completion_tokens_details").reasoning_tokens),
-    totalTokens: firstCount(value.total_tokens),
-  };
-}
-
-/** A report with its cached tokens under the name that the dialect documents, which clients read, and in whole numbers. */
-export function withCached(said: JsonObject, { cachedTokens }: Usage): JsonObject {
-  const report = withCounts(said);
+/** A report with its numbers under the names that the dialect documents, which clients read, and in whole numbers. */
+export function withOwnNames(said: JsonObject, usage: Usage): JsonObject {
+  const report = { ...withCounts(said) };
+  const own = writeChatUsage(usage);
+  for (const name of ["prompt_tokens", "completion_tokens", "total_tokens"]) {
+    if (!report[name]) report[name] = own[name];
+  }
   const details = inner(report, "prompt_tokens_details");
+  const { cachedTokens } = usage;
   if (cachedTokens === 0 || firstCount(details.cached_tokens) !== undefined) return report;
   return { ...report, prompt_tokens_details: { ...details, cached_tokens: cachedTokens } };
 }

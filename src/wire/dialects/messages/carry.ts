@@ -22,10 +22,16 @@ import { brokenOff } from "../upstream_error.ts";
 import { legalId } from "../neutral/call_ids.ts";
 import { BlocksAsWhole } from "./blocks_as_whole.ts";
 import { madeCallId, MessagesCallIds, withUpstreamIds } from "./call_ids.ts";
-import { checkMessage, parseEvents } from "./read_reply.ts";
+import { checkMessage, messageReports, parseEvents } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
 import { EventRepair, indexOf, repairBlock, repairedStop } from "./repair.ts";
-import { readFirstUsage, readMessagesUsage, writeMessagesUsage } from "./usage.ts";
+import {
+  readBedrockUsage,
+  readFirstUsage,
+  readMessagesUsage,
+  withOwnNames,
+  writeMessagesUsage,
+} from "./usage.ts";
 import { sealedText } from "./seals.ts";
 import { SIGNATURE } from "./writer.ts";
 
@@ -117,10 +123,12 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   const calls = content.some(({ type }) => type === "tool_use");
   const body: JsonObject = { ...reply, id, model, content };
   body.stop_reason = repairedStop(body.stop_reason, calls);
-  if (isObject(body.usage)) body.usage = withCounts(body.usage);
   const hosted = new HostedCalls();
   for (const block of objects(reply.content)) hosted.block(block);
-  const { usage, partial } = new UsageReports().add(readMessagesUsage(reply.usage));
+  const { usage, partial } = messageReports(reply);
+  if (usage !== undefined) {
+    body.usage = withOwnNames(isObject(body.usage) ? body.usage : {}, usage);
+  } else if (isObject(body.usage)) body.usage = withCounts(body.usage);
   return {
     choices: 1,
     usage,
@@ -237,7 +245,7 @@ class CarriedMessagesStream implements ReplyStream {
         this.#hasBegun = true;
         const { id, model, inputTokens } = this.#context;
         const usage = {
-          input_tokens: inputTokens,
+          input_tokens: readFirstUsage(message.usage)?.inputTokens ?? inputTokens,
           output_tokens: 0,
           ...(isObject(message.usage) ? withCounts(message.usage) : {}),
         };
@@ -262,13 +270,14 @@ class CarriedMessagesStream implements ReplyStream {
       case "message_delta":
         this.#reports.add(readMessagesUsage(event.usage));
         event.usage = {
-          output_tokens: this.countedOutput,
+          output_tokens: readMessagesUsage(event.usage)?.outputTokens ?? this.countedOutput,
           ...(isObject(event.usage) ? withCounts(event.usage) : {}),
         };
         if (isObject(event.delta) && text(event.delta.stop_reason)) this.#stopped = true;
         break;
       case "message_stop":
         if (!this.#stopped) throw brokenOff();
+        this.#reports.add(readBedrockUsage(event));
         this.finished = true;
         return ""; // sent when the usage is settled
     }

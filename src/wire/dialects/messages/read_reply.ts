@@ -6,7 +6,7 @@ import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversatio
 import { reportedError, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
 import { documentedStop, EventRepair, indexOf } from "./repair.ts";
-import { readFirstUsage, readMessagesUsage, tierOf } from "./usage.ts";
+import { readBedrockUsage, readFirstUsage, readMessagesUsage, tierOf } from "./usage.ts";
 
 const FINISHES: Readonly<Record<string, Finish>> = {
   end_turn: "stop",
@@ -87,10 +87,13 @@ function eventsOf(message: JsonObject, content: readonly JsonValue[]): JsonObjec
 export function readMessagesReply(body: unknown): ReadReply {
   checkMessage(body);
   const events = new MessagesReader().events(eventsOf(body, body.content));
-  const reports = new UsageReports().add(readMessagesUsage(body.usage)).servedIn(
-    tierOf(body.usage),
-  );
-  return { events, reports };
+  return { events, reports: messageReports(body) };
+}
+
+/** What a whole message reports. */
+export function messageReports(body: JsonObject): UsageReports {
+  return new UsageReports().add(readMessagesUsage(body.usage)).add(readBedrockUsage(body))
+    .servedIn(tierOf(body.usage));
 }
 
 /** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a message. */
@@ -144,6 +147,7 @@ export class MessagesReader implements EventReader {
         return isObject(event.delta) ? finishOf(event.delta) : [];
       }
       case "message_stop":
+        this.reports.add(readBedrockUsage(event));
         this.done = true;
         return [];
       default:

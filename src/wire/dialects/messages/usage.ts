@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue, objects } from "../json.ts";
-import { firstCount, inner, type Usage } from "../usage.ts";
+import { type Usage, withCounts } from "../usage.ts";
+import { readUsage } from "../usage_names.ts";
 import type { UsageReport } from "../usage_reports.ts";
 
 /** The tier of a report in OpenAI's words; see `UsageReports.tier`. */
@@ -33,25 +34,32 @@ export function writeMessagesUsage(usage: Usage, tier = ""): JsonObject {
  */
 export function readMessagesUsage(value: unknown): UsageReport | undefined {
   if (!isObject(value)) return undefined;
-  const plain = firstCount(value.input_tokens);
-  const read = firstCount(value.cache_read_input_tokens);
-  const written = firstCount(value.cache_creation_input_tokens);
-  const rounds = objects(value.iterations).map((one) => readMessagesUsage(one)!);
-  const sum = (of: "inputTokens" | "outputTokens") =>
-    rounds.reduce((all, one) => all + (one[of] ?? 0), 0);
-  const isReport = plain !== undefined || read !== undefined || written !== undefined;
+  const report = readUsage(value, false);
+  const rounds = objects(value.iterations).map((one) => readMessagesUsage(one));
+  if (rounds.length === 0) return report;
+  // a summary that the upstream writes on the way is a round of its own
+  const atLeast = (of: "inputTokens" | "outputTokens") =>
+    Math.max(report?.[of] ?? 0, rounds.reduce((all, one) => all + (one?.[of] ?? 0), 0));
   return {
-    // a summary that the upstream writes on the way is a round of its own
-    inputTokens: isReport
-      ? Math.max((plain ?? 0) + (read ?? 0) + (written ?? 0), sum("inputTokens"))
-      : undefined,
-    cachedTokens: read,
-    cacheWrittenTokens: written,
-    outputTokens: rounds.length === 0
-      ? firstCount(value.output_tokens)
-      : Math.max(firstCount(value.output_tokens) ?? 0, sum("outputTokens")),
-    reasoningTokens: firstCount(inner(value, "output_tokens_details").thinking_tokens),
+    cachedTokens: report?.cachedTokens,
+    cacheWrittenTokens: report?.cacheWrittenTokens,
+    inputTokens: report?.inputTokens === undefined ? undefined : atLeast("inputTokens"),
+    outputTokens: atLeast("outputTokens"),
+    reasoningTokens: report?.reasoningTokens,
   };
+}
+
+/** What Bedrock reports with the last event, or with a whole reply. */
+export function readBedrockUsage(said: JsonObject): UsageReport | undefined {
+  return readMessagesUsage(said["amazon-bedrock-invocationMetrics"]);
+}
+
+/** A report as clients read it: in whole numbers, under the dialect's names where it has others. */
+export function withOwnNames(said: JsonObject, usage: Usage): JsonObject {
+  const report = withCounts(said);
+  const { input_tokens: input, output_tokens: output } = report;
+  const isOwn = typeof input === "number" && typeof output === "number";
+  return isOwn ? report : { ...report, ...writeMessagesUsage(usage) };
 }
 
 /** What a stream's first event reports: its output is only what was there at the beginning. */

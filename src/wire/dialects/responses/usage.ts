@@ -1,23 +1,5 @@
-import { isObject, type JsonObject } from "../json.ts";
-import { firstCount, inner, type Usage } from "../usage.ts";
-import type { UsageReport } from "../usage_reports.ts";
-
-/** What a responses upstream reports, input, output or both; undefined for any other value. */
-export function readResponsesUsage(value: unknown): UsageReport | undefined {
-  if (!isObject(value)) return undefined;
-  const inputTokens = firstCount(value.input_tokens);
-  const outputTokens = firstCount(value.output_tokens);
-  if (inputTokens === undefined && outputTokens === undefined) return undefined;
-  const details = inner(value, "input_tokens_details");
-  return {
-    inputTokens,
-    cachedTokens: firstCount(details.cached_tokens),
-    cacheWrittenTokens: firstCount(details.cache_write_tokens),
-    outputTokens,
-    reasoningTokens: firstCount(inner(value, "output_tokens_details").reasoning_tokens),
-    totalTokens: firstCount(value.total_tokens),
-  };
-}
+import type { JsonObject } from "../json.ts";
+import type { Usage } from "../usage.ts";
 
 /** Usage as a responses client reads it: cached input is part of the input. */
 export function writeResponsesUsage(usage: Usage): JsonObject {

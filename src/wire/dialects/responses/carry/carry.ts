@@ -26,6 +26,7 @@ import { translation } from "../../translation.ts";
 import { brokenOff } from "../../upstream_error.ts";
 import { HostedCalls } from "../../hosted_calls.ts";
 import { inner, isSameUsage, type Usage } from "../../usage.ts";
+import { readUsage } from "../../usage_names.ts";
 import { type PartialUsage, StreamUsage, UsageReports } from "../../usage_reports.ts";
 import { type Refusal } from "../../../../ground/refusal.ts";
 import { responsesBack } from "../back.ts";
@@ -48,7 +49,7 @@ import {
   responseObject,
   sentBody,
 } from "../reply/response_object.ts";
-import { readResponsesUsage, writeResponsesUsage } from "../usage.ts";
+import { writeResponsesUsage } from "../usage.ts";
 
 /** Summaries of conversations are written by translation, so that the gateway can read them again. */
 const summaries = translation(responsesFront, responsesBack);
@@ -200,7 +201,7 @@ function fullUsage(reported: JsonValue | undefined, usage: Usage): JsonObject {
 function carryReply(reply: unknown, context: ReplyContext): Reply {
   checkResponse(reply);
   const carried = new CarriedReply(context);
-  const { usage, partial } = new UsageReports().add(readResponsesUsage(reply.usage));
+  const { usage, partial } = new UsageReports().add(readUsage(reply.usage));
   const output = carried.items(objects(reply.output));
   const hosted = new HostedCalls();
   objects(reply.output).forEach((item, at) => hosted.item(item, at));
@@ -314,7 +315,7 @@ class CarriedResponsesStream implements ReplyStream {
     this.hidesReasoning ??= hidesReasoning(event);
     if (isObject(event.item)) this.#hosted.item(event.item, event.output_index);
     output.forEach((item, at) => this.#hosted.item(item, at));
-    this.#reports.add(readResponsesUsage(response.usage));
+    this.#reports.add(readUsage(response.usage));
     // the beginning is written with what comes next: a failure before that is still an HTTP status
     const isKept = kind?.isCarried && kind.step !== "beginning";
     if (isKept && kind.step === "end") return this.#finish(event, response, output);

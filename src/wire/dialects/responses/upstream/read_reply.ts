@@ -4,11 +4,11 @@ import type { EventReader, ReadReply } from "../../dialect.ts";
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../../json.ts";
 import type { Finish, ReplyEvent } from "../../neutral/conversation.ts";
 import { brokenOff, reportedError, upstreamFault } from "../../upstream_error.ts";
+import { readUsage } from "../../usage_names.ts";
 import { UsageReports } from "../../usage_reports.ts";
 import { typeOf } from "../items.ts";
 import { checkItemCount } from "./output_walk.ts";
 import { OutputReader } from "./output_reader.ts";
-import { readResponsesUsage } from "../usage.ts";
 
 /** The last events of a stream. */
 const ENDS = new Set(["response.completed", "response.incomplete"]);
@@ -115,7 +115,7 @@ export function readResponsesReply(body: unknown): ReadReply {
   const events = [...reader.response(body), finishOf(body, reader)];
   return {
     events,
-    reports: new UsageReports().add(readResponsesUsage(body.usage)).servedIn(body.service_tier),
+    reports: new UsageReports().add(readUsage(body.usage)).servedIn(body.service_tier),
   };
 }
 
@@ -131,7 +131,7 @@ export class ResponsesReader implements EventReader {
     const event = parseResponsesEvent(data);
     const response = isObject(event.response) ? event.response : {};
     this.hidesReasoning ??= hidesReasoning(event);
-    this.reports.add(readResponsesUsage(response.usage));
+    this.reports.add(readUsage(response.usage));
     if (isEnd(event.type)) this.reports.servedIn(response.service_tier);
     if (!isEnd(event.type)) return this.#output.event(event);
     this.done = true;
