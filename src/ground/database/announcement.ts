@@ -93,7 +93,7 @@ export class AnnouncementFile {
 
 /**
  * Computes the answer to a challenge that only the gateway of a data directory, and those who may read that directory,
- * can know. A port is no proof: it may be another gateway's by now.
+ * can know. A port is not a proof: it may be another gateway's by now.
  *
  * @returns Hexadecimal digits.
  */

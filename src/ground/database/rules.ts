@@ -93,7 +93,7 @@ export function dropRules(objects: readonly string[]): Statement[] {
   return objects.map((object) => ({ sql: `drop ${object.replace(" ", " if exists ")}` }));
 }
 
-/** Statements that install rules, in the transaction that dropped the ones of before. */
+/** Statements that install rules, in the transaction that dropped the earlier ones. */
 export function installRules(
   rules: RuleSet,
   { before, nowMs }: { readonly before: InstalledRules | undefined; readonly nowMs: number },

@@ -39,7 +39,7 @@ const PATIENCE_MS = 5_000;
 /** What SQLite calls `full`: a commit waits for the disk. */
 const DURABLE = 2;
 const IS_DURABLE = "pragma synchronous";
-/** Fails, and what it stands in with it, where that is not so. */
+/** Fails, and its transaction with it, where that is not so. */
 const MUST_BE_DURABLE: Statement = {
   sql: `select case when synchronous < ${DURABLE} then abs(-9223372036854775807 - 1) end
     from pragma_synchronous`,
@@ -199,7 +199,7 @@ export class ServerDatabase implements Database {
 
 /**
  * The platform's `fetch` with a deadline, sending nothing twice: Deno 2.9 repeats a request whose pooled
- * connection dies, unless its body is a stream of ours.
+ * connection dies, unless its body is a stream.
  */
 function patient(patienceMs: number): (request: Request) => Promise<Response> {
   return ({ url, method, headers, body }) =>

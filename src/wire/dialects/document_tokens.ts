@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 
-/** Tokens of a page at the least: Anthropic's documentation says 1,500 to 3,000. */
+/** Min tokens of a page: Anthropic's documentation says 1,500 to 3,000. */
 const TOKENS_PER_PAGE = 1_500;
 /** Names that are looked at in one PDF; services take some hundred pages. */
 const MAX_NAMES = 10_000;

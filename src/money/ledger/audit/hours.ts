@@ -1,4 +1,3 @@
-import { savedMillionths } from "../rules/sql/roll_ups.ts";
 import { ROLL_UPS } from "../roll_ups.ts";
 import { type Check, differences } from "./check.ts";
 import { ADDED, isSumOf, SUMMED, SUMS } from "./sums.ts";
