@@ -1,4 +1,5 @@
 import type { Database } from "../../ground/database/mod.ts";
+import { requestIdAt } from "./records.ts";
 
 /** Durations of requests. */
 export interface RequestLatency {
@@ -31,7 +32,7 @@ export async function requestLatency(
   const rows = await database.all(
     `select started_at_ms, duration_ms, first_token_ms, ending from usage_records
       where request_id >= ? and request_id < ? order by request_id desc limit ?`,
-    [idAt(sinceMs), idAt(untilMs), limit],
+    [requestIdAt(sinceMs), requestIdAt(untilMs), limit],
   );
   const complete = rows.filter(({ ending }) => ending === "complete");
   const durations = sorted(complete.map((row) => row.duration_ms));
@@ -46,11 +47,6 @@ export async function requestLatency(
     firstTokenP50Ms: percentile(firsts, 0.5),
     firstTokenP95Ms: percentile(firsts, 0.95),
   };
-}
-
-/** IDs begin with the time at which their request arrived. */
-function idAt(ms: number): string {
-  return `req_${Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0")}`;
 }
 
 function sorted(values: readonly unknown[]): number[] {

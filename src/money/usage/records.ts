@@ -204,12 +204,15 @@ export async function* recordsBetween(
   },
 ): AsyncGenerator<RequestRecord[]> {
   // an ID has the time at which its request arrived, just before it began
-  let last = { startedAtMs: sinceMs, requestId: accountId === undefined ? idAt(sinceMs) : "" };
+  let last = {
+    startedAtMs: sinceMs,
+    requestId: accountId === undefined ? requestIdAt(sinceMs - ARRIVAL_MS) : "",
+  };
   while (true) {
     const rows = accountId === undefined
       ? await database.all(
         "select * from usage_records where request_id > ? and request_id < ? order by request_id limit ?",
-        [last.requestId, idAt(untilMs + 2 * ARRIVAL_MS), limit],
+        [last.requestId, requestIdAt(untilMs + ARRIVAL_MS), limit],
       )
       : await database.all(
         `select * from usage_records
@@ -230,9 +233,9 @@ export async function* recordsBetween(
 /** A day: how long a request may take from its arrival to its admission, and clocks of gateways may differ. */
 const ARRIVAL_MS = 86_400_000;
 
-/** A text that sorts before every ID of a request that arrived so long before a time, or later. */
-function idAt(ms: number): string {
-  return `req_${Math.max(0, Math.floor(ms) - ARRIVAL_MS).toString(16).padStart(12, "0")}`;
+/** Returns a text that sorts before the ID of every request that arrived at a time or later: IDs begin with theirs. */
+export function requestIdAt(ms: number): string {
+  return `req_${Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0")}`;
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Database } from "../../ground/database/mod.ts";
 import { findSurplus, pruneExpired } from "../../wire/kept_items/mod.ts";
 import { pruneWindows, settledRequests } from "../ledger/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
+import { requestIdAt } from "./records.ts";
 import { delay } from "../../ground/std/mod.ts";
 import { DAY_MS } from "../../ground/time.ts";
 
@@ -134,9 +135,4 @@ export class Retention {
       await delay(PAUSE_MS);
     }
   }
-}
-
-/** Returns a text that sorts before every request ID of that time and later, since IDs begin with their time. */
-function requestIdAt(ms: number): string {
-  return `req_${Math.max(0, Math.floor(ms)).toString(16).padStart(12, "0")}`;
 }
