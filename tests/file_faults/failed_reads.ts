@@ -33,5 +33,7 @@ const failed = await read().then(() => "nothing", ({ code }) => code);
 control.stop();
 await until(() => states.at(-1) !== false, { what: "the database" });
 const row = await read();
-console.log(JSON.stringify({ failed, states, length: row?.length }));
+await Deno.stdout.write(
+  new TextEncoder().encode(JSON.stringify({ failed, states, length: row?.length })),
+);
 await database.close();

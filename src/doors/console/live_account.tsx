@@ -14,7 +14,6 @@ import { count } from "./format.ts";
 import { BalanceStat, InFlightStat, TodayStat } from "./live_stats.tsx";
 import type { LiveSource, Viewer } from "./live_streams.ts";
 import { namesOf, requestColumns, rowIdOf } from "./request_rows.tsx";
-import { DAY_MS } from "../../ground/time.ts";
 
 /** Parts of pages about the viewer's own account. */
 export const ACCOUNT_PARTS: readonly string[] = [
