@@ -1,3 +1,4 @@
+import { jsonIn } from "../../ground/platform/mod.ts";
 import {
   isContextError,
   isModelError,
@@ -263,12 +264,7 @@ function tooLong(said: UpstreamError, message: string): string {
 
 async function errorOf(reply: UpstreamReply, upstream: FailedUpstream, patienceMs: number) {
   const body = await readText(reply, patienceMs);
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body);
-  } catch {
-    parsed = undefined;
-  }
+  const parsed = jsonIn(body);
   const plain = body.trimStart().startsWith("<") ? undefined : body.trim() || undefined; // no pages
   const whole = Array.isArray(parsed) ? parsed[0] : parsed; // Gemini's are in a list
   const error = isObject(whole) ? whole.error ?? whole : plain;
