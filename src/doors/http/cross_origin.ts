@@ -1,25 +1,7 @@
 import { STATUS_CODE } from "../../ground/std/mod.ts";
+import { EXPOSED } from "./response_headers.ts";
 
-/** Headers that browsers may read. */
-const EXPOSED = [
-  "X-Request-Id",
-  "request-id",
-  "ETag",
-  "X-Credits-Remaining",
-  "X-RateLimit-Limit",
-  "X-RateLimit-Remaining",
-  "X-RateLimit-Reset",
-  "X-Sluice-Budget-Remaining",
-  "X-Sluice-Budget-Reset",
-  "Retry-After",
-  "x-should-retry",
-  "X-Sluice-Upstream",
-  "X-Sluice-Own-Key",
-  "X-Sluice-Credits",
-  "X-Sluice-Ignored",
-  "X-Sluice-Adjusted",
-  "X-Sluice-Simulated",
-].join(", ");
+const EXPOSED_NAMES = EXPOSED.join(", ");
 
 const PREFLIGHT_SECONDS = "600";
 
@@ -36,13 +18,13 @@ export function crossOriginHeaders(
   origins: readonly string[],
 ): Record<string, string> {
   if (origins.includes("*")) {
-    return { "access-control-allow-origin": "*", "access-control-expose-headers": EXPOSED };
+    return { "access-control-allow-origin": "*", "access-control-expose-headers": EXPOSED_NAMES };
   }
   const origin = request.headers.get("origin");
   if (origin === null || !origins.includes(origin)) return { vary: "Origin" };
   return {
     "access-control-allow-origin": origin,
-    "access-control-expose-headers": EXPOSED,
+    "access-control-expose-headers": EXPOSED_NAMES,
     vary: "Origin",
   };
 }

@@ -14,6 +14,7 @@ export { collectGarbage, collectGarbageWhenIdle } from "./collect_garbage.ts";
 export { displayed, displayedLines, misleading } from "./display_text.ts";
 export { type ArgumentOf, type ChannelEnd, type Methods, PortCalls } from "./port_calls.ts";
 export { limitFiles, memoryLimitBytes } from "./memory_limit.ts";
+export { jsonIn } from "./json_in.ts";
 export { lowerPriority } from "./lower_priority.ts";
 export { networkErrorWords } from "./network_error.ts";
 export { isVisible, nameFrom, seenAs, tidyName, toldApart, whyNoName } from "./names.ts";

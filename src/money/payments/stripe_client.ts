@@ -1,3 +1,4 @@
+import { jsonIn } from "../../ground/platform/mod.ts";
 import type * as z from "zod";
 import { proxyOf, type ProxySettings, type Secret } from "../../settings/config/mod.ts";
 import { exchange, ProxyFault } from "../../ground/ways_out/mod.ts";
@@ -216,7 +217,7 @@ export class StripeClient {
       const why = error instanceof ProxyFault ? error.message : error?.name ?? "unknown";
       throw new StripeError(0, "unreachable", `The payment service cannot be reached (${why})`);
     });
-    const body = parsed(text);
+    const body = jsonIn(text);
     if (status < 200 || status > 299) throw failureOf(status, body);
     const read = schema.safeParse(body);
     if (read.success) return read.data;
@@ -235,12 +236,4 @@ function failureOf(status: number, body: unknown): StripeError {
     code,
     `The payment service rejected the call with ${status} ${code}${said && `: ${said}`}`,
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

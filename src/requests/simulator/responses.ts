@@ -1,3 +1,4 @@
+import { jsonIn } from "../../ground/platform/mod.ts";
 import {
   countedUsage,
   isObject,
@@ -224,12 +225,8 @@ function outputOf(plan: SimulatedReply, seed: string, body: JsonObject): JsonObj
 
 /** The input of a free-form tool; a directive may write it as it is. */
 function freeText(args: string): string {
-  try {
-    const value: unknown = JSON.parse(args);
-    return isObject(value) && typeof value.input === "string" ? value.input : args;
-  } catch {
-    return args;
-  }
+  const value = jsonIn(args);
+  return isObject(value) && typeof value.input === "string" ? value.input : args;
 }
 
 function customNames(body: JsonObject): string[] {

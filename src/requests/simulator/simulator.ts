@@ -1,3 +1,4 @@
+import { jsonIn } from "../../ground/platform/mod.ts";
 import { createHash } from "node:crypto";
 import { isObject, type JsonObject } from "../../wire/dialects/mod.ts";
 import { UPSTREAM_EMBEDDINGS_PATH } from "../../wire/embeddings/mod.ts";
@@ -131,12 +132,8 @@ async function simulateEmbeddings(request: SimulatedRequest): Promise<Response> 
 }
 
 function objectOf({ body }: SimulatedRequest): JsonObject | undefined {
-  try {
-    const parsed: unknown = JSON.parse(body);
-    return isObject(parsed) ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = jsonIn(body);
+  return isObject(parsed) ? parsed : undefined;
 }
 
 /** Waits as the directives say; the error response that they ask for, if they do. */

@@ -1,3 +1,4 @@
+import { jsonIn } from "../../ground/platform/mod.ts";
 import {
   errorIn,
   exactStatus,
@@ -280,12 +281,7 @@ function tooLong(said: UpstreamError, message: string): string {
 
 async function errorOf(reply: UpstreamReply, upstream: FailedUpstream, patienceMs: number) {
   const body = await readText(reply, patienceMs);
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body);
-  } catch {
-    parsed = undefined;
-  }
+  const parsed = jsonIn(body);
   const plain = body.trimStart().startsWith("<") ? undefined : body.trim() || undefined; // no pages
   const error = errorIn(parsed as JsonValue) ?? plain;
   const read = readUpstreamError(error);

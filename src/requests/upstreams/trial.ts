@@ -1,4 +1,4 @@
-import { CoarseTimers, randomText } from "../../ground/platform/mod.ts";
+import { CoarseTimers, jsonIn, randomText } from "../../ground/platform/mod.ts";
 import type { UpstreamSettings } from "../../settings/config/mod.ts";
 import {
   chatDepartures,
@@ -273,12 +273,7 @@ class Trial {
   }
 
   #errorIn({ status, body }: Got): string {
-    let parsed: unknown;
-    try {
-      parsed = JSON.parse(body);
-    } catch {
-      parsed = undefined;
-    }
+    const parsed = jsonIn(body);
     const { message } = readUpstreamError(isObject(parsed) ? parsed.error ?? parsed : undefined);
     const said = message === undefined ? "" : `: ${this.#upstream.redact(message).slice(0, 200)}`;
     return `status ${status}${said}`;

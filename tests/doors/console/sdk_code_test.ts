@@ -40,6 +40,12 @@ Deno.test("the playground knows every dialect, and embeddings", () => {
   assertEquals(Object.keys(DIALECTS), [...DIALECT_NAMES, "embeddings"]);
 });
 
+Deno.test("no body is written for what the playground does not send", () => {
+  for (const text of ["", "{", "null", "[]", "{}", '{"dialect":"embeddings"}']) {
+    assertEquals(playgroundBody(text), undefined, text);
+  }
+});
+
 Deno.test("programs in JavaScript work, in every dialect, whole and streamed", async () => {
   await using upstream = simulateServer();
   await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });

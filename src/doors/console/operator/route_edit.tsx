@@ -47,6 +47,13 @@ export function routeEditRoutes(
         try {
           return await handler(c, session, route);
         } catch (error) {
+          if (error instanceof AccountError) {
+            return await form(c, session, {
+              route,
+              values: submitted(c),
+              error: `${error.message}.`,
+            });
+          }
           if (!(error instanceof OperationError)) throw error; // the file cannot be read
           return await all(c, session, error.message);
         }
@@ -97,17 +104,7 @@ export function routeEditRoutes(
     "/routes/preview",
     about((c) => c.var.form.text("route"), async (c, session, route) => {
       const written = await writtenEntry(parts, ["routes", route.id]);
-      let settings: Json;
-      try {
-        settings = routeSettingsOf(c.var.form, { route, written });
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        return await form(c, session, {
-          route,
-          values: submitted(c),
-          error: `${error.message}.`,
-        });
-      }
+      const settings = routeSettingsOf(c.var.form, { route, written });
       const entry: EntryPath = ["routes", route.id];
       const preview = await previewEntry(operations, entry, settings);
       if (preview.kind === "invalid") {
@@ -130,21 +127,12 @@ export function routeEditRoutes(
   app.post(
     "/routes/save",
     about((c) => c.var.form.text("route"), async (c, session, route) => {
-      try {
-        const written = await writtenEntry(parts, ["routes", route.id]);
-        await operate(c, parts, session, [ROUTE_WRITE, {
-          route: route.id,
-          settings: routeSettingsOf(c.var.form, { route, written }),
-          digest: c.var.form.text("digest"),
-        }]);
-      } catch (error) {
-        if (!(error instanceof AccountError)) throw error;
-        return await form(c, session, {
-          route,
-          values: submitted(c),
-          error: `${error.message}.`,
-        });
-      }
+      const written = await writtenEntry(parts, ["routes", route.id]);
+      await operate(c, parts, session, [ROUTE_WRITE, {
+        route: route.id,
+        settings: routeSettingsOf(c.var.form, { route, written }),
+        digest: c.var.form.text("digest"),
+      }]);
       return seeOther(c, `${PATH}?done=route`);
     }),
   );

@@ -2,7 +2,8 @@ import * as z from "zod";
 import { OPERATION_ERRORS } from "../../../people/operation_log/mod.ts";
 import { type Operation, OPERATIONS } from "../../../operating/operations/mod.ts";
 import { ADMIN_BASE } from "../admin_path.ts";
-import { errorsOf, headerRefs, IDS, type Json } from "./operation.ts";
+import { errorsOf, headerRefs, type Json } from "./operation.ts";
+import { IDS } from "../response_headers.ts";
 
 const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",

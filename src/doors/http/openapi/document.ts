@@ -34,7 +34,7 @@ export const DOCUMENT: Json = {
       metricsToken: { type: "http", scheme: "bearer", description: "SLUICE_METRICS_TOKEN" },
     },
     headers: Object.fromEntries(
-      Object.entries(HEADERS).map(([name, { description, type }]) => [
+      Object.entries(HEADERS).map(([name, [type, description]]) => [
         name,
         { description, schema: { type } },
       ]),

@@ -7,19 +7,17 @@ import {
   errors,
   eventStream,
   headerRefs,
-  IDS,
   type Json,
   json,
   KEY_ERRORS,
-  LIMIT_HEADERS,
   notModified,
   ok,
   parameter,
   RELAY_ERRORS,
-  REPLY_HEADERS,
   type Shape,
   WITH_BODY,
 } from "./operation.ts";
+import { IDS, LIMIT_HEADERS, REPLY_HEADERS } from "../response_headers.ts";
 
 /** An endpoint. Its further fields are those of an operation in OpenAPI. */
 interface Endpoint extends Readonly<Record<string, unknown>> {

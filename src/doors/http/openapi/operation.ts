@@ -1,5 +1,6 @@
 import { messagesErrorWords, openAiErrorWords } from "../../../wire/dialects/mod.ts";
 import { type Reason, REASONS } from "../../../ground/refusal.ts";
+import { type ExposedHeader, IDS } from "../response_headers.ts";
 import type { SchemaName } from "./schemas.ts";
 
 /** What descriptions of endpoints have in common: headers, parameters, bodies and errors. */
@@ -7,94 +8,46 @@ import type { SchemaName } from "./schemas.ts";
 /** A part of the document. */
 export type Json = Record<string, unknown>;
 
-/** Response headers, by name. */
-export const HEADERS: Readonly<Record<string, { description: string; type: string }>> = {
-  "X-Request-Id": {
-    description: "The client's `X-Request-Id` if valid; otherwise the gateway's.",
-    type: "string",
-  },
-  "request-id": {
-    description: "The gateway's ID of the request, as in logs and usage records.",
-    type: "string",
-  },
-  "ETag": { description: "The body's tag, for `If-None-Match`.", type: "string" },
-  "X-Credits-Remaining": {
-    description:
-      "Credit balance after this request's charge. On a stream: the balance at admission.",
-    type: "integer",
-  },
-  "X-RateLimit-Limit": {
-    description: "Request limit of the rate window nearest to exhaustion.",
-    type: "integer",
-  },
-  "X-RateLimit-Remaining": { description: "Requests remaining in that window.", type: "integer" },
-  "X-RateLimit-Reset": {
-    description: "Time when that window resets, in Unix seconds.",
-    type: "integer",
-  },
-  "X-Sluice-Budget-Remaining": {
-    description:
-      "Unspent credits of the budget nearest to exhaustion, if any applies to the key. " +
-      "After this request's charge; on a stream, at admission.",
-    type: "integer",
-  },
-  "X-Sluice-Budget-Reset": {
-    description: "Time when that budget renews, in Unix seconds. Not sent if it never does.",
-    type: "integer",
-  },
-  "X-Sluice-Upstream": { description: "Name of the upstream that replied.", type: "string" },
-  "X-Sluice-Own-Key": {
-    description:
-      "Whose key of the upstream the reply came with: `account`, `team` or `request`. Missing for the gateway's.",
-    type: "string",
-  },
-  "X-Sluice-Credits": {
-    description: "Credits charged for this request. Not sent on streams.",
-    type: "integer",
-  },
-  "X-Sluice-Ignored": {
-    description: "Comma-separated request fields that the upstream's dialect does not support.",
-    type: "string",
-  },
-  "X-Sluice-Adjusted": {
-    description:
-      "Comma-separated request fields that were changed, with the values that were sent, such as " +
-      "`reasoning_effort=high`.",
-    type: "string",
-  },
-  "X-Sluice-Simulated": {
-    description: "`true` if the built-in simulator replied.",
-    type: "string",
-  },
-  "Retry-After": { description: "Seconds to wait before retrying.", type: "integer" },
-  "x-should-retry": {
-    description: "`false` if the same request cannot succeed when repeated.",
-    type: "string",
-  },
+/** Headers that the gateway's responses can have, each with its type and description. */
+export const HEADERS: Readonly<Record<ExposedHeader, readonly [type: string, words: string]>> = {
+  "X-Request-Id": ["string", "The client's `X-Request-Id` if valid; otherwise the gateway's."],
+  "request-id": ["string", "The gateway's ID of the request, as in logs and usage records."],
+  "ETag": ["string", "The body's tag, for `If-None-Match`."],
+  "X-Credits-Remaining": [
+    "integer",
+    "Credit balance after this request's charge. On a stream: the balance at admission.",
+  ],
+  "X-RateLimit-Limit": ["integer", "Request limit of the rate window nearest to exhaustion."],
+  "X-RateLimit-Remaining": ["integer", "Requests remaining in that window."],
+  "X-RateLimit-Reset": ["integer", "Time when that window resets, in Unix seconds."],
+  "X-Sluice-Budget-Remaining": [
+    "integer",
+    "Unspent credits of the budget nearest to exhaustion, if any applies to the key. " +
+    "After this request's charge; on a stream, at admission.",
+  ],
+  "X-Sluice-Budget-Reset": [
+    "integer",
+    "Time when that budget renews, in Unix seconds. Not sent if it never does.",
+  ],
+  "X-Sluice-Upstream": ["string", "Name of the upstream that replied."],
+  "X-Sluice-Own-Key": [
+    "string",
+    "Whose key of the upstream the reply came with: `account`, `team` or `request`. Missing for the gateway's.",
+  ],
+  "X-Sluice-Credits": ["integer", "Credits charged for this request. Not sent on streams."],
+  "X-Sluice-Ignored": [
+    "string",
+    "Comma-separated request fields that the upstream's dialect does not support.",
+  ],
+  "X-Sluice-Adjusted": [
+    "string",
+    "Comma-separated request fields that were changed, with the values that were sent, such as " +
+    "`reasoning_effort=high`.",
+  ],
+  "X-Sluice-Simulated": ["string", "`true` if the built-in simulator replied."],
+  "Retry-After": ["integer", "Seconds to wait before retrying."],
+  "x-should-retry": ["string", "`false` if the same request cannot succeed when repeated."],
 };
-
-/** Headers of every response. */
-export const IDS = ["X-Request-Id", "request-id"];
-/** Headers with the caller's credits and rate window. */
-export const LIMIT_HEADERS = [
-  "X-Credits-Remaining",
-  "X-RateLimit-Limit",
-  "X-RateLimit-Remaining",
-  "X-RateLimit-Reset",
-  "X-Sluice-Budget-Remaining",
-  "X-Sluice-Budget-Reset",
-];
-/** Headers of a model's reply. */
-export const REPLY_HEADERS = [
-  ...IDS,
-  ...LIMIT_HEADERS,
-  "X-Sluice-Upstream",
-  "X-Sluice-Own-Key",
-  "X-Sluice-Credits",
-  "X-Sluice-Ignored",
-  "X-Sluice-Adjusted",
-  "X-Sluice-Simulated",
-];
 
 /** Error reasons of endpoints that require a key; of those that have a body, too; and of those that send it upstream. */
 export const KEY_ERRORS: readonly Reason[] = [

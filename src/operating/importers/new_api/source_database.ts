@@ -1,3 +1,4 @@
+import { jsonIn } from "../../../ground/platform/mod.ts";
 import { DatabaseSync } from "node:sqlite";
 
 /** A row as the source has it. */
@@ -100,9 +101,5 @@ export function listOf(row: SourceRow, column: string): string[] {
 
 /** A value of JSON, or `undefined`. */
 export function json(written: string | undefined): unknown {
-  try {
-    return written === undefined ? undefined : JSON.parse(written);
-  } catch {
-    return undefined;
-  }
+  return written === undefined ? undefined : jsonIn(written);
 }

@@ -1,3 +1,4 @@
+import { jsonIn } from "../../../ground/platform/mod.ts";
 import { Buffer } from "node:buffer";
 import { EventStreamCodec } from "@smithy/eventstream-codec";
 import { entryOf, isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
@@ -119,10 +120,6 @@ function errorEvent(kind: string, message: string): string {
 }
 
 function parsed(json: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(json);
+  return isObject(value) ? value : undefined;
 }

@@ -1,3 +1,4 @@
+import { jsonIn } from "../../../ground/platform/mod.ts";
 import { isObject, text } from "../../../wire/dialects/mod.ts";
 import type { CredentialSettings } from "../../../settings/config/mod.ts";
 import type { Token } from "./cached_token.ts";
@@ -75,7 +76,7 @@ function tokenIn(printed: string, named: string, usualEndMs: number): Token {
   let value: string | undefined = printed;
   let endsAtMs: number | undefined = usualEndMs;
   if (printed.startsWith("{")) {
-    const parsed: unknown = parsedOf(printed);
+    const parsed: unknown = jsonIn(printed);
     value = isObject(parsed) ? text(parsed.token) : undefined;
     const end = isObject(parsed) ? parsed.expiresAt : undefined;
     const endMs = typeof end === "number" ? end * 1_000 : Date.parse(text(end) ?? "");
@@ -87,14 +88,6 @@ function tokenIn(printed: string, named: string, usualEndMs: number): Token {
     );
   }
   return { value, endsAtMs };
-}
-
-function parsedOf(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether a text fits in a header. */

@@ -1,3 +1,4 @@
+import { jsonIn } from "../../../ground/platform/mod.ts";
 import { importPKCS8, SignJWT } from "jose";
 import { joinPath } from "../../../ground/std/mod.ts";
 import { isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
@@ -86,12 +87,8 @@ async function read(path: string, isNamed: boolean): Promise<JsonObject | undefi
     if (!isNamed) return undefined;
     throw new CredentialsFault(`the key file ${path} cannot be read`);
   }
-  try {
-    const parsed: unknown = JSON.parse(content);
-    if (isObject(parsed)) return parsed;
-  } catch {
-    // said below
-  }
+  const parsed = jsonIn(content);
+  if (isObject(parsed)) return parsed;
   throw new CredentialsFault(`the key file ${path} is not JSON`);
 }
 

@@ -1,5 +1,5 @@
 import { exchange, type OutgoingProxy } from "../../../ground/ways_out/mod.ts";
-import { networkErrorWords } from "../../../ground/platform/mod.ts";
+import { jsonIn, networkErrorWords } from "../../../ground/platform/mod.ts";
 import { isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import { CredentialsFault } from "./credentials.ts";
 
@@ -73,13 +73,7 @@ export async function askForToken(call: TokenCall): Promise<string> {
 
 /** Asks for a token, and expects JSON with one. */
 export async function askForJson(call: TokenCall): Promise<JsonObject> {
-  const body = await askForToken(call);
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body);
-  } catch {
-    parsed = undefined;
-  }
+  const parsed = jsonIn(await askForToken(call));
   if (isObject(parsed)) return parsed;
   throw new CredentialsFault(`${call.who} gave something that is no token: no JSON object`);
 }

@@ -12,7 +12,7 @@ import { type Conversation, parseArgs, type Part, type Turn } from "../neutral/c
 import { JSON_INSTRUCTION, type JsonSchemaFormat } from "../neutral/output_format.ts";
 import { legalId } from "../neutral/call_ids.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
-import { pairResults, withIds } from "../neutral/tool_results.ts";
+import { pairResults, withUniqueIds } from "../neutral/tool_results.ts";
 import { ownSeals } from "../neutral/sealed_reasoning.ts";
 import { sealedBlock } from "./read_reply.ts";
 import { SIGNATURE } from "./writer.ts";
@@ -40,7 +40,10 @@ export function writeConversation(
   const sequences = stop.filter(isSequence);
   const body: JsonObject = {
     ...(system.length === 0 ? {} : { system: systemOf(system) }),
-    messages: messagesOf(withOwnIds(pairResults(foldSystemMessages(turns))), options),
+    messages: messagesOf(
+      withUniqueIds(pairResults(foldSystemMessages(turns)), (ids) => ids.map(legalId)),
+      options,
+    ),
     ...writeMark(conversation.cached),
     ...(tools.length === 0 ? {} : {
       tools: tools.map(({ name, description, schema, strict, cached }) => ({
@@ -184,23 +187,4 @@ function sourceOf(url: string): JsonValue {
   return data === undefined
     ? { type: "url", url }
     : { type: "base64", media_type: type!.toLowerCase(), data };
-}
-
-/**
- * Gives calls ids that are valid in this dialect and unique in the whole conversation: other dialects may number them
- * again in each reply. The same history gets the same ids, so that prompt caches hold.
- */
-function withOwnIds(paired: readonly Turn[]): Turn[] {
-  const used = new Set<string>();
-  const counts = new Map<string, number>();
-  const own = (id: string) => {
-    const legal = legalId(id);
-    let unique = legal;
-    let count = counts.get(legal) ?? 1;
-    while (used.has(unique)) unique = `${legal}_${++count}`;
-    counts.set(legal, count);
-    used.add(unique);
-    return unique;
-  };
-  return withIds(paired, (ids) => ids.map(own));
 }

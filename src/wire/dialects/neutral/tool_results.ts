@@ -82,3 +82,28 @@ export function withIds(
     return { ...turn, calls: turn.calls.map((call, at) => ({ ...call, id: ids[at]! })) };
   });
 }
+
+/**
+ * Gives paired calls IDs that are each used once in the whole conversation: dialects may number them again in each reply. The
+ * same history gets the same IDs, so that prompt caches hold.
+ *
+ * @param write Returns one message's IDs as the dialect accepts them.
+ * @param fit Shortens an ID that was made longer.
+ */
+export function withUniqueIds(
+  paired: readonly Turn[],
+  write: (ids: readonly string[]) => readonly string[],
+  fit: (id: string) => string = (id) => id,
+): Turn[] {
+  const used = new Set<string>();
+  const counts = new Map<string, number>();
+  const uniqueOf = (id: string) => {
+    let unique = id;
+    let count = counts.get(id) ?? 1;
+    while (used.has(unique)) unique = fit(`${id}_${++count}`);
+    counts.set(id, count);
+    used.add(unique);
+    return unique;
+  };
+  return withIds(paired, (ids) => write(ids).map(uniqueOf));
+}

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { JsonObject } from "../../json.ts";
 import { shortId, upstreamIds } from "../../neutral/call_ids.ts";
 import type { Conversation, Part, Tool, Turn } from "../../neutral/conversation.ts";
-import { pairResults, withIds } from "../../neutral/tool_results.ts";
+import { pairResults, withUniqueIds } from "../../neutral/tool_results.ts";
 import { shortName } from "../../neutral/tool_names.ts";
 import { ownSeals } from "../../neutral/sealed_reasoning.ts";
 import { writeSchema } from "../../neutral/output_format.ts";
@@ -23,7 +23,12 @@ export function writeConversation(
 ): { readonly body: JsonObject; readonly dropsReasoning: boolean } {
   const { instructions, tools, toolChoice, parallelTools, format } = conversation;
   const { temperature, topP, user, safetyId, verbosity, serviceTier } = conversation;
-  const turns = withOwnIds(pairResults(conversation.turns));
+  // items are a flat list, in which an ID is all that a result names
+  const turns = withUniqueIds(
+    pairResults(conversation.turns),
+    (ids) => upstreamIds(ids, "responses").map(shortId),
+    shortId,
+  );
   const items = turns.flatMap((turn) => itemsOf(turn, options));
   const body: JsonObject = items.length === 0
     ? { input: [message("developer", instructions)] } // there is nothing without an input
@@ -157,23 +162,4 @@ function toolOf({ name, description, schema, strict = false }: Tool): JsonObject
 
 function choiceOf(choice: NonNullable<Conversation["toolChoice"]>): JsonObject | string {
   return typeof choice === "string" ? choice : { type: "function", name: shortName(choice.name) };
-}
-
-/**
- * Gives calls the ids that their upstream wrote, where they are short enough, each once in the whole conversation: items are
- * a flat list here, in which an id is all that a result names. The same history gets the same ids, so that prompt caches hold.
- */
-function withOwnIds(paired: readonly Turn[]): Turn[] {
-  const used = new Set<string>();
-  const counts = new Map<string, number>();
-  const own = (id: string) => {
-    const short = shortId(id);
-    let unique = short;
-    let count = counts.get(short) ?? 1;
-    while (used.has(unique)) unique = shortId(`${short}_${++count}`);
-    counts.set(short, count);
-    used.add(unique);
-    return unique;
-  };
-  return withIds(paired, (ids) => upstreamIds(ids, "responses").map(own));
 }
