@@ -33,7 +33,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "totals-of-late-requests-kept",
-    file: "src/money/ledger/rules/sql/roll_ups.ts",
+    file: rule("sql/roll_ups"),
     find: "delete from usage_day_totals where day_at_ms in (",
     replace: "delete from usage_day_totals where day_at_ms < 0 and day_at_ms in (",
     tests: [{ file: "tests/money/usage/day_totals_test.ts", filter: "late request" }],
@@ -161,7 +161,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "raise-never-ends",
-    file: rule("fragments"),
+    file: rule("sql/budgets"),
     find: "iif(${nowMs} < raise_until_ms, raise_credits, 0)",
     replace: "raise_credits",
     tests: [{ file: BUDGETS, filter: "a raise ends" }],
@@ -236,7 +236,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "spent-from-newest",
-    file: rule("fragments"),
+    file: rule("sql/lots"),
     find: "over (order by expires_at_ms, created_at_ms, id)",
     replace: "over (order by expires_at_ms, created_at_ms desc, id)",
     tests: [{ file: SPENDING, filter: "from the oldest (file)" }],
@@ -244,7 +244,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "spent-before-what-expires",
-    file: rule("fragments"),
+    file: rule("sql/lots"),
     find: "over (order by expires_at_ms, created_at_ms, id)",
     replace: "over (order by expires_at_ms desc, created_at_ms, id)",
     tests: [{ file: SPENDING, filter: "from the oldest (file)" }],
@@ -303,7 +303,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "tags-without-bound",
-    file: rule("fragments"),
+    file: rule("sql/tags"),
     find: ") <= ${max}`;",
     replace: ") <= 1000000 * ${max}`;",
     tests: [{ file: "tests/money/ledger/tags_test.ts", filter: "20 tags" }],
@@ -603,7 +603,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "savings-without-the-cached-price",
-    file: "src/money/ledger/rules/sql/roll_ups.ts",
+    file: rule("sql/roll_ups"),
     find: "max(${input} - ${cached}, 0)",
     replace: "max(${input}, 0)",
     tests: [{
@@ -681,10 +681,10 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "period-counts-other-keys",
-    file: rule("fragments"),
+    file: rule("sql/budgets"),
     find: "where account_id in ${accounts} and key_id in ${keys}\n          and started_at_ms",
     replace: "where account_id in ${accounts}\n          and started_at_ms",
-    tests: [{ file: "tests/money/ledger/fragments_test.ts" }],
+    tests: [{ file: "tests/money/ledger/set_budget_test.ts" }],
     why: "A key's budget would be used up by its account's other keys when it is set.",
   },
   {
