@@ -405,3 +405,27 @@ Deno.test("summaries of the gateway's are sent as texts, foreign ones are left o
   assertEquals(rest, [{ role: "user", content: "Go on" }]);
   assertEquals(dropped, ["input.compaction"]);
 });
+
+/** What a stream of these events is counted as, and whether it says anything, before its end. */
+function counted(events: readonly JsonObject[]): [number, boolean] {
+  const request = parsed({ stream: true, tools: [{ type: "custom", name: "g" }] });
+  const stream = carry.stream(contextOf(request));
+  for (const event of events) stream.push({ event: "", data: JSON.stringify(event) });
+  return [stream.countedOutput, stream.hasOutput];
+}
+
+Deno.test("what is not sent on is not counted", () => {
+  const words = "a long text of the upstream's ".repeat(9);
+  const place = { output_index: 0, item_id: "ci_1" };
+  for (
+    const event of [
+      { type: "response.code_interpreter_call_code.delta", ...place, delta: words },
+      { type: "response.content_part.added", ...place, part: words },
+    ]
+  ) assertEquals(counted([event]), [0, false]);
+  // a custom tool that is called as a function: its arguments become the input
+  const input = 'say "no"\n'.repeat(40);
+  const call = (args: string, custom: boolean) =>
+    counted(eventsFor([{ name: "g", args: [args], custom }]).slice(0, -1));
+  assertEquals(call(JSON.stringify({ input }), false), call(input, true));
+});

@@ -3,7 +3,7 @@ import { cacheKeyOf } from "../../cache_key.ts";
 import type { ParsedRequest } from "../../dialect.ts";
 import { entryOf, isObject, items, type JsonObject, type JsonValue, text } from "../../json.ts";
 import { joinInstructions, type MarkedText, markOf } from "../../neutral/cache_marks.ts";
-import { type Conversation, tierOf, type Tool, type Turn } from "../../neutral/conversation.ts";
+import { type Conversation, tierOf, type Tool } from "../../neutral/conversation.ts";
 import { readFormat } from "../../neutral/output_format.ts";
 import { readUserIds, RequestFields } from "../../request_fields.ts";
 import { addedBySummary, addedByTools } from "./added_tokens.ts";
@@ -40,6 +40,7 @@ export function toConversation(request: ParsedRequest): Conversation {
     (item) => `input.${kindOf(item) ?? ""}`,
     (content) => ({ type: "message", role: "user", content }),
   );
+  for (const item of input) item.ignore("type", "id", "status", "created_by"); // they say nothing to a model
   const kinds = input.map((item) => kindOf(item.object) ?? "");
   const all = input.filter((_, at) => !SETTING_KINDS.has(kinds[at]!));
   const lead = all.findIndex((item) => !isInstruction(item));
@@ -49,7 +50,10 @@ export function toConversation(request: ParsedRequest): Conversation {
     [{ text: body.text("instructions") ?? "" }],
     ...leading.flatMap((item) => instructionOf(item).map((one) => [one])),
   ]);
-  checkContent(kinds, { turns, isSummary, hasInstructions: instructions.instructions !== "" });
+  if (turns.length === 0 && (isSummary || instructions.instructions === "")) {
+    const found = [...new Set(kinds)].slice(0, 6).join(", ");
+    throw invalid("input", `input holds no content that this model's upstream supports: ${found}.`);
+  }
   if (!isSummary) checkHosted(request.body, offer.hosted, offer.tools.length);
   const tools = isSummary ? [] : allowedTools(request.body, offer.tools);
   const updates = input.filter((_, at) => kinds[at] === "configuration_update");
@@ -84,7 +88,7 @@ export function toConversation(request: ParsedRequest): Conversation {
 }
 
 function instructionOf(item: RequestFields): MarkedText[] {
-  item.ignore("type", "id", "status", "created_by", "role", "phase");
+  item.ignore("role", "phase");
   return piecesOf(item);
 }
 
@@ -120,9 +124,8 @@ function ignoreUpdate(item: RequestFields, isLast: boolean): void {
     case "compaction_trigger":
       return item.drop(isLast ? undefined : "input.compaction_trigger");
     case "additional_tools":
-      return item.ignore("type", "id", "status", "created_by", "role", "tools");
+      return item.ignore("role", "tools");
     case "configuration_update":
-      item.ignore("type", "id", "status", "created_by");
       item.inner("reasoning", "input.configuration_update.reasoning")?.ignore("effort");
   }
 }
@@ -161,25 +164,6 @@ function ignoreTools(
   };
   const lists = input.filter(({ object }) => hasTools(kindOf(object)));
   for (const fields of [body, ...lists]) ignore(fields);
-}
-
-interface Content {
-  readonly turns: readonly Turn[];
-  readonly hasInstructions: boolean;
-  readonly isSummary: boolean;
-}
-
-function checkContent(
-  kinds: readonly string[],
-  { turns, hasInstructions, isSummary }: Content,
-): void {
-  if (turns.length > 0 || hasInstructions && !isSummary) return;
-  throw invalid(
-    "input",
-    `input holds no content that this model's upstream supports: ${
-      [...new Set(kinds)].slice(0, 6).join(", ")
-    }.`,
-  );
 }
 
 /** A tool that runs on the server may be listed beside others, and is left out then; nothing may depend on it. */

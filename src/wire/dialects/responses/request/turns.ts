@@ -61,7 +61,6 @@ class TurnBuilder {
 
   add(item: RequestFields): void {
     const kind = kindOf(item.object) ?? "";
-    item.ignore("type", "id", "status", "created_by");
     switch (kind) {
       case "message":
         return this.#addMessage(item);
