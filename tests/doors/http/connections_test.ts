@@ -7,7 +7,7 @@ import { Sockets } from "../../../src/doors/http/sockets.ts";
 import { CoarseTimers } from "../../../src/ground/platform/mod.ts";
 import { assertEquals } from "../../assert.ts";
 import { connectTo, readReply, writeAll } from "../../fake/raw_http.ts";
-import { sleep, until } from "../../fake/temp.ts";
+import { inTime, sleep, until } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
 const IDLE_MS = 50;
