@@ -143,6 +143,7 @@ async function queryOf(options: UsageOptions, parts: CommandParts): Promise<Usag
 }
 
 function wordsOf({ issues: [issue] }: z.ZodError): string {
+  if (issue?.code === "too_small" && issue.origin === "string") return "must not be empty";
   return issue?.code === "too_big" || issue?.code === "too_small"
     ? issue.message.replace(/^(Too \w+: )?expected \w+/, "must be")
     : issue?.message ?? "";

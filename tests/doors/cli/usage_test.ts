@@ -94,6 +94,7 @@ Deno.test("sluice usage reports by anything, and writes CSV that a parser reads 
     const [args, code, says] of [
       [["--by", "day,hour"], 2, "Cannot group by day and hour"],
       [["--by", "day,model,key"], 2, "invalid --by"],
+      [["--since="], 2, "invalid --since '': must not be empty"],
       [["--since", "soon"], 2, "Invalid date 'soon'"],
       [["--top", "0"], 2, "invalid --top '0'"],
       [["--zone", "Moon"], 2, "Unknown time zone"],
