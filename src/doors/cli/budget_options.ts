@@ -185,7 +185,7 @@ function parseUntil(
 }
 
 function checkedMarks(text: string): number[] {
-  const marks = parseList(text).map((mark) => parseCount("each of --marks", mark, MARK));
+  const marks = parseList("--marks", text).map((mark) => parseCount("each of --marks", mark, MARK));
   if (marks.length <= MAX_MARKS) return marks;
   throw new UsageError(`too many marks: the limit is ${MAX_MARKS}`);
 }

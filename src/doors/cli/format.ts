@@ -74,11 +74,11 @@ function parsed(name: string, read: () => number): number {
   }
 }
 
-/** A comma-separated list. */
-export function parseList(text: string): string[] {
+/** A comma-separated list. @param name The option that has it. */
+export function parseList(name: string, text: string): string[] {
   const words = text.split(",").map((word) => word.trim()).filter((word) => word !== "");
   if (words.length === 0) {
-    throw new UsageError("empty list: use comma-separated names");
+    throw new UsageError(`${name} is an empty list: use comma-separated names`);
   }
   return words;
 }

@@ -164,8 +164,8 @@ export const lifetime: Read = (text, flag, { now }) =>
   text === "never" ? null : isoOf(now() + parseDuration(flag, text));
 
 /** Reads `--models`. @throws {UsageError} If `all` is also the name of a model. */
-export const models: Read = (text, _flag, { config }) => {
-  if (text.trim() !== "all") return parseList(text);
+export const models: Read = (text, flag, { config }) => {
+  if (text.trim() !== "all") return parseList(flag, text);
   if (!Object.hasOwn(config.settings.routes, "all")) return null;
   throw new UsageError(
     "'all' means every model, and a route has the name 'all': name models, or rename it",
@@ -201,9 +201,9 @@ function fieldOf({ input }: Operation, name: string, field: Field): GivenField {
   const { type } = schema.def;
   const flag = /--[\w-]+/.exec(flags)?.[0] ?? flags;
   const isSwitch = flags.startsWith("-") && !/[<[]/.test(flags);
-  const byType = (text: string) => {
+  const byType: Read = (text, flag) => {
     if (isSwitch) return type === "enum" ? String(text) : text;
-    if (type === "array") return parseList(text);
+    if (type === "array") return parseList(flag, text);
     return type === "number" && /^[0-9]+$/.test(text) ? Number(text) : text;
   };
   const valid = (value: unknown, flag: string) => {

@@ -49,7 +49,7 @@ function requestOf(text: string): [method: string, path: string] {
 const WRONG: readonly (readonly [command: string, says: string])[] = [
   ["account list --kind nobody", "--kind"],
   ["key create --models gone", "--models: Unknown model"],
-  ["key create --models ,", "empty list"],
+  ["key create --models ,", "--models is an empty list"],
   ["key create --scopes root", "--scopes"],
   ["key list --account a@example.com --team Platform", "pass either --account or --team"],
   ["codes create --credits 5.5", "--credits must be a whole number"],

@@ -96,6 +96,7 @@ Deno.test("sluice usage reports by anything, and writes CSV that a parser reads 
     const [args, code, says] of [
       [["--by", "day,hour"], 2, "Cannot group by day and hour"],
       [["--by", "day,model,key"], 2, "--by must be one or two"],
+      [["--since="], 2, "--since"],
       [["--since", "soon"], 2, "Invalid date 'soon'"],
       [["--top", "0"], 2, "--top must be"],
       [["--zone", "Moon"], 2, "Unknown time zone"],
