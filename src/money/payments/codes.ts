@@ -250,13 +250,13 @@ export class Codes {
         },
       }),
       // a code that was right does not count against those who have several
-      ...windowsOf(account, client).map(([who]) => ({
-        sql: `update code_tries set tries = max(1, tries - 1)
-          where tried_by = ? and window_at_ms = ? and exists (
-            select 1 from redemption_codes where id = ? and redeemed_by = ? and redeemed_at_ms = ?
-          )`,
-        args: [who, windowAt(nowMs), id, account.id, nowMs],
-      })),
+      ...windowsOf(account, client).flatMap(([who]) => {
+        const args = [who, windowAt(nowMs), id, account.id, nowMs];
+        return [
+          { sql: `delete from code_tries where tries = 1 and ${OF_RIGHT_CODE}`, args },
+          { sql: `update code_tries set tries = tries - 1 where ${OF_RIGHT_CODE}`, args },
+        ];
+      }),
     ]);
     if (redeemed!.length === 0) throw invalid();
     return { credits: Number(row.credits), expiresAtMs };
@@ -282,6 +282,11 @@ export class Codes {
     throw new AccountError("Too many codes were tried. Try again in an hour");
   }
 }
+
+/** The count of somebody in whose hour a code was redeemed just now. */
+const OF_RIGHT_CODE = `tried_by = ? and window_at_ms = ? and exists (
+  select 1 from redemption_codes where id = ? and redeemed_by = ? and redeemed_at_ms = ?
+)`;
 
 function windowsOf(account: Account, client: string): [who: string, max: number][] {
   return [[`account ${account.id}`, MAX_OF_ACCOUNT], [`client ${client}`, MAX_OF_CLIENT]];

@@ -86,6 +86,8 @@ for (const [name, machineMs] of Object.entries(MACHINES)) {
 /** Files of commands that read the machine's clock, and of what. */
 const ALLOWED: Readonly<Record<string, string>> = {
   "backup.ts": "a file's name and a note, on the machine that has the database",
+  "define_command.ts":
+    "looks for wrong usage before a database is open; what is done goes by the database's",
   "doctor.ts": "compares it with the clocks of upstreams",
   "import.ts": "keys of another gateway that have expired, before a database is open",
   "init.ts": "requests to upstreams",

@@ -11,6 +11,14 @@ const COLLECTING = "tests/money/payments/collect_released_test.ts";
 /** Orders, their payments, refunds and disputes. */
 export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   {
+    name: "a-right-code-counts-as-wrong",
+    file: "src/money/payments/codes.ts",
+    find: "delete from code_tries where tries = 1 and",
+    replace: "delete from code_tries where tries = 0 and",
+    tests: [{ file: "tests/flow/leavings_test.ts" }],
+    why: "Who redeems a code could mistype the next one once less.",
+  },
+  {
     name: "payment-bonus-for-gifts",
     file: "src/money/payments/record_sale.ts",
     find: "      isPayment: sale.isPayment,\n",
