@@ -92,7 +92,7 @@ export class BehindWriter {
     const { outbox, onState } = this.#options;
     try {
       if (this.#isFaulty) await outbox.restart();
-      await outbox.append({ write: write.name, columns: write.columns ?? [], items });
+      await outbox.keepItems({ write: write.name, columns: write.columns ?? [], items });
       if (this.#isFaulty) onState?.(undefined);
       this.#isFaulty = false;
       return true;

@@ -55,7 +55,7 @@ export class WriteOutbox {
    *
    * @throws If they may not be kept: nothing is kept any more before {@linkcode restart}.
    */
-  async append({ write, columns, items }: KeptItems): Promise<void> {
+  async keepItems({ write, columns, items }: KeptItems): Promise<void> {
     const [file, other] = this.#files ??= await this.#create();
     if (file.bytes > MAX_BYTES) throw new Error("too much waits for the database");
     const { database, durable } = this.#options;
@@ -63,7 +63,7 @@ export class WriteOutbox {
     const head = file.bytes === 0 ? `${JSON.stringify(heading)}\n` : "";
     const known = this.#told.has(write) ? "null" : JSON.stringify(columns);
     const text = `${head}[${JSON.stringify(write)},${known},${items}]`;
-    await file.append(text, { durable });
+    await file.appendFrame(text, { durable });
     this.#told.add(write);
     if (file.bytes < TURN_BYTES) return;
     if (other.bytes === 0) {

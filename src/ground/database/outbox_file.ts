@@ -48,7 +48,7 @@ export class OutboxFile {
    *
    * @param durable Whether to wait until it survives the loss of power.
    */
-  async append(text: string, { durable }: { readonly durable: boolean }): Promise<void> {
+  async appendFrame(text: string, { durable }: { readonly durable: boolean }): Promise<void> {
     const frame = frameOf(new TextEncoder().encode(text), this.#generation);
     await writeAll(this.#file, frame);
     if (durable) await this.#file.syncData();

@@ -32,7 +32,7 @@ Deno.test("frames: cut or spoilt at any byte, those before it are read, and noth
       const path = `${dir.path}/frames`;
       const file = await OutboxFile.create(path);
       const ends: number[] = [];
-      for (const text of first) await file.append(`1${text}`, { durable: false });
+      for (const text of first) await file.appendFrame(`1${text}`, { durable: false });
       assertEquals(
         framesOf(await Deno.readFile(path)),
         first.map((text) => `1${wellFormed(text)}`),
@@ -40,7 +40,7 @@ Deno.test("frames: cut or spoilt at any byte, those before it are read, and noth
       await file.clear();
       assertEquals(framesOf(await Deno.readFile(path)), []);
       for (const text of second) {
-        await file.append(`2${text}`, { durable: true });
+        await file.appendFrame(`2${text}`, { durable: true });
         ends.push(file.bytes);
       }
       const bytes = await Deno.readFile(path);
@@ -90,7 +90,7 @@ Deno.test("two files take turns: what the database has not taken is always in on
         for (const [at, step] of steps.entries()) {
           isAway = step.isAway;
           sent = at + 1;
-          await outbox.append({
+          await outbox.keepItems({
             write: "w",
             columns: ["n", "filler"],
             items: JSON.stringify([[at, "x".repeat(step.kilobytes * 1_000)]]),
@@ -228,7 +228,11 @@ Deno.test("an outbox of another database is left alone, and one that nobody know
       durable: false,
       taken: () => Promise.reject(new Error("never")),
     });
-    await outbox.append({ write: "unheard", columns: ["n"], items: JSON.stringify(items(0, 3)) });
+    await outbox.keepItems({
+      write: "unheard",
+      columns: ["n"],
+      items: JSON.stringify(items(0, 3)),
+    });
     await outbox.close();
   };
   await keep("another-database");

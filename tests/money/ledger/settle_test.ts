@@ -127,7 +127,9 @@ Deno.test("what the outbox of a gateway that was killed has kept is charged when
   // the text of a settlement, as a program of this version keeps it
   const sent: KeptItems[] = [];
   const writer = new BehindWriter({
-    outbox: { append: (kept: KeptItems) => Promise.resolve(void sent.push(kept)) } as WriteOutbox,
+    outbox: {
+      keepItems: (kept: KeptItems) => Promise.resolve(void sent.push(kept)),
+    } as WriteOutbox,
     send() {},
     taken: () => Promise.resolve(),
   });
@@ -147,7 +149,7 @@ Deno.test("what the outbox of a gateway that was killed has kept is charged when
     durable: false,
     taken: () => Promise.reject(new Error("it was killed")),
   });
-  await outbox.append(sent[0]!);
+  await outbox.keepItems(sent[0]!);
   await outbox.close();
   for (let times = 0; times < 2; times++) {
     await bench.reopen();
