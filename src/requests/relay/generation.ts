@@ -250,7 +250,14 @@ export class Generation {
     ];
     const changed = [...adjusted, ...dropped];
     const ownKey = ownerOfReplies(all.map((one) => one.plan));
-    this.#life.sent({ target: plan.target, attempts, outcomes, changed, ownKey });
+    this.#life.sent({
+      target: plan.target,
+      attempts,
+      outcomes,
+      changed,
+      ownKey,
+      upstreamRequestId: requestIdIn(reply),
+    });
     for (const one of this.#options.plans) one.forget();
     return { opened, reply, plan, dropped, adjusted };
   }
@@ -357,6 +364,14 @@ export class Generation {
     const outputTokens = this.#life.permittedOutput * choices;
     return limitsFor(this.#parts.settings.replies, { logprobs, outputTokens });
   }
+}
+
+/** Headers that providers name their requests by: OpenAI and many, Anthropic, Bedrock, Azure. */
+const REQUEST_IDS = ["x-request-id", "request-id", "x-amzn-requestid", "apim-request-id"];
+
+function requestIdIn({ headers }: UpstreamReply): string | undefined {
+  const name = REQUEST_IDS.find((one) => headers[one] !== undefined);
+  return name === undefined ? undefined : String(headers[name]);
 }
 
 /** Remembers a target that returned fewer choices than were requested: they are requested one by one from then on. */

@@ -6,6 +6,7 @@ import { listedTargets } from "./listed_routes.ts";
 import type { Listings } from "./listings.ts";
 import { kindByName } from "./model_names.ts";
 import { ownValue } from "./own_value.ts";
+import { toolPrices } from "./price_rows.ts";
 import { NO_EXTRAS } from "../../wire/extras/mod.ts";
 import type { Prices, Route, Target } from "./route.ts";
 import {
@@ -107,8 +108,10 @@ function routeOf(
     maxOutput,
     minimum: own?.minimum ?? defaults.minimum,
     prices: pricesOf(own, defaults),
+    // prices of the settings are all that the route costs
+    ...(own?.prices === undefined && defaults.rows !== undefined && { rows: defaults.rows }),
     ...(own?.prices?.ownKey !== undefined && { ownKeyShare: own.prices.ownKey }),
-    allow: { ...NO_EXTRAS, cacheWrites: defaults.cacheWrites ?? 1, ...own?.allow },
+    allow: allowedBy(own, defaults),
     images: own?.images ?? defaults.images,
     ...(defaults.tools !== undefined && { tools: defaults.tools }),
     ...reasoningOf(id, own, defaults, faults),
@@ -118,6 +121,18 @@ function routeOf(
     }),
     origin: defaults.origin,
     targets: defaults.targets,
+  };
+}
+
+/** What the settings allow, and what the published prices have a price of. */
+function allowedBy(own: RouteSettings | undefined, defaults: RouteDefaults): Route["allow"] {
+  const { rows, writes = {}, cacheWrites = 1 } = defaults;
+  return {
+    ...NO_EXTRAS,
+    cacheWrites,
+    ...own?.allow,
+    cache: { ...writes, ...own?.allow?.cache },
+    tools: { ...(own?.prices === undefined ? toolPrices(rows) : {}), ...own?.allow?.tools },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { RouteReasoning } from "../../wire/dialects/mod.ts";
+import type { PriceRow, UnitPrices } from "./price_rows.ts";
 import type { AllowedExtras } from "../../wire/extras/mod.ts";
 
 /** Credits per million tokens. */
@@ -45,6 +46,12 @@ export interface Route extends RouteReasoning {
   /** Minimum charge of a request, in credits. */
   readonly minimum: number;
   readonly prices: Prices;
+  /** Published prices, of which one is in force at a time; undefined where the settings say the prices. */
+  readonly rows?: readonly PriceRow[] | undefined;
+  /** The one that is in force for a request. */
+  readonly row?: PriceRow | undefined;
+  /** Its prices for the request's amount of input. */
+  readonly units?: UnitPrices | undefined;
   /** Part of the price, from 0 to 1, of replies that came with a key of the caller's own; undefined for 0. */
   readonly ownKeyShare?: number | undefined;
   /** What may be asked for besides text and the caller's own tools; undefined for nothing that costs more. */

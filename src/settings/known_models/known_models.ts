@@ -1,3 +1,4 @@
+import { findKnownPrices, type KnownPrices, staticPrices } from "../known_prices/mod.ts";
 import { TABLE } from "./table.ts";
 
 /** A model as its maker, or a host, publishes it. */
@@ -23,6 +24,8 @@ export interface KnownModel {
       readonly cacheWrites: number | undefined;
     }
     | undefined;
+  /** What it costs where it was looked for, with all that has a price of its own; `undefined` if only `prices` are known. */
+  readonly priceRows?: KnownPrices | undefined;
   readonly images: boolean;
   readonly reasoning: boolean;
   readonly tools: boolean;
@@ -85,10 +88,26 @@ export function findKnownModel(name: string, url: string): KnownModel | undefine
   for (const candidate of namesOf(name)) {
     const models = byName.get(candidate);
     if (models === undefined) continue;
-    return models.find((one) => one.provider === provider) ??
-      models.find((one) => !HOSTS.includes(one.provider)) ?? models[0];
+    const found = models.find((one) => one.provider === provider) ??
+      models.find((one) => !HOSTS.includes(one.provider)) ?? models[0]!;
+    return withPrices(found, findKnownPrices(name, { url, maker: found.provider }));
   }
   return undefined;
+}
+
+/** The prices of a source that is kept well replace those of models.dev. */
+function withPrices(model: KnownModel, priceRows: KnownPrices | undefined): KnownModel {
+  if (priceRows === undefined) return model;
+  const { input = 0, cached = input, output = 0, written } = firstPrices(priceRows);
+  const cacheWrites = written === undefined || written <= input ? undefined : written / input;
+  return { ...model, priceRows, prices: { input, cached, output, cacheWrites } };
+}
+
+/** Prices of small inputs. */
+function firstPrices({ rows }: KnownPrices) {
+  const { usd } = staticPrices(rows);
+  const first = Object.entries(usd).map(([unit, price]) => [unit, [price].flat()[0]!]);
+  return Object.fromEntries(first) as Partial<Record<keyof typeof usd, number>>;
 }
 
 /** A name without the names of hosts and makers before it. */

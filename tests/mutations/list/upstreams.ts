@@ -319,8 +319,8 @@ export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "own-key-at-the-full-price",
     file: "src/requests/relay/settlement.ts",
-    find: "ownKey === undefined ? this.#options : pricedByOwnKey(this.#options)",
-    replace: "this.#options",
+    find: "ownKey === undefined ? this.#options :",
+    replace: "true ? this.#options :",
     tests: [{ file: OWN_KEYS_TEST, filter: "(random)" }],
     why: "A team would pay its provider and the gateway.",
   },

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { CHARGE_DETAILS } from "./0028_charge_details.ts";
 import { BASELINE } from "./baseline/mod.ts";
 
 /**
@@ -23,7 +24,7 @@ export interface Migration {
 export const FIRST: Migration = { version: 27, name: "baseline", statements: BASELINE };
 
 /** Every step, oldest first. */
-export const MIGRATIONS: readonly Migration[] = [FIRST];
+export const MIGRATIONS: readonly Migration[] = [FIRST, CHARGE_DETAILS];
 
 /** The last commit whose program carries databases of smaller numbers over to the first step's schema. */
 const LAST_TO_CARRY_OVER = "14e0bef";

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../json.ts";
-import { firstCount, inner, type Usage, withCounts } from "../usage.ts";
+import { firstCount, inner, mediaKinds, type Usage, withCounts } from "../usage.ts";
 import type { UsageReport } from "../usage_reports.ts";
 
 /**
@@ -17,6 +17,7 @@ export function readChatUsage(value: unknown): UsageReport | undefined {
   if (inputTokens === undefined && outputTokens === undefined) return undefined;
   const details = inner(value, "prompt_tokens_details");
   return {
+    ...mediaKinds(details, inner(value, "completion_tokens_details")),
     inputTokens,
     cachedTokens: firstCount(
       details.cached_tokens,

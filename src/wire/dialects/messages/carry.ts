@@ -25,7 +25,7 @@ import { CallIds, madeCallId, withUpstreamIds } from "./call_ids.ts";
 import { checkMessage, parseEvents } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
 import { EventRepair, indexOf, repairBlock, repairedStop } from "./repair.ts";
-import { readFirstUsage, readMessagesUsage, writeMessagesUsage } from "./usage.ts";
+import { readFirstUsage, readMessagesUsage, toldIn, writeMessagesUsage } from "./usage.ts";
 import { sealedText } from "./seals.ts";
 import { SIGNATURE } from "./writer.ts";
 
@@ -120,7 +120,8 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   if (isObject(body.usage)) body.usage = withCounts(body.usage);
   const hosted = new HostedCalls();
   for (const block of objects(reply.content)) hosted.block(block);
-  const { usage, partial } = new UsageReports().add(readMessagesUsage(reply.usage));
+  const { usage, partial } = new UsageReports().add(readMessagesUsage(reply.usage))
+    .heard(toldIn(reply));
   return {
     choices: 1,
     usage,
@@ -232,7 +233,7 @@ class CarriedMessagesStream implements ReplyStream {
     switch (event.type) {
       case "message_start": {
         const message = isObject(event.message) ? event.message : {};
-        this.#reports.add(readFirstUsage(message.usage));
+        this.#reports.add(readFirstUsage(message.usage)).heard(toldIn(message));
         if (this.#hasBegun) return "";
         this.#hasBegun = true;
         const { id, model, inputTokens } = this.#context;
@@ -260,7 +261,7 @@ class CarriedMessagesStream implements ReplyStream {
         }
         break;
       case "message_delta":
-        this.#reports.add(readMessagesUsage(event.usage));
+        this.#reports.add(readMessagesUsage(event.usage)).heard(toldIn(event));
         event.usage = {
           output_tokens: this.countedOutput,
           ...(isObject(event.usage) ? withCounts(event.usage) : {}),

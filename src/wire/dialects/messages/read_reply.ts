@@ -6,7 +6,7 @@ import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversatio
 import { reportedError, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
 import { documentedStop, EventRepair, indexOf } from "./repair.ts";
-import { readFirstUsage, readMessagesUsage, tierOf } from "./usage.ts";
+import { readFirstUsage, readMessagesUsage, toldIn } from "./usage.ts";
 
 const FINISHES: Readonly<Record<string, Finish>> = {
   end_turn: "stop",
@@ -87,8 +87,8 @@ function eventsOf(message: JsonObject, content: readonly JsonValue[]): JsonObjec
 export function readMessagesReply(body: unknown): ReadReply {
   checkMessage(body);
   const events = new MessagesReader().events(eventsOf(body, body.content));
-  const reports = new UsageReports().add(readMessagesUsage(body.usage)).servedIn(
-    tierOf(body.usage),
+  const reports = new UsageReports().add(readMessagesUsage(body.usage)).heard(
+    toldIn(body),
   );
   return { events, reports };
 }
@@ -127,8 +127,8 @@ export class MessagesReader implements EventReader {
     switch (event.type) {
       case "message_start":
         if (isObject(event.message)) {
-          const { usage } = event.message;
-          this.reports.add(readFirstUsage(usage)).servedIn(tierOf(usage));
+          const { message } = event;
+          this.reports.add(readFirstUsage(message.usage)).heard(toldIn(message));
         }
         return [];
       case "content_block_start":
@@ -140,7 +140,7 @@ export class MessagesReader implements EventReader {
       case "content_block_stop":
         return this.#endBlock(indexOf(event));
       case "message_delta": {
-        this.reports.add(readMessagesUsage(event.usage)).servedIn(tierOf(event.usage));
+        this.reports.add(readMessagesUsage(event.usage)).heard(toldIn(event));
         return isObject(event.delta) ? finishOf(event.delta) : [];
       }
       case "message_stop":

@@ -2,10 +2,12 @@ import { isObject, type JsonObject, type JsonValue, objects } from "../json.ts";
 import { firstCount, inner, type Usage } from "../usage.ts";
 import type { UsageReport } from "../usage_reports.ts";
 
-/** The tier of a report in OpenAI's words; see `UsageReports.tier`. */
-export function tierOf(usage: JsonValue | undefined): JsonValue | undefined {
-  const tier = isObject(usage) ? usage.service_tier : undefined;
-  return tier === "standard" ? "default" : tier;
+/** What a message, or the event of one, says of how it was made; the tier in OpenAI's words. */
+export function toldIn(
+  { model, usage }: JsonObject,
+): Readonly<Record<"model" | "tier" | "speed" | "region", JsonValue | undefined>> {
+  const { service_tier: tier, speed, inference_geo: region } = isObject(usage) ? usage : {};
+  return { model, tier: tier === "standard" ? "default" : tier, speed, region };
 }
 
 /** Tiers that the dialect has, by OpenAI's words for them. */
@@ -36,6 +38,7 @@ export function readMessagesUsage(value: unknown): UsageReport | undefined {
   const plain = firstCount(value.input_tokens);
   const read = firstCount(value.cache_read_input_tokens);
   const written = firstCount(value.cache_creation_input_tokens);
+  const hour = firstCount(inner(value, "cache_creation").ephemeral_1h_input_tokens);
   const rounds = objects(value.iterations).map((one) => readMessagesUsage(one)!);
   const sum = (of: "inputTokens" | "outputTokens") =>
     rounds.reduce((all, one) => all + (one[of] ?? 0), 0);
@@ -47,6 +50,8 @@ export function readMessagesUsage(value: unknown): UsageReport | undefined {
       : undefined,
     cachedTokens: read,
     cacheWrittenTokens: written,
+    // a zero tells that all of it is written for the usual time
+    inputKinds: hour === undefined ? undefined : { writtenHour: hour },
     outputTokens: rounds.length === 0
       ? firstCount(value.output_tokens)
       : Math.max(firstCount(value.output_tokens) ?? 0, sum("outputTokens")),

@@ -194,7 +194,8 @@ function fullUsage(reported: JsonValue | undefined, usage: Usage): JsonObject {
 function carryReply(reply: unknown, context: ReplyContext): Reply {
   checkResponse(reply);
   const carried = new CarriedReply(context);
-  const { usage, partial } = new UsageReports().add(readResponsesUsage(reply.usage));
+  const { usage, partial } = new UsageReports().add(readResponsesUsage(reply.usage))
+    .heard({ model: reply.model, tier: reply.service_tier });
   const output = carried.items(objects(reply.output));
   const hosted = new HostedCalls();
   objects(reply.output).forEach((item, at) => hosted.item(item, at));
@@ -309,7 +310,11 @@ class CarriedResponsesStream implements ReplyStream {
     if (isObject(response)) {
       objects(response.output).forEach((item, at) => this.#hosted.item(item, at));
     }
-    if (isObject(response)) this.#reports.add(readResponsesUsage(response.usage));
+    if (isObject(response)) {
+      this.#reports.add(readResponsesUsage(response.usage)).heard({ model: response.model });
+      // the beginning repeats what was asked for
+      if (isEnd(type)) this.#reports.heard({ tier: response.service_tier });
+    }
     this.#usage.note();
     // the beginning is written with what comes next: a failure before that is still an HTTP status
     if (!isKept) return "";

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../json.ts";
-import { firstCount, inner, type Usage } from "../usage.ts";
+import { firstCount, inner, mediaKinds, type Usage } from "../usage.ts";
 import type { UsageReport } from "../usage_reports.ts";
 
 /** What a responses upstream reports, input, output or both; undefined for any other value. */
@@ -10,6 +10,7 @@ export function readResponsesUsage(value: unknown): UsageReport | undefined {
   if (inputTokens === undefined && outputTokens === undefined) return undefined;
   const details = inner(value, "input_tokens_details");
   return {
+    ...mediaKinds(details, inner(value, "output_tokens_details")),
     inputTokens,
     cachedTokens: firstCount(details.cached_tokens),
     cacheWrittenTokens: firstCount(details.cache_write_tokens),
