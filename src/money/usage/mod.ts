@@ -14,6 +14,7 @@ export {
   repliedBy,
   shortReasonOf,
 } from "./describe_request.ts";
+export { type AnsweredModel, answeredModels, type CacheShare, cacheShares } from "./watched.ts";
 export { type RequestLatency, requestLatency } from "./latency.ts";
 export { type OverTimeOptions, todayReading, usageOverTime, type UsagePoint } from "./over_time.ts";
 export {
