@@ -303,6 +303,7 @@ export class Generation {
       account: this.#life.accountId,
       trace,
       unstreamedTokens: stream ? 0 : permittedOutput,
+      tokens: this.#input.tokens + permittedOutput * this.#request.choices,
       write: (plan) => {
         const { back } = DIALECTS[plan.upstream.dialect];
         const { body } = plan.write(variantFor(plan), permittedOutput);

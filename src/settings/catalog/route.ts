@@ -18,6 +18,13 @@ export interface Target {
    * can reply.
    */
   readonly weight?: number | undefined;
+  /** What may be sent to it: requests at once, and requests and tokens in any minute. */
+  readonly limits?: {
+    readonly requests?: number | undefined;
+    readonly requestsPerMinute?: number | undefined;
+    readonly tokensPerMinute?: number | undefined;
+    readonly waitMs: number;
+  } | undefined;
 }
 
 /** Which images a route accepts: none, only inline ones, or also remote URLs. */

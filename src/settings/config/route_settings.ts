@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { EFFORTS } from "../../wire/dialects/mod.ts";
 import { MAX_DIMENSIONS } from "../../wire/embeddings/mod.ts";
+import { boundSettings } from "./bound_settings.ts";
 import { count, identifier, weight } from "./values.ts";
 
 const target = z.strictObject({
@@ -10,6 +11,7 @@ const target = z.strictObject({
     "Share of the route's conversations, in proportion to the other targets'. Without it, or with 0: " +
       "only failover, if another target has a weight.",
   ),
+  limits: boundSettings.optional(),
 });
 
 const prices = z.strictObject({

@@ -317,6 +317,14 @@ export const UPSTREAMS: readonly Mutation[] = [
     why: "One team's bad key would show as the upstream's failure.",
   },
   {
+    name: "bound-without-an-end",
+    file: "src/requests/upstreams/bound.ts",
+    find: "if (bytes === undefined) end();",
+    replace: "",
+    tests: [{ file: "tests/requests/upstreams/bounds_test.ts", filter: "stream: false" }],
+    why: "A place at an upstream would never be free again.",
+  },
+  {
     name: "own-key-at-the-full-price",
     file: "src/requests/relay/settlement.ts",
     find: "ownKey === undefined ? this.#options :",
