@@ -40,6 +40,11 @@ const SAME: Readonly<Record<string, string>> = {
   xai: "x-ai",
 };
 
+/** The ID of a provider in the table, by that of models.dev. */
+export function priceIdOf(provider: string): string {
+  return SAME[provider] ?? provider;
+}
+
 /** Addresses of providers that the table has under another one. */
 const OTHER_ADDRESSES: Readonly<Record<string, RegExp>> = {
   aws: /^https:\/\/bedrock-mantle\.[a-z0-9-]+\.api\.aws\//,
@@ -69,7 +74,7 @@ export function findKnownPrices(
 ): KnownPrices | undefined {
   all ??= providersOf(TABLE);
   const host = all.find(({ id, address }) => address.test(url) || OTHER_ADDRESSES[id]?.test(url));
-  for (const provider of [host, all.find(({ id }) => id === (SAME[maker ?? ""] ?? maker))]) {
+  for (const provider of [host, all.find(({ id }) => id === priceIdOf(maker ?? ""))]) {
     if (provider === undefined) continue;
     const ids = [provider.id, ...provider.others];
     for (const id of ids) {

@@ -11,6 +11,7 @@ export {
   findKnownPrices,
   type KnownPrices,
   type KnownRow,
+  priceIdOf,
   pricesAt,
   staticPrices,
   type UsdPrice,
