@@ -218,7 +218,7 @@ function tagsOf(tags: Readonly<Record<string, string>>): string {
   return JSON.stringify(Object.fromEntries(all));
 }
 
-/** As JSON without what is not known; undefined for nothing. */
+/** As JSON without unknown values; undefined for nothing. */
 function detailsOf(details: ChargeDetails): string | undefined {
   const known = Object.entries(details).filter(([, value]) => value !== undefined)
     .map(([name, value]) => [

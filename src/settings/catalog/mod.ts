@@ -22,7 +22,8 @@ export {
   type ReplyUse,
   reservedFor,
 } from "./extra_price.ts";
-export { type PriceRow, routeAt, routeFor } from "./price_rows.ts";
+export type { PriceRow } from "./prices.ts";
+export { routeAt, routeFor } from "./price_rows.ts";
 export { affordableOutput, priceOf, type TokenUse } from "./price.ts";
 export { compareWithKnown } from "./compare_routes.ts";
 export { type ListedModel, type Listings, NO_LISTINGS } from "./listings.ts";

@@ -1,26 +1,6 @@
-import {
-  type KnownPrices,
-  pricesAt,
-  type PriceUnit,
-  staticPrices,
-  type UsdPrice,
-} from "../known_prices/mod.ts";
-import type { Prices, Route } from "./route.ts";
-
-/** Credits per million tokens or thousand calls: one price, or the first one, then amounts of input and the price above each. */
-export type RowPrice = number | readonly [number, ...number[]];
-
-/** Prices of a route by what they are of, and when they are in force. */
-export interface PriceRow {
-  /** Which one it is, for the record of a charge: `anthropic claude-sonnet-4-6 2026-03-13`. */
-  readonly name: string;
-  /** See `KnownRow.when`. */
-  readonly when: 0 | string | readonly [string, string];
-  readonly units: Readonly<Partial<Record<PriceUnit, RowPrice>>>;
-}
-
-/** What the parts of one request cost: credits per million tokens or thousand calls. */
-export type UnitPrices = Readonly<Partial<Record<PriceUnit, number>>>;
+import { type KnownPrices, pricesAt, staticPrices, type UsdPrice } from "../known_prices/mod.ts";
+import type { PriceRow, Prices, RowPrice, UnitPrices } from "./prices.ts";
+import type { Route } from "./route.ts";
 
 /**
  * Converts published prices to a route's.
@@ -76,7 +56,7 @@ export function toolPrices(rows: readonly PriceRow[] = []): Readonly<Record<stri
   );
 }
 
-/** A route with the prices that are in force at a time, in milliseconds since the epoch. */
+/** A route with the prices that are effective at a time, in milliseconds since the epoch. */
 export function routeAt(route: Route, atMs: number): Route {
   const { rows } = route;
   if (rows === undefined) return route;

@@ -1,13 +1,8 @@
 import type { RouteReasoning } from "../../wire/dialects/mod.ts";
-import type { PriceRow, UnitPrices } from "./price_rows.ts";
+import type { PriceRow, Prices, UnitPrices } from "./prices.ts";
 import type { AllowedExtras } from "../../wire/extras/mod.ts";
 
-/** Credits per million tokens. */
-export interface Prices {
-  readonly input: number;
-  readonly cached: number;
-  readonly output: number;
-}
+export type { Prices };
 
 /** A model of an upstream that can serve a route. */
 export interface Target {
@@ -53,9 +48,9 @@ export interface Route extends RouteReasoning {
   /** Minimum charge of a request, in credits. */
   readonly minimum: number;
   readonly prices: Prices;
-  /** Published prices, of which one is in force at a time; undefined where the settings say the prices. */
+  /** Published prices, of which one is effective at a time; undefined where the settings say the prices. */
   readonly rows?: readonly PriceRow[] | undefined;
-  /** The one that is in force for a request. */
+  /** The one that is effective for a request. */
   readonly row?: PriceRow | undefined;
   /** Its prices for the request's amount of input. */
   readonly units?: UnitPrices | undefined;

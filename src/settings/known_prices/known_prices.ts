@@ -4,7 +4,7 @@ import type { PriceUnit } from "./units.ts";
 /** US dollars per million tokens or thousand calls: one price, or the first one, then amounts of input and the price above each. */
 export type UsdPrice = number | readonly [number, ...number[]];
 
-/** Prices, and when they are in force. */
+/** Prices, and when they are effective. */
 export interface KnownRow {
   /** From a day on (`2026-07-01`), or daily between two times of UTC (`00:30:00Z`); 0 for always. */
   readonly when: 0 | string | readonly [string, string];
@@ -15,7 +15,7 @@ export interface KnownRow {
 export interface KnownPrices {
   readonly provider: string;
   readonly id: string;
-  /** Of those that are in force, the last counts. */
+  /** Of those that are effective, the last counts. */
   readonly rows: readonly KnownRow[];
 }
 
@@ -86,7 +86,7 @@ export function findKnownPrices(
 }
 
 /**
- * The prices that are in force at a time.
+ * The prices that are effective at a time.
  *
  * @param rows As of a model.
  * @param atMs Milliseconds since the epoch.
@@ -96,14 +96,15 @@ export function pricesAt<Row extends Pick<KnownRow, "when">>(
   rows: readonly Row[],
   atMs: number,
 ): Row {
-  return rows.findLast(({ when }) => isInForce(when, atMs)) ?? rows[0]!;
+  return rows.findLast(({ when }) => isEffective(when, atMs)) ?? rows[0]!;
 }
 
 /** The prices to show where no time is meant: those of when the table was made; of times of the day, the dearest. */
 export function staticPrices(rows: readonly KnownRow[]): KnownRow {
   const atMs = Date.parse(TABLE_DATE);
   const isDaily = ({ when }: KnownRow) => Array.isArray(when);
-  const dated = rows.filter((row) => !isDaily(row) && isInForce(row.when, atMs)).at(-1) ?? rows[0]!;
+  const dated = rows.filter((row) => !isDaily(row) && isEffective(row.when, atMs)).at(-1) ??
+    rows[0]!;
   const costly = ({ usd: { input, output } }: KnownRow) => [output ?? input ?? 0].flat()[0]!;
   return rows.filter(isDaily).reduce(
     (one, other) => costly(other) > costly(one) ? other : one,
@@ -111,7 +112,7 @@ export function staticPrices(rows: readonly KnownRow[]): KnownRow {
   );
 }
 
-function isInForce(when: KnownRow["when"], atMs: number): boolean {
+function isEffective(when: KnownRow["when"], atMs: number): boolean {
   if (when === 0) return true;
   if (typeof when === "string") return atMs >= Date.parse(when);
   const [from, until] = when.map((time) => Date.parse(`1970-01-01T${time}`)) as [number, number];

@@ -358,7 +358,7 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "yesterdays-prices",
     file: "src/settings/known_prices/known_prices.ts",
-    find: "rows.findLast(({ when }) => isInForce(when, atMs)) ?? rows[0]!",
+    find: "rows.findLast(({ when }) => isEffective(when, atMs)) ?? rows[0]!",
     replace: "rows[0]!",
     tests: [{ file: "tests/settings/catalog/charges_test.ts" }],
     why: "A change of a price would never begin.",

@@ -1,4 +1,4 @@
-import type { Migration } from "./mod.ts";
+import type { Migration } from "./migration.ts";
 
 /** What a reply said of how it was made, and what beyond input, cached input and output its charge is of. */
 export const CHARGE_DETAILS: Migration = {

@@ -9,16 +9,9 @@
 
 import { CHARGE_DETAILS } from "./0028_charge_details.ts";
 import { BASELINE } from "./baseline/mod.ts";
+import type { Migration } from "./migration.ts";
 
-/**
- * One step of the schema: tables, columns, indexes, changes of data. Released steps are never edited, only
- * followed by others. No rule is installed while it runs, so what a trigger keeps in step it does itself.
- */
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly statements: readonly string[];
-}
+export type { Migration };
 
 /** The step that a new database begins with. */
 export const FIRST: Migration = { version: 27, name: "baseline", statements: BASELINE };
