@@ -311,7 +311,7 @@ export class Generation {
           path: plan.upstream.pathFor({ model: plan.target.model, stream }) ?? back.path,
           headers: {
             accept: stream ? "text/event-stream" : "application/json",
-            ...back.versionHeaders(header),
+            ...back.versionHeaders(header, plan.upstream.betas),
           },
           body: detached.reattach(JSON.stringify(body)),
         };

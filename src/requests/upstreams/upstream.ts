@@ -39,6 +39,8 @@ export interface Upstream {
   readonly adjust: Adjust;
   /** Where a request for a model goes, below the base; `undefined` for the dialect's own path. */
   pathFor(request: { readonly model: string; readonly stream: boolean }): string | undefined;
+  /** Beta features that it takes; undefined for all. */
+  readonly betas: readonly string[] | undefined;
   /** Headers of every request; without a key if there are several. */
   readonly headers: Readonly<Record<string, string>>;
   /** Whether the gateway itself can send requests: false where only keys that come with requests are used. */
@@ -119,6 +121,7 @@ export async function httpUpstream(
     shaping: quirk?.shaping ?? {},
     adjust: inSteps(withoutEmptyTools, quirk?.adjust ?? unchanged),
     pathFor: path === undefined ? () => undefined : (request) => modelPath(path, request),
+    betas: settings.betas,
     headers: headersOf(settings, pool === undefined ? keys[0]?.key : undefined),
     hasKey: settings.credentials?.kind !== "forward",
     takesKeys: takesKeys(settings),
@@ -151,6 +154,7 @@ export function simulatorUpstream(
     shaping: {},
     adjust: unchanged,
     pathFor: () => undefined,
+    betas: undefined,
     headers: {},
     hasKey: true,
     takesKeys: false,

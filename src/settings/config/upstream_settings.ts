@@ -107,6 +107,12 @@ export const upstreamSettings = z.strictObject({
       "environment says.",
   ),
   limits: boundSettings.optional(),
+  betas: z.array(z.string().regex(/^[A-Za-z0-9._-]+\*?$/, "must be the name of a beta feature"))
+    .optional()
+    .describe(
+      "Beta features (`anthropic-beta`) that go on to the upstream when clients ask for them; a name that ends with `*` is a beginning. " +
+        "Others are left out. Default: all.",
+    ),
   quirks: quirkName.optional().describe(QUIRKS_HELP),
   discover: z.boolean().default(false).describe(
     "Whether to serve the models that the upstream lists, by their own names.",

@@ -467,7 +467,7 @@ const REPLIES: Readonly<Record<string, (stream: boolean) => Response>> = {
   },
 };
 
-function events(all: readonly { readonly type?: string }[], end = ""): Response {
+function events(all: readonly Readonly<Record<string, unknown>>[], end = ""): Response {
   const lines = all.map((one) =>
     `${one.type === undefined ? "" : `event: ${one.type}\n`}data: ${JSON.stringify(one)}\n\n`
   );
@@ -477,7 +477,7 @@ function events(all: readonly { readonly type?: string }[], end = ""): Response 
 /** The clouds whose dialect is carried as it is: where requests go, and what proves who sends them. */
 const ROWS: Readonly<
   Record<string, {
-    readonly upstream: Omit<NonNullable<SettingsInput["upstreams"]>[string], "url">;
+    readonly upstream: Partial<NonNullable<SettingsInput["upstreams"]>[string]>;
     /** Below the base, of the upstream's own. */
     readonly path?: string;
     readonly dialect: "chat" | "messages" | "responses";
@@ -593,4 +593,23 @@ Deno.test("clouds that carry a dialect: each from each dialect, whole and stream
       assertEquals(others.filter((one) => headers.has(one)), [], name);
     }, name);
   }
+});
+
+Deno.test("beta features that clients ask for go on as far as the upstream takes them", async () => {
+  await using cloud = fakeUpstream(() => Response.json(MESSAGE));
+  const sent = async (betas: string[] | undefined) => {
+    await using gateway = await gatewayTo({
+      url: cloud.url,
+      dialect: "messages",
+      ...(betas && { betas }),
+    });
+    const { path, body } = FRONTS.messages;
+    const headers = { "anthropic-beta": "one-2025-01-01, two-2025-02-02,three" };
+    const response = await gateway.post(path, { model: "house", ...body }, { headers });
+    assertEquals(response.status, 200, await response.text());
+    return cloud.received.at(-1)!.headers.get("anthropic-beta");
+  };
+  assertEquals(await sent(undefined), "one-2025-01-01, two-2025-02-02,three");
+  assertEquals(await sent(["one-*", "three"]), "one-2025-01-01,three");
+  assertEquals(await sent([]), null);
 });
