@@ -108,8 +108,7 @@ function routeOf(
     maxOutput,
     minimum: own?.minimum ?? defaults.minimum,
     prices: pricesOf(own, defaults),
-    // prices of the settings are all that the route costs
-    ...(own?.prices === undefined && defaults.rows !== undefined && { rows: defaults.rows }),
+    ...rowsFor(id, own, defaults),
     ...(own?.prices?.ownKey !== undefined && { ownKeyShare: own.prices.ownKey }),
     allow: allowedBy(own, defaults),
     images: own?.images ?? defaults.images,
@@ -121,6 +120,28 @@ function routeOf(
     }),
     origin: defaults.origin,
     targets: defaults.targets,
+  };
+}
+
+/** Prices that change with time; those of the settings are all that a route costs. */
+function rowsFor(
+  id: string,
+  own: RouteSettings | undefined,
+  defaults: RouteDefaults,
+): Pick<Route, "rows"> {
+  if (own?.prices === undefined) return defaults.rows === undefined ? {} : { rows: defaults.rows };
+  const { changes = [] } = own.prices;
+  if (changes.length === 0) return {};
+  const later = changes.toSorted((a, b) => Date.parse(a.from) - Date.parse(b.from));
+  return {
+    rows: [
+      { name: `routes.${id}`, when: 0, units: { ...pricesOf(own, defaults) } },
+      ...later.map(({ from, input, cached = input, output }) => ({
+        name: `routes.${id} ${from}`,
+        when: from,
+        units: { input, cached, output },
+      })),
+    ],
   };
 }
 

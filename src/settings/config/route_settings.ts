@@ -14,6 +14,18 @@ const target = z.strictObject({
   limits: boundSettings.optional(),
 });
 
+/** Prices from a time on. */
+const priceChange = z.strictObject({
+  from: z.union([z.iso.date(), z.iso.datetime({ offset: true })]).describe(
+    "Day (UTC) or time from which on they hold, such as `2027-01-01`.",
+  ),
+  input: count.describe("Credits per million uncached input tokens."),
+  cached: count.optional().describe(
+    "Credits per million cached input tokens. Default: as `input`.",
+  ),
+  output: count.default(0).describe("Credits per million output tokens."),
+});
+
 const prices = z.strictObject({
   input: count.describe("Credits per million uncached input tokens."),
   cached: count.optional().describe(
@@ -21,6 +33,9 @@ const prices = z.strictObject({
   ),
   output: count.optional().describe(
     "Credits per million output tokens. Required unless `kind` is `embeddings`.",
+  ),
+  changes: z.array(priceChange).optional().describe(
+    "Later prices, each from a time on. A request has those of the time at which it begins.",
   ),
   ownKey: z.number().min(0).max(1).optional().describe(
     "Part of the price, between 0 and 1, that replies cost which came with a key of the caller's own. Default: 0.",

@@ -131,3 +131,30 @@ Deno.test("a reply costs what genai-prices computes, to the credit", () => {
     );
   }
 });
+
+Deno.test("prices of the settings change at their times, in whatever order they are written", () => {
+  const own = new Catalog(schema.parse({
+    routes: {
+      house: {
+        targets: [{ upstream: "simulator", model: "m" }],
+        prices: {
+          input: 1,
+          cached: 1,
+          output: 2,
+          changes: [
+            { from: "2027-03-01T12:00:00+02:00", input: 5, output: 6 },
+            { from: "2027-01-01", input: 3, output: 4 },
+          ],
+        },
+      },
+    },
+  })).find("house")!;
+  const at = (time: string) => {
+    const { prices, row } = routeAt(own, Date.parse(time));
+    return [prices.input, prices.output, row?.name];
+  };
+  assertEquals(at("2026-12-31T23:59:59.999Z"), [1, 2, "routes.house"]);
+  assertEquals(at("2027-01-01T00:00:00Z"), [3, 4, "routes.house 2027-01-01"]);
+  assertEquals(at("2027-03-01T09:59:59Z")[0], 3);
+  assertEquals(at("2027-03-01T10:00:00Z"), [5, 6, "routes.house 2027-03-01T12:00:00+02:00"]);
+});
