@@ -11,7 +11,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   requests: [["relay"], ["admission", "upstreams", "images"], ["simulator"]],
   money: [["billing", "usage"], ["payments"], ["ledger"]],
   people: [["operation_log"], ["accounts"]],
-  settings: [["catalog"], ["config"], ["known_models", "known_providers"]],
+  settings: [["catalog"], ["config"], ["known_models", "known_providers"], ["known_prices"]],
   wire: [
     ["kept_items"],
     ["sealing", "embeddings", "extras"],

@@ -78,6 +78,8 @@ export interface LastingParts {
   readonly closing: AbortSignal;
   /** Computes the answer to the challenge of a command that looks for this gateway. */
   readonly prove: (challenge: string) => Promise<string>;
+  /** Set where several threads serve. */
+  readonly threads?: { readonly memory: { readonly inFlight: SharedArrayBuffer } } | undefined;
   /** In-flight requests of all threads, oldest first. */
   readonly liveRequests: () => Promise<readonly InFlightRequest[]>;
   /** How the upstreams have been doing, in all threads. */
@@ -146,6 +148,8 @@ export async function openServing(
       timers: parts.timers,
       now,
       memory: parts.routing,
+      threads: parts.threads &&
+        parts.threads.memory.inFlight.byteLength / Int32Array.BYTES_PER_ELEMENT,
       ...(retries === undefined ? {} : { retries }),
     }),
     (all) => all.close(),

@@ -14,6 +14,7 @@ import {
   type Settings,
   type UpstreamSettings,
 } from "../../settings/config/mod.ts";
+import { disputedPrices } from "../../settings/known_models/mod.ts";
 import { displayed } from "../../ground/platform/mod.ts";
 import { configuredUpstreams, type Probe, probeUpstream } from "../../requests/upstreams/mod.ts";
 import type { CommandContext } from "./context.ts";
@@ -99,14 +100,14 @@ function compare(settings: Settings, asked: readonly Asked[]): SyncRow[] {
     catalog.routes.filter(({ targets }) =>
       targets.some((target) => target.upstream === upstream && target.model === model)
     ).map(({ id }) => id);
-  const rows = asked.flatMap(({ name, settings: { discover, dialect }, probe }): SyncRow[] => {
+  const rows = asked.flatMap(({ name, settings: { discover, dialect, url }, probe }): SyncRow[] => {
     if (!probe.lists) {
       return [{ upstream: name, model: null, served_as: [], note: whyNoList(probe), adds: null }];
     }
     return unique(probe.models).map(({ id }) => {
       const routes = servedAs(name, id);
       const row = { upstream: name, model: id, served_as: routes, adds: null };
-      if (routes.length > 0) return { ...row, note: null };
+      if (routes.length > 0) return { ...row, note: disputeOf(id, url) };
       const why = whyNotServed(id, dialect);
       if (why !== undefined) return { ...row, note: why };
       if (discover) return { ...row, note: "an alias or a route has this name" };
@@ -143,6 +144,16 @@ function missing(catalog: Catalog, asked: readonly Asked[]): SyncRow[] {
     note: "the upstream does not list it",
     adds: null,
   }));
+}
+
+/** Prices on which the sources do not agree; null for none. */
+function disputeOf(model: string, url: string): string | null {
+  const all = disputedPrices(model, url);
+  if (all.length === 0) return null;
+  const words = all.map(({ what, charged, other }) =>
+    `${what} $${charged}, models.dev says $${other}`
+  );
+  return `check the price: ${words.join("; ")}`;
 }
 
 function unique(models: readonly ListedModel[]): ListedModel[] {

@@ -50,7 +50,7 @@ export function priceLines(
   add("rounded up to whole credits", (MILLION - sum % MILLION) % MILLION);
   const minimum = BigInt(prices.minimum) * MILLION;
   if (minimum > sum) add(`up to the minimum of ${number(prices.minimum)}`, minimum - sum);
-  add("hosted tools and writes to a cache", BigInt(record.extraCredits) * MILLION);
+  add("other kinds of tokens and calls", BigInt(record.extraCredits) * MILLION);
   add("not explained by the prices", BigInt(record.priceCredits) * MILLION - sum);
   add(
     "beyond the balance or a budget, not collected",
@@ -105,6 +105,28 @@ const OWN_KEYS: Readonly<Record<NonNullable<RequestRecord["ownKey"]>, string>> =
   team: "The reply came with the team's own key of the upstream, at that part of the price.",
   request: "The reply came with the key that the request brought, at that part of the price.",
 };
+
+/** Kinds of tokens and calls that have a price of their own. */
+const EXTRAS: Readonly<Record<string, string>> = {
+  written: "tokens written to a cache",
+  writtenHour: "tokens written to a cache for an hour",
+  audioInput: "tokens of audio",
+  audioCached: "tokens of cached audio",
+  audioOutput: "output tokens of audio",
+  imageInput: "tokens of images",
+  imageCached: "tokens of cached images",
+  imageOutput: "output tokens of images",
+  reasoning: "output tokens of reasoning",
+};
+
+function extraWords({ extras = {} }: RequestRecord["details"]): string {
+  const parts = Object.entries(extras).map(([name, [amount, price]]) =>
+    `${number(amount)} ${EXTRAS[name] ?? `× ${name}`} at ${number(price)} per ${
+      Object.hasOwn(EXTRAS, name) ? "million" : "thousand"
+    }`
+  );
+  return parts.length === 0 ? "" : ` Other kinds: ${parts.join("; ")}.`;
+}
 
 /** How a request's charge came about. */
 export function Price(
@@ -171,9 +193,12 @@ export function Price(
           ? ` ${number(record.reasoningTokens)} of the output tokens were reasoning.`
           : ""}
         {record.ownKey === null ? "" : ` ${OWN_KEYS[record.ownKey]}`}
+        {extraWords(record.details)}
         {record.prices === undefined
           ? " The prices of this charge were not stored; current prices are shown."
-          : " Prices are those at the time of the request."}
+          : ` Prices are those at the time of the request${
+            record.details.row === undefined ? "" : ` (${record.details.row})`
+          }.`}
       </p>
     </>
   );

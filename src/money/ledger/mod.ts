@@ -106,6 +106,7 @@ export {
 export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
 export {
   type AttemptRecord,
+  type ChargeDetails,
   type ChargePrices,
   type Ending,
   type FailureRecord,

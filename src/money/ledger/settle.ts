@@ -86,6 +86,8 @@ export interface UsageRecord {
   readonly reported?: Partial<TokenPair> | undefined;
   /** Whose key the reply came with; undefined for the gateway's. */
   readonly ownKey?: KeyOwner | undefined;
+  /** What the reply says of how it was made, and what the extra credits are of. */
+  readonly details?: ChargeDetails | undefined;
   /** Values by name; undefined for none. */
   readonly tags?: Readonly<Record<string, string>> | undefined;
 }
@@ -94,6 +96,22 @@ export interface UsageRecord {
 export const KEY_OWNERS = ["account", "team", "request"] as const;
 /** One of them. */
 export type KeyOwner = typeof KEY_OWNERS[number];
+
+/** What stands on the record beside a charge. */
+export interface ChargeDetails {
+  /** The model that replied, as it calls itself. */
+  readonly model?: string | undefined;
+  /** The provider's own ID of the request. */
+  readonly id?: string | undefined;
+  /** Service tier, speed and region, as the reply says. */
+  readonly tier?: string | undefined;
+  readonly speed?: string | undefined;
+  readonly region?: string | undefined;
+  /** The published prices that the charge was made with; undefined where the settings say them. */
+  readonly row?: string | undefined;
+  /** Counts and prices by what they are of: tokens per million, calls and requests per thousand. */
+  readonly extras?: Readonly<Record<string, readonly [count: number, price: number]>> | undefined;
+}
 
 /** Tokens of a request. */
 export interface TokenPair {
@@ -200,6 +218,7 @@ function itemOf(record: UsageRecord): Given<typeof SETTLING> {
     reported_input: record.reported?.inputTokens,
     reported_output: record.reported?.outputTokens,
     own_key: record.ownKey,
+    details: record.details && detailsOf(record.details),
   };
 }
 
@@ -209,6 +228,16 @@ function tagsOf(tags: Readonly<Record<string, string>>): string {
     [name.toWellFormed(), value.toWellFormed()] as const
   );
   return JSON.stringify(Object.fromEntries(all));
+}
+
+/** As JSON without unknown values; undefined for nothing. */
+function detailsOf(details: ChargeDetails): string | undefined {
+  const known = Object.entries(details).filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [
+      name,
+      typeof value === "string" ? bounded(value, MAX_NAME_CHARS) : value,
+    ]);
+  return known.length === 0 ? undefined : JSON.stringify(Object.fromEntries(known));
 }
 
 /** The attempts as JSON; of many, the last, which decided what became of the request. */

@@ -14,6 +14,7 @@ export {
   repliedBy,
   shortReasonOf,
 } from "./describe_request.ts";
+export { type AnsweredModel, answeredModels, type CacheShare, cacheShares } from "./watched.ts";
 export { type RequestLatency, requestLatency } from "./latency.ts";
 export { accountUsage, type UsageOf, usageReading, type UsageSum } from "./account_usage.ts";
 export { daysSince, hoursSince, monthStart, untilNow } from "./bounds.ts";

@@ -13,6 +13,17 @@ const attempt = z.object({
 
 const tags = z.record(z.string(), z.string());
 
+/** See `ChargeDetails` of the ledger. */
+export const details = z.object({
+  model: z.string().optional(),
+  id: z.string().optional(),
+  tier: z.string().optional(),
+  speed: z.string().optional(),
+  region: z.string().optional(),
+  row: z.string().optional(),
+  extras: z.record(z.string(), z.tuple([z.number(), z.number()])).optional(),
+});
+
 const recordColumns = z.object({
   request_id: z.string(),
   account_id: z.string(),
@@ -48,6 +59,7 @@ const recordColumns = z.object({
   message: z.string().nullable(),
   attempt_list: z.string().nullable(),
   tags: z.string().nullable(),
+  details: z.string().nullable(),
 });
 
 const recordRow = recordColumns.transform((row) => ({
@@ -95,6 +107,8 @@ const recordRow = recordColumns.transform((row) => ({
   attemptList: row.attempt_list === null
     ? undefined
     : z.array(attempt).parse(JSON.parse(row.attempt_list)),
+  /** What the reply says of how it was made; empty for nothing, and in records from before schema 28. */
+  details: row.details === null ? {} : details.parse(JSON.parse(row.details)),
   /** Values by name; `undefined` for none. */
   tags: row.tags === null ? undefined : tags.parse(JSON.parse(row.tags)),
 }));

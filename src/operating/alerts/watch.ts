@@ -40,6 +40,7 @@ import {
 } from "./marks.ts";
 import { pruneAlerts } from "./notices.ts";
 import type { Outbox } from "./outbox.ts";
+import { replyChanges } from "./reply_changes.ts";
 
 /** Dependencies of {@linkcode Watch}. */
 export interface WatchOptions {
@@ -176,6 +177,7 @@ export class Watch {
     if (!await takeJob(database, { holder: this.#holder, nowMs: now(), leaseMs })) return false;
     await this.#conditions();
     await this.#catalog();
+    await this.#replies();
     await this.#lowCredits();
     await this.#budgets();
     await this.#lots();
@@ -261,6 +263,13 @@ export class Watch {
     const { routes, settings } = served();
     const { alert, done } = await catalogChange(database, routes, settings);
     if (alert !== undefined) await this.#raise([alert]);
+    await done();
+  }
+
+  async #replies(): Promise<void> {
+    const { database, now } = this.#options;
+    const { alerts, done } = await replyChanges(database, now());
+    await this.#raise(alerts);
     await done();
   }
 

@@ -1,7 +1,10 @@
 import {
   countedUsage,
   type InputUsage,
+  kindsOf,
   type MeteredPart,
+  type TokenKinds,
+  type Told,
   type Usage,
 } from "../../wire/dialects/mod.ts";
 
@@ -61,6 +64,10 @@ export interface SettledUsage {
   /** Whether a report was not believed. */
   readonly departs: boolean;
   readonly hostedCalls: MeteredPart["hostedCalls"];
+  /** Tokens of it that may have a price of their own. */
+  readonly kinds?: TokenKinds | undefined;
+  /** What the upstream says of how the reply was made. */
+  readonly told?: Told | undefined;
   /** Requests that were sent upstream for it. */
   readonly requests: number;
 }
@@ -178,6 +185,8 @@ export class ChargedUsage {
         ...(reportedOutput !== undefined && { outputTokens: reportedOutput }),
       },
       hostedCalls: part.hostedCalls,
+      kinds: isInput && isOutput ? partialUsage?.kinds : undefined,
+      told: partialUsage?.told,
       requests,
       departs: input !== undefined && !isInput || reportedOutput !== undefined && !isOutput,
     };
@@ -266,6 +275,11 @@ function sumOf(parts: readonly SettledUsage[]): SettledUsage {
     },
     reported: { ...reported("inputTokens"), ...reported("outputTokens") },
     hostedCalls: undefined,
+    kinds: kindsOf(Object.fromEntries(
+      [...new Set(parts.flatMap(({ kinds = {} }) => Object.keys(kinds) as (keyof TokenKinds)[]))]
+        .map((kind) => [kind, sum(({ kinds }) => kinds?.[kind] ?? 0)]),
+    )),
+    told: parts[0]?.told,
     requests: sum(({ requests }) => requests),
     departs: parts.some(({ departs }) => departs),
   };

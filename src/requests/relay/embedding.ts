@@ -65,6 +65,7 @@ export class Embedding {
       account: this.#life.accountId,
       trace,
       unstreamedTokens: 0,
+      tokens: this.#options.inputTokens,
       write: (plan) => ({
         path: UPSTREAM_EMBEDDINGS_PATH,
         headers: { accept: "application/json" },

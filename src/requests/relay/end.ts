@@ -13,6 +13,8 @@ export interface End {
   readonly counted?: SettledUsage["counted"];
   readonly reported?: SettledUsage["reported"];
   readonly hostedCalls?: SettledUsage["hostedCalls"];
+  readonly kinds?: SettledUsage["kinds"];
+  readonly told?: SettledUsage["told"];
   readonly requests?: SettledUsage["requests"];
   /** Why it failed; undefined for a complete response. */
   readonly failure?: FailureRecord | undefined;

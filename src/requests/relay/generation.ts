@@ -225,7 +225,14 @@ export class Generation {
     ];
     const changed = [...adjusted, ...dropped];
     const ownKey = ownerOfReplies(all.map((one) => one.plan));
-    this.#life.sent({ target: plan.target, attempts, outcomes, changed, ownKey });
+    this.#life.sent({
+      target: plan.target,
+      attempts,
+      outcomes,
+      changed,
+      ownKey,
+      upstreamRequestId: requestIdIn(reply),
+    });
     for (const one of this.#options.plans) one.forget();
     return { opened, reply, plan, dropped, adjusted };
   }
@@ -245,6 +252,7 @@ export class Generation {
       account: this.#life.accountId,
       trace,
       unstreamedTokens: stream ? 0 : permittedOutput,
+      tokens: this.#input.tokens + permittedOutput * this.#request.choices,
       write: (plan) => {
         const { back } = DIALECTS[plan.upstream.dialect];
         const { body } = plan.write(variantFor(plan), permittedOutput);
@@ -252,7 +260,7 @@ export class Generation {
           path: plan.upstream.pathFor({ model: plan.target.model, stream }) ?? back.path,
           headers: {
             accept: stream ? "text/event-stream" : "application/json",
-            ...back.versionHeaders(header),
+            ...back.versionHeaders(header, plan.upstream.betas),
           },
           body: detached.reattach(JSON.stringify(body)),
         };
@@ -306,4 +314,12 @@ export class Generation {
     const outputTokens = this.#life.permittedOutput * choices;
     return limitsFor(this.#parts.settings.replies, { logprobs, outputTokens });
   }
+}
+
+/** Headers that providers name their requests by: OpenAI and many, Anthropic, Bedrock, Azure. */
+const REQUEST_IDS = ["x-request-id", "request-id", "x-amzn-requestid", "apim-request-id"];
+
+function requestIdIn({ headers }: UpstreamReply): string | undefined {
+  const name = REQUEST_IDS.find((one) => headers[one] !== undefined);
+  return name === undefined ? undefined : String(headers[name]);
 }

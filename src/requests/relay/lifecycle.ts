@@ -6,6 +6,7 @@ import {
   pricedByOwnKey,
   reservedFor,
   type Route,
+  routeFor,
 } from "../../settings/catalog/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import type { AccountStatus, Settled } from "../../money/ledger/mod.ts";
@@ -288,7 +289,11 @@ function admit(
   { isOwnOnly }: { readonly isOwnOnly: boolean },
 ): Promise<AdmittedRequest> {
   const { inputTokens, permittedOutput, choices, openInput = 0 } = terms;
-  const { route, used }: PricedBy = isOwnOnly ? pricedByOwnKey(terms) : terms;
+  // by the prices of a larger input where there are such: an upstream may count more
+  const atMost = Math.ceil(inputTokens * 1.25) + (openInput === Infinity ? 0 : openInput);
+  const { route, used }: PricedBy = isOwnOnly
+    ? pricedByOwnKey(terms, atMost)
+    : { ...terms, route: routeFor(terms.route, atMost) };
   return admission.admit({
     requestId,
     caller,

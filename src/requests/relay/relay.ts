@@ -6,6 +6,7 @@ import {
   openInput,
   permittedOutput as permittedBy,
   type Route,
+  routeAt,
   SIMULATOR,
 } from "../../settings/catalog/mod.ts";
 import {
@@ -45,7 +46,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   const sealer = parts.sealing.of(caller.holderId);
   const endpoint = front.further?.find((one) => one.path === path) ?? front;
   const parsed = parseDetached(body, (json) => endpoint.parse(json, header, sealer));
-  const route = parts.catalog().resolve(parsed.model, "generation");
+  const route = routeAt(parts.catalog().resolve(parsed.model, "generation"), parts.now());
   const tags = requestTags(header, parsed.body, parts.settings.tags);
   checkPermission(caller, route);
   checkAsked(route, askedOf(dialect, parsed.body));

@@ -1,13 +1,6 @@
 import type { Caller } from "../../people/accounts/mod.ts";
 import type { Hold } from "../admission/mod.ts";
-import {
-  extraPriceOf,
-  pricedByOwnKey,
-  pricedRoute,
-  priceOf,
-  type Route,
-  type Target,
-} from "../../settings/catalog/mod.ts";
+import { chargeOf, pricedByOwnKey, type Route, type Target } from "../../settings/catalog/mod.ts";
 import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import {
   type Ending,
@@ -60,6 +53,8 @@ export interface SentRequest {
   readonly outcomes: readonly AttemptOutcome[] | undefined;
   /** The client's fields that were adjusted, with their values, and those that the target which replied was not sent. */
   readonly changed: readonly string[];
+  /** The provider's own ID of the request that was replied to. */
+  readonly upstreamRequestId?: string | undefined;
   /** Whose keys all of its replies came with; undefined if the gateway's had a part in it. */
   readonly ownKey?: KeyOwner | undefined;
 }
@@ -172,14 +167,13 @@ export class Settlement {
   #record(end: End): UsageRecord {
     const { ending, status, usage, usageSource, failure, counted, reported } = end;
     const { requestId, caller, dialect, route, streamed, startedAtMs, hold, tags } = this.#options;
-    const { target, attempts, changed, ownKey } = this.sent;
-    const by = ownKey === undefined ? this.#options : pricedByOwnKey(this.#options);
-    const { used } = by;
-    const priced = pricedRoute(by.route, used);
-    const extraCredits = usage === undefined ? 0 : extraPriceOf(
-      priced,
-      { ...usage, hostedCalls: end.hostedCalls, requests: end.requests },
-      used,
+    const { target, attempts, changed, ownKey, upstreamRequestId: id } = this.sent;
+    const charge = usage === undefined ? undefined : chargeOf(
+      ownKey === undefined ? this.#options : pricedByOwnKey(
+        this.#options,
+        Math.ceil(usage.inputTokens / Math.max(1, end.requests ?? 1)),
+      ),
+      { ...usage, ...end },
     );
     return {
       requestId,
@@ -201,9 +195,17 @@ export class Settlement {
       startedAtMs,
       firstTokenMs: this.#firstTokenMs,
       durationMs: this.#elapsed(),
-      priceCredits: usage === undefined ? 0 : priceOf(priced, usage) + extraCredits,
-      prices: usage === undefined ? null : { ...priced.prices, minimum: priced.minimum },
-      extraCredits,
+      priceCredits: charge?.priceCredits ?? 0,
+      prices: charge === undefined
+        ? null
+        : { ...charge.priced.prices, minimum: charge.priced.minimum },
+      extraCredits: charge?.extraCredits ?? 0,
+      details: {
+        ...end.told,
+        id,
+        row: charge?.priced.row?.name,
+        ...(charge !== undefined && hasAny(charge.extras) && { extras: charge.extras }),
+      },
       ownKey,
       counted,
       reported,
@@ -263,6 +265,11 @@ export class Settlement {
   #elapsed(): number {
     return Math.round(performance.now() - this.#options.startedTick);
   }
+}
+
+function hasAny(values: object): boolean {
+  for (const _ in values) return true;
+  return false;
 }
 
 /** A failed request is answered at once: its end is recorded afterwards. */

@@ -4,6 +4,7 @@ import type { Log, Metrics, Trace } from "../../ground/telemetry/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import { CANCELLED, type Failure, failureOf, statusFailure } from "./failure.ts";
 import { isSimulated } from "../simulator/mod.ts";
+import { type Bound, takeAll, untilEnd } from "./bound.ts";
 import type { Pass } from "./circuit.ts";
 import type { KeyPool, UpstreamKey } from "./key_pool.ts";
 import { keysOfPlan, type Routing, type TargetPlan } from "./routing.ts";
@@ -22,6 +23,8 @@ export interface Exchange<Plan extends TargetPlan, Opened> {
   readonly trace: Trace;
   /** Maximum output of a reply that comes only when it is whole; 0 for a stream. */
   readonly unstreamedTokens: number;
+  /** Tokens of its input and of the output that is permitted. */
+  readonly tokens: number;
   write(plan: Plan): {
     readonly path: string;
     readonly body: string | ChunkedBody;
@@ -116,9 +119,11 @@ export class Attempts {
     const keys = keysOfPlan(plan);
     let result: Result<Plan, Opened>;
     try {
-      result = keys === undefined
-        ? await this.#sendOnce(exchange, attempt, undefined)
-        : await this.#withKeys(exchange, attempt, keys);
+      const send = (ended: () => void) =>
+        keys === undefined
+          ? this.#sendOnce(exchange, attempt, undefined, ended)
+          : this.#withKeys(exchange, attempt, keys, ended);
+      result = await this.#inTurn(exchange, attempt, boundsOf(plan), send);
     } catch (error) {
       pass.abandoned(); // a bug: the circuit must not wait for it
       throw error;
@@ -135,13 +140,22 @@ export class Attempts {
     exchange: Exchange<Plan, Opened>,
     attempt: Attempt<Plan>,
     keys: KeyPool,
+    ended: () => void,
   ): Promise<Result<Plan, Opened>> {
     const { plan } = attempt;
     const walk = keys.begin(exchange.routing.keyAt(plan));
     const failures: Failure[] = [];
     try {
       for (let key = walk.next(); key !== undefined; key = walk.next()) {
-        const result = await this.#sendOnce(exchange, attempt, key);
+        const result = key.bound === undefined
+          ? await this.#sendOnce(exchange, attempt, key, ended)
+          : await this.#inTurn(exchange, attempt, [key.bound], (keyEnded) => {
+            const both = () => {
+              keyEnded();
+              ended();
+            };
+            return this.#sendOnce(exchange, attempt, key, both);
+          });
         const failure = "failure" in result ? result.failure : undefined;
         if (!walk.ended(failure) || failure === undefined) return result;
         failures.push(failure);
@@ -153,11 +167,49 @@ export class Attempts {
     return { failure: verdictOfKeys(failures) };
   }
 
-  /** @param key The key to send it with; undefined at an upstream that has not several. */
+  /** Sends a request when its turn has come; what fails or has no reply gives its place back at once. */
+  async #inTurn<Plan extends TargetPlan, Opened>(
+    exchange: Exchange<Plan, Opened>,
+    { plan, tally }: Attempt<Plan>,
+    bounds: readonly Bound[],
+    send: (ended: () => void) => Promise<Result<Plan, Opened>>,
+  ): Promise<Result<Plan, Opened>> {
+    if (bounds.length === 0) return await send(nothing);
+    let ended: () => void;
+    try {
+      ended = await takeAll(bounds, exchange);
+    } catch (error) {
+      if (exchange.signal.aborted) return { failure: failureOf(error, plan.upstream) };
+      if (!(error instanceof Refusal)) throw error;
+      const failure = outOfTurn(error);
+      (tally.outcomes ??= []).push({
+        upstream: plan.upstream.name,
+        model: plan.target.model,
+        key: undefined,
+        outcome: failure.outcome,
+        durationMs: 0,
+      });
+      return { failure };
+    }
+    try {
+      const result = await send(ended);
+      if ("failure" in result) ended();
+      return result;
+    } catch (error) {
+      ended();
+      throw error;
+    }
+  }
+
+  /**
+   * @param key The key to send it with; undefined at an upstream that has not several.
+   * @param ended Called when the reply has ended.
+   */
   async #sendOnce<Plan extends TargetPlan, Opened>(
     exchange: Exchange<Plan, Opened>,
     attempt: Attempt<Plan>,
     key: UpstreamKey | undefined,
+    ended: () => void,
   ): Promise<Result<Plan, Opened>> {
     const { plan, tally } = attempt;
     const { name } = plan.upstream;
@@ -167,6 +219,7 @@ export class Attempts {
     const result = await this.#exchange(exchange, attempt, {
       headers: key?.headers ?? plan.upstream.headers,
       traceparent: stage.traceparent,
+      ended,
     });
     const failure = "failure" in result ? result.failure : undefined;
     const keyName = key && keysOfPlan(plan)?.nameOf(key);
@@ -201,9 +254,10 @@ export class Attempts {
   async #exchange<Plan extends TargetPlan, Opened>(
     exchange: Exchange<Plan, Opened>,
     { plan, canFailOver }: Attempt<Plan>,
-    { headers: ownHeaders, traceparent }: {
+    { headers: ownHeaders, traceparent, ended }: {
       readonly headers: Upstream["headers"];
       readonly traceparent: string | undefined;
+      readonly ended: () => void;
     },
   ): Promise<Result<Plan, Opened>> {
     const { upstream, ownKey } = plan;
@@ -230,11 +284,12 @@ export class Attempts {
         return { failure: ownKey === undefined ? failure : ofOwnKey(failure, upstream.name) };
       }
       try {
-        const opened = await exchange.open(reply, plan, { canFailOver });
+        const kept = ended === nothing ? reply : untilEnd(reply, ended);
+        const opened = await exchange.open(kept, plan, { canFailOver });
         if (ownKey === undefined) {
           upstream.health.succeeded(Math.round(performance.now() - startedTick));
         }
-        return { opened, reply, plan };
+        return { opened, reply: kept, plan };
       } catch (error) {
         reply.discard();
         throw error;
@@ -295,6 +350,33 @@ export class Attempts {
       detail: failure.blame ? failure.detail : failure.outcome,
     });
   }
+}
+
+function nothing(): void {}
+
+/** What bounds a request's way to a target. Keys of the caller's own have their owners' bounds. */
+function boundsOf({ target, upstream, ownKey }: TargetPlan): readonly Bound[] {
+  if (ownKey !== undefined) return [];
+  const { bound } = upstream;
+  const ofTarget = target.limits === undefined ? undefined : upstream.boundOf(target);
+  return [bound, ofTarget].filter((one) => one !== undefined);
+}
+
+/** A request whose turn has not come: nothing was sent, and nobody is to blame. */
+function outOfTurn(refusal: Refusal): Failure {
+  return {
+    kind: "elsewhere",
+    detail: refusal.message,
+    words: refusal.message,
+    outcome: "over its limit here",
+    status: undefined,
+    retryAfterMs: refusal.retryAfterMs,
+    refusal,
+    blame: false,
+    trips: false,
+    timedOut: false,
+    ofKey: "limited",
+  };
 }
 
 /** A failure that the caller's own key explains, in words for who can set another. */

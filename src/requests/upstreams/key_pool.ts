@@ -1,3 +1,4 @@
+import type { Bound } from "./bound.ts";
 import type { Pass } from "./circuit.ts";
 import type { Failure } from "./failure.ts";
 import type { KeyHealth } from "./key_health.ts";
@@ -12,6 +13,8 @@ export interface UpstreamKey extends TurnTaker {
   /** All headers of a request with it. */
   readonly headers: Readonly<Record<string, string>>;
   readonly health: KeyHealth;
+  /** Undefined for nothing. */
+  readonly bound?: Bound | undefined;
 }
 
 /** The keys of an upstream that has several. */

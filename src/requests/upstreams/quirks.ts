@@ -125,6 +125,12 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
     authorize: (key) => ({ "api-key": key }),
   },
   "bedrock-mantle": { shaping: {}, authorize: bearer, service: "bedrock-mantle" },
+  "bedrock-mantle-anthropic": {
+    shaping: { signedReasoning: true, ownSampling: true, cacheMarks: true },
+    adjust: adjustForAnthropic,
+    authorize: bearer,
+    service: "bedrock-mantle",
+  },
   "bedrock-anthropic": {
     shaping: { signedReasoning: true, ownSampling: true, cacheMarks: true },
     adjust: inSteps(

@@ -1,5 +1,7 @@
 import { Activity } from "./activity.ts";
+import type { CoarseTimers } from "../../ground/platform/mod.ts";
 import { Affinity } from "./affinity.ts";
+import { Bound, type SentBounds } from "./bound.ts";
 import { KeyHealth } from "./key_health.ts";
 import { Turns } from "./turns.ts";
 
@@ -17,6 +19,7 @@ export class RoutingMemory {
   readonly #keys = new Map<string, KeyHealth>();
   readonly #ownKeys = new Map<string, KeyHealth>();
   readonly #activities = new Map<string, Activity>();
+  readonly #bounds = new Map<string, Bound>();
 
   constructor(now: () => number) {
     this.#now = now;
@@ -44,6 +47,22 @@ export class RoutingMemory {
       this.#ownKeys.delete(this.#ownKeys.keys().next().value!);
     }
     return known(this.#ownKeys, id, () => new KeyHealth(this.#now));
+  }
+
+  /**
+   * What bounds an upstream, a key or a target; undefined if nothing does.
+   *
+   * @param place Its name.
+   * @param bounds As the settings say now.
+   */
+  boundOf(
+    place: string,
+    bounds: SentBounds | undefined,
+    timers: CoarseTimers,
+  ): Bound | undefined {
+    if (bounds === undefined && !this.#bounds.has(place)) return undefined;
+    return known(this.#bounds, place, () => new Bound(`requests to ${place}`, timers))
+      .set(bounds ?? { waitMs: 0 });
   }
 
   /** What became of what an upstream was sent in the last hour. */

@@ -1,4 +1,4 @@
-import { DEFAULT_UPSTREAM, SIMULATOR } from "../../settings/catalog/mod.ts";
+import { DEFAULT_UPSTREAM, SIMULATOR, type Target } from "../../settings/catalog/mod.ts";
 import {
   proxyOf,
   type Secret,
@@ -19,6 +19,7 @@ import { HttpTransport } from "./http_transport.ts";
 import { quirksByHost } from "./presets.ts";
 import { KeyPool, type UpstreamKey } from "./key_pool.ts";
 import { type ModelPath, modelPath } from "./clouds/model_paths.ts";
+import type { Bound, SentBounds } from "./bound.ts";
 import type { Authorize } from "./credentials/bearer.ts";
 import { makeCredentials } from "./credentials/make.ts";
 import { withCredentials } from "./credentials/with_credentials.ts";
@@ -38,6 +39,8 @@ export interface Upstream {
   readonly adjust: Adjust;
   /** Where a request for a model goes, below the base; `undefined` for the dialect's own path. */
   pathFor(request: { readonly model: string; readonly stream: boolean }): string | undefined;
+  /** Beta features that it takes; undefined for all. */
+  readonly betas: readonly string[] | undefined;
   /** Headers of every request; without a key if there are several. */
   readonly headers: Readonly<Record<string, string>>;
   /** Whether the gateway itself can send requests: false where only keys that come with requests are used. */
@@ -48,6 +51,9 @@ export interface Upstream {
   readonly takesForwardedKeys: boolean;
   /** Headers of a request with a key that is not the gateway's, and with no secret of the gateway's. */
   headersWith(key: string): Readonly<Record<string, string>>;
+  /** What bounds it, and what bounds one of its targets; undefined for nothing. */
+  readonly bound: Bound | undefined;
+  boundOf(target: Target): Bound | undefined;
   /** Undefined unless there are several. */
   readonly keys: KeyPool | undefined;
   readonly send: Transport;
@@ -65,13 +71,15 @@ export interface UpstreamParts {
   readonly timers: CoarseTimers;
   /** What is remembered of its keys. */
   readonly memory: RoutingMemory;
+  /** Number of serving threads, which share what may be sent. */
+  readonly threads?: number | undefined;
 }
 
 /** Makes an upstream from its settings. `caCert` may be the path of a PEM file. */
 export async function httpUpstream(
   name: string,
   settings: UpstreamSettings,
-  { now, timers, memory }: UpstreamParts,
+  { now, timers, memory, threads }: UpstreamParts,
 ): Promise<Upstream> {
   const proxy = proxyOf(new URL(settings.url), settings);
   const transport = new HttpTransport({
@@ -85,7 +93,10 @@ export async function httpUpstream(
   const { host, hostname } = new URL(settings.url);
   const quirk = settings.quirks === undefined ? undefined : QUIRKS[settings.quirks];
   const keys = keysOf(settings);
-  const pool = keys.length > 1 ? keyPool(name, settings, memory) : undefined;
+  const bound = (place: string, bounds: SentBounds | undefined) =>
+    memory.boundOf(place, bounds && partOf(bounds, threads), timers);
+  const pool = keys.length > 1 ? keyPool(name, settings, memory, bound) : undefined;
+  const only = bound(name, settings.limits);
   const authorize = authorizationOf(settings);
   const credentials = await makeCredentials(settings, {
     now,
@@ -110,12 +121,15 @@ export async function httpUpstream(
     shaping: quirk?.shaping ?? {},
     adjust: inSteps(withoutEmptyTools, quirk?.adjust ?? unchanged),
     pathFor: path === undefined ? () => undefined : (request) => modelPath(path, request),
+    betas: settings.betas,
     headers: headersOf(settings, pool === undefined ? keys[0]?.key : undefined),
     hasKey: settings.credentials?.kind !== "forward",
     takesKeys: takesKeys(settings),
     takesForwardedKeys: takesKeys(settings) &&
       (settings.allowForwardedKeys || settings.credentials?.kind === "forward"),
     headersWith: (key) => foreignHeaders(settings, key),
+    bound: only,
+    boundOf: ({ model, limits }) => bound(`${name}: ${model}`, limits),
     keys: pool,
     // what changes a body comes before what signs it
     send: wire(
@@ -140,11 +154,14 @@ export function simulatorUpstream(
     shaping: {},
     adjust: unchanged,
     pathFor: () => undefined,
+    betas: undefined,
     headers: {},
     hasKey: true,
     takesKeys: false,
     takesForwardedKeys: false,
     headersWith: () => ({}),
+    bound: undefined,
+    boundOf: () => undefined,
     keys: undefined,
     send: simulatorTransport,
     health: new Health(now, undefined, memory.activityOf(SIMULATOR)),
@@ -189,7 +206,7 @@ type WeightedKey = NonNullable<UpstreamSettings["keys"]>[number];
 /** The keys of an upstream's settings, however they are written. */
 export function keysOf({ key, keys, credentials }: UpstreamSettings): readonly WeightedKey[] {
   const one = credentials?.kind === "key" ? credentials.key : key;
-  return keys ?? (one === undefined ? [] : [{ key: one, weight: 1 }]);
+  return keys ?? (one === undefined ? [] : [{ key: one, weight: 1, limits: undefined }]);
 }
 
 /** How a key is sent: the dialect's way, or that of the service. */
@@ -204,8 +221,24 @@ function pathOf({ path }: UpstreamSettings, quirk: Quirk | undefined): ModelPath
   return path === undefined ? quirk?.path : { template: path, methods };
 }
 
-function keyPool(name: string, settings: UpstreamSettings, memory: RoutingMemory): KeyPool {
-  const keys = keysOf(settings).map(({ key, weight }, at): UpstreamKey => {
+/** A thread's part of what all of them may send. */
+function partOf(bounds: SentBounds, threads = 1): SentBounds {
+  const part = (most: number | undefined) => most && Math.max(1, Math.floor(most / threads));
+  return {
+    requests: part(bounds.requests),
+    requestsPerMinute: part(bounds.requestsPerMinute),
+    tokensPerMinute: part(bounds.tokensPerMinute),
+    waitMs: bounds.waitMs,
+  };
+}
+
+function keyPool(
+  name: string,
+  settings: UpstreamSettings,
+  memory: RoutingMemory,
+  boundOf: (place: string, bounds: SentBounds | undefined) => Bound | undefined,
+): KeyPool {
+  const keys = keysOf(settings).map(({ key, weight, limits }, at): UpstreamKey => {
     const id = createHash("sha256").update(key.reveal()).digest("base64").slice(0, 22);
     return {
       id,
@@ -213,6 +246,8 @@ function keyPool(name: string, settings: UpstreamSettings, memory: RoutingMemory
       weight,
       headers: headersOf(settings, key),
       health: memory.keyHealth(name, id),
+      // other keys are there at once
+      bound: boundOf(`${name} with key ${id}`, limits && { ...limits, waitMs: 0 }),
     };
   });
   return new KeyPool(keys, memory.turnsOfKeys(name));

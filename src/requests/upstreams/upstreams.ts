@@ -52,6 +52,8 @@ export interface UpstreamsOptions extends AttemptsOptions {
   readonly retries?: RetryPolicy;
   /** Handed on when the upstreams are built again. */
   readonly memory: RoutingMemory;
+  /** Number of serving threads, which share what may be sent. */
+  readonly threads?: number | undefined;
 }
 
 /** All upstreams, and the order in which targets are tried. */

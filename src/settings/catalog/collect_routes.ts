@@ -6,6 +6,7 @@ import { listedTargets } from "./listed_routes.ts";
 import type { Listings } from "./listings.ts";
 import { kindByName } from "./model_names.ts";
 import { ownValue } from "./own_value.ts";
+import { toolPrices } from "./price_rows.ts";
 import { NO_EXTRAS } from "../../wire/extras/mod.ts";
 import type { Prices, Route, Target } from "./route.ts";
 import {
@@ -107,8 +108,9 @@ function routeOf(
     maxOutput,
     minimum: own?.minimum ?? defaults.minimum,
     prices: pricesOf(own, defaults),
+    ...rowsFor(id, own, defaults),
     ...(own?.prices?.ownKey !== undefined && { ownKeyShare: own.prices.ownKey }),
-    allow: { ...NO_EXTRAS, cacheWrites: defaults.cacheWrites ?? 1, ...own?.allow },
+    allow: allowedBy(own, defaults),
     images: own?.images ?? defaults.images,
     ...(defaults.tools !== undefined && { tools: defaults.tools }),
     ...reasoningOf(id, own, defaults, faults),
@@ -118,6 +120,40 @@ function routeOf(
     }),
     origin: defaults.origin,
     targets: defaults.targets,
+  };
+}
+
+/** Prices that change with time; those of the settings are all that a route costs. */
+function rowsFor(
+  id: string,
+  own: RouteSettings | undefined,
+  defaults: RouteDefaults,
+): Pick<Route, "rows"> {
+  if (own?.prices === undefined) return defaults.rows === undefined ? {} : { rows: defaults.rows };
+  const { changes = [] } = own.prices;
+  if (changes.length === 0) return {};
+  const later = changes.toSorted((a, b) => Date.parse(a.from) - Date.parse(b.from));
+  return {
+    rows: [
+      { name: `routes.${id}`, when: 0, units: { ...pricesOf(own, defaults) } },
+      ...later.map(({ from, input, cached = input, output }) => ({
+        name: `routes.${id} ${from}`,
+        when: from,
+        units: { input, cached, output },
+      })),
+    ],
+  };
+}
+
+/** What the settings allow, and what the published prices have a price of. */
+function allowedBy(own: RouteSettings | undefined, defaults: RouteDefaults): Route["allow"] {
+  const { rows, writes = {}, cacheWrites = 1 } = defaults;
+  return {
+    ...NO_EXTRAS,
+    cacheWrites,
+    ...own?.allow,
+    cache: { ...writes, ...own?.allow?.cache },
+    tools: { ...(own?.prices === undefined ? toolPrices(rows) : {}), ...own?.allow?.tools },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Settings } from "../config/mod.ts";
 import { findKnownModel } from "../known_models/mod.ts";
+import { findKnownPrices } from "../known_prices/mod.ts";
 import { BUILTIN_ROUTES } from "./builtin.ts";
 import { canEmbed, statedKind } from "./embeddings_routes.ts";
 import type { Listings } from "./listings.ts";
@@ -7,7 +8,7 @@ import { USABLE_NAME, whyNotServed } from "./model_names.ts";
 import { ownValue } from "./own_value.ts";
 import type { Target } from "./route.ts";
 import { defaultsOf, type RouteDefaults } from "./route_defaults.ts";
-import { DEFAULT_UPSTREAM, SIMULATOR, urlOf } from "./upstream_names.ts";
+import { DEFAULT_UPSTREAM, knownUrlOf, SIMULATOR } from "./upstream_names.ts";
 
 /** Routes of listed models, by ID: the model's name, or `upstream/name` where several upstreams have it. */
 export function listedTargets(
@@ -26,11 +27,15 @@ export function listedTargets(
       ? `${upstream}/${model.id}`
       : model.id;
     if (!USABLE_NAME.test(id) || isReserved(id, upstream, settings)) continue;
-    const url = urlOf(upstream, settings);
+    const url = knownUrlOf(upstream, settings);
     if (url === undefined) continue; // a listing of earlier settings
     const known = findKnownModel(model.id, url);
     const own = ownValue(settings.routes, id);
-    const defaults = defaultsOf(model, known, settings.credits.perUsd, statedKind(own));
+    const priced = known === undefined ? findKnownPrices(model.id, { url }) : undefined;
+    const defaults = defaultsOf(model, known, settings.credits.perUsd, {
+      kind: statedKind(own),
+      priced,
+    });
     if (defaults.kind === "embeddings" && !canEmbed({ upstream }, settings)) continue;
     routes.set(id, { ...defaults, targets: [{ upstream, model: model.id }] });
   }

@@ -13,15 +13,17 @@ export { embeddingsSettings, type ListedSettings, settingsOfModel } from "./rout
 export { DEFAULT_UPSTREAM, SIMULATOR } from "./upstream_names.ts";
 export { claudeName, kindByName, whyNotServed } from "./model_names.ts";
 export {
-  extraPriceOf,
-  type ExtraUse,
+  type Charge,
+  chargeOf,
   heldRoute,
   openInput,
   type PricedBy,
   pricedByOwnKey,
-  pricedRoute,
+  type ReplyUse,
   reservedFor,
 } from "./extra_price.ts";
+export type { PriceRow } from "./prices.ts";
+export { routeAt, routeFor } from "./price_rows.ts";
 export { affordableOutput, priceOf, type TokenUse } from "./price.ts";
 export { compareWithKnown } from "./compare_routes.ts";
 export { type ListedModel, type Listings, NO_LISTINGS } from "./listings.ts";

@@ -28,12 +28,25 @@ export interface TokenUse {
  * ```
  */
 export function priceOf(route: Route, use: TokenUse): number {
-  const { input, cached, output } = route.prices;
-  // bigint, since a token count times a price can exceed 2^53
-  const millionths = BigInt(use.inputTokens - use.cachedTokens) * BigInt(input) +
-    BigInt(use.cachedTokens) * BigInt(cached) + BigInt(use.outputTokens) * BigInt(output);
-  const credits = (millionths + 999_999n) / 1_000_000n;
-  return Math.max(route.minimum, Number(credits));
+  return Number((minimumOr(route, tokenMillionths(route, use)) + MILLION - 1n) / MILLION);
+}
+
+/** Millionths of a credit. Figures in them are bigint, since a token count times a price can exceed 2^53. */
+export const MILLION = 1_000_000n;
+
+/** The price of tokens in millionths of a credit. */
+export function tokenMillionths(
+  { prices: { input, cached, output } }: Pick<Route, "prices">,
+  { inputTokens, cachedTokens, outputTokens }: TokenUse,
+): bigint {
+  return BigInt(inputTokens - cachedTokens) * BigInt(input) +
+    BigInt(cachedTokens) * BigInt(cached) + BigInt(outputTokens) * BigInt(output);
+}
+
+/** Millionths of a credit, or the route's minimum if that is more. */
+export function minimumOr({ minimum }: Pick<Route, "minimum">, millionths: bigint): bigint {
+  const least = BigInt(minimum) * MILLION;
+  return millionths > least ? millionths : least;
 }
 
 /**

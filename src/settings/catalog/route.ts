@@ -1,12 +1,8 @@
 import type { RouteReasoning } from "../../wire/dialects/mod.ts";
+import type { PriceRow, Prices, UnitPrices } from "./prices.ts";
 import type { AllowedExtras } from "../../wire/extras/mod.ts";
 
-/** Credits per million tokens. */
-export interface Prices {
-  readonly input: number;
-  readonly cached: number;
-  readonly output: number;
-}
+export type { Prices };
 
 /** A model of an upstream that can serve a route. */
 export interface Target {
@@ -17,6 +13,13 @@ export interface Target {
    * can reply.
    */
   readonly weight?: number | undefined;
+  /** What may be sent to it: requests at once, and requests and tokens in any minute. */
+  readonly limits?: {
+    readonly requests?: number | undefined;
+    readonly requestsPerMinute?: number | undefined;
+    readonly tokensPerMinute?: number | undefined;
+    readonly waitMs: number;
+  } | undefined;
 }
 
 /** Which images a route accepts: none, only inline ones, or also remote URLs. */
@@ -45,6 +48,12 @@ export interface Route extends RouteReasoning {
   /** Minimum charge of a request, in credits. */
   readonly minimum: number;
   readonly prices: Prices;
+  /** Published prices, of which one is effective at a time; undefined where the settings say the prices. */
+  readonly rows?: readonly PriceRow[] | undefined;
+  /** The one that is effective for a request. */
+  readonly row?: PriceRow | undefined;
+  /** Its prices for the request's amount of input. */
+  readonly units?: UnitPrices | undefined;
   /** Part of the price, from 0 to 1, of replies that came with a key of the caller's own; undefined for 0. */
   readonly ownKeyShare?: number | undefined;
   /** What may be asked for besides text and the caller's own tools; undefined for nothing that costs more. */

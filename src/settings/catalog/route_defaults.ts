@@ -1,6 +1,8 @@
 import type { RouteSettings, Settings } from "../config/mod.ts";
 import { EFFORTS } from "../../wire/dialects/mod.ts";
 import { findKnownModel, type KnownModel } from "../known_models/mod.ts";
+import { findKnownPrices, type KnownPrices } from "../known_prices/mod.ts";
+import { rowsOf } from "./price_rows.ts";
 import {
   kindOfModel,
   knownEmbeddings,
@@ -9,7 +11,7 @@ import {
 } from "./embeddings_routes.ts";
 import type { ListedModel, Listings } from "./listings.ts";
 import type { Prices, Route, RouteKind, Target } from "./route.ts";
-import { urlOf } from "./upstream_names.ts";
+import { knownUrlOf } from "./upstream_names.ts";
 
 /** A route of the settings that says nothing of its own. */
 const NEW_ROUTE = {
@@ -37,6 +39,8 @@ export type RouteDefaults =
     readonly maxInput?: number;
     /** The published factor of the input price for what is written to a prompt cache; 1 if left out. */
     readonly cacheWrites?: number | undefined;
+    /** Such factors by lifetime. */
+    readonly writes?: Readonly<Record<string, number>> | undefined;
   };
 
 /** Limits, prices and capabilities of a listed model. What the upstream says of itself counts most. */
@@ -44,7 +48,11 @@ export function defaultsOf(
   listed: ListedModel,
   known: KnownModel | undefined,
   creditsPerUsd: number,
-  kind = kindOfModel(listed.id, known),
+  { kind = kindOfModel(listed.id, known), priced }: {
+    readonly kind?: RouteKind | undefined;
+    /** Prices of a model of which nothing else is known. */
+    readonly priced?: KnownPrices | undefined;
+  } = {},
 ): RouteDefaults {
   // what is known of a model for another purpose says nothing
   const used = known !== undefined && kindOfModel(listed.id, known) === kind ? known : undefined;
@@ -52,6 +60,7 @@ export function defaultsOf(
   const context = listed.context ?? base.context;
   return {
     ...base,
+    ...(used === undefined && priced !== undefined && pricedBy(priced, creditsPerUsd)),
     context,
     maxOutput: kind === "embeddings" ? 0 : Math.min(listed.maxOutput ?? base.maxOutput, context),
     origin: used === undefined ? "guess" : "known",
@@ -69,10 +78,10 @@ export function knownDefaults(
   known: KnownModel,
   creditsPerUsd: number,
 ): Omit<RouteDefaults, "origin"> {
-  const credits = (usd: number) => Math.ceil(usd * creditsPerUsd - 1e-9);
+  const credits = inCredits(creditsPerUsd);
   if (known.embeds) return knownEmbeddings(known, credits);
   const { context, maxOutput, prices, images, tools, reasoning, efforts, provider } = known;
-  const inCredits: Prices = prices === undefined ? NEW_ROUTE.prices : {
+  const shown: Prices = prices === undefined ? NEW_ROUTE.prices : {
     input: credits(prices.input),
     cached: credits(prices.cached),
     output: credits(prices.output),
@@ -82,8 +91,9 @@ export function knownDefaults(
     context,
     maxOutput,
     minimum: NEW_ROUTE.minimum,
-    prices: inCredits,
+    prices: shown,
     cacheWrites: prices?.cacheWrites,
+    ...(known.priceRows !== undefined && pricedBy(known.priceRows, creditsPerUsd)),
     images: images ? "remote" : "none",
     tools,
     efforts: EFFORTS.filter((effort) => efforts.includes(effort)),
@@ -95,6 +105,18 @@ export function knownDefaults(
       ? "effort"
       : "thinking",
   };
+}
+
+/** Rounded up: a route never costs less than its provider. */
+function inCredits(creditsPerUsd: number): (usd: number) => number {
+  return (usd) => Math.ceil(usd * creditsPerUsd - 1e-9);
+}
+
+function pricedBy(
+  known: KnownPrices,
+  creditsPerUsd: number,
+): Pick<RouteDefaults, "rows" | "prices" | "writes"> {
+  return rowsOf(known, inCredits(creditsPerUsd));
 }
 
 /** What is known of a target's model: limits that the upstream lists, else those that are published. */
@@ -121,7 +143,7 @@ export function targetFacts(
   settings: Settings,
   listings: Listings,
 ): TargetFacts {
-  const url = urlOf(upstream, settings);
+  const url = knownUrlOf(upstream, settings);
   if (url === undefined) return {};
   const listed = listings.get(upstream)?.find(({ id }) => id === model);
   const known = findKnownModel(model, url);
@@ -141,18 +163,30 @@ export function targetDefaults(
   settings: Settings,
   listings: Listings,
 ): Omit<RouteDefaults, "origin"> | undefined {
-  const url = urlOf(upstream, settings);
+  const url = knownUrlOf(upstream, settings);
   if (url === undefined) return undefined;
   const known = findKnownModel(model, url);
   const listed = listings.get(upstream)?.find(({ id }) => id === model);
-  if (known === undefined && listed?.context === undefined) return undefined;
+  const priced = known === undefined ? findKnownPrices(model, { url }) : undefined;
+  if (known === undefined && listed?.context === undefined) {
+    return priced && pricedOnly(priced, settings.credits.perUsd, kind);
+  }
   const { origin: _, ...defaults } = defaultsOf(
     listed ?? { id: model },
     known,
     settings.credits.perUsd,
-    kind,
+    { kind, priced },
   );
   return defaults;
+}
+
+/** A route of which the settings say the limits, or which has those of a new one. */
+function pricedOnly(
+  priced: KnownPrices,
+  creditsPerUsd: number,
+  kind: RouteKind = "generation",
+): Omit<RouteDefaults, "origin"> {
+  return { ...NEW_ROUTES[kind], ...pricedBy(priced, creditsPerUsd) };
 }
 
 /** Settings for a route to a model that an upstream lists. */
@@ -178,7 +212,10 @@ export function settingsOfModel(
     model,
     known,
     creditsPerUsd,
-    "generation",
+    {
+      kind: "generation",
+      priced: known === undefined ? findKnownPrices(model.id, { url }) : undefined,
+    },
   );
   return {
     settings: {

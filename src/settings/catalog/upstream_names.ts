@@ -1,6 +1,7 @@
 import type { Settings } from "../config/mod.ts";
 import { closestString } from "../../ground/std/mod.ts";
 import { BUILTIN_ROUTES } from "./builtin.ts";
+import { findKnownProvider } from "../known_providers/mod.ts";
 import type { Listings } from "./listings.ts";
 import { ownValue } from "./own_value.ts";
 
@@ -15,6 +16,16 @@ export function urlOf(
   { upstream: byDefault, upstreams }: Settings,
 ): string | undefined {
   return upstream === DEFAULT_UPSTREAM ? byDefault.url : ownValue(upstreams, upstream)?.url;
+}
+
+/**
+ * The base URL by which an upstream's models and prices are known: that of the provider which it names, whatever is on the way to it.
+ * Undefined for the simulator.
+ */
+export function knownUrlOf(upstream: string, settings: Settings): string | undefined {
+  const { provider } = ownValue(settings.upstreams, upstream) ?? {};
+  const known = provider === undefined ? undefined : findKnownProvider(provider);
+  return known?.url.replaceAll(/\{\w+\}/g, "x") ?? urlOf(upstream, settings);
 }
 
 /** Names of upstreams that targets may have. */

@@ -12,6 +12,8 @@ export const ALERT_KINDS = [
   "circuit_opened",
   "circuit_closed",
   "usage_departs",
+  "model_changed",
+  "cache_share_fell",
   "audit_failed",
   "catalog_changed",
   "disk_low",

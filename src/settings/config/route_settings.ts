@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { EFFORTS } from "../../wire/dialects/mod.ts";
 import { MAX_DIMENSIONS } from "../../wire/embeddings/mod.ts";
+import { boundSettings } from "./bound_settings.ts";
 import { count, identifier, weight } from "./values.ts";
 
 const target = z.strictObject({
@@ -10,6 +11,19 @@ const target = z.strictObject({
     "Share of the route's conversations, in proportion to the other targets'. Without it, or with 0: " +
       "only failover, if another target has a weight.",
   ),
+  limits: boundSettings.optional(),
+});
+
+/** Prices from a time on. */
+const priceChange = z.strictObject({
+  from: z.union([z.iso.date(), z.iso.datetime({ offset: true })]).describe(
+    "Day (UTC) or time from which on they hold, such as `2027-01-01`.",
+  ),
+  input: count.describe("Credits per million uncached input tokens."),
+  cached: count.optional().describe(
+    "Credits per million cached input tokens. Default: as `input`.",
+  ),
+  output: count.default(0).describe("Credits per million output tokens."),
 });
 
 const prices = z.strictObject({
@@ -19,6 +33,9 @@ const prices = z.strictObject({
   ),
   output: count.optional().describe(
     "Credits per million output tokens. Required unless `kind` is `embeddings`.",
+  ),
+  changes: z.array(priceChange).optional().describe(
+    "Later prices, each from a time on. A request has those of the time at which it begins.",
   ),
   ownKey: z.number().min(0).max(1).optional().describe(
     "Part of the price, between 0 and 1, that replies cost which came with a key of the caller's own. Default: 0.",

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { DIALECT_NAMES } from "../../wire/dialects/mod.ts";
 import { QUIRK_NAMES } from "../known_providers/mod.ts";
+import { boundSettings } from "./bound_settings.ts";
 import { credentialSettings } from "./credential_settings.ts";
 import { proxySetting, type ProxySettings } from "./proxy_settings.ts";
 import { Secret } from "./secret.ts";
@@ -23,9 +24,10 @@ const upstreamKey = z.union([
   z.strictObject({
     key: secret.describe("The API key."),
     weight: weight.default(1).describe("Its share of the requests."),
+    limits: boundSettings.optional(),
   }),
 ], { error: 'must be an API key, or an object such as { "key": "${NAME}", "weight": 3 }' })
-  .transform((one) => one instanceof Secret ? { key: one, weight: 1 } : one);
+  .transform((one) => one instanceof Secret ? { key: one, weight: 1, limits: undefined } : one);
 
 const timeouts = z.strictObject({
   connectMs: milliseconds.default(30_000).describe(
@@ -104,6 +106,13 @@ export const upstreamSettings = z.strictObject({
     "Proxy for this upstream and for getting its credentials, or `none`. Treated as a secret. Default: what `proxies` or the " +
       "environment says.",
   ),
+  limits: boundSettings.optional(),
+  betas: z.array(z.string().regex(/^[A-Za-z0-9._-]+\*?$/, "must be the name of a beta feature"))
+    .optional()
+    .describe(
+      "Beta features (`anthropic-beta`) that go on to the upstream when clients ask for them; a name that ends with `*` is a beginning. " +
+        "Others are left out. Default: all.",
+    ),
   quirks: quirkName.optional().describe(QUIRKS_HELP),
   discover: z.boolean().default(false).describe(
     "Whether to serve the models that the upstream lists, by their own names.",

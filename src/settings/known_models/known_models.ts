@@ -1,3 +1,4 @@
+import { findKnownPrices, type KnownPrices, priceIdOf, staticPrices } from "../known_prices/mod.ts";
 import { TABLE } from "./table.ts";
 
 /** A model as its maker, or a host, publishes it. */
@@ -23,6 +24,8 @@ export interface KnownModel {
       readonly cacheWrites: number | undefined;
     }
     | undefined;
+  /** What it costs where it was looked for, with all that has a price of its own; `undefined` if only `prices` are known. */
+  readonly priceRows?: KnownPrices | undefined;
   readonly images: boolean;
   readonly reasoning: boolean;
   readonly tools: boolean;
@@ -80,6 +83,44 @@ export function knownModels(): readonly KnownModel[] {
  * ```
  */
 export function findKnownModel(name: string, url: string): KnownModel | undefined {
+  const found = findListed(name, url);
+  return found && withPrices(found, findKnownPrices(name, { url, maker: found.provider }));
+}
+
+/** A price that the two sources do not agree on, in US dollars per million tokens. */
+export interface DisputedPrice {
+  readonly what: "input" | "cached" | "output";
+  /** Of `@pydantic/genai-prices`, which is charged by. */
+  readonly charged: number;
+  /** Of models.dev. */
+  readonly other: number;
+}
+
+/** Part of a price by which sources may differ: they round. */
+const TOLERANCE = 0.02;
+
+/**
+ * Finds prices of a model that the sources do not agree on: a person has to decide.
+ *
+ * @param name Name of the model at an upstream.
+ * @param url Base URL of the upstream.
+ * @returns Those that differ by more than 2 %.
+ */
+export function disputedPrices(name: string, url: string): DisputedPrice[] {
+  const listed = findListed(name, url);
+  const known = listed && findKnownPrices(name, { url, maker: listed.provider });
+  if (listed?.prices === undefined || known === undefined) return [];
+  if (known.provider !== priceIdOf(listed.provider)) return []; // another host's
+  const { input = 0, cached = input, output = 0 } = firstPrices(known);
+  const charged = { input, cached, output };
+  return (["input", "cached", "output"] as const).flatMap((what) => {
+    const other = listed.prices![what];
+    const differs = Math.abs(other - charged[what]) > TOLERANCE * Math.max(other, charged[what]);
+    return differs ? [{ what, charged: charged[what], other }] : [];
+  });
+}
+
+function findListed(name: string, url: string): KnownModel | undefined {
   byName ??= Map.groupBy(knownModels(), ({ id }) => plainName(id));
   const provider = providerOf(url);
   for (const candidate of namesOf(name)) {
@@ -89,6 +130,21 @@ export function findKnownModel(name: string, url: string): KnownModel | undefine
       models.find((one) => !HOSTS.includes(one.provider)) ?? models[0];
   }
   return undefined;
+}
+
+/** The prices of a source that is kept well replace those of models.dev. */
+function withPrices(model: KnownModel, priceRows: KnownPrices | undefined): KnownModel {
+  if (priceRows === undefined) return model;
+  const { input = 0, cached = input, output = 0, written } = firstPrices(priceRows);
+  const cacheWrites = written === undefined || written <= input ? undefined : written / input;
+  return { ...model, priceRows, prices: { input, cached, output, cacheWrites } };
+}
+
+/** Prices of small inputs. */
+function firstPrices({ rows }: KnownPrices) {
+  const { usd } = staticPrices(rows);
+  const first = Object.entries(usd).map(([unit, price]) => [unit, [price].flat()[0]!]);
+  return Object.fromEntries(first) as Partial<Record<keyof typeof usd, number>>;
 }
 
 /** A name without the names of hosts and makers before it. */

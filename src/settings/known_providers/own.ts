@@ -234,6 +234,16 @@ export const OWN: readonly OwnRow[] = [
     source: "https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html",
   },
   {
+    id: "bedrock-mantle-anthropic",
+    title: "Claude in Amazon Bedrock (mantle)",
+    url: "https://bedrock-mantle.{region}.api.aws/anthropic/v1",
+    dialects: ["messages"],
+    quirks: "bedrock-mantle-anthropic",
+    credentials: "aws",
+    variables: ["region=AWS_REGION", "AWS_BEARER_TOKEN_BEDROCK"],
+    source: "https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html",
+  },
+  {
     id: "bedrock-anthropic",
     title: "Claude in Amazon Bedrock",
     url: "https://bedrock-runtime.{region}.amazonaws.com",

@@ -11,6 +11,7 @@ export const QUIRK_NAMES = [
   "think_tags",
   "azure",
   "bedrock-mantle",
+  "bedrock-mantle-anthropic",
   "bedrock-anthropic",
   "vertex-anthropic",
 ] as const;

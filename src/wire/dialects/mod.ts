@@ -107,9 +107,11 @@ export {
   countedUsage,
   firstCount,
   isSameUsage,
+  kindsOf,
   NO_USAGE,
+  type TokenKinds,
   type Usage,
   withCounts,
 } from "./usage.ts";
-export { type InputUsage, type PartialUsage, UsageReports } from "./usage_reports.ts";
+export { type InputUsage, type PartialUsage, type Told, UsageReports } from "./usage_reports.ts";
 export { validate } from "./validation.ts";

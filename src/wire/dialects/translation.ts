@@ -140,9 +140,13 @@ class WholeReader implements EventReader {
 
   read(data: string): ReplyEvent[] {
     const { events, reports } = this.#back.readReply(parseJson(data), this.#options);
-    const { input, outputTokens, reasoningTokens } = reports;
-    this.reports.add({ ...(input ?? NO_INPUT), outputTokens, reasoningTokens })
-      .servedIn(reports.tier);
+    const { input, outputTokens, reasoningTokens, kinds } = reports;
+    this.reports.add({
+      ...(input ?? NO_INPUT),
+      outputTokens,
+      reasoningTokens,
+      inputKinds: kinds,
+    }).heard(reports.told ?? {});
     if (events.some(({ type }) => type === "reasoning")) this.hidesReasoning = false;
     this.done = true;
     return joinCalls(events);

@@ -14,6 +14,19 @@ export interface Usage {
   readonly reasoningTokens: number;
 }
 
+/** Tokens that may have a price of their own, as far as a report tells them apart: each is part of the input or of the output. */
+export interface TokenKinds {
+  /** Input written to a cache that lives for an hour; part of what was written. */
+  readonly writtenHour?: number | undefined;
+  readonly audioInput?: number | undefined;
+  /** Audio read from a cache; part of the audio and of the cached input. */
+  readonly audioCached?: number | undefined;
+  readonly imageInput?: number | undefined;
+  readonly imageCached?: number | undefined;
+  readonly audioOutput?: number | undefined;
+  readonly imageOutput?: number | undefined;
+}
+
 /** Usage as counted by the gateway, which cannot tell what was cached and what was reasoning. */
 export function countedUsage(inputTokens: number, outputTokens: number): Usage {
   return { inputTokens, cachedTokens: 0, cacheWrittenTokens: 0, outputTokens, reasoningTokens: 0 };
@@ -23,6 +36,12 @@ export function countedUsage(inputTokens: number, outputTokens: number): Usage {
 export function isSameUsage(one: Usage, other: Usage | undefined): boolean {
   return other !== undefined && (Object.keys(one) as (keyof Usage)[])
     .every((field) => one[field] === other[field]);
+}
+
+/** Only the kinds that there are tokens of; undefined for none. */
+export function kindsOf(kinds: TokenKinds): TokenKinds | undefined {
+  const there = Object.entries(kinds).filter(([, tokens = 0]) => tokens > 0);
+  return there.length === 0 ? undefined : Object.fromEntries(there);
 }
 
 /** No tokens at all, as for the end of one of several choices. */
@@ -66,4 +85,33 @@ export function firstCount(...values: readonly unknown[]): number | undefined {
 export function inner(value: JsonObject, key: string): JsonObject {
   const found = value[key];
   return isObject(found) ? found : {};
+}
+
+/**
+ * Audio and images of a report, as OpenAI's `prompt_tokens_details` and `completion_tokens_details` (chat) or `input_tokens_details`
+ * and `output_tokens_details` (responses) have them, and Anthropic's writes for an hour.
+ */
+export function kindsIn(
+  report: JsonObject,
+): { readonly inputKinds: TokenKinds | undefined; readonly outputKinds: TokenKinds | undefined } {
+  const details = (...names: readonly string[]) =>
+    names.map((name) => inner(report, name)).find((one) => Object.keys(one).length > 0) ?? {};
+  const input = details("prompt_tokens_details", "input_tokens_details");
+  const output = details("completion_tokens_details", "output_tokens_details");
+  const cached = inner(input, "cached_tokens_details");
+  const writtenHour = firstCount(inner(report, "cache_creation").ephemeral_1h_input_tokens);
+  const inputKinds = kindsOf({
+    audioInput: firstCount(input.audio_tokens),
+    audioCached: firstCount(cached.audio_tokens),
+    imageInput: firstCount(input.image_tokens),
+    imageCached: firstCount(cached.image_tokens),
+  });
+  return {
+    // a zero tells that all of it is written for the usual time
+    inputKinds: writtenHour === undefined ? inputKinds : { ...inputKinds, writtenHour },
+    outputKinds: kindsOf({
+      audioOutput: firstCount(output.audio_tokens),
+      imageOutput: firstCount(output.image_tokens),
+    }),
+  };
 }

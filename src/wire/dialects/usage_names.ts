@@ -1,5 +1,5 @@
 import { entryOf, isObject, type JsonObject } from "./json.ts";
-import { tokenCount } from "./usage.ts";
+import { kindsIn, tokenCount } from "./usage.ts";
 import type { UsageReport } from "./usage_reports.ts";
 
 type Part =
@@ -71,6 +71,7 @@ export function readUsage(value: unknown, hasTotal = true): UsageReport | undefi
   const inputTokens = whole === undefined ? undefined : Math.max(whole, input ?? 0);
   const isBeside = prompt === undefined && !(hasTotal && total === whole! + (output ?? 0));
   return {
+    ...kindsIn(value),
     inputTokens: inputTokens !== undefined && (isBeside || besides > inputTokens)
       ? inputTokens + besides
       : inputTokens,

@@ -1,4 +1,4 @@
-import type { Usage } from "./usage.ts";
+import type { TokenKinds, Usage } from "./usage.ts";
 
 /** What one report of an upstream says; undefined for what it does not say. */
 export interface UsageReport {
@@ -10,7 +10,25 @@ export interface UsageReport {
   readonly reasoningTokens: number | undefined;
   /** Input and output together, where the dialect has that. */
   readonly totalTokens?: number | undefined;
+  /** Of the input, and of the output; undefined for text alone. */
+  readonly inputKinds?: TokenKinds | undefined;
+  readonly outputKinds?: TokenKinds | undefined;
 }
+
+/** What a reply says of how it was made. Words of the upstream; undefined for what it does not say. */
+export interface Told {
+  /** The model that replied. */
+  readonly model?: string | undefined;
+  /** Service tier, in OpenAI's words: `default`, `flex`, `priority`. */
+  readonly tier?: string | undefined;
+  /** Anthropic's `speed`. */
+  readonly speed?: string | undefined;
+  /** Anthropic's `inference_geo`. */
+  readonly region?: string | undefined;
+}
+
+/** Longer ones are cut: names that an upstream makes up stand on the record. */
+const MAX_TOLD_CHARS = 128;
 
 /** The input that an upstream reported. */
 export type InputUsage = Pick<Usage, "inputTokens" | "cachedTokens" | "cacheWrittenTokens">;
@@ -31,15 +49,36 @@ export class UsageReports {
   #input: InputUsage | undefined;
   #outputTokens: number | undefined;
   #reasoningTokens = 0;
+  #inputKinds: TokenKinds | undefined;
+  #outputKinds: TokenKinds | undefined;
+  #told: Told | undefined;
   /** Reports of output that were the largest so far. */
   outputReports = 0;
-  /** The tier that the reply was served in, in OpenAI's words: `default`, `flex`, `priority`. */
-  tier: string | undefined;
 
-  /** Notes the tier; what is none changes nothing. Returns itself. */
-  servedIn(tier: unknown): this {
-    if (typeof tier === "string" && tier !== "") this.tier = tier;
+  /** The tier that the reply was served in, in OpenAI's words: `default`, `flex`, `priority`. */
+  get tier(): string | undefined {
+    return this.#told?.tier;
+  }
+
+  /** Notes what the reply says of how it was made; what is no text changes nothing. Returns itself. */
+  heard(said: Readonly<Record<keyof Told, unknown>> | Partial<Record<keyof Told, unknown>>): this {
+    for (const name of ["model", "tier", "speed", "region"] as const) {
+      const value = said[name];
+      if (typeof value !== "string" || value === "" || this.#told?.[name] === value) continue;
+      this.#told = { ...this.#told, [name]: value.slice(0, MAX_TOLD_CHARS) };
+    }
     return this;
+  }
+
+  /** What the reply said of how it was made; undefined for nothing. */
+  get told(): Told | undefined {
+    return this.#told;
+  }
+
+  /** Tokens that may have a price of their own; undefined for none. */
+  get kinds(): TokenKinds | undefined {
+    if (this.#inputKinds === undefined) return this.#outputKinds;
+    return { ...this.#inputKinds, ...this.#outputKinds };
   }
 
   /** Adds a report; undefined for none. Returns itself. */
@@ -74,11 +113,13 @@ export class UsageReports {
 
   /** The same for a reply that is known whole. */
   get partial(): PartialUsage {
-    return { input: this.#input, outputTokens: this.#outputTokens, outputAfter: 0 };
+    const { kinds, told } = this;
+    return { input: this.#input, outputTokens: this.#outputTokens, outputAfter: 0, kinds, told };
   }
 
   #addInput(
-    { inputTokens, cachedTokens: cached = 0, cacheWrittenTokens: written = 0 }: UsageReport,
+    { inputTokens, cachedTokens: cached = 0, cacheWrittenTokens: written = 0, inputKinds }:
+      UsageReport,
   ): void {
     if (inputTokens === undefined) return;
     const cachedTokens = Math.min(cached, inputTokens);
@@ -88,10 +129,13 @@ export class UsageReports {
     if (!isMore) return;
     const cacheWrittenTokens = Math.min(written, inputTokens - cachedTokens);
     this.#input = { inputTokens, cachedTokens, cacheWrittenTokens };
+    // a later report of the same input may not tell the kinds again
+    this.#inputKinds = inputKinds ?? this.#inputKinds;
   }
 
   #addOutput(
-    { outputTokens, reasoningTokens = 0, totalTokens, inputTokens = totalTokens ?? 0 }: UsageReport,
+    { outputTokens, reasoningTokens = 0, totalTokens, inputTokens = totalTokens ?? 0, outputKinds }:
+      UsageReport,
   ): void {
     if (outputTokens === undefined) return;
     const isLeftOut = totalTokens === undefined && reasoningTokens > outputTokens;
@@ -101,6 +145,7 @@ export class UsageReports {
     if (all < (this.#outputTokens ?? 0)) return;
     this.outputReports++;
     this.#outputTokens = all;
+    this.#outputKinds = outputKinds ?? this.#outputKinds;
     this.#reasoningTokens = Math.max(this.#reasoningTokens, reasoningTokens, all - outputTokens);
   }
 }
@@ -112,6 +157,9 @@ export interface PartialUsage {
   readonly outputTokens: number | undefined;
   /** Output that was counted after that report. */
   readonly outputAfter: number;
+  /** See {@linkcode UsageReports.kinds} and {@linkcode UsageReports.told}. */
+  readonly kinds?: TokenKinds | undefined;
+  readonly told?: Told | undefined;
 }
 
 /** Reports of a stream beside what the gateway counts of it: output may follow the last report. */
@@ -144,7 +192,8 @@ export class StreamUsage {
   }
 
   get partial(): PartialUsage {
-    const { input, outputTokens } = this.#reports;
-    return { input, outputTokens, outputAfter: this.#counted() - this.#countedAtReport };
+    const { input, outputTokens, kinds, told } = this.#reports;
+    const outputAfter = this.#counted() - this.#countedAtReport;
+    return { input, outputTokens, outputAfter, kinds, told };
   }
 }

@@ -31,8 +31,12 @@ export const NO_EXTRAS: AllowedExtras = {
 export interface UsedExtras {
   /** The factor of the prices of all tokens. */
   readonly factor: number;
-  /** The factor of the input price for what is written to a cache. */
+  /** The fields that have a part in it, each with its own factor. */
+  readonly asked: Readonly<Record<string, number>>;
+  /** The factor of the input price for what is written to a cache, where the upstream does not tell for how long. */
   readonly writeFactor: number;
+  /** The same where it tells: for the usual lifetime, and for an hour. */
+  readonly writes: { readonly usual: number; readonly hour: number };
   /** Tools that run at the upstream, with the price of a call in credits. */
   readonly tools: Readonly<Record<string, number>>;
   /** Calls of them that one reply may have, as far as that is known; 0 without any. */
@@ -40,4 +44,11 @@ export interface UsedExtras {
 }
 
 /** Of a request that asks for nothing of the kind. */
-export const NONE_USED: UsedExtras = { factor: 1, writeFactor: 1, tools: {}, maxCalls: 0 };
+export const NONE_USED: UsedExtras = {
+  factor: 1,
+  asked: {},
+  writeFactor: 1,
+  writes: { usual: 1, hour: 1 },
+  tools: {},
+  maxCalls: 0,
+};

@@ -66,7 +66,7 @@ class Extras {
   readonly #without = new Set<string>();
   #label = "";
   #hasTools = false;
-  #factor = 1;
+  readonly #asked: Record<string, number> = {};
   readonly #priced: string[] = [];
   #writeFactor: number;
 
@@ -94,8 +94,10 @@ class Extras {
       dropped: [...this.#dropped],
       priced: this.#priced,
       used: {
-        factor: this.#factor,
+        factor: Object.values(this.#asked).reduce((all, one) => all * one, 1),
+        asked: this.#asked,
         writeFactor: this.#writeFactor,
+        writes: { usual: this.#factorOf(undefined), hour: this.#factorOf("1h") },
         tools: this.#tools,
         maxCalls: Math.min(this.#maxCalls, limitIn(body.max_tool_calls) ?? Infinity),
       },
@@ -144,7 +146,7 @@ class Extras {
     if (PLAIN_VALUES[field]?.includes(name)) return value;
     if (!Object.hasOwn(factors, name)) return this.#drop(field);
     if (factors[name] !== 1) this.#priced.push(field);
-    this.#factor *= factors[name]!;
+    this.#asked[field] = factors[name]!;
     return value;
   }
 

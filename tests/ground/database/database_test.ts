@@ -24,7 +24,7 @@ const NUMBERS: GroupWrite<{ id: string; n: number }, number> = {
 
 /** The same promises for the embedded file and for a server. */
 for (const kind of ["file", "server"] as const) {
-  const open = async () => {
+  const open = async (migrations = MIGRATIONS) => {
     const stack = new AsyncDisposableStack();
     const dir = stack.use(await tempDir());
     const server = kind === "server" ? stack.use(await sqldServer(`${dir.path}/sqld`)) : undefined;
@@ -35,8 +35,11 @@ for (const kind of ["file", "server"] as const) {
       rules: RULES,
       now: () => 1,
     } as const;
-    if (options.file !== undefined) await writeEmptyDatabase(options.file);
-    const database = stack.adopt(await openDatabase(options), (one) => one.close());
+    if (options.file !== undefined && migrations === MIGRATIONS) {
+      await writeEmptyDatabase(options.file);
+    }
+    const first = await openDatabase({ ...options, migrations });
+    const database = stack.adopt(first, (one) => one.close());
     await database.batch([{
       sql: "create table numbers (id integer primary key, n integer not null) strict",
     }]);
@@ -108,7 +111,7 @@ for (const kind of ["file", "server"] as const) {
   });
 
   Deno.test(`database (${kind}): the 27 steps of an earlier build become one`, async () => {
-    await using opened = await open();
+    await using opened = await open(MIGRATIONS.slice(0, 1));
     const { database, options } = opened;
     await database.batch([
       { sql: "update schema_versions set name = 'own keys'" },
@@ -118,9 +121,10 @@ for (const kind of ["file", "server"] as const) {
       })),
     ]);
     await (await openDatabase(options)).close();
-    assertEquals(await database.all("select version, name from schema_versions"), [
-      { version: 27, name: "baseline" },
-    ]);
+    assertEquals(
+      await database.all("select version, name from schema_versions order by version"),
+      MIGRATIONS.map(({ version, name }) => ({ version, name })),
+    );
   });
 
   Deno.test(`database (${kind}): a migration that fails leaves nothing behind`, async () => {

@@ -590,6 +590,7 @@ export const FREE: Readonly<Record<string, string>> = {
   "usage_records.reported_input": DESCRIPTION,
   "usage_records.reported_output": DESCRIPTION,
   "usage_records.own_key": DESCRIPTION,
+  "usage_records.details": DESCRIPTION,
   "usage_records.reason": "that of a failed request is in a roll-up, as a named corruption shows",
   "usage_records.message": DESCRIPTION,
   "usage_records.attempt_list": DESCRIPTION,

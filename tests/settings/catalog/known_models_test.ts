@@ -1,6 +1,10 @@
 import { Catalog } from "../../../src/settings/catalog/mod.ts";
 import { settings } from "../../../src/settings/config/mod.ts";
-import { findKnownModel, knownModels } from "../../../src/settings/known_models/mod.ts";
+import {
+  disputedPrices,
+  findKnownModel,
+  knownModels,
+} from "../../../src/settings/known_models/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 
 const LOCAL = "http://127.0.0.1:11434/v1";
@@ -51,4 +55,17 @@ Deno.test("a listed model has the prices of its maker in credits, rounded up", (
   assertEquals(at(1)?.prices, { input: 2, cached: 1, output: 10 });
   const route = at(1_000)!;
   assertEquals([route.context, route.maxOutput, route.images], [400_000, 128_000, "remote"]);
+});
+
+Deno.test("prices on which the sources differ by more than 2 % are named, those of another host are not", () => {
+  const all = knownModels().flatMap(({ id, provider }) => {
+    const url =
+      { openai: "https://api.openai.com/v1", anthropic: "https://api.anthropic.com/v1" }[provider];
+    return url === undefined ? [] : disputedPrices(id, url).map((one) => ({ id, ...one }));
+  });
+  for (const { id, what, charged, other } of all) {
+    assert(Math.abs(charged - other) > 0.02 * Math.max(charged, other), `${id} ${what}`);
+  }
+  assertEquals(disputedPrices("claude-opus-4-6", "https://api.anthropic.com/v1"), []);
+  assertEquals(disputedPrices("claude-opus-4-6", "https://openrouter.ai/api/v1"), []);
 });

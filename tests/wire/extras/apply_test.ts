@@ -161,7 +161,9 @@ Deno.test("what a route allows goes on, and is told in figures", () => {
   });
   assertEquals([dropped, used], [[], {
     factor: 9,
+    asked: { speed: 6, inference_geo: 1.5 },
     writeFactor: 2,
+    writes: { usual: 1.25, hour: 2 },
     tools: { web_search: 10 },
     maxCalls: 10,
   }]);

@@ -112,7 +112,7 @@ export function routeSettingsOf(
   const before = targetsOf(written, route);
   if (targets !== undefined && JSON.stringify(targets) !== JSON.stringify(before)) {
     if (targets.length === 0) throw new AccountError("A route needs at least one target");
-    put("targets", targets.map(targetSettings));
+    put("targets", targets.map((one) => ({ ...targetSettings(one), ...limitsOf(one, written) })));
   }
   return settings;
 }
@@ -134,10 +134,11 @@ function pricesOf(
   if (missing.length > 0 && written?.prices !== undefined) {
     throw new AccountError("Set all prices of a route, or none");
   }
-  const { ownKey } = (written?.prices ?? {}) as Json; // which the form does not have
+  const { ownKey, changes } = (written?.prices ?? {}) as Json; // which the form does not have
   return {
     ...Object.fromEntries(prices.map(([name, value]) => [name, value ?? route.prices[name]])),
     ...(ownKey === undefined ? {} : { ownKey }),
+    ...(changes === undefined ? {} : { changes }),
   };
 }
 
@@ -157,6 +158,13 @@ function readTargets(form: FormFields): readonly TargetFields[] | undefined {
   return isThere
     ? rows.toSorted((a, b) => a.place - b.place).map(({ target }) => target)
     : undefined;
+}
+
+/** The bounds of a target, which the form does not have. */
+function limitsOf({ upstream, model }: TargetFields, written: Json | undefined): Json {
+  const all = Array.isArray(written?.targets) ? written.targets as Json[] : [];
+  const found = all.find((one) => one.upstream === upstream && one.model === model);
+  return found?.limits === undefined ? {} : { limits: found.limits };
 }
 
 function targetSettings({ upstream, model, weight }: TargetFields): Json {

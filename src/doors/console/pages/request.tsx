@@ -36,6 +36,7 @@ export function RequestPage(
     ["Model", record.route],
     ["Key", keyName],
     ["Upstream", repliedBy(record)],
+    ...toldFacts(record),
     ["Attempts", number(record.attempts)],
     ...(perSecond === undefined
       ? []
@@ -95,6 +96,20 @@ export function RequestPage(
       </p>
     </Layout>
   );
+}
+
+/** What the reply says of how it was made. */
+function toldFacts(
+  { upstreamModel, details: { model, id, tier, speed, region } }: RequestRecord,
+): [string, unknown][] {
+  const facts: [string, unknown][] = [
+    ["Replied as", model === upstreamModel ? undefined : model],
+    ["Upstream's request", id && <code>{id}</code>],
+    ["Service tier", tier],
+    ["Speed of the service", speed],
+    ["Region", region],
+  ];
+  return facts.filter(([, value]) => value !== undefined);
 }
 
 function reasonFacts({ reason, message }: RequestRecord): [string, unknown][] {

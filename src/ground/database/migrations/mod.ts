@@ -7,23 +7,17 @@
  * @module
  */
 
+import { CHARGE_DETAILS } from "./0028_charge_details.ts";
 import { BASELINE } from "./baseline/mod.ts";
+import type { Migration } from "./migration.ts";
 
-/**
- * One step of the schema: tables, columns, indexes, changes of data. Released steps are never edited, only
- * followed by others. No rule is installed while it runs, so what a trigger keeps in step it does itself.
- */
-export interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly statements: readonly string[];
-}
+export type { Migration };
 
 /** The step that a new database begins with. */
 export const FIRST: Migration = { version: 27, name: "baseline", statements: BASELINE };
 
 /** Every step, oldest first. */
-export const MIGRATIONS: readonly Migration[] = [FIRST];
+export const MIGRATIONS: readonly Migration[] = [FIRST, CHARGE_DETAILS];
 
 /** The last commit whose program carries databases of smaller numbers over to the first step's schema. */
 const LAST_TO_CARRY_OVER = "14e0bef";

@@ -50,6 +50,8 @@ export const SETTLEMENTS = {
     "reported_output",
     // whose key its reply came with; null for the gateway's
     "own_key",
+    // what its reply says of how it was made, and what its extra credits are of; null for neither
+    "details",
   ],
 } as const satisfies Intake;
 

@@ -272,6 +272,7 @@ class CarriedChatStream implements ReplyStream {
 
   #take(chunk: JsonObject, choices: readonly JsonObject[]): void {
     if (typeof chunk.created === "number") this.#created = chunk.created;
+    this.#reports.heard({ model: chunk.model, tier: chunk.service_tier });
     if (meterBeside(this.#meter, chunk)) this.hasOutput = true;
     for (const choice of choices) {
       if (meterChoice(this.#meter, choice)) this.hasOutput = true;

@@ -111,7 +111,7 @@ export function chatReports(
   reports = new UsageReports(),
 ): UsageReports {
   return reports.add(usageIn(body, choice).map((one) => readUsage(one)).find(Boolean))
-    .servedIn(body.service_tier);
+    .heard({ model: body.model, tier: body.service_tier });
 }
 
 /** Reads the chunks of a chat stream as neutral events. */

@@ -29,6 +29,7 @@ import {
   readBedrockUsage,
   readFirstUsage,
   readMessagesUsage,
+  toldIn,
   withOwnNames,
   writeMessagesUsage,
 } from "./usage.ts";
@@ -240,7 +241,7 @@ class CarriedMessagesStream implements ReplyStream {
     switch (event.type) {
       case "message_start": {
         const message = isObject(event.message) ? event.message : {};
-        this.#reports.add(readFirstUsage(message.usage));
+        this.#reports.add(readFirstUsage(message.usage)).heard(toldIn(message));
         if (this.#hasBegun) return "";
         this.#hasBegun = true;
         const { id, model, inputTokens } = this.#context;
@@ -268,7 +269,7 @@ class CarriedMessagesStream implements ReplyStream {
         }
         break;
       case "message_delta":
-        this.#reports.add(readMessagesUsage(event.usage));
+        this.#reports.add(readMessagesUsage(event.usage)).heard(toldIn(event));
         event.usage = {
           output_tokens: readMessagesUsage(event.usage)?.outputTokens ?? this.countedOutput,
           ...(isObject(event.usage) ? withCounts(event.usage) : {}),

@@ -6,7 +6,7 @@ import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversatio
 import { reportedError, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
 import { documentedStop, EventRepair, indexOf } from "./repair.ts";
-import { readBedrockUsage, readFirstUsage, readMessagesUsage, tierOf } from "./usage.ts";
+import { readBedrockUsage, readFirstUsage, readMessagesUsage, toldIn } from "./usage.ts";
 
 const FINISHES: Readonly<Record<string, Finish>> = {
   end_turn: "stop",
@@ -93,7 +93,7 @@ export function readMessagesReply(body: unknown): ReadReply {
 /** What a whole message reports. */
 export function messageReports(body: JsonObject): UsageReports {
   return new UsageReports().add(readMessagesUsage(body.usage)).add(readBedrockUsage(body))
-    .servedIn(tierOf(body.usage));
+    .heard(toldIn(body));
 }
 
 /** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not a message. */
@@ -130,8 +130,8 @@ export class MessagesReader implements EventReader {
     switch (event.type) {
       case "message_start":
         if (isObject(event.message)) {
-          const { usage } = event.message;
-          this.reports.add(readFirstUsage(usage)).servedIn(tierOf(usage));
+          const { message } = event;
+          this.reports.add(readFirstUsage(message.usage)).heard(toldIn(message));
         }
         return [];
       case "content_block_start":
@@ -143,7 +143,7 @@ export class MessagesReader implements EventReader {
       case "content_block_stop":
         return this.#endBlock(indexOf(event));
       case "message_delta": {
-        this.reports.add(readMessagesUsage(event.usage)).servedIn(tierOf(event.usage));
+        this.reports.add(readMessagesUsage(event.usage)).heard(toldIn(event));
         return isObject(event.delta) ? finishOf(event.delta) : [];
       }
       case "message_stop":

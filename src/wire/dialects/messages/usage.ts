@@ -3,10 +3,12 @@ import { type Usage, withCounts } from "../usage.ts";
 import { readUsage } from "../usage_names.ts";
 import type { UsageReport } from "../usage_reports.ts";
 
-/** The tier of a report in OpenAI's words; see `UsageReports.tier`. */
-export function tierOf(usage: JsonValue | undefined): JsonValue | undefined {
-  const tier = isObject(usage) ? usage.service_tier : undefined;
-  return tier === "standard" ? "default" : tier;
+/** What a message, or the event of one, says of how it was made; the tier in OpenAI's words. */
+export function toldIn(
+  { model, usage }: JsonObject,
+): Readonly<Record<"model" | "tier" | "speed" | "region", JsonValue | undefined>> {
+  const { service_tier: tier, speed, inference_geo: region } = isObject(usage) ? usage : {};
+  return { model, tier: tier === "standard" ? "default" : tier, speed, region };
 }
 
 /** Tiers that the dialect has, by OpenAI's words for them. */
@@ -43,6 +45,7 @@ export function readMessagesUsage(value: unknown): UsageReport | undefined {
   return {
     cachedTokens: report?.cachedTokens,
     cacheWrittenTokens: report?.cacheWrittenTokens,
+    inputKinds: report?.inputKinds,
     inputTokens: report?.inputTokens === undefined ? undefined : atLeast("inputTokens"),
     outputTokens: atLeast("outputTokens"),
     reasoningTokens: report?.reasoningTokens,

@@ -163,10 +163,11 @@ function gatewayTo(upstream: NonNullable<SettingsInput["upstreams"]>[string]) {
 async function askAll(
   gateway: Awaited<ReturnType<typeof gatewayTo>>,
   each: (stream: boolean) => Promise<void> | void,
+  model = "house",
 ): Promise<void> {
   for (const { path, body } of Object.values(FRONTS)) {
     for (const stream of [false, true]) {
-      const response = await gateway.post(path, { model: "house", stream, ...body });
+      const response = await gateway.post(path, { model, stream, ...body });
       const said = await response.text();
       assertEquals(response.status, 200, said);
       const pieces = ["Let me think.", "It rains.", "weather", "Bonn"];
@@ -406,4 +407,209 @@ Deno.test("Bedrock's compatible addresses: signed for their own service", async 
     assertEquals(response.status, 200, await response.text());
     checkSignature(cloud.received.at(-1)!, { url: `${cloud.url}/chat/completions`, service });
   }
+});
+
+const CALL = { name: "weather", arguments: '{"city":"Bonn"}' };
+/** The same reply in each dialect, whole and streamed. */
+const REPLIES: Readonly<Record<string, (stream: boolean) => Response>> = {
+  messages: (stream) => stream ? events(EVENTS) : Response.json(MESSAGE),
+  chat: (stream) => {
+    const said = {
+      role: "assistant",
+      reasoning_content: "Let me think.",
+      content: "It rains.",
+      tool_calls: [{ index: 0, id: "call_1", type: "function", function: CALL }],
+    };
+    const of = { id: "c", object: "chat.completion", created: 1, model: "d" };
+    const usage = { prompt_tokens: 20, completion_tokens: 30, total_tokens: 50 };
+    const choice = { index: 0, finish_reason: "tool_calls" };
+    return stream
+      ? events([
+        // Azure begins with filter results only
+        { ...of, choices: [], prompt_filter_results: [] },
+        { ...of, choices: [{ index: 0, delta: said, finish_reason: null }] },
+        { ...of, choices: [{ ...choice, delta: {} }] },
+        { ...of, choices: [], usage },
+      ], "data: [DONE]\n\n")
+      : Response.json({ ...of, choices: [{ ...choice, message: said }], usage });
+  },
+  responses: (stream) => {
+    const output = [
+      { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "Let me think." }] },
+      {
+        type: "message",
+        id: "msg_1",
+        status: "completed",
+        role: "assistant",
+        content: [{ type: "output_text", text: "It rains.", annotations: [] }],
+      },
+      { type: "function_call", id: "fc_1", call_id: "call_1", status: "completed", ...CALL },
+    ];
+    const usage = { input_tokens: 20, output_tokens: 30, total_tokens: 50 };
+    const response = {
+      id: "r",
+      object: "response",
+      status: "completed",
+      model: "d",
+      output,
+      usage,
+    };
+    return stream
+      ? events([
+        { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
+        ...output.flatMap((item, at) => [
+          { type: "response.output_item.added", output_index: at, item },
+          { type: "response.output_item.done", output_index: at, item },
+        ]),
+        { type: "response.completed", response },
+      ])
+      : Response.json(response);
+  },
+};
+
+function events(all: readonly Readonly<Record<string, unknown>>[], end = ""): Response {
+  const lines = all.map((one) =>
+    `${one.type === undefined ? "" : `event: ${one.type}\n`}data: ${JSON.stringify(one)}\n\n`
+  );
+  return new Response(lines.join("") + end, { headers: { "content-type": "text/event-stream" } });
+}
+
+/** The clouds whose dialect is carried as it is: where requests go, and what proves who sends them. */
+const ROWS: Readonly<
+  Record<string, {
+    readonly upstream: Partial<NonNullable<SettingsInput["upstreams"]>[string]>;
+    /** Below the base, of the upstream's own. */
+    readonly path?: string;
+    readonly dialect: "chat" | "messages" | "responses";
+    readonly proof: readonly [header: string, value: RegExp];
+  }>
+> = {
+  "azure": {
+    upstream: { provider: "azure", resource: "r", key: "k-azure" },
+    dialect: "chat",
+    proof: ["api-key", /^k-azure$/],
+  },
+  "azure-responses": {
+    upstream: { provider: "azure", resource: "r", key: "k-azure", dialect: "responses" },
+    dialect: "responses",
+    proof: ["api-key", /^k-azure$/],
+  },
+  "azure-by-deployment": {
+    upstream: { path: "/deployments/{model}/chat/completions", key: "k-azure", quirks: "azure" },
+    path: `/deployments/${encodeURIComponent(MODEL)}/chat/completions`,
+    dialect: "chat",
+    proof: ["api-key", /^k-azure$/],
+  },
+  "azure-anthropic": {
+    upstream: { provider: "azure-anthropic", resource: "r", key: "k-foundry" },
+    dialect: "messages",
+    proof: ["x-api-key", /^k-foundry$/],
+  },
+  "bedrock": {
+    upstream: { provider: "bedrock", region: "eu-central-1", key: "k-bedrock" },
+    dialect: "chat",
+    proof: ["authorization", /^Bearer k-bedrock$/],
+  },
+  "bedrock-responses": {
+    upstream: {
+      provider: "bedrock",
+      region: "eu-central-1",
+      dialect: "responses",
+      credentials: { kind: "aws", ...KEYS },
+    },
+    dialect: "responses",
+    proof: ["authorization", /^AWS4-HMAC-SHA256 .*\/bedrock\/aws4_request/],
+  },
+  "bedrock-mantle": {
+    upstream: { provider: "bedrock-mantle", region: "eu-central-1", key: "k-mantle" },
+    dialect: "chat",
+    proof: ["authorization", /^Bearer k-mantle$/],
+  },
+  "bedrock-mantle-responses": {
+    upstream: {
+      provider: "bedrock-mantle",
+      region: "eu-central-1",
+      dialect: "responses",
+      credentials: { kind: "aws", ...KEYS },
+    },
+    dialect: "responses",
+    proof: ["authorization", /^AWS4-HMAC-SHA256 .*\/bedrock-mantle\/aws4_request/],
+  },
+  "bedrock-mantle-anthropic": {
+    upstream: {
+      provider: "bedrock-mantle-anthropic",
+      region: "eu-central-1",
+      credentials: { kind: "aws", ...KEYS },
+    },
+    dialect: "messages",
+    proof: ["authorization", /^AWS4-HMAC-SHA256 .*\/bedrock-mantle\/aws4_request/],
+  },
+  "vertex": {
+    upstream: {
+      provider: "vertex",
+      project: "p",
+      region: "europe-west1",
+      credentials: { kind: "command", command: ["echo", "ya29.token"], ttlMs: 60_000 },
+    },
+    dialect: "chat",
+    proof: ["authorization", /^Bearer ya29\.token$/],
+  },
+  "gemini": {
+    upstream: { provider: "gemini", key: "k-gemini" },
+    dialect: "chat",
+    proof: ["authorization", /^Bearer k-gemini$/],
+  },
+};
+
+Deno.test("clouds that carry a dialect: each from each dialect, whole and streamed, with thinking and a call", async () => {
+  const of = (path: string) => path.split("/")[2]!;
+  await using cloud = fakeUpstream(({ path, body }) =>
+    REPLIES[ROWS[of(path)]!.dialect]!(body.stream === true)
+  );
+  const names = Object.keys(ROWS);
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: Object.fromEntries(
+        names.map((name) => [name, { ...ROWS[name]!.upstream, url: `${cloud.url}/${name}` }]),
+      ),
+      routes: Object.fromEntries(names.map((name) => [name, {
+        targets: [{ upstream: name, model: MODEL }],
+        context: 100_000,
+        maxOutput: 4_000,
+        reasoning: "effort" as const,
+      }])),
+    },
+  });
+  const ends = { chat: "/chat/completions", messages: "/messages", responses: "/responses" };
+  for (
+    const [name, { dialect, path = ends[dialect], proof: [header, value] }] of Object.entries(ROWS)
+  ) {
+    await askAll(gateway, () => {
+      const { headers, path: at, body } = cloud.received.at(-1)!;
+      assertEquals(at, `/v1/${name}${path}`);
+      assertMatch(headers.get(header)!, value);
+      assertEquals(body.model, MODEL);
+      const others = ["authorization", "api-key", "x-api-key"].filter((one) => one !== header);
+      assertEquals(others.filter((one) => headers.has(one)), [], name);
+    }, name);
+  }
+});
+
+Deno.test("beta features that clients ask for go on as far as the upstream takes them", async () => {
+  await using cloud = fakeUpstream(() => Response.json(MESSAGE));
+  const sent = async (betas: string[] | undefined) => {
+    await using gateway = await gatewayTo({
+      url: cloud.url,
+      dialect: "messages",
+      ...(betas && { betas }),
+    });
+    const { path, body } = FRONTS.messages;
+    const headers = { "anthropic-beta": "one-2025-01-01, two-2025-02-02,three" };
+    const response = await gateway.post(path, { model: "house", ...body }, { headers });
+    assertEquals(response.status, 200, await response.text());
+    return cloud.received.at(-1)!.headers.get("anthropic-beta");
+  };
+  assertEquals(await sent(undefined), "one-2025-01-01, two-2025-02-02,three");
+  assertEquals(await sent(["one-*", "three"]), "one-2025-01-01,three");
+  assertEquals(await sent([]), null);
 });

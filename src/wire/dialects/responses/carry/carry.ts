@@ -201,7 +201,8 @@ function fullUsage(reported: JsonValue | undefined, usage: Usage): JsonObject {
 function carryReply(reply: unknown, context: ReplyContext): Reply {
   checkResponse(reply);
   const carried = new CarriedReply(context);
-  const { usage, partial } = new UsageReports().add(readUsage(reply.usage));
+  const { usage, partial } = new UsageReports().add(readUsage(reply.usage))
+    .heard({ model: reply.model, tier: reply.service_tier });
   const output = carried.items(objects(reply.output));
   const hosted = new HostedCalls();
   objects(reply.output).forEach((item, at) => hosted.item(item, at));
@@ -315,7 +316,9 @@ class CarriedResponsesStream implements ReplyStream {
     this.hidesReasoning ??= hidesReasoning(event);
     if (isObject(event.item)) this.#hosted.item(event.item, event.output_index);
     output.forEach((item, at) => this.#hosted.item(item, at));
-    this.#reports.add(readUsage(response.usage));
+    this.#reports.add(readUsage(response.usage)).heard({ model: response.model });
+    // the beginning repeats what was asked for
+    if (kind?.step === "end") this.#reports.heard({ tier: response.service_tier });
     // the beginning is written with what comes next: a failure before that is still an HTTP status
     const isKept = kind?.isCarried && kind.step !== "beginning";
     if (isKept && kind.step === "end") return this.#finish(event, response, output);

@@ -115,7 +115,10 @@ export function readResponsesReply(body: unknown): ReadReply {
   const events = [...reader.response(body), finishOf(body, reader)];
   return {
     events,
-    reports: new UsageReports().add(readUsage(body.usage)).servedIn(body.service_tier),
+    reports: new UsageReports().add(readUsage(body.usage)).heard({
+      model: body.model,
+      tier: body.service_tier,
+    }),
   };
 }
 
@@ -131,8 +134,8 @@ export class ResponsesReader implements EventReader {
     const event = parseResponsesEvent(data);
     const response = isObject(event.response) ? event.response : {};
     this.hidesReasoning ??= hidesReasoning(event);
-    this.reports.add(readUsage(response.usage));
-    if (isEnd(event.type)) this.reports.servedIn(response.service_tier);
+    this.reports.add(readUsage(response.usage)).heard({ model: response.model });
+    if (isEnd(event.type)) this.reports.heard({ tier: response.service_tier });
     if (!isEnd(event.type)) return this.#output.event(event);
     this.done = true;
     const ended = event.type === "response.incomplete"

@@ -1,0 +1,153 @@
+import { FairShare, type Share } from "../../ground/fair_share/mod.ts";
+import type { CoarseTimers } from "../../ground/platform/mod.ts";
+import { readWhenReady, readyBytes } from "./ready_bytes.ts";
+import type { UpstreamReply } from "./transport.ts";
+
+/** What may be sent somewhere; undefined for any amount. */
+export interface SentBounds {
+  /** Requests at once. */
+  readonly requests?: number | undefined;
+  readonly requestsPerMinute?: number | undefined;
+  /** Tokens of input and of permitted output. */
+  readonly tokensPerMinute?: number | undefined;
+  /** How long a request waits for its turn before the next target is tried. */
+  readonly waitMs: number;
+}
+
+/** One request that is to be sent. */
+export interface BoundedRequest {
+  readonly account: string;
+  readonly tokens: number;
+  readonly signal: AbortSignal;
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Bounds what is sent to an upstream, with one of its keys, or to a target. Accounts take turns, and nobody waits longer than is
+ * allowed. What was sent counts for a minute.
+ */
+export class Bound {
+  readonly #timers: CoarseTimers;
+  readonly #atOnce: FairShare;
+  readonly #requests: FairShare;
+  readonly #tokens: FairShare;
+  /** Shares that end a minute after they were taken, the oldest first. */
+  readonly #sent: { readonly untilTick: number; readonly shares: readonly Share[] }[] = [];
+  #isTiming = false;
+
+  /**
+   * @param name What is bounded, for errors: `requests to groq`.
+   * @param timers End waits.
+   */
+  constructor(name: string, timers: CoarseTimers) {
+    this.#timers = timers;
+    const pool = (resource: string) =>
+      new FairShare({ resource, capacity: Infinity, perAccount: Infinity, waitMs: 0, timers });
+    this.#atOnce = pool(name);
+    this.#requests = pool(`${name} a minute`);
+    this.#tokens = pool(`tokens of ${name} a minute`);
+  }
+
+  /** Sets or changes what may be sent. What was sent counts on. */
+  set({ requests, requestsPerMinute, tokensPerMinute, waitMs }: SentBounds): this {
+    const sizeOf = (capacity = Infinity) => ({ capacity, perAccount: capacity, waitMs });
+    this.#atOnce.resize(sizeOf(requests));
+    this.#requests.resize(sizeOf(requestsPerMinute));
+    this.#tokens.resize(sizeOf(tokensPerMinute));
+    return this;
+  }
+
+  /**
+   * Waits for a request's turn.
+   *
+   * @returns Call it when its reply has ended.
+   * @throws {Refusal} `gateway_unavailable` if its turn does not come in time.
+   */
+  async take({ account, tokens, signal }: BoundedRequest): Promise<() => void> {
+    const taken: Share[] = [];
+    try {
+      for (
+        const [pool, units] of [[this.#atOnce, 1], [this.#requests, 1], [
+          this.#tokens,
+          tokens,
+        ]] as const
+      ) {
+        taken.push(await pool.take(account, units, signal));
+      }
+    } catch (error) {
+      for (const share of taken) share.release();
+      throw error;
+    }
+    const [atOnce, ...shares] = taken;
+    this.#sent.push({ untilTick: performance.now() + MINUTE_MS, shares });
+    this.#time();
+    return () => atOnce!.release();
+  }
+
+  #time(): void {
+    const [oldest] = this.#sent;
+    if (this.#isTiming || oldest === undefined) return;
+    this.#isTiming = true;
+    this.#timers.after(oldest.untilTick - performance.now(), () => {
+      this.#isTiming = false;
+      while (this.#sent.length > 0 && this.#sent[0]!.untilTick <= performance.now()) {
+        for (const share of this.#sent.shift()!.shares) share.release();
+      }
+      this.#time();
+    });
+  }
+}
+
+/**
+ * Waits for a request's turn at several places.
+ *
+ * @returns Call it when its reply has ended; again, it does nothing.
+ * @throws {Refusal} `gateway_unavailable` if its turn does not come in time.
+ */
+export async function takeAll(
+  bounds: readonly Bound[],
+  request: BoundedRequest,
+): Promise<() => void> {
+  const ends: (() => void)[] = [];
+  const end = () => ends.splice(0).forEach((one) => one());
+  try {
+    for (const bound of bounds) ends.push(await bound.take(request));
+  } catch (error) {
+    end();
+    throw error;
+  }
+  return end;
+}
+
+/** A reply that tells when it has ended, however it does. */
+export function untilEnd(reply: UpstreamReply, end: () => void): UpstreamReply {
+  const source = readyBytes(reply.body);
+  const take = () => {
+    try {
+      const bytes = source.take();
+      if (bytes === undefined) end();
+      return bytes;
+    } catch (error) {
+      end();
+      throw error;
+    }
+  };
+  const body = {
+    take,
+    whenReady: (waiter: Parameters<typeof source.whenReady>[0]) => source.whenReady(waiter),
+    read: () => readWhenReady(body),
+  };
+  return {
+    ...reply,
+    body,
+    discard() {
+      end();
+      reply.discard();
+    },
+    drain() {
+      end();
+      reply.drain();
+    },
+  };
+}

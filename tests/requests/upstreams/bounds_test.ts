@@ -1,0 +1,158 @@
+/** What is sent to an upstream, with a key and to a target, is bounded; what does not get its turn goes to the next one. */
+
+import fc from "fast-check";
+import { Bound } from "../../../src/requests/upstreams/bound.ts";
+import { CoarseTimers } from "../../../src/ground/platform/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
+import { startGateway } from "../../fake/gateway.ts";
+import { completion, eventStream, fakeUpstream, sse } from "../../fake/upstream.ts";
+import { until } from "../../fake/temp.ts";
+
+/** An upstream that replies when it is told to, and counts how many requests it has. */
+function slowUpstream(stream = false) {
+  let open = 0;
+  const seen = { most: 0, keys: [] as (string | null)[] };
+  const waiting: (() => void)[] = [];
+  const upstream = fakeUpstream(async ({ headers }) => {
+    seen.most = Math.max(seen.most, ++open);
+    seen.keys.push(headers.get("authorization"));
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    open--;
+    if (!stream) return completion("slow");
+    const choice = (more: object) => JSON.stringify({ choices: [{ index: 0, ...more }] });
+    return eventStream(sse(
+      choice({ delta: { content: "slow" } }),
+      choice({ delta: {}, finish_reason: "stop" }),
+      "[DONE]",
+    ));
+  });
+  return {
+    url: upstream.url,
+    seen,
+    received: upstream.received,
+    release: (count = Infinity) => waiting.splice(0, count).forEach((one) => one()),
+    get waiting() {
+      return waiting.length;
+    },
+    [Symbol.asyncDispose]: () => upstream[Symbol.asyncDispose](),
+  };
+}
+
+const LIMITS = { context: 10_000, maxOutput: 100 };
+
+for (const stream of [false, true]) {
+  Deno.test(`requests at once: the next target gets what waits too long, and a place is free when a reply has ended (stream: ${stream})`, async () => {
+    await using slow = slowUpstream(stream);
+    await using other = fakeUpstream(() => completion("other"));
+    await using gateway = await startGateway({
+      settings: {
+        upstreams: {
+          slow: { url: slow.url, limits: { requests: 2, waitMs: 50 } },
+          other: { url: other.url },
+        },
+        routes: {
+          both: {
+            ...LIMITS,
+            targets: [{ upstream: "slow", model: "m" }, { upstream: "other", model: "m" }],
+          },
+          one: { ...LIMITS, targets: [{ upstream: "slow", model: "m" }] },
+        },
+      },
+    });
+    const ask = async (model: string) => {
+      const reply = await gateway.chat("Hi", { model, stream });
+      return { status: reply.status, said: await reply.text() };
+    };
+    const five = Array.from({ length: 5 }, () => ask("both"));
+    await until(() => other.received.length === 3, { what: "three go elsewhere" });
+    assertEquals(slow.waiting, 2);
+    const refused = await ask("one");
+    assertEquals(refused.status, 503);
+    assertStringIncludes(refused.said, "Too many requests to slow in progress");
+    slow.release();
+    const said = (await Promise.all(five)).map((one) => one.said);
+    assertEquals(said.filter((one) => one.includes("slow")).length, 2);
+    assertEquals(slow.seen.most, 2);
+    const last = ask("one");
+    await until(() => slow.waiting === 1, { what: "a place is free" });
+    slow.release();
+    assertEquals((await last).status, 200);
+  });
+}
+
+Deno.test("a target and a key are bounded by themselves, and a minute's requests and tokens are", async () => {
+  await using slow = slowUpstream();
+  await using other = fakeUpstream(() => completion("other"));
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: {
+        keyed: {
+          url: slow.url,
+          keys: [{ key: "k1", limits: { requests: 1 } }, { key: "k2", limits: { requests: 1 } }],
+        },
+        plain: { url: other.url },
+        minute: { url: other.url, limits: { requestsPerMinute: 3, waitMs: 0 } },
+        tokens: { url: other.url, limits: { tokensPerMinute: 250, waitMs: 0 } },
+      },
+      routes: {
+        keyed: { ...LIMITS, targets: [{ upstream: "keyed", model: "m" }] },
+        target: {
+          ...LIMITS,
+          targets: [{
+            upstream: "plain",
+            model: "m",
+            limits: { requestsPerMinute: 1, waitMs: 0 },
+          }],
+        },
+        minute: { ...LIMITS, targets: [{ upstream: "minute", model: "m" }] },
+        tokens: { ...LIMITS, targets: [{ upstream: "tokens", model: "m" }] },
+      },
+    },
+  });
+  const ask = async (model: string) => {
+    const reply = await gateway.chat("Hi", { model, max_tokens: 100 });
+    await reply.text();
+    return reply.status;
+  };
+  const two = [ask("keyed"), ask("keyed")];
+  await until(() => slow.waiting === 2, { what: "both keys are used" });
+  assertEquals(new Set(slow.seen.keys).size, 2);
+  assertEquals(await ask("keyed"), 503);
+  slow.release();
+  assertEquals(await Promise.all(two), [200, 200]);
+  assertEquals([await ask("target"), await ask("target")], [200, 503]);
+  const four = [await ask("minute"), await ask("minute"), await ask("minute"), await ask("minute")];
+  assertEquals(four, [200, 200, 200, 503]);
+  // each has some tokens of input and 100 of output
+  assertEquals([await ask("tokens"), await ask("tokens"), await ask("tokens")], [200, 200, 503]);
+});
+
+Deno.test("however requests of several accounts come and end, there are never more at once than allowed (random)", async () => {
+  const timers = new CoarseTimers();
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }),
+      fc.array(fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 3 })), {
+        minLength: 1,
+        maxLength: 20,
+      }),
+      async (requests, all) => {
+        const bound = new Bound("requests to x", timers).set({ requests, waitMs: 60_000 });
+        let open = 0;
+        let most = 0;
+        const signal = new AbortController().signal;
+        await Promise.all(all.map(async ([account, turns]) => {
+          const end = await bound.take({ account, tokens: 1, signal });
+          most = Math.max(most, ++open);
+          for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+          open--;
+          end();
+        }));
+        assert(most <= requests);
+        assertEquals(open, 0);
+      },
+    ),
+    { numRuns: 50 },
+  );
+  timers.close();
+});

@@ -1,0 +1,160 @@
+import { calcPrice, findProvider } from "@pydantic/genai-prices";
+import fc from "fast-check";
+import { Catalog, chargeOf, type ReplyUse, routeAt } from "../../../src/settings/catalog/mod.ts";
+import { settings as schema } from "../../../src/settings/config/mod.ts";
+import { findKnownProvider } from "../../../src/settings/known_providers/mod.ts";
+import { applyExtras } from "../../../src/wire/extras/mod.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { sized } from "../../tier.ts";
+
+/** Ten providers: ID in the settings, ID in `@pydantic/genai-prices`, and the models that people know best. */
+const PROVIDERS: readonly (readonly [string, string, readonly string[]])[] = [
+  ["openai", "openai", ["gpt-5.6-sol", "gpt-5.2", "gpt-5-mini", "gpt-audio", "o3"]],
+  ["anthropic", "anthropic", ["claude-opus-4-6", "claude-sonnet-4-5", "claude-haiku-4-5"]],
+  ["google", "google", ["gemini-3-pro-preview", "gemini-2.5-flash", "gemini-2.5-pro"]],
+  ["deepseek", "deepseek", ["deepseek-v4-pro", "deepseek-chat"]],
+  ["mistral", "mistral", ["mistral-medium-latest", "codestral-latest"]],
+  ["xai", "x-ai", ["grok-4", "grok-3-mini"]],
+  ["moonshot", "moonshotai", ["kimi-k2-0905-preview"]],
+  ["groq", "groq", ["openai/gpt-oss-120b", "llama-3.3-70b-versatile"]],
+  ["togetherai", "together", ["meta-llama/Llama-3.3-70B-Instruct-Turbo"]],
+  ["perplexity", "perplexity", ["sonar", "sonar-pro"]],
+];
+
+/** A credit is a millionth of a dollar: every published price is whole. */
+const PER_USD = 1_000_000;
+
+const settings = schema.parse({
+  credits: { perUsd: PER_USD },
+  upstreams: Object.fromEntries(
+    PROVIDERS.map(([provider]) => [provider, { url: findKnownProvider(provider)!.url }]),
+  ),
+  routes: Object.fromEntries(
+    PROVIDERS.flatMap(([upstream, , models]) =>
+      models.map((model) => [`${upstream}/${model}`, {
+        targets: [{ upstream, model }],
+        minimum: 0,
+      }])
+    ),
+  ),
+});
+const catalog = new Catalog(settings);
+const MODELS = PROVIDERS.flatMap(([upstream, id, models]) =>
+  models.map((model) => ({ route: `${upstream}/${model}`, id, model }))
+);
+
+const tokens = (max: number) => fc.oneof(fc.constant(0), fc.integer({ min: 0, max }));
+/** Tokens of all kinds, whose parts never exceed their wholes. */
+const use = fc.record({
+  text: tokens(400_000),
+  read: tokens(300_000),
+  audio: tokens(20_000),
+  audioRead: tokens(20_000),
+  image: tokens(20_000),
+  imageRead: tokens(20_000),
+  written: tokens(100_000),
+  hour: tokens(100_000),
+  output: tokens(60_000),
+  reasoning: tokens(60_000),
+  audioOut: tokens(20_000),
+  searches: tokens(9),
+});
+
+Deno.test("a reply costs what genai-prices computes, to the credit", () => {
+  const days = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2027, 0, 1) });
+  for (const { route: name, id, model } of MODELS) {
+    const provider = findProvider({ providerId: id })!;
+    const known = catalog.find(name)!;
+    assert(known.rows !== undefined, `${name}: no prices`);
+    fc.assert(
+      fc.property(use, days, (of, atMs) => {
+        const route = routeAt(known, atMs);
+        const has = (unit: string) => route.units?.[unit as "input"] !== undefined;
+        const written = has("written") ? of.written : 0;
+        const hour = has("writtenHour") ? of.hour : 0;
+        const audio = has("audioInput") ? of.audio : 0;
+        const audioRead = has("audioCached") ? of.audioRead : 0;
+        const image = has("imageInput") ? of.image : 0;
+        const imageRead = has("imageCached") ? of.imageRead : 0;
+        const audioOut = has("audioOutput") ? of.audioOut : 0;
+        const searches = has("webSearches") ? of.searches : 0;
+        const cachedTokens = of.read + audioRead + imageRead;
+        const inputTokens = of.text + cachedTokens + written + hour + audio + image;
+        const outputTokens = of.output + of.reasoning + audioOut;
+        const reply: ReplyUse = {
+          inputTokens,
+          cachedTokens,
+          cacheWrittenTokens: written + hour,
+          outputTokens,
+          reasoningTokens: of.reasoning,
+          kinds: {
+            writtenHour: hour,
+            audioInput: audio + audioRead,
+            audioCached: audioRead,
+            imageInput: image + imageRead,
+            imageCached: imageRead,
+            audioOutput: audioOut,
+          },
+          hostedCalls: new Map([["web_search", searches]]),
+        };
+        const { used } = applyExtras("messages", {
+          body: {
+            model: "m",
+            tools: searches > 0 ? [{ type: "web_search_20250305", name: "web_search" }] : [],
+          },
+        }, route);
+        const { total_price: usd } = calcPrice(
+          {
+            input_tokens: inputTokens,
+            cache_read_tokens: cachedTokens,
+            cache_write_tokens: written + hour,
+            cache_write_1h_tokens: hour,
+            input_audio_tokens: audio + audioRead,
+            cache_audio_read_tokens: audioRead,
+            input_image_tokens: image + imageRead,
+            cache_image_read_tokens: imageRead,
+            output_tokens: outputTokens,
+            output_audio_tokens: audioOut,
+            web_searches: searches,
+          },
+          model,
+          { provider, timestamp: new Date(atMs) },
+        )!;
+        const { priceCredits } = chargeOf({ route, used }, reply);
+        assertEquals(
+          priceCredits,
+          Math.ceil(usd * PER_USD - 1e-3),
+          `${name} ${JSON.stringify(of)}`,
+        );
+      }),
+      { numRuns: sized(30, 2_000) },
+    );
+  }
+});
+
+Deno.test("prices of the settings change at their times, in whatever order they are written", () => {
+  const own = new Catalog(schema.parse({
+    routes: {
+      house: {
+        targets: [{ upstream: "simulator", model: "m" }],
+        prices: {
+          input: 1,
+          cached: 1,
+          output: 2,
+          changes: [
+            { from: "2027-03-01T12:00:00+02:00", input: 5, output: 6 },
+            { from: "2027-01-01", input: 3, output: 4 },
+          ],
+        },
+      },
+    },
+  })).find("house")!;
+  const at = (time: string) => {
+    const { prices, row } = routeAt(own, Date.parse(time));
+    return [prices.input, prices.output, row?.name];
+  };
+  assertEquals(at("2026-12-31T23:59:59.999Z"), [1, 2, "routes.house"]);
+  assertEquals(at("2027-01-01T00:00:00Z"), [3, 4, "routes.house 2027-01-01"]);
+  assertEquals(at("2027-03-01T09:59:59Z")[0], 3);
+  assertEquals(at("2027-03-01T10:00:00Z"), [5, 6, "routes.house 2027-03-01T12:00:00+02:00"]);
+});
