@@ -145,7 +145,7 @@ function sentence(words: string): RegExp {
   return new RegExp(words, "i");
 }
 
-/** A number that is no part of a longer one. */
+/** A whole number, not the digits of a longer one. */
 const WHOLE = String.raw`(?<!\d)${N}(?!\d)`;
 
 /** Places of numbers in other sentences. They are read where the tokens are more than the maximum. */
@@ -196,8 +196,8 @@ const OTHER_MATTERS = new RegExp(
 );
 
 /**
- * Other sentences: of a context, of an input that is too long, of its tokens and their limit, and what Chinese services say. What is between
- * the words is bounded, so that a long text is looked through at once.
+ * Other sentences: of a context, of an input that is too long, of its tokens and their limit, and what Chinese services say. The distance
+ * between words is bounded, which bounds the work.
  */
 const EXCESS =
   "exceed|overflow|too (?:long|large|big|many)|(?:longer|greater|larger|bigger|more) than|" +
@@ -223,7 +223,7 @@ const OTHER_WORDS = new RegExp(
   ].join("|"),
   "i",
 );
-/** Characters of a message that are looked through. */
+/** Characters of a message that are read. */
 const MAX_CHARS = 4_000;
 
 /** What an upstream says of a prompt that is too long, as far as it does. */

@@ -199,7 +199,7 @@ const STATUS_OF_TYPE: Readonly<Record<string, number>> = {
 
 /**
  * What words, codes and types say more exactly than a status. Services report as faults of the request what is none: a key or
- * an account that the operator has to mend (Gemini, xAI, Anthropic, Alibaba: 400), and limits by time (Groq: 413). Words count where the
+ * an account that only the operator can change (Gemini, xAI, Anthropic, Alibaba: 400), and limits by time (Groq: 413). Words count where the
  * sentence begins with them, since a request can be quoted further on.
  */
 const FACTS: readonly {

@@ -56,7 +56,7 @@ function wordOf(name: string): string {
 
 /**
  * What an upstream of any dialect reports, input, output or both, under whatever names; of several names for one number the
- * largest counts. Cached input stands beside the input where Anthropic's names say so and no other number contradicts, else it is part of it.
+ * largest counts. Cached input adds to the input where Anthropic's names say so and no other number contradicts, else it is part of it.
  *
  * @param hasTotal Whether a total of the report can be believed to contain what was cached.
  * @returns undefined for a value that reports neither.
