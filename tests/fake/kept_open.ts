@@ -1,5 +1,6 @@
 import { openStore, type Store } from "../../src/assemble/mod.ts";
-import type { Database } from "../../src/ground/database/mod.ts";
+import type { Database, EmbeddedDatabase } from "../../src/ground/database/mod.ts";
+import { RULES } from "../../src/money/ledger/mod.ts";
 import type { Config } from "../../src/settings/config/mod.ts";
 
 /** A database that stays open between the commands of a test, which `sluice` of `shell.ts` is given. */
@@ -16,7 +17,7 @@ export interface KeptOpen extends AsyncDisposable {
  * @param options.now The database's clock.
  */
 export function keptOpen({ now = Date.now }: { readonly now?: () => number } = {}): KeptOpen {
-  let kept: Database | undefined;
+  let kept: EmbeddedDatabase | undefined;
   const options = { besideGateway: true, now };
   const close = async () => {
     await kept?.close();
@@ -25,12 +26,14 @@ export function keptOpen({ now = Date.now }: { readonly now?: () => number } = {
   return {
     async openParts(config) {
       if (kept !== undefined) {
+        // as one that is opened does
+        await kept.takeOutboxes(RULES.behind ?? [], { mayRemove: false });
         return await openStore(config, { ...options, opened: leftOpen(kept) });
       }
       return await openStore(config, {
         ...options,
         wrapDatabase(database) {
-          kept = database;
+          kept = database as EmbeddedDatabase;
           return leftOpen(database);
         },
       });

@@ -17,6 +17,7 @@ const NOT_LOGGED = [
   "/console/operator/audit", // reads only
   "/console/operator/routes/edit", // reads only
   "/console/operator/routes/preview", // reads only
+  "/console/playground/body", // writes what the page is to send
 ];
 
 /** Forms that carry out two operations: turning top-up on leads to the checkout that saves the payment method. */
@@ -132,6 +133,16 @@ Deno.test("every form that changes something leaves a row in the log", async () 
       "price-input": "7",
       "price-cached": "7",
       "price-output": String(number),
+      request: JSON.stringify({
+        dialect: "chat",
+        model: "svc-k2",
+        stream: false,
+        system: "",
+        turns: [],
+        last: { text: "Hi" },
+        maxTokens: 9,
+        offersTool: false,
+      }),
       digest: digestOf(await Deno.readTextFile(`${gateway.directory}/sluice.jsonc`)),
     };
     const [before, rows] = [await content(), await logged()];
@@ -167,6 +178,7 @@ Deno.test("every form that changes something leaves a row in the log", async () 
     "/console/operator/upstreams/add", // shows the form again
     "/console/operator/upstreams/preview", // shows only
     "/console/operator/upstreams/save", // a file only, and logged
+    "/console/playground/body",
     "/console/sign-in",
     "/console/sign-out",
   ]);

@@ -101,8 +101,8 @@ Deno.test("an audit names the account, the key and the time of a row, not its ke
   const reply = await owner.post(`${PATH}/audit`, {}, { from: `${PATH}/audit` });
   const html = await reply.text();
   const text = words(html);
-  assertMatch(text, /window: [a-z ]+ laptop , (minute|hour|day) from \d+ \w+ \d{4}, [\d:]+/);
-  assertMatch(text, /balance: balance ada@example\.com/);
+  assertMatch(text, /window: [a-z ]+ P8 laptop , (minute|hour|day) from \d+ \w+ \d{4}, [\d:]+/);
+  assertMatch(text, /balance: balance P1 ada@example\.com/);
   assert(!/\b(key|acc)_|\d{13}/.test(text), text);
   assertMatch(html, /title="key_\w+ 3600000 \d{13}"/);
 });

@@ -14,7 +14,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "logs-what-quotes-the-request",
     file: "src/requests/upstreams/attempts.ts",
-    find: "failure.blame ? failure.detail : failure.outcome",
+    find: "failure.blame || failure.status === undefined ? failure.detail : failure.outcome",
     replace: "failure.detail",
     tests: [{ file: "tests/flow/leavings_test.ts" }],
     why: "An upstream that quotes a prompt in its error would have it logged.",
