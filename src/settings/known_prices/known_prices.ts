@@ -64,7 +64,7 @@ let all: readonly Provider[] | undefined;
  * import { assertEquals } from "@std/assert";
  * import { findKnownPrices } from "./mod.ts";
  *
- * const found = findKnownPrices("claude-sonnet-4-5", { url: "https://api.anthropic.com/v1" });
+ * const found = findKnownPrices("claude-sonnet-4-5", { provider: "anthropic" });
  * assertEquals(found?.rows[0]?.usd.output, [15, 200_000, 22.5]);
  * ```
  */

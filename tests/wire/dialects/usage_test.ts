@@ -111,7 +111,8 @@ Deno.test("a report says the same under every name that services have for its nu
       const within = details === undefined ? value : (value[details] ??= {});
       (within as Record<string, unknown>)[name] = report[part];
     }
-    assertEquals<unknown>(readUsage(value), report, JSON.stringify(value));
+    const plain = { ...report, inputKinds: undefined, outputKinds: undefined };
+    assertEquals<unknown>(readUsage(value), plain, JSON.stringify(value));
   }));
 });
 
