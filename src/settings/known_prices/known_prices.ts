@@ -64,7 +64,7 @@ let all: readonly Provider[] | undefined;
  * import { assertEquals } from "@std/assert";
  * import { findKnownPrices } from "./mod.ts";
  *
- * const found = findKnownPrices("claude-sonnet-4-5", { provider: "anthropic" });
+ * const found = findKnownPrices("claude-sonnet-4-5", { url: "", maker: "anthropic" });
  * assertEquals(found?.rows[0]?.usd.output, [15, 200_000, 22.5]);
  * ```
  */
