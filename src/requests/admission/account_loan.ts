@@ -306,7 +306,7 @@ export class AccountLoan {
     this.#asked -= hold.mostCredits;
     this.#credits -= Math.min(settled.charged, hold.credits);
     this.#chargedSince = (this.#chargedSince ?? 0) + settled.charged;
-    this.#noteBalance(settled.balance ?? Math.max(0, this.#balance - settled.charged));
+    this.noteBalance(settled.balance ?? Math.max(0, this.#balance - settled.charged));
   }
 
   /**
@@ -324,11 +324,11 @@ export class AccountLoan {
   learnBalance(balance: number | undefined): void {
     const charged = this.#chargedSince ?? 0;
     if (charged === 0) this.#chargedSince = undefined;
-    if (balance !== undefined) this.#noteBalance(Math.max(0, balance - charged));
+    if (balance !== undefined) this.noteBalance(Math.max(0, balance - charged));
   }
 
-  /** The limits of another tier are not those of the loan. */
-  #noteBalance(balance: number): void {
+  /** Updates the balance. The limits of another tier are not those of the loan. */
+  noteBalance(balance: number): void {
     this.#balance = balance;
     const { above, upTo } = this.#tier;
     if (balance <= above || balance > upTo) this.close();

@@ -244,6 +244,7 @@ export class Admission {
       (more) => this.#grow({ ...holder, wanted: more, nowMs }),
       (settled) => {
         this.#running.take(place, requestId);
+        if (settled?.balance !== undefined) this.#loans.noteBalance(accountId, settled.balance);
         this.#noteUncollected(accountId, settled);
       },
     );

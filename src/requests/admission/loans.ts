@@ -193,6 +193,11 @@ export class Loans {
     if (demand.requests >= lendFrom) this.#ask(accountId, { keyId, credits });
   }
 
+  /** Takes note of the balance that the database had after a settlement. */
+  noteBalance(accountId: string, balance: number): void {
+    this.#loans.get(accountId)?.noteBalance(balance);
+  }
+
   /** A request that was admitted from a loan has ended. */
   end(loan: AccountLoan, hold: LentHold, settled: Settled | undefined): void {
     loan.end(hold, settled);
