@@ -395,11 +395,9 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "ids-of-finished-requests-kept",
     file: "src/requests/admission/admission.ts",
-    find: `(settled) => {
-        this.#running.take(place, requestId);
-        this.#noteUncollected`,
-    replace: `(settled) => {
-        this.#noteUncollected`,
+    find: `        this.#running.take(place, requestId);
+        if (settled?.balance`,
+    replace: "        if (settled?.balance",
     tests: [{ file: "tests/requests/admission/finished_test.ts", filter: "is not renewed" }],
     why: "Leases of finished requests would be renewed forever.",
   },
