@@ -61,6 +61,8 @@ export class EmbeddedDatabase implements Database {
   readonly #observe: ObserveCommit | undefined;
   #behind: BehindWriter | undefined;
   #onRefused: (why: string) => void = () => {};
+  /** Items that were written behind and refused. */
+  #refused = 0;
   readonly #open = new SlotMap<PromiseWithResolvers<Row[][]>>();
   #closing: Promise<void> | undefined;
   #closed = false;
@@ -218,8 +220,13 @@ export class EmbeddedDatabase implements Database {
     const paths = await outboxFiles(this.place);
     const database = paths.length === 0 ? undefined : await this.identify();
     if (database === undefined) return;
+    const taken: string[] = [];
+    const refusedBefore = this.#refused;
     for (const path of paths) {
-      for (const { write: name, columns, items } of await keptItems(path, database)) {
+      const kept = await keptItems(path, database);
+      if (kept === undefined) continue;
+      taken.push(path);
+      for (const { write: name, columns, items } of kept) {
         const write = writes.find((one) => one.name === name);
         if (write === undefined) {
           throw new DatabaseError("SLUICE_OUTBOX", `${path}: there is no write named ${name}`);
@@ -232,7 +239,9 @@ export class EmbeddedDatabase implements Database {
       }
     }
     await this.flush();
-    if (mayRemove) { for (const path of paths) await Deno.remove(path); }
+    // a charge that is refused is nowhere else
+    if (!mayRemove || this.#refused > refusedBefore) return;
+    for (const path of taken) await Deno.remove(path);
   }
 
   /**
@@ -280,6 +289,7 @@ export class EmbeddedDatabase implements Database {
 
   #resolve(answer: Answer): void {
     if (answer.id === BEHIND) {
+      this.#refused++;
       if (!answer.ok) this.#onRefused(answer.message);
       return;
     }

@@ -146,14 +146,18 @@ const OUTBOX = "-outbox-";
 /**
  * Reads what a file has kept, which its gateway may be writing.
  *
- * @param database ID of the database: what another one's gateway kept is not read.
+ * @param database ID of the database.
+ * @returns Undefined if it is for another database.
  */
-export async function keptItems(path: string, database: string): Promise<KeptItems[]> {
+export async function keptItems(
+  path: string,
+  database: string,
+): Promise<KeptItems[] | undefined> {
   const frames = framesOf(await Deno.readFile(path));
   const [first] = frames;
   if (first === undefined) return [];
   const [heading = "", rest = ""] = first.split("\n", 2);
-  if ((JSON.parse(heading) as Heading).database !== database) return [];
+  if ((JSON.parse(heading) as Heading).database !== database) return undefined;
   const columnsOf = new Map<string, readonly string[]>();
   return [rest, ...frames.slice(1)].map((text) => {
     const [write, columns, items] = JSON.parse(text) as [string, string[] | null, unknown[]];

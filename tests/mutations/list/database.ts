@@ -121,7 +121,7 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "outbox-of-another-database",
     file: "src/ground/database/outbox.ts",
-    find: "  if ((JSON.parse(heading) as Heading).database !== database) return [];\n",
+    find: "  if ((JSON.parse(heading) as Heading).database !== database) return undefined;\n",
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "left alone" }],
     why: "A database would be charged with what another one's gateway sold.",
