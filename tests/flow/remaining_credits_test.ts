@@ -9,7 +9,7 @@ for (const lendFrom of [0, 4]) {
     await using gateway = await startGateway({ lendFrom });
     const { database, owner } = gateway.gateway;
     let { balance } = await creditsOf(database, owner.id, Date.now());
-    for (let number = 0; number < 12; number++) {
+    for (let number = 0; number < 40; number++) {
       const reply = await gateway.chat("Hi");
       await reply.body?.cancel();
       const [left, charged] = ["x-credits-remaining", "x-sluice-credits"]

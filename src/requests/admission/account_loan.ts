@@ -1,5 +1,4 @@
 import type {
-  AccountStatus,
   BalanceRange,
   LentRequest,
   Loan,
@@ -123,8 +122,8 @@ export class AccountLoan {
   /** Credits that were lent when it last grew. */
   #size = 0;
   #balance: number;
-  /** Credits that were charged since the balance was asked for; undefined if nothing was since it was read last. */
-  #chargedSince: number | undefined;
+  /** Whether there were charges since the balance was asked for last. */
+  #isCharged = false;
   /** Balances that have the same limits. */
   readonly #tier: BalanceRange;
   /** `open`: requests are admitted from it. `closed`: it is to be returned. `returned`: the database knows that it has ended. */
@@ -158,7 +157,7 @@ export class AccountLoan {
     this.renew(keyId, loan, nowMs);
   }
 
-  /** The balance, as it was after the last settlement. */
+  /** The balance, as far as it is known here, less all charges that were sent to the database. */
   get balance(): number {
     return this.#balance;
   }
@@ -259,9 +258,8 @@ export class AccountLoan {
     if (nowMs >= this.#expiresAtMs) this.close();
   }
 
-  /** Updates the loan after the database admitted or rejected a request. */
-  learn(keyId: string, { balance, windows }: AccountStatus, nowMs: number): void {
-    this.#balance = balance;
+  /** Updates the windows after the database admitted or rejected a request. */
+  learn(keyId: string, windows: readonly WindowState[], nowMs: number): void {
     const counts = this.#byKey.get(keyId);
     for (const { of, span, used } of windows) {
       const owned = of === "key" ? counts : this.#ofAccount;
@@ -305,26 +303,26 @@ export class AccountLoan {
     this.#held -= hold.credits;
     this.#asked -= hold.mostCredits;
     this.#credits -= Math.min(settled.charged, hold.credits);
-    this.#chargedSince = (this.#chargedSince ?? 0) + settled.charged;
-    this.noteBalance(settled.balance ?? Math.max(0, this.#balance - settled.charged));
+    this.noteSettled();
   }
 
-  /**
-   * The balance is going to be read from the database: what is charged from now on may not be in it.
-   *
-   * @returns Whether it is worth it, as there were charges since the last time.
-   */
-  noteAsked(): boolean {
-    if (this.#chargedSince === undefined) return false;
-    this.#chargedSince = 0;
-    return true;
+  /** Notes that the database has a charge: a balance that was read before may lack it. */
+  noteSettled(): void {
+    this.#isCharged = true;
   }
 
-  /** Updates the balance to what the database had when it was asked for. */
-  learnBalance(balance: number | undefined): void {
-    const charged = this.#chargedSince ?? 0;
-    if (charged === 0) this.#chargedSince = undefined;
-    if (balance !== undefined) this.noteBalance(Math.max(0, balance - charged));
+  /** Takes a charge off the balance; returns what is left. */
+  charge(credits: number): number {
+    this.noteSettled();
+    this.noteBalance(Math.max(0, this.#balance - credits));
+    return this.#balance;
+  }
+
+  /** Whether the balance is worth reading again, as there were charges since this was called last. */
+  takeCharged(): boolean {
+    const isCharged = this.#isCharged;
+    this.#isCharged = false;
+    return isCharged;
   }
 
   /** Updates the balance. The limits of another tier are not those of the loan. */

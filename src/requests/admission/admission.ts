@@ -200,6 +200,7 @@ export class Admission {
     const { accountId, keyId } = caller;
     const holder = { requestId, accountId, keyId, gatewayId, leaseMs };
 
+    const charge = (credits: number) => this.#loans.charge(accountId, credits);
     const draw = { requestId, keyId, credits: wanted, mostCredits: most, nowMs };
     const drawn = caller.hasBudget ? undefined : this.#loans.admit(accountId, draw);
     if (drawn !== undefined) {
@@ -220,6 +221,7 @@ export class Admission {
           this.#loans.end(loan, lent, settled);
           this.#noteUncollected(accountId, settled);
         },
+        charge,
         () => lent.isReturned ? undefined : { loanId: loan.id, credits: lent.credits },
       );
       return { permittedOutput: output, hold };
@@ -227,9 +229,10 @@ export class Admission {
 
     if (!caller.hasBudget) this.#loans.uncovered({ accountId, keyId, credits: wanted });
     const ask = { ...holder, least, wanted, most, nowMs, reserved, tierListId: tierList.id };
+    const chargedBefore = this.#loans.charged(accountId);
     const decision = await this.#decide(ask);
     const admitted = decision.verdict === "admitted";
-    const known = this.#loans.learn(caller, decision, nowMs);
+    const known = this.#loans.learn(caller, decision, { nowMs, chargedBefore });
     const windows = admitted ? known.map(counted) : decision.windows;
     onStatus({ balance: decision.balance, windows, budget: decision.budget });
     if (!admitted) throw refusalOf(decision, { caller, least, nowMs });
@@ -244,9 +247,10 @@ export class Admission {
       (more) => this.#grow({ ...holder, wanted: more, nowMs }),
       (settled) => {
         this.#running.take(place, requestId);
-        if (settled?.balance !== undefined) this.#loans.noteBalance(accountId, settled.balance);
+        this.#loans.noteSettled(accountId);
         this.#noteUncollected(accountId, settled);
       },
+      charge,
     );
     return { permittedOutput: output, hold };
   }

@@ -40,6 +40,7 @@ export class Hold {
   readonly #terms: HoldTerms;
   readonly #grow: (wanted: number) => Promise<number>;
   readonly #ended: (settled: EndedHold | undefined) => void;
+  readonly #charge: (credits: number) => number | undefined;
   readonly #lent: () => LentCredits | undefined;
   #credits: number;
   #growing: Promise<void> | undefined;
@@ -49,6 +50,7 @@ export class Hold {
    * @param credits Credits held initially.
    * @param grow Raises the hold towards this many credits; resolves with the credits held then.
    * @param ended Called when the request is over, with what it was charged if that is known.
+   * @param charge Called when a charge is sent to the database; returns the balance after it if that is known.
    * @param lent Returns what is held of a loan.
    */
   constructor(
@@ -56,12 +58,14 @@ export class Hold {
     credits: number,
     grow: (wanted: number) => Promise<number>,
     ended: (settled: EndedHold | undefined) => void,
+    charge: (credits: number) => number | undefined = () => undefined,
     lent: () => LentCredits | undefined = () => undefined,
   ) {
     this.#terms = terms;
     this.#credits = credits;
     this.#grow = grow;
     this.#ended = ended;
+    this.#charge = charge;
     this.#lent = lent;
   }
 
@@ -133,6 +137,15 @@ export class Hold {
     if (this.outputTokens <= usedTokens) await this.#step();
     if (this.outputTokens > usedTokens) return this.outputTokens;
     return this.#paid >= this.maxCharged ? this.maxDelivered : this.outputTokens;
+  }
+
+  /**
+   * Notes that the charge is sent to the database.
+   *
+   * @returns The balance after it; undefined if only the database knows it.
+   */
+  charge(credits: number): number | undefined {
+    return this.#charge(credits);
   }
 
   /**

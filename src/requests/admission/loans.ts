@@ -15,11 +15,11 @@ import {
 import { newId } from "../../ground/platform/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
+import { type Demand, Demands } from "./demands.ts";
 import { AccountLoan, type LentHold, type LoanDraw } from "./account_loan.ts";
 
-/** Requests of an account within {@linkcode BUSY_MS} from which on a loan is worth its two writes. */
+/** Requests of an account within a second from which on a loan is worth its two writes. */
 const BUSY_REQUESTS = 4;
-const BUSY_MS = 1_000;
 /** Number of requests that a loan must cover to be worth it: requests like the one that it is asked for. */
 const MIN_REQUESTS = 16;
 /** Time until an account is asked for again that had nothing to lend, or whose loan was recalled. */
@@ -34,8 +34,6 @@ const SILENT_MS = 1_000;
 const MAX_READ = 200;
 /** Time after which a loan is returned that nobody uses. */
 const IDLE_MS = 10_000;
-/** Accounts whose requests are counted. */
-const MAX_COUNTED = 10_000;
 /** How long other gateways are waited for that are to return what they were lent. */
 const RECALL_MS = 2_000;
 /** Interval at which it is looked whether they have. */
@@ -69,20 +67,6 @@ export interface UncoveredRequest {
   readonly credits: number;
 }
 
-/** What is known of an account besides its loan. */
-interface Demand {
-  /** Recent requests. */
-  sinceTick: number;
-  requests: number;
-  /** No loan is asked for before. */
-  askableTick: number;
-  /** Nothing is recalled before. */
-  recallableTick: number;
-  /** The question for a loan, and the wait until others have returned theirs, while they are under way. */
-  asking: Promise<void> | undefined;
-  recall: Promise<void> | undefined;
-}
-
 /**
  * The loans of this gateway: asks for them, renews and returns them. What it lends to a request is lent once (P4).
  *
@@ -103,7 +87,7 @@ export class Loans {
   readonly #monotonicNow: () => number;
   #settings: LoanSettings;
   readonly #loans = new Map<string, AccountLoan>();
-  readonly #demand = new Map<string, Demand>();
+  readonly #demands: Demands;
   #renewedTick = -Infinity;
   /** {@linkcode LoansOptions.monotonicNow} at the last question that the database has answered. */
   #heardTick = -Infinity;
@@ -117,6 +101,7 @@ export class Loans {
     this.#options = options;
     this.#monotonicNow = options.monotonicNow ?? monotonicNow;
     this.#settings = options;
+    this.#demands = new Demands((accountId) => this.#loans.has(accountId));
   }
 
   /** Number of accounts that something is lent of. */
@@ -140,29 +125,57 @@ export class Loans {
   }
 
   /**
+   * Takes a charge that is sent to the database off the account's balance.
+   *
+   * @returns What is left; undefined if only the database knows it.
+   */
+  charge(accountId: string, credits: number): number | undefined {
+    const demand = this.#demands.find(accountId);
+    if (demand !== undefined) demand.charged += credits;
+    return this.#loans.get(accountId)?.charge(credits);
+  }
+
+  /** Notes that the database has the charge of a request that no loan covers. */
+  noteSettled(accountId: string): void {
+    this.#loans.get(accountId)?.noteSettled();
+  }
+
+  /** Credits of the charges that were sent, which a balance that is asked for afterwards lacks. */
+  charged(accountId: string): number {
+    return this.#demands.find(accountId)?.charged ?? 0;
+  }
+
+  /** Updates a loan's balance to what the database had, less what was charged since it was asked. */
+  #learnBalance(loan: AccountLoan, balance: number, chargedBefore: number): void {
+    loan.noteBalance(Math.max(0, balance - (this.charged(loan.accountId) - chargedBefore)));
+  }
+
+  /**
    * Updates the loan after the database admitted or rejected a request.
    *
+   * @param chargedBefore {@linkcode charged} when it was asked.
    * @returns The rate windows as they are known now.
    */
   learn(
     { accountId, keyId }: Pick<UncoveredRequest, "accountId" | "keyId">,
     status: AccountStatus,
-    nowMs: number,
+    { nowMs, chargedBefore }: { readonly nowMs: number; readonly chargedBefore: number },
   ): readonly WindowState[] {
     const loan = this.#loans.get(accountId);
+    if (loan !== undefined) this.#learnBalance(loan, status.balance, chargedBefore);
     if (loan?.covers(keyId) !== true) return status.windows;
-    loan.learn(keyId, status, nowMs);
+    loan.learn(keyId, status.windows, nowMs);
     return status.windows.length === 0 ? [] : loan.windows(keyId);
   }
 
   /** Whether what is lent of an account may be recalled: not if somebody did not return it a moment ago. */
   mayRecall(accountId: string): boolean {
-    return this.#monotonicNow() >= (this.#demand.get(accountId)?.recallableTick ?? -Infinity);
+    return this.#monotonicNow() >= (this.#demands.find(accountId)?.recallableTick ?? -Infinity);
   }
 
   /** Returns this gateway's loan of an account, and waits until others have returned theirs. */
   recalled(accountId: string): Promise<void> {
-    const demand = this.#demandOf(accountId);
+    const demand = this.#demands.of(accountId);
     return demand.recall ??= this.#awaitReturns(accountId)
       .finally(() => demand.recall = undefined);
   }
@@ -173,7 +186,7 @@ export class Loans {
     while (await isRecalled(this.#options.database, accountId)) {
       await this.#look();
       if (this.#monotonicNow() >= untilTick) {
-        this.#demandOf(accountId).recallableTick = this.#monotonicNow() + UNRETURNED_MS;
+        this.#demands.of(accountId).recallableTick = this.#monotonicNow() + UNRETURNED_MS;
         return;
       }
       await delay(RETURNED_MS);
@@ -182,20 +195,9 @@ export class Loans {
 
   /** Counts a request that no loan covers, and asks for a loan if there are many of its account. */
   uncovered({ accountId, keyId, credits }: UncoveredRequest): void {
-    const demand = this.#demandOf(accountId);
-    const tick = this.#monotonicNow();
-    if (tick - demand.sinceTick > BUSY_MS) {
-      demand.sinceTick = tick;
-      demand.requests = 0;
-    }
-    demand.requests++;
     const { lendFrom = BUSY_REQUESTS } = this.#options;
-    if (demand.requests >= lendFrom) this.#ask(accountId, { keyId, credits });
-  }
-
-  /** Takes note of the balance that the database had after a settlement. */
-  noteBalance(accountId: string, balance: number): void {
-    this.#loans.get(accountId)?.noteBalance(balance);
+    const requests = this.#demands.of(accountId).count(this.#monotonicNow());
+    if (requests >= lendFrom) this.#ask(accountId, { keyId, credits });
   }
 
   /** A request that was admitted from a loan has ended. */
@@ -210,7 +212,7 @@ export class Loans {
    * @throws {DatabaseError} If the database cannot be used; it is tried again.
    */
   async giveBack(accountId: string): Promise<void> {
-    const demand = this.#demandOf(accountId);
+    const demand = this.#demands.of(accountId);
     demand.askableTick = this.#monotonicNow() + REFUSED_MS;
     await demand.asking;
     const loan = this.#loans.get(accountId);
@@ -249,7 +251,7 @@ export class Loans {
     this.#isClosed = true;
     clearInterval(this.#timer);
     await this.#looking;
-    await Promise.all(this.#demand.values().map(({ asking }) => asking));
+    await this.#demands.settled();
     await this.#returnAll();
   }
 
@@ -260,34 +262,8 @@ export class Loans {
       tick - this.#renewedTick < this.#settings.leaseMs * 3 / 4;
   }
 
-  #demandOf(accountId: string): Demand {
-    let demand = this.#demand.get(accountId);
-    if (demand === undefined) {
-      if (this.#demand.size >= MAX_COUNTED) this.#forgetOldest();
-      demand = {
-        sinceTick: this.#monotonicNow(),
-        requests: 0,
-        askableTick: -Infinity,
-        recallableTick: -Infinity,
-        asking: undefined,
-        recall: undefined,
-      };
-      this.#demand.set(accountId, demand);
-    }
-    return demand;
-  }
-
-  /** Forgets the account that was asked for first, of those of which nothing is under way. */
-  #forgetOldest(): void {
-    for (const [accountId, { asking, recall }] of this.#demand) {
-      if ((asking ?? recall) !== undefined) continue;
-      this.#demand.delete(accountId);
-      return;
-    }
-  }
-
   #ask(accountId: string, request: Pick<UncoveredRequest, "keyId" | "credits">): void {
-    const demand = this.#demandOf(accountId);
+    const demand = this.#demands.of(accountId);
     const tick = this.#monotonicNow();
     if (this.#isClosed || tick < demand.askableTick || demand.asking !== undefined) return;
     demand.askableTick = tick + ASKED_MS;
@@ -312,6 +288,7 @@ export class Loans {
     if (known?.isOpen === false) return;
     const tick = this.#monotonicNow();
     const nowMs = now();
+    const { charged } = demand;
     const loanId = known?.id ?? newId("loan");
     const isJoined = known?.covers(keyId) ?? true;
     const loan = await lend(database, {
@@ -337,7 +314,10 @@ export class Loans {
       made.usedTick = tick;
       this.#loans.set(accountId, made);
     } else known.renew(keyId, loan, nowMs);
-    if (settings !== this.#settings) this.#loans.get(accountId)?.close();
+    const lent = this.#loans.get(accountId);
+    if (lent === undefined) return;
+    this.#learnBalance(lent, loan.accountStatus.balance, charged);
+    if (settings !== this.#settings) lent.close();
   }
 
   /** Returns what was recalled, could not be returned before, or is not used. */
@@ -347,20 +327,29 @@ export class Loans {
   }
 
   async #lookOnce(): Promise<void> {
-    if (this.#isUncertain && this.#demand.values().every(({ asking }) => asking === undefined)) {
+    if (this.#isUncertain && !this.#demands.isAsking) {
       await this.renew().catch(() => {}); // it is tried again
     }
     if (this.#loans.size === 0) return;
     const { database, gatewayId } = this.#options;
     const tick = this.#monotonicNow();
-    const charged = [...this.#loans.values()].filter((loan) => loan.noteAsked()).slice(0, MAX_READ);
-    const ids = charged.map(({ accountId }) => accountId);
+    const read: [loan: AccountLoan, charged: number][] = [];
+    for (const loan of this.#loans.values()) {
+      if (read.length >= MAX_READ) break;
+      if (loan.takeCharged()) read.push([loan, this.charged(loan.accountId)]);
+    }
+    const ids = read.map(([{ accountId }]) => accountId);
     const news = await loanNews(database, gatewayId, ids).catch(() => undefined);
     if (news === undefined) return; // it cannot be used now
     const { recalled, balances } = news;
     this.#heardTick = tick;
-    for (const loan of charged) loan.learnBalance(balances[loan.accountId]);
-    for (const { accountId } of recalled) this.#demandOf(accountId).askableTick = tick + REFUSED_MS;
+    for (const [loan, charged] of read) {
+      const balance = balances[loan.accountId];
+      if (balance !== undefined) this.#learnBalance(loan, balance, charged);
+    }
+    for (const { accountId } of recalled) {
+      this.#demands.of(accountId).askableTick = tick + REFUSED_MS;
+    }
     const recalledIds = new Set(recalled.map(({ loanId }) => loanId));
     const due = [...this.#loans.values()].filter((loan) =>
       !loan.isOpen || recalledIds.has(loan.id) ||
@@ -401,7 +390,7 @@ export class Loans {
   /** Returns a loan that this gateway does not know of, since the answer to its question was lost. */
   async #returnUnknown({ accountId, loanId }: LoanOf): Promise<void> {
     const isKnown = this.#loans.get(accountId)?.id === loanId;
-    if (isKnown || this.#demand.get(accountId)?.asking !== undefined) return;
+    if (isKnown || this.#demands.find(accountId)?.asking !== undefined) return;
     const { database, gatewayId } = this.#options;
     await returnLoan(database, { accountId, gatewayId, loanId, ...this.#settings, requests: [] });
   }

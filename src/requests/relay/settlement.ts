@@ -106,10 +106,11 @@ export class Settlement {
     const { ending, status, usage, usageSource, patient = false } = end;
     const stage = trace.begin("settlement");
     const record = this.#record(end);
+    const balance = hold.charge(record.priceCredits);
     let settled: Settled | undefined;
     try {
       settled = await this.#commit(record, patienceFor(ending, patient));
-      return settled;
+      return { ...settled, balance: settled.balance ?? balance };
     } catch (error) {
       if (!patient) this.behind = this.#settleBehind(record, error).catch(() => {}); // it is in the log
       throw error;

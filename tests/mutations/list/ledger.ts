@@ -396,8 +396,8 @@ export const LEDGER: readonly Mutation[] = [
     name: "ids-of-finished-requests-kept",
     file: "src/requests/admission/admission.ts",
     find: `        this.#running.take(place, requestId);
-        if (settled?.balance`,
-    replace: "        if (settled?.balance",
+        this.#loans.noteSettled`,
+    replace: "        this.#loans.noteSettled",
     tests: [{ file: "tests/requests/admission/finished_test.ts", filter: "is not renewed" }],
     why: "Leases of finished requests would be renewed forever.",
   },
@@ -472,6 +472,14 @@ export const LEDGER: readonly Mutation[] = [
     replace: "",
     tests: [{ file: LOANS, filter: "what has expired" }],
     why: "Credits could be spent after they have expired.",
+  },
+  {
+    name: "charge-in-the-answer",
+    file: "src/requests/admission/loans.ts",
+    find: "if (demand !== undefined) demand.charged += credits;",
+    replace: "",
+    tests: [{ file: "tests/requests/admission/balance_test.ts", filter: "however a settlement" }],
+    why: "A balance that was asked for before a charge was sent lacks it.",
   },
   {
     name: "loan-of-a-silent-database",

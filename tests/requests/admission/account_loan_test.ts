@@ -159,10 +159,8 @@ Deno.test("what a request did not spend can be spent again; what it was charged 
   const { loan, admitted } = loanOf(lent({ added: 10 }));
   const hold = running(loan, 6, 8);
   assertEquals(admitted("a", 1, { credits: 3 }), 0, "eight were asked for");
-  loan.end(hold, settled(2, 500));
-  assertEquals(loan.balance, 500);
-  loan.end(hold, settled(2, 400));
-  assertEquals(loan.balance, 500, "it had ended");
+  loan.end(hold, settled(2));
+  loan.end(hold, settled(2));
   assertEquals(loan.requests, []);
   assertEquals(admitted("a", 9, { credits: 1 }), 8);
   const more = loanOf(lent({ added: 10 }));
@@ -186,8 +184,10 @@ Deno.test("a charge that is not known, or that changes the tier, closes the loan
       tierList: tiers,
       nowMs: NOW,
     });
-    loan.end(running(loan), settled(1, balance));
+    loan.noteBalance(balance);
     assertEquals(loan.isOpen, stays, `${balance}`);
+    assertEquals([loan.charge(1), loan.balance], [balance - 1, balance - 1]);
+    assertEquals(loan.isOpen, stays && balance !== 101, `${balance} less 1`);
   }
 });
 
@@ -197,13 +197,13 @@ Deno.test("what the database knows of requests beside the loan's counts in what 
   const told = (of: "key" | "account") =>
     loan.windows("a").find((one) => one.of === of && one.span === "minute")!.used;
   assertEquals([told("key"), told("account")], [14, 14]);
-  const windows = (used: number) => lent({ used }).accountStatus;
+  const windows = (used: number) => lent({ used }).accountStatus.windows;
   loan.learn("a", windows(12), NOW);
   assertEquals(told("key"), 14, "some of the twelve were admitted here");
   loan.learn("a", windows(30), NOW);
   assertEquals([told("key"), told("account")], [30, 30]);
-  loan.learn("a", { ...windows(99), balance: 7 }, NOW - MINUTE_MS);
-  assertEquals([told("key"), loan.balance], [30, 7], "an earlier minute");
+  loan.learn("a", windows(99), NOW - MINUTE_MS);
+  assertEquals(told("key"), 30, "an earlier minute");
 });
 
 Deno.test("a key that is taken up again has used what it has used", () => {
@@ -231,7 +231,7 @@ Deno.test("each window counts by itself: of key and account, of a minute, an hou
   assertEquals(loan.windows("a"), states(10));
   admitted("a", 2);
   assertEquals(loan.windows("a"), states(12));
-  loan.learn("a", { ...accountStatus, windows: states(40) }, NOW);
+  loan.learn("a", states(40), NOW);
   assertEquals(loan.windows("a"), states(40));
 });
 
