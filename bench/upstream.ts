@@ -1,5 +1,5 @@
 /**
- * The bare upstream, in both dialects: answers at once, whole or as a stream of as many texts as
+ * The bare upstream: answers at once in any dialect, whole, or in chat and messages as a stream of as many texts as
  * `max_tokens` says; with a pace (milliseconds) a stream waits between its events.
  */
 
@@ -30,6 +30,21 @@ const WHOLE = {
     stop_reason: "end_turn",
     stop_sequence: null,
     usage: messagesUsage,
+  })),
+  responses: encoder.encode(JSON.stringify({
+    id: "resp_1",
+    object: "response",
+    created_at: 1,
+    model: "m",
+    status: "completed",
+    output: [{
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      status: "completed",
+      content: [{ type: "output_text", text: message, annotations: [] }],
+    }],
+    usage: { ...messagesUsage, total_tokens: 60 },
   })),
 };
 
@@ -92,6 +107,9 @@ Deno.serve({ hostname: "127.0.0.1", port: Number(port), onListen() {} }, async (
   const body = decoder.decode(bytes.length > 1_048_576 ? bytes.subarray(-1_000) : bytes);
   const dialect = request.url.includes("/messages") ? "messages" : "chat";
   if (!body.includes('"stream":true')) {
+    if (request.url.includes("/responses")) {
+      return new Response(WHOLE.responses, { headers: { "content-type": "application/json" } });
+    }
     return new Response(WHOLE[dialect], { headers: { "content-type": "application/json" } });
   }
   const events = eventsOf(dialect, Number(/"max_tokens":(\d+)/.exec(body)?.[1] ?? "50"));
