@@ -49,6 +49,13 @@ export function chatRequest(
   return { port, headers, path: "/v1/chat/completions", body };
 }
 
+/** The least request of messages. */
+export function messagesRequest({ port, headers }: Pick<Server, "port" | "headers">): Request {
+  const messages = [{ role: "user", content: "hello there, how are you today?" }];
+  const body = JSON.stringify({ model: "svc-k2", max_tokens: 50, messages });
+  return { port, headers, path: "/v1/messages", body };
+}
+
 /** Measures, after a second that is not counted: an idle process gives up compiled code. */
 export async function measure(request: Request, load: Load): Promise<Measured> {
   await runWrk(request, { ...load, seconds: 1 });
