@@ -145,7 +145,11 @@ export async function keepOutbox(database: Database, gatewayId: string, log: Log
         : log.error("settlements wait for the database: they cannot be kept beside it", {
           error: String(fault),
         }),
-    onRefused: (why) => log.error("a request was not settled", { error: why }),
+    onRefused: ({ error, item }) =>
+      log.error("the database refused to settle a request: see the audit", {
+        error,
+        item: JSON.stringify(item),
+      }),
   });
 }
 

@@ -32,6 +32,8 @@ export class BehindWriter {
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #isFaulty = false;
+  /** Whether the outbox has something that is to go as soon as the database has the rest. */
+  #isStale = false;
 
   constructor(options: BehindOptions) {
     this.#options = options;
@@ -48,6 +50,11 @@ export class BehindWriter {
     this.#waiting.push({ write, item, done });
     this.#running ??= this.#run();
     return done.promise;
+  }
+
+  /** Has the outbox begin again with the next items, as it has some that are not to be tried any more. */
+  renewOutbox(): void {
+    this.#isStale = true;
   }
 
   /** Lets go of the outbox, once nothing waits. */
@@ -91,7 +98,8 @@ export class BehindWriter {
   async #append(write: Writing, items: string): Promise<boolean> {
     const { outbox, onState } = this.#options;
     try {
-      if (this.#isFaulty) await outbox.restart();
+      if (this.#isFaulty || this.#isStale) await outbox.restart();
+      this.#isStale = false;
       await outbox.keepItems({ write: write.name, columns: write.columns ?? [], items });
       if (this.#isFaulty) onState?.(undefined);
       this.#isFaulty = false;

@@ -22,6 +22,8 @@ export type Ask =
   /** Is answered only if an item is refused, once for each. What is asked afterwards finds them written. */
   | {
     readonly type: "behind";
+    /** Name of the write. */
+    readonly write: string;
     readonly statements: readonly string[];
     /** A JSON array. */
     readonly items: string;
@@ -33,6 +35,15 @@ export type Ask =
   | { readonly type: "identify" }
   | { readonly type: "close" };
 
+/** An item that was to be written behind and that the database refuses. */
+export interface RefusedBehind {
+  readonly write: string;
+  /** As JSON. */
+  readonly item: string;
+  readonly code: string;
+  readonly message: string;
+}
+
 /** What it answers, with the number of the question. */
 export type Answer =
   | { readonly id: number; readonly ok: true; readonly rows: Row[][] }
@@ -43,7 +54,8 @@ export type Answer =
     readonly message: string;
     /** Whether what was asked may have been done nevertheless. */
     readonly outcomeUnknown: boolean;
-  };
+  }
+  | { readonly id: number; readonly refused: RefusedBehind };
 
 /** What it says unasked: its file was given up after a failure, still cannot be used, or is used again. */
 export type FileState =

@@ -165,11 +165,7 @@ function take(numbered: Numbered, reply: Reply): void {
   const { id, ask } = numbered;
   asks++;
   if (ask.type === "behind") {
-    behind.add(
-      ask,
-      ({ code, message, item }) =>
-        reply({ id, ok: false, code, message: `${message}: ${item}`, outcomeUnknown: false }),
-    );
+    behind.add(ask, (refused) => reply({ id, refused }));
     gather(behind.isDue ? 0 : GATHER_MS);
     return;
   }

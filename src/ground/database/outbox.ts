@@ -121,17 +121,20 @@ export class WriteOutbox {
 }
 
 /**
- * The files of all outboxes of a database file, whether their gateways run or not.
+ * The files of all outboxes of a database file, whether their gateways run or not, and of what was refused.
  *
  * @param file Of the database.
  */
 export async function outboxFiles(file: string): Promise<string[]> {
-  const prefix = outboxPath(basename(file), "");
+  return await filesWith(outboxPath(file, ""));
+}
+
+/** Files whose path begins so, in order. */
+export async function filesWith(beginning: string): Promise<string[]> {
+  const start = basename(beginning);
   const found: string[] = [];
-  for await (const { name, isFile } of Deno.readDir(dirname(file))) {
-    if (isFile && name.startsWith(prefix)) {
-      found.push(`${file}${name.slice(basename(file).length)}`);
-    }
+  for await (const { name, isFile } of Deno.readDir(dirname(beginning))) {
+    if (isFile && name.startsWith(start)) found.push(`${beginning}${name.slice(start.length)}`);
   }
   return found.toSorted();
 }

@@ -24,7 +24,7 @@ export class OutboxFile {
 
   /** Makes a file, for its owner alone; what is there under that name goes. */
   static async create(path: string): Promise<OutboxFile> {
-    await remove(path);
+    await removeFile(path);
     const file = await Deno.open(path, { read: true, write: true, createNew: true, mode: 0o600 });
     try {
       await writeAll(file, new Uint8Array(PREPARED_BYTES));
@@ -32,7 +32,7 @@ export class OutboxFile {
       await file.seek(0, Deno.SeekMode.Start);
     } catch (error) {
       file.close();
-      await remove(path);
+      await removeFile(path);
       throw error;
     }
     return new OutboxFile(path, file, 1n);
@@ -72,7 +72,7 @@ export class OutboxFile {
   /** Closes it, and removes it. */
   async remove(): Promise<void> {
     this.close();
-    await remove(this.path);
+    await removeFile(this.path);
   }
 }
 
@@ -113,7 +113,8 @@ async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
 }
 
-async function remove(path: string): Promise<void> {
+/** Removes a file, if it is there. */
+export async function removeFile(path: string): Promise<void> {
   await Deno.remove(path).catch((error) => {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   });

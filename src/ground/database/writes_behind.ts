@@ -1,4 +1,5 @@
 import type { EmbeddedFile } from "./embedded_file.ts";
+import type { RefusedBehind } from "./embedded_protocol.ts";
 
 /** What is written to. */
 type Target = Pick<EmbeddedFile, "commit" | "sync">;
@@ -13,22 +14,16 @@ const ABOUT_THE_DATA = /^SQLITE_(CONSTRAINT|ERROR|MISMATCH|RANGE|TOOBIG)/;
 
 /** Items that are to be written. */
 export interface ItemsBehind {
+  /** Name of the write: those of one name have the same statements. */
+  readonly write: string;
   readonly statements: readonly string[];
   /** A JSON array. */
   readonly items: string;
   readonly count: number;
 }
 
-/** An item that the database refuses. */
-export interface RefusedItem {
-  readonly code: string;
-  readonly message: string;
-  /** As JSON. */
-  readonly item: string;
-}
-
 interface Piece extends ItemsBehind {
-  readonly refused: (item: RefusedItem) => void;
+  readonly refused: (item: RefusedBehind) => void;
   /** Whether it was in a set that was refused: then it is written by itself. */
   readonly isAlone?: boolean;
 }
@@ -78,8 +73,9 @@ export class WritesBehind {
         this.#pieces.unshift(...set);
         throw error;
       }
-      if (first.isAlone) first.refused({ code, message, item: first.items.slice(1, -1) });
-      else this.#pieces.unshift(...set.flatMap(singly));
+      if (first.isAlone) {
+        first.refused({ write: first.write, item: first.items.slice(1, -1), code, message });
+      } else this.#pieces.unshift(...set.flatMap(singly));
       return;
     }
     this.#unsynced.push(...set);

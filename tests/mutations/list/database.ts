@@ -174,4 +174,28 @@ export const DATABASE: readonly Mutation[] = [
     tests: [{ file: "tests/money/ledger/settle_test.ts", filter: "killed" }],
     why: "What was answered a moment before a kill would never be charged.",
   },
+  {
+    name: "refused-item-only-logged",
+    file: "src/ground/database/embedded.ts",
+    find: '    this.#refused.note({ database: this.#id ?? "", ...refused });\n',
+    replace: "",
+    tests: [{ file: OUTBOX_TEST, filter: "is named, and no other is lost" }],
+    why: "An acknowledged charge would be nowhere but in the log.",
+  },
+  {
+    name: "outbox-emptied-before-refused-is-kept",
+    file: "src/ground/database/embedded.ts",
+    find: "    await this.#refused.keep(); // what it was kept in is given up next\n",
+    replace: "",
+    tests: [{ file: OUTBOX_TEST, filter: "cannot be kept elsewhere" }],
+    why: "An acknowledged charge would be lost while the disk is full.",
+  },
+  {
+    name: "refused-settlements-not-audited",
+    file: "src/money/ledger/audit.ts",
+    find: "  mismatches.push(...await checkRefused(database));\n",
+    replace: "",
+    tests: [{ file: "tests/money/ledger/settle_test.ts", filter: "in the audit until" }],
+    why: "Nobody would learn of requests that were answered and not charged.",
+  },
 ];
