@@ -153,6 +153,26 @@ export async function keepOutbox(database: Database, gatewayId: string, log: Log
   });
 }
 
+/** Interval at which outboxes are looked for that nobody writes any more. */
+const SWEEP_MS = 2_000;
+
+/** Takes what gateways and threads have kept that ended without order, for as long as it is not disposed. Failures are logged. */
+export function sweepOutboxes(database: EmbeddedDatabase, log: Log): AsyncDisposable {
+  let sweeping: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    sweeping ??= database.takeOutboxes(RULES.behind ?? [], { onlyDead: true })
+      .catch((error) => log.warn("outboxes could not be taken", { error: String(error) }))
+      .finally(() => sweeping = undefined);
+  }, SWEEP_MS);
+  Deno.unrefTimer(timer);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await sweeping;
+    },
+  };
+}
+
 /** Closes the database if its clock cannot be read. */
 async function databaseClock(
   database: Database,

@@ -23,9 +23,9 @@ import { SlotMap } from "../platform/mod.ts";
 import { giveFileThread, takeFileThread } from "./file_threads.ts";
 import { BehindWriter } from "./behind_writer.ts";
 import { GroupWriter, type Writing } from "./group_writer.ts";
-import { type KeptItems, keptItems, outboxFiles, outboxPath, WriteOutbox } from "./outbox.ts";
-import { removeFile } from "./outbox_file.ts";
-import { keptAgain, refusedFiles, refusedItem, RefusedItems } from "./refused_items.ts";
+import { outboxPath, WriteOutbox } from "./outbox.ts";
+import { refusedFiles, refusedItem, RefusedItems } from "./refused_items.ts";
+import { takeOutboxes } from "./take_outboxes.ts";
 
 /** The way to the thread that owns the file. */
 interface Thread {
@@ -234,40 +234,22 @@ export class EmbeddedDatabase implements Database {
    * Writes what outboxes have kept.
    *
    * @param writes All that are written behind.
-   * @param mayRemove Whether no gateway runs on the database, so that the files can go.
+   * @param onlyDead Whether to leave alone outboxes of gateways that run, and what was refused before.
    */
   async takeOutboxes(
     writes: readonly Writing[],
-    { mayRemove }: { readonly mayRemove: boolean },
+    { onlyDead = false }: { readonly onlyDead?: boolean } = {},
   ): Promise<void> {
-    const paths = await outboxFiles(this.place);
-    const database = paths.length === 0 ? undefined : await this.identify();
+    const database = this.#id ?? await this.identify();
     if (database === undefined) return;
-    const taken: string[] = [];
-    const earlier = await refusedFiles(this.place);
-    for (const path of paths) {
-      const kept: KeptItems[] | undefined = earlier.includes(path)
-        ? await refusedItem(path, database).then((item) => item && [keptAgain(item)])
-        : await keptItems(path, database);
-      if (kept === undefined) continue;
-      taken.push(path);
-      for (const { write: name, columns, items } of kept) {
-        const write = writes.find((one) => one.name === name);
-        if (write === undefined) {
-          throw new DatabaseError("SLUICE_OUTBOX", `${path}: there is no write named ${name}`);
-        }
-        const rows = JSON.parse(items) as readonly (readonly Json[])[];
-        const ordered = rows.map((row) =>
-          (write.columns ?? []).map((column) => row[columns.indexOf(column)] ?? null)
-        );
-        this.#send(write, JSON.stringify(ordered), ordered.length);
-      }
-    }
-    await this.flush();
-    for (const path of taken) {
-      const isDone = earlier.includes(path) ? !this.#refused.paths.has(path) : mayRemove;
-      if (isDone) await removeFile(path);
-    }
+    await takeOutboxes({
+      file: this.place,
+      database,
+      writes,
+      send: (write, items, count) => this.#send(write, items, count),
+      taken: () => this.flush(),
+      refused: this.#refused.paths,
+    }, { onlyDead });
   }
 
   /**

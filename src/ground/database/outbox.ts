@@ -23,7 +23,7 @@ interface Heading {
 
 /** What an outbox needs. */
 export interface OutboxOptions {
-  /** Where its files are: this name, with `-0` and `-1`. */
+  /** Where its files are: how their names begin. */
   readonly path: string;
   /** ID of the database that its items are for. */
   readonly database: string;
@@ -94,9 +94,10 @@ export class WriteOutbox {
   }
 
   async #create(): Promise<[OutboxFile, OutboxFile]> {
-    const first = await OutboxFile.create(`${this.#options.path}-0`);
+    const { path } = this.#options;
+    const first = await OutboxFile.create(path);
     try {
-      return [first, await OutboxFile.create(`${this.#options.path}-1`)];
+      return [first, await OutboxFile.create(path)];
     } catch (error) {
       await first.remove();
       throw error;

@@ -152,7 +152,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "kept-items-by-position",
-    file: "src/ground/database/embedded.ts",
+    file: "src/ground/database/take_outboxes.ts",
     find: "(write.columns ?? []).map((column) => row[columns.indexOf(column)] ?? null)",
     replace: "row",
     tests: [{ file: OUTBOX_TEST, filter: "ended in the middle" }],
@@ -169,8 +169,8 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "outboxes-not-taken-at-start",
     file: "src/ground/database/open.ts",
-    find: 'if (outboxes !== "leave") {',
-    replace: "if (outboxes === undefined) {",
+    find: 'if (outboxes !== "leave") await',
+    replace: 'if (outboxes === "leave") await',
     tests: [{ file: "tests/money/ledger/settle_test.ts", filter: "killed" }],
     why: "What was answered a moment before a kill would never be charged.",
   },
@@ -197,5 +197,31 @@ export const DATABASE: readonly Mutation[] = [
     replace: "",
     tests: [{ file: "tests/money/ledger/settle_test.ts", filter: "in the audit until" }],
     why: "Nobody would learn of requests that were answered and not charged.",
+  },
+  {
+    name: "outbox-of-a-running-gateway-removed",
+    file: "src/ground/database/take_outboxes.ts",
+    find: "if (lock !== undefined) done.push(path);",
+    replace: "done.push(path);",
+    tests: [{ file: OUTBOX_TEST, filter: "nobody has locked" }],
+    why: "A command beside a gateway that is killed a moment later would lose its charges.",
+  },
+  {
+    name: "removed-outbox-written-on",
+    file: "src/ground/database/outbox_file.ts",
+    find:
+      "    if ((await this.#file.stat()).nlink === 0) throw new Error(`${this.path} was removed`);\n",
+    replace: "",
+    tests: [{ file: OUTBOX_TEST, filter: "removed while" }],
+    why: "Charges would be kept in a file that nobody can read again.",
+  },
+  {
+    name: "dead-outboxes-not-swept",
+    file: "src/assemble/gateway.ts",
+    find: "  if (database instanceof EmbeddedDatabase) built.use(sweepOutboxes(database, log));\n",
+    replace: "",
+    tests: [{ file: "tests/flow/dead_outbox_test.ts" }],
+    why:
+      "The last charges of a gateway that was killed beside another would wait for the next start.",
   },
 ];
