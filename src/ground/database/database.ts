@@ -120,8 +120,12 @@ export interface Database {
     | undefined;
   /** Reads what was written behind and refused, and is kept until somebody has dealt with it. Undefined where nothing is. */
   refused?: (() => Promise<readonly RefusedItem[]>) | undefined;
-  /** Resolves when all that was written behind is in the database. Undefined where nothing is. */
-  flush?: (() => Promise<void>) | undefined;
+  /**
+   * Resolves when all that was written behind is in the database. Undefined where nothing is.
+   *
+   * @param options `durable` says whether it is to be there for good; otherwise it is there for whoever reads, unless the disk is full.
+   */
+  flush?: ((options: { readonly durable: boolean }) => Promise<void>) | undefined;
   /** Commits what waits, then lets go of the file or connection. */
   close(): Promise<void>;
   /**

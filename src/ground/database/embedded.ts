@@ -193,9 +193,9 @@ export class EmbeddedDatabase implements Database {
 
   writeBehind: Database["writeBehind"];
 
-  async flush(): Promise<void> {
-    await this.#ask({ type: "flush" });
-    await this.#refused.keep(); // what it was kept in is given up next
+  async flush({ durable }: { readonly durable: boolean }): Promise<void> {
+    await this.#ask({ type: "flush", durable });
+    if (durable) await this.#refused.keep(); // what it was kept in is given up next
   }
 
   async refused(): Promise<RefusedItem[]> {
@@ -211,7 +211,7 @@ export class EmbeddedDatabase implements Database {
     const database = await this.identify();
     if (database === undefined) return;
     this.#onRefused = onRefused;
-    const taken = () => this.flush();
+    const taken = () => this.flush({ durable: true });
     const behind = this.#behind = new BehindWriter({
       outbox: new WriteOutbox({
         path: outboxPath(this.place, gatewayId),
@@ -247,7 +247,7 @@ export class EmbeddedDatabase implements Database {
       database,
       writes,
       send: (write, items, count) => this.#send(write, items, count),
-      taken: () => this.flush(),
+      taken: () => this.flush({ durable: true }),
       refused: this.#refused.paths,
     }, { onlyDead });
   }

@@ -29,8 +29,8 @@ export type Ask =
     readonly items: string;
     readonly count: number;
   }
-  /** Is answered once all that was to be written behind is there for good. */
-  | { readonly type: "flush" }
+  /** Is answered once all that was to be written behind is there, if `durable` for good. */
+  | { readonly type: "flush"; readonly durable: boolean }
   /** The schema has changed: the database may have an identity now, which is the answer. */
   | { readonly type: "identify" }
   | { readonly type: "close" };

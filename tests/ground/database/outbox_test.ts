@@ -7,6 +7,7 @@ import {
   type GroupWrite,
   type RefusedItem,
   restoreFile,
+  type Statement,
 } from "../../../src/ground/database/mod.ts";
 import { keptItems, outboxFiles, WriteOutbox } from "../../../src/ground/database/outbox.ts";
 import { framesOf, OutboxFile } from "../../../src/ground/database/outbox_file.ts";
@@ -277,9 +278,9 @@ Deno.test("an outbox is not given up while what was refused cannot be kept elsew
   for (let n = 0; n < 1_000; n++) await Deno.writeTextFile(`${path}-outbox-refused-${n}`, "{}");
   await database.writeBehind!(ADD, { id: "13", n: 13 });
   await database.writeBehind!(ADD, { id: "14", n: 14 });
-  await assertRejects(() => database.flush(), Error, "more than 1000 items");
+  await assertRejects(() => database.flush({ durable: true }), Error, "more than 1000 items");
   await Deno.remove(`${path}-outbox-refused-0`);
-  await database.flush();
+  await database.flush({ durable: true });
   assertEquals((await database.refused()).map(({ item }) => item.n), [13]);
   await database.close();
   assertEquals((await outboxFiles(path)).length, 1_000);
@@ -374,10 +375,13 @@ class FragileFile {
   committed = new Set<number>();
   isAway = false;
   sizes: number[] = [];
+  /** Of each number, the statement that writes it. */
+  sqlOf: string[] = [];
 
-  commit(statements: readonly { readonly args?: readonly unknown[] }[]): [] {
+  commit(statements: readonly Statement[]): [] {
     if (this.isAway) throw Object.assign(new Error("away"), { code: "SQLITE_IOERR" });
     const numbers = JSON.parse(String(statements[0]!.args![0])) as number[];
+    assert(numbers.every((n) => this.sqlOf[n] === statements[0]!.sql));
     if (numbers.includes(13)) {
       throw Object.assign(new Error("CHECK"), { code: "SQLITE_CONSTRAINT_CHECK" });
     }
@@ -418,8 +422,11 @@ Deno.test("whatever fails in between, all that was added is there in the end, an
       for (const [what, count] of [...steps, ["back", 0], ["lost", 0], ["sync", 0]] as const) {
         if (what === "add") {
           const items = JSON.stringify(Array.from({ length: count }, (_, at) => added + at));
+          const write = count % 3 === 0 ? "one" : "other";
+          const sql = `insert ${write}`;
+          for (let n = added; n < added + count; n++) file.sqlOf[n] = sql;
           behind.add(
-            { write: "w", statements: ["w"], items, count },
+            { write, statements: [sql], items, count },
             ({ item }) => refused.push(item),
           );
           added += count;
@@ -435,6 +442,7 @@ Deno.test("whatever fails in between, all that was added is there in the end, an
           file.loseConnection();
           behind.again();
         } else file.isAway = what === "away";
+        assertEquals(behind.count, added - file.committed.size - refused.length);
       }
       assertEquals(refused, added > 13 ? ["13"] : []);
       assertEquals(behind.count, 0);

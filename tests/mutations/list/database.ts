@@ -129,7 +129,8 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "reads-before-what-was-passed-on",
     file: "src/ground/database/embedded_worker.ts",
-    find: '  writeAllBehind(file, ask.type === "one" || ask.type === "all");\n',
+    find:
+      '  writeAllBehind(file, type === "one" || type === "all" || type === "flush" && !ask.durable);\n',
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "found by every read" }],
     why: "A report would lack what was charged a moment ago.",
@@ -137,15 +138,15 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "doubtful-writes-not-repeated",
     file: "src/ground/database/writes_behind.ts",
-    find: "    this.#pieces.unshift(...this.#unsynced);\n    this.#unsynced = [];",
-    replace: "    this.#unsynced = [];",
+    find: "    this.#takeBack(this.#unsynced);\n",
+    replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "whatever fails in between" }],
     why: "Charges would be lost with a connection that was given up.",
   },
   {
     name: "refused-item-takes-others-along",
     file: "src/ground/database/writes_behind.ts",
-    find: "      else this.#pieces.unshift(...set.flatMap(singly));\n",
+    find: " else this.#takeBack(set.flatMap(singly));\n",
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "whatever fails in between" }],
     why: "One bad item would take the charges of all others along.",
@@ -185,7 +186,7 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "outbox-emptied-before-refused-is-kept",
     file: "src/ground/database/embedded.ts",
-    find: "    await this.#refused.keep(); // what it was kept in is given up next\n",
+    find: "    if (durable) await this.#refused.keep(); // what it was kept in is given up next\n",
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "cannot be kept elsewhere" }],
     why: "An acknowledged charge would be lost while the disk is full.",
@@ -223,5 +224,13 @@ export const DATABASE: readonly Mutation[] = [
     tests: [{ file: "tests/flow/dead_outbox_test.ts" }],
     why:
       "The last charges of a gateway that was killed beside another would wait for the next start.",
+  },
+  {
+    name: "writes-behind-mixed-up",
+    file: "src/ground/database/writes_behind.ts",
+    find: "    if (isMore && write !== first.write) break;\n",
+    replace: "",
+    tests: [{ file: OUTBOX_TEST, filter: "whatever fails in between" }],
+    why: "Items would be put to another write's statements.",
   },
 ];
