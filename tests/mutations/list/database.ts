@@ -233,4 +233,13 @@ export const DATABASE: readonly Mutation[] = [
     tests: [{ file: OUTBOX_TEST, filter: "whatever fails in between" }],
     why: "Items would be put to another write's statements.",
   },
+  {
+    name: "lock-of-a-removed-file",
+    file: "src/ground/files/lock_file.ts",
+    find: "    isThere = (await file.stat()).nlink !== 0;\n",
+    replace: "",
+    tests: [{ file: "tests/ground/files/lock_file_test.ts" }],
+    why:
+      "An outbox that another process has just taken and removed would be written to, and what a killed writer left would stay.",
+  },
 ];
