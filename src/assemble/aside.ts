@@ -43,7 +43,7 @@ export class Aside implements AsyncDisposable {
   async run<T>(work: (database: Database) => Promise<T>): Promise<T> {
     if (this.#isShared) return await work(this.#database);
     if (this.#isDisposed) throw new Error(CLOSED);
-    await this.#database.flush?.();
+    await this.#database.flush?.({ durable: false });
     const kept = this.#take();
     const used = kept === undefined
       ? openStore(this.#config, this.#options)

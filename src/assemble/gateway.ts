@@ -38,7 +38,14 @@ import { Running } from "./running.ts";
 import { ServingThreads, type ServingThreadsParts, type StartThread } from "./serving_threads.ts";
 import type { Reload } from "./reload.ts";
 import { retentionLimits, runsPrograms } from "./servings.ts";
-import { ensureOwner, keepOutbox, openStore, type Store, type StoreOptions } from "./store.ts";
+import {
+  ensureOwner,
+  keepOutbox,
+  openStore,
+  type Store,
+  type StoreOptions,
+  sweepOutboxes,
+} from "./store.ts";
 import { DAY_MS } from "../ground/time.ts";
 import { threadCount } from "./thread_count.ts";
 
@@ -150,12 +157,12 @@ export async function assemble(config: Config, environment: Environment): Promis
     beside: [identity.lock],
     onState: databaseStates.changed,
     besideGateway: takeover,
-    outboxes: takeover ? "take" as const : "remove" as const,
   };
   const store = built.use(await openStore(config, storeOptions));
   const { database, clock } = store;
   const { now } = clock;
   await keepOutbox(database, identity.ids[0]!, log);
+  if (database instanceof EmbeddedDatabase) built.use(sweepOutboxes(database, log));
   if (file !== undefined) {
     built.defer(() => isHandedOver() ? undefined : leaveOneFile(database, log));
   }

@@ -145,8 +145,32 @@ export async function keepOutbox(database: Database, gatewayId: string, log: Log
         : log.error("settlements wait for the database: they cannot be kept beside it", {
           error: String(fault),
         }),
-    onRefused: (why) => log.error("a request was not settled", { error: why }),
+    onRefused: ({ error, item }) =>
+      log.error("the database refused to settle a request: see the audit", {
+        error,
+        item: JSON.stringify(item),
+      }),
   });
+}
+
+/** Interval at which outboxes are looked for that nobody writes any more. */
+const SWEEP_MS = 2_000;
+
+/** Takes what gateways and threads have kept that ended without order, for as long as it is not disposed. Failures are logged. */
+export function sweepOutboxes(database: EmbeddedDatabase, log: Log): AsyncDisposable {
+  let sweeping: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    sweeping ??= database.takeOutboxes(RULES.behind ?? [], { onlyDead: true })
+      .catch((error) => log.warn("outboxes could not be taken", { error: String(error) }))
+      .finally(() => sweeping = undefined);
+  }, SWEEP_MS);
+  Deno.unrefTimer(timer);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await sweeping;
+    },
+  };
 }
 
 /** Closes the database if its clock cannot be read. */

@@ -1,9 +1,7 @@
 import { DatabaseError, type JsonObject, type ObserveCommit } from "./database.ts";
+import { Gatherer } from "./gatherer.ts";
 import { itemsOf, type Writing } from "./group_writer.ts";
 import type { WriteOutbox } from "./outbox.ts";
-
-/** Max items that are kept together. */
-const MAX_BATCH = 2_000;
 
 /** What a {@linkcode BehindWriter} goes by. */
 export interface BehindOptions {
@@ -29,9 +27,10 @@ interface Waiting {
  */
 export class BehindWriter {
   readonly #options: BehindOptions;
-  #waiting: Waiting[] = [];
-  #running: Promise<void> | undefined;
+  readonly #gatherer = new Gatherer<Waiting>((batch) => this.#keepAll(batch));
   #isFaulty = false;
+  /** Whether the outbox has something that is to go as soon as the database has the rest. */
+  #isStale = false;
 
   constructor(options: BehindOptions) {
     this.#options = options;
@@ -39,32 +38,31 @@ export class BehindWriter {
 
   /** Items that wait. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#gatherer.waiting;
   }
 
   /** Resolves when the item is durable. */
   write(write: Writing, item: JsonObject): Promise<void> {
     const done = Promise.withResolvers<void>();
-    this.#waiting.push({ write, item, done });
-    this.#running ??= this.#run();
+    this.#gatherer.join({ write, item, done });
     return done.promise;
+  }
+
+  /** Has the outbox begin again with the next items, as it has some that are not to be tried any more. */
+  renewOutbox(): void {
+    this.#isStale = true;
   }
 
   /** Lets go of the outbox, once nothing waits. */
   async close(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+    await this.#gatherer.idle();
     await this.#options.outbox.close();
   }
 
-  async #run(): Promise<void> {
-    await Promise.resolve(); // lets everything of this turn of the event loop join
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, MAX_BATCH);
-      for (const [write, all] of Map.groupBy(batch, ({ write }) => write)) {
-        await this.#keep(write, all);
-      }
+  async #keepAll(batch: readonly Waiting[]): Promise<void> {
+    for (const [write, all] of Map.groupBy(batch, ({ write }) => write)) {
+      await this.#keep(write, all);
     }
-    this.#running = undefined;
   }
 
   async #keep(write: Writing, all: readonly Waiting[]): Promise<void> {
@@ -91,7 +89,8 @@ export class BehindWriter {
   async #append(write: Writing, items: string): Promise<boolean> {
     const { outbox, onState } = this.#options;
     try {
-      if (this.#isFaulty) await outbox.restart();
+      if (this.#isFaulty || this.#isStale) await outbox.restart();
+      this.#isStale = false;
       await outbox.keepItems({ write: write.name, columns: write.columns ?? [], items });
       if (this.#isFaulty) onState?.(undefined);
       this.#isFaulty = false;

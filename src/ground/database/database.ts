@@ -66,6 +66,16 @@ export interface JsonObject {
   readonly [name: string]: Json | undefined;
 }
 
+/** An item that was written behind and that the database refused. */
+export interface RefusedItem {
+  /** Name of the write. */
+  readonly write: string;
+  /** Its members by name. */
+  readonly item: JsonObject;
+  /** Why, as the database says. */
+  readonly error: string;
+}
+
 /** How rows are read. */
 export interface ReadOptions {
   /** How long a server is waited for; an embedded file always takes as long as it needs. */
@@ -108,8 +118,14 @@ export interface Database {
       item: Item,
     ) => Promise<Outcome | undefined>)
     | undefined;
-  /** Resolves when all that was written behind is in the database. Undefined where nothing is. */
-  flush?: (() => Promise<void>) | undefined;
+  /** Reads what was written behind and refused, and is kept until somebody has dealt with it. Undefined where nothing is. */
+  refused?: (() => Promise<readonly RefusedItem[]>) | undefined;
+  /**
+   * Resolves when all that was written behind is in the database. Undefined where nothing is.
+   *
+   * @param options `durable` says whether it is to be there for good; otherwise it is there for whoever reads, unless the disk is full.
+   */
+  flush?: ((options: { readonly durable: boolean }) => Promise<void>) | undefined;
   /** Commits what waits, then lets go of the file or connection. */
   close(): Promise<void>;
   /**

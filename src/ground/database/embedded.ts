@@ -6,16 +6,26 @@ import {
   type Json,
   type JsonObject,
   type ObserveCommit,
+  type RefusedItem,
   type Row,
   type Statement,
   type Value,
 } from "./database.ts";
-import type { Answer, Ask, Connecting, FileState, Numbered } from "./embedded_protocol.ts";
+import type {
+  Answer,
+  Ask,
+  Connecting,
+  FileState,
+  Numbered,
+  RefusedBehind,
+} from "./embedded_protocol.ts";
 import { SlotMap } from "../platform/mod.ts";
 import { giveFileThread, takeFileThread } from "./file_threads.ts";
 import { BehindWriter } from "./behind_writer.ts";
 import { GroupWriter, type Writing } from "./group_writer.ts";
-import { keptItems, outboxFiles, outboxPath, WriteOutbox } from "./outbox.ts";
+import { outboxPath, WriteOutbox } from "./outbox.ts";
+import { refusedFiles, refusedItem, RefusedItems } from "./refused_items.ts";
+import { takeOutboxes } from "./take_outboxes.ts";
 
 /** The way to the thread that owns the file. */
 interface Thread {
@@ -45,8 +55,8 @@ export interface KeepOptions {
   readonly gatewayId: string;
   /** Called when nothing can be kept, and when it can be again. */
   readonly onState: (fault: unknown) => void;
-  /** Called with an item that the database refuses, and why. */
-  readonly onRefused: (why: string) => void;
+  /** Called with an item that the database refuses. */
+  readonly onRefused: (item: RefusedItem) => void;
 }
 
 /** An embedded libSQL file, owned by a thread of its own. */
@@ -60,9 +70,12 @@ export class EmbeddedDatabase implements Database {
   readonly #writer: GroupWriter;
   readonly #observe: ObserveCommit | undefined;
   #behind: BehindWriter | undefined;
-  #onRefused: (why: string) => void = () => {};
-  /** Items that were written behind and refused. */
-  #refused = 0;
+  #onRefused: (item: RefusedItem) => void = () => {};
+  readonly #refused: RefusedItems;
+  /** Those that were written behind, by name. */
+  readonly #writes = new Map<string, Writing>();
+  /** ID of the database. */
+  #id: string | undefined;
   readonly #open = new SlotMap<PromiseWithResolvers<Row[][]>>();
   #closing: Promise<void> | undefined;
   #closed = false;
@@ -81,6 +94,7 @@ export class EmbeddedDatabase implements Database {
     this.#durable = durable;
     this.#isOwner = isOwner;
     this.#observe = observe;
+    this.#refused = new RefusedItems(place);
     this.#writer = new GroupWriter(
       (statements, durable) => this.#commit(statements, { rows: false, durable }),
       observe,
@@ -179,8 +193,17 @@ export class EmbeddedDatabase implements Database {
 
   writeBehind: Database["writeBehind"];
 
-  async flush(): Promise<void> {
-    await this.#ask({ type: "flush" });
+  async flush({ durable }: { readonly durable: boolean }): Promise<void> {
+    await this.#ask({ type: "flush", durable });
+    if (durable) await this.#refused.keep(); // what it was kept in is given up next
+  }
+
+  async refused(): Promise<RefusedItem[]> {
+    const paths = await refusedFiles(this.place);
+    const database = paths.length === 0 ? undefined : await this.identify();
+    if (database === undefined) return [];
+    const items = await Promise.all(paths.map((path) => refusedItem(path, database)));
+    return items.filter((item) => item !== undefined);
   }
 
   /** Writes behind from now on, with an outbox of its own. */
@@ -188,7 +211,7 @@ export class EmbeddedDatabase implements Database {
     const database = await this.identify();
     if (database === undefined) return;
     this.#onRefused = onRefused;
-    const taken = () => this.flush();
+    const taken = () => this.flush({ durable: true });
     const behind = this.#behind = new BehindWriter({
       outbox: new WriteOutbox({
         path: outboxPath(this.place, gatewayId),
@@ -211,37 +234,22 @@ export class EmbeddedDatabase implements Database {
    * Writes what outboxes have kept.
    *
    * @param writes All that are written behind.
-   * @param mayRemove Whether no gateway runs on the database, so that the files can go.
+   * @param onlyDead Whether to leave alone outboxes of gateways that run, and what was refused before.
    */
   async takeOutboxes(
     writes: readonly Writing[],
-    { mayRemove }: { readonly mayRemove: boolean },
+    { onlyDead = false }: { readonly onlyDead?: boolean } = {},
   ): Promise<void> {
-    const paths = await outboxFiles(this.place);
-    const database = paths.length === 0 ? undefined : await this.identify();
+    const database = this.#id ?? await this.identify();
     if (database === undefined) return;
-    const taken: string[] = [];
-    const refusedBefore = this.#refused;
-    for (const path of paths) {
-      const kept = await keptItems(path, database);
-      if (kept === undefined) continue;
-      taken.push(path);
-      for (const { write: name, columns, items } of kept) {
-        const write = writes.find((one) => one.name === name);
-        if (write === undefined) {
-          throw new DatabaseError("SLUICE_OUTBOX", `${path}: there is no write named ${name}`);
-        }
-        const rows = JSON.parse(items) as readonly (readonly Json[])[];
-        const ordered = rows.map((row) =>
-          (write.columns ?? []).map((column) => row[columns.indexOf(column)] ?? null)
-        );
-        this.#send(write, JSON.stringify(ordered), ordered.length);
-      }
-    }
-    await this.flush();
-    // a charge that is refused is nowhere else
-    if (!mayRemove || this.#refused > refusedBefore) return;
-    for (const path of taken) await Deno.remove(path);
+    await takeOutboxes({
+      file: this.place,
+      database,
+      writes,
+      send: (write, items, count) => this.#send(write, items, count),
+      taken: () => this.flush({ durable: true }),
+      refused: this.#refused.paths,
+    }, { onlyDead });
   }
 
   /**
@@ -251,7 +259,7 @@ export class EmbeddedDatabase implements Database {
    */
   async identify(): Promise<string | undefined> {
     const [[row] = []] = await this.#ask({ type: "identify" });
-    return row === undefined || row.id === null ? undefined : String(row.id);
+    return this.#id = row === undefined || row.id === null ? undefined : String(row.id);
   }
 
   async close(): Promise<void> {
@@ -273,8 +281,13 @@ export class EmbeddedDatabase implements Database {
     return this.#ask({ type: "commit", statements, rows, durable: durable && this.#durable });
   }
 
-  #send({ statements }: Writing, items: string, count: number): void {
-    this.#thread.postMessage({ id: BEHIND, ask: { type: "behind", statements, items, count } });
+  #send(writing: Writing, items: string, count: number): void {
+    const { name: write, statements } = writing;
+    this.#writes.set(write, writing);
+    this.#thread.postMessage({
+      id: BEHIND,
+      ask: { type: "behind", write, statements, items, count },
+    });
   }
 
   #ask(ask: Ask): Promise<Row[][]> {
@@ -288,17 +301,26 @@ export class EmbeddedDatabase implements Database {
   }
 
   #resolve(answer: Answer): void {
-    if (answer.id === BEHIND) {
-      this.#refused++;
-      if (!answer.ok) this.#onRefused(answer.message);
-      return;
-    }
+    if ("refused" in answer) return this.#keepRefused(answer.refused);
     const waiting = this.#open.take(answer.id);
     if (answer.ok) waiting?.resolve(answer.rows);
     else {
       const { code, message, outcomeUnknown } = answer;
       waiting?.reject(new DatabaseError(code, message, { outcomeUnknown }));
     }
+  }
+
+  #keepRefused({ write, item, code, message }: RefusedBehind): void {
+    const values = JSON.parse(item) as readonly Json[] | JsonObject;
+    const columns = this.#writes.get(write)?.columns ?? [];
+    const named: JsonObject = values instanceof Array
+      ? Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null]))
+      : values;
+    const refused = { write, item: named, error: `${code}: ${message}` };
+    this.#refused.note({ database: this.#id ?? "", ...refused });
+    this.#onRefused(refused);
+    this.#behind?.renewOutbox(); // once somebody has dealt with the item, it must not come back
+    this.#refused.keep().catch(() => {}); // the next flush tries again
   }
 
   /** Fails what waits for the thread, which has died, and whatever is asked from now on. */

@@ -22,16 +22,27 @@ export type Ask =
   /** Is answered only if an item is refused, once for each. What is asked afterwards finds them written. */
   | {
     readonly type: "behind";
+    /** Name of the write. */
+    readonly write: string;
     readonly statements: readonly string[];
     /** A JSON array. */
     readonly items: string;
     readonly count: number;
   }
-  /** Is answered once all that was to be written behind is there for good. */
-  | { readonly type: "flush" }
+  /** Is answered once all that was to be written behind is there, if `durable` for good. */
+  | { readonly type: "flush"; readonly durable: boolean }
   /** The schema has changed: the database may have an identity now, which is the answer. */
   | { readonly type: "identify" }
   | { readonly type: "close" };
+
+/** An item that was to be written behind and that the database refuses. */
+export interface RefusedBehind {
+  readonly write: string;
+  /** As JSON. */
+  readonly item: string;
+  readonly code: string;
+  readonly message: string;
+}
 
 /** What it answers, with the number of the question. */
 export type Answer =
@@ -43,7 +54,8 @@ export type Answer =
     readonly message: string;
     /** Whether what was asked may have been done nevertheless. */
     readonly outcomeUnknown: boolean;
-  };
+  }
+  | { readonly id: number; readonly refused: RefusedBehind };
 
 /** What it says unasked: its file was given up after a failure, still cannot be used, or is used again. */
 export type FileState =

@@ -62,7 +62,8 @@ function handle(ask: Exclude<Ask, { readonly type: "behind" }>): Row[][] {
     return [];
   }
   if (file === undefined) throw new DatabaseError("SQLITE_CANTOPEN", "the database is not open");
-  writeAllBehind(file, ask.type === "one" || ask.type === "all");
+  const { type } = ask;
+  writeAllBehind(file, type === "one" || type === "all" || type === "flush" && !ask.durable);
   switch (ask.type) {
     case "one": {
       const row = file.one(ask.sql, ask.args);
@@ -76,7 +77,7 @@ function handle(ask: Exclude<Ask, { readonly type: "behind" }>): Row[][] {
       return rows;
     }
     case "flush":
-      behind.sync(file);
+      if (ask.durable) behind.sync(file);
       return [];
     case "identify":
       return [[{ id: file.identify() ?? null }]];
@@ -165,11 +166,7 @@ function take(numbered: Numbered, reply: Reply): void {
   const { id, ask } = numbered;
   asks++;
   if (ask.type === "behind") {
-    behind.add(
-      ask,
-      ({ code, message, item }) =>
-        reply({ id, ok: false, code, message: `${message}: ${item}`, outcomeUnknown: false }),
-    );
+    behind.add(ask, (refused) => reply({ id, refused }));
     gather(behind.isDue ? 0 : GATHER_MS);
     return;
   }

@@ -6,6 +6,7 @@ import {
   type Row,
   type Statement,
 } from "./database.ts";
+import { Gatherer } from "./gatherer.ts";
 
 /**
  * Commits statements in one transaction, all of them or none.
@@ -17,8 +18,6 @@ export type Commit = (statements: readonly Statement[], durable: boolean) => Pro
 
 /** Maximum number of waiting items; beyond it writes are refused rather than memory filled. */
 const MAX_WAITING = 100_000;
-/** Maximum number of items in one transaction, so that no single commit takes long. */
-const MAX_BATCH = 2_000;
 
 /** A write of any items and outcomes. */
 export type AnyWrite = GroupWrite<JsonObject, unknown>;
@@ -46,8 +45,7 @@ interface Waiting {
 export class GroupWriter {
   readonly #commit: Commit;
   readonly #observe: ObserveCommit | undefined;
-  #waiting: Waiting[] = [];
-  #running: Promise<void> | undefined;
+  readonly #gatherer = new Gatherer<Waiting>((batch) => this.#settle(batch));
 
   /** @param observe Told of every commit. */
   constructor(commit: Commit, observe?: ObserveCommit) {
@@ -57,7 +55,7 @@ export class GroupWriter {
 
   /** Items that wait for a commit. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#gatherer.waiting;
   }
 
   /** Joins the next commit; resolves after it with what became of the item. */
@@ -65,7 +63,7 @@ export class GroupWriter {
     write: GroupWrite<Item, Outcome>,
     item: Item,
   ): Promise<Outcome> {
-    if (this.#waiting.length >= MAX_WAITING) {
+    if (this.waiting >= MAX_WAITING) {
       return Promise.reject(
         new DatabaseError(
           "SLUICE_QUEUE_FULL",
@@ -75,23 +73,13 @@ export class GroupWriter {
     }
     const done = Promise.withResolvers<unknown>();
     // what a write's items and outcomes are is known to its caller only
-    this.#waiting.push({ write: write as unknown as AnyWrite, item, done });
-    this.#running ??= this.#run();
+    this.#gatherer.join({ write: write as unknown as AnyWrite, item, done });
     return done.promise as Promise<Outcome>;
   }
 
   /** Resolves when nothing waits for a commit and none runs. */
   async idle(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    await Promise.resolve(); // lets everything of this turn of the event loop join
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, MAX_BATCH);
-      await this.#settle(batch);
-    }
-    this.#running = undefined;
+    await this.#gatherer.idle();
   }
 
   async #settle(batch: readonly Waiting[], isRepeated = false): Promise<void> {

@@ -21,6 +21,7 @@ export {
   type JsonObject,
   type ObserveCommit,
   type ReadOptions,
+  type RefusedItem,
   type Row,
   type Statement,
   type Value,

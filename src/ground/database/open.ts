@@ -26,11 +26,8 @@ export interface OpenOptions {
   readonly onState?: ((state: FileState) => void) | undefined;
   /** Called before schema or rules of a database in use are changed; what it throws keeps them as they are. */
   readonly mayMigrate?: (() => Promise<void>) | undefined;
-  /**
-   * What becomes of the outboxes of gateways that ended without order: `take` writes what they have kept, `remove` also removes them,
-   * as no gateway runs. Default: `take`. Within a gateway `leave`, as it writes them itself.
-   */
-  readonly outboxes?: "take" | "remove" | "leave" | undefined;
+  /** What becomes of what outboxes have kept. Default: `take`. Within a gateway `leave`, as it writes that itself. */
+  readonly outboxes?: "take" | "leave" | undefined;
   /** The steps of the schema; tests pass others. */
   readonly migrations?: readonly Migration[] | undefined;
 }
@@ -56,9 +53,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     if (database instanceof EmbeddedDatabase) {
       await database.identify();
       const { rules: { behind = [] }, outboxes = "take" } = options;
-      if (outboxes !== "leave") {
-        await database.takeOutboxes(behind, { mayRemove: outboxes === "remove" });
-      }
+      if (outboxes !== "leave") await database.takeOutboxes(behind);
     }
     return database;
   } catch (error) {

@@ -23,7 +23,7 @@ interface Heading {
 
 /** What an outbox needs. */
 export interface OutboxOptions {
-  /** Where its files are: this name, with `-0` and `-1`. */
+  /** Where its files are: how their names begin. */
   readonly path: string;
   /** ID of the database that its items are for. */
   readonly database: string;
@@ -94,9 +94,10 @@ export class WriteOutbox {
   }
 
   async #create(): Promise<[OutboxFile, OutboxFile]> {
-    const first = await OutboxFile.create(`${this.#options.path}-0`);
+    const { path } = this.#options;
+    const first = await OutboxFile.create(path);
     try {
-      return [first, await OutboxFile.create(`${this.#options.path}-1`)];
+      return [first, await OutboxFile.create(path)];
     } catch (error) {
       await first.remove();
       throw error;
@@ -121,17 +122,20 @@ export class WriteOutbox {
 }
 
 /**
- * The files of all outboxes of a database file, whether their gateways run or not.
+ * The files of all outboxes of a database file, whether their gateways run or not, and of what was refused.
  *
  * @param file Of the database.
  */
 export async function outboxFiles(file: string): Promise<string[]> {
-  const prefix = outboxPath(basename(file), "");
+  return await filesWith(outboxPath(file, ""));
+}
+
+/** Files whose path begins so, in order. */
+export async function filesWith(beginning: string): Promise<string[]> {
+  const start = basename(beginning);
   const found: string[] = [];
-  for await (const { name, isFile } of Deno.readDir(dirname(file))) {
-    if (isFile && name.startsWith(prefix)) {
-      found.push(`${file}${name.slice(basename(file).length)}`);
-    }
+  for await (const { name, isFile } of Deno.readDir(dirname(beginning))) {
+    if (isFile && name.startsWith(start)) found.push(`${beginning}${name.slice(start.length)}`);
   }
   return found.toSorted();
 }

@@ -1,4 +1,6 @@
 import { crc32 } from "node:zlib";
+import { lockedFile } from "../files/mod.ts";
+import { randomText } from "../platform/mod.ts";
 
 /** Before each frame: bytes of its payload, their checksum, and the generation of the file. */
 const HEADER_BYTES = 16;
@@ -22,17 +24,22 @@ export class OutboxFile {
     this.#generation = generation;
   }
 
-  /** Makes a file, for its owner alone; what is there under that name goes. */
-  static async create(path: string): Promise<OutboxFile> {
-    await remove(path);
-    const file = await Deno.open(path, { read: true, write: true, createNew: true, mode: 0o600 });
+  /**
+   * Makes a file, for its owner alone, which is locked for as long as it is open: so that others see whether its gateway runs.
+   *
+   * @param beginning Of its name, which nothing else has.
+   */
+  static async create(beginning: string): Promise<OutboxFile> {
+    const path = `${beginning}-${randomText(8)}`;
+    const file = await lockedFile(path);
+    if (file === undefined) throw new Error(`${path} was taken by somebody else`);
     try {
       await writeAll(file, new Uint8Array(PREPARED_BYTES));
       await file.sync();
       await file.seek(0, Deno.SeekMode.Start);
     } catch (error) {
       file.close();
-      await remove(path);
+      await removeFile(path);
       throw error;
     }
     return new OutboxFile(path, file, 1n);
@@ -52,6 +59,7 @@ export class OutboxFile {
     const frame = frameOf(new TextEncoder().encode(text), this.#generation);
     await writeAll(this.#file, frame);
     if (durable) await this.#file.syncData();
+    if ((await this.#file.stat()).nlink === 0) throw new Error(`${this.path} was removed`);
     this.#bytes += frame.length;
   }
 
@@ -72,7 +80,7 @@ export class OutboxFile {
   /** Closes it, and removes it. */
   async remove(): Promise<void> {
     this.close();
-    await remove(this.path);
+    await removeFile(this.path);
   }
 }
 
@@ -113,7 +121,8 @@ async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
 }
 
-async function remove(path: string): Promise<void> {
+/** Removes a file, if it is there. */
+export async function removeFile(path: string): Promise<void> {
   await Deno.remove(path).catch((error) => {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   });

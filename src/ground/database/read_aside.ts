@@ -85,7 +85,7 @@ export class ReadAside implements Database {
       this.#reader = undefined; // and it is tried again
       return await work(this.#database);
     }
-    await this.#database.flush?.();
+    await this.#database.flush?.({ durable: false });
     return await this.#slices.run(this.#owner.getStore() ?? NOBODY, () => work(reader));
   }
 }

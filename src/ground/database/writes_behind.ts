@@ -1,4 +1,5 @@
 import type { EmbeddedFile } from "./embedded_file.ts";
+import type { RefusedBehind } from "./embedded_protocol.ts";
 
 /** What is written to. */
 type Target = Pick<EmbeddedFile, "commit" | "sync">;
@@ -13,22 +14,16 @@ const ABOUT_THE_DATA = /^SQLITE_(CONSTRAINT|ERROR|MISMATCH|RANGE|TOOBIG)/;
 
 /** Items that are to be written. */
 export interface ItemsBehind {
+  /** Name of the write: those of one name have the same statements. */
+  readonly write: string;
   readonly statements: readonly string[];
   /** A JSON array. */
   readonly items: string;
   readonly count: number;
 }
 
-/** An item that the database refuses. */
-export interface RefusedItem {
-  readonly code: string;
-  readonly message: string;
-  /** As JSON. */
-  readonly item: string;
-}
-
 interface Piece extends ItemsBehind {
-  readonly refused: (item: RefusedItem) => void;
+  readonly refused: (item: RefusedBehind) => void;
   /** Whether it was in a set that was refused: then it is written by itself. */
   readonly isAlone?: boolean;
 }
@@ -38,18 +33,19 @@ interface Piece extends ItemsBehind {
  * may have been lost with a connection is written again.
  */
 export class WritesBehind {
-  #pieces: Piece[] = [];
+  readonly #pieces: Piece[] = [];
+  #count = 0;
   /** Committed, but the disk was not waited for. */
   #unsynced: Piece[] = [];
 
   /** Number of items that are to be written. */
   get count(): number {
-    return countOf(this.#pieces);
+    return this.#count;
   }
 
   /** Whether a whole set is to be written. */
   get isDue(): boolean {
-    return this.count >= MAX_SET;
+    return this.#count >= MAX_SET;
   }
 
   /**
@@ -59,6 +55,7 @@ export class WritesBehind {
    */
   add(items: ItemsBehind, refused: Piece["refused"]): void {
     this.#pieces.push({ ...items, refused });
+    this.#count += items.count;
   }
 
   /** Writes one set. */
@@ -66,6 +63,7 @@ export class WritesBehind {
     const set = takeSet(this.#pieces);
     const [first] = set;
     if (first === undefined) return;
+    this.#count -= countOf(set);
     const args = [
       `[${set.map(({ items }) => items.slice(1, -1)).join(",")}]`,
     ];
@@ -75,11 +73,12 @@ export class WritesBehind {
     } catch (error) {
       const { code, message } = error as { readonly code?: unknown; readonly message: string };
       if (typeof code !== "string" || !ABOUT_THE_DATA.test(code)) {
-        this.#pieces.unshift(...set);
+        this.#takeBack(set);
         throw error;
       }
-      if (first.isAlone) first.refused({ code, message, item: first.items.slice(1, -1) });
-      else this.#pieces.unshift(...set.flatMap(singly));
+      if (first.isAlone) {
+        first.refused({ write: first.write, item: first.items.slice(1, -1), code, message });
+      } else this.#takeBack(set.flatMap(singly));
       return;
     }
     this.#unsynced.push(...set);
@@ -104,21 +103,27 @@ export class WritesBehind {
 
   /** The connection was given up, and with it what it had not made durable. */
   again(): void {
-    this.#pieces.unshift(...this.#unsynced);
+    this.#takeBack(this.#unsynced);
     this.#unsynced = [];
+  }
+
+  /** Has pieces written before all others. */
+  #takeBack(pieces: readonly Piece[]): void {
+    this.#pieces.unshift(...pieces);
+    this.#count += countOf(pieces);
   }
 }
 
-/** Takes the first pieces of the same statements, at most a set of them if the first is not larger. */
+/** Takes the first pieces of the same write, at most a set of them if the first is not larger. */
 function takeSet(pieces: Piece[]): Piece[] {
   const [first] = pieces;
   if (first === undefined) return [];
   let items = 0;
   let end = 0;
-  for (const { statements, count, isAlone } of pieces) {
+  for (const { write, count, isAlone } of pieces) {
     const isMore = end > 0;
     if (isMore && (first.isAlone || isAlone || items + count > MAX_SET)) break;
-    if (isMore && statements.join() !== first.statements.join()) break;
+    if (isMore && write !== first.write) break;
     items += count;
     end++;
   }

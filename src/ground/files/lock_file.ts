@@ -18,11 +18,15 @@ export async function lockedFile(
     ...(create ? { create, mode: 0o600 } : {}),
   });
   let isLocked = false;
+  let isThere = true;
   try {
     isLocked = await locked(file);
+    // who had locked it before may have removed it since it was opened
+    isThere = (await file.stat()).nlink !== 0;
   } finally {
-    if (!isLocked) file.close();
+    if (!isLocked || !isThere) file.close();
   }
+  if (!isThere) return await lockedFile(path, { create });
   return isLocked ? file : undefined;
 }
 

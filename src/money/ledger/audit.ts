@@ -4,7 +4,7 @@ import { BUDGETS, checkPeriods } from "./audit/budgets.ts";
 import { type Check, type Mismatch, PROMISE_OF } from "./audit/check.ts";
 import { HOLDS } from "./audit/holds.ts";
 import { HOURS } from "./audit/hours.ts";
-import { checkSchema, checkTiers, LISTS } from "./audit/lists.ts";
+import { checkRefused, checkSchema, checkTiers, LISTS } from "./audit/lists.ts";
 import { LOTS } from "./audit/lots.ts";
 import { ORDERS } from "./audit/orders.ts";
 import { RECORDS } from "./audit/records.ts";
@@ -104,6 +104,8 @@ export async function audit(
   }
   mismatches.push(...await attempt("time zones", () => checkPeriods(database)) ?? []);
   mismatches.push(...await attempt("tiers", () => checkTiers(database)) ?? []);
+  progress("refused settlements");
+  mismatches.push(...await checkRefused(database));
   const counts = await attempt("counts", () => first(database, COUNTS));
   const uncollected = await attempt("uncollected", () => first(database, UNCOLLECTED));
   const count = (row: Row | undefined, column: string) => Number(row?.[column] ?? 0);

@@ -5,7 +5,9 @@ import {
   backUp,
   EmbeddedDatabase,
   type GroupWrite,
+  type RefusedItem,
   restoreFile,
+  type Statement,
 } from "../../../src/ground/database/mod.ts";
 import { keptItems, outboxFiles, WriteOutbox } from "../../../src/ground/database/outbox.ts";
 import { framesOf, OutboxFile } from "../../../src/ground/database/outbox_file.ts";
@@ -29,8 +31,8 @@ Deno.test("frames: cut or spoilt at any byte, those before it are read, and noth
     ) => {
       // some that end where those before them did
       const second = other ?? first.slice(0, at % (first.length + 1));
-      const path = `${dir.path}/frames`;
-      const file = await OutboxFile.create(path);
+      const file = await OutboxFile.create(`${dir.path}/frames`);
+      const { path } = file;
       const ends: number[] = [];
       for (const text of first) await file.appendFrame(`1${text}`, { durable: false });
       assertEquals(
@@ -141,7 +143,7 @@ async function opened(path: string): Promise<EmbeddedDatabase> {
 
 interface Seen {
   readonly states: unknown[];
-  readonly refused: string[];
+  readonly refused: RefusedItem[];
 }
 
 async function keeping(database: EmbeddedDatabase, gatewayId = "gw"): Promise<Seen> {
@@ -149,7 +151,7 @@ async function keeping(database: EmbeddedDatabase, gatewayId = "gw"): Promise<Se
   await database.keepOutbox({
     gatewayId,
     onState: (fault) => seen.states.push(fault),
-    onRefused: (why) => seen.refused.push(why),
+    onRefused: (item) => seen.refused.push(item),
   });
   return seen;
 }
@@ -205,15 +207,15 @@ Deno.test("a database that ended in the middle: the next to open it finds what w
     ],
   };
   // a program whose write has its members in another order
-  for (const mayRemove of [false, true]) {
+  for (let times = 0; times < 2; times++) {
     const next = await opened(`${left}/a.db`);
-    await next.takeOutboxes([changed], { mayRemove });
+    await next.takeOutboxes([changed]);
     assertEquals({ ...await next.one("select count(*) as n, sum(n) as sum from things") }, {
       n: 50,
       sum: 50 * 100 + 49 * 25,
     });
     await next.close();
-    assertEquals((await outboxFiles(`${left}/a.db`)).length, mayRemove ? 0 : 2);
+    assertEquals(await outboxFiles(`${left}/a.db`), []);
   }
 });
 
@@ -236,18 +238,18 @@ Deno.test("an outbox of another database is left alone, and one that nobody know
     await outbox.close();
   };
   await keep("another-database");
-  for (const mayRemove of [false, true]) {
-    await database.takeOutboxes([ADD], { mayRemove });
-    const [full] = await outboxFiles(path); // the other of the two has nothing in it
-    assertEquals(full, `${path}-outbox-another-database-0`);
+  for (const onlyDead of [false, true]) {
+    await database.takeOutboxes([ADD], { onlyDead });
+    const [full, more] = await outboxFiles(path); // the other of the two has nothing in it
+    assert(full?.startsWith(`${path}-outbox-another-database-`) && more === undefined);
   }
   await keep("the-database");
   await assertRejects(
-    () => database.takeOutboxes([ADD], { mayRemove: true }),
+    () => database.takeOutboxes([ADD]),
     Error,
     "no write named unheard",
   );
-  assert((await outboxFiles(path)).includes(`${path}-outbox-the-database-0`));
+  assert((await outboxFiles(path)).some((one) => one.startsWith(`${path}-outbox-the-database-`)));
   await database.close();
 });
 
@@ -260,12 +262,31 @@ Deno.test("an item that the database refuses is named, and no other is lost", as
   );
   assertEquals((await database.one(COUNT))?.n, 39);
   await until(() => seen.refused.length > 0, { what: "the item that was refused" });
-  assertEquals(seen.refused.length, 1);
-  assert(seen.refused[0]!.endsWith('["13",13]'), seen.refused[0]);
+  assertEquals(seen.refused.map(({ item }) => ({ ...item })), [{ id: "13", n: 13 }]);
   await database.close();
+  // what it was kept in is gone, and it is not
+  const next = await opened(`${dir.path}/a.db`);
+  assertEquals(await next.refused(), seen.refused);
+  await next.close();
 });
 
-Deno.test("an item that is refused when outboxes are taken stays in its file", async () => {
+Deno.test("an outbox is not given up while what was refused cannot be kept elsewhere", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/a.db`;
+  const database = await opened(path);
+  await keeping(database);
+  for (let n = 0; n < 1_000; n++) await Deno.writeTextFile(`${path}-outbox-refused-${n}`, "{}");
+  await database.writeBehind!(ADD, { id: "13", n: 13 });
+  await database.writeBehind!(ADD, { id: "14", n: 14 });
+  await assertRejects(() => database.flush({ durable: true }), Error, "more than 1000 items");
+  await Deno.remove(`${path}-outbox-refused-0`);
+  await database.flush({ durable: true });
+  assertEquals((await database.refused()).map(({ item }) => item.n), [13]);
+  await database.close();
+  assertEquals((await outboxFiles(path)).length, 1_000);
+});
+
+Deno.test("an item that is refused when outboxes are taken is kept, and taken once it is not refused any more", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/a.db`;
   const database = await opened(path);
@@ -281,30 +302,70 @@ Deno.test("an item that is refused when outboxes are taken stays in its file", a
     items: JSON.stringify([["1", 1], ["13", 13]]),
   });
   await outbox.close();
-  const seen = await keeping(database, "another");
-  await database.takeOutboxes([ADD], { mayRemove: true });
-  assertEquals((await database.one(COUNT))?.n, 1);
-  assertEquals(seen.refused.length, 1);
-  assert((await outboxFiles(path)).length > 0, "the refused charge is nowhere any more");
+  for (let times = 1; times <= 2; times++) {
+    await database.takeOutboxes([ADD]);
+    assertEquals((await database.one(COUNT))?.n, 1);
+    assertEquals((await database.refused()).map(({ item }) => item.n), [13]);
+    assertEquals((await outboxFiles(path)).length, 1);
+  }
   await database.close();
+  const repaired = await opened(path);
+  const anyNumber = ADD.statements.map((sql) => sql.replace("value ->> 1", "-(value ->> 1)"));
+  await repaired.takeOutboxes([{ ...ADD, statements: anyNumber }]);
+  assertEquals((await repaired.one("select n from things where id = '13'"))?.n, -13);
+  assertEquals(await outboxFiles(path), []);
+  await repaired.close();
 });
 
-Deno.test("while nothing can be kept, the database is waited for; afterwards it is kept again", async () => {
+Deno.test("while nothing can be kept, or an outbox is removed while it is written, the database is waited for; afterwards it is kept again", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/a.db`;
   const database = await opened(path);
   const seen = await keeping(database);
-  await Deno.mkdir(`${path}-outbox-gw-0`);
-  await Deno.writeTextFile(`${path}-outbox-gw-0/in-the-way`, "");
-  await database.writeBehind!(ADD, { id: "1", n: 1 });
-  await database.writeBehind!(ADD, { id: "2", n: 2 });
-  assertEquals([seen.states.length, (await database.one(COUNT))?.n], [1, 2]);
-  assert(seen.states[0] instanceof Error);
-  await Deno.remove(`${path}-outbox-gw-0`, { recursive: true });
-  await database.writeBehind!(ADD, { id: "3", n: 3 });
-  assertEquals(seen.states[1], undefined);
-  assertEquals((await outboxFiles(path)).length, 2);
+  for (let round = 1; round <= 3; round++) {
+    await database.writeBehind!(ADD, { id: `kept ${round}`, n: 1 });
+    assertEquals(seen.states.length, round === 1 ? 0 : 2 * round - 2);
+    const files = await outboxFiles(path);
+    assertEquals(files.length, 2);
+    for (const file of files) await Deno.remove(file);
+    await database.writeBehind!(ADD, { id: `waited for ${round}`, n: 1 });
+    assert(seen.states[2 * round - 2] instanceof Error);
+    assertEquals(await outboxFiles(path), []);
+    assertEquals((await database.one(COUNT))?.n, 2 * round);
+  }
   await database.close();
+  assertEquals(await outboxFiles(path), []);
+});
+
+Deno.test("whoever opens a database removes those outboxes that nobody has locked, when they are in it", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/a.db`;
+  const running = await opened(path);
+  const thread = EmbeddedDatabase.over(running.line!(() => {}));
+  await keeping(running);
+  await keeping(thread, "gw.2");
+  await running.writeBehind!(ADD, { id: "1", n: 1 });
+  await thread.writeBehind!(ADD, { id: "2", n: 2 });
+  const locked = await outboxFiles(path);
+  assertEquals(locked.length, 4);
+  // what a thread or process leaves that was killed
+  const outbox = new WriteOutbox({
+    path: `${path}-outbox-gw_dead`,
+    database: "the-database",
+    durable: false,
+    taken: () => Promise.reject(new Error("it was killed")),
+  });
+  const items = JSON.stringify([["3", 3]]);
+  await outbox.keepItems({ write: ADD.name, columns: ADD.columns!, items });
+  await running.takeOutboxes([ADD], { onlyDead: true });
+  assertEquals([(await running.one(COUNT))?.n, (await outboxFiles(path)).length], [2, 6]);
+  await outbox.close();
+  await running.takeOutboxes([ADD], { onlyDead: true });
+  assertEquals([(await running.one(COUNT))?.n, await outboxFiles(path)], [3, locked]);
+  const command = await opened(path);
+  await command.takeOutboxes([ADD]);
+  assertEquals(await outboxFiles(path), locked);
+  for (const database of [command, thread, running]) await database.close();
   assertEquals(await outboxFiles(path), []);
 });
 
@@ -314,10 +375,13 @@ class FragileFile {
   committed = new Set<number>();
   isAway = false;
   sizes: number[] = [];
+  /** Of each number, the statement that writes it. */
+  sqlOf: string[] = [];
 
-  commit(statements: readonly { readonly args?: readonly unknown[] }[]): [] {
+  commit(statements: readonly Statement[]): [] {
     if (this.isAway) throw Object.assign(new Error("away"), { code: "SQLITE_IOERR" });
     const numbers = JSON.parse(String(statements[0]!.args![0])) as number[];
+    assert(numbers.every((n) => this.sqlOf[n] === statements[0]!.sql));
     if (numbers.includes(13)) {
       throw Object.assign(new Error("CHECK"), { code: "SQLITE_CONSTRAINT_CHECK" });
     }
@@ -358,7 +422,13 @@ Deno.test("whatever fails in between, all that was added is there in the end, an
       for (const [what, count] of [...steps, ["back", 0], ["lost", 0], ["sync", 0]] as const) {
         if (what === "add") {
           const items = JSON.stringify(Array.from({ length: count }, (_, at) => added + at));
-          behind.add({ statements: ["w"], items, count }, ({ item }) => refused.push(item));
+          const write = count % 3 === 0 ? "one" : "other";
+          const sql = `insert ${write}`;
+          for (let n = added; n < added + count; n++) file.sqlOf[n] = sql;
+          behind.add(
+            { write, statements: [sql], items, count },
+            ({ item }) => refused.push(item),
+          );
           added += count;
         } else if (what === "set") passes(() => behind.writeSet(file));
         else if (what === "all") passes(() => behind.writeAll(file));
@@ -372,6 +442,7 @@ Deno.test("whatever fails in between, all that was added is there in the end, an
           file.loseConnection();
           behind.again();
         } else file.isAway = what === "away";
+        assertEquals(behind.count, added - file.committed.size - refused.length);
       }
       assertEquals(refused, added > 13 ? ["13"] : []);
       assertEquals(behind.count, 0);

@@ -1,10 +1,11 @@
 /** What a settled request is remembered by: of texts that upstreams choose no more than is shown, and never half a character. */
 
 import { BehindWriter } from "../../../src/ground/database/behind_writer.ts";
-import type { Database } from "../../../src/ground/database/mod.ts";
+import { type Database, EmbeddedDatabase } from "../../../src/ground/database/mod.ts";
 import { type KeptItems, WriteOutbox } from "../../../src/ground/database/outbox.ts";
+import { refusedFiles } from "../../../src/ground/database/refused_items.ts";
 import { audit, settle, type UsageRecord } from "../../../src/money/ledger/mod.ts";
-import { assertEquals } from "../../assert.ts";
+import { assert, assertEquals } from "../../assert.ts";
 import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -160,4 +161,46 @@ Deno.test("what the outbox of a gateway that was killed has kept is charged when
     assertEquals({ ...row }, { charged_credits: 5, balance_credits: 995 });
   }
   assertEquals((await audit(bench.database)).mismatches, []);
+});
+
+Deno.test("a settlement that the database refuses is in the audit until it is charged", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId, keyId } = await bench.account();
+  await bench.grant(accountId, 1_000, null, NOW);
+  assert(bench.database instanceof EmbeddedDatabase);
+  await bench.database.keepOutbox({ gatewayId: "gw", onState() {}, onRefused() {} });
+  const requestId = `req_${crypto.randomUUID()}`;
+  const ending = "unheard" as "complete";
+  const lent = { loanId: "loan_gone", credits: 5 };
+  const price = { usageSource: "upstream", priceCredits: 5 } as const;
+  await settle(bench.database, {
+    ...RECORD,
+    ...{ accountId, keyId, requestId, ending, lent, ...price },
+  });
+  const file = bench.database.place;
+  for (let times = 0; times < 2; times++) {
+    await bench.reopen();
+    assertEquals((await audit(bench.database)).mismatches, [{
+      noun: "settlement",
+      kind: "refused",
+      id: requestId,
+      found: null,
+      expected: 5,
+      promise: "P2",
+    }]);
+  }
+  const [kept = ""] = await refusedFiles(file);
+  await Deno.writeTextFile(
+    kept,
+    (await Deno.readTextFile(kept)).replace('"unheard"', '"complete"'),
+  );
+  for (let times = 0; times < 2; times++) {
+    await bench.reopen();
+    assertEquals((await audit(bench.database)).mismatches, []);
+    assertEquals(await refusedFiles(file), []);
+    const balance = await bench.database.one("select balance from balances where account_id = ?", [
+      accountId,
+    ]);
+    assertEquals(balance?.balance, 995);
+  }
 });

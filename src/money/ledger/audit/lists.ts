@@ -108,3 +108,15 @@ export async function checkSchema(database: Database): Promise<Mismatch[]> {
     expected,
   }));
 }
+
+/** Settlements that were acknowledged, and that the database refused: nobody is charged for them. */
+export async function checkRefused(database: Database): Promise<Mismatch[]> {
+  const refused = await database.refused?.() ?? [];
+  return refused.map(({ item }) => ({
+    noun: "settlement",
+    kind: "refused",
+    id: String(item.request_id),
+    found: null,
+    expected: Number(item.price_credits),
+  }));
+}

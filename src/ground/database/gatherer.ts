@@ -1,0 +1,39 @@
+/** Max items that are worked on together, so that no single commit takes long. */
+const MAX_BATCH = 2_000;
+
+/**
+ * Gathers what concurrent requests want done. A batch begins as soon as the previous one is done, and takes everything that has arrived
+ * meanwhile.
+ */
+export class Gatherer<Item> {
+  readonly #work: (batch: readonly Item[]) => Promise<void>;
+  #waiting: Item[] = [];
+  #running: Promise<void> | undefined;
+
+  /** @param work Does what a batch wants, and never rejects. */
+  constructor(work: (batch: readonly Item[]) => Promise<void>) {
+    this.#work = work;
+  }
+
+  /** Items that wait for the next batch. */
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Joins the next batch. */
+  join(item: Item): void {
+    this.#waiting.push(item);
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves when nothing waits and no batch is worked on. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    await Promise.resolve(); // lets everything of this turn of the event loop join
+    while (this.#waiting.length > 0) await this.#work(this.#waiting.splice(0, MAX_BATCH));
+    this.#running = undefined;
+  }
+}

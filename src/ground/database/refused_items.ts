@@ -1,0 +1,94 @@
+import { createHash } from "node:crypto";
+import { writeFile } from "../files/mod.ts";
+import type { RefusedItem } from "./database.ts";
+import { filesWith, type KeptItems, outboxPath } from "./outbox.ts";
+
+/** Files of one database. Beyond that nothing is kept: a rule that refuses everything is not gone on with. */
+const MAX_FILES = 1_000;
+
+/** What a file says. */
+interface Kept extends RefusedItem {
+  /** ID of the database. */
+  readonly database: string;
+}
+
+/**
+ * Keeps what the database refused, as what was acknowledged must not be in a log only: a file for each item, named after it, so that it is
+ * kept once, however often and by however many processes it is tried.
+ */
+export class RefusedItems {
+  readonly #file: string;
+  /** What is not kept yet, by path. */
+  readonly #waiting = new Map<string, Kept>();
+  #keeping: Promise<void> = Promise.resolve();
+  /** Paths of all items that were refused. */
+  readonly paths = new Set<string>();
+
+  /** @param file Of the database. */
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** Takes note of an item; {@linkcode keep} has to follow. */
+  note(kept: Kept): void {
+    const digest = createHash("sha256").update(JSON.stringify([kept.write, kept.item]));
+    const path = `${refusedPath(this.#file)}${digest.digest("hex").slice(0, 32)}`;
+    this.paths.add(path);
+    this.#waiting.set(path, kept);
+  }
+
+  /**
+   * Resolves when all items that were noted are durable.
+   *
+   * @throws {Error} If they cannot be kept. They are tried again with the next call.
+   */
+  keep(): Promise<void> {
+    return this.#keeping = this.#keeping.catch(() => {}).then(() => this.#keep());
+  }
+
+  async #keep(): Promise<void> {
+    if (this.#waiting.size === 0) return;
+    const there = new Set(await refusedFiles(this.#file));
+    for (const [path, kept] of this.#waiting) {
+      if (!there.has(path) && there.size >= MAX_FILES) {
+        throw new Error(`the database has refused more than ${MAX_FILES} items`);
+      }
+      await writeFile(path, `${JSON.stringify(kept, null, 2)}\n`, { mode: 0o600 });
+      there.add(path);
+      this.#waiting.delete(path);
+    }
+  }
+}
+
+/**
+ * Reads an item that was refused.
+ *
+ * @param database ID of the database.
+ * @returns Undefined if it is for another database, or is gone.
+ */
+export async function refusedItem(
+  path: string,
+  database: string,
+): Promise<RefusedItem | undefined> {
+  try {
+    const { database: of, ...refused } = JSON.parse(await Deno.readTextFile(path)) as Kept;
+    return of === database ? refused : undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/** The item as an outbox keeps it. */
+export function keptAgain({ write, item }: RefusedItem): KeptItems {
+  return { write, columns: Object.keys(item), items: JSON.stringify([Object.values(item)]) };
+}
+
+/** The files of all items of a database that were refused. */
+export async function refusedFiles(file: string): Promise<string[]> {
+  return await filesWith(refusedPath(file));
+}
+
+function refusedPath(file: string): string {
+  return `${outboxPath(file, "refused")}-`;
+}

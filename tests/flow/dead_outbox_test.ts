@@ -1,0 +1,40 @@
+/** What a gateway has kept that was killed while it handed over to another one. */
+
+import { EmbeddedDatabase } from "../../src/ground/database/mod.ts";
+import { outboxFiles, WriteOutbox } from "../../src/ground/database/outbox.ts";
+import { audit } from "../../src/money/ledger/mod.ts";
+import { assert, assertEquals } from "../assert.ts";
+import { startGateway, usageRecords } from "../fake/gateway.ts";
+import { until } from "../fake/temp.ts";
+
+// Proves P2.
+Deno.test("a running gateway charges what one that was killed beside it has kept", async () => {
+  await using running = await startGateway({ looksInside: true });
+  const { gateway: { database } } = running;
+  assert(database instanceof EmbeddedDatabase);
+  assertEquals((await running.chat("hello")).status, 200);
+  const [record] = await usageRecords(running);
+  const { balance_credits: before } = record!;
+  const item = { ...record, request_id: "req_of_the_killed", lent: 5, loan_id: "gone" };
+  const outbox = new WriteOutbox({
+    path: `${database.place}-outbox-gw_killed`,
+    database: (await database.identify())!,
+    durable: false,
+    taken: () => Promise.reject(new Error("it was killed")),
+  });
+  await outbox.keepItems({
+    write: "settlement",
+    columns: Object.keys(item),
+    items: JSON.stringify([Object.values(item)]),
+  });
+  assertEquals((await usageRecords(running)).length, 1);
+  await outbox.close();
+  await until(
+    async () => !(await outboxFiles(database.place)).some((path) => path.includes("gw_killed")),
+    { what: "the end of the outbox" },
+  );
+  const [, taken] = await usageRecords(running);
+  assertEquals(taken?.request_id, "req_of_the_killed");
+  assertEquals(taken?.balance_credits, Number(before) - Number(taken?.price_credits));
+  assertEquals((await audit(database)).mismatches, []);
+});
