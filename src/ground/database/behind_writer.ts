@@ -28,6 +28,8 @@ interface Waiting {
 export class BehindWriter {
   readonly #options: BehindOptions;
   readonly #gatherer = new Gatherer<Waiting>((batch) => this.#keepAll(batch));
+  /** Items that wait and were passed on already: the first ones. */
+  #passed = 0;
   #isFaulty = false;
   /** Whether the outbox has something that is to go as soon as the database has the rest. */
   #isStale = false;
@@ -48,6 +50,16 @@ export class BehindWriter {
     return done.promise;
   }
 
+  /**
+   * Passes on what waits for the outbox to be done with others: whoever asks the database next finds it there.
+   */
+  passOn(): void {
+    const { items } = this.#gatherer;
+    if (this.#passed === items.length) return;
+    this.#send(groupsOf(items.slice(this.#passed)));
+    this.#passed = items.length;
+  }
+
   /** Has the outbox begin again with the next items, as it has some that are not to be tried any more. */
   renewOutbox(): void {
     this.#isStale = true;
@@ -60,15 +72,19 @@ export class BehindWriter {
   }
 
   async #keepAll(batch: readonly Waiting[]): Promise<void> {
-    for (const [write, all] of Map.groupBy(batch, ({ write }) => write)) {
-      await this.#keep(write, all);
-    }
+    const groups = groupsOf(batch);
+    const passed = Math.min(this.#passed, batch.length);
+    this.#passed -= passed;
+    this.#send(passed === 0 ? groups : groupsOf(batch.slice(passed)));
+    for (const group of groups) await this.#keep(group);
   }
 
-  async #keep(write: Writing, all: readonly Waiting[]): Promise<void> {
-    const { send, taken, observe } = this.#options;
-    const items = itemsOf(write, all.map(({ item }) => item));
-    send(write, items, all.length);
+  #send(groups: readonly Group[]): void {
+    for (const { write, all, items } of groups) this.#options.send(write, items, all.length);
+  }
+
+  async #keep({ write, all, items }: Group): Promise<void> {
+    const { taken, observe } = this.#options;
     const startedTick = performance.now();
     let fault: unknown;
     try {
@@ -101,6 +117,19 @@ export class BehindWriter {
       return false;
     }
   }
+}
+
+/** Items of one write. */
+interface Group {
+  readonly write: Writing;
+  readonly all: readonly Waiting[];
+  /** As its statements take them. */
+  readonly items: string;
+}
+
+function groupsOf(batch: readonly Waiting[]): Group[] {
+  return [...Map.groupBy(batch, ({ write }) => write)]
+    .map(([write, all]) => ({ write, all, items: itemsOf(write, all.map(({ item }) => item)) }));
 }
 
 /** The items may come to the database all the same. */

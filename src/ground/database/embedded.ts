@@ -294,6 +294,7 @@ export class EmbeddedDatabase implements Database {
     if (this.#closed) {
       return Promise.reject(new DatabaseError("SLUICE_CLOSED", "The database is closed"));
     }
+    this.#behind?.passOn();
     const waiting = Promise.withResolvers<Row[][]>();
     const id = this.#open.add(waiting);
     this.#thread.postMessage({ id, ask });

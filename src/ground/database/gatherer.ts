@@ -20,6 +20,11 @@ export class Gatherer<Item> {
     return this.#waiting.length;
   }
 
+  /** Those items, in the order in which they came. */
+  get items(): readonly Item[] {
+    return this.#waiting;
+  }
+
   /** Joins the next batch. */
   join(item: Item): void {
     this.#waiting.push(item);

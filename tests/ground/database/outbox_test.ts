@@ -180,6 +180,35 @@ Deno.test("what is written behind is found by every read and batch that follows,
   assertEquals(await outboxFiles(`${dir.path}/a.db`), []);
 });
 
+Deno.test("whoever asks finds what this thread has written behind so far, while the outbox is busy, too", async () => {
+  await using dir = await tempDir();
+  const database = await opened(`${dir.path}/a.db`);
+  await keeping(database);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom("write", "ask", "turn"), { minLength: 1, maxLength: 30 }),
+      async (steps) => {
+        const [{ n: before } = { n: 0 }] = await database.all(COUNT);
+        const written: Promise<unknown>[] = [];
+        const asked: Promise<void>[] = [];
+        for (const step of steps) {
+          if (step === "turn") await Promise.resolve(); // the outbox begins with what waits
+          else if (step === "write") {
+            written.push(database.writeBehind!(ADD, { id: crypto.randomUUID(), n: 1 }));
+          } else {
+            const n = Number(before) + written.length;
+            asked.push(database.all(COUNT).then(([row]) => assertEquals(row?.n, n)));
+          }
+        }
+        await Promise.all([...asked, ...written]);
+      },
+    ),
+    { numRuns: RUNS },
+  );
+  await database.close();
+  assertEquals(await outboxFiles(`${dir.path}/a.db`), []);
+});
+
 Deno.test("a database that ended in the middle: the next to open it finds what was kept, once", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/a.db`;

@@ -95,6 +95,14 @@ export const DATABASE: readonly Mutation[] = [
       "After one failed open(2) a connection that reads would leave none that writes, until the gateway is restarted.",
   },
   {
+    name: "asked-before-what-waits-is-passed-on",
+    file: "src/ground/database/embedded.ts",
+    find: "this.#behind?.passOn();",
+    replace: "",
+    tests: [{ file: "tests/ground/database/outbox_test.ts", filter: "busy, too" }],
+    why: "A balance would lack a charge that was sent before it was asked for.",
+  },
+  {
     name: "outbox-frame-unchecked",
     file: "src/ground/database/outbox_file.ts",
     find: "    if (crc32(bytes.subarray(at + 8, end)) !== view.getUint32(at + 4, true)) break;\n",
