@@ -501,6 +501,15 @@ export const RELAY: readonly Mutation[] = [
       "Who leaves before an upstream breaks would have what was delivered for nothing, on a busy machine.",
   },
   {
+    name: "reset-connection-is-there",
+    file: "src/doors/http/connections.ts",
+    find: "return sockets.used < sockets.limit;",
+    replace: "return false;",
+    tests: [{ file: "tests/doors/http/connections_test.ts", filter: "whether a client has left" }],
+    why:
+      "Who resets the connection before an upstream breaks would have what was delivered for nothing, on a busy machine.",
+  },
+  {
     name: "break-before-a-disconnect",
     file: "src/requests/relay/pump.ts",
     find: "    if (this.#hasDelivered) await delay(NOTICE_MS);\n",
