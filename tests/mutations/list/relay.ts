@@ -170,6 +170,14 @@ export const RELAY: readonly Mutation[] = [
     why: "Reasoning that nobody reported would be free.",
   },
   {
+    name: "reasoning-against-its-route-free",
+    file: "src/requests/relay/generation.ts",
+    find: "mayReason: mayReason || health.hidingModels.has(model),",
+    replace: "mayReason,",
+    tests: [{ file: "tests/flow/attack_counting_test.ts", filter: "whatever its route says" }],
+    why: "Reasoning of a model whose route does not know of it would be free for who leaves.",
+  },
+  {
     name: "output-after-a-report-free",
     file: USAGE,
     find: "? reportedOutput + outputAfter",
@@ -288,6 +296,16 @@ export const RELAY: readonly Mutation[] = [
     replace: "return `${accountId.length} ${route} ${upstream}`;",
     tests: [{ file: EMBEDDINGS_MONEY, filter: "nobody else's" }],
     why: "What one account sends would raise what another one's requests need.",
+  },
+  {
+    name: "cached-input-of-a-leaver-at-the-full-price",
+    file: USAGE,
+    find: "if (input.inputTokens <= most) return input;",
+    replace:
+      "if (input.inputTokens <= most) return cut ? countedUsage(input.inputTokens, 0) : input;",
+    tests: [{ file: "tests/requests/relay/charged_usage_test.ts", filter: "read from a cache" }],
+    why:
+      "A cancelled request would cost its whole input, although most of it was read from a cache.",
   },
   {
     name: "role-words-free",
