@@ -23,6 +23,8 @@ export interface Exchange {
   readonly reports: SentReport[];
   isFinishSent: boolean;
   isEndSent: boolean;
+  /** The longest time between two pieces of it, in milliseconds: a busy machine makes any upstream pause. */
+  gapMs: number;
   /** `performance.now()` when it broke off; undefined if it did not. */
   brokeTick: number | undefined;
 }

@@ -27,6 +27,8 @@ const SURE_MS = 150;
 /** What counts as keeping an upstream waiting for certain: more than what the gateway goes by. */
 const SLOW_PART = 0.35;
 const SLOW_MS = 350;
+/** Silence of an upstream that stalls after which its gateway may have given it up: half of what its settings allow. */
+const QUIET_MS = 150;
 
 /** What a run must cost, from what the upstream sent and what the caller got. */
 export function verdictOf(plan: Plan, exchanges: readonly Exchange[], taken: Taken): Verdict {
@@ -51,22 +53,32 @@ function ruleOf(plan: Plan, exchanges: readonly Exchange[], taken: Taken): Rule 
   if (taken.isWhole) return "cut off at its limit";
   if (taken.leftTick !== undefined) return "the caller left";
   if (plan.limit !== "none") return "a limit of the gateway's";
-  if (!hasBroken(plan, exchanges)) return "the caller left"; // for good: nothing else ends it
+  if (!hasBroken(plan, exchanges, taken)) return "the caller left"; // for good: nothing else ends it
   return isSlow(plan) ? "broke off, read slowly" : "the upstream broke off";
 }
 
 /** Whether the upstream broke off before the reply was complete by its own word. */
-function hasBroken(plan: Plan, exchanges: readonly Exchange[]): boolean {
-  return isBreak(plan) && plan.limit === "none" &&
-    exchanges.some(({ isFinishSent, asked, choices, brokeTick }) =>
-      // of a reply with too few choices, others may have been on their way
-      brokeTick !== undefined && (!isFinishSent || choices < asked)
-    );
+function hasBroken(plan: Plan, exchanges: readonly Exchange[], taken: Taken): boolean {
+  return isBreak(plan) && plan.limit === "none" && exchanges.some((one) =>
+    // of a reply with too few choices, others may have been on their way
+    one.brokeTick !== undefined && (!one.isFinishSent || one.choices < one.asked) ||
+    mayHaveStalled(plan, one, taken)
+  );
+}
+
+/** Whether the gateway may have given up an upstream that stalls sooner than that meant to: it paused before, for want of time. */
+function mayHaveStalled(
+  { end }: Plan,
+  { brokeTick, gapMs }: Exchange,
+  { leftTick }: Taken,
+): boolean {
+  return end === "stalls" && leftTick === undefined &&
+    (brokeTick === undefined || gapMs > QUIET_MS);
 }
 
 /** Whether the upstream may have broken off by itself what was read as fast as it came. */
 function mayHaveBroken(plan: Plan, exchanges: readonly Exchange[], taken: Taken): boolean {
-  if (!hasBroken(plan, exchanges)) return false;
+  if (!hasBroken(plan, exchanges, taken)) return false;
   const { leftTick, slowPart, slowMs } = taken;
   if (leftTick !== undefined) {
     const brokeTick = Math.min(...exchanges.map((one) => one.brokeTick ?? Infinity));

@@ -154,7 +154,7 @@ export function planRun(seed: number, number: number): Plan {
   const usage = usageOf(random, { back, stream, hidden });
   const promptWords = random.integer(20, 300);
   const input = Math.round(promptWords * (1 + 0.2 * random.next())) + random.integer(3, 12);
-  return {
+  const plan: Plan = {
     seed,
     number,
     onClientDisconnect: number % 2 === 0 ? "drain" : "abort",
@@ -193,6 +193,9 @@ export function planRun(seed: number, number: number): Plan {
     mayReason: random.next() < 0.5,
     wantsSummary: random.next() < 0.5,
   };
+  // a model that reports hidden reasoning is known to reason from then on, in other runs as well
+  const tells = usage === "more reasoning than output" || usage === "a total with more";
+  return tells ? { ...plan, mayReason: true } : plan;
 }
 
 function mannerOf(random: Random, front: Front): Manner {

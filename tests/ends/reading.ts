@@ -25,6 +25,9 @@ export interface Taken {
 }
 
 const TAIL_CHARS = 300;
+/** What comes within this time after a pause, or a part of the pause, was there before for certain: by the gateway's clock, too. */
+const SOON_MS = 20;
+const SOON_PART = 0.1;
 
 /** A response as it is read: what of it arrived, and how fast it was read. */
 export class Reading {
@@ -39,6 +42,8 @@ export class Reading {
   #hasEnded = false;
   #slowMs = 0;
   #pausedMs = 0;
+  /** When the last pause was over. */
+  #resumedTick = 0;
   /** Words that had arrived, over all. */
   words = 0;
   /** Whether the last frame of a turn came. */
@@ -96,7 +101,8 @@ export class Reading {
   async pause(ms: number): Promise<void> {
     const tick = performance.now();
     await sleep(ms);
-    this.#pausedMs += performance.now() - tick;
+    this.#resumedTick = performance.now();
+    this.#pausedMs += this.#resumedTick - tick;
   }
 
   taken(): Taken {
@@ -137,10 +143,15 @@ export class Reading {
     this.#counted(countWords(deltas.join("\n")));
   }
 
-  /** Output that comes right after a pause was there before: the upstream was kept waiting. */
+  /**
+   * Output that comes right after a pause was there before: the upstream was kept waiting. What comes later may have been there, too, on
+   * a busy machine, but the gateway, which goes by the same time, cannot know.
+   */
   #counted(words: number): void {
     this.words += words;
-    if (words > 0) this.#slowMs += this.#pausedMs;
+    const soonMs = Math.max(SOON_MS, SOON_PART * this.#pausedMs);
+    const wasThere = performance.now() - this.#resumedTick < soonMs;
+    if (words > 0 && wasThere) this.#slowMs += this.#pausedMs;
     this.#pausedMs = 0;
   }
 }

@@ -94,6 +94,7 @@ class Reply {
       reports: [],
       isFinishSent: false,
       isEndSent: false,
+      gapMs: 0,
       brokeTick: undefined,
     };
     this.#exchanges.push(exchange);
@@ -117,15 +118,23 @@ class Reply {
     const pieces = this.#cut(linesOf(back, beats, this.#lineOptions(exchange)));
     let text = "";
     let head = STREAM_HEAD;
+    let sentTick = performance.now();
+    const noteGap = () => {
+      const tick = performance.now();
+      exchange.gapMs = Math.max(exchange.gapMs, tick - sentTick);
+      sentTick = tick;
+    };
     for (const piece of pieces) {
       if (piece.waitMs !== undefined) await sleep(piece.waitMs);
       note(exchange, piece);
       text += piece.text;
       if (paceMs === 0 || text === "") continue;
+      noteGap();
       await this.#write(head + chunkOf(text));
       [head, text] = ["", ""];
       await sleep(paceMs);
     }
+    noteGap();
     const rest = head + chunkOf(text);
     if (isBreak(this.#plan)) return await this.#breakOff(exchange, rest);
     await this.#write(rest + LAST_CHUNK);

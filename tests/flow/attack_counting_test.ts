@@ -5,7 +5,7 @@ import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
 import { until } from "../fake/temp.ts";
-import { completion, fakeUpstream, pacedStream, sse } from "../fake/upstream.ts";
+import { chunk, completion, fakeUpstream, pacedStream, sse } from "../fake/upstream.ts";
 
 const TOOLS = Array.from({ length: 400 }, (_, at) => ({ type: "custom", name: `f${at}` }));
 const CALL = { type: "function_call", call_id: "a", name: "qXzKvJ7Wd2HpYb9RfTm4", arguments: "" };
@@ -101,3 +101,51 @@ for (
     await assertLedgerClean(gateway);
   });
 }
+
+Deno.test("a model that has reported reasoning that it hid may hide it again, whatever its route says", async () => {
+  const words = "word ".repeat(20);
+  const usage = (reasoning: number) => ({
+    prompt_tokens: 5,
+    completion_tokens: 20 + reasoning,
+    completion_tokens_details: { reasoning_tokens: reasoning },
+  });
+  await using upstream = fakeUpstream(({ body }) =>
+    body.stream
+      ? pacedStream(20, [
+        sse(chunk({ content: words })),
+        ...Array.from({ length: 100 }, () => ": more\n\n"),
+      ])
+      : completion(words, { usage: usage(body.model === "hides" ? 400 : 0) })
+  );
+  const route = (model: string) => ({
+    targets: [{ upstream: "default", model }],
+    prices: { input: 0, cached: 0, output: 1_000_000 },
+  });
+  await using gateway = await startGateway({
+    settings: {
+      upstream: { url: upstream.url },
+      routes: { hides: route("hides"), plain: route("plain") },
+      onClientDisconnect: "abort",
+    },
+  });
+  const left = async (model: string) => {
+    const leave = new AbortController();
+    const reply = await gateway.chat("Hi", { model, stream: true, max_tokens: 1_000 }, {
+      signal: leave.signal,
+    });
+    const reader = reply.body!.pipeThrough(new TextDecoderStream()).getReader();
+    while (!(await reader.read()).value!.includes("word"));
+    leave.abort();
+    await reader.cancel().catch(() => {});
+    await until(() => gateway.gateway.inFlight.count === 0, { what: "the end of the request" });
+    const records = await usageRecords(gateway);
+    return Number(records.at(-1)!.output_tokens);
+  };
+  assert(await left("hides") < 40, "nothing is known of it");
+  for (const model of ["hides", "plain"]) {
+    await (await gateway.chat("Hi", { model, max_tokens: 1_000 })).text();
+  }
+  assertEquals(await left("hides"), 1_000);
+  assert(await left("plain") < 40, "it hides nothing");
+  await assertLedgerClean(gateway);
+});

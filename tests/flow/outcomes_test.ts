@@ -3,6 +3,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway, unreadChat, usageRecords } from "../fake/gateway.ts";
+import { RawWebSocket } from "../fake/raw_websocket.ts";
 import { sleep, until } from "../fake/temp.ts";
 import {
   chunk,
@@ -75,6 +76,50 @@ Deno.test("a caller who stops reading pays for what it got when the stream break
   assertEquals([record!.ending, record!.usage_source], ["client_left", "counted"]);
   const paidTokens = Number(record!.output_tokens);
   assert(paidTokens >= 0.6 * words, `${words} words, ${paidTokens} tokens paid`);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("a caller who stops reading a WebSocket pays for what it got when the stream breaks for that", async () => {
+  const event = piece(sse(chunk({ content: "x".repeat(10_000) })));
+  const gaveUp = Promise.withResolvers<void>();
+  await using upstream = rawServer(async (connection) => {
+    if (await readRequest(connection) === undefined) return;
+    await connection.write(encoder.encode(HEAD));
+    let patience: ReturnType<typeof setTimeout> | undefined;
+    try {
+      while (true) {
+        patience = setTimeout(() => connection.close(), 1_500);
+        let left = event;
+        while (left.length > 0) left = left.subarray(await connection.write(left));
+        clearTimeout(patience);
+      }
+    } catch {
+      clearTimeout(patience);
+      gaveUp.resolve();
+    }
+  });
+  const targets = [{ upstream: "default", model: "m" }];
+  await using gateway = await startGateway({
+    settings: {
+      upstream: { url: upstream.url },
+      routes: { big: { targets, context: 1e9, maxOutput: 9e8 } },
+    },
+  });
+  const { keys: [key] } = await customer(gateway, 1_000_000);
+  await using socket = await RawWebSocket.connect(`${gateway.url}/v1/responses`, {
+    authorization: `Bearer ${key}`,
+  });
+  await socket.send({ type: "response.create", model: "big", input: "Hi" });
+  await gaveUp.promise;
+  for (let type = ""; type !== "response.failed";) {
+    const frame = await socket.next();
+    assert(frame !== undefined, "the turn ends with an error");
+    type = String(frame.type);
+  }
+  await until(() => gateway.gateway.inFlight.count === 0);
+  const [record] = await usageRecords(gateway);
+  assertEquals([record!.ending, record!.usage_source], ["client_left", "counted"]);
+  assert(Number(record!.output_tokens) > 10_000, `${record!.output_tokens} tokens paid`);
   await assertLedgerClean(gateway);
 });
 

@@ -201,8 +201,11 @@ export class Connections {
    */
   hasLeft(peer: Peer): boolean {
     const { sockets } = this.#options;
-    const descriptor = sockets?.connectionOf(peer, this.#port);
-    return descriptor !== undefined && sockets!.hasLeft(descriptor);
+    if (sockets === undefined) return false;
+    const descriptor = sockets.connectionOf(peer, this.#port);
+    if (descriptor !== undefined) return sockets.hasLeft(descriptor);
+    // a connection that was reset has no other end; one beyond the highest number that is looked at may still be there
+    return sockets.used < sockets.limit;
   }
 
   #scheduleWatch(): void {

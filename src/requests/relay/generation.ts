@@ -128,7 +128,7 @@ export class Generation {
     const { tokens: inputTokens, isText } = this.#input;
     const { hold, accountId } = this.#life;
     const of = { accountId, route: route.id, upstream: plan.target.upstream };
-    const { health } = plan.upstream;
+    const { upstream: { health }, target: { model } } = plan;
     const usage = new ChargedUsage({
       inputTokens,
       openInput,
@@ -137,9 +137,18 @@ export class Generation {
       maxTokens: 2 * route.context * this.#request.choices,
       maxOutput: () => hold.maxCharged,
       choices: this.#request.choices,
-      mayReason,
-      onSettled: ({ usageSource, usage, departs }, { inputTokens: countedTokens }) => {
+      mayReason: mayReason || health.hidingModels.has(model),
+      onSettled: (
+        { usageSource, usage, departs },
+        { inputTokens: countedTokens, outputTokens: shownTokens },
+      ) => {
         if (departs) health.usageDeparted();
+        // half of it: the count of what is shown may be off
+        const hidden = usage.outputTokens - shownTokens;
+        const { reasoningTokens } = usage;
+        if (!mayReason && reasoningTokens > 0 && hidden >= reasoningTokens / 2) {
+          health.hidingModels.add(model);
+        }
         if (usageSource !== "upstream" || !isText) return;
         estimates.learn(of, { countedTokens, reportedTokens: usage.inputTokens });
       },

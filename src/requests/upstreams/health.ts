@@ -14,6 +14,8 @@ export class Health {
   lastLatencyMs: number | undefined;
   /** Models that gave fewer choices than they were asked for: each choice is asked for on its own from then on. */
   readonly singleChoiceModels = new Set<string>();
+  /** Models that reported reasoning which nobody had asked for and nothing showed: they may reason in any reply. */
+  readonly hidingModels = new Set<string>();
   /** When something came of a request last, in milliseconds since the epoch; 0 before. */
   lastOutcomeAtMs = 0;
   #lastOutcome: "ok" | "failing" | undefined;

@@ -182,17 +182,22 @@ Deno.test({
   },
 });
 
-Deno.test("whether a client has left is known at once, also of one that only closed its half", async () => {
+Deno.test("whether a client has left is known at once, also of one that only closed its half or reset the connection", async () => {
   const sockets = Sockets.open()!;
   const timers = new CoarseTimers();
   const connections = new Connections({ sockets, timers, idleMs: 60_000 });
   using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
   try {
     for (
-      const leave of [(one: Deno.TcpConn) => one.closeWrite(), (one: Deno.TcpConn) => one.close()]
+      const [leave, unreadBytes] of [
+        [(one: Deno.TcpConn) => one.closeWrite(), 0],
+        [(one: Deno.TcpConn) => one.close(), 0],
+        [(one: Deno.TcpConn) => one.close(), 4_096], // with data to read, that is a reset
+      ] as const
     ) {
       const client = await Deno.connect({ port: portOf(listener), hostname: "127.0.0.1" });
       using connection = await listener.accept();
+      await connection.write(new Uint8Array(unreadBytes));
       using _other = await connectTo(`http://127.0.0.1:${portOf(listener)}`);
       const peer = peerFrom(connection.remoteAddr)!;
       assertEquals(connections.hasLeft(peer), false);
@@ -206,6 +211,9 @@ Deno.test("whether a client has left is known at once, also of one that only clo
       }
       (await listener.accept()).close();
     }
+    // of a connection beyond the numbers that are looked at nothing is known
+    Object.defineProperty(sockets, "limit", { value: 0 });
+    assertEquals(connections.hasLeft("1 127.0.0.1"), false);
   } finally {
     connections.close();
     timers.close();

@@ -170,6 +170,14 @@ export const RELAY: readonly Mutation[] = [
     why: "Reasoning that nobody reported would be free.",
   },
   {
+    name: "reasoning-against-its-route-free",
+    file: "src/requests/relay/generation.ts",
+    find: "mayReason: mayReason || health.hidingModels.has(model),",
+    replace: "mayReason,",
+    tests: [{ file: "tests/flow/attack_counting_test.ts", filter: "whatever its route says" }],
+    why: "Reasoning of a model whose route does not know of it would be free for who leaves.",
+  },
+  {
     name: "output-after-a-report-free",
     file: USAGE,
     find: "? reportedOutput + outputAfter",
@@ -288,6 +296,16 @@ export const RELAY: readonly Mutation[] = [
     replace: "return `${accountId.length} ${route} ${upstream}`;",
     tests: [{ file: EMBEDDINGS_MONEY, filter: "nobody else's" }],
     why: "What one account sends would raise what another one's requests need.",
+  },
+  {
+    name: "cached-input-of-a-leaver-at-the-full-price",
+    file: USAGE,
+    find: "if (input.inputTokens <= most) return input;",
+    replace:
+      "if (input.inputTokens <= most) return cut ? countedUsage(input.inputTokens, 0) : input;",
+    tests: [{ file: "tests/requests/relay/charged_usage_test.ts", filter: "read from a cache" }],
+    why:
+      "A cancelled request would cost its whole input, although most of it was read from a cache.",
   },
   {
     name: "role-words-free",
@@ -499,6 +517,15 @@ export const RELAY: readonly Mutation[] = [
     tests: [{ file: "tests/requests/relay/pump_test.ts", filter: "not noticed yet" }],
     why:
       "Who leaves before an upstream breaks would have what was delivered for nothing, on a busy machine.",
+  },
+  {
+    name: "reset-connection-is-there",
+    file: "src/doors/http/connections.ts",
+    find: "return sockets.used < sockets.limit;",
+    replace: "return false;",
+    tests: [{ file: "tests/doors/http/connections_test.ts", filter: "whether a client has left" }],
+    why:
+      "Who resets the connection before an upstream breaks would have what was delivered for nothing, on a busy machine.",
   },
   {
     name: "break-before-a-disconnect",

@@ -36,6 +36,18 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
     why: "Items of other accounts would be read, and only their encryption would keep them apart.",
   },
   {
+    name: "item-twice-in-one-input",
+    file: "src/wire/dialects/responses/request/references.ts",
+    find: "    left.delete(id!);\n",
+    replace: "",
+    tests: [{
+      file: "tests/wire/dialects/responses_references_test.ts",
+      filter: "known items take",
+    }],
+    why:
+      "A small request could become as large as one likes: each reference would be the whole item.",
+  },
+  {
     name: "kept-items-for-ever",
     file: "src/wire/kept_items/kept_items.ts",
     find: "and expires_at_ms > ?`;",

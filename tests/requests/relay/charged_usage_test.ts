@@ -4,9 +4,9 @@ import { assert, assertEquals } from "../../assert.ts";
 
 const INPUT = 100;
 
-/** What is charged of a complete reply to `n` choices, of at most `limit` tokens each, in several parts. */
-function settled(choices: number, limit: number, reports: readonly number[]) {
-  const usage = new ChargedUsage({
+/** Of `n` choices, of at most `limit` tokens each. */
+function usageOf(choices: number, limit: number): ChargedUsage {
+  return new ChargedUsage({
     inputTokens: INPUT,
     openInput: () => 0,
     choices,
@@ -14,6 +14,10 @@ function settled(choices: number, limit: number, reports: readonly number[]) {
     maxOutput: () => choices * limit,
     onSettled() {},
   });
+}
+
+/** What is charged of a complete reply in several parts. */
+function settled(choices: number, limit: number, reports: readonly number[]) {
   const parts = reports.map((outputTokens) => ({
     usage: {
       inputTokens: INPUT,
@@ -24,7 +28,7 @@ function settled(choices: number, limit: number, reports: readonly number[]) {
     },
     countedOutput: 10,
   }));
-  return usage.settled({
+  return usageOf(choices, limit).settled({
     usage: undefined,
     parts,
     countedOutput: 10 * parts.length,
@@ -51,4 +55,15 @@ Deno.test("each of several replies is bounded by what its own choices may have",
 Deno.test("what is believed of all together is no more than was asked for", () => {
   assert(settled(2, 100, [100, 101]) <= 200);
   assertEquals(settled(3, 100, [200, 100]), 300);
+});
+
+Deno.test("what a reply that was cut short has told of its input counts, with what was read from a cache", () => {
+  const input = { inputTokens: INPUT, cachedTokens: 96, cacheWrittenTokens: 0 };
+  const { usage } = usageOf(1, 500).cutShort({
+    usage: undefined,
+    partialUsage: { input, outputTokens: undefined, outputAfter: 0 },
+    countedOutput: 10,
+    requests: 1,
+  }, { heldOutput: 500 });
+  assertEquals(usage, { ...input, outputTokens: 10, reasoningTokens: 0 });
 });

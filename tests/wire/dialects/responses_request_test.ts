@@ -328,6 +328,16 @@ const REJECTED: readonly { body: JsonObject; param: string; says: string }[] = [
     says: "got nothing",
   },
   {
+    body: {
+      input: [
+        { type: "message", role: "assistant", id: "msg_1", content: "Hi" },
+        { type: "item_reference", id: "msg_1" },
+      ],
+    },
+    param: "input[1].id",
+    says: "Item 'msg_1' is in the input twice: leave out one of them.",
+  },
+  {
     body: { input: [{ role: "user", content: "Hi" }, { type: "item_reference", id: "msg_1" }] },
     param: "input[1].id",
     says: "Item 'msg_1' is not known or has expired: resend the item, or set store: false " +

@@ -97,7 +97,7 @@ function checkItems(body: JsonObject): void {
     if (kind === undefined) {
       throw invalid(`input[${at}].type`, `input[${at}].type is required.`);
     }
-    if (kind === "item_reference") throw unknownReference(item, at);
+    if (kind === "item_reference") throw unusableReference(item, at, items(body.input));
     const known = itemSchema(kind);
     if (known !== undefined) validate(known, item, ["input", at]);
     checkParts(item.content, ["input", at, "content"]);
@@ -109,12 +109,16 @@ function checkItems(body: JsonObject): void {
   });
 }
 
-function unknownReference({ id }: JsonObject, at: number) {
+/** A reference that was not replaced by its item. */
+function unusableReference({ id }: JsonObject, at: number, input: readonly JsonValue[]) {
   const name = (text(id) ?? "").slice(0, MAX_ID_CHARS);
+  const isThere = input.slice(0, at).some((one) => isObject(one) && one.id === id);
   return invalid(
     `input[${at}].id`,
-    `Item '${name}' is not known or has expired: resend the item, or set store: false ` +
-      "(AI SDK: providerOptions.openai.store = false).",
+    isThere
+      ? `Item '${name}' is in the input twice: leave out one of them.`
+      : `Item '${name}' is not known or has expired: resend the item, or set store: false ` +
+        "(AI SDK: providerOptions.openai.store = false).",
   );
 }
 
