@@ -40,7 +40,6 @@ export * from "./budget_operations.ts";
 export {
   CODE_CREATE,
   CODE_LIST,
-  CODE_OPERATIONS,
   CODE_REDEEM,
   CODE_REVOKE,
   CODES,
@@ -54,15 +53,8 @@ export * from "./report_operations.ts";
 export * from "./team_operations.ts";
 export * from "./top_up_operations.ts";
 export * from "./upstream_key_operations.ts";
-export type {
-  Json,
-  Method,
-  Operation,
-  ReadOperation,
-  ReplyOf,
-  WriteOperation,
-} from "./operation.ts";
-export type { GatewayParts, Nouns, OperationParts, SettingsFileParts } from "./parts.ts";
+export type { Json, Operation, ReadOperation, ReplyOf, WriteOperation } from "./operation.ts";
+export type { Nouns, OperationParts, SettingsFileParts } from "./parts.ts";
 export { errorBody, perform, performOnce, performRead } from "./perform.ts";
 export {
   checkIsNew,
