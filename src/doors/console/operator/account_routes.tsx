@@ -17,14 +17,13 @@ import {
 } from "../../../operating/operations/mod.ts";
 import { budgetsOf, budgetsOfKeys, creditsOf, entriesOf } from "../../../money/ledger/mod.ts";
 import { ReportError, reportUsage, SpentByKey, usageQuery } from "../../../money/usage/mod.ts";
-import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import {
   addressOf,
   type ConsoleParts,
-  doneOf,
   page,
   pageOf,
   type PageRequest,
+  statusOf,
 } from "../request.tsx";
 import { addBudgetForms } from "../budget_form.ts";
 import { type ChartProps, MAX_SERIES } from "../chart.tsx";
@@ -97,8 +96,7 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     return await page(
       c,
       <AccountDetailPage
-        page={pageOf(c)}
-        csrf={session.csrfToken}
+        page={pageOf(c, more.error)}
         account={account}
         credits={await creditsOf(database, account.id, now())}
         debt={await debtOf(database, account.id)}
@@ -120,11 +118,10 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
         packages={sales.packages}
         models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, config)}
-        done={doneOf(c)}
         nowMs={now()}
         {...more}
       />,
-      more.error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+      statusOf(more.error),
     );
   };
 

@@ -1,7 +1,7 @@
 import type { Key } from "../../../people/accounts/mod.ts";
 import type { Budget } from "../../../money/ledger/mod.ts";
 import { TimeZones } from "../budgets.tsx";
-import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 import { NewKey, NewKeyForm } from "./key_forms.tsx";
 import { KeyTable, type MayChange } from "./key_table.tsx";
 
@@ -12,7 +12,6 @@ const MANY_KEYS = 5;
 export function KeysPage(
   {
     page,
-    csrf,
     keys,
     budgets,
     lastUse,
@@ -22,12 +21,9 @@ export function KeysPage(
     models,
     made,
     address,
-    error,
-    done,
     nowMs,
   }: {
     page: PageContext;
-    csrf: string;
     keys: readonly Key[];
     budgets: ReadonlyMap<string, readonly Budget[]>;
     lastUse: ReadonlyMap<string, number>;
@@ -40,13 +36,11 @@ export function KeysPage(
     /** Secret of the key that was just created. */
     made?: string | undefined;
     address: string;
-    error?: string | undefined;
-    done?: string | undefined;
     nowMs: number;
   },
 ) {
   return (
-    <Layout page={page} title="Keys" notice={noticeOf({ error, done })}>
+    <Layout page={page} title="Keys">
       {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
       {keys.length < MANY_KEYS ? null : (
         <p>
@@ -59,7 +53,7 @@ export function KeysPage(
         lastUse={lastUse}
         spent={spent}
         teams={teams}
-        csrf={csrf}
+        csrf={page.csrf}
         nowMs={nowMs}
         action="/console/keys"
         mayChange={mayChange}
@@ -69,7 +63,7 @@ export function KeysPage(
       <h2 id="create">Create a key</h2>
       <NewKeyForm
         path="/console/keys"
-        csrf={csrf}
+        csrf={page.csrf}
         models={models}
         hint="Helps you tell keys apart."
       />
