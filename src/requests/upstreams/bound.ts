@@ -1,3 +1,4 @@
+import { MINUTE_MS } from "../../ground/time.ts";
 import { FairShare, type Share } from "../../ground/fair_share/mod.ts";
 import type { CoarseTimers } from "../../ground/platform/mod.ts";
 import { readWhenReady, readyBytes } from "./ready_bytes.ts";
@@ -20,8 +21,6 @@ export interface BoundedRequest {
   readonly tokens: number;
   readonly signal: AbortSignal;
 }
-
-const MINUTE_MS = 60_000;
 
 /**
  * Bounds what is sent to an upstream, with one of its keys, or to a target. Accounts take turns, and nobody waits longer than is
