@@ -17,13 +17,7 @@ import {
   setBudget,
 } from "../../money/ledger/mod.ts";
 import { accountOf, keyOf, msOf, pageOf, subjectOfKey, teamOf, timeInput } from "./lookup.ts";
-import {
-  defineRead,
-  defineWrite,
-  type Found,
-  type Operation,
-  type OperationContext,
-} from "./operation.ts";
+import { defineRead, defineWrite, type Found, type OperationContext } from "./operation.ts";
 import { missing, OperationError } from "../../people/operation_log/mod.ts";
 import { toChangeBudget } from "./rights.ts";
 import { budgetShape } from "./shapes/budget.ts";
@@ -60,9 +54,13 @@ export function budgetsOfNew(
   budgets: readonly z.output<typeof budgetInput>[],
   nowMs: number,
 ): Statement[] {
-  return budgets.flatMap(({ time_zone: zone, ...one }) =>
-    checked(() => budgetStatements({ ...one, zone, owner: "key", ownerId: keyId }, { nowMs }))
-  );
+  try {
+    return budgets.flatMap(({ time_zone: zone, ...one }) =>
+      budgetStatements({ ...one, zone, owner: "key", ownerId: keyId }, { nowMs })
+    );
+  } catch (error) {
+    return wrongValue(error);
+  }
 }
 
 /** An owner of budgets. */
@@ -156,7 +154,7 @@ export const BUDGET_SET = defineWrite({
   },
   state,
   async run({ database }, { nowMs }, { target, input: { credits, time_zone: zone, marks } }) {
-    await checkedAsync(() => setBudget(database, { ...target, credits, zone, marks }, { nowMs }));
+    await setBudget(database, { ...target, credits, zone, marks }, { nowMs }).catch(wrongValue);
   },
 });
 
@@ -186,9 +184,8 @@ export const BUDGET_RAISE = defineWrite({
         param: "until",
       });
     }
-    const raised = await checkedAsync(() =>
-      raiseBudget(database, target, { credits, untilMs, nowMs })
-    );
+    const raised = await raiseBudget(database, target, { credits, untilMs, nowMs })
+      .catch(wrongValue);
     if (raised === undefined) throw missing("Budget", budgetId(target));
   },
 });
@@ -212,25 +209,6 @@ export const BUDGET_REMOVE = defineWrite({
 });
 
 /** What the ledger does not take is a wrong value. */
-function checked<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw error instanceof RangeError ? new AccountError(error.message, { cause: error }) : error;
-  }
+function wrongValue(error: unknown): never {
+  throw error instanceof RangeError ? new AccountError(error.message, { cause: error }) : error;
 }
-
-async function checkedAsync<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw error instanceof RangeError ? new AccountError(error.message, { cause: error }) : error;
-  }
-}
-
-export const BUDGET_OPERATIONS: readonly Operation[] = [
-  BUDGET_LIST,
-  BUDGET_SET,
-  BUDGET_RAISE,
-  BUDGET_REMOVE,
-];
