@@ -49,5 +49,6 @@ export { reportUsage } from "./usage_report.ts";
 export { entriesCsv, requestsCsv } from "./record_csv.ts";
 export { type CreditLine, type CreditStatement, creditStatement } from "./credit_statement.ts";
 export { creditStatementCsv } from "./credit_statement_csv.ts";
+export { type CsvColumns, csvText } from "./csv.ts";
 export { usageCsv } from "./usage_csv.ts";
 export { readBilled, reconcile, type ReconciledDay, type TokenSums } from "./reconcile.ts";

@@ -14,7 +14,7 @@ import {
   type OrderCredits,
   type OrderEvent,
 } from "../../../money/payments/mod.ts";
-import { Badge, Field, Form, FormId, Table, Time } from "../components.tsx";
+import { Badge, Facts, Field, Form, FormId, Table, Time } from "../components.tsx";
 import { number, teamTitle } from "../format.ts";
 import { pageWithForms } from "../forms.ts";
 import type { GuardedApp } from "../guard.ts";
@@ -103,24 +103,17 @@ function OperatorOrderPage({ page, order, events, credits, owners, mayManage }: 
         <OrderBadge order={order} /> {order.livemode ? null : <Badge tone="warn">test</Badge>}
       </p>
       {order.needsLook === "" ? null : <p class="notice bad">{order.needsLook}</p>}
-      <dl class="facts">
-        <dt>Order</dt>
-        <dd>{order.id}</dd>
-        <dt>Buyer</dt>
-        <dd>
-          <OwnerLink accountId={order.accountId} owners={owners} />
-        </dd>
-        <dt>Note</dt>
-        <dd>{order.note}</dd>
-        <dt>Price</dt>
-        <dd>{money(order.amount)}</dd>
-        <dt>Paid</dt>
-        <dd>{order.paidAtMs === null ? "no" : money(order.paidAmount)}</dd>
-        <dt>Refunded or disputed</dt>
-        <dd>{money(order.goneAmount)}</dd>
-        <dt>Payment</dt>
-        <dd>{order.paymentId ?? "–"}</dd>
-      </dl>
+      <Facts
+        rows={[
+          ["Order", order.id],
+          ["Buyer", <OwnerLink accountId={order.accountId} owners={owners} />],
+          ["Note", order.note],
+          ["Price", money(order.amount)],
+          ["Paid", order.paidAtMs === null ? "no" : money(order.paidAmount)],
+          ["Refunded or disputed", money(order.goneAmount)],
+          ["Payment", order.paymentId ?? "–"],
+        ]}
+      />
       {order.receipt === null ? null : (
         <p>
           <OrderLink order={order} />

@@ -9,7 +9,7 @@ import {
 } from "../../../operating/operations/mod.ts";
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { configuredUpstreams, type UpstreamState } from "../../../requests/upstreams/mod.ts";
-import { Badge, Form, Name, Names, RelativeTime, Table, Time } from "../components.tsx";
+import { Badge, Facts, Form, Name, Names, RelativeTime, Table, Time } from "../components.tsx";
 import { count, duration, hour as timeOfDay, number } from "../format.ts";
 import { pageWithForms } from "../forms.ts";
 import type { GuardedApp } from "../guard.ts";
@@ -104,30 +104,16 @@ function Tested({ result }: { result: TestResult }) {
         {ok ? <Badge tone="good">ok</Badge> : <Badge tone="bad">failed</Badge>}
       </h2>
       <p role="status">{ok ? `It listed ${count(models.length, "model")}.` : wordsOf(result)}</p>
-      <dl class="facts">
-        <dt>status</dt>
-        <dd>{status ?? "none"}</dd>
-        {latency_ms === null ? null : (
-          <>
-            <dt>latency</dt>
-            <dd>{duration(latency_ms)}, connection included</dd>
-          </>
-        )}
-        {error === null ? null : (
-          <>
-            <dt>error</dt>
-            <dd>{error}</dd>
-          </>
-        )}
-        {models.length === 0 ? null : (
-          <>
-            <dt>models</dt>
-            <dd>
-              <Names all={models} />
-            </dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        rows={[
+          ["status", status ?? "none"],
+          ...latency_ms === null
+            ? []
+            : [["latency", `${duration(latency_ms)}, connection included`] as const],
+          ...error === null ? [] : [["error", error] as const],
+          ...models.length === 0 ? [] : [["models", <Names all={models} />] as const],
+        ]}
+      />
     </section>
   );
 }

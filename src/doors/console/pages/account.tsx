@@ -1,5 +1,5 @@
 import type { Session } from "../../../people/accounts/mod.ts";
-import { Field, Form } from "../components.tsx";
+import { Facts, Field, Form } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { OwnKeys, type OwnKeysView } from "./own_keys.tsx";
 
@@ -16,14 +16,14 @@ export function AccountPage(
   const { account, byLink } = session;
   return (
     <Layout page={page} title="Account">
-      <dl class="facts card">
-        <dt>Email</dt>
-        <dd>{account.email}</dd>
-        <dt>Name</dt>
-        <dd>{account.name || "–"}</dd>
-        <dt>Role</dt>
-        <dd>{account.role === "none" ? "user" : account.role}</dd>
-      </dl>
+      <Facts
+        class="card"
+        rows={[
+          ["Email", account.email],
+          ["Name", account.name || "–"],
+          ["Role", account.role === "none" ? "user" : account.role],
+        ]}
+      />
       <h2>{hasPassword ? "Change password" : "Set a password"}</h2>
       <Form action="/console/account/password" csrf={page.csrf} class="card narrow">
         <input type="hidden" name="username" autocomplete="username" value={account.email} />
