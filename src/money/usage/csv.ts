@@ -41,7 +41,7 @@ export function csvText<Row>(columns: CsvColumns<Row>, rows: readonly Row[]): st
  */
 const FORMULA = /(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠\t\r])/gu;
 
-/** A text that is a negative number is no formula. */
+/** A text that is a negative number is not a formula. */
 const NEGATIVE = /^-\d+(\.\d+)?$/;
 
 function cell(value: CsvValue): string {
