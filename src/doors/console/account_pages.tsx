@@ -1,10 +1,11 @@
 import type { Account, Session } from "../../people/accounts/mod.ts";
 import { markRead, noticesOf, type Reader } from "../../operating/alerts/mod.ts";
-import { budgetsOfKeys, creditsOf } from "../../money/ledger/mod.ts";
-import { creditStatement, creditStatementCsv, SpentByKey } from "../../money/usage/mod.ts";
+import { creditsOf } from "../../money/ledger/mod.ts";
+import { creditStatement, creditStatementCsv } from "../../money/usage/mod.ts";
 import { csvReply } from "./csv_reply.ts";
 import { dollarRateOf } from "./dollars.ts";
 import { mayChangeOf } from "./key_rights.ts";
+import { keysView } from "./keys_view.ts";
 import { shopOf } from "./shop.ts";
 import type { StatementView } from "./pages/credit_statement.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
@@ -36,7 +37,7 @@ export class AccountPages {
     session: Session,
     more: { error?: string; made?: string } = {},
   ) {
-    const { keys, catalog, database, now, teams } = this.#parts;
+    const { keys, teams } = this.#parts;
     const { account } = session;
     const own = await keys.list(account);
     const inTeams = own.some(({ teamId }) => teamId !== null);
@@ -45,15 +46,10 @@ export class AccountPages {
       c,
       <KeysPage
         page={pageOf(c, more.error)}
-        keys={own.toReversed()}
-        budgets={await budgetsOfKeys(database, own.map(({ id }) => id), now())}
-        lastUse={await keys.lastUse(account)}
-        spent={await new SpentByKey(database).of(own.map(({ accountId }) => accountId))}
+        view={await keysView(this.#parts, account, own)}
         teams={inTeams ? new Map(names) : undefined}
         mayChange={await mayChangeOf(this.#parts, session, own)}
-        models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, this.#parts.config)}
-        nowMs={now()}
         {...more}
       />,
       statusOf(more.error),

@@ -25,7 +25,7 @@ import {
 import { Layout, type PageContext } from "../layout.tsx";
 import { EntryTable } from "../pages/credit_entries.tsx";
 import { NewKey } from "../pages/key_forms.tsx";
-import { KeyTable } from "../pages/key_table.tsx";
+import { type KeysView, KeyTable } from "../pages/key_table.tsx";
 import { LotTable } from "./account_lots.tsx";
 import { AccountTeams, type Membership } from "./account_teams.tsx";
 import { AccountState } from "./accounts.tsx";
@@ -60,18 +60,13 @@ export function AccountDetailPage(
     debt,
     teams,
     entries,
-    keys,
-    budgets,
+    view,
     ownBudgets,
-    lastUse,
-    spent,
     chart,
     packages,
-    models,
     link,
     made,
     address,
-    nowMs,
   }: {
     page: PageContext;
     /** Whether the visitor may see its keys. */
@@ -87,24 +82,16 @@ export function AccountDetailPage(
     teams: readonly Membership[];
     /** The latest ones. */
     entries: readonly Entry[];
-    keys: readonly Key[];
-    /** Budgets of the keys, by key ID. */
-    budgets: ReadonlyMap<string, readonly Budget[]>;
+    view: KeysView;
     /** Budgets of the account. */
     ownBudgets: readonly Budget[];
-    lastUse: ReadonlyMap<string, number>;
-    /** Credits by key ID. */
-    spent: ReadonlyMap<string, number>;
     /** Its credits by day and model; undefined without any. */
     chart: ChartProps | undefined;
     packages: readonly CreditPackage[];
-    /** Routes that are served. */
-    models: readonly string[];
     /** A sign-in link that was made just now. */
     link?: string | undefined;
     made?: string | undefined;
     address: string;
-    nowMs: number;
   },
 ) {
   const base = `/console/operator/accounts/${account.id}`;
@@ -119,7 +106,7 @@ export function AccountDetailPage(
           <Copyable text={link} label="the sign-in link" />
         </section>
       )}
-      {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
+      {made === undefined ? null : <NewKey secret={made} address={address} models={view.models} />}
       <p>
         {isPool
           ? teams.map(({ teamId, teamName }) => (
@@ -158,7 +145,7 @@ export function AccountDetailPage(
       <LotTable
         lots={credits.lots}
         csrf={page.csrf}
-        nowMs={nowMs}
+        nowMs={view.nowMs}
         action={mayOperate(CREDITS_TAKE_BACK) ? `${base}/take-back` : undefined}
       />
       <div class="grid">
@@ -266,14 +253,9 @@ export function AccountDetailPage(
         <>
           <h2>Keys</h2>
           <KeyTable
-            keys={keys}
-            budgets={budgets}
-            lastUse={lastUse}
-            spent={spent}
+            {...view}
             csrf={page.csrf}
-            nowMs={nowMs}
             mayChange={(key, operation) => operation === KEY_REVOKE && !isPool && mayRevoke(key)}
-            models={models}
             action={`${base}/keys`}
           />
         </>
