@@ -27,6 +27,7 @@
 export { admit, type Decision, type HoldRequest, type Span, type WindowState } from "./admit.ts";
 export {
   type Budget,
+  BUDGET_OWNERS,
   budgetId,
   type BudgetName,
   budgetOf,

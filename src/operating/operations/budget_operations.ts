@@ -4,6 +4,7 @@ import { BUDGET_CREDITS, MARK } from "../../settings/config/mod.ts";
 import { AccountError } from "../../people/accounts/mod.ts";
 import type { Statement } from "../../ground/database/mod.ts";
 import {
+  BUDGET_OWNERS,
   BUDGET_PERIODS,
   budgetId,
   type BudgetName,
@@ -22,8 +23,6 @@ import { missing, OperationError } from "../../people/operation_log/mod.ts";
 import { toChangeBudget } from "./rights.ts";
 import { budgetShape } from "./shapes/budget.ts";
 
-const OWNERS = ["key", "member", "team", "account"] as const;
-
 const terms = {
   period: z.enum(BUDGET_PERIODS).describe("How often it renews; `life`: never."),
   credits: wholeInput(BUDGET_CREDITS).describe("Credits per period."),
@@ -39,7 +38,7 @@ const terms = {
 export const budgetInput = z.strictObject(terms);
 
 const ownerInput = {
-  owner: z.enum(OWNERS),
+  owner: z.enum(BUDGET_OWNERS),
   owner_id: z.string().min(1).max(400).describe(
     "ID of the key, team (or its name) or account (or its email address); of a member: those of the team and the account, " +
       "with a colon in between.",
@@ -106,7 +105,7 @@ async function checkMember({ parts }: OperationContext, ownerId: string): Promis
 async function named(c: OperationContext, id: string): Promise<Found<BudgetName>> {
   const [, owner, ownerId, period] = /^(key|member|team|account):(.+):(\w+)$/.exec(id) ?? [];
   const known = BUDGET_PERIODS.find((one) => one === period);
-  const kind = OWNERS.find((one) => one === owner);
+  const kind = BUDGET_OWNERS.find((one) => one === owner);
   if (kind === undefined || known === undefined) throw missing("Budget", id);
   const { target, ...about } = await ownerOf(c, { owner: kind, owner_id: ownerId! });
   const name = { ...target, period: known };
