@@ -23,6 +23,7 @@ export {
   debtOf,
   debtors,
   eventsOfOrder,
+  isDisputed,
   listOrders,
   type Order,
   ORDER_STATES,

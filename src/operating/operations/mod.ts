@@ -51,7 +51,7 @@ export * from "./report_operations.ts";
 export * from "./team_operations.ts";
 export * from "./upstream_key_operations.ts";
 export type { Json, Operation, ReadOperation, ReplyOf, WriteOperation } from "./operation.ts";
-export type { Nouns, OperationParts, SettingsFileParts } from "./parts.ts";
+export type { GatewayParts, Nouns, OperationParts, SettingsFileParts } from "./parts.ts";
 export { errorBody, perform, performOnce, performRead } from "./perform.ts";
 export {
   checkIsNew,
