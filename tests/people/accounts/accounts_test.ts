@@ -111,12 +111,12 @@ Deno.test("Accounts.page: each filter finds its accounts, alone and with the oth
     for (const kind of [undefined, ...kinds]) {
       for (const disabled of [undefined, true, false]) {
         const found: string[] = [];
-        for (let after: string | undefined;;) {
+        let after: string | undefined;
+        do {
           const page = await accounts.page({ role, kind, disabled, after, limit: 2 });
           found.push(...page.map(({ email }) => email));
           after = page.at(-1)?.id;
-          if (after === undefined) break;
-        }
+        } while (after !== undefined);
         const wanted = known.filter((one) =>
           (role ?? one.role) === one.role &&
           (kind === undefined ? one.kind !== "pool" : one.kind === kind) &&
