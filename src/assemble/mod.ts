@@ -18,7 +18,7 @@
  * @module
  */
 
-export { assemble, type Environment, type Gateway } from "./gateway.ts";
+export { assemble, type Gateway } from "./gateway.ts";
 export type { Reload } from "./reload.ts";
 export type { ServingWorker, StartThread } from "./serving_threads.ts";
-export { openStore, type Store, type StoreOptions } from "./store.ts";
+export { openStore, type Store } from "./store.ts";

@@ -53,9 +53,15 @@ export function nearestTests(file: string, imports: Imports, most: number): Test
     }
     found = next;
   }
+  const words = wordsOf(file);
   const rank = (test: string) => {
     const own = test === `${mirror}/${file.split("/").at(-1)!.replace(/\.tsx?$/, "_test.ts")}`;
-    return own ? -1 : (distance.get(test) ?? 99) + (test.startsWith(home) ? 0 : 3);
+    if (own) return -1;
+    // a test of what imports the file says more of it than one of something else in its room
+    const subject = test.replace(/^tests/, "src").replace(/_test\.ts$/, ".ts");
+    const near = Math.min(distance.get(test) ?? 99, (distance.get(subject) ?? 99) + 0.5);
+    const isAlike = wordsOf(test).some((word) => words.includes(word));
+    return near - (isAlike ? 0.75 : 0) + (test.startsWith(home) ? 0 : 3);
   };
   const near = [...imports.keys()]
     .filter((test) =>
@@ -65,6 +71,12 @@ export function nearestTests(file: string, imports: Imports, most: number): Test
   const whole = (WHOLE[room] ?? "").split(" ").filter((one) => one !== "").map((one) =>
     `tests/${one}`
   );
-  const chosen = [...near.slice(0, Math.max(1, most - whole.length)), ...whole];
+  const chosen = [...near.slice(0, Math.max(Math.ceil(most / 2), most - whole.length)), ...whole];
   return [...new Set(chosen)].slice(0, most).map((test) => ({ file: test }));
+}
+
+/** The words of a file's name, in the singular: `team`, `key` of `team_keys.ts` and of `team_keys_test.ts`. */
+function wordsOf(file: string): readonly string[] {
+  const name = file.split("/").at(-1)!.replace(/(_test)?\.tsx?$/, "");
+  return name.split("_").map((word) => word.replace(/s$/, ""));
 }

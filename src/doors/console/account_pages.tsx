@@ -1,12 +1,11 @@
 import type { Account, Session } from "../../people/accounts/mod.ts";
 import { markRead, noticesOf, type Reader } from "../../operating/alerts/mod.ts";
-import { budgetsOfKeys, creditsOf } from "../../money/ledger/mod.ts";
-import { creditStatement, creditStatementCsv, SpentByKey } from "../../money/usage/mod.ts";
-import { STATUS_CODE } from "../../ground/std/mod.ts";
+import { creditsOf } from "../../money/ledger/mod.ts";
+import { creditStatement, creditStatementCsv } from "../../money/usage/mod.ts";
 import { csvReply } from "./csv_reply.ts";
 import { dollarRateOf } from "./dollars.ts";
 import { mayChangeOf } from "./key_rights.ts";
-import { type Notice, noticeOf } from "./layout.tsx";
+import { keysView } from "./keys_view.ts";
 import { shopOf } from "./shop.ts";
 import type { StatementView } from "./pages/credit_statement.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
@@ -15,11 +14,11 @@ import { NoticesPage } from "./pages/notices.tsx";
 import {
   addressOf,
   type ConsoleParts,
-  doneOf,
   page,
   pageOf,
   type PageRequest,
   seeOther,
+  statusOf,
 } from "./request.tsx";
 
 const PAGE_ROWS = 50;
@@ -38,7 +37,7 @@ export class AccountPages {
     session: Session,
     more: { error?: string; made?: string } = {},
   ) {
-    const { keys, catalog, database, now, teams } = this.#parts;
+    const { keys, teams } = this.#parts;
     const { account } = session;
     const own = await keys.list(account);
     const inTeams = own.some(({ teamId }) => teamId !== null);
@@ -46,21 +45,14 @@ export class AccountPages {
     return await page(
       c,
       <KeysPage
-        page={pageOf(c)}
-        csrf={session.csrfToken}
-        keys={own.toReversed()}
-        budgets={await budgetsOfKeys(database, own.map(({ id }) => id), now())}
-        lastUse={await keys.lastUse(account)}
-        spent={await new SpentByKey(database).of(own.map(({ accountId }) => accountId))}
+        page={pageOf(c, more.error)}
+        view={await keysView(this.#parts, account, own)}
         teams={inTeams ? new Map(names) : undefined}
         mayChange={await mayChangeOf(this.#parts, session, own)}
-        models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, this.#parts.config)}
-        done={doneOf(c)}
-        nowMs={now()}
         {...more}
       />,
-      more.error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+      statusOf(more.error),
     );
   }
 
@@ -72,7 +64,6 @@ export class AccountPages {
         page={pageOf(c)}
         title="Notices"
         action="/console/notices"
-        csrf={session.csrfToken}
         notices={await noticesOf(database, readerOf(session), PAGE_ROWS)}
         nowMs={now()}
         isRead={({ accountReadAtMs }) => accountReadAtMs !== null}
@@ -93,7 +84,7 @@ export class AccountPages {
   async credits(
     c: PageRequest,
     session: Session,
-    notice: Notice | undefined = noticeOf({ done: doneOf(c) }),
+    error?: string,
   ): Promise<Response> {
     const { account } = session;
     const { database, accounts, registration, sales, config, now } = this.#parts;
@@ -107,17 +98,16 @@ export class AccountPages {
     return await page(
       c,
       <CreditsPage
-        page={pageOf(c)}
+        page={pageOf(c, error)}
         balance={balance}
         perUsd={dollarRateOf(config)}
         packages={sales.packages}
         shop={await shopOf(this.#parts, session, { account })}
-        notice={notice}
         view={view}
         invite={{ code, link }}
         joined={joined}
       />,
-      notice?.tone === "bad" ? STATUS_CODE.BadRequest : STATUS_CODE.OK,
+      statusOf(error),
     );
   }
 

@@ -13,13 +13,13 @@ import { MessagePage } from "./pages/message.tsx";
 import { RegisterPage, SignInPage } from "./pages/sign_in.tsx";
 import {
   type ConsoleParts,
-  doneOf,
   notFound,
   page,
   pageOf,
   type PageRequest,
   recordInLog,
   seeOther,
+  statusOf,
 } from "./request.tsx";
 import { cookieOf, readCookie, SESSION } from "./cookies.ts";
 import { forgetWantedPage, toWantedPage } from "./wanted_page.ts";
@@ -53,10 +53,8 @@ export class AuthPages {
     return page(
       c,
       <SignInPage
-        page={pageOf(c)}
+        page={pageOf(c, error)}
         registration={registration}
-        error={error}
-        done={doneOf(c)}
         email={email}
       />,
       status,
@@ -131,9 +129,8 @@ export class AuthPages {
     return page(
       c,
       <RegisterPage
-        page={pageOf(c)}
+        page={pageOf(c, error)}
         registration={registration}
-        error={error}
         email={form?.text("email") ?? ""}
         name={form?.text("name") ?? ""}
         code={form?.text("code") ?? c.req.query("code")?.slice(0, 100) ?? ""}
@@ -195,7 +192,7 @@ export class AuthPages {
     c: PageRequest,
     session: Session,
     error?: string,
-    status: number = error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+    status: number = statusOf(error),
   ): Promise<Response> {
     const { passwords, now } = this.#parts;
     const hasPassword = await passwords.isSet(session.account);
@@ -203,13 +200,11 @@ export class AuthPages {
     return await page(
       c,
       <AccountPage
-        page={pageOf(c)}
+        page={pageOf(c, error)}
         session={session}
         hasPassword={hasPassword}
         ownKeys={ownKeys}
         nowMs={now()}
-        error={error}
-        done={doneOf(c)}
       />,
       status,
     );

@@ -50,6 +50,25 @@ export function StatLines({ name, value, note }: StatProps) {
   );
 }
 
+/** Names with their values. */
+export function Facts(
+  { rows, class: more = "" }: {
+    rows: readonly (readonly [name: Child, value: Child])[];
+    class?: "card" | "two" | "";
+  },
+) {
+  return (
+    <dl class={`facts ${more}`.trimEnd()}>
+      {rows.map(([name, value]) => (
+        <>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </>
+      ))}
+    </dl>
+  );
+}
+
 /** A state, shown as a word and a colour. */
 export function Badge(
   { tone, children }: { tone: "good" | "bad" | "warn" | "calm"; children?: Child },

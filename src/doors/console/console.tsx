@@ -196,12 +196,11 @@ export class Console {
     paymentRoutes(app, own, this.#parts, pages);
     app.get(
       "/console/playground",
-      own((c, session) =>
+      own((c) =>
         page(
           c,
           <PlaygroundPage
             page={pageOf(c)}
-            csrf={session.csrfToken}
             routes={this.#parts.catalog().routes}
           />,
         )
@@ -315,7 +314,7 @@ export class Console {
     return await page(
       c,
       <MessagePage
-        page={{ session: undefined, path: c.req.path }}
+        page={{ session: undefined, csrf: "", path: c.req.path }}
         title="Something went wrong"
         text="An internal error occurred; see the gateway log. Please try again."
         link={{ href: "/console/", words: "Back to the console" }}

@@ -6,7 +6,11 @@ import { Form } from "./components.tsx";
 export interface PageContext {
   /** `undefined` if the visitor is not signed in. */
   readonly session: Session | undefined;
+  /** What the session's forms are sent with. */
+  readonly csrf: string;
   readonly path: string;
+  /** About the write before. */
+  readonly notice?: Notice | undefined;
 }
 
 /** A page in the navigation, and the letter after `g` that leads there. */
@@ -71,9 +75,10 @@ export function noticeOf(
 
 /** A complete page. */
 export function Layout(
-  { page, title, notice, script, refreshSeconds, leavesTo, children }: {
+  { page, title, notice = page.notice, script, refreshSeconds, leavesTo, children }: {
     page: PageContext;
     title: string;
+    /** Default: that of the page's context. */
     notice?: Notice | undefined;
     /** Loads the page again after this time. */
     refreshSeconds?: number;
@@ -134,7 +139,7 @@ export function Layout(
               >
                 {session.account.name || session.account.email}
               </a>
-              <Form action="/console/sign-out" csrf={session.csrfToken}>
+              <Form action="/console/sign-out" csrf={page.csrf}>
                 <button type="submit" class="plain">Sign out</button>
               </Form>
             </div>

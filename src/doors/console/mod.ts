@@ -9,4 +9,3 @@
  */
 
 export { Console } from "./console.tsx";
-export type { ConsoleParts } from "./request.tsx";

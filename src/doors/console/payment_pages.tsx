@@ -20,11 +20,9 @@ import {
   TOP_UP_ON,
 } from "../../operating/operations/mod.ts";
 import { type Order, orderById, statementOf } from "../../money/payments/mod.ts";
-import { STATUS_CODE } from "../../ground/std/mod.ts";
 import type { AccountPages } from "./account_pages.tsx";
 import { pageWithForms } from "./forms.ts";
 import { may } from "./guard.ts";
-import { noticeOf } from "./layout.tsx";
 import { OrderPage, type OrderView, ReceiptPage } from "./pages/orders.tsx";
 import { statementCsv, StatementPage } from "./pages/payment_statement.tsx";
 import { TeamCreditsPage } from "./pages/team_credits.tsx";
@@ -38,6 +36,7 @@ import {
   pageOf,
   type PageRequest,
   seeOther,
+  statusOf,
 } from "./request.tsx";
 import { contactOf, shopOf } from "./shop.ts";
 
@@ -93,14 +92,13 @@ export function paymentRoutes(
     return await page(
       c,
       <TeamCreditsPage
-        page={pageOf(c)}
+        page={pageOf(c, error)}
         team={team}
         balance={balance}
         packages={parts.sales.packages}
         shop={await shopOf(parts, session, { account, team })}
-        notice={noticeOf({ error })}
       />,
-      error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+      statusOf(error),
     );
   };
   pageWithForms(app, parts, "/console/teams/:team", {
@@ -113,7 +111,7 @@ export function paymentRoutes(
     done: toPay,
   });
   const credits = (c: PageRequest, session: Session, error?: string) =>
-    pages.credits(c, session, error === undefined ? undefined : { tone: "bad", text: error });
+    pages.credits(c, session, error);
   const post = pageWithForms(app, parts, "/console", {
     action: "self.use",
     at: "/credits",

@@ -19,7 +19,7 @@ import { STATUS_CODE } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import type { UpstreamState } from "../../requests/upstreams/mod.ts";
 import type { PageSource } from "./live_pages.ts";
-import type { PageContext } from "./layout.tsx";
+import { noticeOf, type PageContext } from "./layout.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import type { BasePath, Visitor } from "../../ground/web/mod.ts";
 
@@ -245,9 +245,20 @@ export function seeOther(c: PageRequest, path: string): Response {
   return c.redirect(path, STATUS_CODE.SeeOther);
 }
 
-/** What every page of this request is made with. */
-export function pageOf(c: PageRequest): PageContext {
-  return { session: c.var.session, path: c.req.path === "/console" ? "/console/" : c.req.path };
+/** What every page of this request is made with. @param error Of the form that was sent. */
+export function pageOf(c: PageRequest, error?: string): PageContext {
+  const { session } = c.var;
+  return {
+    session,
+    csrf: session?.csrfToken ?? "",
+    path: c.req.path === "/console" ? "/console/" : c.req.path,
+    notice: noticeOf({ error, done: doneOf(c) }),
+  };
+}
+
+/** The status of a page that shows an error, or none. */
+export function statusOf(error: string | undefined): number {
+  return error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest;
 }
 
 /** Returns the 404 page, also for pages that the visitor may not see. */
@@ -265,7 +276,7 @@ export function notFound(c: PageRequest): Promise<Response> {
 }
 
 /** Returns the message about the last write, from the page's URL. */
-export function doneOf(c: PageRequest): string | undefined {
+function doneOf(c: PageRequest): string | undefined {
   const done = c.req.query("done");
   return done !== undefined && Object.hasOwn(DONE, done) ? DONE[done] : undefined;
 }

@@ -1,7 +1,6 @@
 import { can, type Key, type Session } from "../../people/accounts/mod.ts";
 import { entriesOfCause } from "../../money/ledger/mod.ts";
 import { dateIn } from "../../ground/amounts/mod.ts";
-import { STATUS_CODE } from "../../ground/std/mod.ts";
 import {
   ID_PREFIX_CHARS,
   readRange,
@@ -22,6 +21,7 @@ import {
   pageOf,
   type PageRequest,
   seeOther,
+  statusOf,
 } from "./request.tsx";
 import { DAY_MS } from "../../ground/time.ts";
 
@@ -79,7 +79,7 @@ export class RequestPages {
         isFirst={isFirst}
         seenMs={seenMs}
       />,
-      error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+      statusOf(error),
     );
   }
 

@@ -28,7 +28,6 @@ import {
   type WriteOperation,
 } from "../../operating/operations/mod.ts";
 import { balancesOf, budgetsOf, budgetsOfKeys, budgetsOfMembers } from "../../money/ledger/mod.ts";
-import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { accountUsage, creditsIn, monthStart, untilNow } from "../../money/usage/mod.ts";
 import { addBudgetForms } from "./budget_form.ts";
 import { pageWithForms } from "./forms.ts";
@@ -40,11 +39,11 @@ import { TeamsPage } from "./pages/teams.tsx";
 import {
   addressOf,
   type ConsoleParts,
-  doneOf,
   type FormFields,
   page,
   pageOf,
   type PageRequest,
+  statusOf,
 } from "./request.tsx";
 
 /** What a page shows besides the team: an error, or a key that was just made. */
@@ -65,8 +64,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
     const counts = await members.counts();
     const content = (
       <TeamsPage
-        page={pageOf(c)}
-        csrf={session.csrfToken}
+        page={pageOf(c, error)}
         rows={shown.map((team) => ({
           team,
           members: counts.get(team.id) ?? 0,
@@ -75,10 +73,9 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
         }))}
         models={catalog().routes.map(({ id }) => id)}
         mayCreate={mayOperate(session, TEAM_CREATE)}
-        error={error}
       />
     );
-    return await page(c, content, error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest);
+    return await page(c, content, statusOf(error));
   };
 
   /** The page of a team, as far as the visitor may see it: a member sees their own part. */
@@ -136,8 +133,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
       : undefined;
     const content = (
       <TeamPage
-        page={pageOf(c)}
-        csrf={session.csrfToken}
+        page={pageOf(c, more.error)}
         team={team}
         balance={team.poolId === null ? null : balances.get(team.poolId)?.balance ?? 0}
         members={seesAll ? allMembers : allMembers.filter(({ accountId }) => isOwn(accountId))}
@@ -161,13 +157,11 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
         may={allowed}
         models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, config)}
-        done={doneOf(c)}
         nowMs={now()}
         {...more}
       />
     );
-    const status = more.error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest;
-    return await page(c, content, status);
+    return await page(c, content, statusOf(more.error));
   };
 
   /** The member in the path. */

@@ -7,8 +7,8 @@
  * @module
  */
 
-export { AmountError, given, numberText } from "./fault.ts";
-export { decimalIn, type DecimalRule } from "./decimal.ts";
+export { AmountError, numberText } from "./fault.ts";
+export { decimalIn } from "./decimal.ts";
 export { durationIn, isDuration } from "./duration.ts";
 export { dateIn, instantIn, instantInput } from "./dates.ts";
-export { wholeIn, wholeInput, wholeQuery, type WholeRule, wholeRule } from "./whole.ts";
+export { wholeIn, wholeInput, wholeQuery, type WholeRule } from "./whole.ts";

@@ -10,7 +10,7 @@
  * @module
  */
 
-export { FairShare, type FairShareOptions, type FairShareSize, type Share } from "./fair_share.ts";
+export { FairShare, type FairShareSize, type Share } from "./fair_share.ts";
 export { RoundRobin } from "./round_robin.ts";
 export { TimeSlices } from "./time_slices.ts";
 export { SharedUse, type SharedUseMemory } from "./shared_use.ts";

@@ -7,7 +7,7 @@
  * @module
  */
 
-export { following, type FollowingSignal, forEachOf, until } from "./abort.ts";
+export { following, forEachOf, until } from "./abort.ts";
 export { humanBytes, joinBytes, sizeOf } from "./bytes.ts";
 export { CoarseTimers } from "./coarse_timers.ts";
 export { collectGarbage, collectGarbageWhenIdle } from "./collect_garbage.ts";

@@ -9,4 +9,4 @@
  * @module
  */
 
-export { RateLimit, type RateLimitOptions } from "./rate_limit.ts";
+export { RateLimit } from "./rate_limit.ts";

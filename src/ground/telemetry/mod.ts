@@ -10,25 +10,15 @@
 
 export {
   bufferedWriter,
-  type ConfigurableLog,
   createLog,
   type Log,
-  type LogFields,
   type LogLevel,
-  type LogSettings,
   logSettings,
   PIPE_BYTES,
   SILENT,
 } from "./log.ts";
 export { endedMetrics, type MetricsSnapshot, sumOfMetrics } from "./merged_metrics.ts";
-export { type Commit, type FinishedRequest, Metrics } from "./metrics.ts";
+export { Metrics } from "./metrics.ts";
 export type { Present } from "./present_gauges.ts";
 export { guardProcess } from "./process_guard.ts";
-export {
-  during,
-  NO_TRACING,
-  openTelemetry,
-  type Stage,
-  type Trace,
-  type Tracing,
-} from "./tracing.ts";
+export { during, NO_TRACING, openTelemetry, type Trace, type Tracing } from "./tracing.ts";

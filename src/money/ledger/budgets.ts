@@ -9,8 +9,10 @@ import { budgetsOfKey, openPeriods, PRESENT_PERIOD } from "./open_periods.ts";
 import { BUDGET_PERIODS, type BudgetPeriod } from "./periods.ts";
 import { BUDGET_JSON } from "./rules/sql/budgets.ts";
 
-/** What a budget is on. */
-export type BudgetOwner = "key" | "member" | "team" | "account";
+/** What budgets are on. */
+export const BUDGET_OWNERS = ["key", "member", "team", "account"] as const;
+/** One of them. */
+export type BudgetOwner = typeof BUDGET_OWNERS[number];
 
 /** Whose budget it is, and how often it renews: there is one of each. */
 export interface BudgetName {
@@ -22,9 +24,9 @@ export interface BudgetName {
 
 const budgetRow = z.object({
   id: z.string(),
-  owner: z.enum(["key", "member", "team", "account"]),
+  owner: z.enum(BUDGET_OWNERS),
   owner_id: z.string(),
-  period: z.enum(["day", "week", "month", "life"]),
+  period: z.enum(BUDGET_PERIODS),
   zone: z.string(),
   credits: z.int(),
   raise_credits: z.int(),
@@ -153,8 +155,6 @@ export function keyBudgetsReading(keyId: string, nowMs: number): Reading<readonl
   return listReading(budgetsOfKey(keyId), nowMs);
 }
 
-const OWNERS: readonly BudgetOwner[] = ["key", "member", "team", "account"];
-
 function listReading({ sql, args }: Condition, nowMs: number): Reading<readonly Budget[]> {
   return {
     sql: `select json_group_array(json(budget)) from (
@@ -164,7 +164,8 @@ function listReading({ sql, args }: Condition, nowMs: number): Reading<readonly 
     args: [nowMs, nowMs, ...args],
     read: (json) =>
       z.array(z.unknown()).parse(json).map((one) => readBudget(one, nowMs)).toSorted((a, b) =>
-        OWNERS.indexOf(a.owner) - OWNERS.indexOf(b.owner) || order(a.ownerId, b.ownerId) ||
+        BUDGET_OWNERS.indexOf(a.owner) - BUDGET_OWNERS.indexOf(b.owner) ||
+        order(a.ownerId, b.ownerId) ||
         BUDGET_PERIODS.indexOf(a.period) - BUDGET_PERIODS.indexOf(b.period)
       ),
   };

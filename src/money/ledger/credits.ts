@@ -1,6 +1,7 @@
 import * as z from "zod";
+import { rowOf, shownText } from "../../ground/row.ts";
 import { type Database, type Reading, readTogether } from "../../ground/database/mod.ts";
-import { displayed, randomText } from "../../ground/platform/mod.ts";
+import { randomText } from "../../ground/platform/mod.ts";
 
 const lotSource = z.enum([
   "signup",
@@ -17,52 +18,36 @@ export type LotSource = z.infer<typeof lotSource>;
 /** How a time that never comes is stored. */
 export const NEVER = Number.MAX_SAFE_INTEGER;
 
-const lotRow = z.object({
+const lotRow = rowOf({
   id: z.string(),
   source: lotSource,
-  note: z.string(),
+  note: shownText,
   granted: z.int().nonnegative(),
   remaining: z.int().nonnegative(),
   created_at_ms: z.int(),
-  expires_at_ms: z.int(),
-}).transform((row) => ({
-  id: row.id,
-  source: row.source,
-  note: displayed(row.note),
-  granted: row.granted,
-  remaining: row.remaining,
-  createdAtMs: row.created_at_ms,
   /** Null for never. */
-  expiresAtMs: row.expires_at_ms === NEVER ? null : row.expires_at_ms,
-}));
+  expires_at_ms: z.int().transform((ms) => ms === NEVER ? null : ms),
+});
 
 /** Credits that were granted together. */
 export type Lot = z.output<typeof lotRow>;
 
-const balanceRow = z.object({
+const balanceRow = rowOf({
+  /** What is left, what in-flight requests hold included. */
   balance: z.int().nonnegative(),
+  /** What in-flight requests hold. Credits that are lent to gateways are available. */
   held: z.int().nonnegative(),
+  /** All that was ever charged. */
   consumed: z.int().nonnegative(),
   requests: z.int(),
   input_tokens: z.int(),
   output_tokens: z.int(),
+  /** Lots with something left, in the order in which they are spent. */
   lots: z.array(lotRow),
 });
 
 /** An account's credits. */
-export interface Credits {
-  /** What is left, what in-flight requests hold included. */
-  readonly balance: number;
-  /** What in-flight requests hold. Credits that are lent to gateways are available. */
-  readonly held: number;
-  /** All that was ever charged. */
-  readonly consumed: number;
-  readonly requests: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Lots with something left, in the order in which they are spent. */
-  readonly lots: readonly Lot[];
-}
+export type Credits = z.output<typeof balanceRow>;
 
 const EXPIRED = `select 1 as found from lots
   where account_id = ? and remaining > 0 and expires_at_ms <= ? limit 1`;
@@ -107,18 +92,7 @@ export function creditsReading(accountId: string): Reading<Credits> {
         )))
       from balances where account_id = ?`,
     args: [accountId],
-    read(json) {
-      const sums = balanceRow.parse(json);
-      return {
-        balance: sums.balance,
-        held: sums.held,
-        consumed: sums.consumed,
-        requests: sums.requests,
-        inputTokens: sums.input_tokens,
-        outputTokens: sums.output_tokens,
-        lots: sums.lots,
-      };
-    },
+    read: (json) => balanceRow.parse(json),
   };
 }
 

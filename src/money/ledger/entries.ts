@@ -1,31 +1,22 @@
 import * as z from "zod";
+import { rowOf, shownText } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { NEVER } from "./credits.ts";
-import { displayed } from "../../ground/platform/mod.ts";
 
 /** A row of entries with their lots. */
-export const entryRow = z.object({
+export const entryRow = rowOf({
+  /** A request's id, a lot's id (its grant), or the id of an expiry or a take-back. */
   cause_id: z.string(),
   lot_id: z.string(),
   kind: z.enum(["grant", "charge", "expire", "take_back"]),
   credits: z.int(),
   at_ms: z.int(),
-  source: z.string(),
-  note: z.string(),
-  reason: z.string(),
-}).transform((row) => ({
-  /** A request's id, a lot's id (its grant), or the id of an expiry or a take-back. */
-  causeId: row.cause_id,
-  lotId: row.lot_id,
-  kind: row.kind,
-  credits: row.credits,
-  atMs: row.at_ms,
   /** The lot's. */
-  source: row.source,
-  note: displayed(row.note),
+  source: z.string(),
+  note: shownText,
   /** Why credits were taken back; empty for other kinds. */
-  reason: displayed(row.reason),
-}));
+  reason: shownText,
+});
 
 /** One movement of credits. */
 export type Entry = z.output<typeof entryRow>;

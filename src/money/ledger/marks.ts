@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { rowOf } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { type Budget, readBudget } from "./budgets.ts";
 import { BUDGET_JSON, periodOf } from "./rules/sql/budgets.ts";
@@ -13,14 +14,16 @@ const lowBalance = z.object({
 /** A low balance, and the newest lot of its account. */
 export type LowBalance = z.output<typeof lowBalance>;
 
+const expiringLot = rowOf({
+  id: z.string(),
+  account_id: z.string(),
+  remaining: z.int(),
+  created_at_ms: z.int(),
+  expires_at_ms: z.int(),
+});
+
 /** A lot that is going to expire. Times are in milliseconds since the epoch. */
-export interface ExpiringLot {
-  readonly id: string;
-  readonly accountId: string;
-  readonly remaining: number;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
-}
+export type ExpiringLot = z.output<typeof expiringLot>;
 
 const LOW = `with page as materialized (
     select account_id, balance,
@@ -89,13 +92,7 @@ export async function expiringLots(
   },
 ): Promise<ExpiringLot[]> {
   const rows = await database.all(EXPIRING, [after.expiresAtMs, after.id, toMs, limit]);
-  return rows.map((row) => ({
-    id: String(row.id),
-    accountId: String(row.account_id),
-    remaining: Number(row.remaining),
-    createdAtMs: Number(row.created_at_ms),
-    expiresAtMs: Number(row.expires_at_ms),
-  }));
+  return rows.map((row) => expiringLot.parse(row));
 }
 
 /**

@@ -27,6 +27,7 @@
 export { admit, type Decision, type HoldRequest, type Span, type WindowState } from "./admit.ts";
 export {
   type Budget,
+  BUDGET_OWNERS,
   budgetId,
   type BudgetName,
   budgetOf,
@@ -44,7 +45,6 @@ export {
   type BudgetTerms,
   raiseBudget,
   removeBudget,
-  removeStatements,
   setBudget,
 } from "./set_budget.ts";
 export {
@@ -54,7 +54,6 @@ export {
   isTimeZone,
   localMinute,
   periodAt,
-  type PeriodBounds,
 } from "./periods.ts";
 export { audit, type AuditReport, type Mismatch, type Noun } from "./audit.ts";
 export {
@@ -67,7 +66,6 @@ export {
   expireLotsOf,
   heldByKeyReading,
   type Lot,
-  type LotSource,
   type Pulse,
 } from "./credits.ts";
 export {
@@ -78,7 +76,6 @@ export {
 } from "./entries_but_charges.ts";
 export { entriesBetween, entriesOf, entriesOfCause, type Entry } from "./entries.ts";
 export {
-  type Grant,
   grantStatements,
   idOfReference,
   isNotGranted,
@@ -95,7 +92,6 @@ export {
   type Loan,
   loanNews,
   type LoanOf,
-  type LoanRequest,
   type Places,
   reapLoans,
   recallLoans,
@@ -105,9 +101,6 @@ export {
 } from "./loans.ts";
 export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
 export {
-  type AttemptRecord,
-  type ChargeDetails,
-  type ChargePrices,
   type Ending,
   type FailureRecord,
   KEY_OWNERS,

@@ -1,30 +1,36 @@
 import { createHash } from "node:crypto";
+import * as z from "zod";
+import { rowOf, shownText } from "../../ground/row.ts";
 import { type Account, AccountError, mustNotMislead } from "../../people/accounts/mod.ts";
-import { type Database, DatabaseError, type Row } from "../../ground/database/mod.ts";
+import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import { grantStatements } from "../ledger/mod.ts";
-import { displayed, newId, randomText } from "../../ground/platform/mod.ts";
+import { newId, randomText } from "../../ground/platform/mod.ts";
 import type { PackageOffer } from "./checkout.ts";
 import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
 
-/** A redemption code, without the code itself, of which only a digest is kept. */
-export interface RedemptionCode {
-  readonly id: string;
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+const codeRow = rowOf({
+  id: z.string(),
   /** Its first characters, to recognise it. */
-  readonly hint: string;
-  readonly packageId: string | null;
-  readonly packageName: string | null;
-  readonly credits: number;
+  hint: z.string(),
+  package_id: shownText.nullable(),
+  package_name: shownText.nullable(),
+  credits: z.int(),
   /** Lifetime of its credits; null: never expire. */
-  readonly validDays: number | null;
-  readonly note: string;
-  readonly createdAtMs: number;
+  valid_days: z.int().nullable(),
+  note: shownText,
+  created_at_ms: z.int(),
   /** Until when it can be redeemed; null: always. */
-  readonly expiresAtMs: number | null;
-  readonly revokedAtMs: number | null;
-  readonly redeemedAtMs: number | null;
+  expires_at_ms: z.int().transform((ms) => ms === NEVER ? null : ms),
+  revoked_at_ms: z.int().nullable(),
+  redeemed_at_ms: z.int().nullable(),
   /** ID of the account that redeemed it. */
-  readonly redeemedBy: string | null;
-}
+  redeemed_by: z.string().nullable(),
+});
+
+/** A redemption code, without the code itself, of which only a digest is kept. */
+export type RedemptionCode = z.output<typeof codeRow>;
 
 /** What codes are made for. */
 export interface CodeRequest {
@@ -59,7 +65,6 @@ const MAX_OF_ACCOUNT = 10;
 const MAX_OF_CLIENT = 30;
 const MAX_CODES = 1_000;
 const MAX_CREDITS = 1e12;
-const NEVER = Number.MAX_SAFE_INTEGER;
 /** Letters and digits that are not mistaken for each other: 5 bits each. */
 const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 /** 80 bits: they cannot be guessed, however many there are. */
@@ -152,19 +157,19 @@ export class Codes {
         order by created_at_ms desc, id limit ?1`,
       [limit, after?.createdAtMs ?? null, after?.id ?? null],
     );
-    return rows.map(readCode);
+    return rows.map((row) => codeRow.parse(row));
   }
 
   /** Gets a code by its ID. */
   async byId(id: string): Promise<RedemptionCode | undefined> {
     const row = await this.#database.one(`${SELECT} where id = ?`, [id]);
-    return row && readCode(row);
+    return row && codeRow.parse(row);
   }
 
   /** Finds what somebody has typed, also if it is not valid any more. */
   async find(given: string): Promise<RedemptionCode | undefined> {
     const row = await this.#database.one(`${SELECT} where digest = ?`, [digestOf(given)]);
-    return row && readCode(row);
+    return row && codeRow.parse(row);
   }
 
   /**
@@ -298,25 +303,6 @@ function windowAt(nowMs: number): number {
 
 const SELECT = `select id, hint, package_id, package_name, credits, valid_days, note, created_at_ms,
     expires_at_ms, revoked_at_ms, redeemed_at_ms, redeemed_by from redemption_codes`;
-
-function readCode(row: Row): RedemptionCode {
-  const text = (value: unknown) => typeof value === "string" ? displayed(value) : null;
-  const number = (value: unknown) => typeof value === "number" ? value : null;
-  return {
-    id: String(row.id),
-    hint: String(row.hint),
-    packageId: text(row.package_id),
-    packageName: text(row.package_name),
-    credits: Number(row.credits),
-    validDays: number(row.valid_days),
-    note: text(row.note) ?? "",
-    createdAtMs: Number(row.created_at_ms),
-    expiresAtMs: row.expires_at_ms === NEVER ? null : Number(row.expires_at_ms),
-    revokedAtMs: number(row.revoked_at_ms),
-    redeemedAtMs: number(row.redeemed_at_ms),
-    redeemedBy: text(row.redeemed_by),
-  };
-}
 
 /** Makes the ID of a code, for the form that makes it: sent again, it makes no other. */
 export function newCodeId(): string {

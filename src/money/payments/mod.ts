@@ -8,15 +8,8 @@
  * @module
  */
 
+export { buyerStatus, type OrderRequest } from "./checkout.ts";
 export {
-  buyerStatus,
-  type Checkout,
-  type CheckoutOptions,
-  type OrderRequest,
-  type PackageOffer,
-} from "./checkout.ts";
-export {
-  type CodeRequest,
   Codes,
   codesOf,
   DuplicateCode,
@@ -24,7 +17,7 @@ export {
   newCodeId,
   type RedemptionCode,
 } from "./codes.ts";
-export { type PaymentHealth, paymentHealth } from "./health.ts";
+export { paymentHealth } from "./health.ts";
 export {
   creditsOfOrder,
   debtOf,
@@ -37,16 +30,15 @@ export {
   orderById,
   type OrderCredits,
   type OrderEvent,
-  type OrderFilter,
   type OrderState,
 } from "./orders.ts";
-export { Payments, type PaymentsParts, type Reconciled } from "./payments.ts";
+export { Payments, type PaymentsParts } from "./payments.ts";
 export { pruneEvents } from "./prune_events.ts";
-export { type HandSale, recordSale } from "./record_sale.ts";
-export { checkRefund, type RefundRequest } from "./refund.ts";
+export { recordSale } from "./record_sale.ts";
+export { checkRefund } from "./refund.ts";
 export { receiptNumber, type StatementLine, statementOf } from "./statement.ts";
 export { isServiceDown } from "./stripe_client.ts";
 export { PaymentSweep } from "./sweep.ts";
 export { type StoppedTopUp, stoppedTopUps, type TopUp } from "./top_up.ts";
-export { WEBHOOK_PATH, type WebhookOutcome } from "./webhook.ts";
+export { WEBHOOK_PATH } from "./webhook.ts";
 export { hasNotPaid } from "./has_not_paid.ts";

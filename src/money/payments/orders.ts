@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { flag, rowOf, shownText } from "../../ground/row.ts";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
-import { displayed } from "../../ground/platform/mod.ts";
 
 /** Who takes the money: Stripe, or an operator by hand. `gift`: nobody; `earlier`: sold before there were orders. */
 export type Provider = "stripe" | "manual" | "gift" | "earlier";
@@ -22,63 +22,38 @@ export const ORDER_STATES = [
 /** What has become of an order. */
 export type OrderState = typeof ORDER_STATES[number];
 
-const orderRow = z.object({
+const orderRow = rowOf({
   id: z.string(),
   account_id: z.string(),
   provider: z.enum(["stripe", "manual", "gift", "earlier"]),
   origin: z.enum(["console", "command", "top_up", "operator", "earlier"]),
-  reference: z.string(),
+  reference: shownText,
   package_id: z.string(),
-  package_name: z.string(),
+  package_name: shownText,
   credits: z.int(),
   valid_days: z.int().nullable(),
+  /** Price in minor units; null if nobody wrote it down. */
   amount: z.int().nullable(),
   currency: z.string(),
-  livemode: z.int(),
+  /** Whether the money is real. */
+  livemode: flag,
   lot_id: z.string(),
-  note: z.string(),
+  note: shownText,
   created_at_ms: z.int(),
   session_id: z.string().nullable(),
   session_url: z.string().nullable(),
   state: z.enum(ORDER_STATES),
   payment_id: z.string().nullable(),
+  /** What was paid, taxes included. */
   paid_amount: z.int().nullable(),
   paid_at_ms: z.int().nullable(),
-  receipt: z.int().nullable(),
-  gone_amount: z.int(),
-  needs_look: z.string(),
-}).transform((row) => ({
-  id: row.id,
-  accountId: row.account_id,
-  provider: row.provider,
-  origin: row.origin,
-  reference: displayed(row.reference),
-  packageId: row.package_id,
-  packageName: displayed(row.package_name),
-  credits: row.credits,
-  validDays: row.valid_days,
-  /** Price in minor units; null if nobody wrote it down. */
-  amount: row.amount,
-  currency: row.currency,
-  /** Whether the money is real. */
-  livemode: row.livemode === 1,
-  lotId: row.lot_id,
-  note: displayed(row.note),
-  createdAtMs: row.created_at_ms,
-  sessionId: row.session_id,
-  sessionUrl: row.session_url,
-  state: row.state,
-  paymentId: row.payment_id,
-  /** What was paid, taxes included. */
-  paidAmount: row.paid_amount,
-  paidAtMs: row.paid_at_ms,
   /** Number of the receipt. */
-  receipt: row.receipt,
+  receipt: z.int().nullable(),
   /** The part that was refunded or disputed. */
-  goneAmount: row.gone_amount,
+  gone_amount: z.int(),
   /** Why an operator has to look at it; empty if not. */
-  needsLook: displayed(row.needs_look),
-}));
+  needs_look: shownText,
+});
 
 /** The purchase of a package. Its terms never change; its state follows from what happened to its payment. */
 export type Order = z.output<typeof orderRow>;
@@ -103,27 +78,31 @@ export interface NewOrder {
   readonly atMs: number;
 }
 
-/** What happened to an order. */
-export interface OrderEvent {
-  readonly kind: string;
+const eventRow = rowOf({
+  kind: z.string(),
   /** ID of the session, payment, refund or dispute that caused it. */
-  readonly causeId: string;
+  cause_id: z.string(),
   /** ID of the provider's event that brought it; null if it was found by asking. */
-  readonly eventId: string | null;
-  readonly amount: number | null;
-  readonly detail: string;
-  readonly atMs: number;
-}
+  event_id: z.string().nullable(),
+  amount: z.int().nullable(),
+  detail: shownText,
+  at_ms: z.int(),
+});
+
+/** What happened to an order. */
+export type OrderEvent = z.output<typeof eventRow>;
+
+const creditsRow = rowOf({
+  account_id: z.string(),
+  role: z.enum(["purchase", "bonus"]),
+  kind: z.enum(["granted", "taken", "owed", "repaid", "forgiven", "returned"]),
+  credits: z.int(),
+  lot_id: z.string().nullable(),
+  at_ms: z.int(),
+});
 
 /** Credits that an order moved. */
-export interface OrderCredits {
-  readonly accountId: string;
-  readonly role: "purchase" | "bonus";
-  readonly kind: "granted" | "taken" | "owed" | "repaid" | "forgiven" | "returned";
-  readonly credits: number;
-  readonly lotId: string | null;
-  readonly atMs: number;
-}
+export type OrderCredits = z.output<typeof creditsRow>;
 
 const SELECT = "select * from orders";
 
@@ -257,14 +236,7 @@ export async function eventsOfOrder(database: Database, orderId: string): Promis
       order by at_ms, id`,
     [orderId],
   );
-  return rows.map((row) => ({
-    kind: String(row.kind),
-    causeId: String(row.cause_id),
-    eventId: row.event_id === null ? null : String(row.event_id),
-    amount: row.amount === null ? null : Number(row.amount),
-    detail: displayed(String(row.detail)),
-    atMs: Number(row.at_ms),
-  }));
+  return rows.map((row) => eventRow.parse(row));
 }
 
 /** Lists the credits that an order moved, oldest first. */
@@ -274,14 +246,7 @@ export async function creditsOfOrder(database: Database, orderId: string): Promi
       order by at_ms, id`,
     [orderId],
   );
-  return rows.map((row) => ({
-    accountId: String(row.account_id),
-    role: row.role as OrderCredits["role"], // checked by the table
-    kind: row.kind as OrderCredits["kind"],
-    credits: Number(row.credits),
-    lotId: row.lot_id === null ? null : String(row.lot_id),
-    atMs: Number(row.at_ms),
-  }));
+  return rows.map((row) => creditsRow.parse(row));
 }
 
 const OPEN_DEBT = `sum(case kind when 'owed' then credits when 'repaid' then -credits

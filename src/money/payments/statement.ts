@@ -1,20 +1,23 @@
+import * as z from "zod";
+import { flag, rowOf, shownText } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
-import { displayed } from "../../ground/platform/mod.ts";
+
+const line = rowOf({
+  at_ms: z.int(),
+  kind: z.enum(["paid", "refunded", "refund_failed", "disputed", "dispute_won"]),
+  order_id: z.string(),
+  /** Number of the order's receipt. */
+  receipt: z.int().nullable(),
+  package_name: shownText,
+  credits: z.int(),
+  /** In minor units: what the account paid, or, below 0, got back. Null if nobody wrote it down. */
+  amount: z.int().nullable(),
+  currency: z.string(),
+  livemode: flag,
+});
 
 /** Money that was paid, or went back. */
-export interface StatementLine {
-  readonly atMs: number;
-  readonly kind: "paid" | "refunded" | "refund_failed" | "disputed" | "dispute_won";
-  readonly orderId: string;
-  /** Number of the order's receipt. */
-  readonly receipt: number | null;
-  readonly packageName: string;
-  readonly credits: number;
-  /** In minor units: what the account paid, or, below 0, got back. Null if nobody wrote it down. */
-  readonly amount: number | null;
-  readonly currency: string;
-  readonly livemode: boolean;
-}
+export type StatementLine = z.output<typeof line>;
 
 /**
  * Lists what an account paid and got back, oldest first.
@@ -27,8 +30,12 @@ export async function statementOf(
   { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
 ): Promise<StatementLine[]> {
   const rows = await database.all(
-    `select order_events.at_ms as at_ms, kind, orders.id as order_id, receipt, package_name, credits,
-        iif(kind = 'paid', paid_amount, order_events.amount) as amount, currency, livemode
+    `select order_events.at_ms as at_ms, iif(kind = 'dispute_lost', 'disputed', kind) as kind,
+        orders.id as order_id, receipt, package_name, credits, currency, livemode, case
+          when kind = 'paid' then paid_amount
+          when kind in ('refunded', 'disputed', 'dispute_lost') then -order_events.amount
+          else order_events.amount
+        end as amount
       from orders join order_events on order_events.order_id = orders.id
       where account_id = ? and provider <> 'gift' and order_events.at_ms >= ?
         and order_events.at_ms < ?
@@ -45,22 +52,7 @@ export async function statementOf(
       order by order_events.at_ms, order_events.id`,
     [accountId, fromMs, untilMs],
   );
-  return rows.map((row) => {
-    const kind = row.kind === "dispute_lost" ? "disputed" : row.kind as StatementLine["kind"];
-    const amount = row.amount === null ? null : Number(row.amount);
-    const goesBack = kind === "refunded" || kind === "disputed";
-    return {
-      atMs: Number(row.at_ms),
-      kind,
-      orderId: String(row.order_id),
-      receipt: row.receipt === null ? null : Number(row.receipt),
-      packageName: displayed(String(row.package_name)),
-      credits: Number(row.credits),
-      amount: amount === null || !goesBack ? amount : -amount,
-      currency: String(row.currency),
-      livemode: row.livemode === 1,
-    };
-  });
+  return rows.map((row) => line.parse(row));
 }
 
 /** The number of a receipt as people see it: `R-000042`. */

@@ -1,3 +1,5 @@
+import * as z from "zod";
+import { flag, rowOf } from "../../ground/row.ts";
 import { type Account, AccountError, type Accounts } from "../../people/accounts/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { balancesOf } from "../ledger/mod.ts";
@@ -8,20 +10,22 @@ import { type PackageOffer, termsOf } from "./checkout.ts";
 import { debtOf, isDisputed, type Order, orderOfReference, orderStatement } from "./orders.ts";
 import { type StripeClient, StripeError } from "./stripe_client.ts";
 
-/** An account's automatic purchases. */
-export interface TopUp {
-  readonly accountId: string;
-  readonly isOn: boolean;
+const topUp = rowOf({
+  account_id: z.string(),
+  is_on: flag,
   /** Credits below which a package is bought. */
-  readonly belowCredits: number;
-  readonly packageId: string;
-  readonly maxPerMonth: number;
+  below_credits: z.int(),
+  package_id: z.string(),
+  max_per_month: z.int(),
   /** Whether a payment method was saved. */
-  readonly hasMethod: boolean;
+  has_method: flag,
   /** Why it stopped; empty if it did not. */
-  readonly stopped: string;
-  readonly stoppedAtMs: number | null;
-}
+  stopped: z.string(),
+  stopped_at_ms: z.int().nullable(),
+});
+
+/** An account's automatic purchases. */
+export type TopUp = z.output<typeof topUp>;
 
 /** Called once when automatic purchases of an account stop. */
 export type TopUpStopped = (
@@ -50,26 +54,22 @@ export function logStopped(log: Log): TopUpStopped {
 
 /** Gets an account's automatic purchases; `undefined` if they were never on. */
 export async function topUpOf(database: Database, accountId: string): Promise<TopUp | undefined> {
-  const [row] = await database.all("select * from top_ups where account_id = ?", [accountId]);
-  return row && {
-    accountId,
-    isOn: row.is_on === 1,
-    belowCredits: Number(row.below_credits),
-    packageId: String(row.package_id),
-    maxPerMonth: Number(row.max_per_month),
-    hasMethod: row.payment_method_id !== null,
-    stopped: String(row.stopped),
-    stoppedAtMs: row.stopped_at_ms === null ? null : Number(row.stopped_at_ms),
-  };
+  const row = await database.one(
+    "select *, payment_method_id is not null as has_method from top_ups where account_id = ?",
+    [accountId],
+  );
+  return row && topUp.parse(row);
 }
 
+const stoppedTopUp = rowOf({
+  account_id: z.string(),
+  package_id: z.string(),
+  why: z.string(),
+  stopped_at_ms: z.int(),
+});
+
 /** Automatic purchases that stopped. */
-export interface StoppedTopUp {
-  readonly accountId: string;
-  readonly packageId: string;
-  readonly why: string;
-  readonly stoppedAtMs: number;
-}
+export type StoppedTopUp = z.output<typeof stoppedTopUp>;
 
 /**
  * Lists automatic purchases that have stopped and were not turned on or off since, by account.
@@ -85,17 +85,12 @@ export async function stoppedTopUps(
   },
 ): Promise<StoppedTopUp[]> {
   const rows = await database.all(
-    `select account_id, package_id, stopped, stopped_at_ms from top_ups
+    `select account_id, package_id, stopped as why, stopped_at_ms from top_ups
       where account_id > ? and is_on = 1 and stopped <> '' and stopped_at_ms >= ?
       order by account_id limit ?`,
     [after, sinceMs, limit],
   );
-  return rows.map((row) => ({
-    accountId: String(row.account_id),
-    packageId: String(row.package_id),
-    why: String(row.stopped),
-    stoppedAtMs: Number(row.stopped_at_ms),
-  }));
+  return rows.map((row) => stoppedTopUp.parse(row));
 }
 
 /**

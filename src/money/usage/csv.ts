@@ -30,15 +30,23 @@ export function csvLines<Row>(columns: CsvColumns<Row>, rows: readonly Row[]): s
   return rows.map((row) => csvLine(cells.map((cell) => cell(row)))).join("");
 }
 
+/** Writes rows as CSV, header first. */
+export function csvText<Row>(columns: CsvColumns<Row>, rows: readonly Row[]): string {
+  return csvLine(Object.keys(columns)) + csvLines(columns, rows);
+}
+
 /**
  * Where a text would begin a formula: in front, and behind what other spreadsheets take for the end of a cell. Where East Asian
  * text is usual, wide characters begin formulas as well.
  */
 const FORMULA = /(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠\t\r])/gu;
 
+/** A text that is a negative number is not a formula. */
+const NEGATIVE = /^-\d+(\.\d+)?$/;
+
 function cell(value: CsvValue): string {
   if (value === null || value === undefined) return "";
-  if (typeof value !== "string") return String(value);
+  if (typeof value !== "string" || NEGATIVE.test(value)) return String(value);
   const safe = value.replaceAll(FORMULA, "'");
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

@@ -14,11 +14,11 @@ export {
   repliedBy,
   shortReasonOf,
 } from "./describe_request.ts";
-export { type AnsweredModel, answeredModels, type CacheShare, cacheShares } from "./watched.ts";
+export { answeredModels, cacheShares } from "./watched.ts";
 export { type RequestLatency, requestLatency } from "./latency.ts";
-export { accountUsage, type UsageOf, usageReading, type UsageSum } from "./account_usage.ts";
+export { accountUsage, usageReading, type UsageSum } from "./account_usage.ts";
 export { daysSince, hoursSince, monthStart, untilNow } from "./bounds.ts";
-export { type KeyTotals, keyTotalsReading, SpentByKey } from "./key_totals.ts";
+export { keyTotalsReading, SpentByKey } from "./key_totals.ts";
 export {
   latestRecordAt,
   latestRecords,
@@ -30,17 +30,11 @@ export {
   ID_PREFIX_CHARS,
   recordsByIdPrefix,
   type RecordSearch,
-  type SearchedRecords,
   searchRecords,
 } from "./search_records.ts";
-export { BOUND_WORDS, readRange, ReportError, type UsageRange } from "./range.ts";
-export { DayTotals, type DayTotalsOptions } from "./day_totals.ts";
-export {
-  type PruneStep,
-  Retention,
-  type RetentionLimits,
-  type RetentionOptions,
-} from "./retention.ts";
+export { BOUND_WORDS, readRange, ReportError } from "./range.ts";
+export { DayTotals } from "./day_totals.ts";
+export { Retention, type RetentionLimits } from "./retention.ts";
 export { type Dimension, DIMENSIONS, type UsageQuery, usageQuery } from "./usage_query.ts";
 export { creditsIn } from "./figures.ts";
 export {
@@ -51,20 +45,10 @@ export {
   type UsageRow,
 } from "./report_shape.ts";
 export type { UsageParts, UsageScope } from "./selection.ts";
-export { type ReportOptions, reportUsage } from "./usage_report.ts";
+export { reportUsage } from "./usage_report.ts";
 export { entriesCsv, requestsCsv } from "./record_csv.ts";
-export {
-  type CreditLine,
-  type CreditMovement,
-  type CreditStatement,
-  creditStatement,
-} from "./credit_statement.ts";
+export { type CreditLine, type CreditStatement, creditStatement } from "./credit_statement.ts";
 export { creditStatementCsv } from "./credit_statement_csv.ts";
+export { type CsvColumns, csvText } from "./csv.ts";
 export { usageCsv } from "./usage_csv.ts";
-export {
-  type BilledDay,
-  readBilled,
-  reconcile,
-  type ReconciledDay,
-  type TokenSums,
-} from "./reconcile.ts";
+export { readBilled, reconcile, type ReconciledDay, type TokenSums } from "./reconcile.ts";

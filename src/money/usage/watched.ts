@@ -1,12 +1,16 @@
+import * as z from "zod";
+import { rowOf } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
 
+const cacheShare = rowOf({
+  route: z.string(),
+  input_tokens: z.int(),
+  cached_tokens: z.int(),
+  requests: z.int(),
+});
+
 /** How much of a model's input came from caches in an hour. */
-export interface CacheShare {
-  readonly route: string;
-  readonly inputTokens: number;
-  readonly cachedTokens: number;
-  readonly requests: number;
-}
+export type CacheShare = z.output<typeof cacheShare>;
 
 /**
  * Reads what came from caches in an hour of all accounts.
@@ -20,22 +24,19 @@ export async function cacheShares(database: Database, hourAtMs: number): Promise
     "select route, input_tokens, cached_tokens, requests from usage_totals where hour_at_ms = ?",
     [hourAtMs],
   );
-  return rows.map((row) => ({
-    route: String(row.route),
-    inputTokens: Number(row.input_tokens),
-    cachedTokens: Number(row.cached_tokens),
-    requests: Number(row.requests),
-  }));
+  return rows.map((row) => cacheShare.parse(row));
 }
 
-/** A model that replied for another. */
-export interface AnsweredModel {
-  readonly upstream: string;
+const answeredModel = rowOf({
+  upstream: z.string(),
   /** As it was sent. */
-  readonly model: string;
+  model: z.string(),
   /** As the reply calls it. */
-  readonly answered: string;
-}
+  answered: z.string(),
+});
+
+/** A model that replied for another. */
+export type AnsweredModel = z.output<typeof answeredModel>;
 
 /** Records that are looked at: the newest, which the database has read within milliseconds. */
 const NEWEST_RECORDS = 2_000;
@@ -43,15 +44,11 @@ const NEWEST_RECORDS = 2_000;
 /** Reads which models have replied for which lately. */
 export async function answeredModels(database: Database): Promise<AnsweredModel[]> {
   const rows = await database.all(
-    `select distinct upstream, upstream_model, details ->> 'model' as answered from (
+    `select distinct upstream, upstream_model as model, details ->> 'model' as answered from (
       select upstream, upstream_model, details from usage_records
       order by request_id desc limit ${NEWEST_RECORDS}
     ) where details ->> 'model' is not null and upstream is not null
     order by 1, 2, 3 limit 1000`,
   );
-  return rows.map((row) => ({
-    upstream: String(row.upstream),
-    model: String(row.upstream_model),
-    answered: String(row.answered),
-  }));
+  return rows.map((row) => answeredModel.parse(row));
 }

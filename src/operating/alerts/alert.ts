@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { jsonText, rowOf } from "../../ground/row.ts";
 import { ALERT_KINDS, type AlertKind } from "../../settings/config/mod.ts";
 import type { JsonObject, Row } from "../../ground/database/mod.ts";
 import { displayed, newId } from "../../ground/platform/mod.ts";
@@ -21,7 +22,7 @@ export interface NewAlert {
   readonly data: JsonObject;
 }
 
-const alertRow = z.object({
+const alertRow = rowOf({
   id: z.string(),
   mark: z.string(),
   kind: z.enum(ALERT_KINDS),
@@ -29,25 +30,13 @@ const alertRow = z.object({
   team_id: z.string().nullable(),
   title: z.string(),
   text: z.string(),
-  data: z.string(),
+  data: jsonText(z.record(z.string(), z.unknown())),
   created_at_ms: z.int(),
-  read_at_ms: z.int().nullable(),
-  account_read_at_ms: z.int().nullable(),
-}).transform((row) => ({
-  id: row.id,
-  mark: row.mark,
-  kind: row.kind,
-  accountId: row.account_id,
-  teamId: row.team_id,
-  title: row.title,
-  text: row.text,
-  data: z.record(z.string(), z.unknown()).parse(JSON.parse(row.data)),
-  createdAtMs: row.created_at_ms,
   /** When an operator read it. */
-  readAtMs: row.read_at_ms,
+  read_at_ms: z.int().nullable(),
   /** When its account read it. */
-  accountReadAtMs: row.account_read_at_ms,
-}));
+  account_read_at_ms: z.int().nullable(),
+});
 
 /** An alert that was raised. Times are in milliseconds since the epoch. */
 export type Alert = z.output<typeof alertRow>;

@@ -1,24 +1,31 @@
+import * as z from "zod";
+import { flag, rowOf } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
 
 /** Conditions that last, and raise an alert when they have lasted a while. */
-export type ConditionKind = "circuit" | "disk";
+const CONDITION_KINDS = ["circuit", "disk"] as const;
 
 /** A condition as it is seen. */
 export interface SeenCondition {
   /** Such as `circuit:openai/gpt-5`. */
   readonly name: string;
-  readonly kind: ConditionKind;
+  readonly kind: typeof CONDITION_KINDS[number];
   /** For people. */
   readonly detail: string;
 }
 
-/** A condition of the database. Times are in milliseconds since the epoch. */
-export interface Condition extends SeenCondition {
-  readonly beganAtMs: number;
-  readonly seenAtMs: number;
+const conditionRow = rowOf({
+  name: z.string(),
+  kind: z.enum(CONDITION_KINDS),
+  detail: z.string(),
+  began_at_ms: z.int(),
+  seen_at_ms: z.int(),
   /** Whether an alert was raised. */
-  readonly isAlerted: boolean;
-}
+  is_alerted: flag,
+});
+
+/** A condition of the database. Times are in milliseconds since the epoch. */
+export type Condition = z.output<typeof conditionRow>;
 
 /** A time of last sight that lies further ahead than this comes from a clock that was wrong. */
 const MAX_AHEAD_MS = 600_000;
@@ -40,15 +47,10 @@ export async function seeConditions(
 
 /** Lists conditions that were seen and are not over. */
 export async function conditionsOf(database: Database): Promise<Condition[]> {
-  const rows = await database.all("select * from alert_conditions order by name limit 10000");
-  return rows.map((row) => ({
-    name: String(row.name),
-    kind: row.kind === "disk" ? "disk" : "circuit",
-    detail: String(row.detail),
-    beganAtMs: Number(row.began_at_ms),
-    seenAtMs: Number(row.seen_at_ms),
-    isAlerted: row.alerted === 1,
-  }));
+  const rows = await database.all(
+    "select *, alerted as is_alerted from alert_conditions order by name limit 10000",
+  );
+  return rows.map((row) => conditionRow.parse(row));
 }
 
 /** Notes that an alert was raised about a condition. */

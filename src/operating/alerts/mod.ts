@@ -7,30 +7,18 @@
  * @module
  */
 
-export type { Alert, NewAlert } from "./alert.ts";
-export { Alerts, type AlertsOptions, type AlertTimes } from "./alerts.ts";
-export type { SeenCondition } from "./conditions.ts";
-export { type AlertSettings, Deliveries, type DeliveriesOptions } from "./deliveries.ts";
+export type { NewAlert } from "./alert.ts";
+export { Alerts, type AlertTimes } from "./alerts.ts";
 export { type AuditOutcome, lastAudit, rememberAudit } from "./daily_audit.ts";
-export { reachedMark } from "./budget_alerts.ts";
 export {
   type Delivery,
   markRead,
   type Notice,
-  type NoticeFilter,
   notices,
   noticesOf,
   type Reader,
   unreadCount,
 } from "./notices.ts";
-export {
-  BACKOFF,
-  type Backoff,
-  type Claim,
-  type DeliveryOutcome,
-  Outbox,
-  type Receivers,
-} from "./outbox.ts";
-export { checkReceiver, sendAlerts, type SendOptions } from "./send.ts";
+export { Outbox } from "./outbox.ts";
+export { checkReceiver, sendAlerts } from "./send.ts";
 export { signatureOf } from "./signature.ts";
-export { Watch, type WatchOptions, type WatchTimes } from "./watch.ts";

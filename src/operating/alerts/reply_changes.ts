@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../ground/time.ts";
 import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
 import { answeredModels, cacheShares } from "../../money/usage/mod.ts";
@@ -8,8 +9,6 @@ const NAME = "answered_models";
 const remembered = z.record(z.string(), z.array(z.string()));
 /** Names that are remembered of a target: an upstream may make them up. */
 const MAX_NAMES = 20;
-const HOUR_MS = 3_600_000;
-
 /** An hour with less says nothing. */
 const MIN_INPUT_TOKENS = 200_000;
 const MIN_REQUESTS = 20;

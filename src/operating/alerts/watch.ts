@@ -1,15 +1,14 @@
-import type { Account, Accounts, Keys, Teams } from "../../people/accounts/mod.ts";
-import { type ExpiringKey, expiringKeys } from "../../people/accounts/mod.ts";
+import {
+  type Account,
+  type Accounts,
+  expiringKeys,
+  type Keys,
+  type Teams,
+} from "../../people/accounts/mod.ts";
 import type { Route } from "../../settings/catalog/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
-import {
-  audit,
-  budgetUses,
-  type ExpiringLot,
-  expiringLots,
-  lowBalances,
-} from "../../money/ledger/mod.ts";
-import { type StoppedTopUp, stoppedTopUps } from "../../money/payments/mod.ts";
+import { audit, budgetUses, expiringLots, lowBalances } from "../../money/ledger/mod.ts";
+import { stoppedTopUps } from "../../money/payments/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import type { Log, Metrics } from "../../ground/telemetry/mod.ts";
@@ -97,13 +96,11 @@ const STOPPED_MS = 30 * 86_400_000;
 const PRUNE_ROWS = 200;
 const TIDY_MS = 3_600_000;
 
-/** Where a source that is walked in pages goes on. */
-interface Cursors {
-  balances: string;
-  budgets: string;
-  topUps: string;
-  lots: { expiresAtMs: number; id: string } | undefined;
-  keys: { expiresAtMs: number; id: string } | undefined;
+/** What expires. */
+interface Expiring {
+  readonly id: string;
+  readonly accountId: string;
+  readonly expiresAtMs: number;
 }
 
 /**
@@ -114,13 +111,6 @@ export class Watch {
   readonly #options: WatchOptions;
   readonly #times: WatchTimes;
   readonly #holder = randomText(16);
-  readonly #cursors: Cursors = {
-    balances: "",
-    budgets: "",
-    topUps: "",
-    lots: undefined,
-    keys: undefined,
-  };
   #timers: ReturnType<typeof setInterval>[] = [];
   #seeing: Promise<void> | undefined;
   #passing: Promise<void> | undefined;
@@ -128,6 +118,41 @@ export class Watch {
   /** When old rows are looked for next. */
   #tidyTick = 0;
   #stopped = false;
+
+  readonly #lowCredits = this.#walk<string>(async (after = "") => {
+    const { database, settings, accounts } = this.#options;
+    const { lowCredits } = settings();
+    const own: Record<string, number> = {};
+    for (const [email, credits] of Object.entries(lowCredits.accounts)) {
+      const account = await accounts.find(email);
+      if (account !== undefined) own[account.id] = credits;
+    }
+    const page = { after, limit: PAGE_ROWS };
+    const { found, next } = await lowBalances(database, page, { ...lowCredits, accounts: own });
+    await this.#raiseFound(found, lowCreditsMark);
+    return next;
+  });
+
+  readonly #budgets = this.#walk<string>(async (after = "") => {
+    const { database, outbox, now } = this.#options;
+    const page = { after, limit: PAGE_ROWS, nowMs: now() };
+    const { found, next } = await budgetUses(database, page);
+    const alerts = await budgetAlerts(found, this.#options);
+    const known = await outbox.known(alerts.map(({ mark }) => mark));
+    await this.#raise(alerts.filter(({ mark }) => !known.has(mark)));
+    return next;
+  });
+
+  readonly #lots = this.#walkExpiring(expiringLots, lotExpiringMark);
+  readonly #keys = this.#walkExpiring(expiringKeys, keyExpiringMark);
+
+  readonly #topUps = this.#walk<string>(async (after = "") => {
+    const { database, now } = this.#options;
+    const sinceMs = now() - STOPPED_MS;
+    const found = await stoppedTopUps(database, { after, sinceMs, limit: PAGE_ROWS });
+    await this.#raiseFound(found, topUpStoppedMark);
+    return found.length < PAGE_ROWS ? undefined : found.at(-1)?.accountId;
+  });
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -210,24 +235,21 @@ export class Watch {
     raised();
   }
 
-  /** Describes and raises what was found and has not been raised before. */
-  async #raiseFound<Found>(
+  /** Raises what was found and has not been raised before, but of disabled accounts. */
+  async #raiseFound<Found extends Pick<Expiring, "accountId">>(
     found: readonly Found[],
-    { mark, accountId, describe }: {
-      readonly mark: (one: Found) => string | undefined;
-      readonly accountId: (one: Found) => string;
-      readonly describe: (one: Found, account: Account) => NewAlert | undefined;
-    },
+    describe: (one: Found, account: Pick<Account, "email">) => NewAlert | undefined,
   ): Promise<void> {
     const { outbox, accounts } = this.#options;
-    const known = await outbox.known(found.flatMap((one) => mark(one) ?? []));
+    const markOf = (one: Found) => describe(one, { email: "" })?.mark;
+    const known = await outbox.known(found.flatMap((one) => markOf(one) ?? []));
     const fresh = found.filter((one) => {
-      const own = mark(one);
+      const own = markOf(one);
       return own !== undefined && !known.has(own);
     });
-    const owners = await accounts.byIds([...new Set(fresh.map(accountId))]);
+    const owners = await accounts.byIds([...new Set(fresh.map(({ accountId }) => accountId))]);
     await this.#raise(fresh.flatMap((one) => {
-      const account = owners.get(accountId(one));
+      const account = owners.get(one.accountId);
       if (account === undefined || account.disabledAtMs !== null) return [];
       return describe(one, account) ?? [];
     }));
@@ -273,102 +295,6 @@ export class Watch {
     await done();
   }
 
-  async #lowCredits(): Promise<void> {
-    const { database, settings, accounts } = this.#options;
-    const { lowCredits } = settings();
-    const own: Record<string, number> = {};
-    for (const [email, credits] of Object.entries(lowCredits.accounts)) {
-      const account = await accounts.find(email);
-      if (account !== undefined) own[account.id] = credits;
-    }
-    await this.#pages(async () => {
-      const { found, next } = await lowBalances(
-        database,
-        { after: this.#cursors.balances, limit: PAGE_ROWS },
-        { ...lowCredits, accounts: own },
-      );
-      await this.#raiseFound(found, {
-        mark: (one) => lowCreditsMark(one, { email: "" }).mark,
-        accountId: (one) => one.accountId,
-        describe: lowCreditsMark,
-      });
-      this.#cursors.balances = next ?? "";
-      return next !== undefined;
-    });
-  }
-
-  async #budgets(): Promise<void> {
-    const { database, outbox, now } = this.#options;
-    await this.#pages(async () => {
-      const { found, next } = await budgetUses(database, {
-        after: this.#cursors.budgets,
-        limit: PAGE_ROWS,
-        nowMs: now(),
-      });
-      const alerts = await budgetAlerts(found, this.#options);
-      const known = await outbox.known(alerts.map(({ mark }) => mark));
-      await this.#raise(alerts.filter(({ mark }) => !known.has(mark)));
-      this.#cursors.budgets = next ?? "";
-      return next !== undefined;
-    });
-  }
-
-  async #lots(): Promise<void> {
-    const { database, now } = this.#options;
-    await this.#pages(async () => {
-      const nowMs = now();
-      const found = await expiringLots(database, {
-        after: this.#cursors.lots ?? { expiresAtMs: nowMs, id: "" },
-        toMs: nowMs + EXPIRY_MS,
-        limit: PAGE_ROWS,
-      });
-      await this.#raiseFound<ExpiringLot>(found, {
-        mark: (one) => lotExpiringMark(one, { email: "" }, nowMs)?.mark,
-        accountId: (one) => one.accountId,
-        describe: (one, account) => lotExpiringMark(one, account, nowMs),
-      });
-      this.#cursors.lots = found.length < PAGE_ROWS ? undefined : found.at(-1);
-      return this.#cursors.lots !== undefined;
-    });
-  }
-
-  async #keys(): Promise<void> {
-    const { database, now } = this.#options;
-    await this.#pages(async () => {
-      const nowMs = now();
-      const found = await expiringKeys(database, {
-        after: this.#cursors.keys ?? { expiresAtMs: nowMs, id: "" },
-        toMs: nowMs + EXPIRY_MS,
-        limit: PAGE_ROWS,
-      });
-      await this.#raiseFound<ExpiringKey>(found, {
-        mark: (one) => keyExpiringMark(one, { email: "" }, nowMs)?.mark,
-        accountId: (one) => one.accountId,
-        describe: (one, account) => keyExpiringMark(one, account, nowMs),
-      });
-      this.#cursors.keys = found.length < PAGE_ROWS ? undefined : found.at(-1);
-      return this.#cursors.keys !== undefined;
-    });
-  }
-
-  async #topUps(): Promise<void> {
-    const { database, now } = this.#options;
-    await this.#pages(async () => {
-      const found = await stoppedTopUps(database, {
-        after: this.#cursors.topUps,
-        sinceMs: now() - STOPPED_MS,
-        limit: PAGE_ROWS,
-      });
-      await this.#raiseFound<StoppedTopUp>(found, {
-        mark: (one) => topUpStoppedMark(one, { email: "" }).mark,
-        accountId: (one) => one.accountId,
-        describe: topUpStoppedMark,
-      });
-      this.#cursors.topUps = found.length < PAGE_ROWS ? "" : found.at(-1)?.accountId ?? "";
-      return this.#cursors.topUps !== "";
-    });
-  }
-
   /** The audit goes on beside the passes: it may take minutes. */
   async #audit(): Promise<void> {
     const { database, aside, settings, now } = this.#options;
@@ -380,6 +306,34 @@ export class Watch {
       if (alert !== undefined && !this.#stopped) await this.#raise([alert]);
       await rememberAudit(database, report, now());
     }).finally(() => this.#auditing = false);
+  }
+
+  /**
+   * Walks a source in pages, up to a number of them in one pass: the next one goes on behind them.
+   *
+   * @param page Reads a page, and returns where the next one begins, if there are more.
+   */
+  #walk<Cursor>(page: (after: Cursor | undefined) => Promise<Cursor | undefined>) {
+    let after: Cursor | undefined;
+    return () => this.#pages(async () => (after = await page(after)) !== undefined);
+  }
+
+  /** Walks what expires soon. */
+  #walkExpiring<Found extends Expiring>(
+    read: (
+      database: Database,
+      page: { after: Omit<Expiring, "accountId">; toMs: number; limit: number },
+    ) => Promise<readonly Found[]>,
+    mark: (one: Found, account: Pick<Account, "email">, nowMs: number) => NewAlert | undefined,
+  ) {
+    return this.#walk<Found | Omit<Expiring, "accountId">>(async (last) => {
+      const { database, now } = this.#options;
+      const nowMs = now();
+      const after = last ?? { expiresAtMs: nowMs, id: "" };
+      const found = await read(database, { after, toMs: nowMs + EXPIRY_MS, limit: PAGE_ROWS });
+      await this.#raiseFound(found, (one, account) => mark(one, account, nowMs));
+      return found.length < PAGE_ROWS ? undefined : found.at(-1);
+    });
   }
 
   /** @param page Returns whether there are more. */

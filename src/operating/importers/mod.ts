@@ -9,19 +9,8 @@
  */
 
 export { readConfig } from "./litellm/config.ts";
-export { type KeyPlan, readKeys } from "./litellm/keys.ts";
+export { readKeys } from "./litellm/keys.ts";
 export { readNewApi } from "./new_api/database.ts";
-export {
-  type AccountParts,
-  placeAccounts,
-  type PlacedAccount,
-  type PlacedAccounts,
-  type PlacedKey,
-} from "./place_accounts.ts";
-export {
-  type PlacedRoute,
-  type PlacedSettings,
-  type PlacedUpstream,
-  placeSettings,
-} from "./place_settings.ts";
+export { type AccountParts, placeAccounts, type PlacedAccounts } from "./place_accounts.ts";
+export { type PlacedSettings, placeSettings } from "./place_settings.ts";
 export { type ImportPlan, type Notice, Notices } from "./plan.ts";

@@ -1,16 +1,17 @@
 import * as z from "zod";
 import { type Account, ROLES } from "../../people/accounts/mod.ts";
 import { balancesOf, creditsOf } from "../../money/ledger/mod.ts";
-import { accountInput, accountOf, flagInput, nameInput, pageInput, pageOf } from "./lookup.ts";
 import {
-  defineRead,
-  defineWrite,
-  type Found,
-  type Operation,
-  type OperationContext,
-} from "./operation.ts";
+  accountInput,
+  accountOf,
+  flagInput,
+  nameInput,
+  pageAfter,
+  pageInput,
+  pageOf,
+} from "./lookup.ts";
+import { defineRead, defineWrite, type Found, type OperationContext } from "./operation.ts";
 import { toGiveRole, toManage } from "./rights.ts";
-import { missing } from "../../people/operation_log/mod.ts";
 import { accountShape, describeAccount } from "./shapes/account.ts";
 import { credits } from "./shapes/common.ts";
 
@@ -235,20 +236,6 @@ export const INVITE_LIST = defineRead({
         credits_earned: one.earned,
       }))
     );
-    const start = after === undefined ? 0 : rows.findIndex(({ email }) => email === after) + 1;
-    if (after !== undefined && start === 0) throw missing("Invitee", after);
-    return pageOf(rows.slice(start), limit, ({ email }) => email);
+    return pageAfter(rows, { limit, after }, { noun: "Invitee", idOf: ({ email }) => email });
   },
 });
-
-export const ACCOUNT_OPERATIONS: readonly Operation[] = [
-  ACCOUNT_LIST,
-  ACCOUNT_CREATE,
-  ACCOUNT_GET,
-  ACCOUNT_UPDATE,
-  ACCOUNT_DISABLE,
-  ACCOUNT_ENABLE,
-  ACCOUNT_ROLE,
-  ACCOUNT_LINK,
-  INVITE_LIST,
-];

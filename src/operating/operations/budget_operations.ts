@@ -4,6 +4,7 @@ import { BUDGET_CREDITS, MARK } from "../../settings/config/mod.ts";
 import { AccountError } from "../../people/accounts/mod.ts";
 import type { Statement } from "../../ground/database/mod.ts";
 import {
+  BUDGET_OWNERS,
   BUDGET_PERIODS,
   budgetId,
   type BudgetName,
@@ -17,18 +18,10 @@ import {
   setBudget,
 } from "../../money/ledger/mod.ts";
 import { accountOf, keyOf, msOf, pageOf, subjectOfKey, teamOf, timeInput } from "./lookup.ts";
-import {
-  defineRead,
-  defineWrite,
-  type Found,
-  type Operation,
-  type OperationContext,
-} from "./operation.ts";
+import { defineRead, defineWrite, type Found, type OperationContext } from "./operation.ts";
 import { missing, OperationError } from "../../people/operation_log/mod.ts";
 import { toChangeBudget } from "./rights.ts";
 import { budgetShape } from "./shapes/budget.ts";
-
-const OWNERS = ["key", "member", "team", "account"] as const;
 
 const terms = {
   period: z.enum(BUDGET_PERIODS).describe("How often it renews; `life`: never."),
@@ -45,7 +38,7 @@ const terms = {
 export const budgetInput = z.strictObject(terms);
 
 const ownerInput = {
-  owner: z.enum(OWNERS),
+  owner: z.enum(BUDGET_OWNERS),
   owner_id: z.string().min(1).max(400).describe(
     "ID of the key, team (or its name) or account (or its email address); of a member: those of the team and the account, " +
       "with a colon in between.",
@@ -60,9 +53,13 @@ export function budgetsOfNew(
   budgets: readonly z.output<typeof budgetInput>[],
   nowMs: number,
 ): Statement[] {
-  return budgets.flatMap(({ time_zone: zone, ...one }) =>
-    checked(() => budgetStatements({ ...one, zone, owner: "key", ownerId: keyId }, { nowMs }))
-  );
+  try {
+    return budgets.flatMap(({ time_zone: zone, ...one }) =>
+      budgetStatements({ ...one, zone, owner: "key", ownerId: keyId }, { nowMs })
+    );
+  } catch (error) {
+    return wrongValue(error);
+  }
 }
 
 /** An owner of budgets. */
@@ -108,7 +105,7 @@ async function checkMember({ parts }: OperationContext, ownerId: string): Promis
 async function named(c: OperationContext, id: string): Promise<Found<BudgetName>> {
   const [, owner, ownerId, period] = /^(key|member|team|account):(.+):(\w+)$/.exec(id) ?? [];
   const known = BUDGET_PERIODS.find((one) => one === period);
-  const kind = OWNERS.find((one) => one === owner);
+  const kind = BUDGET_OWNERS.find((one) => one === owner);
   if (kind === undefined || known === undefined) throw missing("Budget", id);
   const { target, ...about } = await ownerOf(c, { owner: kind, owner_id: ownerId! });
   const name = { ...target, period: known };
@@ -156,7 +153,7 @@ export const BUDGET_SET = defineWrite({
   },
   state,
   async run({ database }, { nowMs }, { target, input: { credits, time_zone: zone, marks } }) {
-    await checkedAsync(() => setBudget(database, { ...target, credits, zone, marks }, { nowMs }));
+    await setBudget(database, { ...target, credits, zone, marks }, { nowMs }).catch(wrongValue);
   },
 });
 
@@ -186,9 +183,8 @@ export const BUDGET_RAISE = defineWrite({
         param: "until",
       });
     }
-    const raised = await checkedAsync(() =>
-      raiseBudget(database, target, { credits, untilMs, nowMs })
-    );
+    const raised = await raiseBudget(database, target, { credits, untilMs, nowMs })
+      .catch(wrongValue);
     if (raised === undefined) throw missing("Budget", budgetId(target));
   },
 });
@@ -212,25 +208,6 @@ export const BUDGET_REMOVE = defineWrite({
 });
 
 /** What the ledger does not take is a wrong value. */
-function checked<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw error instanceof RangeError ? new AccountError(error.message, { cause: error }) : error;
-  }
+function wrongValue(error: unknown): never {
+  throw error instanceof RangeError ? new AccountError(error.message, { cause: error }) : error;
 }
-
-async function checkedAsync<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw error instanceof RangeError ? new AccountError(error.message, { cause: error }) : error;
-  }
-}
-
-export const BUDGET_OPERATIONS: readonly Operation[] = [
-  BUDGET_LIST,
-  BUDGET_SET,
-  BUDGET_RAISE,
-  BUDGET_REMOVE,
-];

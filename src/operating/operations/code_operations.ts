@@ -1,17 +1,10 @@
 import * as z from "zod";
 import { wholeInput } from "../../ground/amounts/mod.ts";
 import { CREDITS, DAYS } from "../../settings/config/mod.ts";
-import type { Account } from "../../people/accounts/mod.ts";
 import { missing, OperationError } from "../../people/operation_log/mod.ts";
 import { codesOf, type MadeCode, type RedemptionCode } from "../../money/payments/mod.ts";
 import { msOf, pageInput, pageOf, timeInput } from "./lookup.ts";
-import {
-  defineRead,
-  defineWrite,
-  type Found,
-  type Operation,
-  type OperationContext,
-} from "./operation.ts";
+import { defineRead, defineWrite, type OperationContext } from "./operation.ts";
 import { codeShape, describeCode } from "./shapes/code.ts";
 
 /** Codes that are made at once. */
@@ -151,50 +144,3 @@ export const CODE_REVOKE = defineWrite({
   state: async (c, { id }) => describeCode(await codeOf(c, id)),
   run: async ({ codes }, _c, { target }) => await codes.revoke(target.id),
 });
-
-/** A code that somebody has typed. */
-interface TypedCode {
-  readonly account: Account;
-  /** `undefined` if there is no such code. */
-  readonly id: string | undefined;
-}
-
-/** Whose own write it is: there is none by a user of the shell. @throws {OperationError} Without an account. */
-export function ownAccount({ actor: { account } }: OperationContext): Account {
-  if (account !== null) return account;
-  throw new OperationError("permission_denied", "Only an account can do this for itself.");
-}
-
-/** Of the console only: it is for oneself. */
-export const CODE_REDEEM = defineWrite({
-  input: z.strictObject({ code: z.string().max(200) }),
-  output: codeShape,
-}, {
-  name: "code.redeem",
-  method: "POST",
-  path: "/codes/redeem",
-  summary: "Redeem a code",
-  action: "self.use",
-  async find(c, { code }): Promise<Found<TypedCode>> {
-    const account = ownAccount(c);
-    const { codes } = c.parts;
-    // before anything is looked for; what is over the limit is not logged each time
-    await codes.countTry(account, c.origin.address ?? "");
-    const id = (await codes.find(code))?.id;
-    return { target: { account, id }, accountId: account.id, objectId: id };
-  },
-  async state({ parts: { codes }, actor }, { id }) {
-    const code = id === undefined ? undefined : await codes.byId(id);
-    if (code === undefined) return null;
-    const { redeemedBy } = code;
-    // of a code that is another's, the log of this account says no more than that
-    return redeemedBy === null || redeemedBy === actor.account?.id
-      ? { ...describeCode(code) }
-      : { id: code.id, redeemed_at: new Date(code.redeemedAtMs!).toISOString() };
-  },
-  async run({ codes }, { origin }, { target: { account }, input }) {
-    await codes.redeemCounted(account, input.code, origin.address ?? "");
-  },
-});
-
-export const CODE_OPERATIONS: readonly Operation[] = [CODE_LIST, CODE_CREATE, CODE_REVOKE];

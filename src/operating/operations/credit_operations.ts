@@ -7,14 +7,16 @@ import {
   idOfReference,
   isTakenBack,
 } from "../../money/ledger/mod.ts";
-import { accountInput, msOf, pageInput, pageOf, payerOf, teamInput, timeInput } from "./lookup.ts";
 import {
-  defineRead,
-  defineWrite,
-  type Found,
-  type Operation,
-  type OperationContext,
-} from "./operation.ts";
+  msOf,
+  type NamedPayer,
+  pageInput,
+  pageOf,
+  payerInput,
+  payerOf,
+  timeInput,
+} from "./lookup.ts";
+import { defineRead, defineWrite, type Found, type OperationContext } from "./operation.ts";
 import { wholeInput } from "../../ground/amounts/mod.ts";
 import { CREDITS, MINOR_UNITS } from "../../settings/config/mod.ts";
 import { onAccount } from "./rights.ts";
@@ -22,10 +24,6 @@ import { OperationError } from "../../people/operation_log/mod.ts";
 import { credits } from "./shapes/common.ts";
 import { describeEntry, describeLot, entryShape, lotShape } from "./shapes/credits.ts";
 
-const payer = {
-  account: accountInput.optional().describe("Account ID or email address. Either this or `team`."),
-  team: teamInput.optional().describe("Team whose pool it is, by ID or name."),
-};
 const reference = z.string().meta({ minLength: 1, maxLength: 200 }).optional().describe(
   "Identifies it permanently, e.g. an invoice number: the same reference never takes effect twice.",
 );
@@ -40,12 +38,10 @@ interface Move {
   readonly id: string;
 }
 
-type Payer = { readonly account?: string | undefined; readonly team?: string | undefined };
-
 async function move(
   kind: "lot" | "take_back",
   c: OperationContext,
-  input: Payer & { readonly reference?: string | undefined },
+  input: NamedPayer & { readonly reference?: string | undefined },
 ): Promise<Found<Move>> {
   const account = await payerOf(c, input);
   const named = input.reference ?? `ref_${c.ids.text("reference", 16)}`;
@@ -108,7 +104,7 @@ async function grantReply(
 }
 
 export const CREDITS_GET = defineRead({
-  input: z.strictObject(payer),
+  input: z.strictObject(payerInput),
   output: z.strictObject({
     account: z.string().describe("Email address."),
     balance: credits,
@@ -138,7 +134,7 @@ export const CREDITS_GET = defineRead({
 });
 
 export const ENTRY_LIST = defineRead({
-  input: z.strictObject({ ...payer, ...pageInput }),
+  input: z.strictObject({ ...payerInput, ...pageInput }),
   output: entryShape,
 }, {
   name: "entry.list",
@@ -170,7 +166,7 @@ export const ENTRY_LIST = defineRead({
 
 export const CREDITS_GRANT = defineWrite({
   input: z.strictObject({
-    ...payer,
+    ...payerInput,
     credits: amount,
     expires_at: timeInput.nullable().default(null).describe("RFC 3339; `null`: never."),
     note: note.default(""),
@@ -200,7 +196,7 @@ export const CREDITS_GRANT = defineWrite({
 
 export const CREDITS_SELL = defineWrite({
   input: z.strictObject({
-    ...payer,
+    ...payerInput,
     package: z.string().describe("ID of a package in the settings."),
     paid: z.boolean().default(false).describe(
       "Whether the account paid: its first payment earns its inviter a bonus.",
@@ -243,7 +239,7 @@ export const CREDITS_SELL = defineWrite({
 
 export const CREDITS_TAKE_BACK = defineWrite({
   input: z.strictObject({
-    ...payer,
+    ...payerInput,
     lot: z.string(),
     credits: amount.optional().describe("Default: all that remain."),
     note: note.describe("Why, shown to the account."),
@@ -294,11 +290,3 @@ export const CREDITS_TAKE_BACK = defineWrite({
     };
   },
 });
-
-export const CREDIT_OPERATIONS: readonly Operation[] = [
-  CREDITS_GET,
-  ENTRY_LIST,
-  CREDITS_GRANT,
-  CREDITS_SELL,
-  CREDITS_TAKE_BACK,
-];

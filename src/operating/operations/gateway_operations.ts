@@ -6,8 +6,8 @@ import { audit } from "../../money/ledger/mod.ts";
 import { newId } from "../../ground/platform/mod.ts";
 import { configuredUpstreams, probeUpstream } from "../../requests/upstreams/mod.ts";
 import { accountInput, accountOf, flagInput, pageInput, pageOf } from "./lookup.ts";
-import { defineRead, defineWrite, type Operation, type OperationContext } from "./operation.ts";
-import { missing, OperationError } from "../../people/operation_log/mod.ts";
+import { defineRead, defineWrite, type OperationContext, outcomeOnly } from "./operation.ts";
+import { missing } from "../../people/operation_log/mod.ts";
 import { alertShape, describeAlert } from "./shapes/alert.ts";
 import { iso, timestamp } from "./shapes/common.ts";
 
@@ -101,7 +101,6 @@ export const UPSTREAM_TEST = defineWrite({
     return Promise.resolve({ target: settings, objectId: upstream });
   },
   outsideMs: () => PROBE_MS,
-  state: () => Promise.resolve(null),
   async run(_nouns, { parts }, { target, input: { upstream } }) {
     const { now } = parts;
     const probe = await probeUpstream(upstream, target, { now, patienceMs: PROBE_MS });
@@ -114,16 +113,8 @@ export const UPSTREAM_TEST = defineWrite({
       error: probe.fault?.words ?? null,
     };
   },
-  reply: (_c, { result }) => Promise.resolve(result ?? lost()),
+  reply: outcomeOnly,
 });
-
-/** The outcome of what was done outside of the database is not known after a crash. */
-function lost(): never {
-  throw new OperationError(
-    "conflict",
-    "The gateway ended before it knew the outcome. Send the request with another Idempotency-Key.",
-  );
-}
 
 export const SETTING_LIST = defineRead({
   input: z.strictObject({}),
@@ -226,7 +217,6 @@ export const ALERT_READ = defineWrite({
   summary: "Mark alerts as read by operators",
   action: "alerts.read",
   find: (_c, { up_to }) => Promise.resolve({ target: { upToMs: Date.parse(up_to) } }),
-  state: () => Promise.resolve(null),
   async run({ database }, { nowMs }, { target: { upToMs } }) {
     await markRead(database, { upToMs, nowMs });
     return { up_to: iso(upToMs) };
@@ -265,9 +255,8 @@ export const ALERT_TEST = defineWrite({
     return Promise.resolve({ target, objectId: receiver });
   },
   outsideMs: ({ parts }) => parts.config.settings.alerts.timeoutMs,
-  state: () => Promise.resolve(null),
   run: async (_nouns, { parts }, { target }) => ({ results: await testReceivers(parts, target) }),
-  reply: (_c, { result }) => Promise.resolve(result ?? lost()),
+  reply: outcomeOnly,
 });
 
 /** Sends a test alert to receivers of the settings. */
@@ -317,7 +306,6 @@ export const ALERT_RETRY = defineWrite({
   summary: "Deliver again what waits or was given up",
   action: "alerts.read",
   find: (_c, { alert }) => Promise.resolve({ target: null, objectId: alert }),
-  state: () => Promise.resolve(null),
   async run({ database }, { parts }, { input: { alert, receiver } }) {
     const deliveries = await new Outbox(database, parts.now).retry({
       ...(alert === undefined ? {} : { alertId: alert }),
@@ -328,15 +316,3 @@ export const ALERT_RETRY = defineWrite({
   // the number is not known after a crash
   reply: (_c, { result }) => Promise.resolve(result ?? { deliveries: null }),
 });
-
-export const GATEWAY_OPERATIONS: readonly Operation[] = [
-  ROUTE_LIST,
-  UPSTREAM_LIST,
-  UPSTREAM_TEST,
-  SETTING_LIST,
-  AUDIT_RUN,
-  ALERT_LIST,
-  ALERT_READ,
-  ALERT_TEST,
-  ALERT_RETRY,
-];

@@ -7,11 +7,13 @@ import { budgetInput, budgetsOfNew } from "./budget_operations.ts";
 import {
   accountInput,
   accountOf,
+  changedModels,
   flagInput,
   keyInput,
   keyOf,
   modelsInput,
   msOf,
+  mustNameOne,
   nameInput,
   pageInput,
   pageOf,
@@ -27,7 +29,6 @@ import {
   defineWrite,
   type Found,
   type Json,
-  type Operation,
   type OperationContext,
 } from "./operation.ts";
 import { toChangeKey, toMakeKey, toRevokeKey } from "./rights.ts";
@@ -164,11 +165,7 @@ export const KEY_CREATE = defineWrite({
   right: toMakeKey,
   async find(c, input): Promise<Found<NewKey>> {
     const { account, team: named, member: user, scopes } = input;
-    if ((account === undefined) === (named === undefined)) {
-      throw new OperationError("invalid_request", "Pass either account or team.", {
-        param: "account",
-      });
-    }
+    mustNameOne({ account, team: named });
     const id = input.id ?? c.ids.id("key");
     if (named === undefined) {
       if (user !== undefined && user !== null) {
@@ -225,12 +222,9 @@ export const KEY_UPDATE = defineWrite({
   state,
   reply: listed,
   async run({ keys }, c, { target, input: { name, models, expires_at } }) {
-    // models that the key has already may be served again
-    const known = new Set(target.models ?? []);
-    const served = await routeIds(c, models?.filter((one) => !known.has(one))) ?? [];
     await keys.change(target.id, {
       name,
-      models: models?.filter((one) => known.has(one)).concat(served) ?? models,
+      models: await changedModels(c, models, target.models),
       expiresAtMs: msOf(expires_at),
     });
   },
@@ -288,12 +282,3 @@ export const KEY_REVOKE = defineWrite({
     await keys.revoke(target.id);
   },
 });
-
-export const KEY_OPERATIONS: readonly Operation[] = [
-  KEY_LIST,
-  KEY_CREATE,
-  KEY_GET,
-  KEY_UPDATE,
-  KEY_ROTATE,
-  KEY_REVOKE,
-];

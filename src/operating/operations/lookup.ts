@@ -19,6 +19,16 @@ export const modelsInput = z.array(z.string().min(1).max(200)).max(200).nullable
 );
 /** A name in the input; its limits are those of accounts, keys and teams, which say what is wrong. */
 export const nameInput = z.string().meta({ maxLength: 200 });
+/** Who pays, in the input. */
+export const payerInput = {
+  account: accountInput.optional().describe("Account ID or email address. Either this or `team`."),
+  team: teamInput.optional().describe("Team whose pool it is, by ID or name."),
+};
+/** Who pays: an account, or the pool of a team. */
+export interface NamedPayer {
+  readonly account?: string | undefined;
+  readonly team?: string | undefined;
+}
 /** Query parameters of lists. */
 export const pageInput = {
   limit: wholeQuery({ min: 1, max: 500, unit: "items" }).default(100).describe(
@@ -55,9 +65,7 @@ export async function keyOf({ parts: { keys } }: Scope, id: string): Promise<Key
 }
 
 /** @throws {OperationError} `invalid_request` unless it is either an account or a team that is named. */
-export function mustNameOne(
-  { account, team }: { readonly account?: string | undefined; readonly team?: string | undefined },
-): void {
+export function mustNameOne({ account, team }: NamedPayer): void {
   if ((account === undefined) !== (team === undefined)) return;
   throw new OperationError("invalid_request", "Pass either account or team.", {
     param: account === undefined ? "account" : "team",
@@ -65,10 +73,7 @@ export function mustNameOne(
 }
 
 /** The account that pays: one that is named, or the pool of a team. */
-export async function payerOf(
-  c: Scope,
-  { account, team }: { readonly account?: string | undefined; readonly team?: string | undefined },
-): Promise<Account> {
+export async function payerOf(c: Scope, { account, team }: NamedPayer): Promise<Account> {
   mustNameOne({ account, team });
   if (account !== undefined) return await accountOf(c, account);
   const { name, poolId } = await teamOf(c, team!);
@@ -141,6 +146,28 @@ export async function routeIds(
       { param: "models" },
     );
   });
+}
+
+/** The models of a change: those that its object has already may be served again. */
+export async function changedModels(
+  c: Scope,
+  models: readonly string[] | null | undefined,
+  present: readonly string[] | null,
+): Promise<readonly string[] | null | undefined> {
+  const known = new Set(present ?? []);
+  const served = await routeIds(c, models?.filter((one) => !known.has(one))) ?? [];
+  return models?.filter((one) => known.has(one)).concat(served) ?? models;
+}
+
+/** A page of a list that was read whole. @throws {OperationError} `not_found` if the page before has ended with what is not there. */
+export function pageAfter<Item>(
+  all: readonly Item[],
+  { limit, after }: { readonly limit: number; readonly after?: string | undefined },
+  { noun, idOf }: { readonly noun: string; readonly idOf: (item: Item) => string },
+) {
+  const start = after === undefined ? 0 : all.findIndex((one) => idOf(one) === after) + 1;
+  if (after !== undefined && start === 0) throw missing(noun, after);
+  return pageOf(all.slice(start), limit, idOf);
 }
 
 /** A page of a list. @param idOf The cursor of an item. */

@@ -9,59 +9,48 @@
  * @module
  */
 
-import { ACCOUNT_OPERATIONS } from "./account_operations.ts";
-import { BUDGET_OPERATIONS } from "./budget_operations.ts";
-import { CODE_OPERATIONS } from "./code_operations.ts";
-import { CREDIT_OPERATIONS } from "./credit_operations.ts";
-import { GATEWAY_OPERATIONS } from "./gateway_operations.ts";
-import { KEY_OPERATIONS } from "./key_operations.ts";
-import { ORDER_OPERATIONS } from "./order_operations.ts";
+import * as account from "./account_operations.ts";
+import * as budget from "./budget_operations.ts";
+import * as code from "./code_operations.ts";
+import * as credit from "./credit_operations.ts";
+import * as gateway from "./gateway_operations.ts";
+import * as key from "./key_operations.ts";
+import * as order from "./order_operations.ts";
 import type { Operation } from "./operation.ts";
-import { REPORT_OPERATIONS } from "./report_operations.ts";
-import { TEAM_OPERATIONS } from "./team_operations.ts";
-import { UPSTREAM_KEY_OPERATIONS } from "./upstream_key_operations.ts";
+import * as report from "./report_operations.ts";
+import * as team from "./team_operations.ts";
+import * as upstreamKey from "./upstream_key_operations.ts";
 
-/** All operations. */
+/** The operations of the API: all that are defined in these files. */
 export const OPERATIONS: readonly Operation[] = [
-  ...ACCOUNT_OPERATIONS,
-  ...TEAM_OPERATIONS,
-  ...KEY_OPERATIONS,
-  ...UPSTREAM_KEY_OPERATIONS,
-  ...BUDGET_OPERATIONS,
-  ...CREDIT_OPERATIONS,
-  ...ORDER_OPERATIONS,
-  ...CODE_OPERATIONS,
-  ...REPORT_OPERATIONS,
-  ...GATEWAY_OPERATIONS,
-];
+  account,
+  team,
+  key,
+  upstreamKey,
+  budget,
+  credit,
+  order,
+  code,
+  report,
+  gateway,
+].flatMap((file) => Object.values<unknown>(file).filter(isOperation));
+
+function isOperation(one: unknown): one is Operation {
+  return typeof one === "object" && one !== null && "scopes" in one;
+}
 
 export * from "./account_operations.ts";
 export * from "./budget_operations.ts";
-export {
-  CODE_CREATE,
-  CODE_LIST,
-  CODE_OPERATIONS,
-  CODE_REDEEM,
-  CODE_REVOKE,
-  CODES,
-  madeCodesShape,
-} from "./code_operations.ts";
+export * from "./code_operations.ts";
 export * from "./credit_operations.ts";
 export * from "./gateway_operations.ts";
 export * from "./key_operations.ts";
 export * from "./order_operations.ts";
+export * from "./own_operations.ts";
 export * from "./report_operations.ts";
 export * from "./team_operations.ts";
-export * from "./top_up_operations.ts";
 export * from "./upstream_key_operations.ts";
-export type {
-  Json,
-  Method,
-  Operation,
-  ReadOperation,
-  ReplyOf,
-  WriteOperation,
-} from "./operation.ts";
+export type { Json, Operation, ReadOperation, ReplyOf, WriteOperation } from "./operation.ts";
 export type { GatewayParts, Nouns, OperationParts, SettingsFileParts } from "./parts.ts";
 export { errorBody, perform, performOnce, performRead } from "./perform.ts";
 export {

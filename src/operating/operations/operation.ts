@@ -69,8 +69,8 @@ export interface WriteDefinition<Input, Target> extends Definition {
   readonly outsideMs?: (c: OperationContext) => number;
   /** Finds what the write is about. @throws {OperationError} `not_found`. */
   readonly find: (c: OperationContext, input: Input) => Promise<Found<Target>>;
-  /** Describes the object without secrets, before and after; null if there is none. */
-  readonly state: (c: OperationContext, target: Target, input: Input) => Promise<Json | null>;
+  /** Describes the object without secrets, before and after; null if there is none. Default: there is none. */
+  readonly state?: (c: OperationContext, target: Target, input: Input) => Promise<Json | null>;
   /** Writes, by the nouns that it is given: their writes are in the log. */
   readonly run: (
     nouns: Nouns,
@@ -187,7 +187,7 @@ export function defineWrite<S extends Schemas, Input extends z.ZodObject, Target
         about: { objectId, teamId: right.teamId, accountId: right.accountId },
         input,
         outsideMs: outsideMs?.(c),
-        state: () => state(c, target, input),
+        state: async () => await state?.(c, target, input) ?? null,
         run: (nouns, byHand) => run(nouns, c, { target, input, ...byHand }),
         async reply(known) {
           const shown = await reply?.(c, { target, input, ...known }) ?? known.after ?? {};
@@ -196,6 +196,18 @@ export function defineWrite<S extends Schemas, Input extends z.ZodObject, Target
       };
     },
   };
+}
+
+/** The reply of a write that acts outside of the database: what came of it is not known after a crash. */
+export function outcomeOnly(
+  _c: OperationContext,
+  { result }: { readonly result: Json | undefined },
+): Promise<Json> {
+  if (result !== undefined) return Promise.resolve(result);
+  throw new OperationError(
+    "conflict",
+    "The gateway ended before it knew the outcome. Send the request with another Idempotency-Key.",
+  );
 }
 
 /** Defines a read. */

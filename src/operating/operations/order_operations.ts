@@ -16,13 +16,13 @@ import {
 } from "../../money/payments/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import {
-  accountInput,
   flagInput,
   msOf,
+  type NamedPayer,
   pageInput,
   pageOf,
+  payerInput,
   payerOf,
-  teamInput,
   teamOf,
   timeInput,
 } from "./lookup.ts";
@@ -30,8 +30,8 @@ import {
   defineRead,
   defineWrite,
   type Found,
-  type Operation,
   type OperationContext,
+  outcomeOnly,
 } from "./operation.ts";
 import {
   describeHistory,
@@ -42,11 +42,6 @@ import {
 } from "./shapes/order.ts";
 import { toBuy } from "./rights.ts";
 import { UndoneError } from "./undone_error.ts";
-
-const payer = {
-  account: accountInput.optional().describe("Account ID or email address. Either this or `team`."),
-  team: teamInput.optional().describe("Team for whose pool it is, by ID or name."),
-};
 
 const RECONCILE_MS = 26 * 3_600_000;
 /** Time for which the service keeps events. */
@@ -72,7 +67,7 @@ async function described({ parts }: OperationContext, order: Order) {
 
 export const ORDER_LIST = defineRead({
   input: z.strictObject({
-    ...payer,
+    ...payerInput,
     state: z.enum(ORDER_STATES).optional(),
     look: flagInput.optional().describe("`true`: only those whose payment differs from the order."),
     ...pageInput,
@@ -141,9 +136,7 @@ const ORIGINS = { console: "console", command: "command", api: "operator" } as c
 /** Whom is bought for. */
 async function purchase(
   c: OperationContext,
-  input: { readonly account?: string | undefined; readonly team?: string | undefined } & {
-    readonly reference?: string | undefined;
-  },
+  input: NamedPayer & { readonly reference?: string | undefined },
 ): Promise<Found<Purchase>> {
   const { actor, origin } = c;
   const account = await payerOf(c, input);
@@ -163,7 +156,7 @@ async function purchase(
 
 export const ORDER_CREATE = defineWrite({
   input: z.strictObject({
-    ...payer,
+    ...payerInput,
     package: z.string().min(1).max(200).describe("ID of a package that is sold online."),
     saves_method: z.boolean().default(false).describe(
       "Whether the payment method is kept for the account's automatic top-up.",
@@ -357,7 +350,6 @@ export const PAYMENTS_RECONCILE = defineWrite({
   description: "Nothing takes effect twice.",
   action: "payments.manage",
   find: () => Promise.resolve({ target: null }),
-  state: () => Promise.resolve(null),
   async run(_nouns, { parts: { payments }, nowMs }, { input: { since, limit } }) {
     const sinceMs = msOf(since) ?? nowMs - RECONCILE_MS;
     return {
@@ -368,21 +360,5 @@ export const PAYMENTS_RECONCILE = defineWrite({
       }),
     };
   },
-  reply: (_c, { result }) => {
-    if (result !== undefined) return Promise.resolve(result);
-    throw new OperationError(
-      "conflict",
-      "The gateway ended before it knew the outcome. Send the request with another Idempotency-Key.",
-    );
-  },
+  reply: outcomeOnly,
 });
-
-export const ORDER_OPERATIONS: readonly Operation[] = [
-  ORDER_LIST,
-  ORDER_CREATE,
-  PAYMENTS_RECONCILE,
-  ORDER_GET,
-  ORDER_REFUND,
-  ORDER_DISMISS,
-  ORDER_RECONCILE,
-];

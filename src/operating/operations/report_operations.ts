@@ -17,7 +17,7 @@ import {
   pageOf,
   timeInput,
 } from "./lookup.ts";
-import { defineRead, type Operation } from "./operation.ts";
+import { defineRead } from "./operation.ts";
 import { describeLogEntry, logShape } from "./shapes/log.ts";
 import { describeRequest, requestShape } from "./shapes/request.ts";
 
@@ -122,10 +122,3 @@ export const LOG_LIST = defineRead({
     return pageOf(entries.map(describeLogEntry), limit, ({ id }) => id);
   },
 });
-
-export const REPORT_OPERATIONS: readonly Operation[] = [
-  USAGE_REPORT,
-  REQUEST_LIST,
-  REQUEST_GET,
-  LOG_LIST,
-];

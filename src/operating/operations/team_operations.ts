@@ -1,26 +1,20 @@
 import * as z from "zod";
-import { type Account, type Team, TEAM_ROLES } from "../../people/accounts/mod.ts";
+import { type Account, OWN_KEY_USES, type Team, TEAM_ROLES } from "../../people/accounts/mod.ts";
 import { budgetsOfMembers, describeBudget } from "../../money/ledger/mod.ts";
 import {
   accountInput,
   accountOf,
+  changedModels,
   modelsInput,
   nameInput,
+  pageAfter,
   pageInput,
-  pageOf,
   routeIds,
   teamInput,
   teamOf,
 } from "./lookup.ts";
-import {
-  defineRead,
-  defineWrite,
-  type Found,
-  type Operation,
-  type OperationContext,
-} from "./operation.ts";
+import { defineRead, defineWrite, type Found, type OperationContext } from "./operation.ts";
 import { inTeam } from "./rights.ts";
-import { missing } from "../../people/operation_log/mod.ts";
 import {
   describeMember,
   describeTeam,
@@ -30,7 +24,7 @@ import {
 } from "./shapes/team.ts";
 
 /** A team that is changed. */
-export async function changedTeam(c: OperationContext, named: string): Promise<Found<Team>> {
+async function changedTeam(c: OperationContext, named: string): Promise<Found<Team>> {
   const target = await teamOf(c, named);
   return { target, team: target, objectId: target.id };
 }
@@ -52,15 +46,13 @@ export const TEAM_LIST = defineRead({
   isList: true,
   async read({ parts }, { limit, after }) {
     const all = await parts.teams.list();
-    const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
-    if (after !== undefined && start === 0) throw missing("Team", after);
+    const page = pageAfter(all, { limit, after }, { noun: "Team", idOf: ({ id }) => id });
     const counts = await parts.members.counts();
-    const page = all.slice(start, start + limit + 1);
-    const shown = await Promise.all(page.map(async (team) => ({
+    const data = page.data.map(async (team) => ({
       ...await describeTeam(parts, team),
       members: counts.get(team.id) ?? 0,
-    })));
-    return pageOf(shown, limit, ({ id }) => id);
+    }));
+    return { ...page, data: await Promise.all(data) };
   },
 });
 
@@ -119,14 +111,7 @@ export const TEAM_UPDATE = defineWrite({
   find: (c, { team }) => changedTeam(c, team),
   state,
   async run({ teams }, c, { target, input: { name, models } }) {
-    // models that the team has already may be served again
-    const known = new Set(target.models ?? []);
-    const others = models?.filter((one) => !known.has(one));
-    const served = await routeIds(c, others) ?? [];
-    await teams.change(target, {
-      name,
-      models: models?.filter((one) => known.has(one)).concat(served) ?? models,
-    });
+    await teams.change(target, { name, models: await changedModels(c, models, target.models) });
   },
 });
 
@@ -147,6 +132,28 @@ const switched = (verb: "disable" | "enable", summary: string) =>
 
 export const TEAM_DISABLE = switched("disable", "Reject all keys of a team within a second");
 export const TEAM_ENABLE = switched("enable", "Accept the keys of a disabled team again");
+
+export const TEAM_OWN_KEYS = defineWrite({
+  input: z.strictObject({
+    team: teamInput,
+    use: z.enum(OWN_KEY_USES).describe(
+      "Whether requests are sent with the team's own keys only, first, or after the gateway's.",
+    ),
+  }),
+  output: teamShape,
+}, {
+  name: "team.own_keys",
+  method: "PUT",
+  path: "/teams/{team}/own-keys",
+  summary: "Choose when a team's own keys of upstreams are used",
+  action: "team.upstream_keys",
+  right: inTeam,
+  find: (c, { team }) => changedTeam(c, team),
+  state,
+  async run({ teams }, _c, { target, input: { use } }) {
+    await teams.change(target, { ownKeyUse: use });
+  },
+});
 
 export const MEMBER_LIST = defineRead({
   input: z.strictObject({ team: teamInput, ...pageInput }),
@@ -170,19 +177,18 @@ export const MEMBER_LIST = defineRead({
       teamKeys.list(team),
       budgetsOfMembers(database, team.id, c.nowMs),
     ]);
-    const start = after === undefined
-      ? 0
-      : all.findIndex(({ accountId }) => accountId === after) + 1;
-    if (after !== undefined && start === 0) throw missing("Member", after);
-    const shown = all.slice(start).map((one) => ({
+    const page = pageAfter(all, { limit, after }, {
+      noun: "Member",
+      idOf: ({ accountId }) => accountId,
+    });
+    const data = page.data.map((one) => ({
       ...describeMember(one),
       keys: keys.filter(({ memberId, revokedAtMs }) =>
         memberId === one.accountId && revokedAtMs === null
       ).length,
       budgets: (budgets.get(one.accountId) ?? []).map(describeBudget),
     }));
-    return pageOf(shown, limit, ({ account_id }) =>
-      account_id);
+    return { ...page, data };
   },
 });
 
@@ -275,18 +281,3 @@ export const MEMBER_STOP = moved(
 );
 export const MEMBER_START = moved("start", "Accept a stopped member's keys again");
 export const MEMBER_REMOVE = moved("remove", "Remove a member and revoke its keys of the team");
-
-export const TEAM_OPERATIONS: readonly Operation[] = [
-  TEAM_LIST,
-  TEAM_CREATE,
-  TEAM_GET,
-  TEAM_UPDATE,
-  TEAM_DISABLE,
-  TEAM_ENABLE,
-  MEMBER_LIST,
-  MEMBER_ADD,
-  MEMBER_ROLE,
-  MEMBER_STOP,
-  MEMBER_START,
-  MEMBER_REMOVE,
-];

@@ -1,7 +1,6 @@
 import * as z from "zod";
 import {
   checkUpstreamKey,
-  OWN_KEY_USES,
   UpstreamKeyCipher,
   upstreamKeyHint,
   upstreamKeyId,
@@ -19,21 +18,13 @@ import {
   accountInput,
   accountOf,
   mustNameOne,
+  pageAfter,
   pageInput,
-  pageOf,
   teamInput,
   teamOf,
 } from "./lookup.ts";
-import {
-  defineRead,
-  defineWrite,
-  type Found,
-  type Operation,
-  type OperationContext,
-} from "./operation.ts";
-import { inTeam, type Subject, toSetOwnKey } from "./rights.ts";
-import { describeTeam, teamShape } from "./shapes/team.ts";
-import { changedTeam } from "./team_operations.ts";
+import { defineRead, defineWrite, type Found, type OperationContext } from "./operation.ts";
+import { type Subject, toSetOwnKey } from "./rights.ts";
 import { describeUpstreamKey, upstreamKeyShape } from "./shapes/upstream_key.ts";
 
 const TEST_MS = 5_000;
@@ -77,9 +68,8 @@ export const UPSTREAM_KEY_LIST = defineRead({
       ? { accountId: (await accountOf(c, account)).id }
       : undefined;
     const all = await c.parts.upstreamKeys.list(owner);
-    const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
-    if (after !== undefined && start === 0) throw missing("Upstream key", after);
-    return pageOf(all.slice(start).map(describeUpstreamKey), limit, ({ id }) => id);
+    const shown = all.map(describeUpstreamKey);
+    return pageAfter(shown, { limit, after }, { noun: "Upstream key", idOf: ({ id }) => id });
   },
 });
 
@@ -224,35 +214,3 @@ export const UPSTREAM_KEY_REMOVE = defineWrite({
   // of one that was removed: as it was
   reply: (_c, { before, after }) => Promise.resolve(after ?? before ?? {}),
 });
-
-export const TEAM_OWN_KEYS = defineWrite({
-  input: z.strictObject({
-    team: teamInput,
-    use: z.enum(OWN_KEY_USES).describe(
-      "Whether requests are sent with the team's own keys only, first, or after the gateway's.",
-    ),
-  }),
-  output: teamShape,
-}, {
-  name: "team.own_keys",
-  method: "PUT",
-  path: "/teams/{team}/own-keys",
-  summary: "Choose when a team's own keys of upstreams are used",
-  action: "team.upstream_keys",
-  right: inTeam,
-  find: (c, { team }) => changedTeam(c, team),
-  async state({ parts }, { id }) {
-    const team = await parts.teams.byId(id);
-    return team === undefined ? null : await describeTeam(parts, team);
-  },
-  async run({ teams }, _c, { target, input: { use } }) {
-    await teams.change(target, { ownKeyUse: use });
-  },
-});
-
-export const UPSTREAM_KEY_OPERATIONS: readonly Operation[] = [
-  UPSTREAM_KEY_LIST,
-  UPSTREAM_KEY_SET,
-  UPSTREAM_KEY_REMOVE,
-  TEAM_OWN_KEYS,
-];

@@ -1,32 +1,19 @@
 import * as z from "zod";
+import { rowOf, shownText } from "../../ground/row.ts";
 import type { Row, Statement } from "../../ground/database/mod.ts";
-import {
-  displayed,
-  misleading,
-  randomText,
-  tidyName,
-  whyNoName,
-} from "../../ground/platform/mod.ts";
+import { misleading, randomText, tidyName, whyNoName } from "../../ground/platform/mod.ts";
 import { ROLES } from "./roles.ts";
 
-const accountRow = z.object({
+const accountRow = rowOf({
   id: z.string(),
   email: z.string(),
-  name: z.string(),
+  name: shownText,
+  /** A person signs in to the console; a service does not; a pool pays for the keys of a team. */
   kind: z.enum(["person", "service", "pool"]),
   role: z.enum(ROLES),
   created_at_ms: z.int(),
   disabled_at_ms: z.int().nullable(),
-}).transform((row) => ({
-  id: row.id,
-  email: row.email,
-  name: displayed(row.name),
-  /** A person signs in to the console; a service does not; a pool pays for the keys of a team. */
-  kind: row.kind,
-  role: row.role,
-  createdAtMs: row.created_at_ms,
-  disabledAtMs: row.disabled_at_ms,
-}));
+});
 
 /** A person or service that uses the gateway, or the pool of a team: it has credits. Times are in milliseconds since the epoch. */
 export type Account = z.output<typeof accountRow>;

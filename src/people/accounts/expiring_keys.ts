@@ -1,15 +1,18 @@
+import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
-import { displayed } from "../../ground/platform/mod.ts";
+import { rowOf, shownText } from "../../ground/row.ts";
+
+const expiringKey = rowOf({
+  id: z.string(),
+  account_id: z.string(),
+  name: shownText,
+  hint: z.string(),
+  created_at_ms: z.int(),
+  expires_at_ms: z.int(),
+});
 
 /** A key that is going to expire. Times are in milliseconds since the epoch. */
-export interface ExpiringKey {
-  readonly id: string;
-  readonly accountId: string;
-  readonly name: string;
-  readonly hint: string;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
-}
+export type ExpiringKey = z.output<typeof expiringKey>;
 
 const FIND = `select id, account_id, name, hint, created_at_ms, expires_at_ms from keys
   where revoked_at_ms is null and expires_at_ms is not null
@@ -30,12 +33,5 @@ export async function expiringKeys(
   },
 ): Promise<ExpiringKey[]> {
   const rows = await database.all(FIND, [after.expiresAtMs, after.id, toMs, limit]);
-  return rows.map((row) => ({
-    id: String(row.id),
-    accountId: String(row.account_id),
-    name: displayed(String(row.name)),
-    hint: String(row.hint),
-    createdAtMs: Number(row.created_at_ms),
-    expiresAtMs: Number(row.expires_at_ms),
-  }));
+  return rows.map((row) => expiringKey.parse(row));
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
+import { jsonText, rowOf, shownText } from "../../ground/row.ts";
 import {
   type Database,
   DatabaseError,
@@ -7,9 +8,7 @@ import {
   type Statement,
 } from "../../ground/database/mod.ts";
 import { type Account, AccountError, readName } from "./account.ts";
-import { displayed, newId, randomText } from "../../ground/platform/mod.ts";
-
-const modelList = z.array(z.string());
+import { newId, randomText } from "../../ground/platform/mod.ts";
 
 /** What a key may be used for. `inference`: requests to models; `read` and `admin`: the operator's HTTP API. */
 export const SCOPES = ["inference", "admin", "read"] as const;
@@ -23,39 +22,25 @@ export function readScopes(text: string): readonly Scope[] {
   return scopeList.parse(JSON.parse(text));
 }
 
-const keyRow = z.object({
+const keyRow = rowOf({
   id: z.string(),
+  /** The account that pays. It, the team and the member never change. */
   account_id: z.string(),
-  name: z.string(),
+  name: shownText,
+  /** First and last characters of the key, to tell keys apart. */
   hint: z.string(),
-  models: z.string().nullable(),
+  models: jsonText(z.array(z.string())).nullable(),
   budget_credits: z.int().nullable(),
   created_at_ms: z.int(),
   expires_at_ms: z.int().nullable(),
   revoked_at_ms: z.int().nullable(),
   team_id: z.string().nullable(),
-  member_id: z.string().nullable(),
-  scopes: z.string(),
-  previous_until_ms: z.int().nullable(),
-}).transform((row) => ({
-  id: row.id,
-  /** The account that pays. It, the team and the member never change. */
-  accountId: row.account_id,
-  teamId: row.team_id,
   /** Account of the team's member that the key was made for; `null` for a key of the whole team, and outside of teams. */
-  memberId: row.member_id,
-  name: displayed(row.name),
-  /** First and last characters of the key, to tell keys apart. */
-  hint: row.hint,
-  models: row.models === null ? null : modelList.parse(JSON.parse(row.models)),
-  budgetCredits: row.budget_credits,
-  createdAtMs: row.created_at_ms,
-  expiresAtMs: row.expires_at_ms,
-  revokedAtMs: row.revoked_at_ms,
-  scopes: readScopes(row.scopes),
+  member_id: z.string().nullable(),
+  scopes: z.string().transform(readScopes),
   /** Until when the secret that the key had before is valid; `null` if it was never rotated. */
-  previousUntilMs: row.previous_until_ms,
-}));
+  previous_until_ms: z.int().nullable(),
+});
 
 /** An API key without its secret, of which only the digest is stored. Times are in milliseconds since the epoch. */
 export type Key = z.output<typeof keyRow>;

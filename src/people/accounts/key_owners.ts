@@ -1,24 +1,17 @@
 import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
-import { displayed } from "../../ground/platform/mod.ts";
+import { rowOf, shownText } from "../../ground/row.ts";
 
-const ownedKey = z.object({
+const ownedKey = rowOf({
   id: z.string(),
   account_id: z.string(),
   team_id: z.string().nullable(),
   member_id: z.string().nullable(),
-  name: z.string(),
-  hint: z.string(),
-}).transform((row) => ({
-  id: row.id,
-  accountId: row.account_id,
-  teamId: row.team_id,
-  memberId: row.member_id,
   /** Its name, or its hint if it has none. */
-  name: displayed(row.name) || row.hint,
+  name: shownText,
   /** First and last characters of the key. */
-  hint: row.hint,
-}));
+  hint: z.string(),
+}).transform((key) => ({ ...key, name: key.name || key.hint }));
 
 /** Whose a key is: none of it ever changes, but for the name. */
 export type OwnedKey = z.output<typeof ownedKey>;

@@ -1,64 +1,48 @@
 import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
-import { displayed } from "../../ground/platform/mod.ts";
+import { flag, jsonText, rowOf, shownText } from "../../ground/row.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import { digestOf, KEY_PATTERN, readScopes, type Scope } from "./key.ts";
 import { ROLES } from "./roles.ts";
 import { OWN_KEY_USES, OWN_KEYS_OF_CALLER, ownKeysColumn } from "./upstream_keys.ts";
 
-const modelList = z.array(z.string());
+const modelSet = jsonText(z.array(z.string())).transform((all) => new Set(all)).nullable();
 
-const callerRow = z.object({
+const callerRow = rowOf({
   account_id: z.string(),
   email: z.string(),
   key_id: z.string(),
-  models: z.string().nullable(),
-  has_budget: z.int(),
+  /** Routes that the key may use; `null` allows all. */
+  models: modelSet,
+  /** Whether a budget applies to the key: its own, or one of its account, team or member. */
+  has_budget: flag,
   expires_at_ms: z.int().nullable(),
   revoked_at_ms: z.int().nullable(),
   disabled_at_ms: z.int().nullable(),
-  scopes: z.string(),
+  scopes: z.string().transform((text) => new Set(readScopes(text))),
+  /** Present role of the account: a key with scope `admin` or `read` can do no more than it allows. */
   role: z.enum(ROLES),
+  /** Until when this secret is valid, if the key was given another one. */
   secret_until_ms: z.int().nullable(),
   team_id: z.string().nullable(),
-  member_id: z.string().nullable(),
-  team_models: z.string().nullable(),
-  team_name: z.string().nullable(),
-  member_email: z.string().nullable(),
-  closed: z.enum(["team", "member", "person"]).nullable(),
-  own_keys: ownKeysColumn,
-  own_key_use: z.enum(OWN_KEY_USES),
-}).transform((row) => ({
-  accountId: row.account_id,
-  email: row.email,
-  keyId: row.key_id,
-  teamId: row.team_id,
   /** Account of the team's member that the key was made for. */
-  memberId: row.member_id,
-  /** The account that what is kept or sealed for the client belongs to: the member's, else the one that pays. */
-  holderId: row.member_id ?? row.account_id,
+  member_id: z.string().nullable(),
+  team_models: modelSet,
   /** Name of the key's team, for messages. */
-  teamName: row.team_name === null ? null : displayed(row.team_name),
+  team_name: shownText.nullable(),
   /** Email address of the member that the key was made for, for messages. */
-  memberEmail: row.member_email,
-  /** Routes that the key may use; `null` allows all. */
-  models: commonModels(modelsOf(row.models), modelsOf(row.team_models)),
-  scopes: new Set(readScopes(row.scopes)),
-  /** Present role of the account: a key with scope `admin` or `read` can do no more than it allows. */
-  role: row.role,
-  /** Whether a budget applies to the key: its own, or one of its account, team or member. */
-  hasBudget: row.has_budget === 1,
-  expiresAtMs: row.expires_at_ms,
-  /** Until when this secret is valid, if the key was given another one. */
-  secretUntilMs: row.secret_until_ms,
-  revokedAtMs: row.revoked_at_ms,
-  disabledAtMs: row.disabled_at_ms,
+  member_email: z.string().nullable(),
   /** What has been closed to a key of a team: the team, its member's access to it, or the member's account. */
-  closed: row.closed,
+  closed: z.enum(["team", "member", "person"]).nullable(),
   /** Keys of upstreams that its requests may be sent with: those of its team, or of its account if it is of none. */
-  ownKeys: row.own_keys,
+  own_keys: ownKeysColumn,
   /** Whether they are used alone, before the gateway's keys or after them. */
-  ownKeyUse: row.own_key_use,
+  own_key_use: z.enum(OWN_KEY_USES),
+}).transform(({ teamModels, ...caller }) => ({
+  ...caller,
+  /** The account that what is kept or sealed for the client belongs to: the member's, else the one that pays. */
+  holderId: caller.memberId ?? caller.accountId,
+  models: commonModels(caller.models, teamModels),
 }));
 
 /** The account and key behind a request, and what the key allows. */
@@ -94,10 +78,6 @@ export function checkScope({ scopes }: Pick<Caller, "scopes">, scope: Scope): vo
       [...scopes].join(", ")
     }. Use another key.`,
   );
-}
-
-function modelsOf(text: string | null): ReadonlySet<string> | null {
-  return text === null ? null : new Set(modelList.parse(JSON.parse(text)));
 }
 
 /** Models that are in both lists. */

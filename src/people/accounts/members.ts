@@ -1,31 +1,23 @@
 import * as z from "zod";
+import { rowOf, shownText } from "../../ground/row.ts";
 import type { Database, Row, Statement } from "../../ground/database/mod.ts";
 import { displayed } from "../../ground/platform/mod.ts";
 import { type Account, AccountError } from "./account.ts";
 import { TEAM_ROLES, type TeamRole } from "./roles.ts";
 import type { Team } from "./teams.ts";
 
-const memberRow = z.object({
+const memberRow = rowOf({
   team_id: z.string(),
   account_id: z.string(),
   email: z.string(),
-  name: z.string(),
+  name: shownText,
   role: z.enum(TEAM_ROLES),
   added_at_ms: z.int(),
-  stopped_at_ms: z.int().nullable(),
-  disabled_at_ms: z.int().nullable(),
-}).transform((row) => ({
-  teamId: row.team_id,
-  accountId: row.account_id,
-  email: row.email,
-  name: displayed(row.name),
-  role: row.role,
-  addedAtMs: row.added_at_ms,
   /** Since when the member's keys of the team do not work, and its role in the team gives no permissions. */
-  stoppedAtMs: row.stopped_at_ms,
+  stopped_at_ms: z.int().nullable(),
   /** Since when the member's account is disabled. */
-  disabledAtMs: row.disabled_at_ms,
-}));
+  disabled_at_ms: z.int().nullable(),
+});
 
 /** An account in a team. */
 export type Member = z.output<typeof memberRow>;

@@ -20,16 +20,7 @@ export {
 export { Accounts } from "./accounts.ts";
 export { type Authority, stillHas } from "./authority.ts";
 export { invitedBy, isActive } from "./invitations.ts";
-export {
-  DuplicateKey,
-  isImportableKey,
-  type Key,
-  KEY_PATTERN,
-  type KeyOptions,
-  newKeyId,
-  type Scope,
-  SCOPES,
-} from "./key.ts";
+export { DuplicateKey, isImportableKey, type Key, newKeyId, type Scope, SCOPES } from "./key.ts";
 export { type OwnedKey, type OwnedKeyFilter, ownersOfKeys } from "./key_owners.ts";
 export { AccountDisabled, type Caller, checkScope, KeyRing } from "./key_ring.ts";
 export { Keys } from "./keys.ts";
@@ -39,7 +30,6 @@ export {
   type Action,
   type ActionObject,
   ACTIONS,
-  type Actor,
   can,
   PERMISSIONS,
   permissionsMarkdown,
@@ -47,7 +37,7 @@ export {
 export { type Holder, HOLDERS, type Role, ROLES, TEAM_ROLES, type TeamRole } from "./roles.ts";
 export { type Session, Sessions } from "./sessions.ts";
 export { TeamKeys } from "./team_keys.ts";
-export { type Team, type TeamChanges, Teams } from "./teams.ts";
+export { type Team, Teams } from "./teams.ts";
 export {
   checkUpstreamKey,
   OWN_KEY_USES,

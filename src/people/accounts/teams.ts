@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { jsonText, rowOf, shownText } from "../../ground/row.ts";
 import {
   type Database,
   DatabaseError,
@@ -9,25 +10,20 @@ import { displayed, nameFrom, newId, seenAs } from "../../ground/platform/mod.ts
 import { type Account, AccountError, insertAccount, readName } from "./account.ts";
 import { OWN_KEY_USES, type OwnKeyUse } from "./upstream_keys.ts";
 
-const teamRow = z.object({
+const teamRow = rowOf({
   id: z.string(),
-  name: z.string(),
+  name: shownText,
+  /** The account that pays for the team's keys; `null` if members pay for their own. */
   pool_id: z.string().nullable(),
-  models: z.string().nullable(),
+  /** Route IDs that keys of the team may use; `null`: all. */
+  models: jsonText(z.array(z.string())).nullable(),
   own_keys: z.enum(OWN_KEY_USES),
   created_at_ms: z.int(),
   disabled_at_ms: z.int().nullable(),
-}).transform((row) => ({
-  id: row.id,
-  name: displayed(row.name),
-  /** The account that pays for the team's keys; `null` if members pay for their own. */
-  poolId: row.pool_id,
-  /** Route IDs that keys of the team may use; `null`: all. */
-  models: row.models === null ? null : z.array(z.string()).parse(JSON.parse(row.models)),
+}).transform(({ ownKeys, ...team }) => ({
+  ...team,
   /** When requests are sent with the team's own keys of upstreams. */
-  ownKeyUse: row.own_keys,
-  createdAtMs: row.created_at_ms,
-  disabledAtMs: row.disabled_at_ms,
+  ownKeyUse: ownKeys,
 }));
 
 /** Several people with keys of their own, paid from a shared pool or by each of them. */

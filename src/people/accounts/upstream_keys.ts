@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod";
+import { rowOf } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { BoundCipher } from "../../wire/sealing/mod.ts";
 import { AccountError } from "./account.ts";
@@ -14,25 +15,17 @@ export type UpstreamKeyOwner =
   | { readonly accountId: string; readonly teamId?: undefined }
   | { readonly teamId: string; readonly accountId?: undefined };
 
-const upstreamKeyRow = z.object({
+const upstreamKeyRow = rowOf({
   id: z.string(),
   account_id: z.string().nullable(),
   team_id: z.string().nullable(),
   upstream: z.string(),
+  /** The key as {@linkcode UpstreamKeyCipher} encrypted it. */
   sealed: z.string(),
+  /** The end of the key. */
   hint: z.string(),
   set_at_ms: z.int(),
-}).transform((row) => ({
-  id: row.id,
-  accountId: row.account_id,
-  teamId: row.team_id,
-  upstream: row.upstream,
-  /** The key as {@linkcode UpstreamKeyCipher} encrypted it. */
-  sealed: row.sealed,
-  /** The end of the key. */
-  hint: row.hint,
-  setAtMs: row.set_at_ms,
-}));
+});
 
 /** A key of an upstream that belongs to an account or a team. */
 export type OwnUpstreamKey = z.output<typeof upstreamKeyRow>;

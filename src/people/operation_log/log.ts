@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { rowOf, shownText } from "../../ground/row.ts";
 import type { ActionObject } from "../accounts/mod.ts";
 import {
   type Condition,
@@ -8,51 +9,34 @@ import {
   type Statement,
   type Value,
 } from "../../ground/database/mod.ts";
-import { displayed } from "../../ground/platform/mod.ts";
 import { type Actor, type Door, DOORS, type Origin } from "./actor.ts";
 
 const json = z.string().nullable().transform((text): unknown =>
   text === null ? null : JSON.parse(text)
 );
 
-const entryRow = z.object({
+const entryRow = rowOf({
   id: z.string(),
   at_ms: z.int(),
   operation: z.string(),
   door: z.enum(DOORS),
+  /** The client's address; `null` for a command. */
   address: z.string().nullable(),
-  actor: z.string(),
+  /** Email address at the time, or the name of a user of the system. */
+  actor: shownText,
+  /** Account; `null` for a user of the system. */
   actor_id: z.string().nullable(),
   key_id: z.string().nullable(),
   account_id: z.string().nullable(),
   team_id: z.string().nullable(),
   object_id: z.string().nullable(),
+  /** The object as JSON, without secrets; `null` if there was none. */
   before: json,
+  /** The same after the operation; `null` also if the gateway ended before it was read. */
   after: json,
   outcome: z.enum(["done", "failed"]),
   error: z.string().nullable(),
-}).transform((row) => ({
-  id: row.id,
-  atMs: row.at_ms,
-  operation: row.operation,
-  door: row.door,
-  /** The client's address; `null` for a command. */
-  address: row.address,
-  /** Email address at the time, or the name of a user of the system. */
-  actor: displayed(row.actor),
-  /** Account; `null` for a user of the system. */
-  actorId: row.actor_id,
-  keyId: row.key_id,
-  accountId: row.account_id,
-  teamId: row.team_id,
-  objectId: row.object_id,
-  /** The object as JSON, without secrets; `null` if there was none. */
-  before: row.before,
-  /** The same after the operation; `null` also if the gateway ended before it was read. */
-  after: row.after,
-  outcome: row.outcome,
-  error: row.error,
-}));
+});
 
 /** One operation in the log. */
 export type LogEntry = z.output<typeof entryRow>;

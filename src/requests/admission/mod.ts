@@ -8,12 +8,6 @@
  * @module
  */
 
-export {
-  Admission,
-  type AdmissionOptions,
-  type AdmissionRequest,
-  type AdmissionSettings,
-  type AdmittedRequest,
-} from "./admission.ts";
+export { Admission, type AdmissionSettings, type AdmittedRequest } from "./admission.ts";
 export { Hold } from "./hold.ts";
 export { nearestWindow, type Window } from "./windows.ts";

@@ -10,10 +10,10 @@
  */
 
 export { isPublicAddress } from "./address.ts";
-export { ImageFault, type ImageFaultKind } from "./fault.ts";
+export { ImageFault } from "./fault.ts";
 export { type Checked, checkImage } from "./check_image.ts";
 export { ImageFetcher, type ImageFetcherOptions } from "./fetcher.ts";
-export { type ImageLimits, Images } from "./images.ts";
+export { Images } from "./images.ts";
 export { checkName, connectAddress } from "./connect_address.ts";
 export { type Resolve, systemResolve } from "./resolve.ts";
-export { checkAddress, type TargetRules } from "./target.ts";
+export { checkAddress } from "./target.ts";

@@ -13,9 +13,5 @@ export { FollowedReplies } from "./followed_replies.ts";
 export { embed } from "./embed.ts";
 export { relay } from "./relay.ts";
 export type { DisconnectWatcher } from "./lifecycle.ts";
-export type { EmbedRequest, RelayParts, RelayReply, RelayRequest } from "./request.ts";
-export {
-  type InFlightCounts,
-  type InFlightRequest,
-  InFlightRequests,
-} from "./in_flight_requests.ts";
+export type { EmbedRequest, RelayParts, RelayReply } from "./request.ts";
+export { type InFlightRequest, InFlightRequests } from "./in_flight_requests.ts";

@@ -4,7 +4,7 @@ import type { Log, Metrics, Trace } from "../../ground/telemetry/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import { CANCELLED, type Failure, failureOf, statusFailure } from "./failure.ts";
 import { isSimulated } from "../simulator/mod.ts";
-import { type Bound, takeAll, untilEnd } from "./bound.ts";
+import { type Bound, outOfTurn, takeAll, untilEnd } from "./bound.ts";
 import type { Pass } from "./circuit.ts";
 import type { KeyPool, UpstreamKey } from "./key_pool.ts";
 import { keysOfPlan, type Routing, type TargetPlan } from "./routing.ts";
@@ -360,23 +360,6 @@ function boundsOf({ target, upstream, ownKey }: TargetPlan): readonly Bound[] {
   const { bound } = upstream;
   const ofTarget = target.limits === undefined ? undefined : upstream.boundOf(target);
   return [bound, ofTarget].filter((one) => one !== undefined);
-}
-
-/** A request whose turn has not come: nothing was sent, and nobody is to blame. */
-function outOfTurn(refusal: Refusal): Failure {
-  return {
-    kind: "elsewhere",
-    detail: refusal.message,
-    words: refusal.message,
-    outcome: "over its limit here",
-    status: undefined,
-    retryAfterMs: refusal.retryAfterMs,
-    refusal,
-    blame: false,
-    trips: false,
-    timedOut: false,
-    ofKey: "limited",
-  };
 }
 
 /** A failure that the caller's own key explains, in words for who can set another. */

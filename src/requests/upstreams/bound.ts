@@ -1,5 +1,8 @@
+import { MINUTE_MS } from "../../ground/time.ts";
 import { FairShare, type Share } from "../../ground/fair_share/mod.ts";
 import type { CoarseTimers } from "../../ground/platform/mod.ts";
+import type { Refusal } from "../../ground/refusal.ts";
+import type { Failure } from "./failure.ts";
 import { readWhenReady, readyBytes } from "./ready_bytes.ts";
 import type { UpstreamReply } from "./transport.ts";
 
@@ -20,8 +23,6 @@ export interface BoundedRequest {
   readonly tokens: number;
   readonly signal: AbortSignal;
 }
-
-const MINUTE_MS = 60_000;
 
 /**
  * Bounds what is sent to an upstream, with one of its keys, or to a target. Accounts take turns, and nobody waits longer than is
@@ -149,5 +150,22 @@ export function untilEnd(reply: UpstreamReply, end: () => void): UpstreamReply {
       end();
       reply.drain();
     },
+  };
+}
+
+/** A request whose turn has not come: nothing was sent, and nobody is to blame. */
+export function outOfTurn(refusal: Refusal): Failure {
+  return {
+    kind: "elsewhere",
+    detail: refusal.message,
+    words: refusal.message,
+    outcome: "over its limit here",
+    status: undefined,
+    retryAfterMs: refusal.retryAfterMs,
+    refusal,
+    blame: false,
+    trips: false,
+    timedOut: false,
+    ofKey: "limited",
   };
 }

@@ -8,32 +8,17 @@
  * @module
  */
 
-export {
-  type ActivityState,
-  hourOf,
-  type HourOfActivity,
-  type MinuteOfActivity,
-} from "./activity.ts";
+export { type ActivityState, hourOf } from "./activity.ts";
 export type { AffinityNews } from "./affinity.ts";
 export { type Discovered, discoverUpstreams } from "./discover.ts";
-export { retryAfter } from "./failure.ts";
-export { LOCAL_SERVERS, type Preset } from "./presets.ts";
-export { keptListings, ModelLists, type ModelListsOptions } from "./model_lists.ts";
+export { LOCAL_SERVERS } from "./presets.ts";
+export { keptListings, ModelLists } from "./model_lists.ts";
 export { type ListsNews, ReceivedModelLists, type UpstreamModels } from "./received_model_lists.ts";
 export { type Probe, probeOwnKey, probeUpstream } from "./probe.ts";
 export { checksKeys, KEY_REJECTED, type TrialResult, tryUpstream } from "./trial.ts";
 export { isSimulated, SIMULATED_HEADER, simulateHttp } from "../simulator/mod.ts";
 export { readyBytes } from "./ready_bytes.ts";
-export {
-  type ReadyBytes,
-  type Transport,
-  TransportFault,
-  type UpstreamReply,
-  type UpstreamRequest,
-  type Waiter,
-} from "./transport.ts";
-export type { HealthState } from "./health.ts";
-export { KeyPool, type UpstreamKey } from "./key_pool.ts";
+export { type ReadyBytes, TransportFault, type UpstreamReply, type Waiter } from "./transport.ts";
 export type { Routing, TargetPlan } from "./routing.ts";
 export { RoutingMemory } from "./routing_memory.ts";
 export {
@@ -45,7 +30,7 @@ export {
   type Upstream,
 } from "./upstream.ts";
 export { mergedStates, stateOf, type UpstreamState } from "./upstream_state.ts";
-export type { AttemptOutcome, Exchange, Sent } from "./attempts.ts";
+export type { AttemptOutcome, Sent } from "./attempts.ts";
 export type { OwnKey } from "./own_key.ts";
 export { FORWARDED_KEY_HEADER, type OwnKeyCaller, type OwnKeyPlan, OwnKeys } from "./own_keys.ts";
 export { Promised } from "./promised.ts";

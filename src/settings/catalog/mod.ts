@@ -13,7 +13,6 @@ export { embeddingsSettings, type ListedSettings, settingsOfModel } from "./rout
 export { DEFAULT_UPSTREAM, SIMULATOR } from "./upstream_names.ts";
 export { claudeName, kindByName, whyNotServed } from "./model_names.ts";
 export {
-  type Charge,
   chargeOf,
   heldRoute,
   openInput,
@@ -22,27 +21,16 @@ export {
   type ReplyUse,
   reservedFor,
 } from "./extra_price.ts";
-export type { PriceRow } from "./prices.ts";
 export { routeAt, routeFor } from "./price_rows.ts";
-export { affordableOutput, priceOf, type TokenUse } from "./price.ts";
+export { affordableOutput, priceOf } from "./price.ts";
 export { compareWithKnown } from "./compare_routes.ts";
 export { type ListedModel, type Listings, NO_LISTINGS } from "./listings.ts";
-export {
-  describeTargets,
-  type ImageInput,
-  type Prices,
-  type Route,
-  type RouteKind,
-  type RouteOrigin,
-  type Target,
-} from "./route.ts";
+export { describeTargets, type Prices, type Route, type RouteKind, type Target } from "./route.ts";
 export {
   checkAsked,
   checkMedia,
   defaultOutput,
-  type ImageUse,
   isBuiltInRoute,
   MAX_OVERCOUNT,
   permittedOutput,
-  type RouteUse,
 } from "./rules.ts";

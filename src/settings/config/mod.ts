@@ -9,29 +9,26 @@
  * @module
  */
 
-export { ConfigError, type FileText, locateFaults } from "./faults.ts";
+export { ConfigError, locateFaults } from "./faults.ts";
 export {
   type Config,
   databaseFile,
   digestOf,
-  type Flags,
   loadConfig,
-  type Origin,
   settingsJsonSchema,
   type Surroundings,
 } from "./load.ts";
 export * from "./amounts.ts";
-export { ENVIRONMENT } from "./environment.ts";
 export { hostIn, listenUrl } from "./hosts.ts";
 export { decimalsOf, minorUnits, moneyIn, moneyText } from "./currencies.ts";
 export { type PaymentSettings, priceIn } from "./payment_settings.ts";
-export { defaultSettingsPlace, type Place, userDirectory, type Whereabouts } from "./places.ts";
+export { defaultSettingsPlace, type Place, userDirectory } from "./places.ts";
 export { proxiesIn, proxyOf, type ProxySettings, type WayOut } from "./proxy_settings.ts";
 export { ALERT_KINDS, type AlertKind, type ReceiverSettings } from "./alert_settings.ts";
 export type { RouteSettings } from "./route_settings.ts";
 export { type Settings, settings, type SettingsInput } from "./schema.ts";
-export type { CredentialKind, CredentialSettings } from "./credential_settings.ts";
-export { quirkName, type UpstreamSettings, upstreamSettings } from "./upstream_settings.ts";
+export type { CredentialSettings } from "./credential_settings.ts";
+export { type UpstreamSettings, upstreamSettings } from "./upstream_settings.ts";
 export { identifier } from "./values.ts";
 export { settingsReference } from "./reference.ts";
 export { SettingsEditor } from "./settings_editor.ts";

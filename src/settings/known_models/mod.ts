@@ -7,10 +7,4 @@
  * @module
  */
 
-export {
-  type DisputedPrice,
-  disputedPrices,
-  findKnownModel,
-  type KnownModel,
-  knownModels,
-} from "./known_models.ts";
+export { disputedPrices, findKnownModel, type KnownModel, knownModels } from "./known_models.ts";

@@ -10,10 +10,9 @@
 export {
   findKnownPrices,
   type KnownPrices,
-  type KnownRow,
   priceIdOf,
   pricesAt,
   staticPrices,
   type UsdPrice,
 } from "./known_prices.ts";
-export { type PriceUnit, UNITS } from "./units.ts";
+export { type PriceUnit } from "./units.ts";

@@ -9,14 +9,12 @@
  * @module
  */
 
-export { type ClientTags, clientTags } from "./client_tags.ts";
+export { clientTags } from "./client_tags.ts";
 export { openAiErrorWords } from "./error_words.ts";
 export { writeChatUsage } from "./chat/mod.ts";
 export { MAX_ID_CHARS, shortId } from "./neutral/call_ids.ts";
 export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";
 export type {
-  AppliedReasoning,
-  Back,
   Bridge,
   Dialect,
   Front,
@@ -25,13 +23,11 @@ export type {
   MeteredPart,
   MultipleChoices,
   ParsedRequest,
-  RefusedRequest,
   Reply,
   ReplyContext,
   ReplyState,
   ReplyStream,
   Shaping,
-  WriteOptions,
   WrittenRequest,
 } from "./dialect.ts";
 export { chatDepartures } from "./chat/named_departures.ts";
@@ -62,8 +58,6 @@ export {
   fitEffort,
   mayReason,
   nearestEffort,
-  type Reasoning,
-  type ReasoningRequest,
   type RouteReasoning,
 } from "./reasoning.ts";
 export {
@@ -113,5 +107,5 @@ export {
   type Usage,
   withCounts,
 } from "./usage.ts";
-export { type InputUsage, type PartialUsage, type Told, UsageReports } from "./usage_reports.ts";
+export { type InputUsage, type Told } from "./usage_reports.ts";
 export { validate } from "./validation.ts";

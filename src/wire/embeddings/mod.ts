@@ -16,10 +16,10 @@ export {
   servesEmbeddings,
   UPSTREAM_EMBEDDINGS_PATH,
 } from "./endpoint.ts";
-export { type EmbeddingsLimits, meterEmbeddings } from "./meter.ts";
+export { meterEmbeddings } from "./meter.ts";
 export { type EmbeddingsRequest, parseEmbeddings } from "./parse.ts";
 export { type EmbeddingsReply, readEmbeddings } from "./read_reply.ts";
 export { embeddingsRequest } from "./schema.ts";
 export { NumberArrays } from "./number_arrays.ts";
 export { decodeVector, encodeVector, type Vector } from "./vectors.ts";
-export { type EmbeddingsUsage, writeEmbeddings } from "./write_reply.ts";
+export { writeEmbeddings } from "./write_reply.ts";

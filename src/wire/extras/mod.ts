@@ -10,7 +10,7 @@
  */
 
 export { type AllowedExtras, NO_EXTRAS, NONE_USED, type UsedExtras } from "./allowed.ts";
-export { type AppliedExtras, applyExtras, type ExtrasRoute, hasHostedTools } from "./apply.ts";
-export { REQUEST_FIELDS, type Treatment } from "./request_fields.ts";
+export { applyExtras, hasHostedTools } from "./apply.ts";
+export { REQUEST_FIELDS } from "./request_fields.ts";
 export { toldFactor } from "./told.ts";
 export { hostedTool, nameOf } from "./tools.ts";

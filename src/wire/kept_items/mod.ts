@@ -7,5 +7,5 @@
  * @module
  */
 
-export { KeptItems, type KeptItemsOptions } from "./kept_items.ts";
+export { KeptItems } from "./kept_items.ts";
 export { findSurplus, pruneExpired } from "./prune.ts";

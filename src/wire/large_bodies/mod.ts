@@ -10,7 +10,6 @@
  */
 
 export {
-  type AccountTurn,
   CHUNK_BYTES,
   type ChunkedBody,
   DetachedBase64,

@@ -9,4 +9,4 @@
 
 export { inspectDataUrl } from "./data_url.ts";
 export { examine, type Examined } from "./examine.ts";
-export { inspect, type Picture } from "./inspect.ts";
+export { type Picture } from "./inspect.ts";

@@ -68,8 +68,8 @@ export const ACCESS: readonly Mutation[] = [
   {
     name: "items-of-the-team",
     file: "src/people/accounts/key_ring.ts",
-    find: "holderId: row.member_id ?? row.account_id,",
-    replace: "holderId: row.account_id,",
+    find: "holderId: caller.memberId ?? caller.accountId,",
+    replace: "holderId: caller.accountId,",
     tests: [{ file: "tests/flow/team_secrecy_test.ts" }],
     why: "Members of a team would get each other's items.",
   },
@@ -344,8 +344,8 @@ export const ACCESS: readonly Mutation[] = [
   {
     name: "team-models-ignored",
     file: "src/people/accounts/key_ring.ts",
-    find: "commonModels(modelsOf(row.models), modelsOf(row.team_models))",
-    replace: "modelsOf(row.models)",
+    find: "commonModels(caller.models, teamModels)",
+    replace: "caller.models",
     tests: [{ file: TEAMS, filter: "a key of a team may use" }],
     why: "Keys of a team could use models that it is not allowed.",
   },

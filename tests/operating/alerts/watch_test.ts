@@ -1,5 +1,6 @@
 import type { AlertTimes } from "../../../src/operating/alerts/mod.ts";
 import { lastAudit, notices, noticesOf } from "../../../src/operating/alerts/mod.ts";
+import { conditionsOf, seeConditions } from "../../../src/operating/alerts/conditions.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { customer } from "../../fake/customer.ts";
@@ -198,6 +199,20 @@ Deno.test("a circuit that stays open is told once, and when it is closed", async
   assertEquals(all.slice(1).map((mark) => mark.split(":")[0]), ["circuit_closed"]);
   assert(all[1]!.endsWith(`:${since}`));
   assertEquals((await pass(gateway)).length, 2);
+});
+
+Deno.test("a circuit that closes before it is worth an alert is not told of at all", async () => {
+  let nowMs = Date.now();
+  await using gateway = await startGateway({ now: () => nowMs, alertTimes: TIMES });
+  const { alerts, database } = gateway.gateway;
+  const seen = { name: "circuit:u/m", kind: "circuit", detail: "u/m: broken" } as const;
+  await seeConditions(database, [seen], nowMs);
+  nowMs += 20_000;
+  await seeConditions(database, [seen], nowMs);
+  assert(await alerts.watch.pass());
+  nowMs += 61_000;
+  assertEquals(await pass(gateway), []);
+  assertEquals(await conditionsOf(database), []);
 });
 
 Deno.test("a disk that is nearly full is told once until it has had room for an hour", async () => {

@@ -4,6 +4,7 @@ import {
   type Caller,
   KeyRing,
   Keys,
+  Teams,
 } from "../../../src/people/accounts/mod.ts";
 import { randomText } from "../../../src/ground/platform/ids.ts";
 import { type Database, keepFileThreads, openDatabase } from "../../../src/ground/database/mod.ts";
@@ -88,6 +89,70 @@ Deno.test("Accounts.create refuses bad and used addresses; case does not matter"
   }
   assertEquals((await all.accounts.get("ADA@EXAMPLE.COM")).id, made.id);
   await assertRejects(() => all.accounts.get("bob@example.com"), AccountError, "not found");
+});
+
+Deno.test("Accounts.page: each filter finds its accounts, alone and with the others, in pages", async () => {
+  await using all = await open();
+  const { accounts, database, clock, now } = all;
+  const kinds = ["person", "service", "pool"] as const;
+  const made = [];
+  for (const [at, kind] of [...kinds, ...kinds].entries()) {
+    clock.now += 1;
+    const email = `${kind}${at}@example.com`;
+    const { poolId } = kind === "pool"
+      ? await new Teams(database, now).create({ name: `Team ${at}`, pool: true })
+      : { poolId: null };
+    made.push(poolId ?? (await accounts.create({ email, kind: kind as "person" })).id);
+    if (at < 3 && kind !== "pool") await accounts.setRole(email, "operator");
+    if (at % 2 === 1 && kind !== "pool") await accounts.disable(email);
+  }
+  const known = await Promise.all(made.map(async (id) => (await accounts.byId(id))!));
+  for (const role of [undefined, "none", "operator", "owner"] as const) {
+    for (const kind of [undefined, ...kinds]) {
+      for (const disabled of [undefined, true, false]) {
+        const found: string[] = [];
+        let after: string | undefined;
+        do {
+          const page = await accounts.page({ role, kind, disabled, after, limit: 2 });
+          found.push(...page.map(({ email }) => email));
+          after = page.at(-1)?.id;
+        } while (after !== undefined);
+        const wanted = known.filter((one) =>
+          (role ?? one.role) === one.role &&
+          (kind === undefined ? one.kind !== "pool" : one.kind === kind) &&
+          (disabled === undefined || disabled === (one.disabledAtMs !== null))
+        );
+        assertEquals(
+          found,
+          wanted.map(({ email }) => email),
+          JSON.stringify({ role, kind, disabled }),
+        );
+      }
+    }
+  }
+});
+
+Deno.test("Accounts.setRole says why an account cannot have a role", async () => {
+  await using all = await open();
+  const { accounts, database, now } = all;
+  const { poolId } = await new Teams(database, now).create({ name: "Team", pool: true });
+  await accounts.create({ email: "owner@example.com", role: "owner" });
+  await accounts.create({ email: "program@example.com", kind: "service" });
+  await accounts.create({ email: "gone@example.com" });
+  await accounts.disable("gone@example.com");
+  const cases = [
+    [
+      (await accounts.byId(poolId!))!.email,
+      "finance",
+      "is the pool of a team: it cannot have a role",
+    ],
+    ["program@example.com", "owner", "is not a person: only people can be owners"],
+    ["gone@example.com", "owner", "is disabled: enable it first"],
+    ["owner@example.com", "none", "is the last owner: make another account an owner first"],
+  ] as const;
+  for (const [email, role, why] of cases) {
+    await assertRejects(() => accounts.setRole(email, role), AccountError, `${email} ${why}`);
+  }
 });
 
 Deno.test("Keys.issue shows the key once and keeps only its digest", async () => {

@@ -22,10 +22,10 @@ import {
   Name,
   Stat,
 } from "../components.tsx";
-import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 import { EntryTable } from "../pages/credit_entries.tsx";
 import { NewKey } from "../pages/key_forms.tsx";
-import { KeyTable } from "../pages/key_table.tsx";
+import { type KeysView, KeyTable } from "../pages/key_table.tsx";
 import { LotTable } from "./account_lots.tsx";
 import { AccountTeams, type Membership } from "./account_teams.tsx";
 import { AccountState } from "./accounts.tsx";
@@ -52,7 +52,6 @@ function UsageLinks({ account: { email, kind } }: { account: Account }) {
 export function AccountDetailPage(
   {
     page,
-    csrf,
     seesKeys,
     mayOperate,
     mayRevoke,
@@ -61,23 +60,15 @@ export function AccountDetailPage(
     debt,
     teams,
     entries,
-    keys,
-    budgets,
+    view,
     ownBudgets,
-    lastUse,
-    spent,
     chart,
     packages,
-    models,
     link,
     made,
     address,
-    error,
-    done,
-    nowMs,
   }: {
     page: PageContext;
-    csrf: string;
     /** Whether the visitor may see its keys. */
     seesKeys: boolean;
     /** Whether the visitor may do a write of this account. */
@@ -91,33 +82,23 @@ export function AccountDetailPage(
     teams: readonly Membership[];
     /** The latest ones. */
     entries: readonly Entry[];
-    keys: readonly Key[];
-    /** Budgets of the keys, by key ID. */
-    budgets: ReadonlyMap<string, readonly Budget[]>;
+    view: KeysView;
     /** Budgets of the account. */
     ownBudgets: readonly Budget[];
-    lastUse: ReadonlyMap<string, number>;
-    /** Credits by key ID. */
-    spent: ReadonlyMap<string, number>;
     /** Its credits by day and model; undefined without any. */
     chart: ChartProps | undefined;
     packages: readonly CreditPackage[];
-    /** Routes that are served. */
-    models: readonly string[];
     /** A sign-in link that was made just now. */
     link?: string | undefined;
     made?: string | undefined;
     address: string;
-    error?: string | undefined;
-    done?: string | undefined;
-    nowMs: number;
   },
 ) {
   const base = `/console/operator/accounts/${account.id}`;
   const isPool = account.kind === "pool";
   const name = isPool && account.name !== "" ? account.name : account.email;
   return (
-    <Layout page={page} title={name} notice={noticeOf({ error, done })}>
+    <Layout page={page} title={name}>
       {link === undefined ? null : (
         <section class="card">
           <h2>Sign-in link</h2>
@@ -125,7 +106,7 @@ export function AccountDetailPage(
           <Copyable text={link} label="the sign-in link" />
         </section>
       )}
-      {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
+      {made === undefined ? null : <NewKey secret={made} address={address} models={view.models} />}
       <p>
         {isPool
           ? teams.map(({ teamId, teamName }) => (
@@ -155,7 +136,7 @@ export function AccountDetailPage(
         <Budgets
           budgets={ownBudgets}
           of={name}
-          csrf={csrf}
+          csrf={page.csrf}
           path={mayOperate(BUDGET_SET) ? base : undefined}
         />
       </section>
@@ -163,8 +144,8 @@ export function AccountDetailPage(
       <h2>Remaining credits</h2>
       <LotTable
         lots={credits.lots}
-        csrf={csrf}
-        nowMs={nowMs}
+        csrf={page.csrf}
+        nowMs={view.nowMs}
         action={mayOperate(CREDITS_TAKE_BACK) ? `${base}/take-back` : undefined}
       />
       <div class="grid">
@@ -172,7 +153,7 @@ export function AccountDetailPage(
           <>
             <section>
               <h2>Grant credits</h2>
-              <Form action={`${base}/grant`} csrf={csrf} class="card">
+              <Form action={`${base}/grant`} csrf={page.csrf} class="card">
                 <FormId />
                 <Field label="Credits" name="credits" type="number" min={1} required />
                 <Field
@@ -188,7 +169,7 @@ export function AccountDetailPage(
             </section>
             <section>
               <h2>Record a package</h2>
-              <Form action={`${base}/package`} csrf={csrf} class="card">
+              <Form action={`${base}/package`} csrf={page.csrf} class="card">
                 <FormId />
                 <label class="field">
                   <span>Package</span>
@@ -215,18 +196,20 @@ export function AccountDetailPage(
             <div class="card">
               {account.disabledAtMs !== null
                 ? (
-                  <Form action={`${base}/enable`} csrf={csrf}>
+                  <Form action={`${base}/enable`} csrf={page.csrf}>
                     <button type="submit">Enable account</button>
                   </Form>
                 )
                 : (
                   <>
-                    {account.kind !== "person" ? null : (
-                      <Form action={`${base}/link`} csrf={csrf}>
-                        <button type="submit" class="plain">Create sign-in link</button>
-                      </Form>
-                    )}
-                    <Form action={`${base}/keys`} csrf={csrf}>
+                    {account.kind !== "person"
+                      ? null
+                      : (
+                        <Form action={`${base}/link`} csrf={page.csrf}>
+                          <button type="submit" class="plain">Create sign-in link</button>
+                        </Form>
+                      )}
+                    <Form action={`${base}/keys`} csrf={page.csrf}>
                       <input type="hidden" name="id" value={newKeyId()} />
                       <button type="submit" class="plain">Create key</button>
                     </Form>
@@ -235,7 +218,7 @@ export function AccountDetailPage(
               {account.disabledAtMs !== null ? null : (
                 <Form
                   action={`${base}/disable`}
-                  csrf={csrf}
+                  csrf={page.csrf}
                   confirm={`Disable ${labelOf(account)}? Its keys stop working within a second.`}
                 >
                   <button type="submit" class="danger">Disable account</button>
@@ -247,7 +230,7 @@ export function AccountDetailPage(
         {!mayOperate(ACCOUNT_ROLE) || account.kind === "pool" ? null : (
           <section>
             <h2>Role</h2>
-            <Form action={`${base}/role`} csrf={csrf} class="card">
+            <Form action={`${base}/role`} csrf={page.csrf} class="card">
               <label class="field">
                 <span>Role</span>
                 <select name="role">
@@ -270,14 +253,9 @@ export function AccountDetailPage(
         <>
           <h2>Keys</h2>
           <KeyTable
-            keys={keys}
-            budgets={budgets}
-            lastUse={lastUse}
-            spent={spent}
-            csrf={csrf}
-            nowMs={nowMs}
+            {...view}
+            csrf={page.csrf}
             mayChange={(key, operation) => operation === KEY_REVOKE && !isPool && mayRevoke(key)}
-            models={models}
             action={`${base}/keys`}
           />
         </>

@@ -15,21 +15,21 @@ import {
   subjectOfKey,
   subjectsOfKeys,
 } from "../../../operating/operations/mod.ts";
-import { budgetsOf, budgetsOfKeys, creditsOf, entriesOf } from "../../../money/ledger/mod.ts";
-import { ReportError, reportUsage, SpentByKey, usageQuery } from "../../../money/usage/mod.ts";
-import { STATUS_CODE } from "../../../ground/std/mod.ts";
+import { budgetsOf, creditsOf, entriesOf } from "../../../money/ledger/mod.ts";
+import { ReportError, reportUsage, usageQuery } from "../../../money/usage/mod.ts";
 import {
   addressOf,
   type ConsoleParts,
-  doneOf,
   page,
   pageOf,
   type PageRequest,
+  statusOf,
 } from "../request.tsx";
 import { addBudgetForms } from "../budget_form.ts";
 import { type ChartProps, MAX_SERIES } from "../chart.tsx";
 import { pageWithForms } from "../forms.ts";
 import { madeOf } from "../key_form.ts";
+import { keysView } from "../keys_view.ts";
 import { reportChart } from "../usage_chart.ts";
 import { debtOf } from "../../../money/payments/mod.ts";
 import { AccountDetailPage } from "./account.tsx";
@@ -50,7 +50,7 @@ interface More {
 
 /** One account, and what an operator does for it. */
 export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
-  const { accounts, keys, sales, database, catalog, now, config, teams, members } = parts;
+  const { accounts, keys, sales, database, now, config, teams, members } = parts;
 
   /** Its credits of the last 30 days by model, and as a comparison of the 30 before. */
   const usageOf = async ({ id: accountId }: Account): Promise<ChartProps | undefined> => {
@@ -97,8 +97,7 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
     return await page(
       c,
       <AccountDetailPage
-        page={pageOf(c)}
-        csrf={session.csrfToken}
+        page={pageOf(c, more.error)}
         account={account}
         credits={await creditsOf(database, account.id, now())}
         debt={await debtOf(database, account.id)}
@@ -107,24 +106,18 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
         seesKeys={can(session, "account.keys")}
         mayOperate={(operation, more) => mayOperate(session, operation, { account, ...more })}
         mayRevoke={(key) => mayOperate(session, KEY_REVOKE, subjects.get(key.id))}
-        keys={own.toReversed()}
-        budgets={await budgetsOfKeys(database, own.map(({ id }) => id), now())}
+        view={await keysView(parts, account, own)}
         ownBudgets={await budgetsOf(
           database,
           { owner: "account", ownerId: account.id },
           now(),
         )}
-        lastUse={await keys.lastUse(account)}
-        spent={await new SpentByKey(database).of([account.id])}
         chart={await usageOf(account)}
         packages={sales.packages}
-        models={catalog().routes.map(({ id }) => id)}
         address={addressOf(c, config)}
-        done={doneOf(c)}
-        nowMs={now()}
         {...more}
       />,
-      more.error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+      statusOf(more.error),
     );
   };
 

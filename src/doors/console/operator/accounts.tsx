@@ -1,12 +1,11 @@
 import { type Account, labelOf, type Session } from "../../../people/accounts/mod.ts";
 import { balancesOf } from "../../../money/ledger/mod.ts";
-import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { Badge, Field, Form, Name, Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
-import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 import { ACCOUNT_CREATE, mayOperate } from "../../../operating/operations/mod.ts";
 import { pageWithForms } from "../forms.ts";
-import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest, statusOf } from "../request.tsx";
 import type { GuardedApp } from "../guard.ts";
 
 const ACCOUNTS_SHOWN = 100;
@@ -30,16 +29,14 @@ export function accountsRoutes(
     return await page(
       c,
       <AccountsPage
-        page={pageOf(c)}
-        csrf={session.csrfToken}
+        page={pageOf(c, error)}
         rows={rows}
         query={query}
         mayCreate={mayOperate(session, ACCOUNT_CREATE)}
-        error={error}
         next={upTo.length > found.length ? found.at(-1)!.id : undefined}
         isFirst={after === undefined}
       />,
-      error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+      statusOf(error),
     );
   };
 
@@ -67,13 +64,11 @@ function pathOf(asked: Readonly<Record<string, string>>): string {
 
 /** Every account, or those that a text finds, in pages. */
 function AccountsPage(
-  { page, csrf, rows, query, mayCreate, error, next, isFirst }: {
+  { page, rows, query, mayCreate, next, isFirst }: {
     page: PageContext;
-    csrf: string;
     rows: readonly AccountRow[];
     query: string;
     mayCreate: boolean;
-    error?: string | undefined;
     /** ID of the last account, if there are more. */
     next: string | undefined;
     isFirst: boolean;
@@ -83,7 +78,6 @@ function AccountsPage(
     <Layout
       page={page}
       title="Accounts"
-      notice={noticeOf({ error })}
     >
       <form method="get" action="/console/operator/accounts" class="row" role="search">
         <Field label="Email or name" name="q" type="search" value={query} />
@@ -131,7 +125,7 @@ function AccountsPage(
       {!mayCreate ? null : (
         <>
           <h2>Create an account</h2>
-          <Form action="/console/operator/accounts" csrf={csrf} class="card narrow">
+          <Form action="/console/operator/accounts" csrf={page.csrf} class="card narrow">
             <Field label="Email" name="email" type="email" required autocomplete="off" />
             <Field label="Name" name="name" maxlength={200} autocomplete="off" />
             <button type="submit">Create account</button>

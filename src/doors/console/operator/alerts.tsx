@@ -12,14 +12,13 @@ export function alertsRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { database, now } = parts;
   app.get(
     "/alerts",
-    may("alerts.read", async (c, { csrfToken }) =>
+    may("alerts.read", async (c) =>
       await page(
         c,
         <NoticesPage
           page={pageOf(c)}
           title="Alerts"
           action={PATH}
-          csrf={csrfToken}
           notices={await notices(database, { limit: MAX_ROWS })}
           nowMs={now()}
           isRead={({ readAtMs }) => readAtMs !== null}

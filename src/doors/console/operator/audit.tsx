@@ -27,7 +27,6 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
           c,
           <AuditPage
             page={pageOf(c)}
-            csrf={session.csrfToken}
             last={await lastAudit(database)}
             nowMs={now()}
             canBackUp={canBackUp(session)}
@@ -46,7 +45,6 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
         c,
         <AuditPage
           page={pageOf(c)}
-          csrf={session.csrfToken}
           report={report}
           labels={await objectLabels(parts, report.mismatches.map(({ id }) => id))}
           tookMs={tookMs}
@@ -88,9 +86,8 @@ function valueOf(kind: string, value: Mismatch["found"]): Child {
 
 /** The ledger re-added, on request. */
 function AuditPage(
-  { page, csrf, last, report, labels = new Map(), tookMs, nowMs, canBackUp }: {
+  { page, last, report, labels = new Map(), tookMs, nowMs, canBackUp }: {
     page: PageContext;
-    csrf: string;
     /** How the last one went, if none was asked for now. */
     last?: AuditOutcome | undefined;
     nowMs: number;
@@ -163,7 +160,7 @@ function AuditPage(
         </>
       )}
       <div class="grid">
-        <Form action="/console/operator/audit" csrf={csrf} class="card">
+        <Form action="/console/operator/audit" csrf={page.csrf} class="card">
           <h2>Audit</h2>
           <p>
             Recomputes balances, budgets, lots, holds, windows and roll-ups from entries and
@@ -180,7 +177,7 @@ function AuditPage(
         </Form>
         {canBackUp
           ? (
-            <Form action="/console/operator/backup" csrf={csrf} class="card">
+            <Form action="/console/operator/backup" csrf={page.csrf} class="card">
               <h2>Backup</h2>
               <p>A copy of the whole database as of now, verified before it is sent.</p>
               <button type="submit">Download backup</button>

@@ -10,13 +10,12 @@ import {
   mayOperate,
 } from "../../../operating/operations/mod.ts";
 import { newCodeId, type RedemptionCode } from "../../../money/payments/mod.ts";
-import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { Badge, Copyable, Field, Form, Table, Time } from "../components.tsx";
 import { count, number } from "../format.ts";
 import { pageWithForms } from "../forms.ts";
 import type { GuardedApp } from "../guard.ts";
-import { Layout, noticeOf, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, doneOf, page, pageOf, type PageRequest } from "../request.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest, statusOf } from "../request.tsx";
 import { DAY_MS } from "../../../ground/time.ts";
 
 const PATH = "/console/operator/codes";
@@ -40,13 +39,11 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
     ]);
     const content = (
       <CodesPage
-        page={pageOf(c)}
-        csrf={session.csrfToken}
+        page={pageOf(c, more.error)}
         codes={all}
         emails={new Map(people.map(({ id, email }) => [id, email]))}
         packages={sales.packages}
         mayManage={mayOperate(session, CODE_CREATE)}
-        done={doneOf(c)}
         nowMs={now()}
         {...more}
       />
@@ -54,7 +51,7 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
     return await page(
       c,
       content,
-      more.error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+      statusOf(more.error),
     );
   };
 
@@ -85,21 +82,19 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
 
 interface CodesPageProps extends More {
   readonly page: PageContext;
-  readonly csrf: string;
   /** Newest first. */
   readonly codes: readonly RedemptionCode[];
   /** Email addresses by account ID. */
   readonly emails: ReadonlyMap<string, string>;
   readonly packages: readonly CreditPackage[];
   readonly mayManage: boolean;
-  readonly done: string | undefined;
   readonly nowMs: number;
 }
 
 function CodesPage(props: CodesPageProps) {
-  const { page, csrf, codes, packages, mayManage, made, error, done } = props;
+  const { page, codes, packages, mayManage, made } = props;
   return (
-    <Layout page={page} title="Redemption codes" notice={noticeOf({ error, done })}>
+    <Layout page={page} title="Redemption codes">
       {made === undefined ? null : (
         <section class="card">
           <h2>{count(made.length, "new code")}</h2>
@@ -113,7 +108,7 @@ function CodesPage(props: CodesPageProps) {
       {!mayManage ? null : (
         <>
           <h2>Make codes</h2>
-          <Form action={PATH} csrf={csrf} class="card narrow">
+          <Form action={PATH} csrf={page.csrf} class="card narrow">
             <input type="hidden" name="id" value={newCodeId()} />
             <label class="field">
               <span>Worth</span>
@@ -157,7 +152,7 @@ function CodesPage(props: CodesPageProps) {
   );
 }
 
-function CodeTable({ codes, emails, packages, mayManage, csrf, nowMs }: CodesPageProps) {
+function CodeTable({ page, codes, emails, packages, mayManage, nowMs }: CodesPageProps) {
   return (
     <Table<RedemptionCode>
       caption="Redemption codes, newest first"
@@ -195,7 +190,7 @@ function CodeTable({ codes, emails, packages, mayManage, csrf, nowMs }: CodesPag
             !mayManage || redeemedAtMs !== null || revokedAtMs !== null
               ? ""
               : (
-                <Form action={`${PATH}/${id}/revoke`} csrf={csrf}>
+                <Form action={`${PATH}/${id}/revoke`} csrf={page.csrf}>
                   <button type="submit" class="danger" aria-label={`Revoke ${hint}`}>Revoke</button>
                 </Form>
               ),

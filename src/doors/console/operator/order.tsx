@@ -14,14 +14,13 @@ import {
   type OrderCredits,
   type OrderEvent,
 } from "../../../money/payments/mod.ts";
-import { STATUS_CODE } from "../../../ground/std/mod.ts";
-import { Badge, Field, Form, FormId, Table, Time } from "../components.tsx";
+import { Badge, Facts, Field, Form, FormId, Table, Time } from "../components.tsx";
 import { number, teamTitle } from "../format.ts";
 import { pageWithForms } from "../forms.ts";
 import type { GuardedApp } from "../guard.ts";
-import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 import { OrderBadge, OrderLink, type OrderOwner, OwnerLink } from "../pages/orders.tsx";
-import { type ConsoleParts, doneOf, page, pageOf, type PageRequest } from "../request.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest, statusOf } from "../request.tsx";
 
 /** Whose credits something is, by account ID: people, services, and the pools of teams. */
 export async function ownersOf(
@@ -50,18 +49,15 @@ export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
     ]);
     const content = (
       <OperatorOrderPage
-        page={pageOf(c)}
-        csrf={session.csrfToken}
+        page={pageOf(c, error)}
         order={order}
         events={events}
         credits={credits}
         owners={owners}
         mayManage={mayOperate(session, ORDER_REFUND)}
-        error={error}
-        done={doneOf(c)}
       />
     );
-    return await page(c, content, error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest);
+    return await page(c, content, statusOf(error));
   };
   const post = pageWithForms(app, parts, "/orders/:id", {
     action: "payments.read",
@@ -89,52 +85,41 @@ export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
   post("/dismiss", ORDER_DISMISS, { done: "dismissed" });
 }
 
-function OperatorOrderPage({ page, csrf, order, events, credits, owners, mayManage, error, done }: {
+function OperatorOrderPage({ page, order, events, credits, owners, mayManage }: {
   page: PageContext;
-  csrf: string;
   order: Order;
   events: readonly OrderEvent[];
   credits: readonly OrderCredits[];
   owners: ReadonlyMap<string, OrderOwner>;
   mayManage: boolean;
-  error: string | undefined;
-  done: string | undefined;
 }) {
   const money = (amount: number | null) => moneyText(amount, order.currency);
   return (
     <Layout
       page={page}
       title={`${order.packageName}: ${number(order.credits)} credits`}
-      notice={noticeOf({ error, done })}
     >
       <p>
         <OrderBadge order={order} /> {order.livemode ? null : <Badge tone="warn">test</Badge>}
       </p>
       {order.needsLook === "" ? null : <p class="notice bad">{order.needsLook}</p>}
-      <dl class="facts">
-        <dt>Order</dt>
-        <dd>{order.id}</dd>
-        <dt>Buyer</dt>
-        <dd>
-          <OwnerLink accountId={order.accountId} owners={owners} />
-        </dd>
-        <dt>Note</dt>
-        <dd>{order.note}</dd>
-        <dt>Price</dt>
-        <dd>{money(order.amount)}</dd>
-        <dt>Paid</dt>
-        <dd>{order.paidAtMs === null ? "no" : money(order.paidAmount)}</dd>
-        <dt>Refunded or disputed</dt>
-        <dd>{money(order.goneAmount)}</dd>
-        <dt>Payment</dt>
-        <dd>{order.paymentId ?? "–"}</dd>
-      </dl>
+      <Facts
+        rows={[
+          ["Order", order.id],
+          ["Buyer", <OwnerLink accountId={order.accountId} owners={owners} />],
+          ["Note", order.note],
+          ["Price", money(order.amount)],
+          ["Paid", order.paidAtMs === null ? "no" : money(order.paidAmount)],
+          ["Refunded or disputed", money(order.goneAmount)],
+          ["Payment", order.paymentId ?? "–"],
+        ]}
+      />
       {order.receipt === null ? null : (
         <p>
           <OrderLink order={order} />
         </p>
       )}
-      {mayManage ? <OrderForms order={order} csrf={csrf} /> : null}
+      {mayManage ? <OrderForms order={order} csrf={page.csrf} /> : null}
       <h2>What happened</h2>
       <Table<OrderEvent>
         caption="What happened to the order, oldest first"

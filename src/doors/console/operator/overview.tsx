@@ -7,10 +7,10 @@ import {
   notices,
   unreadCount,
 } from "../../../operating/alerts/mod.ts";
-import type { Config } from "../../../settings/config/mod.ts";
 import type { UpstreamState } from "../../../requests/upstreams/mod.ts";
 import { AlertText } from "../alert_text.tsx";
 import { Badge, RelativeTime, Stat, Time } from "../components.tsx";
+import { dollarRateOf } from "../dollars.ts";
 import { count } from "../format.ts";
 import { type GuardedApp, may } from "../guard.ts";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -60,7 +60,7 @@ export function overviewRoutes(app: GuardedApp, parts: ConsoleParts): void {
             page={pageOf(c)}
             range={range}
             figures={await overviewFigures(parts, range)}
-            perUsd={perUsdOf(config)}
+            perUsd={dollarRateOf(config)}
           >
             {live}
           </OverviewPage>
@@ -68,11 +68,6 @@ export function overviewRoutes(app: GuardedApp, parts: ConsoleParts): void {
       });
     }),
   );
-}
-
-/** What credits are worth, where somebody has said so. */
-function perUsdOf({ settings, origins }: Config): number | undefined {
-  return origins.has("credits.perUsd") ? settings.credits.perUsd : undefined;
 }
 
 /** How it is going now; undefined for what the visitor may not see. */

@@ -8,7 +8,6 @@ import {
   ROUTE_WRITE,
   writtenEntry,
 } from "../../../operating/operations/mod.ts";
-import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { configuredUpstreams } from "../../../requests/upstreams/mod.ts";
 import { type GuardedApp, may } from "../guard.ts";
 import {
@@ -18,6 +17,7 @@ import {
   pageOf,
   type PageRequest,
   seeOther,
+  statusOf,
 } from "../request.tsx";
 import { priceChanges, RouteEditPage, servedChanges } from "./route_edit_page.tsx";
 import { type FormValues, routeSettingsOf, valuesOf } from "./route_form.ts";
@@ -48,7 +48,7 @@ export function routeEditRoutes(
           return await handler(c, session, route);
         } catch (error) {
           if (error instanceof AccountError) {
-            return await form(c, session, {
+            return await form(c, {
               route,
               values: submitted(c),
               error: `${error.message}.`,
@@ -63,7 +63,6 @@ export function routeEditRoutes(
 
   const form = async (
     c: PageRequest,
-    session: Session,
     { route, values, error }: {
       readonly route: Route;
       /** What was submitted; default: what the file has. */
@@ -75,42 +74,40 @@ export function routeEditRoutes(
     return await page(
       c,
       <RouteEditPage
-        page={pageOf(c)}
-        csrf={session.csrfToken}
+        page={pageOf(c, error)}
         route={route}
         written={written}
         values={values ?? valuesOf(written, route)}
         upstreams={upstreams}
         file={config.file}
-        error={error}
       />,
-      error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+      statusOf(error),
     );
   };
 
   app.get(
     "/routes/edit",
-    about((c) => c.req.query("route"), (c, session, route) => form(c, session, { route })),
+    about((c) => c.req.query("route"), (c, _session, route) => form(c, { route })),
   );
   const submitted = (c: PageRequest): FormValues => new Map(c.var.form.entries);
   app.post(
     "/routes/edit",
     about(
       (c) => c.var.form.text("route"),
-      (c, session, route) => form(c, session, { route, values: submitted(c) }),
+      (c, _session, route) => form(c, { route, values: submitted(c) }),
     ),
   );
   app.post(
     "/routes/preview",
-    about((c) => c.var.form.text("route"), async (c, session, route) => {
+    about((c) => c.var.form.text("route"), async (c, _session, route) => {
       const written = await writtenEntry(parts, ["routes", route.id]);
       const settings = routeSettingsOf(c.var.form, { route, written });
       const entry: EntryPath = ["routes", route.id];
       const preview = await previewEntry(operations, entry, settings);
       if (preview.kind === "invalid") {
-        return await form(c, session, { route, values: submitted(c), error: preview.faults });
+        return await form(c, { route, values: submitted(c), error: preview.faults });
       }
-      return await previewPage(c, parts, session, {
+      return await previewPage(c, parts, {
         entry,
         settings,
         preview,

@@ -2,7 +2,7 @@ import type { Catalog, Route } from "../../../settings/catalog/mod.ts";
 import type { Json } from "../../../operating/operations/mod.ts";
 import { Field, Form } from "../components.tsx";
 import { number } from "../format.ts";
-import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 import { CHOICES, ENABLED, type FormValues, NUMBERS, PRICES } from "./route_form.ts";
 
 const PATH = "/console/operator/routes";
@@ -11,9 +11,8 @@ const MORE_TARGETS = 2;
 
 /** The form for one route. */
 export function RouteEditPage(
-  { page, csrf, route, written, values, upstreams, file, error }: {
+  { page, route, written, values, upstreams, file }: {
     page: PageContext;
-    csrf: string;
     route: Route;
     /** The route as the file has it; what it does not say comes from the defaults. */
     written: Json;
@@ -21,7 +20,6 @@ export function RouteEditPage(
     upstreams: readonly string[];
     /** Path of the settings file; undefined if there is none. */
     file: string | undefined;
-    error?: string | undefined;
   },
 ) {
   const value = (name: string) => values.get(name) ?? "";
@@ -31,7 +29,7 @@ export function RouteEditPage(
   const isEmbeddings = route.kind === "embeddings";
   const numbers = NUMBERS.filter(([name]) => !(isEmbeddings && name === "maxOutput"));
   return (
-    <Layout page={page} title={`Edit ${route.id}`} notice={noticeOf({ error })}>
+    <Layout page={page} title={`Edit ${route.id}`}>
       <p>
         <a href={PATH}>All routes</a>. You see the changes of the settings file before anything is
         written. Leave a field empty for the default, which is shown in it.
@@ -43,7 +41,7 @@ export function RouteEditPage(
           </p>
         )
         : null}
-      <Form action={`${PATH}/preview`} csrf={csrf} class="route-form">
+      <Form action={`${PATH}/preview`} csrf={page.csrf} class="route-form">
         <input type="hidden" name="route" value={route.id} />
         <div class="grid">
           <fieldset class="card">

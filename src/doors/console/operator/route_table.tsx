@@ -1,18 +1,17 @@
 import type { Session } from "../../../people/accounts/mod.ts";
 import { mayOperate, ROUTE_WRITE } from "../../../operating/operations/mod.ts";
 import { describeTargets, type Route } from "../../../settings/catalog/mod.ts";
-import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { Name, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { type GuardedApp, may } from "../guard.ts";
-import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 import {
   type ConsoleParts,
-  doneOf,
   type LastReload,
   page,
   pageOf,
   type PageRequest,
+  statusOf,
 } from "../request.tsx";
 import { ReloadNotice } from "./reload_notice.tsx";
 import { routeEditRoutes } from "./route_edit.tsx";
@@ -26,15 +25,13 @@ export function routeTableRoutes(app: GuardedApp, parts: ConsoleParts): void {
     page(
       c,
       <RoutesPage
-        page={pageOf(c)}
+        page={pageOf(c, error)}
         routes={catalog().routes}
         off={catalog().off}
         mayWrite={mayOperate(session, ROUTE_WRITE)}
-        done={doneOf(c)}
-        error={error}
         reload={reloads()}
       />,
-      error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+      statusOf(error),
     );
   app.get("/routes", may("routes.read", (c, session) => all(c, session)));
   routeEditRoutes(app, parts, all);
@@ -42,14 +39,12 @@ export function routeTableRoutes(app: GuardedApp, parts: ConsoleParts): void {
 
 /** Routes and prices as they are in effect. */
 function RoutesPage(
-  { page, routes, off, mayWrite, done, error, reload }: {
+  { page, routes, off, mayWrite, reload }: {
     page: PageContext;
     routes: readonly Route[];
     /** Those that are switched off. */
     off: readonly Route[];
     mayWrite: boolean;
-    done: string | undefined;
-    error: string | undefined;
     reload: LastReload | undefined;
   },
 ) {
@@ -72,7 +67,6 @@ function RoutesPage(
     <Layout
       page={page}
       title="Routes"
-      notice={noticeOf({ error, done })}
     >
       <ReloadNotice reload={reload} />
       <p class="quiet">

@@ -1,5 +1,4 @@
 import type { Child } from "@hono/hono/jsx";
-import type { Session } from "../../../people/accounts/mod.ts";
 import type { EntryPath, EntryPreview, Json } from "../../../operating/operations/mod.ts";
 import { Copyable, Form, Name } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -8,9 +7,8 @@ import { type DiffLine, settingsDiff } from "./settings_diff.ts";
 
 /** What would be written, and the form that does it. */
 function SettingsPreviewPage(
-  { page, csrf, title, forms, path, lines, fields, digest, warning, changes = [] }: {
+  { page, title, forms, path, lines, fields, digest, warning, changes = [] }: {
     page: PageContext;
-    csrf: string;
     title: string;
     /** Where the form is sent to be carried out, and to be changed again. */
     forms: { readonly save: string; readonly edit: string };
@@ -42,13 +40,13 @@ function SettingsPreviewPage(
       )}
       <div class="buttons">
         {lines.length === 0 ? null : (
-          <Form action={forms.save} csrf={csrf}>
+          <Form action={forms.save} csrf={page.csrf}>
             {kept}
             <input type="hidden" name="digest" value={digest} />
             <button type="submit">Write the file and reload</button>
           </Form>
         )}
-        <Form action={forms.edit} csrf={csrf}>
+        <Form action={forms.edit} csrf={page.csrf}>
           {kept}
           <button type="submit" class="plain">Back to the form</button>
         </Form>
@@ -110,7 +108,6 @@ function SettingsByHandPage(
 export async function previewPage(
   c: PageRequest,
   { config }: Pick<ConsoleParts, "config">,
-  session: Session,
   { entry, settings, preview, title, forms, back, changes }: {
     readonly entry: EntryPath;
     readonly settings: Json;
@@ -135,7 +132,6 @@ export async function previewPage(
     <SettingsPreviewPage
       {...shown}
       {...{ forms, digest, changes }}
-      csrf={session.csrfToken}
       title={`${title}?`}
       lines={before === after ? [] : settingsDiff(before, after, entry)}
       fields={c.var.form.entries.filter(([name]) => name !== "csrf" && name !== "digest")}

@@ -13,7 +13,6 @@ import {
   knownProviders,
   providersIn,
 } from "../../../settings/known_providers/mod.ts";
-import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { type GuardedApp, may } from "../guard.ts";
 import {
   type ConsoleParts,
@@ -23,6 +22,7 @@ import {
   pageOf,
   type PageRequest,
   seeOther,
+  statusOf,
 } from "../request.tsx";
 import { previewPage } from "./settings_preview.tsx";
 import { OTHER_PROVIDER, TEXT_FIELDS, UpstreamAddPage } from "./upstream_add_page.tsx";
@@ -37,7 +37,6 @@ export function upstreamAddRoutes(app: GuardedApp, parts: ConsoleParts): void {
 
   const form = async (
     c: PageRequest,
-    session: Session,
     { values = new Map(), error }: {
       readonly values?: ReadonlyMap<string, string>;
       readonly error?: string;
@@ -46,14 +45,12 @@ export function upstreamAddRoutes(app: GuardedApp, parts: ConsoleParts): void {
     await page(
       c,
       <UpstreamAddPage
-        page={pageOf(c)}
-        csrf={session.csrfToken}
+        page={pageOf(c, error)}
         offered={withKeys().map(({ provider }) => provider)}
         providers={knownProviders()}
         values={values}
-        error={error}
       />,
-      error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest,
+      statusOf(error),
     );
 
   /** Does something with the upstream of the form; what is wrong with it is shown in the form. */
@@ -72,25 +69,25 @@ export function upstreamAddRoutes(app: GuardedApp, parts: ConsoleParts): void {
       } catch (error) {
         if (!(error instanceof AccountError || error instanceof OperationError)) throw error;
         const values = new Map(c.var.form.entries);
-        return await form(c, session, { values, error: `${error.message.replace(/\.$/, "")}.` });
+        return await form(c, { values, error: `${error.message.replace(/\.$/, "")}.` });
       }
     });
 
-  app.get("/upstreams/add", may(UPSTREAM_ADD.action, (c, session) => form(c, session)));
+  app.get("/upstreams/add", may(UPSTREAM_ADD.action, (c) => form(c)));
   app.post(
     "/upstreams/add",
     may(
       UPSTREAM_ADD.action,
-      (c, session) => form(c, session, { values: new Map(c.var.form.entries) }),
+      (c) => form(c, { values: new Map(c.var.form.entries) }),
     ),
   );
   app.post(
     "/upstreams/preview",
-    about(async (c, session, { name, settings }) => {
+    about(async (c, _session, { name, settings }) => {
       const entry: EntryPath = ["upstreams", name];
       const preview = await previewEntry(operations, entry, settings);
       if (preview.kind === "invalid") throw new AccountError(preview.faults);
-      return await previewPage(c, parts, session, {
+      return await previewPage(c, parts, {
         entry,
         settings,
         preview,

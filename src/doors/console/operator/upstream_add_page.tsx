@@ -1,7 +1,7 @@
 import type { KnownProvider } from "../../../settings/known_providers/mod.ts";
 import { DIALECT_NAMES } from "../../../wire/dialects/mod.ts";
 import { Field, Form } from "../components.tsx";
-import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 
 const PATH = "/console/operator/upstreams";
 
@@ -19,15 +19,13 @@ export const TEXT_FIELDS = [
 
 /** The form for a new upstream. */
 export function UpstreamAddPage(
-  { page, csrf, offered, providers, values, error }: {
+  { page, offered, providers, values }: {
     page: PageContext;
-    csrf: string;
     /** Providers of which the environment has a key. */
     offered: readonly KnownProvider[];
     providers: readonly KnownProvider[];
     /** What was submitted. */
     values: ReadonlyMap<string, string>;
-    error: string | undefined;
   },
 ) {
   const value = (name: string) => values.get(name) ?? "";
@@ -37,12 +35,12 @@ export function UpstreamAddPage(
     <option value={id} selected={id === value("provider")}>{title}</option>
   );
   return (
-    <Layout page={page} title="Add an upstream" notice={noticeOf({ error })}>
+    <Layout page={page} title="Add an upstream">
       <p>
         <a href={PATH}>All upstreams</a>. You see the changes of the settings file before anything
         is written.
       </p>
-      <Form action={`${PATH}/preview`} csrf={csrf} class="card narrow">
+      <Form action={`${PATH}/preview`} csrf={page.csrf} class="card narrow">
         <label class="field">
           <span>Provider</span>
           <select name="provider">

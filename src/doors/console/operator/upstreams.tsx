@@ -3,17 +3,18 @@ import type { Child } from "@hono/hono/jsx";
 import {
   type Json,
   mayOperate,
+  type ReplyOf,
   UPSTREAM_ADD,
   UPSTREAM_TEST,
 } from "../../../operating/operations/mod.ts";
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
 import { configuredUpstreams, type UpstreamState } from "../../../requests/upstreams/mod.ts";
-import { Badge, Form, Name, Names, RelativeTime, Table, Time } from "../components.tsx";
+import { Badge, Facts, Form, Name, Names, RelativeTime, Table, Time } from "../components.tsx";
 import { count, duration, hour as timeOfDay, number } from "../format.ts";
 import { pageWithForms } from "../forms.ts";
 import type { GuardedApp } from "../guard.ts";
-import { Layout, noticeOf } from "../layout.tsx";
-import { type ConsoleParts, doneOf, page, pageOf, type PageRequest } from "../request.tsx";
+import { Layout } from "../layout.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 import { livePage } from "./live_page.tsx";
 import { upstreamAddRoutes } from "./upstream_add.tsx";
 import { HOUR_COLUMNS, rowOf, UpstreamBadge, type UpstreamRow } from "./upstream_table.tsx";
@@ -22,14 +23,7 @@ const PATH = "/console/operator/upstreams";
 const TEST_FORM = "test-upstream";
 
 /** What a test of an upstream showed. */
-interface TestResult {
-  readonly upstream: string;
-  readonly ok: boolean;
-  readonly status: number | null;
-  readonly latency_ms: number | null;
-  readonly models: readonly string[];
-  readonly error: string | null;
-}
+type TestResult = ReplyOf<typeof UPSTREAM_TEST>;
 
 /** How upstreams have been doing, and how one does now. */
 export function upstreamsRoutes(app: GuardedApp, parts: ConsoleParts): void {
@@ -51,7 +45,7 @@ export function upstreamsRoutes(app: GuardedApp, parts: ConsoleParts): void {
       readonly shown?: Child;
     },
   ) => (
-    <Layout page={pageOf(c)} title="Upstreams" notice={noticeOf({ done: doneOf(c) })}>
+    <Layout page={pageOf(c)} title="Upstreams">
       {shown}
       {mayOperate(session, UPSTREAM_ADD)
         ? (
@@ -89,7 +83,7 @@ export function upstreamsRoutes(app: GuardedApp, parts: ConsoleParts): void {
             <p role="alert">{error}</p>
           </div>
         )
-        : <Tested result={UPSTREAM_TEST.output.parse(tested) as TestResult} />;
+        : <Tested result={UPSTREAM_TEST.output.parse(tested)} />;
       const status = tested === undefined ? STATUS_CODE.BadRequest : STATUS_CODE.OK;
       return await page(c, await after(c, session, shown), status);
     },
@@ -110,30 +104,16 @@ function Tested({ result }: { result: TestResult }) {
         {ok ? <Badge tone="good">ok</Badge> : <Badge tone="bad">failed</Badge>}
       </h2>
       <p role="status">{ok ? `It listed ${count(models.length, "model")}.` : wordsOf(result)}</p>
-      <dl class="facts">
-        <dt>status</dt>
-        <dd>{status ?? "none"}</dd>
-        {latency_ms === null ? null : (
-          <>
-            <dt>latency</dt>
-            <dd>{duration(latency_ms)}, connection included</dd>
-          </>
-        )}
-        {error === null ? null : (
-          <>
-            <dt>error</dt>
-            <dd>{error}</dd>
-          </>
-        )}
-        {models.length === 0 ? null : (
-          <>
-            <dt>models</dt>
-            <dd>
-              <Names all={models} />
-            </dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        rows={[
+          ["status", status ?? "none"],
+          ...latency_ms === null
+            ? []
+            : [["latency", `${duration(latency_ms)}, connection included`] as const],
+          ...error === null ? [] : [["error", error] as const],
+          ...models.length === 0 ? [] : [["models", <Names all={models} />] as const],
+        ]}
+      />
     </section>
   );
 }

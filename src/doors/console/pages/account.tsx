@@ -1,33 +1,31 @@
 import type { Session } from "../../../people/accounts/mod.ts";
-import { Field, Form } from "../components.tsx";
-import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { Facts, Field, Form } from "../components.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 import { OwnKeys, type OwnKeysView } from "./own_keys.tsx";
 
 /** The user's account: password, own keys of upstreams and sessions. */
 export function AccountPage(
-  { page, session, hasPassword, ownKeys, nowMs, error, done }: {
+  { page, session, hasPassword, ownKeys, nowMs }: {
     page: PageContext;
     session: Session;
     hasPassword: boolean;
     ownKeys: OwnKeysView;
     nowMs: number;
-    error?: string | undefined;
-    done?: string | undefined;
   },
 ) {
-  const { account, csrfToken, byLink } = session;
+  const { account, byLink } = session;
   return (
-    <Layout page={page} title="Account" notice={noticeOf({ error, done })}>
-      <dl class="facts card">
-        <dt>Email</dt>
-        <dd>{account.email}</dd>
-        <dt>Name</dt>
-        <dd>{account.name || "–"}</dd>
-        <dt>Role</dt>
-        <dd>{account.role === "none" ? "user" : account.role}</dd>
-      </dl>
+    <Layout page={page} title="Account">
+      <Facts
+        class="card"
+        rows={[
+          ["Email", account.email],
+          ["Name", account.name || "–"],
+          ["Role", account.role === "none" ? "user" : account.role],
+        ]}
+      />
       <h2>{hasPassword ? "Change password" : "Set a password"}</h2>
-      <Form action="/console/account/password" csrf={csrfToken} class="card narrow">
+      <Form action="/console/account/password" csrf={page.csrf} class="card narrow">
         <input type="hidden" name="username" autocomplete="username" value={account.email} />
         {hasPassword && !byLink
           ? (
@@ -52,9 +50,9 @@ export function AccountPage(
         />
         <button type="submit">Save</button>
       </Form>
-      <OwnKeys {...ownKeys} csrf={csrfToken} base="/console/account" nowMs={nowMs} />
+      <OwnKeys {...ownKeys} csrf={page.csrf} base="/console/account" nowMs={nowMs} />
       <h2>Sessions</h2>
-      <Form action="/console/account/sign-out-everywhere" csrf={csrfToken} class="card narrow">
+      <Form action="/console/account/sign-out-everywhere" csrf={page.csrf} class="card narrow">
         <p>Signs out every session of this account, including this one.</p>
         <button type="submit" class="danger">Sign out everywhere</button>
       </Form>

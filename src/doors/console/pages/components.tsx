@@ -3,6 +3,7 @@ import { type Series, type Span, timeSlots, topSeries } from "../chart_scale.ts"
 import {
   Badge,
   Copyable,
+  Facts,
   Field,
   Form,
   GLOSSARY,
@@ -141,14 +142,7 @@ export function ComponentsPage({ page, nowMs }: { page: PageContext; nowMs: numb
             <summary>More</summary>
             <p>What is folded away.</p>
           </details>
-          <dl class="facts">
-            <dt>Model</dt>
-            <dd>
-              <Name text={LONG} />
-            </dd>
-            <dt>Attempts</dt>
-            <dd>2</dd>
-          </dl>
+          <Facts rows={[["Model", <Name text={LONG} />], ["Attempts", "2"]]} />
         </section>
       </div>
       <nav class="tabs" aria-label="Tabs">

@@ -2,27 +2,26 @@ import type { CreditPackage, Invitation } from "../../../money/billing/mod.ts";
 import { Copyable, Stat, Table, Time } from "../components.tsx";
 import { dollars } from "../dollars.ts";
 import { number } from "../format.ts";
-import { Layout, type Notice, type PageContext } from "../layout.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 import { CreditStatementSection, type StatementView } from "./credit_statement.tsx";
 import { Debt, Packages, type Shop } from "./packages.tsx";
 
 /** Packages, the statement of a month, and invitations. */
 export function CreditsPage(
-  { page, balance, perUsd, packages, shop, notice, view, invite, joined }: {
+  { page, balance, perUsd, packages, shop, view, invite, joined }: {
     page: PageContext;
     balance: number;
     /** Credits for one US dollar; undefined if the settings do not say. */
     perUsd: number | undefined;
     packages: readonly CreditPackage[];
     shop: Shop;
-    notice?: Notice | undefined;
     view: StatementView;
     invite: { readonly code: string; readonly link: string };
     joined: readonly Invitation[];
   },
 ) {
   return (
-    <Layout page={page} title="Credits" notice={notice}>
+    <Layout page={page} title="Credits">
       <Debt shop={shop} />
       <dl class="stats">
         <Stat

@@ -1,4 +1,5 @@
 import { STATUS_TEXT } from "../../../ground/std/mod.ts";
+import { Facts } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -63,18 +64,12 @@ export function DocsPage(
           </>
         ))}
       <h2>Response headers</h2>
-      <dl class="facts card">
-        {Object.entries(components.headers).map(([name, { description }]) => (
-          <>
-            <dt>
-              <code>{name}</code>
-            </dt>
-            <dd>
-              <Words text={description} />
-            </dd>
-          </>
-        ))}
-      </dl>
+      <Facts
+        class="card"
+        rows={Object.entries(components.headers).map(([name, { description }]) =>
+          [<code>{name}</code>, <Words text={description} />] as const
+        )}
+      />
       <h2>Schemas</h2>
       {Object.entries(components.schemas).map(([name, schema]) => (
         <details class="card" id={`schema-${name}`}>
@@ -110,32 +105,30 @@ function Endpoint(
         </p>
       )}
       {operation.parameters === undefined ? null : (
-        <dl class="facts">
-          {operation.parameters.map(({ name, in: place, description }) => (
-            <>
-              <dt>
+        <Facts
+          rows={operation.parameters.map(({ name, in: place, description }) =>
+            [
+              <>
                 <code>{name}</code> <small>{place}</small>
-              </dt>
-              <dd>
-                <Words text={description} />
-              </dd>
-            </>
-          ))}
-        </dl>
+              </>,
+              <Words text={description} />,
+            ] as const
+          )}
+        />
       )}
       {operation.requestBody === undefined
         ? null
         : <p>Body: {schemaNames(operation.requestBody.content)}</p>}
-      <dl class="facts">
-        {Object.entries(operation.responses).map(([status, { description, content }]) => (
-          <>
-            <dt>{status} {STATUS_TEXT[Number(status)]}</dt>
-            <dd>
+      <Facts
+        rows={Object.entries(operation.responses).map(([status, { description, content }]) =>
+          [
+            `${status} ${STATUS_TEXT[Number(status)]}`,
+            <>
               <Words text={description} /> {content === undefined ? "" : schemaNames(content)}
-            </dd>
-          </>
-        ))}
-      </dl>
+            </>,
+          ] as const
+        )}
+      />
     </details>
   );
 }

@@ -18,14 +18,21 @@ const SOON_MS = 2 * 86_400_000;
 /** Whether the visitor may do a write of a key here. */
 export type MayChange = (key: Key, operation: WriteOperation) => boolean;
 
-/** What a table of keys shows besides the keys. */
-interface KeyTableProps {
+/** What a table shows of keys. */
+export interface KeysView {
   readonly keys: readonly Key[];
   /** Budgets of the keys, by key ID. */
   readonly budgets: ReadonlyMap<string, readonly Budget[]>;
   readonly lastUse: ReadonlyMap<string, number>;
   /** Credits by key ID. */
   readonly spent: ReadonlyMap<string, number>;
+  /** Routes that are served. */
+  readonly models: readonly string[];
+  readonly nowMs: number;
+}
+
+/** What a table of keys is made with. */
+interface KeyTableProps extends KeysView {
   /** What the table is called. Default: keys. */
   readonly caption?: string;
   /** Names of teams by ID; without it, the table has no column for them. */
@@ -37,12 +44,9 @@ interface KeyTableProps {
   /** Whose models a key without a list may use. */
   readonly allModels?: string;
   readonly csrf: string;
-  readonly nowMs: number;
   /** Path below which forms post. */
   readonly action: string;
   readonly mayChange: MayChange;
-  /** Routes that are served. */
-  readonly models: readonly string[];
 }
 
 /** Keys with their state; revoked and expired ones are folded away. */

@@ -7,12 +7,11 @@ const TONES = { waiting: "warn", delivered: "good", given_up: "bad" } as const;
 
 /** Alerts, newest first, for an account or for operators. */
 export function NoticesPage(
-  { page, title, action, csrf, notices, nowMs, isRead, shows }: {
+  { page, title, action, notices, nowMs, isRead, shows }: {
     page: PageContext;
     title: string;
     /** Where the form that marks them as read is sent. */
     action: string;
-    csrf: string;
     notices: readonly Notice[];
     nowMs: number;
     isRead: (notice: Notice) => boolean;
@@ -25,7 +24,7 @@ export function NoticesPage(
   return (
     <Layout page={page} title={title}>
       {notices.every(isRead) ? null : (
-        <Form action={action} csrf={csrf}>
+        <Form action={action} csrf={page.csrf}>
           <input type="hidden" name="up_to" value={String(newest)} />
           <button type="submit">Mark all as read</button>
         </Form>

@@ -1,7 +1,6 @@
-import type { Child } from "@hono/hono/jsx";
 import { moneyText } from "../../../settings/config/mod.ts";
 import { type Order, type OrderState, receiptNumber } from "../../../money/payments/mod.ts";
-import { Badge, Table, Time } from "../components.tsx";
+import { Badge, Facts, Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { Name } from "../name.tsx";
@@ -170,19 +169,6 @@ export function OrderPage(
         <a href={credits}>Credits</a>
       </p>
     </Layout>
-  );
-}
-
-function Facts({ rows }: { rows: readonly (readonly [string, Child])[] }) {
-  return (
-    <dl class="facts">
-      {rows.map(([name, value]) => (
-        <>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </>
-      ))}
-    </dl>
   );
 }
 

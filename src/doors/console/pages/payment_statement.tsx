@@ -1,5 +1,6 @@
 import { moneyText } from "../../../settings/config/mod.ts";
 import { receiptNumber, type StatementLine } from "../../../money/payments/mod.ts";
+import { type CsvColumns, csvText } from "../../../money/usage/mod.ts";
 import { Table, Time } from "../components.tsx";
 import { month as monthText } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -88,35 +89,19 @@ function sumsOf(lines: readonly StatementLine[]): [string, number][] {
   return [...sums];
 }
 
+const CELLS: CsvColumns<StatementLine> = {
+  time: ({ atMs }) => new Date(atMs).toISOString(),
+  kind: ({ kind }) => kind,
+  order: ({ orderId }) => orderId,
+  receipt: ({ receipt }) => receipt === null ? null : receiptNumber(receipt),
+  package: ({ packageName }) => packageName,
+  credits: ({ credits }) => credits,
+  amount: ({ amount }) => amount === null ? null : signedText(amount, "xxx").replace(/ XXX$/, ""),
+  currency: ({ currency }) => currency,
+  mode: ({ livemode }) => livemode ? "live" : "test",
+};
+
 /** The same as CSV. */
 export function statementCsv(lines: readonly StatementLine[]): string {
-  const rows = lines.map((line) => [
-    new Date(line.atMs).toISOString(),
-    line.kind,
-    line.orderId,
-    line.receipt === null ? "" : receiptNumber(line.receipt),
-    line.packageName,
-    String(line.credits),
-    line.amount === null ? "" : signedText(line.amount, "xxx").replace(/ XXX$/, ""),
-    line.currency,
-    line.livemode ? "live" : "test",
-  ]);
-  const head = [
-    "time",
-    "kind",
-    "order",
-    "receipt",
-    "package",
-    "credits",
-    "amount",
-    "currency",
-    "mode",
-  ];
-  return [head, ...rows].map((row) => row.map(csvCell).join(",")).join("\r\n") + "\r\n";
-}
-
-/** Quoted; a text that a spreadsheet would take for a formula is one no more. */
-function csvCell(text: string): string {
-  const safe = /^[=+@\t\r]|^-(?!\d)/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return csvText(CELLS, lines);
 }

@@ -11,7 +11,7 @@ const NO_MODELS: Readonly<Record<RouteKind, string>> = {
 
 /** Form to send one request and inspect its response. */
 export function PlaygroundPage(
-  { page, csrf, routes }: { page: PageContext; csrf: string; routes: readonly Route[] },
+  { page, routes }: { page: PageContext; routes: readonly Route[] },
 ) {
   return (
     <Layout page={page} title="Playground" script="playground.js">
@@ -21,7 +21,7 @@ export function PlaygroundPage(
         </p>
       </noscript>
       <form id="play" class="play" hidden>
-        <input type="hidden" name="csrf" value={csrf} />
+        <input type="hidden" name="csrf" value={page.csrf} />
         <div class="card">
           <div class="row">
             <label class="field">

@@ -1,8 +1,9 @@
+import type { Child } from "@hono/hono/jsx";
 import type { Route } from "../../../settings/catalog/mod.ts";
 import type { Entry } from "../../../money/ledger/mod.ts";
 import { STATUS_TEXT } from "../../../ground/std/mod.ts";
 import { repliedBy, type RequestRecord } from "../../../money/usage/mod.ts";
-import { Table, Time } from "../components.tsx";
+import { Facts, Table, Time } from "../components.tsx";
 import { duration, number } from "../format.ts";
 import { failureWords } from "../failure_words.ts";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -28,9 +29,9 @@ export function RequestPage(
 ) {
   const failure = failureWords(record);
   const perSecond = tokensPerSecond(record);
-  const facts: [string, unknown][] = [
+  const facts: [string, Child][] = [
     ["Request", <code>{record.requestId}</code>],
-    ...(email === undefined ? [] : [["Account", email] as [string, unknown]]),
+    ...(email === undefined ? [] : [["Account", email] as [string, Child]]),
     ["Started", <Time ms={record.startedAtMs} />],
     ["Dialect", `${record.dialect}${record.streamed ? ", streamed" : ""}`],
     ["Model", record.route],
@@ -40,14 +41,14 @@ export function RequestPage(
     ["Attempts", number(record.attempts)],
     ...(perSecond === undefined
       ? []
-      : [["Speed", `${speed(perSecond)} output tokens per second`] as [string, unknown]]),
+      : [["Speed", `${speed(perSecond)} output tokens per second`] as [string, Child]]),
     ["Status", `${record.status} ${STATUS_TEXT[record.status] ?? ""}`],
     ["Outcome", <OutcomeBadge record={record} />],
     ...(record.ending === "complete" ? [] : reasonFacts(record)),
     ["First token", record.firstTokenMs === null ? "none" : duration(record.firstTokenMs)],
     ["Duration", duration(record.durationMs)],
     ["Dropped or adjusted fields", record.ignored || "none"],
-    ...Object.entries(record.tags ?? {}).map(([name, value]): [string, unknown] => [
+    ...Object.entries(record.tags ?? {}).map(([name, value]): [string, Child] => [
       `Tag ${name}`,
       value,
     ]),
@@ -61,14 +62,7 @@ export function RequestPage(
         </section>
       )}
       <section class="card">
-        <dl class="facts two">
-          {facts.map(([name, value]) => (
-            <>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </>
-          ))}
-        </dl>
+        <Facts class="two" rows={facts} />
       </section>
       <h2>Time</h2>
       <Waterfall record={record} />
@@ -101,8 +95,8 @@ export function RequestPage(
 /** What the reply says of how it was made. */
 function toldFacts(
   { upstreamModel, details: { model, id, tier, speed, region } }: RequestRecord,
-): [string, unknown][] {
-  const facts: [string, unknown][] = [
+): [string, Child][] {
+  const facts: [string, Child][] = [
     ["Replied as", model === upstreamModel ? undefined : model],
     ["Upstream's request", id && <code>{id}</code>],
     ["Service tier", tier],
@@ -112,7 +106,7 @@ function toldFacts(
   return facts.filter(([, value]) => value !== undefined);
 }
 
-function reasonFacts({ reason, message }: RequestRecord): [string, unknown][] {
+function reasonFacts({ reason, message }: RequestRecord): [string, Child][] {
   if (reason === null) return [["Error code", "not recorded (before schema 10)"]];
   return [["Error code", <code>{reason}</code>], ["Message", message]];
 }

@@ -1,21 +1,19 @@
 import { Field } from "../components.tsx";
-import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 
 /** Who may register. */
 export type RegistrationMode = "open" | "invite" | "closed";
 
 /** Sign-in form. Errors never say whether the email address or the password was wrong. */
 export function SignInPage(
-  { page, registration, error, done, email = "" }: {
+  { page, registration, email = "" }: {
     page: PageContext;
     registration: RegistrationMode;
-    error?: string | undefined;
-    done?: string | undefined;
     email?: string;
   },
 ) {
   return (
-    <Layout page={page} title="Sign in" notice={noticeOf({ error, done })}>
+    <Layout page={page} title="Sign in">
       <form method="post" action="/console/sign-in" class="card narrow">
         <Field
           label="Email"
@@ -51,10 +49,9 @@ export function SignInPage(
 
 /** Registration form, with an invite code if required. */
 export function RegisterPage(
-  { page, registration, error, email = "", name = "", code = "" }: {
+  { page, registration, email = "", name = "", code = "" }: {
     page: PageContext;
     registration: RegistrationMode;
-    error?: string | undefined;
     email?: string;
     name?: string;
     code?: string;
@@ -64,7 +61,6 @@ export function RegisterPage(
     <Layout
       page={page}
       title="Register"
-      notice={noticeOf({ error })}
     >
       <form method="post" action="/console/register" class="card narrow">
         <Field

@@ -7,7 +7,7 @@ import {
 import { Budgets, TimeZones } from "../budgets.tsx";
 import { Field, Form, Stat } from "../components.tsx";
 import { count } from "../format.ts";
-import { Layout, noticeOf } from "../layout.tsx";
+import { Layout } from "../layout.tsx";
 import { NewKey } from "./key_forms.tsx";
 import { KeyTable } from "./key_table.tsx";
 import { ModelChoice } from "./model_choice.tsx";
@@ -19,8 +19,8 @@ import { TeamState } from "./teams.tsx";
 
 /** A team: what each member spent this month on which model, its members and keys. */
 export function TeamPage(props: TeamPageProps) {
-  const { page, csrf, team, balance, members, usage, self, may, mayOperate, models } = props;
-  const { mayMakeFor, made, address, error, done, nowMs } = props;
+  const { page, team, balance, members, usage, self, may, mayOperate, models } = props;
+  const { mayMakeFor, made, address, nowMs } = props;
   const base = `/console/teams/${team.id}`;
   const credits = usage.reduce((sum, one) => sum + one.credits, 0);
   const requests = usage.reduce((sum, one) => sum + one.requests, 0);
@@ -28,7 +28,7 @@ export function TeamPage(props: TeamPageProps) {
   const mayAddKeys = team.disabledAtMs === null &&
     [...members.map(({ accountId }) => accountId), null].some(mayMakeFor);
   return (
-    <Layout page={page} title={team.name} notice={noticeOf({ error, done })}>
+    <Layout page={page} title={team.name}>
       {made === undefined
         ? null
         : <NewKey secret={made} address={address} models={team.models ?? models} />}
@@ -59,7 +59,7 @@ export function TeamPage(props: TeamPageProps) {
           <Budgets
             budgets={props.budgets}
             of={team.name}
-            csrf={csrf}
+            csrf={page.csrf}
             path={mayOperate(BUDGET_SET) ? base : undefined}
           />
         </section>
@@ -77,7 +77,7 @@ export function TeamPage(props: TeamPageProps) {
       {!mayOperate(MEMBER_ADD)
         ? null
         : (
-          <Form action={`${base}/members`} csrf={csrf} class="card line">
+          <Form action={`${base}/members`} csrf={page.csrf} class="card line">
             <h2>Add a member</h2>
             <Field
               label="Email"
@@ -96,6 +96,7 @@ export function TeamPage(props: TeamPageProps) {
           <h2>Keys</h2>
           <KeyTable
             {...props}
+            csrf={page.csrf}
             caption="Keys of the team"
             budgets={props.keyBudgets}
             spentIn="this month"
@@ -108,16 +109,16 @@ export function TeamPage(props: TeamPageProps) {
       {!mayAddKeys ? null : <NewTeamKey {...props} base={base} />}
       {props.ownKeys === undefined
         ? null
-        : <OwnKeys {...props.ownKeys} csrf={csrf} base={base} nowMs={nowMs} />}
+        : <OwnKeys {...props.ownKeys} csrf={page.csrf} base={base} nowMs={nowMs} />}
       {!mayOperate(TEAM_UPDATE) ? null : <TeamSettings {...props} base={base} />}
     </Layout>
   );
 }
 
-function TeamSettings({ team, models, csrf, base }: TeamPageProps & { base: string }) {
+function TeamSettings({ page, team, models, base }: TeamPageProps & { base: string }) {
   return (
     <div class="grid">
-      <Form action={base} csrf={csrf} class="card">
+      <Form action={base} csrf={page.csrf} class="card">
         <h2>Settings</h2>
         <Field label="Name" name="name" maxlength={200} value={team.name} required />
         <ModelChoice models={models} chosen={team.models} />
@@ -134,14 +135,14 @@ function TeamSettings({ team, models, csrf, base }: TeamPageProps & { base: stri
           ? (
             <Form
               action={`${base}/disable`}
-              csrf={csrf}
+              csrf={page.csrf}
               confirm={`Disable ${team.name}? All of its keys stop working within a second.`}
             >
               <button type="submit" class="danger">Disable team</button>
             </Form>
           )
           : (
-            <Form action={`${base}/enable`} csrf={csrf}>
+            <Form action={`${base}/enable`} csrf={page.csrf}>
               <button type="submit">Enable team</button>
             </Form>
           )}

@@ -1,24 +1,23 @@
 import type { Team } from "../../../people/accounts/mod.ts";
 import type { CreditPackage } from "../../../money/billing/mod.ts";
 import { Stat } from "../components.tsx";
-import { Layout, type Notice, type PageContext } from "../layout.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 import { Debt, Packages, type Shop } from "./packages.tsx";
 import { TeamState } from "./teams.tsx";
 
 /** Packages for a team's pool, and its orders. */
 export function TeamCreditsPage(
-  { page, team, balance, packages, shop, notice }: {
+  { page, team, balance, packages, shop }: {
     page: PageContext;
     team: Team;
     /** Of the pool. */
     balance: number;
     packages: readonly CreditPackage[];
     shop: Shop;
-    notice?: Notice | undefined;
   },
 ) {
   return (
-    <Layout page={page} title={`Credits of ${team.name}`} notice={notice}>
+    <Layout page={page} title={`Credits of ${team.name}`}>
       <p>
         <TeamState team={team} /> <a href={`/console/teams/${team.id}`}>Members, keys and usage</a>
       </p>

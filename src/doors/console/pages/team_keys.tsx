@@ -3,7 +3,7 @@ import type { TeamPageProps } from "./team_page_props.ts";
 
 /** A form that creates a key of the team, for those for whom the visitor may. */
 export function NewTeamKey(
-  { team, members, self, mayMakeFor, models, csrf, base }: TeamPageProps & { base: string },
+  { page, team, members, self, mayMakeFor, models, base }: TeamPageProps & { base: string },
 ) {
   const choices = members.filter(({ accountId, stoppedAtMs }) =>
     stoppedAtMs === null && mayMakeFor(accountId)
@@ -11,7 +11,7 @@ export function NewTeamKey(
   return (
     <NewKeyForm
       path={`${base}/keys`}
-      csrf={csrf}
+      csrf={page.csrf}
       models={team.models ?? models}
       title="Create a key"
     >

@@ -9,12 +9,12 @@ import type { MemberUsage, TeamPageProps } from "./team_page_props.ts";
 /** Members, and those who were removed as far as they used the team this month, with what they spent. */
 export function MemberTable(
   {
+    page,
     team,
     members,
     names,
     usage,
     memberBudgets,
-    csrf,
     may,
     mayOperate,
     nowMs,
@@ -89,7 +89,7 @@ export function MemberTable(
               <Budgets
                 budgets={found}
                 of={member?.email ?? names.get(id) ?? id}
-                csrf={csrf}
+                csrf={page.csrf}
                 path={path}
                 // those of a removed member apply again when they are added again: they can be removed
                 isKept={member === undefined}
@@ -102,7 +102,7 @@ export function MemberTable(
           cell: ({ member }) =>
             member === undefined || !mayOperate(MEMBER_ROLE)
               ? ""
-              : <MemberForms team={team} member={member} csrf={csrf} base={base} />,
+              : <MemberForms team={team} member={member} csrf={page.csrf} base={base} />,
         },
       ]}
     />

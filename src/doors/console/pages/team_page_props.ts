@@ -12,7 +12,6 @@ export type MemberUsage = UsageSum<"model" | "key"> & Pick<Key, "memberId">;
 /** What the page of a team shows. */
 export interface TeamPageProps {
   readonly page: PageContext;
-  readonly csrf: string;
   readonly team: Team;
   /** Balance of the pool; `null` without one. */
   readonly balance: number | null;
@@ -51,7 +50,5 @@ export interface TeamPageProps {
   /** Secret of the key that was just created. */
   readonly made?: string | undefined;
   readonly address: string;
-  readonly error?: string | undefined;
-  readonly done?: string | undefined;
   readonly nowMs: number;
 }

@@ -1,7 +1,7 @@
 import type { Team, TeamRole } from "../../../people/accounts/mod.ts";
 import { Badge, Field, Form, Name, Names, Table } from "../components.tsx";
 import { number } from "../format.ts";
-import { Layout, noticeOf, type PageContext } from "../layout.tsx";
+import { Layout, type PageContext } from "../layout.tsx";
 import { ModelChoice } from "./model_choice.tsx";
 
 /** A team with its size. */
@@ -16,17 +16,15 @@ interface TeamRow {
 
 /** The teams that the visitor may see. */
 export function TeamsPage(
-  { page, csrf, rows, models, mayCreate, error }: {
+  { page, rows, models, mayCreate }: {
     page: PageContext;
-    csrf: string;
     rows: readonly TeamRow[];
     models: readonly string[];
     mayCreate: boolean;
-    error?: string | undefined;
   },
 ) {
   return (
-    <Layout page={page} title="Teams" notice={noticeOf({ error })}>
+    <Layout page={page} title="Teams">
       <Table<TeamRow>
         caption="Teams"
         rows={rows}
@@ -56,7 +54,7 @@ export function TeamsPage(
       {!mayCreate ? null : (
         <>
           <h2>Create a team</h2>
-          <Form action="/console/teams" csrf={csrf} class="card narrow">
+          <Form action="/console/teams" csrf={page.csrf} class="card narrow">
             <Field label="Name" name="name" maxlength={200} required autocomplete="off" />
             <label class="field">
               <span>Credits</span>

@@ -1,31 +1,7 @@
 import type { Value } from "../../../ground/database/mod.ts";
 
-/** What a row that does not add up is a row of. */
-export type Noun =
-  | "account"
-  | "balance"
-  | "budget"
-  | "code"
-  | "day"
-  | "decision"
-  | "entry"
-  | "hold"
-  | "hour"
-  | "key"
-  | "loan"
-  | "lot"
-  | "order"
-  | "pruned"
-  | "record"
-  | "revision"
-  | "schema"
-  | "settlement"
-  | "tag"
-  | "tier"
-  | "window";
-
 /** The promise of `docs/promises.md` that is broken where a row of this kind does not add up. */
-export const PROMISE_OF: Readonly<Record<Noun, `P${number}`>> = {
+export const PROMISE_OF = {
   account: "P1",
   balance: "P1",
   budget: "P8",
@@ -47,7 +23,10 @@ export const PROMISE_OF: Readonly<Record<Noun, `P${number}`>> = {
   tag: "P1",
   tier: "P8",
   window: "P8",
-};
+} as const satisfies Readonly<Record<string, `P${number}`>>;
+
+/** What a row that does not add up is a row of. */
+export type Noun = keyof typeof PROMISE_OF;
 
 /** A row that does not add up. */
 export interface Mismatch {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { BUDGET_PERIODS } from "../../../money/ledger/mod.ts";
+import { BUDGET_OWNERS, BUDGET_PERIODS } from "../../../money/ledger/mod.ts";
 import { timestamp } from "./common.ts";
 
 const spendable = z.int().nonnegative();
@@ -7,7 +7,7 @@ const spendable = z.int().nonnegative();
 /** A budget as `describeBudget` shows it. */
 export const budgetShape = z.strictObject({
   id: z.string(),
-  owner: z.enum(["key", "member", "team", "account"]).describe("What the budget is on."),
+  owner: z.enum(BUDGET_OWNERS).describe("What the budget is on."),
   owner_id: z.string().describe("ID of the key, team or account; of a member, TEAM:ACCOUNT."),
   period: z.enum(BUDGET_PERIODS).describe("How often it renews."),
   time_zone: z.string().describe("Time zone in which its periods begin."),

@@ -12,7 +12,6 @@ import { chatBack } from "./back.ts";
 import { chatCarry } from "./carry.ts";
 import { chatFront } from "./front.ts";
 
-export { chatRequest } from "./schema.ts";
 export { writeChatUsage } from "./usage.ts";
 
 /** The chat dialect. */

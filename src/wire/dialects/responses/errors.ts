@@ -3,16 +3,8 @@ import type { RefusedRequest } from "../dialect.ts";
 import { EventLines } from "./reply/event_lines.ts";
 import { repeatedFields, type ResponseEcho, responseObject } from "./reply/response_object.ts";
 
-/** Codes by which clients decide what to do about a response that failed: retry (`server_error`), wait, compact, or stop. */
-type FailureCode =
-  | "server_error"
-  | "rate_limit_exceeded"
-  | "context_length_exceeded"
-  | "insufficient_quota"
-  | "invalid_prompt";
-
-/** How each reason is called in a response that failed. */
-const FAILURE_CODES: Readonly<Record<Reason, FailureCode>> = {
+/** How each reason is called in a response that failed: clients retry (`server_error`), wait, compact, or stop. */
+const FAILURE_CODES = {
   key_invalid: "invalid_prompt",
   credits_short: "insufficient_quota",
   budget_spent: "insufficient_quota",
@@ -26,11 +18,11 @@ const FAILURE_CODES: Readonly<Record<Reason, FailureCode>> = {
   upstream_unavailable: "server_error",
   gateway_unavailable: "server_error",
   internal: "server_error",
-};
+} as const satisfies Record<Reason, string>;
 
 /** The error of a response that failed. */
 export interface ResponseError {
-  readonly code: FailureCode;
+  readonly code: typeof FAILURE_CODES[Reason];
   readonly message: string;
 }
 

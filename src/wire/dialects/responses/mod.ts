@@ -19,13 +19,6 @@ export const responses: Dialect = {
   carry: responsesCarry,
 };
 
-export {
-  type ConnectionFault,
-  connectionFault,
-  type EndedTurn,
-  errorFrame,
-  TurnEvents,
-  type TurnFault,
-} from "./socket/events.ts";
+export { connectionFault, errorFrame, TurnEvents, type TurnFault } from "./socket/events.ts";
 export { readTurnFrame, turnBody, type TurnFrame } from "./socket/frame.ts";
 export { writeResponsesUsage } from "./usage.ts";
