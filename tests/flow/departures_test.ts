@@ -117,14 +117,18 @@ Deno.test("docs/departures.md has a row for each", async () => {
 
 /** The same events as the standard lets servers write them, and in pieces. */
 const FORMS: Record<string, (events: string) => readonly string[]> = {
-  "in one piece": (events) => [events],
   "event by event": (events) => events.match(/[^]+?\n\n/g)!,
-  "in pieces": (events) => events.match(sized(/[^]{1,397}/g, /[^]{1,7}/g))!,
-  "without the last line breaks": (events) => [events.trimEnd()],
-  "in lines of CRLF with comments": (events) => [`: hi\r\n\r\n${events.replaceAll("\n", "\r\n")}`],
-  "in lines of CR without spaces": (events) => [
+  "in lines of CR without spaces, after a byte order mark": (events) => [
     `\ufeff${events.replaceAll("data: ", "data:").replaceAll("\n", "\r")}`,
   ],
+  ...sized({}, {
+    "in one piece": (events: string) => [events],
+    "in pieces of seven bytes": (events: string) => events.match(/[^]{1,7}/g)!,
+    "without the last line breaks": (events: string) => [events.trimEnd()],
+    "in lines of CRLF with comments": (events: string) => [
+      `: hi\r\n\r\n${events.replaceAll("\n", "\r\n")}`,
+    ],
+  }),
 };
 
 /** What an upstream replies, by the form of it. */

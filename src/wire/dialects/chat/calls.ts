@@ -30,7 +30,8 @@ export class CallReader {
     const index = typeof piece.index === "number" ? piece.index : undefined;
     const args = argsText(own.arguments);
     let call = index === undefined ? this.#last : this.#byIndex.get(index);
-    if (call === undefined || this.#isAnother(call, { id, name, args })) {
+    const isFirst = call === undefined || this.#isAnother(call, { id, name, args });
+    if (call === undefined || isFirst) {
       call = { key: `${KEY}${this.#calls++}`, id, name, isNamed: false, args: new CallArgs() };
       this.#all.push(call);
     } else if (call.name === undefined) call.name = name;
@@ -38,7 +39,7 @@ export class CallReader {
     call.id ??= id;
     this.#last = call;
     if (index !== undefined) this.#byIndex.set(index, call);
-    const added = call.args.add(args);
+    const added = call.args.add(args, isFirst);
     const isWhole = args !== "" || !this.#mayGrow(call.name);
     return {
       type: "call",
@@ -160,10 +161,15 @@ class CallArgs {
     return args.length === this.#chars && args.startsWith(this.#head);
   }
 
-  add(args: string): string {
-    if (args === "" || this.#progress.complete) return "";
+  /** @param isFirst Whether they come with the beginning of their call. */
+  add(args: string, isFirst = false): string {
+    if (args === "") return "";
+    if (this.#progress.complete) {
+      // empty ones were passed on: that nobody can parse what follows is better than a call with none
+      return EMPTY.test(this.#head) && !EMPTY.test(args) ? args : "";
+    }
     if (this.#chars === 0 && this.#encoded === undefined) {
-      if (EMPTY.test(args)) {
+      if (isFirst && EMPTY.test(args)) {
         this.isEmpty = true;
         return "";
       }
@@ -182,8 +188,12 @@ class CallArgs {
     return added;
   }
 
-  /** What was held back: the text within a JSON text, where it is of an object. */
+  /** What was held back: empty arguments, or the text within a JSON text where it is of an object. */
   end(): string {
+    if (this.isComplete && !this.#progress.complete) {
+      this.#progress.complete = true;
+      return NO_ARGUMENTS;
+    }
     if (this.#encoded === undefined) return "";
     const encoded = this.#encoded.join("");
     this.#encoded = undefined;
