@@ -39,7 +39,7 @@ export class CallReader {
     call.id ??= id;
     this.#last = call;
     if (index !== undefined) this.#byIndex.set(index, call);
-    const added = call.args.add(args, isFirst);
+    const added = call.args.add(args, isFirst || name !== undefined);
     const isWhole = args !== "" || !this.#mayGrow(call.name);
     return {
       type: "call",
@@ -136,8 +136,8 @@ interface Call {
 
 /** Arguments of none: others may follow. */
 const EMPTY = /^\s*(?:\{\s*\}|\[\s*\]|null)\s*$/;
-/** What begins an object cannot begin its next piece. */
-const OBJECT = /^\s*\{\s*(?:"|$)/;
+/** The beginning of an object, with a key that cannot go on after the end of a string. */
+const OBJECT = /^\s*\{\s*"[^:,}\]\s]/;
 /** How much is kept of arguments to find out whether a piece begins with all before. */
 const MAX_HEAD_CHARS = 4_096;
 
@@ -153,7 +153,7 @@ class CallArgs {
   #encoded: string[] | undefined;
 
   get isComplete(): boolean {
-    return this.#progress.complete || this.isEmpty && this.#chars === 0;
+    return this.#progress.complete || this.isEmpty;
   }
 
   /** Whether these arguments, which are complete, are those of the call. */
@@ -161,7 +161,7 @@ class CallArgs {
     return args.length === this.#chars && args.startsWith(this.#head);
   }
 
-  /** @param isFirst Whether they come with the beginning of their call. */
+  /** @param isFirst Whether they come with the beginning of their call, or with its name. */
   add(args: string, isFirst = false): string {
     if (args === "") return "";
     if (this.#progress.complete) {
@@ -173,19 +173,28 @@ class CallArgs {
         this.isEmpty = true;
         return "";
       }
+      this.isEmpty = false;
       if (args.trimStart().startsWith('"')) this.#encoded = [];
     }
     if (this.#encoded !== undefined) {
       this.#encoded.push(args);
       return "";
     }
-    this.#isCumulative ||= this.#chars > 0 && this.#chars <= MAX_HEAD_CHARS &&
-      OBJECT.test(this.#head) && args.startsWith(this.#head);
+    this.#isCumulative ||= this.#isBefore(args);
     const added = this.#isCumulative ? args.slice(this.#chars) : args;
     this.#chars += added.length;
     if (this.#head.length <= MAX_HEAD_CHARS) this.#head += added.slice(0, MAX_HEAD_CHARS + 1);
     this.#progress.add(added);
     return added;
+  }
+
+  /** Whether a piece begins with all before and can be nothing else: what begins an object goes on in one in few places. */
+  #isBefore(args: string): boolean {
+    const head = this.#head;
+    if (head === "" || this.#chars > MAX_HEAD_CHARS || !args.startsWith(head)) return false;
+    return this.#progress.inString
+      ? OBJECT.test(args)
+      : /^\s*\{/.test(head) && !/[:,[]\s*$/.test(head);
   }
 
   /** What was held back: empty arguments, or the text within a JSON text where it is of an object. */

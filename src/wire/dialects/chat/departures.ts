@@ -91,7 +91,7 @@ function timed({ prompt_n: prompt, cache_n: cached, predicted_n: output }: JsonO
 export function putInPlace(body: JsonObject, field: "message" | "delta"): void {
   for (const choice of objects(body.choices)) {
     if (typeof choice.text === "string") {
-      const said = isObject(choice[field]) ? choice[field] : {};
+      const said = asObject(choice[field]);
       choice[field] = { ...said, content: textOf(said.content) || choice.text };
       delete choice.text;
     }
@@ -104,18 +104,22 @@ export function putInPlace(body: JsonObject, field: "message" | "delta"): void {
 function putCallsInPlace(said: JsonObject): void {
   const { tool_calls: calls } = said;
   if (isObject(calls)) {
-    said.tool_calls = "function" in calls || "name" in calls
-      ? [calls]
-      : Object.entries(calls).map(([index, one]) =>
-        isObject(one) ? { index: Number(index), ...one } : one!
-      );
+    const isList = Object.keys(calls).every((key) => /^\d{1,9}$/.test(key));
+    said.tool_calls = isList
+      ? Object.entries(calls).map(([index, one]) => ({ index: Number(index), ...asObject(one) }))
+      : [calls];
   }
   for (const call of objects(said.tool_calls)) {
-    if (call.function !== undefined || typeof call.name !== "string" || isOther(call)) continue;
-    call.function = { name: call.name, arguments: call.arguments ?? null };
+    const { function: own, name, arguments: args } = call;
+    if (own !== undefined || name === undefined && args === undefined || isOther(call)) continue;
+    call.function = { ...(name === undefined ? {} : { name }), arguments: args ?? null };
     delete call.name;
     delete call.arguments;
   }
+}
+
+function asObject(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? value : {};
 }
 
 /** Whether a call, or a piece of one, is of another kind than of a function. */
