@@ -2,7 +2,7 @@
 
 import { assert, assertEquals } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
-import { eventStream, fakeUpstream } from "../fake/upstream.ts";
+import { chunk, eventStream, fakeUpstream, heldStream, sse } from "../fake/upstream.ts";
 import { sized } from "../tier.ts";
 import { type Departure, DEPARTURES, REASONING, TEXT } from "./departures.ts";
 
@@ -202,4 +202,37 @@ Deno.test("departures, whichever of both forms was asked for, and however a stre
       assertEquals(records.map((one) => ({ ...one })), [charged]);
     });
   }
+});
+
+Deno.test("a connection that stays open after the end mark keeps no client waiting for usage", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const events = sse(chunk({ content: TEXT }), chunk({}, "stop"), "[DONE]");
+  await using upstream = fakeUpstream(() =>
+    heldStream([events, ": over\n\n"], (at) => at === 0 ? Promise.resolve() : promise)
+  );
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: { a: { url: upstream.url, quirks: "none" } },
+      routes: {
+        house: {
+          targets: [{ upstream: "a", model: "m" }],
+          prices: { input: 0, cached: 0, output: 1_000_000 },
+        },
+      },
+    },
+  });
+  try {
+    for (const { path, body, whole, events } of Object.values(FRONTS)) {
+      for (const stream of [false, true]) {
+        const response = await gateway.post(path, { model: "house", stream, ...body });
+        const text = await response.text();
+        const datas = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!));
+        assertEquals((stream ? events(datas) : whole(JSON.parse(text))).text, TEXT, text);
+      }
+    }
+  } finally {
+    resolve();
+  }
+  const records = await gateway.gateway.database.all("select usage_source from usage_records");
+  assertEquals(records.map(({ usage_source: source }) => source), new Array(6).fill("counted"));
 });
