@@ -12,6 +12,7 @@ const MESSAGES_REPAIR = "src/wire/dialects/messages/repair.ts";
 const MESSAGES_TEST = "tests/wire/dialects/messages_repair_test.ts";
 const CHAT_REPAIR = "tests/wire/dialects/chat_repair_test.ts";
 const CALLS = "src/wire/dialects/chat/calls.ts";
+const CALL_ARGS = "src/wire/dialects/neutral/call_args.ts";
 const CALLS_TEST = "tests/wire/dialects/departing_calls_test.ts";
 const DEPARTURES = "src/wire/dialects/chat/departures.ts";
 const DEPARTURES_TEST = "tests/flow/departures_test.ts";
@@ -430,7 +431,7 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "empty-arguments-before-others",
-    file: CALLS,
+    file: CALL_ARGS,
     find: "if (isFirst && EMPTY.test(args)) {",
     replace: "if (args === undefined) {",
     tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
@@ -438,7 +439,7 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "cumulative-arguments",
-    file: CALLS,
+    file: CALL_ARGS,
     find: "    this.#isCumulative ||= this.#isBefore(args);\n",
     replace: "",
     tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
@@ -446,7 +447,7 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "legal-arguments-taken-for-repeated",
-    file: CALLS,
+    file: CALL_ARGS,
     find: "return this.#progress.inString\n      ? OBJECT.test(args)\n      : ",
     replace: "return ",
     tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
@@ -454,7 +455,7 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "arguments-once-more",
-    file: CALLS,
+    file: CALL_ARGS,
     find: 'return EMPTY.test(this.#head) && !EMPTY.test(args) ? args : "";',
     replace: "return args;",
     tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
@@ -462,7 +463,7 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "arguments-in-a-text",
-    file: CALLS,
+    file: CALL_ARGS,
     find: `      if (args.trimStart().startsWith('"')) this.#encoded = [];\n`,
     replace: "",
     tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
@@ -523,5 +524,13 @@ export const WILD: readonly Mutation[] = [
     replace: "reason;",
     tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
     why: "Agents could run calls twice.",
+  },
+  {
+    name: "input-of-messages-in-odd-pieces",
+    file: "src/wire/dialects/messages/repair.ts",
+    find: 'type === "tool_use" ? block.args.add(piece, !block.isArgued) : piece;',
+    replace: "piece;",
+    tests: [{ file: CALLS_TEST, filter: "calls of a messages stream" }],
+    why: "Relays that repeat the input of a call would have it no JSON.",
   },
 ];

@@ -75,11 +75,11 @@ function piecesOf({ name, args, nameInPieces, begin, form }: Call, size: number)
 const expected = (calls: readonly Call[]) =>
   calls.map(({ name, args }) => name + JSON.stringify(args));
 
-async function heardOf(front: DialectName, text: string) {
+async function heardOf(front: DialectName, text: string, back: "chat" | "messages" = "chat") {
   const context = contextOf(REQUESTS[front], { written });
-  const sent = clientStream(bridgeBetween(front, "chat").stream(context), text);
+  const sent = clientStream(bridgeBetween(front, back).stream(context), text);
   const headers = { "content-type": "text/event-stream" };
-  const whole = wholeOfStream(front, "chat", context);
+  const whole = wholeOfStream(front, back, context);
   for (const one of new SseDecoder().push(new TextEncoder().encode(text))) {
     if (!whole.done) whole.push(one);
   }
@@ -143,6 +143,46 @@ Deno.test("calls of a whole reply are those that were meant, in whatever form", 
           const context = contextOf(REQUESTS[front], { written });
           const reply = bridgeBetween(front, "chat").reply(body, context).body;
           assertEquals((await hear(front, Response.json(reply)))[0].calls, expected(calls), front);
+        }
+      },
+    ),
+    { numRuns: sized(100, 5_000) },
+  );
+});
+
+Deno.test("calls of a messages stream are those that were meant, however their input is sent", async () => {
+  const event = (type: string, more: JsonObject = {}) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(CALL, { minLength: 1, maxLength: 3 }),
+      fc.integer({ min: 1, max: 9 }),
+      fc.boolean(),
+      async (calls, size, isInStart) => {
+        const blocks = calls.map((call, index) => {
+          const input = isInStart || call.form === "object" ? call.args : {};
+          const block = { type: "tool_use", id: `t${index}`, name: call.name, input };
+          const [, ...rest] = piecesOf({ ...call, nameInPieces: false }, size);
+          const begin = typeof call.begin === "string" ? [call.begin] : [];
+          const pieces = [...begin, ...rest.map(({ arguments: args }) => args!)]
+            .filter((one) => typeof one === "string");
+          return event("content_block_start", { index, content_block: block }) +
+            pieces.map((partial_json) =>
+              event("content_block_delta", {
+                index,
+                delta: { type: "input_json_delta", partial_json },
+              })
+            ).join("") + event("content_block_stop", { index });
+        });
+        const message = { id: "m", type: "message", role: "assistant", model: "m", content: [] };
+        const usage = { input_tokens: 1, output_tokens: 1 };
+        const text = event("message_start", { message: { ...message, usage } }) + blocks.join("") +
+          event("message_delta", { delta: { stop_reason: "tool_use" }, usage }) +
+          event("message_stop");
+        for (const front of ["chat", "messages", "responses"] as const) {
+          for (const [how, heard] of Object.entries(await heardOf(front, text, "messages"))) {
+            assertEquals(heard, expected(calls), `${front} ${how}: ${text}`);
+          }
         }
       },
     ),

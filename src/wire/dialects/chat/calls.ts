@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, text } from "../json.ts";
-import { JsonProgress } from "../neutral/json_progress.ts";
+import { CallArgs } from "../neutral/call_args.ts";
 import type { ReplyEvent } from "../neutral/conversation.ts";
 
 /** A piece of a tool call, told apart from the pieces of others. */
@@ -134,89 +134,6 @@ interface Call {
   readonly args: CallArgs;
 }
 
-/** Arguments of none: others may follow. */
-const EMPTY = /^\s*(?:\{\s*\}|\[\s*\]|null)\s*$/;
-/** The beginning of an object, with a key that cannot go on after the end of a string. */
-const OBJECT = /^\s*\{\s*"[^:,}\]\s]/;
-/** How much is kept of arguments to find out whether a piece begins with all before. */
-const MAX_HEAD_CHARS = 4_096;
-
-/** Takes the arguments of one call in pieces, and gives each part of them once. */
-class CallArgs {
-  isEmpty = false;
-  readonly #progress = new JsonProgress();
-  #head = "";
-  #chars = 0;
-  /** Whether each piece begins with all before (DashScope, Qianfan). */
-  #isCumulative = false;
-  /** The pieces of a JSON text that has the arguments' text in it. */
-  #encoded: string[] | undefined;
-
-  get isComplete(): boolean {
-    return this.#progress.complete || this.isEmpty;
-  }
-
-  /** Whether these arguments, which are complete, are those of the call. */
-  isRepeatedBy(args: string): boolean {
-    return args.length === this.#chars && args.startsWith(this.#head);
-  }
-
-  /** @param isFirst Whether they come with the beginning of their call, or with its name. */
-  add(args: string, isFirst = false): string {
-    if (args === "") return "";
-    if (this.#progress.complete) {
-      // empty ones were passed on: that nobody can parse what follows is better than a call with none
-      return EMPTY.test(this.#head) && !EMPTY.test(args) ? args : "";
-    }
-    if (this.#chars === 0 && this.#encoded === undefined) {
-      if (isFirst && EMPTY.test(args)) {
-        this.isEmpty = true;
-        return "";
-      }
-      this.isEmpty = false;
-      if (args.trimStart().startsWith('"')) this.#encoded = [];
-    }
-    if (this.#encoded !== undefined) {
-      this.#encoded.push(args);
-      return "";
-    }
-    this.#isCumulative ||= this.#isBefore(args);
-    const added = this.#isCumulative ? args.slice(this.#chars) : args;
-    this.#chars += added.length;
-    if (this.#head.length <= MAX_HEAD_CHARS) this.#head += added.slice(0, MAX_HEAD_CHARS + 1);
-    this.#progress.add(added);
-    return added;
-  }
-
-  /** Whether a piece begins with all before and can be nothing else: what begins an object goes on in one in few places. */
-  #isBefore(args: string): boolean {
-    const head = this.#head;
-    if (head === "" || this.#chars > MAX_HEAD_CHARS || !args.startsWith(head)) return false;
-    return this.#progress.inString
-      ? OBJECT.test(args)
-      : /^\s*\{/.test(head) && !/[:,[]\s*$/.test(head);
-  }
-
-  /** What was held back: empty arguments, or the text within a JSON text where it is of an object. */
-  end(): string {
-    if (this.isComplete && !this.#progress.complete) {
-      this.#progress.complete = true;
-      return NO_ARGUMENTS;
-    }
-    if (this.#encoded === undefined) return "";
-    const encoded = this.#encoded.join("");
-    this.#encoded = undefined;
-    this.#progress.complete = true;
-    try {
-      const inner: unknown = JSON.parse(encoded);
-      if (typeof inner === "string" && isObject(JSON.parse(inner))) return inner;
-    } catch {
-      // it is passed on as it is
-    }
-    return encoded;
-  }
-}
-
 /** A piece of a call as chat clients expect it. */
 export interface WrittenCall {
   /** Calls are numbered from 0 without a gap. */
@@ -267,9 +184,6 @@ export class CallWriter {
     return { index, opening, args: call.waiting };
   }
 }
-
-/** Arguments of a call that has none: clients parse them as JSON. */
-export const NO_ARGUMENTS = "{}";
 
 /** The ids of one reply's calls. SDKs throw when two calls have one, and nobody could tell their results apart. */
 export class ChatCallIds {

@@ -1,13 +1,7 @@
 import type { ReplyContext } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
-import {
-  type CallEvent,
-  CallReader,
-  CallWriter,
-  ChatCallIds,
-  NO_ARGUMENTS,
-  wholeArgs,
-} from "./calls.ts";
+import { type CallEvent, CallReader, CallWriter, ChatCallIds, wholeArgs } from "./calls.ts";
+import { NO_ARGUMENTS } from "../neutral/call_args.ts";
 import { customCall, CustomCalls } from "./custom_calls.ts";
 import { documentedFinish } from "../neutral/finish.ts";
 import { isOther, withOwnReasoning } from "./departures.ts";
