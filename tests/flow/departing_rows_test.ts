@@ -216,6 +216,22 @@ const ROWS: readonly Row[] = [
     },
   },
   {
+    name: "what follows the last event of a message is not read",
+    path: MESSAGES,
+    model: "msg",
+    body: OF_MESSAGES,
+    replies: () =>
+      eventStream(
+        sse(
+          JSON.stringify({ type: "message_start", message: { ...MESSAGE, content: [] } }),
+          JSON.stringify({ type: "message_delta", delta: { stop_reason: "end_turn" } }),
+          JSON.stringify({ type: "message_stop" }),
+          "nonsense",
+        ),
+      ),
+    check: ({ status, text }) => assertEquals(status, 200, text),
+  },
+  {
     name: "a tier that the route allows is sent in another dialect, too, and the reply tells of it",
     path: RESPONSES,
     model: "chat",

@@ -50,6 +50,29 @@ const thinking = (text: string) => ({ type: "thinking", thinking: [{ type: "text
 const cut = (text: string, size: number) => text.match(new RegExp(`[^]{1,${size}}`, "g"))!;
 const tagged = `\n<think>\n${REASONING}\n</think>\n\n${TEXT}`;
 
+const ARGS = CALL.function.arguments;
+const PARSED = { name: "weather", arguments: JSON.parse(ARGS) };
+const TIMINGS = { timings: { cache_n: 0, prompt_n: 40, predicted_n: 60, predicted_ms: 9.5 } };
+const BILLED = {
+  usage: {
+    billed_units: { input_tokens: 40, output_tokens: 60 },
+    tokens: { input_tokens: 540, output_tokens: 63 },
+  },
+};
+
+/** A stream of one call in these pieces of its function. */
+const pieces = (...all: object[]) =>
+  stream([
+    PLAIN,
+    ...all.map((one, at) => ({
+      tool_calls: [{
+        index: 0,
+        ...(at === 0 ? { id: "call_1", type: "function" } : {}),
+        function: one,
+      }],
+    })),
+  ], "tool_calls");
+
 export const DEPARTURES: readonly Departure[] = [
   {
     name: "thinking as parts of the content",
@@ -140,6 +163,228 @@ export const DEPARTURES: readonly Departure[] = [
         }),
         chunk({ role: "assistant", ...PLAIN }, null, { content_filter_results: {} }),
         chunk({}, "stop", { usage: USAGE }),
+        "[DONE]",
+      )),
+  },
+  {
+    name: "the name of a call in pieces",
+    calls: true,
+    whole: () => whole({ ...PLAIN, tool_calls: [CALL] }, "tool_calls"),
+    stream: () =>
+      pieces({ name: "wea", arguments: "" }, { name: "ther" }, { arguments: ARGS.slice(0, 4) }, {
+        arguments: ARGS.slice(4),
+      }),
+  },
+  {
+    name: "the name of a call in pieces",
+    detail: "that each begin with the one before",
+    calls: true,
+    whole: () => whole({ ...PLAIN, tool_calls: [CALL] }, "tool_calls"),
+    stream: () => pieces({ name: "w" }, { name: "wea" }, { name: "weather", arguments: ARGS }),
+  },
+  {
+    name: "the name of a call in pieces",
+    detail: "or another tool's",
+    calls: true,
+    whole: () => whole({ ...PLAIN, tool_calls: [CALL] }, "tool_calls"),
+    stream: () => pieces({ name: "weather", arguments: "" }, { arguments: ARGS }),
+  },
+  ...([["", "{}"], ["as an object", {}], ["as a list", "[]"], ["as null", "null"]] as const).map(
+    ([detail, empty]): Departure => ({
+      name: "empty arguments before the others",
+      detail,
+      calls: true,
+      whole: () => whole({ ...PLAIN, tool_calls: [CALL] }, "tool_calls"),
+      stream: () =>
+        pieces(
+          { name: "weather", arguments: empty },
+          ...cut(ARGS, 3).map((one) => ({
+            arguments: one,
+          })),
+        ),
+    }),
+  ),
+  {
+    name: "empty arguments before the others",
+    detail: "with the name again",
+    calls: true,
+    whole: () => whole({ ...PLAIN, tool_calls: [CALL] }, "tool_calls"),
+    stream: () =>
+      pieces({ name: "weather", arguments: "{}" }, { name: "weather", arguments: ARGS }),
+  },
+  {
+    name: "arguments as an object",
+    calls: true,
+    whole: () => whole({ ...PLAIN, tool_calls: [{ ...CALL, function: PARSED }] }, "tool_calls"),
+    stream: () => pieces(PARSED),
+  },
+  {
+    name: "arguments in a text of JSON",
+    calls: true,
+    whole: () =>
+      whole({
+        ...PLAIN,
+        tool_calls: [{ ...CALL, function: { name: "weather", arguments: JSON.stringify(ARGS) } }],
+      }, "tool_calls"),
+    stream: () =>
+      pieces(
+        { name: "weather" },
+        ...cut(JSON.stringify(ARGS), 3).map((one) => ({
+          arguments: one,
+        })),
+      ),
+  },
+  {
+    name: "pieces of arguments that begin with those before",
+    calls: true,
+    whole: () => whole({ ...PLAIN, tool_calls: [CALL] }, "tool_calls"),
+    stream: () =>
+      pieces(
+        { name: "weather", arguments: "" },
+        ...[3, 5, 9, 15].map((end) => ({
+          arguments: ARGS.slice(0, end),
+        })),
+      ),
+  },
+  ...[{}, { name: "weather" }].map((again): Departure => ({
+    name: "the arguments once more at the end",
+    detail: Object.keys(again).join(),
+    calls: true,
+    whole: () => whole({ ...PLAIN, tool_calls: [CALL] }, "tool_calls"),
+    stream: () =>
+      pieces(
+        { name: "weather", arguments: "" },
+        ...cut(ARGS, 4).map((one) => ({ arguments: one })),
+        { ...again, arguments: ARGS },
+      ),
+  })),
+  ...([["one", CALL], ["by their places", { 0: CALL }]] as const).map((
+    [detail, calls],
+  ): Departure => ({
+    name: "calls as an object",
+    detail,
+    calls: true,
+    whole: () => whole({ ...PLAIN, tool_calls: calls }, "tool_calls"),
+    stream: () => stream([PLAIN, { tool_calls: calls }], "tool_calls"),
+  })),
+  {
+    name: "a call without function",
+    calls: true,
+    whole: () => whole({ ...PLAIN, tool_calls: [PARSED] }, "tool_calls"),
+    stream: () => stream([PLAIN, { tool_calls: [{ index: 0, ...PARSED }] }], "tool_calls"),
+  },
+  {
+    name: "other IDs, kinds and names in each piece of a call",
+    calls: true,
+    whole: () => whole({ ...PLAIN, tool_calls: [CALL] }, "tool_calls"),
+    stream: () =>
+      stream([
+        PLAIN,
+        ...cut(ARGS, 5).map((one, at) => ({
+          role: "assistant",
+          tool_calls: [{
+            id: `c${at}`,
+            type: "function",
+            function: { name: "weather", arguments: one },
+          }],
+        })),
+      ], "tool_calls"),
+  },
+  {
+    name: "text beside the message",
+    whole: () =>
+      completion("", {
+        choices: [{ message: { reasoning_content: REASONING }, text: TEXT, finish_reason: "stop" }],
+        usage: USAGE,
+      }),
+    stream: () =>
+      eventStream(sse(
+        chunk({ reasoning_content: REASONING }),
+        ...cut(TEXT, 6).map((text) => JSON.stringify({ choices: [{ index: 0, text }] })),
+        chunk({}, "stop", { usage: USAGE }),
+        "[DONE]",
+      )),
+  },
+  {
+    name: "usage in the message",
+    whole: () => whole({ ...PLAIN, usage: USAGE }, "stop", {}),
+    stream: () => stream([PLAIN, { content: "", usage: USAGE }], "stop", {}),
+  },
+  {
+    name: "usage after the end mark",
+    whole: () => whole(PLAIN, "stop"),
+    stream: () =>
+      eventStream(
+        sse(
+          chunk(PLAIN),
+          chunk({}, "stop"),
+          "[DONE]",
+          JSON.stringify({ choices: [], usage: USAGE }),
+        ),
+      ),
+  },
+  {
+    name: "timings instead of usage",
+    whole: () => whole(PLAIN, "stop", TIMINGS),
+    stream: () => stream([PLAIN], "stop", TIMINGS),
+  },
+  {
+    name: "usage in billed units",
+    whole: () => whole(PLAIN, "stop", BILLED),
+    stream: () => stream([PLAIN], "stop", BILLED),
+  },
+  {
+    name: "usage beside an empty delta at the end",
+    whole: () => whole(PLAIN, "stop"),
+    stream: () =>
+      eventStream(
+        sse(chunk(PLAIN), chunk({}, "stop"), chunk({}, null, { usage: USAGE }), "[DONE]"),
+      ),
+  },
+  {
+    name: "no finish reason after a call",
+    calls: true,
+    whole: () =>
+      completion("", { choices: [{ message: { ...PLAIN, tool_calls: [CALL] } }], usage: USAGE }),
+    stream: () =>
+      eventStream(sse(
+        chunk(PLAIN),
+        chunk({ tool_calls: [{ index: 0, ...CALL }] }),
+        JSON.stringify({ choices: [], usage: USAGE }),
+        "[DONE]",
+      )),
+  },
+  {
+    name: "two finish reasons",
+    calls: true,
+    whole: () => whole({ ...PLAIN, tool_calls: [CALL] }, "tool_calls"),
+    stream: () =>
+      eventStream(sse(
+        chunk(PLAIN),
+        chunk({ tool_calls: [{ index: 0, ...CALL }] }, "tool_calls"),
+        chunk({}, "stop", { usage: USAGE }),
+        "[DONE]",
+      )),
+  },
+  {
+    name: "output after the finish reason",
+    whole: () => whole(PLAIN, "stop"),
+    stream: () =>
+      eventStream(sse(
+        chunk({ reasoning_content: REASONING, content: TEXT.slice(0, 9) }),
+        chunk({}, "stop"),
+        chunk({ content: TEXT.slice(9) }, null, { usage: USAGE }),
+        "[DONE]",
+      )),
+  },
+  {
+    name: "the whole message at the end",
+    whole: () => whole(PLAIN, "stop"),
+    stream: () =>
+      eventStream(sse(
+        chunk({ reasoning_content: REASONING }),
+        ...cut(TEXT, 6).map((content) => chunk({ role: "assistant", content })),
+        JSON.stringify({ choices: [{ message: PLAIN, finish_reason: "stop" }], usage: USAGE }),
         "[DONE]",
       )),
   },

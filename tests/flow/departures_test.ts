@@ -2,8 +2,9 @@
 
 import { assert, assertEquals } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
-import { fakeUpstream } from "../fake/upstream.ts";
-import { DEPARTURES, REASONING, TEXT } from "./departures.ts";
+import { chunk, eventStream, fakeUpstream, heldStream, sse } from "../fake/upstream.ts";
+import { sized } from "../tier.ts";
+import { type Departure, DEPARTURES, REASONING, TEXT } from "./departures.ts";
 
 /** What a client was told. */
 interface Said {
@@ -16,7 +17,7 @@ interface Said {
 // deno-lint-ignore no-explicit-any -- bodies of three dialects
 type Json = any;
 
-const TOOL = { name: "weather", parameters: { type: "object" } };
+const TOOLS = ["weather", "weather_map"].map((name) => ({ name, parameters: { type: "object" } }));
 
 const FRONTS: Record<
   string,
@@ -26,7 +27,7 @@ const FRONTS: Record<
     path: "/v1/chat/completions",
     body: {
       messages: [{ role: "user", content: "Weather?" }],
-      tools: [{ type: "function", function: TOOL }],
+      tools: TOOLS.map((tool) => ({ type: "function", function: tool })),
     },
     whole: ({ choices: [{ message, finish_reason: finish }] }) => ({
       reasoning: message.reasoning_content,
@@ -58,7 +59,7 @@ const FRONTS: Record<
     body: {
       max_tokens: 1_000,
       messages: [{ role: "user", content: "Weather?" }],
-      tools: [{ name: TOOL.name, input_schema: TOOL.parameters }],
+      tools: TOOLS.map(({ name, parameters }) => ({ name, input_schema: parameters })),
       thinking: { type: "enabled", budget_tokens: 1_024 },
     },
     whole: ({ content, stop_reason: finish }) => ({
@@ -84,7 +85,7 @@ const FRONTS: Record<
     path: "/v1/responses",
     body: {
       input: "Weather?",
-      tools: [{ type: "function", ...TOOL }],
+      tools: TOOLS.map((tool) => ({ type: "function", ...tool })),
       reasoning: { effort: "low", summary: "auto" },
     },
     whole: ({ output, status }) => ({
@@ -114,49 +115,124 @@ Deno.test("docs/departures.md has a row for each", async () => {
   assertEquals(new Set(rows.slice(2)), new Set(DEPARTURES.map(({ name }) => name)));
 });
 
-for (const { name, detail = "", quirks, calls = false, whole, stream } of DEPARTURES) {
-  Deno.test(`departure: ${name} ${detail}`.trim(), async () => {
-    await using upstream = fakeUpstream(({ body }) => body.stream ? stream() : whole());
-    await using gateway = await startGateway({
-      settings: {
-        upstreams: { a: { url: upstream.url, quirks: quirks ?? "none" } },
-        routes: {
-          house: {
-            targets: [{ upstream: "a", model: "m" }],
-            context: 100_000,
-            maxOutput: 4_000,
-            reasoning: "effort",
-            prices: { input: 100_000, cached: 100_000, output: 1_000_000 },
-          },
-        },
+/** The same events as the standard lets servers write them, and in pieces. */
+const FORMS: Record<string, (events: string) => readonly string[]> = {
+  "event by event": (events) => events.match(/[^]+?\n\n/g)!,
+  "in lines of CR without spaces, after a byte order mark": (events) => [
+    `\ufeff${events.replaceAll("data: ", "data:").replaceAll("\n", "\r")}`,
+  ],
+  ...sized({}, {
+    "in one piece": (events: string) => [events],
+    "in pieces of seven bytes": (events: string) => events.match(/[^]{1,7}/g)!,
+    "without the last line breaks": (events: string) => [events.trimEnd()],
+    "in lines of CRLF with comments": (events: string) => [
+      `: hi\r\n\r\n${events.replaceAll("\n", "\r\n")}`,
+    ],
+  }),
+};
+
+/** What an upstream replies, by the form of it. */
+async function repliesOf({ whole, stream }: Departure): Promise<[string, () => Response][]> {
+  const reply = stream();
+  if (!reply.headers.get("content-type")?.startsWith("text/event-stream")) {
+    return [["whole", whole]];
+  }
+  const events = await reply.text();
+  return [
+    ["whole", whole],
+    ...Object.entries(FORMS).map(([form, cut]): [string, () => Response] => [
+      form,
+      () => eventStream(...cut(events)),
+    ]),
+  ];
+}
+
+Deno.test("departures, whichever of both forms was asked for, and however a stream is cut", async (t) => {
+  let reply: () => Response;
+  await using upstream = fakeUpstream(() => reply());
+  const route = (name: string) => ({
+    targets: [{ upstream: name, model: "m" }],
+    context: 100_000,
+    maxOutput: 4_000,
+    reasoning: "effort" as const,
+    prices: { input: 100_000, cached: 100_000, output: 1_000_000 },
+  });
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: {
+        none: { url: upstream.url, quirks: "none" },
+        think_tags: { url: upstream.url, quirks: "think_tags" },
       },
-    });
-    for (const [front, { path, body, whole: read, events }] of Object.entries(FRONTS)) {
-      for (const isStream of [false, true]) {
-        const response = await gateway.post(path, { model: "house", stream: isStream, ...body });
-        const text = await response.text();
-        const what = `${front} ${isStream ? "streamed" : "whole"}: ${text}`;
-        assertEquals(response.status, 200, what);
-        const datas = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!));
-        const said = isStream ? events(datas) : read(JSON.parse(text));
-        assertEquals(said.reasoning.trim(), REASONING, what);
-        assertEquals(said.text, TEXT, what);
-        assertEquals(said.calls, calls ? ['weather{"city":"Bonn"}'] : [], what);
-        assertEquals(said.finish, FINISHES[front]![calls ? 1 : 0], what);
+      routes: { none: route("none"), think_tags: route("think_tags") },
+    },
+  });
+  for (const departure of DEPARTURES) {
+    const { name, detail = "", quirks: model = "none", calls = false } = departure;
+    const replies = await repliesOf(departure);
+    await t.step(`departure: ${name} ${detail}`.trim(), async () => {
+      for (const [front, { path, body, whole: read, events }] of Object.entries(FRONTS)) {
+        for (const [form, one] of replies) {
+          for (const stream of [false, true]) {
+            reply = one;
+            const response = await gateway.post(path, { model, stream, ...body });
+            const text = await response.text();
+            const what = `${front} ${stream ? "streamed" : "whole"} from ${form}: ${text}`;
+            assertEquals(response.status, 200, what);
+            const datas = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) =>
+              JSON.parse(data!)
+            );
+            const said = stream ? events(datas) : read(JSON.parse(text));
+            assertEquals(said.reasoning.trim(), REASONING, what);
+            assertEquals(said.text, TEXT, what);
+            assertEquals(said.calls, calls ? ['weather{"city":"Bonn"}'] : [], what);
+            assertEquals(said.finish, FINISHES[front]![calls ? 1 : 0], what);
+          }
+        }
       }
-    }
-    const records = await gateway.gateway.database.all(
-      `select charged_credits as credits, usage_source, input_tokens, output_tokens from usage_records
-        order by request_id`,
-    );
-    assertEquals(records.length, 6);
-    for (const one of records) {
-      assertEquals({ ...one }, {
-        credits: 64, // 40 tokens at 0.1, and 60 at 1
+      const records = await gateway.gateway.database.all(
+        `select distinct charged_credits as credits, usage_source, input_tokens, output_tokens from usage_records`,
+      );
+      // 40 tokens at 0.1, and 60 at 1
+      const charged = {
+        credits: 64,
         usage_source: "upstream",
         input_tokens: 40,
         output_tokens: 60,
-      });
-    }
+      };
+      assertEquals(records.map((one) => ({ ...one })), [charged]);
+    });
+  }
+});
+
+Deno.test("a connection that stays open after the end mark keeps no client waiting for usage", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const events = sse(chunk({ content: TEXT }), chunk({}, "stop"), "[DONE]");
+  await using upstream = fakeUpstream(() =>
+    heldStream([events, ": over\n\n"], (at) => at === 0 ? Promise.resolve() : promise)
+  );
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: { a: { url: upstream.url, quirks: "none" } },
+      routes: {
+        house: {
+          targets: [{ upstream: "a", model: "m" }],
+          prices: { input: 0, cached: 0, output: 1_000_000 },
+        },
+      },
+    },
   });
-}
+  try {
+    for (const { path, body, whole, events } of Object.values(FRONTS)) {
+      for (const stream of [false, true]) {
+        const response = await gateway.post(path, { model: "house", stream, ...body });
+        const text = await response.text();
+        const datas = [...text.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!));
+        assertEquals((stream ? events(datas) : whole(JSON.parse(text))).text, TEXT, text);
+      }
+    }
+  } finally {
+    resolve();
+  }
+  const records = await gateway.gateway.database.all("select usage_source from usage_records");
+  assertEquals(records.map(({ usage_source: source }) => source), new Array(6).fill("counted"));
+});

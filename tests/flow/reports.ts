@@ -241,6 +241,26 @@ const streamed = (text: string) =>
 const GERMAN = "Donaudampfschifffahrtsgesellschaftskapitänsmütze ".repeat(9);
 const CYRILLIC = "Достопримечательности ".repeat(60);
 
+/** A row for each client: the upstream's events have one call, which the client hears once. */
+const oneCall = (
+  of: string,
+  deltas: readonly Body[],
+  finish: string | null = "tool_calls",
+): Report[] =>
+  CLIENTS.map((client) => ({
+    of,
+    by: [client, "chat"],
+    asks: { ...STREAM, ...TOOLS[client] },
+    says: chat(deltas, finish),
+    hears: { calls: ['one{"a":1}'], finish: ENDS[client] },
+  }));
+const ENDS = { chat: "tool_calls", messages: "tool_use", responses: "completed" };
+/** Pieces of one call, by their functions. */
+const piecesOf = (...all: readonly Body[]): Body[] =>
+  all.map((own, at) =>
+    calls({ index: 0, ...(at === 0 ? { id: "x", type: "function" } : {}), function: own })
+  );
+
 /** By the headings of the page. */
 export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
   "Estimates and reports": [
@@ -335,6 +355,45 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
       sends: { stream_options: { include_usage: true } },
       charged: [10, 0, 5],
     },
+    ...CLIENTS.flatMap((client) =>
+      [
+        [
+          "ggml-org/llama.cpp#15827, abetlen/llama-cpp-python#1082",
+          { timings: { cache_n: 4, prompt_n: 6, predicted_n: 5, predicted_ms: 9.5 } },
+          4,
+        ],
+        [
+          "open-telemetry/semantic-conventions-genai#211, pydantic/genai-prices#453",
+          {
+            usage: {
+              billed_units: { input_tokens: 10, output_tokens: 5 },
+              tokens: { input_tokens: 500, output_tokens: 8 },
+            },
+          },
+          0,
+        ],
+      ].map(([of, more, cached]): Report => ({
+        of: of as string,
+        by: [client, "chat"],
+        asks: STREAM,
+        says: chat([{ content: "Hi" }], "stop", more as Body),
+        hears: { text: "Hi" },
+        charged: [10, cached as number, 5],
+      }))
+    ),
+    ...CLIENTS.map((client): Report => ({
+      of: "diegosouzapw/OmniRoute#9750",
+      by: [client, "chat"],
+      asks: STREAM,
+      says: sse(
+        chunk({ content: "Hi" }),
+        chunk({}, "stop"),
+        JSON.stringify({ choices: [{ index: 0, delta: {} }], usage: USAGE }),
+        "[DONE]",
+      ),
+      hears: { text: "Hi" },
+      charged: [10, 0, 5],
+    })),
   ],
   "Bytes and pieces": [
     {
@@ -738,6 +797,90 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
       })(),
       hears: { text: "Hi" },
     },
+    ...oneCall(
+      "continuedev/continue#5849, NVIDIA-NeMo/Switchyard#785",
+      piecesOf({ name: "o", arguments: "" }, { name: "ne" }, { arguments: '{"a":1}' }),
+    ),
+    ...oneCall(
+      "0xPlaygrounds/rig#1829",
+      piecesOf({ name: "one", arguments: {} }, { arguments: { a: 1 } }),
+    ),
+    ...oneCall(
+      "NousResearch/hermes-agent#35718, decolua/9router#2869",
+      piecesOf(
+        { name: "one" },
+        ...['{"a', '{"a":', '{"a":1}'].map((args) => ({ arguments: args })),
+      ),
+    ),
+    ...oneCall(
+      "lidge-jun/opencodex#361, anomalyco/opencode#17339",
+      piecesOf(
+        { name: "one", arguments: "" },
+        ...['{"a"', ":1}", '{"a":1}'].map((args) => ({ arguments: args })),
+      ),
+    ),
+    ...oneCall(
+      "quarkiverse/quarkus-langchain4j#2642",
+      piecesOf({ name: "one", arguments: '"{\\"a\\":1}"' }),
+    ),
+    ...oneCall("acon96/home-llm#348", [calls({ name: "one", arguments: { a: 1 } })]),
+    ...oneCall(
+      "waybarrios/vllm-mlx#672, ai-dynamo/dynamo#10513",
+      piecesOf({ name: "one", arguments: '{"a":1}' }),
+      null,
+    ),
+    ...CLIENTS.map((client): Report => ({
+      of: "RayBytes/ChatMock#114, sgl-project/sglang#8417",
+      by: [client, "chat"],
+      asks: { ...STREAM, ...TOOLS[client] },
+      says: sse(
+        chunk(piecesOf({ name: "one", arguments: '{"a":1}' })[0], "tool_calls"),
+        chunk({}, "stop"),
+        "[DONE]",
+      ),
+      hears: { calls: ['one{"a":1}'], finish: ENDS[client] },
+      check: ({ text }) => assert(text.split('"finish_reason":"').length <= 2, text),
+    })),
+    ...CLIENTS.map((client): Report => ({
+      of: "anomalyco/opencode#49167",
+      by: [client, "chat"],
+      asks: STREAM,
+      says: sse(chunk({ content: "H" }), chunk({}, "stop"), chunk({ content: "i" }), "[DONE]"),
+      hears: { text: "Hi" },
+    })),
+    ...CLIENTS.map((client): Report => ({
+      of: "abundantbeing/hermes-browser-extension#11",
+      by: [client, "chat"],
+      asks: STREAM,
+      says: sse(
+        chunk({ content: "H" }),
+        chunk({ content: "i" }),
+        JSON.stringify({ choices: [{ message: { content: "Hi" }, finish_reason: "stop" }] }),
+        "[DONE]",
+      ),
+      hears: { text: "Hi" },
+    })),
+    ...CLIENTS.flatMap((client) =>
+      [false, true].map((stream): Report => ({
+        of: "SillyTavern/SillyTavern#2122",
+        by: [client, "chat"],
+        asks: { stream },
+        says: stream
+          ? sse(
+            ...["H", "i"].map((text) =>
+              JSON.stringify({ choices: [{ text, finish_reason: null }] })
+            ),
+            JSON.stringify({ choices: [{ text: "", finish_reason: "eos_token" }] }),
+            "[DONE]",
+          )
+          : {
+            object: "text_completion",
+            choices: [{ text: "Hi", finish_reason: "eos_token" }],
+            usage: USAGE,
+          },
+        hears: { text: "Hi" },
+      }))
+    ),
   ],
   "Right alone, refused together": [
     {

@@ -18,7 +18,7 @@ import { type OpenedReply, openedStream, openedWhole } from "./opened_reply.ts";
 import type { Plan } from "./plan.ts";
 import { readWhole } from "./read_whole.ts";
 import type { ReplyLimits } from "./reply_limits.ts";
-import { ReplyReader } from "./reply_reader.ts";
+import { LATE_USAGE_MS, ReplyReader } from "./reply_reader.ts";
 import { withToldForm } from "./told_form.ts";
 
 /** How a reply is opened. */
@@ -82,14 +82,15 @@ async function readStream(
 ): Promise<Reply> {
   const source = new EventSource(reply, timers, limits);
   const whole = wholeOfStream(dialect, plan.upstream.dialect, context);
-  while (!whole.done) {
+  let untilTick = Infinity;
+  while (!whole.done || whole.lacksUsage && performance.now() < untilTick) {
     const events = source.take();
     if (events === undefined) break;
-    if (events === null) await new Promise<void>((wake) => source.whenReady({ wake }));
-    else {
-      for (const event of events) if (!whole.done) whole.push(event);
-    }
+    if (events === null) await new Promise<void>((wake) => source.whenReady({ wake }, untilTick));
+    for (const event of events ?? []) if (!whole.done || whole.lacksUsage) whole.push(event);
+    if (whole.done) untilTick = Math.min(untilTick, performance.now() + LATE_USAGE_MS);
   }
+  source.close();
   reply.drain();
   return whole.reply();
 }

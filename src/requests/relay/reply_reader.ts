@@ -3,6 +3,9 @@ import type { EventSource } from "./event_source.ts";
 import type { Waiter } from "../upstreams/mod.ts";
 import { nextText, type ReadyTextReader } from "./text_reader.ts";
 
+/** How long usage may follow an end mark: it comes at once or never. */
+export const LATE_USAGE_MS = 250;
+
 /**
  * Reads an upstream's events and turns them into the client's text, piece by piece (P14).
  *
@@ -21,6 +24,8 @@ export class ReplyReader implements ReadyTextReader {
   #failure: { error: unknown } | undefined;
   /** Events that came with the one that reached the limit. */
   #kept: readonly SseEvent[] = [];
+  /** Until when usage is awaited that was not reported before the end mark; undefined if none is. */
+  #lateTick: number | undefined;
 
   /** @param pingAfterMs Time without output after which the client is sent a ping. */
   constructor(source: EventSource, reply: ReplyStream, pingAfterMs: number) {
@@ -58,11 +63,13 @@ export class ReplyReader implements ReadyTextReader {
   }
 
   get atLimit(): boolean {
-    return !this.finished && this.#ready === "" && this.reply.countedOutput >= this.outputLimit;
+    return !this.reply.finished && this.#ready === "" &&
+      this.reply.countedOutput >= this.outputLimit;
   }
 
   get finished(): boolean {
-    return this.reply.finished && this.#ready === "" && this.#failure === undefined;
+    return this.reply.finished && this.#ready === "" && this.#failure === undefined &&
+      this.#lateTick === undefined;
   }
 
   /** The next text if there is one: a ping when there has been none for long, whatever the upstream sends meanwhile. */
@@ -75,6 +82,7 @@ export class ReplyReader implements ReadyTextReader {
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#kept.length > 0) return this.#textOf(this.#kept);
     const events = this.#takeEvents();
+    if (this.#lateTick !== undefined) return this.#late(events);
     if (events !== null) return this.#textOf(events);
     if (performance.now() < this.#pingTick) return undefined;
     this.#wroteTick = performance.now();
@@ -82,7 +90,7 @@ export class ReplyReader implements ReadyTextReader {
   }
 
   whenReady(waiter: Waiter): void {
-    this.#source.whenReady(waiter, this.#pingTick);
+    this.#source.whenReady(waiter, this.#lateTick ?? this.#pingTick);
   }
 
   next(): Promise<string> {
@@ -103,9 +111,18 @@ export class ReplyReader implements ReadyTextReader {
     try {
       return this.#source.take();
     } catch (error) {
-      if (this.reply.hasFinishReason) return undefined;
+      if (this.reply.hasFinishReason || this.reply.finished) return undefined;
       throw error;
     }
+  }
+
+  /** Takes what comes after the end mark. */
+  #late(events: readonly SseEvent[] | null | undefined): "" | undefined {
+    for (const event of events ?? []) this.reply.push(event);
+    const isOver = events === undefined || !this.reply.lacksUsage ||
+      performance.now() >= this.#lateTick!;
+    if (isOver) this.#lateTick = undefined;
+    return isOver || events !== null ? "" : undefined;
   }
 
   #textOf(events: readonly SseEvent[] | undefined): string {
@@ -116,8 +133,8 @@ export class ReplyReader implements ReadyTextReader {
     let text = "";
     this.#kept = [];
     for (const [at, event] of events.entries()) {
-      if (this.reply.finished) break;
-      if (this.reply.countedOutput >= this.outputLimit) {
+      if (this.reply.finished && !this.reply.lacksUsage) break;
+      if (!this.reply.finished && this.reply.countedOutput >= this.outputLimit) {
         this.#kept = events.slice(at);
         break;
       }
@@ -131,6 +148,10 @@ export class ReplyReader implements ReadyTextReader {
       }
     }
     if (text !== "") this.#wroteTick = performance.now();
+    if (this.reply.lacksUsage) {
+      this.#source.close(); // the timer of the next ping would be too late
+      this.#lateTick = performance.now() + LATE_USAGE_MS;
+    }
     return text;
   }
 }

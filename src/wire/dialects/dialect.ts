@@ -137,6 +137,8 @@ export interface EventReader {
   readonly done: boolean;
   /** As the upstream reported it. */
   readonly reports: UsageReports;
+  /** See {@linkcode ReplyStream.lacksUsage}. */
+  readonly lacksUsage?: boolean;
   /** See {@linkcode ReplyStream.hidesReasoning}. */
   readonly hidesReasoning: boolean | undefined;
   /** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or data that is not of the dialect. */
@@ -178,6 +180,8 @@ export interface Bridge {
 export interface WholeOfStream {
   /** Whether nothing more comes. */
   readonly done: boolean;
+  /** Whether its end mark came and no usage, which may still follow: `push` takes that, and nothing else. */
+  readonly lacksUsage?: boolean | undefined;
   /**
    * Takes one event.
    *

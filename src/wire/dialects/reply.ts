@@ -92,6 +92,8 @@ export interface ReplyStream {
   end(): void;
   /** Whether the upstream's reply is complete; nothing more is to be read. */
   readonly finished: boolean;
+  /** Whether its end mark came and no usage, which may still follow: `push` takes that, and nothing else. */
+  readonly lacksUsage?: boolean | undefined;
   /** Whether the upstream has said why its reply ended: only a report and an end mark may follow. */
   readonly hasFinishReason: boolean;
   /** Whether any output has gone to the client. */

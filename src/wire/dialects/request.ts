@@ -113,6 +113,8 @@ export interface WrittenRequest {
   readonly takesMarks?: boolean | undefined;
   /** Tools that are offered under other names there, the client's names by those. */
   readonly toolNames?: ReadonlyMap<string, string> | undefined;
+  /** The names of the tools that may be called, as they are offered there. */
+  readonly offered?: readonly string[] | undefined;
   /** Tokens of what it says besides what the client sent. */
   readonly addedTokens?: number | undefined;
   /** Sampling as it was sent: some replies repeat it. */
@@ -129,4 +131,4 @@ export interface SentSampling {
 }
 
 /** What of a written request decides how its reply is read. */
-export type ReadOptions = Pick<WrittenRequest, "toolNames" | "thinkTags" | "sampling">;
+export type ReadOptions = Pick<WrittenRequest, "toolNames" | "offered" | "thinkTags" | "sampling">;

@@ -82,6 +82,10 @@ export class StreamAsWhole implements WholeOfStream {
     return this.#reader.done;
   }
 
+  get lacksUsage(): boolean | undefined {
+    return this.#reader.lacksUsage;
+  }
+
   push({ data }: SseEvent): void {
     for (const event of this.#reader.read(data)) {
       if ("text" in event) this.#grow(event);
@@ -221,6 +225,10 @@ class TranslatedStream implements ReplyStream {
 
   get finished(): boolean {
     return this.#ended || this.#reader.done;
+  }
+
+  get lacksUsage(): boolean | undefined {
+    return this.#reader.lacksUsage;
   }
 
   get usage(): Usage | undefined {

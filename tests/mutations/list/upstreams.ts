@@ -253,7 +253,7 @@ export const UPSTREAMS: readonly Mutation[] = [
     file: "src/wire/dialects/chat/departures.ts",
     find: 'parts.map((part) => part.type === "thinking" ? textOf(part.thinking) : "")',
     replace: 'parts.map(() => "")',
-    tests: [{ file: "tests/flow/departures_test.ts", filter: "thinking as parts" }],
+    tests: [{ file: "tests/flow/departures_test.ts", filter: "departures, whichever" }],
     why: "Thinking among the parts of a content would be lost.",
   },
   {

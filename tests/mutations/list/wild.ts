@@ -11,6 +11,11 @@ const REPLIES = "tests/wire/dialects/shared_replies_test.ts";
 const MESSAGES_REPAIR = "src/wire/dialects/messages/repair.ts";
 const MESSAGES_TEST = "tests/wire/dialects/messages_repair_test.ts";
 const CHAT_REPAIR = "tests/wire/dialects/chat_repair_test.ts";
+const CALLS = "src/wire/dialects/chat/calls.ts";
+const CALL_ARGS = "src/wire/dialects/neutral/call_args.ts";
+const CALLS_TEST = "tests/wire/dialects/departing_calls_test.ts";
+const DEPARTURES = "src/wire/dialects/chat/departures.ts";
+const DEPARTURES_TEST = "tests/flow/departures_test.ts";
 const CONTEXT = "src/wire/dialects/context_words.ts";
 const ERRORS = "src/wire/dialects/upstream_error.ts";
 const ERRORS_TEST = "tests/wire/dialects/reported_errors_test.ts";
@@ -248,8 +253,8 @@ export const WILD: readonly Mutation[] = [
   {
     name: "end-mark-read-past",
     file: "src/requests/relay/open_reply.ts",
-    find: "for (const event of events) if (!whole.done) whole.push(event);",
-    replace: "for (const event of events) whole.push(event);",
+    find: "if (!whole.done || whole.lacksUsage) whole.push(event);",
+    replace: "whole.push(event);",
     tests: [{ file: WILD_FLOW, filter: "what departs beside the reports" }],
     why: "What follows an end would fail a reply that is whole.",
   },
@@ -415,5 +420,117 @@ export const WILD: readonly Mutation[] = [
     replace: "",
     tests: [{ file: "tests/doors/http/packed_body_test.ts", filter: "a compressed body" }],
     why: "A small body could become gigabytes of memory.",
+  },
+  {
+    name: "name-of-a-call-in-pieces",
+    file: CALLS,
+    find: "return piece.startsWith(name) ? piece : name + piece;",
+    replace: "return name;",
+    tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
+    why: "Nobody could run a call of the first piece of a name.",
+  },
+  {
+    name: "empty-arguments-before-others",
+    file: CALL_ARGS,
+    find: "if (isFirst && EMPTY.test(args)) {",
+    replace: "if (args === undefined) {",
+    tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
+    why: "Tools would be run with no arguments, or their arguments be no JSON.",
+  },
+  {
+    name: "cumulative-arguments",
+    file: CALL_ARGS,
+    find: "    this.#isCumulative ||= this.#isBefore(args);\n",
+    replace: "",
+    tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
+    why: "Arguments would be no JSON where each piece repeats those before.",
+  },
+  {
+    name: "legal-arguments-taken-for-repeated",
+    file: CALL_ARGS,
+    find: "return this.#progress.inString\n      ? OBJECT.test(args)\n      : ",
+    replace: "return ",
+    tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
+    why: "Arguments of correct upstreams would lose text.",
+  },
+  {
+    name: "arguments-once-more",
+    file: CALL_ARGS,
+    find: 'return EMPTY.test(this.#head) && !EMPTY.test(args) ? args : "";',
+    replace: "return args;",
+    tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
+    why: "Arguments that come once more would be no JSON.",
+  },
+  {
+    name: "arguments-in-a-text",
+    file: CALL_ARGS,
+    find: `      if (args.trimStart().startsWith('"')) this.#encoded = [];\n`,
+    replace: "",
+    tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
+    why: "Tools would be given a text for an object.",
+  },
+  {
+    name: "whole-calls-without-an-end",
+    file: "src/wire/dialects/chat/read_reply.ts",
+    find: "return this.#calls.isComplete ? this.end() : [];",
+    replace: "return [];",
+    tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
+    why: "A call that is whole would be an error.",
+  },
+  {
+    name: "calls-as-an-object",
+    file: DEPARTURES,
+    find: ": [calls];",
+    replace: ": [];",
+    tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
+    why: "A call would be lost where the list is left out.",
+  },
+  {
+    name: "flat-calls",
+    file: DEPARTURES,
+    find: "call.function = {",
+    replace: "call.own = {",
+    tests: [{ file: CALLS_TEST, filter: "streamed calls" }],
+    why: "A call would be lost where its name is beside its id.",
+  },
+  {
+    name: "text-beside-the-message",
+    file: DEPARTURES,
+    find: "content: textOf(said.content) || choice.text };",
+    replace: "content: textOf(said.content) };",
+    tests: [{ file: DEPARTURES_TEST, filter: "departures, whichever" }],
+    why: "The text of a reply would be lost.",
+  },
+  {
+    name: "usage-after-the-end-mark",
+    file: "src/requests/relay/reply_reader.ts",
+    find: "      this.#lateTick = performance.now() + LATE_USAGE_MS;\n",
+    replace: "",
+    tests: [{ file: DEPARTURES_TEST, filter: "departures, whichever" }],
+    why: "The charge would be a count although there is a report.",
+  },
+  {
+    name: "cached-input-of-timings",
+    file: DEPARTURES,
+    find: "prompt_tokens: read + known,",
+    replace: "prompt_tokens: read,",
+    tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
+    why: "Cached input would not be charged.",
+  },
+  {
+    name: "two-finish-reasons",
+    file: "src/wire/dialects/chat/repair.ts",
+    find: "isLast && reason === this.#finish ? null : reason;",
+    replace: "reason;",
+    tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
+    why: "Agents could run calls twice.",
+  },
+  {
+    name: "input-of-messages-in-odd-pieces",
+    file: "src/wire/dialects/messages/repair.ts",
+    find: 'type === "tool_use" ? block.args.add(piece, !block.isArgued) : piece;',
+    replace: "piece;",
+    tests: [{ file: CALLS_TEST, filter: "calls of a messages stream" }],
+    why: "Relays that repeat the input of a call would have it no JSON.",
   },
 ];

@@ -2,6 +2,7 @@ import type { Back, WriteConversationOptions, WrittenRequest } from "../dialect.
 import { type JsonObject, withoutFields } from "../json.ts";
 import type { Conversation } from "../neutral/conversation.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
+import { offeredNames } from "./departures.ts";
 import { ChatReader, readChatReply } from "./read_reply.ts";
 import { longNames } from "../neutral/tool_names.ts";
 import { writeConversation } from "./write.ts";
@@ -42,5 +43,6 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
     sent.stream_options = { include_usage: true };
   }
   const { takesMarks } = written;
-  return { body: sent, dropped, takesMarks, toolNames: longNames(conversation.tools) };
+  const toolNames = longNames(conversation.tools);
+  return { body: sent, dropped, takesMarks, toolNames, offered: offeredNames(sent) };
 }

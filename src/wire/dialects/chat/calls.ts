@@ -1,17 +1,27 @@
 import { isObject, type JsonObject, text } from "../json.ts";
-import { JsonProgress } from "../neutral/json_progress.ts";
+import { CallArgs } from "../neutral/call_args.ts";
 import type { ReplyEvent } from "../neutral/conversation.ts";
 
 /** A piece of a tool call, told apart from the pieces of others. */
 export type CallEvent = ReplyEvent & { readonly type: "call" };
 
-/** Tells the pieces of tool calls apart, as chat upstreams send them. */
+/**
+ * Tells the pieces of tool calls apart, as chat upstreams send them, and reads each as one call: a name in pieces is joined, empty
+ * arguments before others are none, and arguments that were sent before are left out.
+ */
 export class CallReader {
   #calls = 0;
   /** Upstream index → the call that it means now. Ollama sends several calls under index 0. */
   readonly #byIndex = new Map<number, Call>();
+  readonly #all: Call[] = [];
   /** The call that a piece without an index continues. */
   #last: Call | undefined;
+  readonly #offered: readonly string[];
+
+  /** @param offered Names of the tools that may be called: what one of them begins with may be a piece of it. */
+  constructor(offered: readonly string[] = []) {
+    this.#offered = offered;
+  }
 
   read(piece: JsonObject): CallEvent {
     const own = isObject(piece.function) ? piece.function : {};
@@ -20,15 +30,79 @@ export class CallReader {
     const index = typeof piece.index === "number" ? piece.index : undefined;
     const args = argsText(own.arguments);
     let call = index === undefined ? this.#last : this.#byIndex.get(index);
-    if (call === undefined || isAnother(call, { name, args })) {
-      call = { key: `${KEY}${this.#calls++}`, name, args: new JsonProgress() };
-    }
-    call.name ??= name;
+    const isFirst = call === undefined || this.#isAnother(call, { id, name, args });
+    if (call === undefined || isFirst) {
+      call = { key: `${KEY}${this.#calls++}`, id, name, isNamed: false, args: new CallArgs() };
+      this.#all.push(call);
+    } else if (call.name === undefined) call.name = name;
+    else if (name !== undefined && !call.isNamed) call.name = joinedName(call.name, name);
+    call.id ??= id;
     this.#last = call;
     if (index !== undefined) this.#byIndex.set(index, call);
-    call.args.add(args);
-    return { type: "call", key: call.key, id, name, args };
+    const added = call.args.add(args, isFirst || name !== undefined);
+    const isWhole = args !== "" || !this.#mayGrow(call.name);
+    return {
+      type: "call",
+      key: call.key,
+      id,
+      name: isWhole ? nameOf(call) : undefined,
+      args: added,
+    };
   }
+
+  /** What was held back of the calls when the reply ends. */
+  end(): CallEvent[] {
+    return this.#all.flatMap((call): CallEvent[] => {
+      const { key, isNamed, args } = call;
+      const held = args.end();
+      if (held === "" && (isNamed || call.name === undefined)) return [];
+      return [{ type: "call", key, id: undefined, name: nameOf(call), args: held }];
+    });
+  }
+
+  /** Whether there are calls with a name, and the arguments of each are complete. */
+  get isComplete(): boolean {
+    const named = this.#all.filter(({ name }) => name !== undefined);
+    return named.length > 0 && named.every(({ args }) => args.isComplete);
+  }
+
+  /** Whether a name may be the beginning of that of a tool. */
+  #mayGrow(name: string | undefined): boolean {
+    return name !== undefined &&
+      this.#offered.some((one) => one.length > name.length && one.startsWith(name));
+  }
+
+  /**
+   * Whether a piece begins another call than the one at its index: it names another tool, or the same one although the
+   * arguments are complete. Ids alone do not help: some upstreams give each piece its own, and repeat names as well.
+   */
+  #isAnother(
+    call: Call,
+    { id, name, args }: { id?: string | undefined; name: string | undefined; args: string },
+  ): boolean {
+    if (name === undefined || call.name === undefined) return false;
+    const isSameId = id === undefined || id === call.id;
+    if (!call.isNamed) {
+      const joined = joinedName(call.name, name);
+      const isPiece = this.#offered.includes(joined) || this.#mayGrow(joined);
+      return !isPiece || !isSameId && this.#offered.includes(call.name) && joined !== call.name;
+    }
+    if (name !== call.name) return true;
+    if (args === "" || !call.args.isComplete) return false;
+    return !isSameId || !call.args.isEmpty && !call.args.isRepeatedBy(args);
+  }
+}
+
+/** A name with its next piece, which may begin with what came before. */
+function joinedName(name: string, piece: string): string {
+  return piece.startsWith(name) ? piece : name + piece;
+}
+
+/** The name of a call, once. */
+function nameOf(call: Call): string | undefined {
+  if (call.isNamed) return undefined;
+  call.isNamed = call.name !== undefined;
+  return call.name;
 }
 
 /** The number of a call in its message, in the order in which calls began. */
@@ -40,27 +114,24 @@ export function callNumber({ key }: CallEvent): number {
 const KEY = "call";
 
 /** Arguments as text; some upstreams send them as the object. */
-export function argsText(args: unknown): string {
+function argsText(args: unknown): string {
   return isObject(args) ? JSON.stringify(args) : text(args) ?? "";
+}
+
+/** The arguments of a whole call as JSON text; empty for none. */
+export function wholeArgs(args: unknown): string {
+  const own = new CallArgs();
+  return own.add(argsText(args)) + own.end();
 }
 
 /** A call that has begun. */
 interface Call {
   readonly key: string;
+  id: string | undefined;
   name: string | undefined;
-  readonly args: JsonProgress;
-}
-
-/**
- * Whether a piece begins another call than the one at its index: it names another tool, or the same one although the
- * arguments are complete. Ids do not help: some upstreams give each piece its own, and repeat names as well.
- */
-function isAnother(
-  call: Call,
-  { name, args }: { name: string | undefined; args: string },
-): boolean {
-  if (name === undefined || call.name === undefined) return false;
-  return name !== call.name || call.args.complete && args !== "";
+  /** Whether the name was passed on. */
+  isNamed: boolean;
+  readonly args: CallArgs;
 }
 
 /** A piece of a call as chat clients expect it. */
@@ -113,9 +184,6 @@ export class CallWriter {
     return { index, opening, args: call.waiting };
   }
 }
-
-/** Arguments of a call that has none: clients parse them as JSON. */
-export const NO_ARGUMENTS = "{}";
 
 /** The ids of one reply's calls. SDKs throw when two calls have one, and nobody could tell their results apart. */
 export class ChatCallIds {

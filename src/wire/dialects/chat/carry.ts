@@ -30,13 +30,14 @@ import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { ChunksAsWhole } from "./chunks_as_whole.ts";
 import { customTools } from "./custom_calls.ts";
-import { usageIn } from "./departures.ts";
+import { offeredNames, putInPlace, usageIn } from "./departures.ts";
 import {
   chatReports,
   checkChoiceCount,
   checkNoError,
   checkNotFailed,
   parseChunk,
+  parseLate,
 } from "./read_reply.ts";
 import { ChoiceRepair, repairChoice } from "./repair.ts";
 import { chatStreamEnd } from "./stream_end.ts";
@@ -80,11 +81,14 @@ function carryRequest(
     const options = isObject(body.stream_options) ? body.stream_options : {};
     sent.stream_options = { ...options, include_usage: true };
   } else delete sent.stream_options; // services reject it there
-  return { body: sent, dropped };
+  return { body: sent, dropped, offered: offeredNames(sent) };
 }
 
 function carryReply(reply: unknown, context: ReplyContext): Reply {
-  if (isObject(reply)) checkNoError(reply);
+  if (isObject(reply)) {
+    checkNoError(reply);
+    putInPlace(reply, "message");
+  }
   if (!isObject(reply) || !Array.isArray(reply.choices)) {
     throw new Refusal("upstream_unavailable", "The upstream's response is not a chat completion.");
   }
@@ -154,6 +158,7 @@ class CarriedChatStream implements ReplyStream {
   readonly #choices: number;
   readonly #thinkTags: boolean;
   readonly #custom: ReadonlySet<string>;
+  readonly #offered: readonly string[] | undefined;
   /** By the index of their choice. */
   readonly #repairs: Record<number, ChoiceRepair> = {};
   #created: JsonValue;
@@ -166,6 +171,7 @@ class CarriedChatStream implements ReplyStream {
     this.#choices = context.request.choices;
     this.#thinkTags = context.written.thinkTags ?? false;
     this.#custom = customTools(context.request.body);
+    this.#offered = context.written.offered;
     this.#created = context.createdAtS;
     this.#fingerprint = context.fingerprint;
     this.#wantsUsage = wantsUsage(context);
@@ -191,14 +197,29 @@ class CarriedChatStream implements ReplyStream {
     return this.#meter.tokens;
   }
 
+  get lacksUsage(): boolean {
+    return this.finished && this.usage === undefined;
+  }
+
   push({ data }: SseEvent): string {
-    if (data === "[DONE]") {
-      if (this.#ended.size === 0) throw brokenOff();
-      this.finished = true;
+    if (this.finished) {
+      this.#takeUsage(parseLate(data), undefined);
       return "";
     }
+    if (data === "[DONE]") {
+      const ends = Object.entries(this.#repairs)
+        .map(([index, repair]) => repair.end(Number(index))).filter((one) => one !== undefined);
+      const text = this.#written({}, ends);
+      if (this.#ended.size === 0) throw brokenOff();
+      this.finished = true;
+      return text;
+    }
     const chunk = parseChunk(data);
-    const choices = objects(chunk.choices).map((choice) => this.#repaired(choice));
+    return this.#written(chunk, objects(chunk.choices).map((choice) => this.#repaired(choice)));
+  }
+
+  /** Takes a chunk with its choices repaired, and returns its text. */
+  #written(chunk: JsonObject, choices: JsonObject[]): string {
     this.#take(chunk, choices);
     if (choices.length === 0) return ""; // a usage chunk; one is sent at the end
     const { id, model, choice } = this.#context;
@@ -262,7 +283,7 @@ class CarriedChatStream implements ReplyStream {
     const repair = this.#repairs[index] ??= new ChoiceRepair(
       this.#context,
       choice,
-      { thinkTags: this.#thinkTags, custom: this.#custom },
+      { thinkTags: this.#thinkTags, custom: this.#custom, offered: this.#offered },
     );
     const repaired = repair.repair(choice);
     if (!isObject(repaired.delta) || repaired.message === undefined) return repaired;
@@ -282,7 +303,11 @@ class CarriedChatStream implements ReplyStream {
       }
       if (isObject(choice.delta) && saysReasoning(choice.delta)) this.hidesReasoning = false;
     }
-    const reported = usageIn(chunk, choices[0]).find((one) => readUsage(one));
+    this.#takeUsage(chunk, choices[0]);
+  }
+
+  #takeUsage(chunk: JsonObject, choice: JsonObject | undefined): void {
+    const reported = usageIn(chunk, choice).find((one) => readUsage(one));
     if (reported === undefined) return;
     this.#rawUsage = reported as JsonObject;
     this.#reports.add(readUsage(reported));

@@ -6,7 +6,7 @@ import { customTools } from "./custom_calls.ts";
 import { readUsage } from "../usage_names.ts";
 import { usageIn } from "./departures.ts";
 import { ReasoningDetails } from "./extra_content.ts";
-import { parseChunk } from "./read_reply.ts";
+import { parseChunk, parseLate } from "./read_reply.ts";
 import { ChoiceRepair } from "./repair.ts";
 
 /** A choice, as far as its chunks have said it. */
@@ -34,17 +34,21 @@ export class ChunksAsWhole implements WholeOfStream {
     this.#carry = carry;
   }
 
+  get lacksUsage(): boolean {
+    return this.done && this.#body.usage === null;
+  }
+
   push({ data }: SseEvent): void {
+    if (this.done) return this.#takeUsage(parseLate(data));
     if (data === "[DONE]") {
       this.done = true;
+      for (const [index, choice] of this.#choices) take(choice, choice.repair.end(index) ?? {});
       return;
     }
     const chunk = parseChunk(data);
     const { choices, object: _, usage: __, ...beside } = chunk;
-    const usage = usageIn(chunk, objects(choices)[0]).find((one) => readUsage(one)) as
-      | JsonValue
-      | undefined;
-    Object.assign(this.#body, beside, usage === undefined ? {} : { usage });
+    Object.assign(this.#body, beside);
+    this.#takeUsage(chunk);
     for (const one of objects(choices)) this.#add(one);
   }
 
@@ -59,25 +63,36 @@ export class ChunksAsWhole implements WholeOfStream {
     return this.#carry({ ...this.#body, choices }, this.#context);
   }
 
+  #takeUsage(chunk: JsonObject): void {
+    const all = usageIn(chunk, objects(chunk.choices)[0]);
+    const usage = all.find((one) => readUsage(one)) as JsonValue | undefined;
+    if (usage !== undefined) this.#body.usage = usage;
+  }
+
   #add(given: JsonObject): void {
     const index = typeof given.index === "number" ? given.index : 0;
     let choice = this.#choices.get(index);
     if (choice === undefined) {
-      const { written: { thinkTags = false }, request } = this.#context;
+      const { written: { thinkTags = false, offered }, request } = this.#context;
       const repair = new ChoiceRepair(this.#context, given, {
         thinkTags,
         custom: customTools(request.body),
+        offered,
       });
       choice = { repair, said: {}, message: {}, details: new ReasoningDetails() };
       this.#choices.set(index, choice);
     }
-    const { delta, message: _, usage: __, ...more } = choice.repair.repair(given);
-    merge(choice.said, more);
-    if (!isObject(delta)) return;
-    const { reasoning_details: ___, ...own } = delta;
-    choice.details.add(delta);
-    merge(choice.message, own);
+    take(choice, choice.repair.repair(given));
   }
+}
+
+/** Adds the repaired choice of a chunk to what was said before. */
+function take(choice: Choice, { delta, message: _, usage: __, ...more }: JsonObject): void {
+  merge(choice.said, more);
+  if (!isObject(delta)) return;
+  const { reasoning_details: ___, ...own } = delta;
+  choice.details.add(delta);
+  merge(choice.message, own);
 }
 
 /** Fields that are said again and again, and not piece by piece. */

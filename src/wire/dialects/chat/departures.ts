@@ -1,6 +1,7 @@
 /** What chat upstreams write in another way than the dialect documents: said in the documented way, the same object where nothing departs. */
 
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import { inner, tokenCount } from "../usage.ts";
 import type { ThinkTags } from "./think_tags.ts";
 
 /**
@@ -50,14 +51,83 @@ export function textOf(content: JsonValue | undefined): string {
   return text(content) ?? objects(content).map((part) => text(part.text) ?? "").join("");
 }
 
-/** What a completion, or a chunk of one, reports: in its own field, in Groq's, Gemini's or Bedrock's, or in a choice. */
+/** What a completion, or a chunk of one, reports: in its own field, in Groq's, Gemini's or Bedrock's, in a choice or its message. */
 export function usageIn(body: JsonObject, choice: JsonObject | undefined): readonly unknown[] {
-  const groq = isObject(body.x_groq) ? body.x_groq.usage : undefined;
+  const said = choice?.delta ?? choice?.message;
   return [
     body.usage,
-    groq,
+    inner(body, "x_groq").usage,
     choice?.usage,
+    isObject(said) ? said.usage : undefined,
     body.usageMetadata,
     body["amazon-bedrock-invocationMetrics"],
+    // Cohere bills other numbers than its models read and write
+    ...["usage", "meta"].flatMap((name) => {
+      const { billed_units: billed, tokens } = inner(body, name);
+      return [billed, tokens];
+    }),
+    timed(inner(body, "timings")),
   ];
+}
+
+/** The timings of llama.cpp, whose servers send usage on demand only; those of the prompt leave out what was cached. */
+function timed({ prompt_n: prompt, cache_n: cached, predicted_n: output }: JsonObject) {
+  const read = tokenCount(prompt);
+  if (read === undefined) return undefined;
+  const known = tokenCount(cached) ?? 0;
+  return {
+    prompt_tokens: read + known,
+    completion_tokens: output ?? null,
+    prompt_tokens_details: { cached_tokens: known },
+  };
+}
+
+/**
+ * Gives the choices of a completion, or of a chunk of one, the places that the dialect documents, in the body itself: texts beside the
+ * message (SillyTavern/SillyTavern#2122), calls as an object, and calls without `function` (acon96/home-llm#348).
+ *
+ * @param field Where the choices say something: `delta` in chunks.
+ */
+export function putInPlace(body: JsonObject, field: "message" | "delta"): void {
+  for (const choice of objects(body.choices)) {
+    if (typeof choice.text === "string") {
+      const said = asObject(choice[field]);
+      choice[field] = { ...said, content: textOf(said.content) || choice.text };
+      delete choice.text;
+    }
+    for (const said of [choice.message, choice.delta]) {
+      if (isObject(said) && said.tool_calls) putCallsInPlace(said);
+    }
+  }
+}
+
+function putCallsInPlace(said: JsonObject): void {
+  const { tool_calls: calls } = said;
+  if (isObject(calls)) {
+    const isList = Object.keys(calls).every((key) => /^\d{1,9}$/.test(key));
+    said.tool_calls = isList
+      ? Object.entries(calls).map(([index, one]) => ({ index: Number(index), ...asObject(one) }))
+      : [calls];
+  }
+  for (const call of objects(said.tool_calls)) {
+    const { function: own, name, arguments: args } = call;
+    if (own !== undefined || name === undefined && args === undefined || isOther(call)) continue;
+    call.function = { ...(name === undefined ? {} : { name }), arguments: args ?? null };
+    delete call.name;
+    delete call.arguments;
+  }
+}
+
+function asObject(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** Whether a call, or a piece of one, is of another kind than of a function. */
+export function isOther({ type }: JsonObject): boolean {
+  return typeof type === "string" && type !== "function" && type !== "";
+}
+
+/** The names of the functions that a request offers. */
+export function offeredNames({ tools }: JsonObject): readonly string[] {
+  return objects(tools).flatMap(({ function: own }) => isObject(own) ? text(own.name) ?? [] : []);
 }

@@ -5,7 +5,7 @@ import type { EventReader, ReadOptions, ReadReply } from "../dialect.ts";
 import { citationOf, type Finish, type ReplyEvent } from "../neutral/conversation.ts";
 import { callNumber, CallReader } from "./calls.ts";
 import { checkFinish, documentedFinish } from "../neutral/finish.ts";
-import { textOf, usageIn, withOwnReasoning } from "./departures.ts";
+import { putInPlace, textOf, usageIn, withOwnReasoning } from "./departures.ts";
 import { ReasoningDetails, sealOf } from "./extra_content.ts";
 import { ThinkTags, type Told } from "./think_tags.ts";
 import { reportedError, tooMuch, upstreamFault } from "../upstream_error.ts";
@@ -28,6 +28,7 @@ export function parseChunk(data: string): JsonObject {
     if (isObject(chunk)) {
       checkNoError(chunk);
       checkChoiceCount(chunk);
+      putInPlace(chunk, "delta");
       return chunk;
     }
   } catch (error) {
@@ -37,6 +38,16 @@ export function parseChunk(data: string): JsonObject {
     "upstream_unavailable",
     "The upstream sent an invalid chat-completions stream.",
   );
+}
+
+/** What a chunk after the end mark reports: some upstreams send usage there, and nothing else of it counts. */
+export function parseLate(data: string): JsonObject {
+  try {
+    const chunk = parseJson(data);
+    return isObject(chunk) ? chunk : {};
+  } catch {
+    return {};
+  }
 }
 
 /** @throws {Refusal} the error that a completion, or a chunk of one, reports. One that says nothing is taken out: SDKs throw it. */
@@ -93,7 +104,10 @@ function withNumberedCalls(message: JsonObject, from: number): JsonObject {
  * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is no completion.
  */
 export function readChatReply(body: unknown, options: ReadOptions): ReadReply {
-  if (isObject(body)) checkNoError(body);
+  if (isObject(body)) {
+    checkNoError(body);
+    putInPlace(body, "message");
+  }
   const choices = isObject(body) ? objects(body.choices) : [];
   const choice = choices[0];
   if (!isObject(body) || choice === undefined || !isObject(choice.message)) {
@@ -101,6 +115,7 @@ export function readChatReply(body: unknown, options: ReadOptions): ReadReply {
   }
   const reader = new ChatReader(options);
   const events = reader.readChunk({ choices: [...choices] });
+  events.push(...reader.end()); // a reply that is whole has ended
   return { events, reports: chatReports(body, choice) };
 }
 
@@ -120,22 +135,45 @@ export class ChatReader implements EventReader {
   done = false;
   readonly reports = new UsageReports();
   hidesReasoning: boolean | undefined;
-  readonly #calls = new CallReader();
+  readonly #calls: CallReader;
   readonly #tags: ThinkTags | undefined;
   readonly #details = new ReasoningDetails();
   #hasOutput = false;
+  #hasEnded = false;
   #refused = false;
 
-  constructor({ thinkTags = false }: ReadOptions) {
+  constructor({ thinkTags = false, offered }: ReadOptions) {
+    this.#calls = new CallReader(offered);
     this.#tags = thinkTags ? new ThinkTags() : undefined;
   }
 
+  get lacksUsage(): boolean {
+    return this.done && this.reports.usage === undefined;
+  }
+
   read(data: string): ReplyEvent[] {
-    if (data === "[DONE]") {
-      this.done = true;
+    if (this.done) {
+      chatReports(parseLate(data), undefined, this.reports);
       return [];
     }
+    if (data === "[DONE]") {
+      this.done = true;
+      return this.#calls.isComplete ? this.end() : []; // with whole calls nothing is missing
+    }
     return this.readChunk(parseChunk(data));
+  }
+
+  /** The end of a complete reply that gave no reason for it. */
+  end(): ReplyEvent[] {
+    if (this.#hasEnded) return [];
+    const held = this.#tags === undefined ? [] : told(this.#tags.end());
+    return [...held, ...this.#end("stop", undefined)];
+  }
+
+  #end(reason: string, stopped: string | undefined): ReplyEvent[] {
+    this.#hasEnded = true;
+    const finish = this.#refused && reason === "stop" ? "refused" : FINISHES[reason] ?? "stop";
+    return [...this.#calls.end(), ...this.#details.seal(true), { type: "finish", finish, stopped }];
   }
 
   readChunk(chunk: JsonObject): ReplyEvent[] {
@@ -158,12 +196,8 @@ export class ChatReader implements EventReader {
     chatReports(chunk, choices[0], this.reports);
     choices.forEach(checkNotFailed);
     if (reason !== "") {
-      events.push(...this.#details.seal(true), {
-        type: "finish",
-        finish: this.#refused && reason === "stop" ? "refused" : FINISHES[reason] ?? "stop",
-        // vLLM and SGLang name the stop sequence that was met
-        stopped: text(choice?.stop_reason) ?? text(choice?.matched_stop),
-      });
+      // vLLM and SGLang name the stop sequence that was met
+      events.push(...this.#end(reason, text(choice?.stop_reason) ?? text(choice?.matched_stop)));
     }
     return events;
   }

@@ -1,9 +1,10 @@
 import type { ReplyContext } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
-import { argsText, CallReader, CallWriter, ChatCallIds, NO_ARGUMENTS } from "./calls.ts";
+import { type CallEvent, CallReader, CallWriter, ChatCallIds, wholeArgs } from "./calls.ts";
+import { NO_ARGUMENTS } from "../neutral/call_args.ts";
 import { customCall, CustomCalls } from "./custom_calls.ts";
 import { documentedFinish } from "../neutral/finish.ts";
-import { withOwnReasoning } from "./departures.ts";
+import { isOther, withOwnReasoning } from "./departures.ts";
 import { deltaOf } from "./read_reply.ts";
 import { ThinkTags } from "./think_tags.ts";
 
@@ -13,6 +14,8 @@ export interface RepairOptions {
   readonly thinkTags: boolean;
   /** The names of the custom tools that are offered. */
   readonly custom: ReadonlySet<string>;
+  /** The names of all tools that are offered. */
+  readonly offered?: readonly string[] | undefined;
 }
 
 /** What repaired choices are named by. */
@@ -34,6 +37,8 @@ type ReplyNames = Pick<ReplyContext, "id" | "choice">;
 export class ChoiceRepair {
   readonly #replyId: string;
   #hasBegun = false;
+  /** The reason that it has ended for, if it has. */
+  #finish: JsonValue | undefined;
   /** Whether it calls tools of another kind, whose pieces are not understood. */
   #hasOthers = false;
   #reader: CallReader | undefined;
@@ -41,9 +46,15 @@ export class ChoiceRepair {
 
   readonly #tags: ThinkTags | undefined;
   readonly #custom: CustomCalls;
+  readonly #offered: readonly string[] | undefined;
 
   /** @param choice Its first chunk's. */
-  constructor(names: ReplyNames, choice: JsonObject, { thinkTags, custom }: RepairOptions) {
+  constructor(
+    names: ReplyNames,
+    choice: JsonObject,
+    { thinkTags, custom, offered }: RepairOptions,
+  ) {
+    this.#offered = offered;
     this.#replyId = choiceId(names, choice);
     this.#tags = thinkTags ? new ThinkTags() : undefined;
     this.#custom = new CustomCalls(custom);
@@ -56,13 +67,24 @@ export class ChoiceRepair {
     const held = this.#withHeld(sent === undefined ? {} : this.#delta(sent), isLast);
     const delta = isLast ? this.#withArguments(held) : held;
     const called = this.#hasOthers || (this.#writer?.named ?? 0) > 0;
-    const finish = finishOf(choice.finish_reason, called);
+    const reason = finishOf(choice.finish_reason, called);
+    const finish = isLast && reason === this.#finish ? null : reason; // clients may run calls again
+    if (isLast) this.#finish = reason;
     const index = typeof choice.index === "number" ? choice.index : 0;
     if (
       delta === choice.delta && finish === choice.finish_reason && index === choice.index
     ) return choice;
     const { message: _, ...rest } = choice;
     return { ...rest, index, delta, finish_reason: finish ?? null };
+  }
+
+  /**
+   * The last chunk's choice where the upstream sent none before its end mark: a reply that ends with whole calls is complete.
+   * Undefined for any other.
+   */
+  end(index: number): JsonObject | undefined {
+    if (this.#finish !== undefined || !this.#reader?.isComplete) return undefined;
+    return this.repair({ index, delta: {}, finish_reason: "tool_calls" });
   }
 
   /** The last delta, with what was held back as it might have begun a tag. */
@@ -74,10 +96,13 @@ export class ChoiceRepair {
     return { ...delta, ...said, content: (text(delta.content) ?? "") + held.text };
   }
 
-  /** The last delta, with arguments for the calls that have none. */
+  /** The last delta, with what was held back of calls, and arguments for those that have none. */
   #withArguments(delta: JsonObject): JsonObject {
+    if (this.#finish !== undefined) return delta;
+    const held = (this.#reader?.end() ?? []).flatMap((event) => this.#written(event));
     const unargued = (this.#writer?.unargued ?? []).filter((index) => !this.#custom.has(index));
     const pieces = [
+      ...held,
       ...unargued.map((index) => ({ index, function: { arguments: NO_ARGUMENTS } })),
       ...this.#custom.end(),
     ];
@@ -107,9 +132,14 @@ export class ChoiceRepair {
   }
 
   #call(piece: JsonObject): JsonObject[] {
-    this.#reader ??= new CallReader();
+    this.#reader ??= new CallReader(this.#offered);
+    return this.#written(this.#reader.read(piece), piece);
+  }
+
+  /** @param piece What the event was read from; empty for one that was held back. */
+  #written(event: CallEvent, piece: JsonObject = {}): JsonObject[] {
     this.#writer ??= new CallWriter(this.#replyId);
-    const written = this.#writer.write(this.#reader.read(piece));
+    const written = this.#writer.write(event);
     if (written === undefined) return [];
     const custom = this.#custom.pieces(written);
     if (custom !== undefined) return custom;
@@ -157,11 +187,6 @@ function finishOf(reason: JsonValue | undefined, called: boolean): JsonValue | u
   return called ? "tool_calls" : "stop";
 }
 
-/** Whether a call, or a piece of one, is of another kind than of a function. */
-function isOther({ type }: JsonObject): boolean {
-  return typeof type === "string" && type !== "function" && type !== "";
-}
-
 /** The same for the choice of a whole reply. */
 export function repairChoice(
   choice: JsonObject,
@@ -207,14 +232,15 @@ function nameOf({ function: own }: JsonObject): string {
 function repairCall(call: JsonObject, id: string, custom: ReadonlySet<string>): JsonObject {
   const own = isObject(call.function) ? call.function : undefined;
   const name = nameOf(call);
-  if (custom.has(name)) return customCall(id, name, argsText(own?.arguments));
+  const args = wholeArgs(own?.arguments);
+  if (custom.has(name)) return customCall(id, name, args);
   const isOwn = call.id === id;
   if (own === undefined) return isOwn ? call : { ...call, id };
-  if (isOwn && text(call.type) && text(own.arguments)) return call;
+  if (isOwn && text(call.type) && args !== "" && args === own.arguments) return call;
   return {
     ...call,
     id,
     type: text(call.type) || "function",
-    function: { ...own, arguments: argsText(own.arguments) || NO_ARGUMENTS },
+    function: { ...own, arguments: args || NO_ARGUMENTS },
   };
 }

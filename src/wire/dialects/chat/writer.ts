@@ -12,7 +12,8 @@ import {
   writeCitation,
 } from "../neutral/conversation.ts";
 import type { Usage } from "../usage.ts";
-import { type CallEvent, CallWriter, ChatCallIds, NO_ARGUMENTS } from "./calls.ts";
+import { type CallEvent, CallWriter, ChatCallIds } from "./calls.ts";
+import { NO_ARGUMENTS } from "../neutral/call_args.ts";
 import { customCall, CustomCalls, customTools } from "./custom_calls.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { writeChatUsage } from "./usage.ts";

@@ -1,5 +1,6 @@
 import { parseJson } from "../../json/mod.ts";
 import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
+import { CallArgs } from "../neutral/call_args.ts";
 import { checkFinish, documentedFinish } from "../neutral/finish.ts";
 
 /**
@@ -112,6 +113,9 @@ interface Block {
   readonly type: string;
   /** Input that came with the start of a call, as long as no delta has come. */
   input: string;
+  /** What came of it since. */
+  readonly args: CallArgs;
+  isArgued: boolean;
 }
 
 /**
@@ -176,7 +180,8 @@ export class EventRepair {
     this.#calls ||= isCall;
     const index = this.#begun++;
     const input = isCall ? inputText(block.input) : "{}";
-    this.#open.set(at, { index, type: text(block.type) ?? "", input });
+    const type = text(block.type) ?? "";
+    this.#open.set(at, { index, type, input, args: new CallArgs(), isArgued: false });
     const sent = isCall ? { ...block, input: {} } : withTexts(block);
     return [...ended, { ...event, index, content_block: sent }];
   }
@@ -194,8 +199,13 @@ export class EventRepair {
       begun.push(...this.#begin(start, { ...empty }));
       block = this.#open.get(at)!;
     }
-    if (text(delta.partial_json)) block.input = "{}";
-    const { index } = block;
+    const { index, type } = block;
+    const piece = text(delta.partial_json) ?? "";
+    const added = type === "tool_use" ? block.args.add(piece, !block.isArgued) : piece;
+    block.isArgued ||= piece !== "";
+    if (added !== piece) {
+      return added === "" ? begun : [...begun, argsDelta(index, added)];
+    }
     return [...begun, event.index === index ? event : { ...event, index }];
   }
 
@@ -205,13 +215,16 @@ export class EventRepair {
     if (block === undefined) return [];
     this.#open.delete(at);
     if (this.#other === at) this.#other = undefined;
-    const { index, input } = block;
-    const delta = { type: "input_json_delta", partial_json: input };
-    return [
-      ...(input === "{}" ? [] : [{ type: "content_block_delta", index, delta }]),
-      { ...event, index },
-    ];
+    const { index, input, args, isArgued } = block;
+    const own = isArgued || input === "{}" ? "" : input;
+    const held = args.isEmpty ? input : args.end() || own;
+    return [...(held === "" ? [] : [argsDelta(index, held)]), { ...event, index }];
   }
+}
+
+function argsDelta(index: number, args: string): JsonObject {
+  const delta = { type: "input_json_delta", partial_json: args };
+  return { type: "content_block_delta", index, delta };
 }
 
 /** Whether a block takes deltas of a kind. One of an unknown type may take any. */
