@@ -248,6 +248,7 @@ export class EmbeddedDatabase implements Database {
       writes,
       send: (write, items, count) => this.#send(write, items, count),
       taken: () => this.flush({ durable: true }),
+      forget: () => this.#ask({ type: "forget" }),
       refused: this.#refused.paths,
     }, { onlyDead });
   }

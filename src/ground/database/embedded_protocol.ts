@@ -31,6 +31,8 @@ export type Ask =
   }
   /** Is answered once all that was to be written behind is there, if `durable` for good. */
   | { readonly type: "flush"; readonly durable: boolean }
+  /** What is to be written behind is not to be written: it is kept elsewhere, for another to write it. */
+  | { readonly type: "forget" }
   /** The schema has changed: the database may have an identity now, which is the answer. */
   | { readonly type: "identify" }
   | { readonly type: "close" };

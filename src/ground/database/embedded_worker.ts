@@ -61,6 +61,10 @@ function handle(ask: Exclude<Ask, { readonly type: "behind" }>): Row[][] {
     behind = new WritesBehind();
     return [];
   }
+  if (ask.type === "forget") {
+    behind = new WritesBehind();
+    return [];
+  }
   if (file === undefined) throw new DatabaseError("SQLITE_CANTOPEN", "the database is not open");
   const { type } = ask;
   writeAllBehind(file, type === "one" || type === "all" || type === "flush" && !ask.durable);

@@ -17,6 +17,8 @@ export interface Taker {
   readonly send: (write: Writing, items: string, count: number) => void;
   /** Resolves when it has for good what was passed on before the call, and all that it refused is kept. */
   readonly taken: () => Promise<void>;
+  /** Has it give up what it could not take. */
+  readonly forget: () => Promise<unknown>;
   /** Whether an item was refused since it was passed on, by the path of its file. */
   readonly refused: Set<string>;
 }
@@ -35,15 +37,21 @@ export async function takeOutboxes(
   const done: string[] = [];
   const refused = await refusedFiles(taker.file);
   const found = (await outboxFiles(taker.file)).filter((path) => !refused.includes(path));
-  if (!await isTaken(taker)) return; // what waits already must not come twice
+  const isDead = new Set<string>();
   for (const path of found) {
     const lock = await ifThere(lockedFile(path, { create: false }));
-    if (lock !== undefined) locks.use(lock);
-    else if (onlyDead) continue;
+    if (lock === undefined) continue;
+    locks.use(lock);
+    isDead.add(path);
+  }
+  if (onlyDead && isDead.size === 0) return;
+  if (!await isTaken(taker)) return; // what waits already must not come twice
+  for (const path of found) {
+    if (onlyDead && !isDead.has(path)) continue;
     const kept = await ifThere(keptItems(path, taker.database));
     if (kept === undefined) continue;
     pass(kept, path, taker);
-    if (lock !== undefined) done.push(path);
+    if (isDead.has(path)) done.push(path);
   }
   for (const path of onlyDead ? [] : refused) {
     const item = await refusedItem(path, taker.database);
@@ -52,7 +60,11 @@ export async function takeOutboxes(
     pass([keptAgain(item)], path, taker);
     done.push(path);
   }
-  if (done.length === 0 || !await isTaken(taker)) return;
+  if (!await isTaken(taker)) {
+    // it would stand in the way of a command that only reads
+    if (!onlyDead) await taker.forget();
+    return;
+  }
   for (const path of done) {
     if (!taker.refused.has(path)) await removeFile(path);
   }

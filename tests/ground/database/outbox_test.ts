@@ -366,6 +366,29 @@ Deno.test("while nothing can be kept, or an outbox is removed while it is writte
   assertEquals(await outboxFiles(path), []);
 });
 
+Deno.test("on a full disk a command goes without what outboxes have kept, which stays", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/a.db`;
+  const database = await opened(path);
+  await database.all("pragma max_page_count = 1"); // as many as there are
+  const outbox = new WriteOutbox({
+    path: `${path}-outbox-gw`,
+    database: "the-database",
+    durable: false,
+    taken: () => Promise.reject(new Error("it was killed")),
+  });
+  const items = JSON.stringify([["x".repeat(100_000), 1]]);
+  await outbox.keepItems({ write: ADD.name, columns: ADD.columns!, items });
+  await outbox.close();
+  await database.takeOutboxes([ADD]);
+  const [[row] = []] = await database.batch([{ sql: COUNT }]);
+  assertEquals([row?.n, (await outboxFiles(path)).length], [0, 2]);
+  await database.all("pragma max_page_count = 1000000");
+  await database.takeOutboxes([ADD]);
+  assertEquals([(await database.one(COUNT))?.n, await outboxFiles(path)], [1, []]);
+  await database.close();
+});
+
 Deno.test("whoever opens a database removes those outboxes that nobody has locked, when they are in it", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/a.db`;

@@ -210,7 +210,7 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "outbox-of-a-running-gateway-removed",
     file: "src/ground/database/take_outboxes.ts",
-    find: "if (lock !== undefined) done.push(path);",
+    find: "if (isDead.has(path)) done.push(path);",
     replace: "done.push(path);",
     tests: [{ file: OUTBOX_TEST, filter: "nobody has locked" }],
     why: "A command beside a gateway that is killed a moment later would lose its charges.",
@@ -249,5 +249,13 @@ export const DATABASE: readonly Mutation[] = [
     tests: [{ file: "tests/ground/files/lock_file_test.ts" }],
     why:
       "An outbox that another process has just taken and removed would be written to, and what a killed writer left would stay.",
+  },
+  {
+    name: "commands-fail-on-a-full-disk",
+    file: "src/ground/database/take_outboxes.ts",
+    find: "    if (!onlyDead) await taker.forget();\n",
+    replace: "",
+    tests: [{ file: OUTBOX_TEST, filter: "on a full disk" }],
+    why: "Nobody could look at the database until there is room, beside a gateway that goes on.",
   },
 ];

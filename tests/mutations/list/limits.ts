@@ -421,4 +421,13 @@ export const LIMITS: readonly Mutation[] = [
     tests: [{ file: "tests/operating/alerts/jobs_test.ts", filter: "one gateway watches" }],
     why: "A gateway that stops would have two others look for alerts at once.",
   },
+  {
+    name: "hung-gateway-ended-unasked",
+    file: "src/doors/cli/serve.ts",
+    find:
+      '    if (options.takeover !== "force") throw new Error(hungMessage(hung, settings.data));\n',
+    replace: "",
+    tests: [{ file: "tests/flow/hung_gateway_test.ts" }],
+    why: "A start beside a gateway that is stopped for a moment would end it.",
+  },
 ];
