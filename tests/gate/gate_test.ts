@@ -5,7 +5,8 @@ import { commandStep } from "./command_step.ts";
 import { groupsOf } from "./groups.ts";
 import type { Finished, Step } from "./outcome.ts";
 import { report } from "./report.ts";
-import { runSuite } from "./suite.ts";
+import { runSteps } from "./run_steps.ts";
+import { runSuite, type Suite, suiteStep } from "./suite.ts";
 import { readTestOutput } from "./test_output.ts";
 import { Workplace } from "./workplace.ts";
 
@@ -41,33 +42,55 @@ async function isRunning(pid: string): Promise<boolean> {
   return /^[^Z]/.test(new TextDecoder().decode(stdout));
 }
 
-/** Runs all tests of a directory as the gate does. */
-async function lookAt(path: string, all = [...FLAGS, "."]) {
+/** The tests of a directory, run as the gate runs them. */
+function suiteAt(path: string, all = [...FLAGS, "."]): Suite {
+  const inside = ["-c", 'cd "$0" && exec "$@"', path, Deno.execPath()];
+  return { deno: "bash", all: [...inside, ...all], only: [...inside, ...FLAGS] };
+}
+
+async function lookAt(suite: Suite) {
   await using outputs = await tempDir();
   await using workplace = await Workplace.open(outputs.path);
-  const inside = ["-c", 'cd "$0" && exec "$@"', path, Deno.execPath()];
-  return await runSuite(workplace, "tests", {
-    deno: "bash",
-    all: [...inside, ...all],
-    only: [...inside, ...FLAGS],
-  });
+  return await runSuite(workplace, "tests", suite);
 }
 
 Deno.test(
-  "a test that fails, one that fails by chance and what fails outside of a test are told apart",
+  "one run reports a step that fails in the middle, a wrong price, a test that fails one time in two and what fails outside of tests",
   LINUX_ONLY,
   async () => {
     await using directory = await project(FILES);
-    const { faults, unsteady, tests } = await lookAt(directory.path);
-    assertEquals(faults.map(({ title }) => title).sort(), [
+    await using outputs = await tempDir();
+    const lines: string[] = [];
+    const step = (name: string, command: string) =>
+      commandStep({ name, proves: `${name} passes` }, [command]);
+    const steps = [
+      step("first", "true"),
+      step("middle", "false"),
+      suiteStep({ name: "tests", proves: "all pass" }, suiteAt(directory.path)),
+      step("last", "true"),
+    ];
+    const tell = (line: string) => lines.push(line);
+    assertEquals(await runSteps(steps, { parent: outputs.path, tell }), false);
+    const [, failures = "", unsteady = "", table = ""] = lines.at(-1)!.split(/^== .*\n/m);
+    const titlesOf = (part: string) => part.match(/^[^ \n].*/gm)!.sort();
+    assertEquals(titlesOf(failures), [
+      "false",
       "outside_test.ts: (uncaught error)",
       "price_test.ts: a price",
       "price_test.ts: a step ... within",
     ]);
-    assertEquals(unsteady?.map(({ title }) => title), ["unsteady_test.ts: one time in two"]);
-    assertStringIncludes(faults.find(({ title }) => title.endsWith("a price"))!.message, "seed 77");
-    assertEquals(tests?.passed, 1);
-    for (const { outputs } of [...faults, ...unsteady!]) assertEquals(outputs.length, 2);
+    assertEquals(titlesOf(unsteady), ["unsteady_test.ts: one time in two"]);
+    assertStringIncludes(failures, "a price\n    error: Error: seed 77: 3 credits instead of 2");
+    assertEquals(failures.match(/output: \S+$/gm)?.length, 1);
+    const twice = /output: \S+ \S+$/gm;
+    assertEquals([failures, unsteady].map((part) => part.match(twice)?.length), [3, 1]);
+    assertEquals(table.match(/^\w+ .*/gm)?.map((row) => row.replaceAll(/ +\d+ s +/g, " ")), [
+      "ok first: first passes",
+      "FAILED middle: middle passes",
+      "FAILED tests: all pass (1 passed, 4 failed, 0 ignored)",
+      "ok last: last passes",
+      "3 passed, 4 failed",
+    ]);
   },
 );
 
@@ -84,7 +107,9 @@ Deno.test(
     }
     const grouped = `${import.meta.dirname}/grouped.ts`;
     const config = `--config=${import.meta.dirname}/../../deno.json`;
-    const { faults, unsteady } = await lookAt(path, ["run", "--no-lock", config, "-A", grouped]);
+    const { faults, unsteady } = await lookAt(
+      suiteAt(path, ["run", "--no-lock", config, "-A", grouped]),
+    );
     assertEquals(faults.map(({ title }) => title).sort(), [
       "tests/wing/outside_test.ts: (uncaught error)",
       "tests/wing/price_test.ts: a price",
@@ -121,14 +146,14 @@ Deno.test("more than five unsteady files fail", LINUX_ONLY, async () => {
     unsteady.replace('"mark"', `"mark${index}"`),
   ]);
   await using directory = await project(Object.fromEntries(files));
-  const outcome = await lookAt(directory.path);
+  const outcome = await lookAt(suiteAt(directory.path));
   assertEquals(outcome.faults.map(({ title }) => title), ["6 unsteady test files"]);
   assertEquals(outcome.unsteady?.length, 6);
 });
 
 Deno.test("a module that cannot be loaded fails the tests", LINUX_ONLY, async () => {
   await using directory = await project({ "a_test.ts": `import "./nowhere.ts";` });
-  const { faults } = await lookAt(directory.path);
+  const { faults } = await lookAt(suiteAt(directory.path));
   assertEquals(faults.length, 1);
   assertStringIncludes(faults[0]!.message, "nowhere.ts");
 });

@@ -5,23 +5,27 @@ import { Workplace } from "./workplace.ts";
 /**
  * Runs steps one after the other, all of them whatever fails, and prints what failed at the end.
  *
+ * @param options `parent`: where outputs are kept, by default where temporary files are; `tell` takes each line.
  * @returns Whether all have passed.
  */
-export async function runSteps(steps: readonly Step[]): Promise<boolean> {
-  await using workplace = await Workplace.open();
-  say(`outputs are in ${workplace.directory}`);
+export async function runSteps(
+  steps: readonly Step[],
+  { parent, tell = say }: { readonly parent?: string; readonly tell?: (line: string) => void } = {},
+): Promise<boolean> {
+  await using workplace = await Workplace.open(parent);
+  tell(`outputs are in ${workplace.directory}`);
   const finished: Finished[] = [];
   for (const step of steps) {
-    say(`\n== ${step.name}`);
+    tell(`\n== ${step.name}`);
     const startedTick = performance.now();
     const outcome = await run(step, workplace);
     const seconds = (performance.now() - startedTick) / 1_000;
     finished.push({ ...outcome, step, seconds });
-    say(row(finished.at(-1)!));
+    tell(row(finished.at(-1)!));
   }
   const left = workplace.leftFiles();
-  if (left.length > 0) say(`\nleft in the directory for temporary files: ${left.join(", ")}`);
-  say(report(finished));
+  if (left.length > 0) tell(`\nleft in the directory for temporary files: ${left.join(", ")}`);
+  tell(report(finished));
   return finished.every(({ faults }) => faults.length === 0);
 }
 

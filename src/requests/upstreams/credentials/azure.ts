@@ -69,7 +69,7 @@ async function managedIdentity(
     who: "the managed identity (no client secret and no federated token are set)",
     url: url.href,
     headers: isService ? { "x-identity-header": header } : { metadata: "true" },
-    patienceMs: NEAR_MS,
+    ...(tokenUrl === undefined && { patienceMs: NEAR_MS }),
   });
 }
 

@@ -39,7 +39,7 @@ export async function googleToken(
         who: "Google's metadata server (no key file was found)",
         url,
         headers: { "metadata-flavor": "Google" },
-        patienceMs: NEAR_MS,
+        ...(tokenUrl === undefined && { patienceMs: NEAR_MS }),
       }),
       now,
     );

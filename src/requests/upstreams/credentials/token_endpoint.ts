@@ -5,7 +5,7 @@ import { CredentialsFault } from "./credentials.ts";
 
 /** How long a token endpoint may take. */
 const PATIENCE_MS = 15_000;
-/** A metadata server is near, or is not there. */
+/** A metadata server at its usual address is near, or is not there; one that `tokenUrl` names may be anywhere. */
 export const NEAR_MS = 2_000;
 const MAX_BYTES = 65_536;
 const MAX_TOLD = 200;
