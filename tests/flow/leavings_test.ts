@@ -725,7 +725,7 @@ const QUOTING: readonly ((status: number) => Response)[] = [
       status,
       headers: { "retry-after": QUOTED, location: `/${PRIVATE_WORDS}`, "content-type": QUOTED },
     }),
-  () => eventStream(sse({ error: { message: QUOTED, code: 503 } })),
+  () => eventStream(sse(JSON.stringify({ error: { message: QUOTED, code: 503 } }))),
   () => eventStream(`data: ${QUOTED}\n\n`, `event: ${QUOTED}\ndata: {"${QUOTED}\n\n`),
 ];
 
