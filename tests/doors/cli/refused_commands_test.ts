@@ -184,7 +184,11 @@ Deno.test("refused: a command with a wrong value changes no row and no file", as
   await using gateway = await startGateway({
     settings: {
       upstreams: { gone: { url: "http://127.0.0.1:9/v1", key: "x" } },
-      alerts: { receivers: { pager: { url: "https://127.0.0.1:9/", kind: "slack" } } },
+      alerts: {
+        receivers: {
+          pager: { url: "https://127.0.0.1:9/", kind: "slack", alerts: ["audit_failed"] },
+        },
+      },
     },
   });
   await using kept = keptOpen();
