@@ -119,7 +119,7 @@ async function inThrowaway(
   { settings, ...config }: Config,
   work: (parts: CommandParts, config: Config) => Promise<unknown>,
 ): Promise<void> {
-  const data = await Deno.makeTempDir({ prefix: "sluice-" });
+  const data = await Deno.makeTempDir({ prefix: "sluice-rehearsal-" });
   try {
     const here = { ...config, settings: { ...settings, data, database: {} } };
     await using parts = await context.openParts(here);
