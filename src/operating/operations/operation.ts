@@ -177,8 +177,8 @@ export function defineWrite<S extends Schemas, Input extends z.ZodObject, Target
     ...rest,
     ...schemas,
     kind: "write",
-    actsOutside: outsideMs !== undefined,
     scopes: ["admin"],
+    actsOutside: outsideMs !== undefined,
     status,
     async prepare(c, given) {
       const input = parse(schemas.input, given);
