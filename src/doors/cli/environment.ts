@@ -9,7 +9,7 @@ import { type CommandContext, type CommandParts, CommandStatus } from "./context
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseDuration, shellWord } from "./format.ts";
 import { type ToolModels, toolModels } from "./tool_models.ts";
-import { activeAccount, exists } from "./settings.ts";
+import { activeAccount } from "./settings.ts";
 import { resolvePath } from "../../ground/std/mod.ts";
 
 interface Options {
@@ -142,7 +142,8 @@ async function refuseProgram(
   if (PATH === undefined || Deno.build.os === "windows") return; // the system finds it by rules of its own
   const folders = program.includes("/") ? [""] : PATH.split(":");
   for (const folder of folders) {
-    if (await exists(resolvePath(directory, folder, program))) return;
+    const found = await Deno.stat(resolvePath(directory, folder, program)).catch(() => undefined);
+    if (found?.isFile) return;
   }
   throw notFound(program, args);
 }
