@@ -14,6 +14,7 @@ import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstr
 import { NEW_KEY, PlainBrowser, signedIn } from "../fake/visitor.ts";
 import { fakeStripe, send, type StripeObject } from "../money/payments/fake_stripe.ts";
 import { type Shop, shopOf, shopSettings } from "../money/payments/shop.ts";
+import { sized } from "../tier.ts";
 
 /** Noon: no window, hour or day ends while the rows run. */
 const NOON = Date.UTC(2026, 10, 26, 12);
@@ -37,7 +38,6 @@ const DEEDS = {
   unpaid: failure(402),
   busy: failure(429),
   strict: failure(400, { message: `The key ${UPSTREAM_KEY} must not ask for this.` }),
-  quotes: failure(400, { message: `Cannot read "${PROMPT}"` }),
   lacks: failure(404, { message: "no such model", code: "model_not_found" }),
   cut: () => eventStream(sse(chunk({ content: "well begun" }))),
 } as const satisfies Record<string, (streamed: boolean) => Response>;
@@ -645,9 +645,6 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
 };
 
-/** An upstream whose error quotes the request. */
-const QUOTES: Pick<Row, "upstream" | "route"> = { upstream: "quotes" };
-
 Deno.test("each action leaves what its row says, and nothing else", async () => {
   await using upstream = fakeUpstream(({ path, body }) =>
     DEEDS[path.split("/")[2] as keyof typeof DEEDS](body.stream === true)
@@ -679,7 +676,7 @@ Deno.test("each action leaves what its row says, and nothing else", async () => 
         away: { url: "http://127.0.0.1:1/v1" },
       },
       routes: Object.fromEntries(
-        [...Object.values(ROWS), QUOTES].map(({ upstream = "good", route }, at) => [`row-${at}`, {
+        Object.values(ROWS).map(({ upstream = "good", route }, at) => [`row-${at}`, {
           targets: [{ upstream, model: "m" }],
           prices: { input: 1, cached: 1, output: 1 },
           context: 16_000,
@@ -704,12 +701,76 @@ Deno.test("each action leaves what its row says, and nothing else", async () => 
       .catch((error) => faults.push(`${name} (${front}, seed ${seed}): ${error.message}`));
   }
   assertEquals(faults.join("\n\n"), "");
-
-  // an error that quotes the request is kept with its record, and nowhere else
-  const { left: { secrets, log } } = await gateway.left(() =>
-    statusOf(gateway.chat(PROMPT, { model: `row-${at}` }))
-  );
-  assertEquals(secrets.map((text) => "request_id" in JSON.parse(text)), [true]);
-  assertEquals(log, failed("quotes").log);
   await assertLedgerClean(gateway);
+});
+
+const QUOTED = `Cannot read "${PROMPT}"`;
+/** Statuses of errors, and of what is none. */
+const STATUSES = [200, 307, 400, 401, 402, 403, 404, 408, 413, 422, 429, 451, 500, 502, 503, 529];
+/** Where an error can quote the request. */
+const QUOTING: readonly ((status: number) => Response)[] = [
+  (status) => Response.json({ error: { message: QUOTED } }, { status }),
+  (status) => Response.json({ error: { message: QUOTED, code: status, type: "a_b" } }, { status }),
+  (status) => Response.json({ error: { message: "no", code: QUOTED, type: QUOTED } }, { status }),
+  (status) => Response.json({ error: QUOTED }, { status }),
+  (status) => Response.json({ detail: QUOTED }, { status }),
+  (status) => Response.json({ type: "error", error: { type: "x_y", message: QUOTED } }, { status }),
+  (status) => Response.json({ id: QUOTED, choices: QUOTED }, { status }),
+  (status) => new Response(QUOTED, { status }),
+  (status) => new Response(`<html>${QUOTED}`, { status, statusText: PRIVATE_WORDS }),
+  (status) =>
+    new Response(`{"${QUOTED}`, { status, headers: { "content-type": "application/json" } }),
+  (status) =>
+    new Response(null, {
+      status,
+      headers: { "retry-after": QUOTED, location: `/${PRIVATE_WORDS}`, "content-type": QUOTED },
+    }),
+  () => eventStream(sse(JSON.stringify({ error: { message: QUOTED, code: 503 } }))),
+  () => eventStream(`data: ${QUOTED}\n\n`, `event: ${QUOTED}\ndata: {"${QUOTED}\n\n`),
+];
+
+Deno.test("whatever of a request an upstream's error quotes is kept with the request's record, and nowhere else", async () => {
+  const seed = testSeed();
+  const random = new Random(seed);
+  const all = STATUSES.flatMap((status) => QUOTING.map((reply) => () => reply(status)));
+  const cases = random.some(all, sized(12, 120));
+  let reply = all[0]!;
+  await using upstream = fakeUpstream(() => reply());
+  await using pager = fakeUpstream(() => new Response());
+  await using gateway = await startGateway({
+    lendFrom: Infinity,
+    firstWaitMs: 1,
+    settings: {
+      alerts: {
+        receivers: { pager: { url: `${pager.url}/pager`, kind: "slack" } },
+        allowPrivateHosts: [new URL(pager.url).host],
+      },
+      upstreams: { quotes: { url: upstream.url, key: UPSTREAM_KEY } },
+      // a circuit of its own for each
+      routes: Object.fromEntries(cases.map((_, at) => [`case-${at}`, {
+        targets: [{ upstream: "quotes", model: `m-${at}` }],
+      }])),
+    },
+  });
+  const visitor = await signedIn(gateway, "owner@localhost");
+  for (const [at, one] of cases.entries()) {
+    reply = one;
+    const front = random.pick(Object.keys(FRONTS) as Front[]);
+    const what = `${one().status} ${await one().text()} to ${front} (SLUICE_TEST_SEED=${seed})`;
+    const { left: { secrets } } = await gateway.left(async () => {
+      for (let again = 0; again < 6; again++) { // a circuit opens
+        const body = { model: `case-${at}`, ...FRONTS[front](PROMPT), stream: again % 2 === 0 };
+        await statusOf(gateway.post(front, body));
+      }
+    });
+    assertEquals(secrets.filter((text) => !("request_id" in JSON.parse(text))), [], what);
+    const pages = await Promise.all(
+      ["/console/operator/upstreams", "/console/notices"].map(async (path) =>
+        await (await visitor.get(path)).text()
+      ),
+    );
+    assertEquals(pages.filter((text) => text.includes(PRIVATE_WORDS)), [], what);
+  }
+  const sent = pager.received.map(({ body }) => JSON.stringify(body));
+  assertEquals(sent.filter((text) => text.includes(PRIVATE_WORDS)), []);
 });

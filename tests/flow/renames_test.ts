@@ -105,7 +105,7 @@ async function textOf(browser: PlainBrowser, path: string): Promise<string> {
 Deno.test("reports, charts, CSV, search and log agree by ID, whatever was renamed and named again", async () => {
   const seed = testSeed();
   const random = new Random(seed);
-  for (let round = 0; round < sized(1, 12); round++) {
+  for (let round = 0; round < sized(1, 6); round++) {
     await using gateway = await startGateway({ lendFrom: 1e9 });
     const { keys, teams } = gateway.gateway;
     const { teams: made, sent, ada } = await history(gateway, random, sized(14, 60));

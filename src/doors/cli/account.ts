@@ -12,7 +12,7 @@ import {
   type ReplyOf,
 } from "../../operating/operations/mod.ts";
 import { gatewayAddress, refuseOther } from "./address.ts";
-import { budgetsText, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
+import { budgetChange, budgetsText, CHANGED_BUDGET } from "./budget_options.ts";
 import type { CommandContext } from "./context.ts";
 import { commandText, table, time } from "./format.ts";
 import { operationCommand } from "./operation_command.ts";
@@ -75,10 +75,11 @@ export function accountCommand(program: Command, context: CommandContext): void 
     help: "\nExample:\n  sluice account update ada@example.com --budget 2000 --reset monthly",
     async carryOut({ account, ...changes }, run) {
       const { id } = await run.perform(ACCOUNT_GET, { account });
+      const change = await budgetChange(run, { owner: "account", owner_id: id });
       if (Object.keys(changes).length > 0) {
         await run.perform(ACCOUNT_UPDATE, { account, ...changes });
       }
-      const budgets = await changeBudget(run, { owner: "account", owner_id: id });
+      const budgets = await change();
       return { ...await run.perform(ACCOUNT_GET, { account: id }), budgets };
     },
     text: (one) => table([{ ...row(one), id: one.id, budget: budgetsText(one.budgets) }]),

@@ -9,8 +9,10 @@ import { exchange, type ExchangeReply } from "../../ground/ways_out/mod.ts";
 import { type AnnouncedGateway, announcedGateway, proofOf } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 
-/** A gateway on this machine answers at once, or is not there. */
+/** How long it is waited for what may be at an address. */
 const PATIENCE_MS = 2_000;
+/** The same of a gateway that is known to run, on a busy machine: within the 10 s that health checks of containers have. */
+const BUSY_PATIENCE_MS = 8_000;
 /** Max bytes of a list of models. */
 const MAX_REPLY_BYTES = 4_194_304;
 
@@ -41,7 +43,7 @@ export async function gatewayAddress({ settings }: Config): Promise<GatewayAddre
   const url = settings.publicUrl ?? local;
   if (running !== undefined) {
     const isOther = url !== local && databaseFile(settings) !== undefined &&
-      await answerOf(url, running.secret, settings.proxies) === "another";
+      await answerOf(url, running.secret, { proxies: settings.proxies }) === "another";
     return { url, local, answers: true, isOther };
   }
   const answers = await answersAt(url, settings.proxies);
@@ -57,7 +59,9 @@ export async function gatewayAddress({ settings }: Config): Promise<GatewayAddre
 export async function runningGateway(directory: string): Promise<AnnouncedGateway | undefined> {
   const announced = await announcedGateway(directory);
   if (announced === undefined) return undefined;
-  return await answerOf(announced.url, announced.secret) === "proven" ? announced : undefined;
+  const { url, secret } = announced;
+  const answer = await answerOf(url, secret, { patienceMs: BUSY_PATIENCE_MS });
+  return answer === "proven" ? announced : undefined;
 }
 
 /** How a gateway's settings differ from those of a command. */
@@ -112,7 +116,13 @@ export async function settingsDrift({ settings, file, digest }: Config): Promise
 
 /** Whether a gateway answers at an address. */
 export async function answersAt(url: string, proxies: ProxySettings): Promise<boolean> {
-  return await answerOf(url, undefined, proxies) === "proven";
+  return await answerOf(url, undefined, { proxies }) === "proven";
+}
+
+/** How a gateway is asked. */
+interface Asking {
+  readonly proxies?: ProxySettings | undefined;
+  readonly patienceMs?: number;
 }
 
 /**
@@ -122,13 +132,12 @@ export async function answersAt(url: string, proxies: ProxySettings): Promise<bo
  */
 export async function askGateway(
   url: string,
-  { headers = {}, proxies }: {
+  { headers = {}, proxies, patienceMs = PATIENCE_MS }: Asking & {
     readonly headers?: Readonly<Record<string, string>>;
-    readonly proxies?: ProxySettings | undefined;
   } = {},
 ): Promise<ExchangeReply> {
   const patience = new AbortController(); // `AbortSignal.timeout` keeps its timer on Deno 2.4
-  const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
+  const timer = setTimeout(() => patience.abort(), patienceMs);
   const target = new URL(url);
   try {
     return await exchange({
@@ -136,7 +145,7 @@ export async function askGateway(
       method: "GET",
       headers,
       proxy: proxyOf(target, { proxies }),
-      timeoutMs: PATIENCE_MS,
+      timeoutMs: patienceMs,
       maxBytes: MAX_REPLY_BYTES,
       signal: patience.signal,
     });
@@ -153,13 +162,13 @@ export async function askGateway(
 async function answerOf(
   url: string,
   secret: string | undefined,
-  proxies?: ProxySettings,
+  asking: Asking,
 ): Promise<"proven" | "unproven" | "another" | "nothing"> {
   const challenge = randomText(32);
   try {
     const { status, headers, text } = await askGateway(`${url}/healthz`, {
       headers: { "x-sluice-challenge": challenge },
-      proxies,
+      ...asking,
     });
     if (status !== 200 || JSON.parse(text)?.status !== "ok") return "nothing";
     if (secret === undefined) return "proven";

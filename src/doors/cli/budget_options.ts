@@ -75,31 +75,41 @@ export function newBudget(
 /** A budget as the API shows it. */
 type ShownBudget = ReplyOf<typeof BUDGET_LIST>["data"][number];
 
-/** Sets, changes, raises or removes a budget of an owner, as the options say. @returns All its budgets. */
-export async function changeBudget(
+/**
+ * Reads how the options set, change, raise or remove a budget of an owner, before anything is changed.
+ *
+ * @returns Carries it out, and resolves with all budgets of the owner.
+ * @throws {UsageError | AccountError} If the options cannot be carried out.
+ */
+export async function budgetChange(
   { parts, perform, options }: OperationRun,
   owner: Pick<ShownBudget, "owner" | "owner_id">,
-): Promise<readonly ShownBudget[]> {
+): Promise<() => Promise<readonly ShownBudget[]>> {
   const { budget, reset, raise, until } = options;
   const budgets = async () => (await perform(BUDGET_LIST, owner)).data;
   const known = await budgets();
-  if (!Object.keys(options).some((name) => NAMES.includes(name))) return known;
+  if (!Object.keys(options).some((name) => NAMES.includes(name))) return budgets;
   if ((raise === undefined) !== (until === undefined) && raise !== "0") {
     throw new UsageError("--raise and --until belong together");
   }
+  const zone = parseZone(options.zone);
+  const marks = options.marks === undefined ? undefined : checkedMarks(options.marks);
   if (budget === "none") {
-    const period = reset === undefined ? undefined : parsePeriod(reset);
-    for (const { id, ...one } of known) {
-      if (period === undefined || one.period === period) {
-        await perform(BUDGET_REMOVE, { budget: id });
-      }
+    if ((zone ?? marks ?? raise) !== undefined) {
+      throw new UsageError("--budget none goes with --reset only");
     }
-    return await budgets();
+    const period = reset === undefined ? undefined : parsePeriod(reset);
+    return async () => {
+      for (const { id, ...one } of known) {
+        if (period === undefined || one.period === period) {
+          await perform(BUDGET_REMOVE, { budget: id });
+        }
+      }
+      return await budgets();
+    };
   }
   const period = periodOf(reset, known, budget !== undefined);
   const before = known.find((one) => one.period === period);
-  const zone = parseZone(options.zone);
-  const marks = options.marks === undefined ? undefined : checkedMarks(options.marks);
   const credits = budget === undefined
     ? before?.credits
     : parseCount("--budget", budget, BUDGET_CREDITS);
@@ -110,19 +120,19 @@ export async function changeBudget(
     zone: zone ?? before?.time_zone ?? "UTC",
     nowMs: parts.clock.now(),
   });
-  let id = before?.id;
-  if (budget !== undefined || zone !== undefined || marks !== undefined) {
-    const input = { ...owner, period, credits, time_zone: zone, marks };
-    ({ id } = await perform(BUDGET_SET, input));
-  }
-  if (raise !== undefined) {
-    await perform(BUDGET_RAISE, {
-      budget: id,
-      credits: parseCount("--raise", raise, BUDGET_CREDITS),
-      ...(untilMs === undefined ? {} : { until: isoOf(untilMs) }),
-    });
-  }
-  return await budgets();
+  const raised = raise === undefined ? undefined : parseCount("--raise", raise, BUDGET_CREDITS);
+  return async () => {
+    let id = before?.id;
+    if (budget !== undefined || zone !== undefined || marks !== undefined) {
+      const input = { ...owner, period, credits, time_zone: zone, marks };
+      ({ id } = await perform(BUDGET_SET, input));
+    }
+    if (raised !== undefined) {
+      const end = untilMs === undefined ? {} : { until: isoOf(untilMs) };
+      await perform(BUDGET_RAISE, { budget: id, credits: raised, ...end });
+    }
+    return await budgets();
+  };
 }
 
 /** Budgets for people; null if there are none. */

@@ -72,6 +72,8 @@ type CommandDefinition<Options> =
       readonly serving?: true;
       /** Finds wrong usage before a database is opened, or made. */
       readonly check?: (run: CheckedRun<Options>) => void | Promise<void>;
+      /** Tries it in a database that is thrown away, before a new one is made: where it fails, none is. */
+      readonly rehearse?: (run: PartsRun<Options>) => Promise<unknown>;
       readonly run: (run: PartsRun<Options>) => Promise<void>;
     }
     | {
@@ -143,13 +145,13 @@ export function defineCommand<Options>(
       ));
     switch (definition.opens) {
       case "database":
-      case "new database":
-        return await withParts(
-          context,
-          options,
-          (parts, config) =>
+      case "new database": {
+        const { run, rehearse } = definition;
+        const using =
+          (work: (run: PartsRun<Options>) => Promise<unknown>) =>
+          (parts: CommandParts, config: Config) =>
             located(config, () =>
-              definition.run({
+              work({
                 options,
                 print,
                 parts,
@@ -159,13 +161,14 @@ export function defineCommand<Options>(
                   const { operate } = await import("./operate.ts");
                   return await operate({ context, parts, config }, ...given);
                 },
-              })),
-          {
-            make: definition.opens === "new database",
-            serving: definition.serving ?? false,
-            check: (config) => definition.check?.({ options, config, now: context.now }),
-          },
-        );
+              }));
+        return await withParts(context, options, using(run), {
+          make: definition.opens === "new database",
+          serving: definition.serving ?? false,
+          check: (config) => definition.check?.({ options, config, now: context.now }),
+          rehearse: rehearse && using(rehearse),
+        });
+      }
       case "settings": {
         const { namesPlaces = false, serving = true } = definition;
         const config = await readSettings(context, options, { serving, namesPlaces });
@@ -179,7 +182,7 @@ export function defineCommand<Options>(
 }
 
 /** Runs a command; an error of the settings that it finds says where in the file it is. */
-async function located(config: Config, work: () => void | Promise<void>): Promise<void> {
+async function located(config: Config, work: () => unknown): Promise<void> {
   try {
     await work();
   } catch (error) {

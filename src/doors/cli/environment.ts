@@ -10,6 +10,7 @@ import { argument, defineCommand, option } from "./define_command.ts";
 import { parseDuration, shellWord } from "./format.ts";
 import { type ToolModels, toolModels } from "./tool_models.ts";
 import { activeAccount } from "./settings.ts";
+import { resolvePath } from "../../ground/std/mod.ts";
 
 interface Options {
   readonly account?: string;
@@ -31,6 +32,7 @@ export function environmentCommands(program: Command, context: CommandContext): 
       'that key is printed.\n\nExample:\n  eval "$(sluice env)"',
     opens: "new database",
     check: ({ options }) => void parseDuration("--expires", options.expires),
+    rehearse: ({ parts, options }) => activeAccount(parts, options.account),
     async run({ options, parts, config, print }) {
       const lifeMs = parseDuration("--expires", options.expires);
       const address = await gatewayAddress(config);
@@ -75,6 +77,8 @@ export function environmentCommands(program: Command, context: CommandContext): 
     opens: "new database",
     serving: true,
     json: false,
+    check: ({ options: { program, args } }) => refuseProgram(context, program, args),
+    rehearse: ({ parts, options }) => activeAccount(parts, options.account),
     async run({ options, parts, config }) {
       const { program, args } = options;
       const status = await runProgram(context, { parts, config, options, program, args });
@@ -96,8 +100,7 @@ interface ProgramRun extends Run {
 
 async function runProgram(context: CommandContext, run: ProgramRun): Promise<number> {
   const { config, program, args } = run;
-  const { name, tool, refused, argsFrom } = recogniseProgram(program, args);
-  if (refused !== undefined) throw new Error(`Cannot run ${name}: ${refused}`);
+  const { name, tool, argsFrom } = recogniseProgram(program, args);
   const use = { tool: name, name: `sluice run ${name}`.slice(0, 100) };
   // before a gateway starts, which would make the owner a first key and show it to nobody
   const { secret, file } = await keyOf(context, run, {
@@ -122,14 +125,35 @@ async function runProgram(context: CommandContext, run: ProgramRun): Promise<num
       { ...setup.env },
     );
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    const advice = tool === undefined || argsFrom > 0
-      ? "check the name and PATH"
-      : `install ${tool.title} with: ${tool.install}`;
-    throw new Error(`Cannot run ${program}: program not found; ${advice}`, { cause: error });
+    throw error instanceof Deno.errors.NotFound ? notFound(program, args, error) : error;
   } finally {
     await close();
   }
+}
+
+/** @throws {Error} If a program is not there, or cannot be run as it is given. */
+async function refuseProgram(
+  { env: { PATH }, directory }: CommandContext,
+  program: string,
+  args: readonly string[],
+): Promise<void> {
+  const { name, refused } = recogniseProgram(program, args);
+  if (refused !== undefined) throw new Error(`Cannot run ${name}: ${refused}`);
+  if (PATH === undefined || Deno.build.os === "windows") return; // the system finds it by rules of its own
+  const folders = program.includes("/") ? [""] : PATH.split(":");
+  for (const folder of folders) {
+    const found = await Deno.stat(resolvePath(directory, folder, program)).catch(() => undefined);
+    if (found?.isFile) return;
+  }
+  throw notFound(program, args);
+}
+
+function notFound(program: string, args: readonly string[], cause?: unknown): Error {
+  const { tool, argsFrom } = recogniseProgram(program, args);
+  const advice = tool === undefined || argsFrom > 0
+    ? "check the name and PATH"
+    : `install ${tool.title} with: ${tool.install}`;
+  return new Error(`Cannot run ${program}: program not found; ${advice}`, { cause });
 }
 
 /** Without a model, a person would take what the simulator says for the tool's own fault. */

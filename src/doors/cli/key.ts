@@ -12,8 +12,8 @@ import {
   TEAM_GET,
 } from "../../operating/operations/mod.ts";
 import {
+  budgetChange,
   budgetsText,
-  changeBudget,
   CHANGED_BUDGET,
   NEW_BUDGET,
   newBudget,
@@ -123,10 +123,11 @@ export function keyCommand(program: Command, context: CommandContext): void {
       "  sluice key update key_… --budget none",
     async carryOut({ key, ...changes }, run) {
       const { id, revoked_at } = await run.perform(KEY_GET, { key });
+      const change = await budgetChange(run, { owner: "key", owner_id: id });
       if (Object.keys(changes).length > 0 || revoked_at !== null) {
         await run.perform(KEY_UPDATE, { key, ...changes });
       }
-      await changeBudget(run, { owner: "key", owner_id: id });
+      await change();
       return await run.perform(KEY_GET, { key });
     },
     text: (one, { parts }) => table([row(one, parts.clock.now())]),

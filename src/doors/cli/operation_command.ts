@@ -114,6 +114,26 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
     if (isUnnamed && unnamed === "wrong") throw new UsageError(EITHER);
     return { input: { ...input, ...given?.(run) } as Record<string, unknown>, max, isUnnamed };
   };
+  const ready = async (open: OperationRun) => {
+    const { options, parts, config } = open;
+    const { input, max, isUnnamed } = read({ options, config, now: parts.clock.now });
+    if (isUnnamed && unnamed === "owner") input.account = (await parts.owner()).id;
+    const run: OperationRun = {
+      ...open,
+      perform: (one, members) => open.perform(one, members, { flags, max }),
+    };
+    for (const { name, flag, key, find } of fields) {
+      const value = options[key];
+      if (value !== undefined && find !== undefined) input[name] = await find(value, flag, run);
+    }
+    Object.assign(input, await more?.(run));
+    return { input, run };
+  };
+  const carriedOut = async ({ input, run }: Awaited<ReturnType<typeof ready>>) =>
+    carryOut === undefined
+      ? await run.perform(operation, input) as Shown
+      : await carryOut(input, run);
+  const isRehearsed = operation.kind === "write" && !operation.actsOutside;
   return defineCommand<GivenOptions>(parent, context, {
     opens: "database",
     description: asPhrase(operation.summary),
@@ -131,29 +151,19 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
         : [option("--limit <n>", `max number of rows, up to ${MAX_LIMIT}`, String(limit))],
     ],
     check: (run) => void read(run),
+    ...isRehearsed &&
+      { rehearse: async (open: OperationRun) => await carriedOut(await ready(open)) },
     async run(open) {
-      const { options, parts, config, print } = open;
-      const { input, max, isUnnamed } = read({ options, config, now: parts.clock.now });
-      if (isUnnamed && unnamed === "owner") input.account = (await parts.owner()).id;
-      const run: OperationRun = {
-        ...open,
-        perform: (one, members) => open.perform(one, members, { flags, max }),
-      };
-      for (const { name, flag, key, find } of fields) {
-        const value = options[key];
-        if (value !== undefined && find !== undefined) input[name] = await find(value, flag, run);
-      }
-      Object.assign(input, await more?.(run));
+      const all = await ready(open);
+      const { input, run } = all;
       const pieces = await instead?.(input, run);
       if (pieces !== undefined) {
         for await (const piece of pieces) context.out(piece);
         return;
       }
-      const shown = carryOut === undefined
-        ? await run.perform(operation, input) as Shown
-        : await carryOut(input, run);
-      const written = options.json ? "" : await text(shown, { ...run, input });
-      print(shown, () => written);
+      const shown = await carriedOut(all);
+      const written = open.options.json ? "" : await text(shown, { ...run, input });
+      open.print(shown, () => written);
       ends?.(shown);
     },
   });

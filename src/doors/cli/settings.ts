@@ -79,15 +79,19 @@ function workersOf(given: string): number | string {
  *
  * @param how.make Whether a database that is not there yet is made; else that is a mistyped `--data`.
  * @param how.check Looks for wrong usage before anything is opened or made.
+ * @param how.rehearse Fails where `work` would, in a database that is thrown away, before a new one is made.
  */
 export async function withParts<T>(
   context: CommandContext,
   options: PlaceOptions,
   work: (parts: CommandParts, config: Config) => Promise<T>,
-  { make = false, serving = false, check }: {
+  { make = false, serving = false, check, rehearse }: {
     readonly make?: boolean;
     readonly serving?: boolean;
     readonly check?: (config: Config) => void | Promise<void>;
+    readonly rehearse?:
+      | ((parts: CommandParts, config: Config) => Promise<unknown>)
+      | undefined;
   } = {},
 ): Promise<T> {
   const config = await readSettings(context, options, { serving });
@@ -99,11 +103,31 @@ export async function withParts<T>(
     );
   }
   const isNew = file !== undefined && !await exists(file);
-  if (isNew) confirmNew(context, options, file);
+  if (isNew) {
+    if (rehearse !== undefined) await inThrowaway(context, config, rehearse);
+    confirmNew(context, options, file);
+  }
   await using parts = await context.openParts(config);
   await parts.owner(); // commands may come before the first start
   if (isNew) context.err(`sluice: created a new database at ${file}\n`);
   return await work(parts, config);
+}
+
+/** Runs `work` with a new database that nobody else sees. */
+async function inThrowaway(
+  context: CommandContext,
+  { settings, ...config }: Config,
+  work: (parts: CommandParts, config: Config) => Promise<unknown>,
+): Promise<void> {
+  const data = await Deno.makeTempDir({ prefix: "sluice-rehearsal-" });
+  try {
+    const here = { ...config, settings: { ...settings, data, database: {} } };
+    await using parts = await context.openParts(here);
+    await parts.owner();
+    await work(parts, here);
+  } finally {
+    await Deno.remove(data, { recursive: true });
+  }
 }
 
 /**

@@ -16,7 +16,7 @@ import {
   TEAM_UPDATE,
 } from "../../operating/operations/mod.ts";
 import { AccountError } from "../../people/accounts/mod.ts";
-import { budgetsText, changeBudget, CHANGED_BUDGET } from "./budget_options.ts";
+import { budgetChange, budgetsText, CHANGED_BUDGET } from "./budget_options.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 import { option } from "./define_command.ts";
 import { commandText, table, time } from "./format.ts";
@@ -108,12 +108,14 @@ export function teamCommand(program: Command, context: CommandContext): void {
           );
         const found = await find();
         if (found === undefined) throw new AccountError(`${member} is not in team ${team}`);
-        await changeBudget(run, { owner: "member", owner_id: `${id}:${found.account_id}` });
+        const owner = { owner: "member", owner_id: `${id}:${found.account_id}` } as const;
+        await (await budgetChange(run, owner))();
         return (await find())!;
       }
-      if (Object.keys(changes).length > 0) await perform(TEAM_UPDATE, { team, ...changes });
+      const change = await budgetChange(run, { owner: "team", owner_id: id });
+      if (Object.keys(changes).length > 0) await perform(TEAM_UPDATE, { team: id, ...changes });
       if (ownKeys !== undefined) await perform(TEAM_OWN_KEYS, { team: id, use: ownKeys });
-      const budgets = await changeBudget(run, { owner: "team", owner_id: id });
+      const budgets = await change();
       return { ...await perform(TEAM_GET, { team: id }), budgets };
     },
     text: (one) => {

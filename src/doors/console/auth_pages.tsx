@@ -17,7 +17,7 @@ import {
   page,
   pageOf,
   type PageRequest,
-  recordInLog,
+  recordOf,
   seeOther,
   statusOf,
 } from "./request.tsx";
@@ -167,19 +167,18 @@ export class AuthPages {
       checkAccount({ email, name });
       const inviteCode = code === "" ? undefined : code;
       await registration.inviterOf(inviteCode);
-      const known = await accounts.find(email);
-      if (known === undefined) {
-        const made = await registration.register({
-          email,
-          name,
-          inviteCode,
-          network: networkOf(address),
-        });
-        await passwords.set(made, password);
-        const session = { account: made, teams: new Map() };
-        await recordInLog(c, this.#parts, { session, operation: "account.register" });
-      } else {
-        await passwords.matches(undefined, password); // takes the same time
+      const setting = await passwords.hashed(password); // takes the same time
+      if (await accounts.find(email) === undefined) {
+        await registration.register(
+          { email, name, inviteCode, network: networkOf(address) },
+          (made) => [
+            setting(made),
+            recordOf(c, this.#parts, {
+              session: { account: made, teams: new Map() },
+              operation: "account.register",
+            }),
+          ],
+        );
       }
     } catch (error) {
       if (!(error instanceof AccountError)) throw error;
@@ -230,13 +229,13 @@ export class AuthPages {
       }
     }
     try {
-      await passwords.set(account, form.raw("password"));
+      const setting = await passwords.hashed(form.raw("password"));
+      const record = recordOf(c, this.#parts, { session, operation: "account.password" });
+      await sessions.endAll(account, { except: c.var.token, also: [setting(account), record] });
     } catch (error) {
       if (!(error instanceof AccountError)) throw error;
       return await this.accountPage(c, session, `${error.message}.`);
     }
-    await sessions.endAll(account, c.var.token);
-    await recordInLog(c, this.#parts, { session, operation: "account.password" });
     return seeOther(c, "/console/account?done=password");
   }
 }

@@ -29,7 +29,7 @@ import {
   page,
   pageOf,
   type PageRequest,
-  recordInLog,
+  recordOf,
   seeOther,
 } from "./request.tsx";
 import { findModels, modelSearch } from "./model_search.ts";
@@ -233,8 +233,9 @@ export class Console {
     app.post(
       "/console/account/sign-out-everywhere",
       own(async (c, session) => {
-        await this.#parts.sessions.endAll(session.account);
-        await recordInLog(c, this.#parts, { session, operation: "account.sign_out_everywhere" });
+        const operation = "account.sign_out_everywhere";
+        const record = recordOf(c, this.#parts, { session, operation });
+        await this.#parts.sessions.endAll(session.account, { also: [record] });
         return entrance.signedOut(c, "signed-out-everywhere");
       }),
     );

@@ -5,7 +5,7 @@ import type { Admission } from "../../requests/admission/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import { type Config, moneyIn } from "../../settings/config/mod.ts";
 import { AmountError, wholeIn, type WholeRule } from "../../ground/amounts/mod.ts";
-import type { Database, ReadFor } from "../../ground/database/mod.ts";
+import type { Database, ReadFor, Statement } from "../../ground/database/mod.ts";
 import { OperationError, recordStatement, sessionActor } from "../../people/operation_log/mod.ts";
 import {
   type Json,
@@ -306,18 +306,18 @@ export async function operate(
   }
 }
 
-/** Records what a session did that is not an operation. */
-export async function recordInLog(
+/** Returns the statement that records what a session does that is not an operation, for the transaction that does it. */
+export function recordOf(
   c: PageRequest,
-  { database, now }: Pick<ConsoleParts, "database" | "now">,
+  { now }: Pick<ConsoleParts, "now">,
   { session, operation }: {
     readonly session: Pick<Session, "account" | "teams">;
     readonly operation: string;
   },
-): Promise<void> {
+): Statement {
   const { id } = session.account;
   const about = { accountId: id, objectId: id };
-  await database.batch([recordStatement(byOf(c, session), { operation, about, atMs: now() })]);
+  return recordStatement(byOf(c, session), { operation, about, atMs: now() });
 }
 
 function byOf(c: PageRequest, session: Pick<Session, "account" | "teams">) {

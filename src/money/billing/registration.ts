@@ -66,6 +66,7 @@ export class Registration {
    *
    * @param account Email address, name, kind (default: `person`), the invite code that was used, and the network of a visitor
    *   who registers.
+   * @param also Statements for the same transaction.
    * @returns The new account.
    * @throws {AccountError} If the address or name is invalid, the address in use, or the invite code unknown.
    */
@@ -79,6 +80,7 @@ export class Registration {
       readonly inviteCode?: string | undefined;
       readonly network?: string | undefined;
     },
+    also: (made: Account) => readonly Statement[] = () => [],
   ): Promise<Account> {
     const inviter = await this.inviterOf(inviteCode);
     return await this.#accounts.create(
@@ -106,6 +108,7 @@ export class Registration {
           ]),
         })),
         ...(network === undefined ? [] : noteSignup(made.id, network, made.createdAtMs)),
+        ...also(made),
       ],
     );
   }

@@ -132,6 +132,8 @@ export interface PreparedWrite {
 /** A write as doors see it. */
 export interface WriteOperation extends Definition, Schemas {
   readonly kind: "write";
+  /** Whether it acts outside of the database. */
+  readonly actsOutside: boolean;
   readonly right?: RightOf;
   readonly scopes: readonly Scope[];
   readonly status: number;
@@ -176,6 +178,7 @@ export function defineWrite<S extends Schemas, Input extends z.ZodObject, Target
     ...schemas,
     kind: "write",
     scopes: ["admin"],
+    actsOutside: outsideMs !== undefined,
     status,
     async prepare(c, given) {
       const input = parse(schemas.input, given);

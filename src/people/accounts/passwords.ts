@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import type { Database } from "../../ground/database/mod.ts";
+import type { Database, Statement } from "../../ground/database/mod.ts";
 import { type Account, AccountError } from "./account.ts";
 
 /** The parameters of scrypt: memory is `N` × `r` × 128 bytes, time is `N` × `r` × `p`. */
@@ -48,18 +48,29 @@ export class Passwords {
   }
 
   /**
+   * Hashes a new password, for the transaction that sets it.
+   *
+   * @returns Makes the statement that sets or replaces the password of an account.
+   * @throws {AccountError} If the password is too short or too long.
+   */
+  async hashed(password: string): Promise<(account: Pick<Account, "id">) => Statement> {
+    checkPassword(password);
+    const hash = await hashOf(password, this.#cost);
+    return ({ id }) => ({
+      sql: `insert into passwords (account_id, hash, changed_at_ms) values (?, ?, ?)
+        on conflict (account_id) do update set hash = excluded.hash,
+          changed_at_ms = excluded.changed_at_ms`,
+      args: [id, hash, this.#now()],
+    });
+  }
+
+  /**
    * Sets or replaces an account's password.
    *
    * @throws {AccountError} If the password is too short or too long.
    */
   async set(account: Account, password: string): Promise<void> {
-    checkPassword(password);
-    await this.#database.batch([{
-      sql: `insert into passwords (account_id, hash, changed_at_ms) values (?, ?, ?)
-        on conflict (account_id) do update set hash = excluded.hash,
-          changed_at_ms = excluded.changed_at_ms`,
-      args: [account.id, await hashOf(password, this.#cost), this.#now()],
-    }]);
+    await this.#database.batch([(await this.hashed(password))(account)]);
   }
 
   /**

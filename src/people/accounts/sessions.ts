@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Database } from "../../ground/database/mod.ts";
+import type { Database, Statement } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import { type Account, AccountError, readAccount } from "./account.ts";
 import { digestOf } from "./key.ts";
@@ -111,18 +111,23 @@ export class Sessions {
    * Ends all sessions and sign-in links of an account.
    *
    * @param account The account.
-   * @param except Token of a session to keep.
-   * @returns The number of ended sessions.
+   * @param options Token of a session to keep, and statements for the same transaction.
    */
-  async endAll(account: Account, except = ""): Promise<number> {
-    const sql = "from sessions where account_id = ? and digest <> ?";
-    const args = [account.id, digestOf(except)];
-    const row = await this.#database.one(`select count(*) as n ${sql}`, args);
+  async endAll(
+    { id }: Pick<Account, "id">,
+    { except = "", also = [] }: {
+      readonly except?: string | undefined;
+      readonly also?: readonly Statement[];
+    } = {},
+  ): Promise<void> {
     await this.#database.batch([
-      { sql: `delete ${sql}`, args },
-      { sql: "delete from sign_in_links where account_id = ?", args: [account.id] },
+      {
+        sql: "delete from sessions where account_id = ? and digest <> ?",
+        args: [id, digestOf(except)],
+      },
+      { sql: "delete from sign_in_links where account_id = ?", args: [id] },
+      ...also,
     ]);
-    return Number(row!.n);
   }
 
   /**

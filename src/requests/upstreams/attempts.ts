@@ -346,8 +346,7 @@ export class Attempts {
       key: keyName,
       model: target.model,
       attempt,
-      // what an upstream says of a request may quote it: then it is with the request's record alone
-      detail: failure.blame || failure.status === undefined ? failure.detail : failure.outcome,
+      detail: failure.detail,
     });
   }
 }

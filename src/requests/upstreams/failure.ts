@@ -32,7 +32,7 @@ export interface Failure {
    * - `final`: another attempt could generate twice, or would be rejected for the same reason.
    */
   readonly kind: "again" | "busy" | "elsewhere" | "final";
-  /** For the log; holds no secret, but may quote the request that an upstream rejects. */
+  /** For the log: no secret, and nothing that an upstream says but its code, as its words may quote the request. */
   readonly detail: string;
   /** The same for people, in words instead of the platform's codes. */
   readonly words: string;
@@ -171,12 +171,13 @@ function failureOfStatus(
   const exact = exactStatus(said, given)!;
   const isTooLong = exact === given && given !== 429 && isContextError(said);
   const status = isTooLong && given >= 500 ? 400 : exact; // llama.cpp's older servers say 500
-  const detail = `status ${given}${said.message === undefined ? "" : `: ${said.message}`}`;
+  const outcome = statusWords(status, said, given);
+  const detail = [outcome, codeOf(said)].filter((one) => one !== undefined).join(", ");
   const failure = (kind: Failure["kind"], refusal: Refusal, blame = true): Failure => ({
     kind,
-    detail: detail.slice(0, 300),
-    words: detail.slice(0, 300),
-    outcome: statusWords(status, said, given),
+    detail,
+    words: detail,
+    outcome,
     status: given,
     retryAfterMs,
     refusal,
@@ -220,6 +221,11 @@ function failureOfStatus(
       retryAfterMs,
     }),
   );
+}
+
+/** The code of an error, if it looks like one: `overloaded_error`. */
+function codeOf({ code, type }: UpstreamError): string | undefined {
+  return [code, type].find((one) => /^(?=.{1,40}$)[a-z]+(_[a-z]+)+$/i.test(one ?? ""));
 }
 
 /** Words of a request whose contents are not allowed (OpenRouter's moderation, xAI). */

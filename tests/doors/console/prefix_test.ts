@@ -31,7 +31,8 @@ class Visitor extends PlainBrowser {
   }
 
   override async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-    return this.#look(await super.get(path, { "x-forwarded-proto": "https", ...headers }), path);
+    const forwarded = { "x-forwarded-proto": "https", "x-forwarded-prefix": "/elsewhere" };
+    return this.#look(await super.get(path, { ...forwarded, ...headers }), path);
   }
 
   /** Signs in by a link. */

@@ -17,6 +17,14 @@ const GUARD = "tests/ground/telemetry/process_guard_test.ts";
 /** Who is let in, whose word is believed, and what ends the process. */
 export const ACCESS: readonly Mutation[] = [
   {
+    name: "password-that-nobody-noted",
+    file: "src/doors/console/auth_pages.tsx",
+    find: "also: [setting(account), record]",
+    replace: "also: [setting(account)]",
+    tests: [{ file: "tests/doors/console/killed_forms_test.ts" }],
+    why: "A new password would not be in the log.",
+  },
+  {
     name: "read-key-writes",
     file: "src/operating/operations/operation.ts",
     find: 'kind: "write",\n    scopes: ["admin"],',

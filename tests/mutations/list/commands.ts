@@ -100,10 +100,18 @@ export const COMMANDS: readonly Mutation[] = [
   {
     name: "database-of-a-mistyped-data",
     file: "src/doors/cli/settings.ts",
-    find: "  if (isNew) confirmNew(context, options, file);\n",
+    find: "    confirmNew(context, options, file);\n",
     replace: "",
     tests: [{ file: SAID, filter: "--data" }],
     why: "A mistyped --data would make a database, and a key that no gateway knows.",
+  },
+  {
+    name: "database-of-a-refused-command",
+    file: "src/doors/cli/settings.ts",
+    find: "    if (rehearse !== undefined) await inThrowaway(context, config, rehearse);\n",
+    replace: "",
+    tests: [{ file: "tests/doors/cli/refused_commands_test.ts", filter: "makes no database" }],
+    why: "A command would make a database and then find that it cannot be carried out.",
   },
   {
     name: "wrong-usage-makes-a-database",

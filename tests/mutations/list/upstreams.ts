@@ -13,9 +13,9 @@ const CREDENTIALS_TEST = "tests/requests/upstreams/credentials/credentials_test.
 export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "logs-what-quotes-the-request",
-    file: "src/requests/upstreams/attempts.ts",
-    find: "failure.blame || failure.status === undefined ? failure.detail : failure.outcome",
-    replace: "failure.detail",
+    file: "src/requests/upstreams/failure.ts",
+    find: "[outcome, codeOf(said)]",
+    replace: "[outcome, said.message]",
     tests: [{ file: "tests/flow/leavings_test.ts" }],
     why: "An upstream that quotes a prompt in its error would have it logged.",
   },

@@ -10,7 +10,7 @@ import { Form, Name, RelativeTime, Stat, Table, Time } from "../components.tsx";
 import { count, duration, number } from "../format.ts";
 import { type ObjectLabels, objectLabels, RowKey } from "./object_names.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, notFound, page, pageOf, recordInLog } from "../request.tsx";
+import { type ConsoleParts, notFound, page, pageOf, recordOf } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
 /** The audit, and a backup to download. */
@@ -58,7 +58,7 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/backup",
     may("backup.download", async (c, session) => {
       if (file === undefined) return await notFound(c);
-      await recordInLog(c, parts, { session, operation: "backup.download" });
+      await database.batch([recordOf(c, parts, { session, operation: "backup.download" })]);
       const copy = `${file}.download-${randomText(8)}`;
       await aside((database) => backUp(database, copy));
       const opened = await Deno.open(copy);
