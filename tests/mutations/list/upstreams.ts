@@ -134,7 +134,8 @@ export const UPSTREAMS: readonly Mutation[] = [
     find: "redact(credentials?.redact(text) ?? text)",
     replace: "redact(text)",
     tests: [{ file: "tests/flow/secrets_test.ts" }],
-    why: "An upstream that repeats a token in its error would show it to callers, in logs and in backups.",
+    why:
+      "An upstream that repeats a token in its error would show it to callers, in logs and in backups.",
   },
   {
     name: "error-bodies-waited-for",
