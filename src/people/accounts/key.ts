@@ -37,6 +37,7 @@ const keyRow = z.object({
   member_id: z.string().nullable(),
   scopes: z.string(),
   previous_until_ms: z.int().nullable(),
+  at_once: z.int().nullable(),
 }).transform((row) => ({
   id: row.id,
   /** The account that pays. It, the team and the member never change. */
@@ -55,6 +56,8 @@ const keyRow = z.object({
   scopes: readScopes(row.scopes),
   /** Until when the secret that the key had before is valid; `null` if it was never rotated. */
   previousUntilMs: row.previous_until_ms,
+  /** Max requests in flight at once; `null` for any number. */
+  atOnce: row.at_once,
 }));
 
 /** An API key without its secret, of which only the digest is stored. Times are in milliseconds since the epoch. */
@@ -63,9 +66,9 @@ export type Key = z.output<typeof keyRow>;
 /** Columns that {@linkcode readKey} reads. */
 export const KEY_COLUMNS =
   "id, account_id, name, hint, models, budget_credits, created_at_ms, expires_at_ms, revoked_at_ms, " +
-  "team_id, member_id, scopes, previous_until_ms";
+  "team_id, member_id, scopes, previous_until_ms, at_once";
 const INSERT = `insert into keys (${KEY_COLUMNS}, digest, source)
-  select ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?, ?, null, ?, ?`;
+  select ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?, ?, null, ?, ?, ?`;
 
 /** 100 years. */
 const LONGEST_MS = 36_525 * 86_400_000;
@@ -93,6 +96,8 @@ export interface KeyOptions {
   readonly models?: readonly string[] | undefined;
   /** Total credits that the key may spend. Default: no limit. */
   readonly budgetCredits?: number | undefined;
+  /** Max requests in flight at once. Default: any number. */
+  readonly atOnce?: number | undefined;
   /** What the key may be used for. Default: `inference`. */
   readonly scopes?: readonly Scope[] | undefined;
 }
@@ -186,6 +191,7 @@ export function newKey(
     revokedAtMs: null,
     scopes: [...new Set(options.scopes ?? ["inference" as const])],
     previousUntilMs: null,
+    atOnce: options.atOnce ?? null,
   };
 }
 
@@ -206,6 +212,7 @@ export function insertKey(key: Key, digest: string, source: "issued" | "environm
       key.teamId,
       key.memberId,
       JSON.stringify(key.scopes),
+      key.atOnce,
       digest,
       source,
     ],

@@ -14,6 +14,7 @@ const callerRow = z.object({
   key_id: z.string(),
   models: z.string().nullable(),
   has_budget: z.int(),
+  at_once: z.int().nullable(),
   expires_at_ms: z.int().nullable(),
   revoked_at_ms: z.int().nullable(),
   disabled_at_ms: z.int().nullable(),
@@ -48,6 +49,8 @@ const callerRow = z.object({
   role: row.role,
   /** Whether a budget applies to the key: its own, or one of its account, team or member. */
   hasBudget: row.has_budget === 1,
+  /** Max requests of the key in flight at once; `null` for any number. */
+  atOnce: row.at_once,
   expiresAtMs: row.expires_at_ms,
   /** Until when this secret is valid, if the key was given another one. */
   secretUntilMs: row.secret_until_ms,
@@ -110,7 +113,7 @@ function commonModels(
 
 const BY_DIGEST = `
   select keys.account_id, accounts.email, accounts.role, keys.id as key_id, keys.models,
-         keys.budgets > 0 as has_budget, keys.expires_at_ms,
+         keys.budgets > 0 as has_budget, keys.at_once, keys.expires_at_ms,
          keys.revoked_at_ms, accounts.disabled_at_ms, keys.scopes, keys.team_id, keys.member_id,
          teams.models as team_models, teams.name as team_name, members.email as member_email,
          iif(keys.digest = ?, null, previous_until_ms) as secret_until_ms,

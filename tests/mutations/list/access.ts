@@ -17,6 +17,14 @@ const GUARD = "tests/ground/telemetry/process_guard_test.ts";
 /** Who is let in, whose word is believed, and what ends the process. */
 export const ACCESS: readonly Mutation[] = [
   {
+    name: "bounded-keys-on-lent-credits",
+    file: "src/requests/admission/admission.ts",
+    find: "caller.hasBudget || caller.atOnce !== null;",
+    replace: "caller.hasBudget;",
+    tests: [{ file: "tests/flow/key_at_once_test.ts" }],
+    why: "A key would have more requests in flight than it may, on credits that its gateway was lent.",
+  },
+  {
     name: "read-key-writes",
     file: "src/operating/operations/operation.ts",
     find: 'kind: "write",\n    scopes: ["admin"],',
