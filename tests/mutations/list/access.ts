@@ -22,7 +22,8 @@ export const ACCESS: readonly Mutation[] = [
     find: "caller.hasBudget || caller.atOnce !== null;",
     replace: "caller.hasBudget;",
     tests: [{ file: "tests/flow/key_at_once_test.ts" }],
-    why: "A key would have more requests in flight than it may, on credits that its gateway was lent.",
+    why:
+      "A key would have more requests in flight than it may, on credits that its gateway was lent.",
   },
   {
     name: "read-key-writes",
