@@ -67,73 +67,150 @@ for (const dialect of ["chat", "messages"] as const) {
   });
 }
 
-/** The mock as clouds: what it plays of Gemini and Vertex are their own dialect's paths. */
+/** The mock as clouds, by the paths that it plays of them; it has Gemini and Vertex in the chat dialect. */
 const CLOUDS: Readonly<
   Record<string, (root: string) => NonNullable<SettingsInput["upstreams"]>[string]>
 > = {
-  "Bedrock by invoke": (url) => ({
-    provider: "bedrock-anthropic",
-    url,
-    region: "eu-central-1",
-    credentials: { kind: "aws", accessKeyId: "AKIDEXAMPLE1", secretAccessKey: "wJalrXUtnFEMI" },
+  "bedrock-invoke": (url) => ({ provider: "bedrock-anthropic", url, ...BEDROCK }),
+  "bedrock-chat": (url) => ({ provider: "bedrock", url: `${url}/openai/v1`, ...BEDROCK }),
+  "bedrock-responses": (url) => ({
+    provider: "bedrock",
+    url: `${url}/openai/v1`,
+    dialect: "responses",
+    ...BEDROCK,
   }),
-  "Azure": (url) => ({
+  "mantle-messages": (url) => ({
+    provider: "bedrock-mantle-anthropic",
+    url: `${url}/v1`,
+    ...BEDROCK,
+  }),
+  "azure-chat": (url) => ({ provider: "azure", url: `${url}/openai/v1`, ...AZURE }),
+  "azure-responses": (url) => ({
+    provider: "azure",
+    url: `${url}/openai/v1`,
+    dialect: "responses",
+    ...AZURE,
+  }),
+  "azure-deployments": (url) => ({
     url: `${url}/openai?api-version=2024-10-21`,
     path: "/deployments/{model}/chat/completions",
     key: "an-azure-key",
     quirks: "azure",
   }),
+  "azure-anthropic": (url) => ({ provider: "azure-anthropic", url: `${url}/v1`, ...AZURE }),
+  "gemini": (url) => ({ provider: "gemini", url: `${url}/v1beta/openai`, key: "a-gemini-key" }),
+  "vertex": (url) => ({
+    provider: "vertex",
+    url: `${url}/v1beta1/projects/p/locations/l/endpoints/openapi`,
+    credentials: { kind: "command", command: ["echo", "ya29.token"], ttlMs: 60_000 },
+  }),
 };
+const BEDROCK = {
+  region: "eu-central-1",
+  credentials: { kind: "aws", accessKeyId: "AKIDEXAMPLE1", secretAccessKey: "wJalrXUtnFEMI" },
+} as const;
+const AZURE = { resource: "r", key: "an-azure-key" } as const;
 
-for (const [cloud, upstreamOf] of Object.entries(CLOUDS)) {
-  Deno.test(`aimock's ${cloud} as an upstream, from each dialect`, {
+Deno.test(
+  "aimock's Bedrock, Azure, Gemini and Vertex as upstreams, from each dialect, whole and streamed",
+  {
     sanitizeOps: false,
     sanitizeResources: false,
-  }, async () => {
+  },
+  async (t) => {
     await using upstream = await mock();
     await using gateway = await startGateway({
       settings: {
-        upstreams: { cloud: upstreamOf(upstream.root) },
-        routes: {
-          model: {
-            targets: [{ upstream: "cloud", model: "anthropic.claude-x-v1:0" }],
+        upstreams: Object.fromEntries(
+          Object.entries(CLOUDS).map(([name, of]) => [name, of(upstream.root)]),
+        ),
+        routes: Object.fromEntries(
+          Object.keys(CLOUDS).map((name) => [name, {
+            targets: [{ upstream: name, model: "anthropic.claude-x-v1:0" }],
             context: 100_000,
             maxOutput: 1_000,
             prices: { input: 1_000, cached: 1_000, output: 1_000 },
-          },
-        },
+            reasoning: "effort",
+          }]),
+        ),
       },
     });
     const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
     const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
-    const ask = (content: string) => ({
-      model: "model",
-      max_tokens: 100,
-      messages: [{ role: "user" as const, content }],
-    });
-    const input = (input: string) => ({ model: "model", input, max_output_tokens: 100 });
-    const textOf = (content: readonly Anthropic.ContentBlock[]) =>
-      content.flatMap((block) => block.type === "text" ? [block.text] : []).join("");
+    for (const model of Object.keys(CLOUDS)) {
+      await t.step(model, async () => {
+        const ask = (content: string) => ({
+          model,
+          max_tokens: 100,
+          messages: [{ role: "user" as const, content }],
+        });
+        const asked = (input: string) => ({ model, input, max_output_tokens: 100 });
+        const completions = [
+          await openai.chat.completions.create(ask("hello")),
+          await openai.chat.completions.stream(ask("hello")).finalChatCompletion(),
+        ];
+        for (const { choices: [choice] } of completions) {
+          const { content, reasoning_content: thinking } = choice!.message as {
+            content: string | null;
+            reasoning_content?: string;
+          };
+          assertEquals([thinking, content], SAID);
+        }
+        const messages = [
+          await anthropic.messages.create(ask("hello")),
+          await anthropic.messages.stream(ask("hello")).finalMessage(),
+        ];
+        for (const { content } of messages) {
+          assertEquals(content.map((one) => one.type === "text" ? one.text : thoughtOf(one)), SAID);
+        }
+        const responses = [
+          await openai.responses.create(asked("hello")),
+          await openai.responses.stream(asked("hello")).finalResponse(),
+        ];
+        for (const { output, output_text: text } of responses) {
+          const [first] = output;
+          const thinking = first?.type === "reasoning" && first.summary[0]?.text;
+          assertEquals([thinking, text], SAID);
+        }
 
-    const texts = [
-      (await openai.chat.completions.create(ask("hello"))).choices[0]!.message.content,
-      (await openai.chat.completions.stream(ask("hello")).finalChatCompletion()).choices[0]!.message
-        .content,
-      textOf((await anthropic.messages.create(ask("hello"))).content),
-      textOf((await anthropic.messages.stream(ask("hello")).finalMessage()).content),
-      (await openai.responses.create(input("hello"))).output_text,
-      (await openai.responses.stream(input("hello")).finalResponse()).output_text,
-    ];
-    assertEquals(texts, new Array(6).fill("Hello from the mock"));
-    const called = await openai.chat.completions.create(ask("weather"));
-    const [call] = called.choices[0]!.message.tool_calls!;
-    assertEquals(call!.type === "function" && call!.function.arguments, '{"city":"Paris"}');
-    const used = await anthropic.messages.stream(ask("weather")).finalMessage();
-    const use = used.content.find(({ type }) => type === "tool_use");
-    assertEquals(use?.type === "tool_use" && use.input, { city: "Paris" });
-    const { output } = await openai.responses.stream(input("weather")).finalResponse();
-    const made = output.find(({ type }) => type === "function_call");
-    assertEquals(made?.type === "function_call" && made.arguments, '{"city":"Paris"}');
-    await assertRejects(() => openai.chat.completions.create(ask("limit")), OpenAI.RateLimitError);
-  });
+        const calls = [
+          await openai.chat.completions.create(ask("weather")),
+          await openai.chat.completions.stream(ask("weather")).finalChatCompletion(),
+        ].map(({ choices: [choice] }) => {
+          const [call] = choice!.message.tool_calls!;
+          return call!.type === "function" && JSON.parse(call!.function.arguments);
+        });
+        for (
+          const { content } of [
+            await anthropic.messages.create(ask("weather")),
+            await anthropic.messages.stream(ask("weather")).finalMessage(),
+          ]
+        ) {
+          const use = content.find(({ type }) => type === "tool_use");
+          calls.push(use?.type === "tool_use" && use.input);
+        }
+        for (
+          const { output } of [
+            await openai.responses.create(asked("weather")),
+            await openai.responses.stream(asked("weather")).finalResponse(),
+          ]
+        ) {
+          const made = output.find(({ type }) => type === "function_call");
+          calls.push(made?.type === "function_call" && JSON.parse(made.arguments));
+        }
+        assertEquals(calls, new Array(6).fill({ city: "Paris" }));
+        await assertRejects(
+          () => openai.chat.completions.create(ask("limit")),
+          OpenAI.RateLimitError,
+        );
+      });
+    }
+  },
+);
+
+/** The mock's thinking and text. */
+const SAID = ["It greets.", "Hello from the mock"];
+
+function thoughtOf(block: Anthropic.ContentBlock): string | undefined {
+  return block.type === "thinking" ? block.thinking : undefined;
 }

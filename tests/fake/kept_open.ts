@@ -30,7 +30,7 @@ export function keptOpen({ now = Date.now }: { readonly now?: () => number } = {
       if (isThrownAway) return await openStore(config, options);
       if (kept !== undefined) {
         // as one that is opened does
-        await kept.takeOutboxes(RULES.behind ?? [], { mayRemove: false });
+        await kept.takeOutboxes(RULES.behind ?? []);
         return await openStore(config, { ...options, opened: leftOpen(kept) });
       }
       return await openStore(config, {

@@ -8,9 +8,11 @@ import { ownersClient } from "../fake/admin_client.ts";
 import { guardedDatabase } from "../fake/guarded_database.ts";
 import { startGateway, statusOf, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { Random, testSeed } from "../fake/random.ts";
+import { sluice } from "../fake/shell.ts";
 import { teamOf, TOKENS } from "../fake/team.ts";
 import { until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
+import { signedIn } from "../fake/visitor.ts";
 import { sized } from "../tier.ts";
 
 const USAGE = { prompt_tokens: 3, completion_tokens: TOKENS, total_tokens: 3 + TOKENS };
@@ -32,7 +34,7 @@ function upstreamOf(does: Record<string, () => Response | undefined> = {}) {
         usage: { prompt_tokens: TOKENS, total_tokens: TOKENS },
       });
     }
-    sent.push({ key, text: body.messages.at(-1).content });
+    sent.push({ key, text: body.user ?? body.messages.at(-1).content });
     const other = does[key]?.();
     if (other !== undefined) return other;
     if (!body.stream) return completion("well", { usage: USAGE });
@@ -263,6 +265,10 @@ Deno.test("own keys are used for their owner's requests only, and priced as they
       await sales.grant(person, { credits: 100_000 });
       const { secret } = await keys.issue(person);
       senders.push({ name: `person ${at}`, key: secret, own: {}, use: "first" });
+      const browser = await signedIn(gateway, person.email);
+      const made = await browser.post("/console/playground/key", {}, { from: "/console/account" });
+      const { key } = await made.json();
+      senders.push({ name: `playground ${at}`, key, own: {}, use: "first" });
     }
   }
   await noticed();
@@ -282,7 +288,16 @@ Deno.test("own keys are used for their owner's requests only, and priced as they
         ? await gateway.post("/v1/embeddings", { model: "vectors", input: sender.name }, {
           key: sender.key,
         })
-        : await chat(gateway, sender.name, sender.key, more);
+        : await chat(gateway, "", sender.key, {
+          ...more,
+          user: sender.name,
+          // one conversation of the account, whatever key it goes on with
+          messages: [
+            { role: "user", content: `A tale for ${sender.name.split(" ")[1]}.`.repeat(20) },
+            { role: "assistant", content: "Once upon a time." },
+            { role: "user", content: `Go on, ${round}.` },
+          ],
+        });
       await reply.text();
       if (sender.use === "only" && Object.keys(sender.own).length === 0) {
         assertEquals(reply.status, 403, `${sender.name}, ${text}`);
@@ -297,6 +312,11 @@ Deno.test("own keys are used for their owner's requests only, and priced as they
       assert(senders.find((sender) => sender.name === name)!.use !== "only", `${name}, ${text}`);
     }
   }
+  // a trial of an upstream is with the gateway's keys alone
+  const before = one.sent.length;
+  await sluice(["upstream", "test", "one", "--model", "m"], { directory: gateway.directory });
+  const tried = one.sent.slice(before);
+  assert(tried.length > 0 && tried.every(({ key }) => key === `${GATEWAYS}one`), text);
   const records = await usageRecords(gateway);
   const complete = records.filter(({ ending }) => ending === "complete");
   assert(complete.some(({ own_key }) => own_key === "team"), text);

@@ -147,13 +147,27 @@ const TEXT = "word ".repeat(600);
 const FRONTS: Readonly<Record<string, (more: JsonObject) => readonly [string, JsonObject]>> = {
   chat: (more) => [
     "/v1/chat/completions",
-    { ...more, max_tokens: 100, messages: [{ role: "user", content: TEXT }] },
+    { max_tokens: 100, messages: [{ role: "user", content: TEXT }], ...more },
   ],
   messages: (more) => [
     "/v1/messages",
     { ...more, max_tokens: 100, messages: [{ role: "user", content: TEXT }] },
   ],
   responses: (more) => ["/v1/responses", { ...more, max_output_tokens: 100, input: TEXT }],
+};
+
+/** What asks for the kinds of tokens that the replies of the same dialect report. */
+const CAUSES: Readonly<Record<string, JsonObject>> = {
+  chat: {
+    messages: [{
+      role: "user",
+      content: [
+        { type: "text", text: TEXT },
+        { type: "input_audio", input_audio: { data: btoa("a".repeat(3_000)), format: "wav" } },
+      ],
+    }],
+  },
+  messages: { cache_control: { type: "ephemeral", ttl: "1h" } },
 };
 
 Deno.test("what the upstream says that it did is charged and recorded: each dialect, whole and streamed", async () => {
@@ -189,11 +203,14 @@ Deno.test("what the upstream says that it did is charged and recorded: each dial
   });
   const { keys: [key] } = await customer(gateway, 100_000_000);
   for (const [back, { provider, model, units }] of Object.entries(BACKS)) {
-    const { total_price: usd } = calcPrice(units, model, {
-      provider: findProvider({ providerId: provider })!,
-      timestamp: new Date(),
-    })!;
     for (const [front, request] of Object.entries(FRONTS)) {
+      const causes = front === back ? CAUSES[front] : undefined;
+      // sound of a text, and a cache for longer than was asked for, are not charged
+      const { total_price: usd } = calcPrice(
+        causes ? units : { ...units, input_audio_tokens: 0, cache_write_1h_tokens: 0 },
+        model,
+        { provider: findProvider({ providerId: provider })!, timestamp: new Date() },
+      )!;
       for (const stream of [false, true]) {
         // a dearer tier that was asked for and not served is not charged
         const tiers: readonly JsonObject[] = front !== back
@@ -201,7 +218,7 @@ Deno.test("what the upstream says that it did is charged and recorded: each dial
           : [{}, front === "messages" ? { speed: "fast" } : { service_tier: "priority" }];
         for (const tier of tiers) {
           const what = `${front} to ${back}, ${stream}, ${JSON.stringify(tier)}`;
-          const [path, body] = request({ model: `of-${back}`, stream, ...tier });
+          const [path, body] = request({ model: `of-${back}`, stream, ...tier, ...causes });
           const reply = await gateway.post(path, body, { key: key! });
           assertEquals([reply.status, (await reply.text()).includes("well")], [200, true], what);
           const { request_id: id } = (await usageRecords(gateway)).at(-1)!;

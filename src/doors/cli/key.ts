@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { SCOPES } from "../../people/accounts/mod.ts";
 import {
+  AT_ONCE,
   KEEP_SECONDS,
   KEY_CREATE,
   KEY_GET,
@@ -20,7 +21,7 @@ import {
 } from "./budget_options.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 import { option } from "./define_command.ts";
-import { commandText, parseDuration, table, time } from "./format.ts";
+import { commandText, parseCount, parseDuration, table, time } from "./format.ts";
 import { lifetime, models, operationCommand } from "./operation_command.ts";
 
 const ID = ["<id>", "key ID (key_…)"] as const;
@@ -51,6 +52,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
         lifetime,
       ],
       models: ["--models <ids>", "comma-separated model IDs; 'all' (default)", models],
+      at_once: ["--at-once <n>", "max requests in flight; 'any' (default)", atOnce],
     },
     options: [
       option("--budget <credits>", "credits the key may spend (default: no limit)"),
@@ -106,7 +108,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
 
   operationCommand(key, context, KEY_UPDATE, {
     name: "update",
-    description: "change a key's name, models, expiry or budgets",
+    description: "change a key's name, models, expiry, requests at once or budgets",
     fields: {
       key: ID,
       name: ["--name <name>", "display name"],
@@ -116,6 +118,7 @@ export function keyCommand(program: Command, context: CommandContext): void {
         lifetime,
       ],
       models: ["--models <ids>", "comma-separated model IDs; 'all'", models],
+      at_once: ["--at-once <n>", "max requests in flight; 'any'", atOnce],
     },
     options: CHANGED_BUDGET,
     help: "\nExamples:\n  sluice key update key_… --budget 500 --reset monthly\n" +
@@ -177,6 +180,10 @@ export function keyCommand(program: Command, context: CommandContext): void {
   });
 }
 
+function atOnce(text: string, flag: string): number | null {
+  return text === "any" ? null : parseCount(flag, text, AT_ONCE);
+}
+
 function row(key: ReplyOf<typeof KEY_GET>, nowMs: number) {
   const ms = (at: string | null) => at === null ? null : Date.parse(at);
   return {
@@ -190,6 +197,7 @@ function row(key: ReplyOf<typeof KEY_GET>, nowMs: number) {
       : "active",
     models: key.models ?? "all",
     budget: budgetsText(key.budgets),
+    "at once": key.at_once ?? "any",
     "last used": time(ms(key.last_used_at)) ?? "never",
     created: time(ms(key.created_at)),
     expires: time(ms(key.expires_at)),

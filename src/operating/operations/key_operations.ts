@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { wholeInput } from "../../ground/amounts/mod.ts";
+import { wholeInput, type WholeRule } from "../../ground/amounts/mod.ts";
 import { type Account, type Key, SCOPES, type Team } from "../../people/accounts/mod.ts";
 import { budgetsOf, budgetsOfKeys } from "../../money/ledger/mod.ts";
 import { SpentByKey } from "../../money/usage/mod.ts";
@@ -135,6 +135,13 @@ interface NewKey {
     | { readonly team: Team; readonly member: Account | null };
 }
 
+/** Max requests of a key in flight at once. */
+export const AT_ONCE: WholeRule = { min: 1, max: 1_000_000, unit: "requests" };
+
+const atOnceInput = wholeInput(AT_ONCE).describe(
+  "Max requests in flight, on all gateways together; `null`: any number.",
+);
+
 export const KEY_CREATE = defineWrite({
   input: z.strictObject({
     account: accountInput.optional().describe("Account that pays. Either this or `team`."),
@@ -145,6 +152,7 @@ export const KEY_CREATE = defineWrite({
     name: nameInput.default(""),
     models: modelsInput.default(null),
     expires_at: timeInput.nullable().default(null),
+    at_once: atOnceInput.nullable().default(null),
     scopes: z.array(z.enum(SCOPES)).min(1).max(SCOPES.length).optional().describe(
       "Default: `inference`, the only one of a team's keys.",
     ),
@@ -186,13 +194,14 @@ export const KEY_CREATE = defineWrite({
   },
   state,
   async run({ keys, teamKeys }, c, { target: { id, owner }, input }) {
-    const { name, models, expires_at, scopes, budgets } = input;
+    const { name, models, expires_at, at_once, scopes, budgets } = input;
     const options = {
       id,
       secret: c.ids.keySecret(),
       name,
       models: await routeIds(c, models) ?? undefined,
       expiresAtMs: msOf(expires_at) ?? undefined,
+      atOnce: at_once ?? undefined,
     };
     const also = (key: Key) => budgetsOfNew(key.id, budgets, c.nowMs);
     if ("team" in owner) await teamKeys.issue(owner.team, owner.member, options, also);
@@ -209,23 +218,25 @@ export const KEY_UPDATE = defineWrite({
     name: nameInput.optional(),
     models: modelsInput.optional(),
     expires_at: timeInput.nullable().optional().describe("`null`: never."),
+    at_once: atOnceInput.nullable().optional(),
   }),
   output: listedKeyShape,
 }, {
   name: "key.update",
   method: "PATCH",
   path: "/keys/{key}",
-  summary: "Change a key's name, models or expiry",
+  summary: "Change a key's name, models, expiry or requests at once",
   action: "account.manage",
   right: toChangeKey,
   find: (c, { key }) => changed(c, key),
   state,
   reply: listed,
-  async run({ keys }, c, { target, input: { name, models, expires_at } }) {
+  async run({ keys }, c, { target, input: { name, models, expires_at, at_once } }) {
     await keys.change(target.id, {
       name,
       models: await changedModels(c, models, target.models),
       expiresAtMs: msOf(expires_at),
+      atOnce: at_once,
     });
   },
 });

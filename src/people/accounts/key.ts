@@ -40,6 +40,8 @@ const keyRow = rowOf({
   scopes: z.string().transform(readScopes),
   /** Until when the secret that the key had before is valid; `null` if it was never rotated. */
   previous_until_ms: z.int().nullable(),
+  /** Max requests in flight at once; `null` for any number. */
+  at_once: z.int().nullable(),
 });
 
 /** An API key without its secret, of which only the digest is stored. Times are in milliseconds since the epoch. */
@@ -48,9 +50,9 @@ export type Key = z.output<typeof keyRow>;
 /** Columns that {@linkcode readKey} reads. */
 export const KEY_COLUMNS =
   "id, account_id, name, hint, models, budget_credits, created_at_ms, expires_at_ms, revoked_at_ms, " +
-  "team_id, member_id, scopes, previous_until_ms";
+  "team_id, member_id, scopes, previous_until_ms, at_once";
 const INSERT = `insert into keys (${KEY_COLUMNS}, digest, source)
-  select ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?, ?, null, ?, ?`;
+  select ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?, ?, null, ?, ?, ?`;
 
 /** 100 years. */
 const LONGEST_MS = 36_525 * 86_400_000;
@@ -78,6 +80,8 @@ export interface KeyOptions {
   readonly models?: readonly string[] | undefined;
   /** Total credits that the key may spend. Default: no limit. */
   readonly budgetCredits?: number | undefined;
+  /** Max requests in flight at once. Default: any number. */
+  readonly atOnce?: number | undefined;
   /** What the key may be used for. Default: `inference`. */
   readonly scopes?: readonly Scope[] | undefined;
 }
@@ -171,6 +175,7 @@ export function newKey(
     revokedAtMs: null,
     scopes: [...new Set(options.scopes ?? ["inference" as const])],
     previousUntilMs: null,
+    atOnce: options.atOnce ?? null,
   };
 }
 
@@ -191,6 +196,7 @@ export function insertKey(key: Key, digest: string, source: "issued" | "environm
       key.teamId,
       key.memberId,
       JSON.stringify(key.scopes),
+      key.atOnce,
       digest,
       source,
     ],

@@ -16,6 +16,8 @@ const callerRow = rowOf({
   models: modelSet,
   /** Whether a budget applies to the key: its own, or one of its account, team or member. */
   has_budget: flag,
+  /** Max requests of the key in flight at once; `null` for any number. */
+  at_once: z.int().nullable(),
   expires_at_ms: z.int().nullable(),
   revoked_at_ms: z.int().nullable(),
   disabled_at_ms: z.int().nullable(),
@@ -90,7 +92,7 @@ function commonModels(
 
 const BY_DIGEST = `
   select keys.account_id, accounts.email, accounts.role, keys.id as key_id, keys.models,
-         keys.budgets > 0 as has_budget, keys.expires_at_ms,
+         keys.budgets > 0 as has_budget, keys.at_once, keys.expires_at_ms,
          keys.revoked_at_ms, accounts.disabled_at_ms, keys.scopes, keys.team_id, keys.member_id,
          teams.models as team_models, teams.name as team_name, members.email as member_email,
          iif(keys.digest = ?, null, previous_until_ms) as secret_until_ms,

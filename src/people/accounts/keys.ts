@@ -23,7 +23,7 @@ const BY_DIGEST = `select ${KEY_COLUMNS} from keys where digest = ?`;
 const BY_ID = `select ${KEY_COLUMNS} from keys where id = ?`;
 const UNLESS_THERE_IS_ONE = "where not exists (select 1 from keys where account_id = ?)";
 const UPDATE = `update keys set name = iif(?, ?, name), models = iif(?, ?, models),
-    expires_at_ms = iif(?, ?, expires_at_ms)
+    expires_at_ms = iif(?, ?, expires_at_ms), at_once = iif(?, ?, at_once)
   where id = ? and revoked_at_ms is null`;
 const ROTATE =
   `update keys set previous_digest = digest, previous_until_ms = ?, digest = ?, hint = ?
@@ -79,16 +79,17 @@ export class Keys {
    * Changes a key's name and restrictions. What is left out stays as it is.
    *
    * @param id ID of the key.
-   * @param changes Its name, the route IDs that it may use, and when it expires; `null` allows all, and never expires.
+   * @param changes Its name, the route IDs that it may use, when it expires, and its max requests in flight; `null` lifts a restriction.
    * @returns The key.
    * @throws {AccountError} If the key does not exist or is revoked, or a change is invalid.
    */
   async change(
     id: string,
-    { name, models, expiresAtMs }: {
+    { name, models, expiresAtMs, atOnce }: {
       readonly name?: string | undefined;
       readonly models?: readonly string[] | null | undefined;
       readonly expiresAtMs?: number | null | undefined;
+      readonly atOnce?: number | null | undefined;
     },
   ): Promise<Key> {
     checkKeyOptions({ name, expiresAtMs: expiresAtMs ?? undefined }, this.#now());
@@ -104,6 +105,8 @@ export class Keys {
         models === undefined || models === null ? null : JSON.stringify(models),
         set(expiresAtMs),
         expiresAtMs ?? null,
+        set(atOnce),
+        atOnce ?? null,
         id,
       ],
     }]);

@@ -34,6 +34,9 @@ const UNCOLLECTED_RETRY_MS = 2_000;
 /** `Retry-After` for a request that waits for another one whose reserve is incomplete, too. */
 const UNRESERVED_RETRY_MS = 2_000;
 
+/** The same where a key has as many requests in flight as it may. */
+const AT_ONCE_RETRY_MS = 1_000;
+
 /** Recalls of loans that one request waits for; what is lent then counts as held. */
 const MAX_RECALLS = 20;
 
@@ -202,7 +205,8 @@ export class Admission {
 
     const charge = (credits: number) => this.#loans.charge(accountId, credits);
     const draw = { requestId, keyId, credits: wanted, mostCredits: most, nowMs };
-    const drawn = caller.hasBudget ? undefined : this.#loans.admit(accountId, draw);
+    const isDecided = caller.hasBudget || caller.atOnce !== null; // by the database, for all gateways
+    const drawn = isDecided ? undefined : this.#loans.admit(accountId, draw);
     if (drawn !== undefined) {
       const { loan, hold: lent } = drawn;
       onStatus({ balance: loan.balance, windows: loan.windows(keyId) });
@@ -227,7 +231,7 @@ export class Admission {
       return { permittedOutput: output, hold };
     }
 
-    if (!caller.hasBudget) this.#loans.uncovered({ accountId, keyId, credits: wanted });
+    if (!isDecided) this.#loans.uncovered({ accountId, keyId, credits: wanted });
     const ask = { ...holder, least, wanted, most, nowMs, reserved, tierListId: tierList.id };
     const chargedBefore = this.#loans.charged(accountId);
     const decision = await this.#decide(ask);
@@ -340,6 +344,14 @@ function refusalOf(
     readonly nowMs: number;
   },
 ): Refusal {
+  const isFull = windows.some(({ limit, used }) => used >= limit);
+  if (verdict === "rate" && !isFull && caller.atOnce !== null) {
+    return new Refusal(
+      "rate_exceeded",
+      `Too many requests at once: the limit is ${caller.atOnce} for this key. Wait for one in flight to end.`,
+      { retryAfterMs: AT_ONCE_RETRY_MS },
+    );
+  }
   if (verdict === "rate") {
     const { of, span, limit, resetAtMs } = nearestWindow(windows, nowMs)!;
     const seconds = Math.ceil((resetAtMs - nowMs) / 1_000);

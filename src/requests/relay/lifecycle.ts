@@ -302,7 +302,7 @@ function admit(
     inputTokens,
     permittedOutput,
     choices,
-    reserved: reservedFor(route, used, openInput * choices),
+    reserved: reservedFor(route, used, { inputTokens: openInput, choices }),
     isWhole: !isOwnOnly && terms.ownKeys === "some",
   }, onStatus);
 }

@@ -54,8 +54,8 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   parts.images.checkCount(parsed.images);
   const reasoned = front.applyReasoning(parsed, route);
   const applied = applyExtras(dialect, reasoned.request, route);
-  const { dropped: leftOut, used, priced } = applied;
-  const request = { ...applied.request, hostsTools: hasHostedTools(used) };
+  const { dropped: leftOut, priced } = applied;
+  const request = { ...applied.request, hostsTools: hasHostedTools(applied.used) };
   const dropped = [...reasoned.dropped, ...leftOut];
   const { adjusted } = reasoned;
   const sent = await meterInTurns(request.body, request.images, request.opened);
@@ -90,6 +90,8 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   trace.set({ "sluice.route": route.id, "sluice.streamed": request.stream });
   const openTokens = isOpenEnded(request.body, request.images) ? Infinity : sent.openTokens;
   const openInputOf = openInputFor(route, { inputTokens, openTokens });
+  const isText = sent.isText && openTokens !== Infinity && !request.hostsTools;
+  const used = { ...applied.used, isText };
   const life = await Lifecycle.open(parts, incoming, {
     route,
     dialect,

@@ -2,6 +2,7 @@ import type { TokenKinds, Told } from "../../wire/dialects/mod.ts";
 import { nameOf, toldFactor, type UsedExtras } from "../../wire/extras/mod.ts";
 import { MILLION, minimumOr, tokenMillionths, type TokenUse } from "./price.ts";
 import { routeFor } from "./price_rows.ts";
+import type { Prices } from "./prices.ts";
 import type { Route } from "./route.ts";
 
 /** What a reply took, by all that may have a price of its own. */
@@ -67,17 +68,43 @@ export function pricedByOwnKey({ route, used }: PricedBy, inputTokens: number): 
   };
 }
 
-/** The route with prices for a hold: as if all of the input were written to a cache, and each tool were called once. */
+/**
+ * The route with prices for a hold: each token at the dearest that a reply may charge it at, and each tool called once. All of the input
+ * may be written to a cache and be sound or pictures as well, a dearer tier than the one asked for may have served the request, and output
+ * may be of any kind.
+ */
 export function heldRoute(route: Route, used: UsedExtras): Route {
-  const priced = times(route, used.factor);
-  const calls = Object.values(used.tools).reduce((sum, price) => sum + price, 0) +
-    (priced.units?.requests ?? 0) / 1_000;
-  if (used.writeFactor <= 1 && calls === 0) return priced;
-  const input = Math.ceil(priced.prices.input * Math.max(1, used.writeFactor));
+  // a tier below the plain price may not have been given
+  const factor = Object.values(used.asked).reduce((all, one) => all * Math.max(1, one), 1);
+  const priced = times(route, factor);
+  const { prices: { input, cached, output } } = priced;
+  const dearest = (part: keyof Prices) =>
+    kindsOf(priced, used).reduce(
+      (most, [, of, price]) => of === part ? Math.max(most, price) : most,
+      priced.prices[part],
+    );
+  const writes = Math.max(input, writtenAt(input, used.writeFactor)) - input;
+  const held = {
+    input: Math.max(dearest("input") + writes, dearest("cached")),
+    output: dearest("output"),
+  };
+  const calls = pricesOfCalls(priced, used).once;
+  if (held.input === input && held.output === output && calls === 0) return priced;
   return {
     ...priced,
     minimum: priced.minimum + Math.ceil(calls),
-    prices: { ...priced.prices, input },
+    prices: { ...held, cached },
+  };
+}
+
+/** Credits of calls that one reply may have: of one of each tool, and of the most there may be; the request itself among them. */
+function pricesOfCalls({ units }: Route, used: UsedExtras) {
+  const prices = Object.values(used.tools);
+  const request = (units?.requests ?? 0) / 1_000;
+  const once = prices.reduce((sum, price) => sum + price, 0);
+  return {
+    once: once + request,
+    most: Math.max(once, Math.max(0, ...prices) * used.maxCalls) + request,
   };
 }
 
@@ -102,16 +129,19 @@ export function openInput(
 }
 
 /**
- * Credits that a request may cost besides what is counted before it is sent, with the prices of {@linkcode heldRoute}.
+ * Credits that a request may cost besides the price of its counted tokens, with the prices of {@linkcode heldRoute}.
  *
- * @param inputTokens Input that only the upstream gets to know, at most.
+ * @param inputTokens Input of one choice that only the upstream gets to know, at most.
+ * @param choices Number of choices: each may need a request of its own.
  */
-export function reservedFor(route: Route, used: UsedExtras, inputTokens: number): number {
-  const { prices: { input } } = heldRoute(route, used);
-  const prices = Object.values(used.tools);
-  const once = prices.reduce((sum, price) => sum + price, 0);
-  const calls = Math.max(0, ...prices) * used.maxCalls;
-  return Math.ceil(inputTokens * input / 1_000_000) + Math.max(0, Math.ceil(calls - once));
+export function reservedFor(
+  route: Route,
+  used: UsedExtras,
+  { inputTokens, choices }: { readonly inputTokens: number; readonly choices: number },
+): number {
+  const held = heldRoute(route, used);
+  return Math.ceil(choices * inputTokens * held.prices.input / 1_000_000) +
+    Math.ceil(choices * pricesOfCalls(held, used).most);
 }
 
 /**
@@ -131,7 +161,7 @@ export function chargeOf({ route, used }: PricedBy, use: ReplyUse): Charge {
     toldFactor(used, use.told, route.allow),
   );
   const extras: Record<string, readonly [number, number]> = {};
-  let more = 0n;
+  let [more, calls] = [0n, 0n];
   const add = (name: string, count: number, price: number, over: number) => {
     if (count <= 0 || price <= over) return; // never less than what a hold is computed by
     extras[name] = [count, price];
@@ -140,27 +170,32 @@ export function chargeOf({ route, used }: PricedBy, use: ReplyUse): Charge {
   const addCalls = (name: string, count: number, perThousand: number) => {
     if (count <= 0 || perThousand <= 0) return;
     extras[name] = [count, perThousand];
-    more += BigInt(count) * BigInt(perThousand) * 1_000n;
+    calls += BigInt(count) * BigInt(perThousand) * 1_000n;
   };
   const { input } = priced.prices;
-  const writeAt = (factor: number) => Math.ceil(input * factor - 1e-9);
   const { writtenHour } = use.kinds ?? {};
   if (writtenHour === undefined) {
-    add("written", cacheWrittenTokens, writeAt(used.writeFactor), input);
+    add("written", cacheWrittenTokens, writtenAt(input, used.writeFactor), input);
   } else {
     const hour = Math.min(writtenHour, cacheWrittenTokens);
-    add("writtenHour", hour, writeAt(used.writes.hour), input);
-    add("written", cacheWrittenTokens - hour, writeAt(used.writes.usual), input);
+    add("writtenHour", hour, writtenAt(input, used.writes.hour), input);
+    add("written", cacheWrittenTokens - hour, writtenAt(input, used.writes.usual), input);
   }
-  addKinds(priced, use, add);
+  addKinds(priced, used, use, add);
   for (const [name, count] of callsOf(use, used)) {
     addCalls(name, count, Math.round(used.tools[name]! * 1_000));
   }
   addCalls("requests", requests, priced.units?.requests ?? 0);
-  const tokens = minimumOr(priced, tokenMillionths(priced, use));
-  const base = Number((tokens + MILLION - 1n) / MILLION);
-  const priceCredits = Number((tokens + more + MILLION - 1n) / MILLION);
+  const plain = tokenMillionths(priced, use);
+  const base = Number((minimumOr(priced, plain) + MILLION - 1n) / MILLION);
+  const all = minimumOr(priced, plain + more) + calls;
+  const priceCredits = Number((all + MILLION - 1n) / MILLION);
   return { priced, priceCredits, extraCredits: priceCredits - base, extras };
+}
+
+/** What an input price is for tokens that are written to a cache. */
+function writtenAt(input: number, factor: number): number {
+  return Math.ceil(input * factor - 1e-9);
 }
 
 /** Kinds of tokens by what they are part of. */
@@ -174,25 +209,33 @@ const KINDS = {
   reasoning: "output",
 } as const;
 
+/** Kinds that a reply may be charged for, with their prices: none of input where all of it is text, whatever the upstream says. */
+function kindsOf({ units = {} }: Route, { isText = false }: UsedExtras) {
+  return Object.entries(KINDS).flatMap(([name, part]) => {
+    const kind = name as keyof typeof KINDS;
+    const price = units[kind];
+    return price === undefined || isText && part !== "output" ? [] : [[kind, part, price] as const];
+  });
+}
+
 function addKinds(
-  { units = {}, prices }: Route,
+  route: Route,
+  used: UsedExtras,
   { kinds = {}, reasoningTokens, outputTokens, inputTokens, cachedTokens }: ReplyUse,
   add: (name: string, count: number, price: number, over: number) => void,
 ): void {
   const left = { input: inputTokens - cachedTokens, cached: cachedTokens, output: outputTokens };
-  const counts = {
+  const counts: { readonly [Kind in keyof typeof KINDS]?: number | undefined } = {
     ...kinds,
     // what was read from a cache is part of its kind
     audioInput: (kinds.audioInput ?? 0) - (kinds.audioCached ?? 0),
     imageInput: (kinds.imageInput ?? 0) - (kinds.imageCached ?? 0),
     reasoning: reasoningTokens,
   };
-  for (const [kind, whole] of Object.entries(KINDS)) {
-    const price = units[kind as keyof typeof KINDS];
-    if (price === undefined) continue;
-    const count = Math.min(counts[kind as keyof typeof KINDS] ?? 0, left[whole]);
-    left[whole] -= Math.max(0, count);
-    add(kind, count, price, prices[whole]);
+  for (const [kind, part, price] of kindsOf(route, used)) {
+    const count = Math.min(counts[kind] ?? 0, left[part]);
+    left[part] -= Math.max(0, count);
+    add(kind, count, price, route.prices[part]);
   }
 }
 

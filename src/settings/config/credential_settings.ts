@@ -104,7 +104,7 @@ export const credentialSettings = z.discriminatedUnion("kind", [
       "File with a federated token, relative to the settings file. Default: AZURE_FEDERATED_TOKEN_FILE.",
     ),
     scope: z.string().regex(/^[\x21-\x7e]{1,200}$/, "must be a scope").optional().describe(
-      "Default: https://cognitiveservices.azure.com/.default",
+      "Default: the provider's, else https://cognitiveservices.azure.com/.default",
     ),
     tokenUrl,
   }),

@@ -51,7 +51,10 @@ function applyProvider(
   notes: Notes,
 ): void {
   const provider = findKnownProvider(id);
-  if (provider !== undefined) return apply(provider, written, ["upstreams", name], notes);
+  if (provider !== undefined) {
+    apply(provider, written, ["upstreams", name], notes);
+    return addScope(provider, written.credentials);
+  }
   const near = closestString(id, knownProviders().map((one) => one.id));
   notes.faults.addOf(
     ["upstreams", name, "provider"],
@@ -68,6 +71,14 @@ function addChain(credentials: Record<string, unknown>, env: Notes["env"]): void
   const found = names.flatMap((name) => env[name] ? [[name, env[name]]] : []);
   define(credentials, "environment", Object.fromEntries(found));
 }
+
+function addScope({ credentials: kind, scope }: KnownProvider, credentials: unknown): void {
+  if (scope === undefined || !isRecord(credentials)) return;
+  if (credentials.kind === kind && credentials.scope === undefined) {
+    define(credentials, "scope", scope);
+  }
+}
+
 function apply(
   provider: KnownProvider,
   written: Record<string, unknown>,

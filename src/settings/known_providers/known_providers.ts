@@ -26,6 +26,8 @@ export interface KnownProvider {
   readonly quirks: QuirkName | undefined;
   /** Kind of credentials where no key is set; `undefined` for a key. */
   readonly credentials: CloudName | undefined;
+  /** What its tokens are asked for; `undefined` for what its kind of credentials asks for. */
+  readonly scope: string | undefined;
   /** Environment variables that its own tools read the key from, the usual one first. */
   readonly keyVariables: readonly string[];
   /** Environment variables that its own tools read the parts of the URL from. */
@@ -152,6 +154,7 @@ function providerOf(row: OwnRow): KnownProvider {
     otherDialects,
     quirks: row.quirks,
     credentials: row.credentials,
+    scope: row.scope,
     regionUrls: row.regionUrls ?? {},
     keyVariables: variables.filter((name) => !name.includes("=")),
     holes: Object.fromEntries(holes),

@@ -16,6 +16,8 @@ export interface OwnRow {
   readonly quirks?: QuirkName;
   /** Kind of credentials where no key is set. */
   readonly credentials?: CloudName;
+  /** What tokens are asked for, where it is not what its kind of credentials asks for otherwise. */
+  readonly scope?: string;
   /** Base URLs of regions that the pattern of `url` does not hold for. */
   readonly regionUrls?: Readonly<Record<string, string>>;
   /** Other IDs of the same provider. */
@@ -209,6 +211,7 @@ export const OWN: readonly OwnRow[] = [
     dialects: ["messages"],
     quirks: "anthropic",
     credentials: "azure",
+    scope: "https://ai.azure.com/.default",
     variables: ["resource=ANTHROPIC_FOUNDRY_RESOURCE", "ANTHROPIC_FOUNDRY_API_KEY"],
     source:
       "https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/use-foundry-models-claude",

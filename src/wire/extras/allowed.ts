@@ -41,6 +41,8 @@ export interface UsedExtras {
   readonly tools: Readonly<Record<string, number>>;
   /** Calls of them that one reply may have, as far as that is known; 0 without any. */
   readonly maxCalls: number;
+  /** Whether all of the input is text: what an upstream says of sound and pictures in it is not charged. */
+  readonly isText?: boolean | undefined;
 }
 
 /** Of a request that asks for nothing of the kind. */

@@ -97,7 +97,11 @@ class Extras {
         factor: Object.values(this.#asked).reduce((all, one) => all * one, 1),
         asked: this.#asked,
         writeFactor: this.#writeFactor,
-        writes: { usual: this.#factorOf(undefined), hour: this.#factorOf("1h") },
+        // nobody pays for a longer lifetime than was asked for
+        writes: {
+          usual: this.#factorOf(undefined),
+          hour: Math.min(this.#factorOf("1h"), this.#writeFactor),
+        },
         tools: this.#tools,
         maxCalls: Math.min(this.#maxCalls, limitIn(body.max_tool_calls) ?? Infinity),
       },

@@ -554,6 +554,7 @@ export const FREE: Readonly<Record<string, string>> = {
   "keys.hint": FACT,
   "keys.source": FACT,
   "keys.models": FACT,
+  "keys.at_once": FACT,
   "keys.created_at_ms": FACT,
   "keys.expires_at_ms": FACT,
   "keys.revoked_at_ms": FACT,

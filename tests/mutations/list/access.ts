@@ -25,6 +25,15 @@ export const ACCESS: readonly Mutation[] = [
     why: "A new password would not be in the log.",
   },
   {
+    name: "bounded-keys-on-lent-credits",
+    file: "src/requests/admission/admission.ts",
+    find: "caller.hasBudget || caller.atOnce !== null;",
+    replace: "caller.hasBudget;",
+    tests: [{ file: "tests/flow/key_at_once_test.ts" }],
+    why:
+      "A key would have more requests in flight than it may, on credits that its gateway was lent.",
+  },
+  {
     name: "read-key-writes",
     file: "src/operating/operations/operation.ts",
     find: 'kind: "write",\n    scopes: ["admin"],',

@@ -343,7 +343,7 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "hosted-calls-free",
     file: "src/settings/catalog/extra_price.ts",
-    find: "more += BigInt(count) * BigInt(perThousand) * 1_000n;",
+    find: "calls += BigInt(count) * BigInt(perThousand) * 1_000n;",
     replace: "",
     tests: [{ file: "tests/flow/extras_test.ts", filter: "costs its price a call" }],
     why: "Tools that run at the upstream would be free.",
@@ -360,10 +360,18 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "hour-written-at-the-usual-price",
     file: "src/settings/catalog/extra_price.ts",
-    find: "writeAt(used.writes.hour)",
-    replace: "writeAt(used.writes.usual)",
+    find: "writtenAt(input, used.writes.hour)",
+    replace: "writtenAt(input, used.writes.usual)",
     tests: [{ file: "tests/settings/catalog/charges_test.ts" }],
     why: "What is written to a cache for an hour would cost what a cache of five minutes does.",
+  },
+  {
+    name: "holds-at-the-price-of-text",
+    file: "src/settings/catalog/extra_price.ts",
+    find: `output: dearest("output"),`,
+    replace: "output,",
+    tests: [{ file: "tests/settings/catalog/held_test.ts" }],
+    why: "Sound and pictures in a reply would cost more than was held for it.",
   },
   {
     name: "prices-of-small-inputs",

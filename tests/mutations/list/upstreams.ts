@@ -129,6 +129,15 @@ export const UPSTREAMS: readonly Mutation[] = [
     why: "An upstream that repeats a key in its error would show it to callers.",
   },
   {
+    name: "tokens-not-redacted",
+    file: "src/requests/upstreams/upstream.ts",
+    find: "redact(credentials?.redact(text) ?? text)",
+    replace: "redact(text)",
+    tests: [{ file: "tests/flow/secrets_test.ts" }],
+    why:
+      "An upstream that repeats a token in its error would show it to callers, in logs and in backups.",
+  },
+  {
     name: "error-bodies-waited-for",
     file: "src/requests/upstreams/failure.ts",
     find: "const timer = setTimeout(discard, patienceMs);",

@@ -145,7 +145,7 @@ class Gateway implements AsyncDisposable {
     let status: AccountStatus | undefined;
     const admitted = await this.#admission.admit({
       requestId,
-      caller: { ...caller, models: null, hasBudget: false } as unknown as Caller,
+      caller: { ...caller, models: null, hasBudget: false, atOnce: null } as unknown as Caller,
       route: this.#options.route,
       stream,
       inputTokens: 0,

@@ -62,7 +62,7 @@ async function balanceBench() {
       let balance = 0;
       const { hold } = await admission.admit({
         requestId,
-        caller: { ...account, models: null, hasBudget } as unknown as Caller,
+        caller: { ...account, models: null, atOnce: null, hasBudget } as unknown as Caller,
         route,
         stream: false,
         inputTokens: 10,

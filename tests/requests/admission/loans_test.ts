@@ -33,7 +33,7 @@ async function tokenRoute(): Promise<Route> {
 
 /** A caller without a budget, as admission looks at it. */
 const callerOf = (of: { accountId: string; keyId: string }) =>
-  ({ ...of, models: null, hasBudget: false }) as unknown as Caller;
+  ({ ...of, models: null, hasBudget: false, atOnce: null }) as unknown as Caller;
 
 interface Running extends AdmittedRequest {
   readonly requestId: string;

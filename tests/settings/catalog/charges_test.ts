@@ -100,6 +100,7 @@ Deno.test("a reply costs what genai-prices computes, to the credit", () => {
         const { used } = applyExtras("messages", {
           body: {
             model: "m",
+            ...(hour > 0 && { cache_control: { type: "ephemeral", ttl: "1h" } }),
             tools: searches > 0 ? [{ type: "web_search_20250305", name: "web_search" }] : [],
           },
         }, route);

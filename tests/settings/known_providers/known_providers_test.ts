@@ -1,8 +1,10 @@
 import { ConfigError, loadConfig } from "../../../src/settings/config/mod.ts";
 import { knownProviders, providersIn } from "../../../src/settings/known_providers/mod.ts";
-import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
+import { startGateway } from "../../fake/gateway.ts";
 import { sluice } from "../../fake/shell.ts";
-import { tempDir } from "../../fake/temp.ts";
+import { tempDir, until } from "../../fake/temp.ts";
+import { completion, fakeUpstream } from "../../fake/upstream.ts";
 
 /** Loads settings with these upstreams. */
 async function load(upstreams: unknown, env: Record<string, string> = {}, serving = true) {
@@ -126,10 +128,10 @@ Deno.test("of providers that read the same variable one is offered; a token of s
   assertEquals(providersIn({ CLOUDFLARE_API_KEY: "x" }), []);
 });
 
-Deno.test("sluice init with ten variables writes ten upstreams that are used", async () => {
+Deno.test("sluice init with ten variables writes ten upstreams that reply", async () => {
   const names =
-    "GROQ_API_KEY MISTRAL_API_KEY XAI_API_KEY TOGETHER_API_KEY CEREBRAS_API_KEY DEEPINFRA_API_KEY " +
-    "FIREWORKS_API_KEY PERPLEXITY_API_KEY NVIDIA_API_KEY HF_TOKEN";
+    "ANTHROPIC_API_KEY OPENAI_API_KEY GROQ_API_KEY MISTRAL_API_KEY XAI_API_KEY TOGETHER_API_KEY CEREBRAS_API_KEY " +
+    "DEEPINFRA_API_KEY NVIDIA_API_KEY HF_TOKEN";
   const env = Object.fromEntries(names.split(" ").map((name) => [name, `key-of-${name}`]));
   await using directory = await tempDir();
   // models are asked for: nothing answers there
@@ -140,11 +142,51 @@ Deno.test("sluice init with ten variables writes ten upstreams that are used", a
   });
   assertEquals(code, 0, err);
   for (const name of Object.keys(env)) assert(out.includes(name), out);
-  assert(!/key-of-/.test(await Deno.readTextFile(`${directory.path}/sluice.jsonc`)));
-  const { settings } = await loadConfig({ env, directory: directory.path });
-  const { upstreams } = settings;
+  const written = await Deno.readTextFile(`${directory.path}/sluice.jsonc`);
+  assert(!/key-of-/.test(written));
+  const { settings: { upstreams } } = await loadConfig({ env, directory: directory.path });
   assertEquals(Object.keys(upstreams).length, 10);
-  for (const { key } of Object.values(upstreams)) assert(key?.reveal().startsWith("key-of-"));
+
+  // the file as it is, but for where the providers are
+  await using fake = fakeUpstream(({ path, body }) => {
+    const name = path.split("/")[2];
+    if (path.endsWith("/models")) return Response.json({ data: [{ id: `model-of-${name}` }] });
+    return path.endsWith("/messages")
+      ? Response.json({
+        id: "msg_1",
+        type: "message",
+        role: "assistant",
+        model: body.model,
+        content: [{ type: "text", text: `I am ${name}.` }],
+        stop_reason: "end_turn",
+        usage: { input_tokens: 3, output_tokens: 3 },
+      })
+      : completion(`I am ${name}.`);
+  });
+  const moved = written.replace(
+    /"provider": "([^"]+)",/g,
+    (setting, name) => `${setting} "url": "${fake.url}/${name}",`,
+  );
+  await using gateway = await startGateway({ env, settings: { upstream: { url: fake.url } } });
+  const reload = await gateway.reload(moved.replace("{", '{ "port": 0,'));
+  assert(!("error" in reload), JSON.stringify(reload));
+  for (const [name, { key }] of Object.entries(upstreams)) {
+    const model = `model-of-${name}`;
+    await until(
+      async () => (await (await fetch(`${gateway.url}/v1/models`)).text()).includes(model),
+      {
+        what: model,
+      },
+    );
+    const reply = await gateway.post("/v1/chat/completions", {
+      model,
+      messages: [{ role: "user", content: "Who are you?" }],
+    });
+    assertStringIncludes(await reply.text(), `I am ${name}.`);
+    const { headers } = fake.received.findLast(({ body }) => body?.model === model)!;
+    const sent = headers.get("x-api-key") ?? headers.get("authorization")?.replace("Bearer ", "");
+    assertEquals(sent, key?.reveal(), name);
+  }
 });
 
 Deno.test("the address of a provider is written once, in the table", async () => {

@@ -86,7 +86,8 @@ const LACKS =
  * May this request run, and on how many credits (P7, P8)? In this order it is rejected
  *
  * 1. `credits`: when its account's balance is in no tier;
- * 2. `rate`: when its key or its account has used up a minute, an hour or a day of UTC;
+ * 2. `rate`: when as many requests of its key are in flight as may be at once, or when its key or its account has used up a minute,
+ *    an hour or a day of UTC;
  * 3. `uncollected`: when the account has a request in flight, and since its newest lot its balance did not
  *    cover a charge;
  * 4. `budget`: when a budget that applies to its key has less left than the request needs at least;
@@ -119,6 +120,7 @@ export const ADMIT: Rule = {
       case
         when lacks_period then 'period'
         when minute is null then 'credits'
+        when running >= (select at_once from keys where id = new.key_id) then 'rate'
         when loans > 0 and new.may_recall and (
             ${NO_PLACE}
             or budget >= new.least and free < iif(new.reserved > 0, new.wanted, min(new.wanted, budget))
@@ -140,7 +142,7 @@ export const ADMIT: Rule = {
       ${WINDOWS.map(({ name }) => `coalesce(${name}, 0), ${name}_used`).join(",\n      ")}
     from (
       select balance, held, balance - held as free, tiers.minute, tiers.hour, tiers.day,
-        loans, lent, lent_ms, asked_more, lacking, ${
+        loans, lent, lent_ms, asked_more, lacking, running, ${
       Object.keys(SPANS).map((span) => `lent_${span}`).join(", ")
     },
         ${ACCOUNT_LIMITS.join(",\n        ")},
@@ -154,7 +156,7 @@ export const ADMIT: Rule = {
         from loans where account_id = new.account_id
       ), (
         select coalesce(sum(max(0, asked - credits)), 0) as asked_more,
-          count(iif(lacks > 0, 1, null)) as lacking
+          count(iif(lacks > 0, 1, null)) as lacking, count(iif(key_id = new.key_id, 1, null)) as running
         from holds where account_id = new.account_id
       ), ${TIGHTEST_BUDGET}
       where account_id = new.account_id

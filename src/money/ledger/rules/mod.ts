@@ -47,7 +47,7 @@ import { TAKE_BACK } from "./take_back.ts";
 
 /** All rules. `tests/money/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
-  revision: 17,
+  revision: 18,
   behind: [SETTLEMENT],
   rules: [
     REVISE_KEYS,

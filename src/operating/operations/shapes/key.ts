@@ -20,6 +20,7 @@ export const keyShape = z.strictObject({
   expires_at: timestamp.nullable(),
   revoked_at: timestamp.nullable(),
   previous_valid_until: timestamp.nullable(),
+  at_once: z.int().nullable().describe("Max requests in flight; `null`: any number."),
 });
 
 /** A key in a list. */
@@ -46,5 +47,6 @@ export function describeKey(key: Key, budgets: readonly Budget[] = []): z.output
     expires_at: iso(key.expiresAtMs),
     revoked_at: iso(key.revokedAtMs),
     previous_valid_until: iso(key.previousUntilMs),
+    at_once: key.atOnce,
   };
 }

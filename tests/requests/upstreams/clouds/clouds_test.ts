@@ -359,12 +359,27 @@ Deno.test("Azure: a key goes into api-key, a token of Entra into authorization",
   }]);
 });
 
+/** An application of Entra ID. */
+const CLIENT = { tenant: "t", client: "c", secret: "s3cret-1" } as const;
+
+/** A token endpoint whose tokens say what they are for. */
+function tokensByScope() {
+  return entraServer(({ scope, client_id: client, client_secret: secret }) =>
+    client === CLIENT.client && secret === CLIENT.secret ? `token:${scope}` : "rejected"
+  );
+}
+
 /** A token endpoint that takes forms. */
-function entraServer() {
+function entraServer(tokenFor: (form: Record<string, string>) => string = () => "entra-1") {
   const forms: Record<string, string>[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
-    forms.push(Object.fromEntries(new URLSearchParams(await request.text())));
-    return Response.json({ access_token: "entra-1", expires_in: 3_600, token_type: "Bearer" });
+    const form = Object.fromEntries(new URLSearchParams(await request.text()));
+    forms.push(form);
+    return Response.json({
+      access_token: tokenFor(form),
+      expires_in: 3_600,
+      token_type: "Bearer",
+    });
   });
   return {
     url: `http://127.0.0.1:${server.addr.port}/t/oauth2/v2.0/token`,
@@ -372,42 +387,6 @@ function entraServer() {
     [Symbol.asyncDispose]: () => server.shutdown(),
   };
 }
-
-Deno.test("Bedrock's compatible addresses: signed for their own service", async () => {
-  await using cloud = fakeUpstream(() =>
-    Response.json({
-      id: "c",
-      object: "chat.completion",
-      created: 1,
-      model: "d",
-      choices: [{
-        index: 0,
-        message: { role: "assistant", content: "Hi." },
-        finish_reason: "stop",
-      }],
-      usage: { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 },
-    })
-  );
-  for (
-    const [provider, service] of [["bedrock", "bedrock"], [
-      "bedrock-mantle",
-      "bedrock-mantle",
-    ]] as const
-  ) {
-    await using gateway = await gatewayTo({
-      provider,
-      region: "eu-central-1",
-      url: cloud.url,
-      credentials: { kind: "aws", ...KEYS },
-    });
-    const response = await gateway.post("/v1/chat/completions", {
-      model: "house",
-      messages: [{ role: "user", content: "Hi" }],
-    });
-    assertEquals(response.status, 200, await response.text());
-    checkSignature(cloud.received.at(-1)!, { url: `${cloud.url}/chat/completions`, service });
-  }
-});
 
 const CALL = { name: "weather", arguments: '{"city":"Bonn"}' };
 /** The same reply in each dialect, whole and streamed. */
@@ -482,6 +461,8 @@ const ROWS: Readonly<
     readonly path?: string;
     readonly dialect: "chat" | "messages" | "responses";
     readonly proof: readonly [header: string, value: RegExp];
+    /** The service of AWS that a signature is for. */
+    readonly service?: string;
   }>
 > = {
   "azure": {
@@ -505,6 +486,30 @@ const ROWS: Readonly<
     dialect: "messages",
     proof: ["x-api-key", /^k-foundry$/],
   },
+  "azure-by-entra": {
+    upstream: { provider: "azure", resource: "r", credentials: { kind: "azure", ...CLIENT } },
+    dialect: "chat",
+    proof: ["authorization", /^Bearer token:https:\/\/cognitiveservices\.azure\.com\/\.default$/],
+  },
+  "azure-anthropic-by-entra": {
+    upstream: {
+      provider: "azure-anthropic",
+      resource: "r",
+      credentials: { kind: "azure", ...CLIENT },
+    },
+    dialect: "messages",
+    proof: ["authorization", /^Bearer token:https:\/\/ai\.azure\.com\/\.default$/],
+  },
+  "bedrock-signed": {
+    upstream: {
+      provider: "bedrock",
+      region: "eu-central-1",
+      credentials: { kind: "aws", ...KEYS },
+    },
+    dialect: "chat",
+    proof: ["authorization", /^AWS4-HMAC-SHA256 /],
+    service: "bedrock",
+  },
   "bedrock": {
     upstream: { provider: "bedrock", region: "eu-central-1", key: "k-bedrock" },
     dialect: "chat",
@@ -518,7 +523,18 @@ const ROWS: Readonly<
       credentials: { kind: "aws", ...KEYS },
     },
     dialect: "responses",
-    proof: ["authorization", /^AWS4-HMAC-SHA256 .*\/bedrock\/aws4_request/],
+    proof: ["authorization", /^AWS4-HMAC-SHA256 /],
+    service: "bedrock",
+  },
+  "bedrock-mantle-signed": {
+    upstream: {
+      provider: "bedrock-mantle",
+      region: "eu-central-1",
+      credentials: { kind: "aws", ...KEYS },
+    },
+    dialect: "chat",
+    proof: ["authorization", /^AWS4-HMAC-SHA256 /],
+    service: "bedrock-mantle",
   },
   "bedrock-mantle": {
     upstream: { provider: "bedrock-mantle", region: "eu-central-1", key: "k-mantle" },
@@ -533,7 +549,8 @@ const ROWS: Readonly<
       credentials: { kind: "aws", ...KEYS },
     },
     dialect: "responses",
-    proof: ["authorization", /^AWS4-HMAC-SHA256 .*\/bedrock-mantle\/aws4_request/],
+    proof: ["authorization", /^AWS4-HMAC-SHA256 /],
+    service: "bedrock-mantle",
   },
   "bedrock-mantle-anthropic": {
     upstream: {
@@ -542,7 +559,8 @@ const ROWS: Readonly<
       credentials: { kind: "aws", ...KEYS },
     },
     dialect: "messages",
-    proof: ["authorization", /^AWS4-HMAC-SHA256 .*\/bedrock-mantle\/aws4_request/],
+    proof: ["authorization", /^AWS4-HMAC-SHA256 /],
+    service: "bedrock-mantle",
   },
   "vertex": {
     upstream: {
@@ -567,11 +585,21 @@ Deno.test("clouds that carry a dialect: each from each dialect, whole and stream
     REPLIES[ROWS[of(path)]!.dialect]!(body.stream === true)
   );
   const names = Object.keys(ROWS);
+  await using tokens = tokensByScope();
   await using gateway = await startGateway({
     settings: {
       upstreams: Object.fromEntries(
-        names.map((name) => [name, { ...ROWS[name]!.upstream, url: `${cloud.url}/${name}` }]),
-      ),
+        names.map((name) => {
+          const { upstream: { credentials, ...upstream } } = ROWS[name]!;
+          const url = `${cloud.url}/${name}`;
+          const tokenUrl = credentials?.kind === "azure" ? tokens.url : undefined;
+          return [name, {
+            ...upstream,
+            url,
+            ...(credentials && { credentials: { ...credentials, ...(tokenUrl && { tokenUrl }) } }),
+          }];
+        }),
+      ) as NonNullable<SettingsInput["upstreams"]>,
       routes: Object.fromEntries(names.map((name) => [name, {
         targets: [{ upstream: name, model: MODEL }],
         context: 100_000,
@@ -582,12 +610,16 @@ Deno.test("clouds that carry a dialect: each from each dialect, whole and stream
   });
   const ends = { chat: "/chat/completions", messages: "/messages", responses: "/responses" };
   for (
-    const [name, { dialect, path = ends[dialect], proof: [header, value] }] of Object.entries(ROWS)
+    const [name, { dialect, path = ends[dialect], proof: [header, value], service }] of Object
+      .entries(ROWS)
   ) {
     await askAll(gateway, () => {
       const { headers, path: at, body } = cloud.received.at(-1)!;
       assertEquals(at, `/v1/${name}${path}`);
       assertMatch(headers.get(header)!, value);
+      if (service !== undefined) {
+        checkSignature(cloud.received.at(-1)!, { url: `${cloud.url}/${name}${path}`, service });
+      }
       assertEquals(body.model, MODEL);
       const others = ["authorization", "api-key", "x-api-key"].filter((one) => one !== header);
       assertEquals(others.filter((one) => headers.has(one)), [], name);
