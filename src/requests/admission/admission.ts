@@ -233,10 +233,9 @@ export class Admission {
 
     if (!isDecided) this.#loans.uncovered({ accountId, keyId, credits: wanted });
     const ask = { ...holder, least, wanted, most, nowMs, reserved, tierListId: tierList.id };
-    const chargedBefore = this.#loans.charged(accountId);
     const decision = await this.#decide(ask);
     const admitted = decision.verdict === "admitted";
-    const known = this.#loans.learn(caller, decision, { nowMs, chargedBefore });
+    const known = this.#loans.learn(caller, decision, nowMs);
     const windows = admitted ? known.map(counted) : decision.windows;
     onStatus({ balance: decision.balance, windows, budget: decision.budget });
     if (!admitted) throw refusalOf(decision, { caller, least, nowMs });

@@ -140,29 +140,28 @@ export class Loans {
     this.#loans.get(accountId)?.noteSettled();
   }
 
-  /** Credits of the charges that were sent, which a balance that is asked for afterwards lacks. */
-  charged(accountId: string): number {
+  /** Credits of the charges that were sent: a balance that is asked for now has them. */
+  #charged(accountId: string): number {
     return this.#demands.find(accountId)?.charged ?? 0;
   }
 
   /** Updates a loan's balance to what the database had, less what was charged since it was asked. */
   #learnBalance(loan: AccountLoan, balance: number, chargedBefore: number): void {
-    loan.noteBalance(Math.max(0, balance - (this.charged(loan.accountId) - chargedBefore)));
+    loan.noteBalance(Math.max(0, balance - (this.#charged(loan.accountId) - chargedBefore)));
   }
 
   /**
-   * Updates the loan after the database admitted or rejected a request.
+   * Updates the loan's windows after the database admitted or rejected a request. The balance of that decision may be older or
+   * newer than charges that were sent meanwhile, as decisions wait for each other: it is not taken over.
    *
-   * @param chargedBefore {@linkcode charged} when it was asked.
    * @returns The rate windows as they are known now.
    */
   learn(
     { accountId, keyId }: Pick<UncoveredRequest, "accountId" | "keyId">,
     status: AccountStatus,
-    { nowMs, chargedBefore }: { readonly nowMs: number; readonly chargedBefore: number },
+    nowMs: number,
   ): readonly WindowState[] {
     const loan = this.#loans.get(accountId);
-    if (loan !== undefined) this.#learnBalance(loan, status.balance, chargedBefore);
     if (loan?.covers(keyId) !== true) return status.windows;
     loan.learn(keyId, status.windows, nowMs);
     return status.windows.length === 0 ? [] : loan.windows(keyId);
@@ -336,7 +335,7 @@ export class Loans {
     const read: [loan: AccountLoan, charged: number][] = [];
     for (const loan of this.#loans.values()) {
       if (read.length >= MAX_READ) break;
-      if (loan.takeCharged()) read.push([loan, this.charged(loan.accountId)]);
+      if (loan.takeCharged()) read.push([loan, this.#charged(loan.accountId)]);
     }
     const ids = read.map(([{ accountId }]) => accountId);
     const news = await loanNews(database, gatewayId, ids).catch(() => undefined);
