@@ -23,6 +23,7 @@ const VALUES: Readonly<Record<string, string>> = {
   "--about": "TEAM",
   "--account": "ada-NUMBER@example.com",
   "--amount": "1.00",
+  "--at-once": "5",
   "--budget": "50",
   "--by": "model",
   "--count": "2",
