@@ -205,6 +205,8 @@ const CHECKS: Readonly<
 
 /** Steps of an audit that compare nothing. */
 const SUMS = ["counts", "uncollected"];
+/** Those that look at files beside the database; settle_test.ts shows them. */
+const OF_FILES = ["refused settlements"];
 
 /** A history in a file of its own. */
 async function history(): Promise<{ file: string } & AsyncDisposable> {
@@ -246,7 +248,7 @@ Deno.test("each check of the audit has a corruption of its own, and none finds a
   const { mismatches } = await audit(database, (check) => made.push(check));
   assertEquals(mismatches, []);
   assertEquals(
-    made.filter((name) => !SUMS.includes(name)).toSorted(),
+    made.filter((name) => ![...SUMS, ...OF_FILES].includes(name)).toSorted(),
     Object.keys(CHECKS).toSorted(),
   );
   assert(made.length > 20);
