@@ -18,6 +18,8 @@ export interface Departure {
   /** What tells it from others of the name. */
   readonly detail?: string;
   readonly quirks?: "think_tags";
+  /** Whether a reply shows it only to who knows which tools were offered: a trial does not name it. */
+  readonly isHidden?: true;
   readonly calls?: boolean;
   readonly whole: () => Response;
   readonly stream: () => Response;
@@ -185,6 +187,7 @@ export const DEPARTURES: readonly Departure[] = [
   {
     name: "the name of a call in pieces",
     detail: "or another tool's",
+    isHidden: true,
     calls: true,
     whole: () => whole({ ...PLAIN, tool_calls: [CALL] }, "tool_calls"),
     stream: () => pieces({ name: "weather", arguments: "" }, { arguments: ARGS }),

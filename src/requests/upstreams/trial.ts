@@ -144,6 +144,8 @@ interface Heard {
   readonly raw: readonly JsonObject[];
   readonly events: readonly ReplyEvent[];
   readonly usage: Usage | undefined;
+  /** Whether the usage came after the end mark. */
+  readonly isLate?: boolean;
 }
 
 class Trial {
@@ -165,6 +167,7 @@ class Trial {
       const isStream = !got.type.includes("json");
       const heard = isStream ? this.#heardStream(got.body) : this.#heardWhole(got.body);
       const departures = this.#upstream.dialect === "chat" ? chatDepartures(heard.raw) : [];
+      if (heard.isLate) departures.push("usage after the end mark");
       if (stream && !isStream) departures.push("a whole reply to a request for a stream");
       return { ...judged(heard, { check, tools }), departures };
     } catch (error) {
@@ -255,13 +258,16 @@ class Trial {
     const reader = this.#back.reader(this.#upstream.shaping);
     const raw: JsonObject[] = [];
     const events: ReplyEvent[] = [];
+    let isLate = false;
     for (const { data } of new SseDecoder().push(new TextEncoder().encode(`${body}\n\n`))) {
-      if (reader.done) break;
+      if (reader.done && reader.lacksUsage !== true) break;
+      isLate = reader.done;
       events.push(...reader.read(data));
       const parsed: unknown = data.startsWith("{") ? JSON.parse(data) : undefined;
       if (isObject(parsed)) raw.push(parsed);
     }
-    return { raw, events, usage: reader.reports.usage };
+    const { usage } = reader.reports;
+    return { raw, events, usage, isLate: isLate && usage !== undefined };
   }
 
   get #back() {

@@ -33,7 +33,8 @@ const USAGE = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
 const unknownModel = () =>
   Response.json({ error: { message: "no such model", code: "model_not_found" } }, { status: 404 });
 
-for (const { name, detail, whole, stream } of DEPARTURES) {
+for (const { name, detail, isHidden, whole, stream } of DEPARTURES) {
+  if (isHidden) continue;
   test(`a trial names what departs: ${name}${detail === undefined ? "" : ` (${detail})`}`, async () => {
     await using upstream = fakeUpstream(({ body }) =>
       body.model !== "m" ? unknownModel() : body.stream === true ? stream() : whole()
