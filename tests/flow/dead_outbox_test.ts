@@ -12,7 +12,9 @@ Deno.test("a running gateway charges what one that was killed beside it has kept
   await using running = await startGateway({ looksInside: true });
   const { gateway: { database } } = running;
   assert(database instanceof EmbeddedDatabase);
-  assertEquals((await running.chat("hello")).status, 200);
+  const reply = await running.chat("hello");
+  assertEquals(reply.status, 200);
+  await reply.body?.cancel();
   const [record] = await usageRecords(running);
   const { balance_credits: before } = record!;
   const item = { ...record, request_id: "req_of_the_killed", lent: 5, loan_id: "gone" };

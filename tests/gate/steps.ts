@@ -12,6 +12,8 @@ const EXECUTABLE = "dist/sluice";
 const SMOKE = [
   "tests/ground/database/database_test.ts",
   "tests/ground/database/durability_test.ts",
+  "tests/ground/database/outbox_test.ts",
+  "tests/ground/files/lock_file_test.ts",
   "tests/ground/database/whose_file_test.ts",
   "tests/money/ledger/budgets_test.ts",
   "tests/money/ledger/windows_test.ts",

@@ -22,7 +22,7 @@ export async function lockedFile(
   try {
     isLocked = await locked(file);
     // who had locked it before may have removed it since it was opened
-    isThere = (await file.stat()).nlink !== 0;
+    isThere = !isLocked || (await file.stat()).nlink !== 0;
   } finally {
     if (!isLocked || !isThere) file.close();
   }
@@ -36,8 +36,10 @@ interface Lockable {
   tryLock?(exclusive: boolean): Promise<boolean>;
 }
 
-async function locked(file: Lockable): Promise<boolean> {
+async function locked(file: Lockable & Pick<Deno.FsFile, "stat">): Promise<boolean> {
   if (file.tryLock !== undefined) return await file.tryLock(true);
+  // to wait takes a thread for as long as the other has the lock, even after the file is closed
+  if (await isHeld((await file.stat()).ino)) return false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), LOCK_PATIENCE_MS);
@@ -45,4 +47,10 @@ async function locked(file: Lockable): Promise<boolean> {
   const got = await Promise.race([file.lock(true).then(() => true), late]);
   clearTimeout(timer);
   return got;
+}
+
+/** Whether somebody has locked a file, as far as the system says (Linux); one of another disk may have the same number. */
+async function isHeld(inode: number | null): Promise<boolean> {
+  const locks = await Deno.readTextFile("/proc/locks").catch(() => "");
+  return locks.includes(`:${inode} `);
 }

@@ -25,3 +25,13 @@ Deno.test("of many who lock and remove a file, one at a time has the file that i
   }));
   assert(locked > 0);
 });
+
+Deno.test("a file that somebody has locked is nobody else's, until it is closed", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/file.lock`;
+  const first = await lockedFile(path);
+  for (let times = 0; times < 3; times++) assertEquals(await lockedFile(path), undefined);
+  first!.close();
+  using again = await lockedFile(path);
+  assert(again !== undefined);
+});
