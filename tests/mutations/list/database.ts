@@ -244,7 +244,7 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "lock-of-a-removed-file",
     file: "src/ground/files/lock_file.ts",
-    find: "    isThere = (await file.stat()).nlink !== 0;\n",
+    find: "    isThere = !isLocked || (await file.stat()).nlink !== 0;\n",
     replace: "",
     tests: [{ file: "tests/ground/files/lock_file_test.ts" }],
     why:
