@@ -51,7 +51,7 @@ export class BehindWriter {
   }
 
   /**
-   * Passes on what waits for the outbox to be done with others: whoever asks the database next finds it there.
+   * Passes on items that wait while the outbox is busy, so that the next query sees them.
    */
   passOn(): void {
     const { items } = this.#gatherer;

@@ -123,7 +123,7 @@ export interface Database {
   /**
    * Resolves when all that was written behind is in the database. Undefined where nothing is.
    *
-   * @param options `durable` says whether it is to be there for good; otherwise it is there for whoever reads, unless the disk is full.
+   * @param options `durable` says whether it is to be there for good; otherwise readers see it, unless the disk is full.
    */
   flush?: ((options: { readonly durable: boolean }) => Promise<void>) | undefined;
   /** Commits what waits, then lets go of the file or connection. */

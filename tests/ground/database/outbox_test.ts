@@ -180,7 +180,7 @@ Deno.test("what is written behind is found by every read and batch that follows,
   assertEquals(await outboxFiles(`${dir.path}/a.db`), []);
 });
 
-Deno.test("whoever asks finds what this thread has written behind so far, while the outbox is busy, too", async () => {
+Deno.test("a query sees what this thread has written behind so far, while the outbox is busy, too", async () => {
   await using dir = await tempDir();
   const database = await opened(`${dir.path}/a.db`);
   await keeping(database);
@@ -389,7 +389,7 @@ Deno.test("on a full disk a command goes without what outboxes have kept, which 
   await database.close();
 });
 
-Deno.test("whoever opens a database removes those outboxes that nobody has locked, when they are in it", async () => {
+Deno.test("opening a database removes those outboxes that nobody has locked, when they are in it", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/a.db`;
   const running = await opened(path);
