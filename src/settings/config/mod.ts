@@ -35,3 +35,5 @@ export { SettingsEditor } from "./settings_editor.ts";
 export type { Json } from "./settings_text.ts";
 export { Secret } from "./secret.ts";
 export { type EffectiveSetting, effectiveSettings } from "./show.ts";
+
+export { type GroupRights, type OidcSettings, signInSettings } from "./sign_in_settings.ts";

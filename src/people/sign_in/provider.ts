@@ -1,0 +1,325 @@
+import { createHash } from "node:crypto";
+import type * as OAuth from "oauth4webapi";
+import { exchange, type OutgoingProxy } from "../../ground/ways_out/mod.ts";
+import { randomText } from "../../ground/platform/mod.ts";
+import type { OidcSettings } from "../../settings/config/mod.ts";
+import { type Claims, type Groups, groupsOf } from "./groups.ts";
+
+/** How long what a provider says of itself is believed. */
+const METADATA_MS = 3_600_000;
+/** How long a request to a provider may take, in all. */
+const TIMEOUT_MS = 10_000;
+/** Bytes of a reply that are read: a document of keys has some thousand. */
+const MAX_BYTES = 512 * 1024;
+/** Seconds by which clocks may differ (identity tokens: `exp`, `iat`). */
+const SKEW_S = 60;
+/** Identity tokens that are older when they arrive are refused. */
+const MAX_AGE_S = 600;
+const RANDOM_CHARS = 43;
+/** Signatures that are checked by a public key of the provider: never `none`, never one made with a shared secret. */
+const ALGORITHMS: readonly string[] = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+
+/** What a browser was sent to the provider with: what comes back must fit it. */
+export interface Challenge {
+  readonly state: string;
+  readonly nonce: string;
+  /** Of PKCE (RFC 7636). */
+  readonly verifier: string;
+}
+
+/** Who a provider says that somebody is. */
+export interface Identity {
+  readonly issuer: string;
+  /** By which, with the issuer, somebody is known. */
+  readonly subject: string;
+  /** A label, in lower case: who has an address may change. */
+  readonly email: string | undefined;
+  /** Whether the provider has verified the address. */
+  readonly isVerified: boolean;
+  readonly name: string;
+  readonly groups: Groups;
+  /** The provider's session, by which it ends ours. */
+  readonly session: string | undefined;
+}
+
+/** Thrown if somebody cannot be signed in. The message says why, for people, without a final full stop. */
+export class SignInError extends Error {
+  override readonly name = "SignInError";
+  /** Whether the provider cannot be used just now, rather than that it said no or what it said is not to be trusted. */
+  readonly isDown: boolean;
+
+  constructor(message: string, { isDown = false, ...options }: ErrorOptions & {
+    readonly isDown?: boolean;
+  } = {}) {
+    super(message, options);
+    this.isDown = isDown;
+  }
+}
+
+/** What a provider needs of its surroundings. */
+export interface ProviderOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Proxy for an address. */
+  readonly proxyFor?: ((url: URL) => OutgoingProxy | undefined) | undefined;
+}
+
+/**
+ * A company's OpenID provider: the code flow with PKCE (OpenID Connect Core 1.0, section 3.1; RFC 9700). Its library is loaded when
+ * somebody signs in.
+ */
+export class OidcProvider {
+  readonly settings: OidcSettings;
+  readonly #options: ProviderOptions;
+  readonly #client: OAuth.Client;
+  #metadata: { readonly server: OAuth.AuthorizationServer; readonly atMs: number } | undefined;
+
+  constructor(settings: OidcSettings, options: ProviderOptions) {
+    this.settings = settings;
+    this.#options = options;
+    this.#client = { client_id: settings.client };
+  }
+
+  /**
+   * Starts a sign-in.
+   *
+   * @param redirectUri Where the provider is to send the browser back to.
+   * @returns Where to send the browser, and what has to be kept for {@linkcode finish}.
+   * @throws {SignInError} If the provider cannot be reached, or does not describe itself as the settings do.
+   */
+  async begin(redirectUri: string): Promise<{ readonly url: URL; readonly challenge: Challenge }> {
+    const oauth = await library();
+    const { authorization_endpoint: endpoint } = await this.#server();
+    if (endpoint === undefined) throw this.#error("has no authorization endpoint");
+    const challenge = {
+      state: randomText(RANDOM_CHARS),
+      nonce: randomText(RANDOM_CHARS),
+      verifier: oauth.generateRandomCodeVerifier(),
+    };
+    const url = new URL(endpoint);
+    const { client, scopes } = this.settings;
+    const parameters = {
+      client_id: client,
+      redirect_uri: redirectUri,
+      response_type: "code",
+      scope: [...new Set(["openid", ...scopes])].join(" "),
+      state: challenge.state,
+      nonce: challenge.nonce,
+      code_challenge: await oauth.calculatePKCECodeChallenge(challenge.verifier),
+      code_challenge_method: "S256",
+    };
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    return { url, challenge };
+  }
+
+  /**
+   * Finds out who came back.
+   *
+   * @param parameters What the provider sent with the browser.
+   * @param challenge Of the browser's own sign-in; used once.
+   * @throws {SignInError} If the provider refused, or anything in its reply does not fit.
+   */
+  async finish(
+    parameters: URLSearchParams,
+    challenge: Challenge,
+    redirectUri: string,
+  ): Promise<Identity> {
+    const oauth = await library();
+    const server = await this.#server();
+    return await this.#checked(oauth, async () => {
+      const answer = oauth.validateAuthResponse(server, this.#client, parameters, challenge.state);
+      const http = this.#http(oauth);
+      const response = await oauth.authorizationCodeGrantRequest(
+        server,
+        this.#client,
+        this.#authentication(oauth, server),
+        answer,
+        redirectUri,
+        challenge.verifier,
+        http,
+      );
+      const client = this.#clientAt(oauth);
+      const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, {
+        expectedNonce: challenge.nonce,
+        requireIdToken: true,
+      });
+      await oauth.validateApplicationLevelSignature(server, response, http);
+      const claims = oauth.getValidatedIdTokenClaims(tokens)!;
+      this.#checkClaims(claims, tokens.access_token);
+      return this.#identity(claims, await this.#more(oauth, server, claims, tokens.access_token));
+    });
+  }
+
+  /** Where a browser ends the provider's session as well (OpenID Connect RP-Initiated Logout 1.0); `undefined` if nowhere. */
+  async logoutUrl(returnTo: string): Promise<URL | undefined> {
+    const { end_session_endpoint: endpoint } = await this.#server();
+    if (endpoint === undefined) return undefined;
+    const url = new URL(endpoint);
+    url.searchParams.set("client_id", this.settings.client);
+    url.searchParams.set("post_logout_redirect_uri", returnTo);
+    return url;
+  }
+
+  /** What an identity token leaves out and the provider says when it is asked: the address or the groups. */
+  async #more(
+    oauth: typeof OAuth,
+    server: OAuth.AuthorizationServer,
+    claims: OAuth.IDToken,
+    accessToken: string,
+  ): Promise<Claims> {
+    const { groups, groupsClaim } = this.settings;
+    const wantsGroups = Object.keys(groups).length > 0 &&
+      groupsOf(claims, groupsClaim) === undefined;
+    if (server.userinfo_endpoint === undefined) return {};
+    if (!wantsGroups && claims.email !== undefined) return {};
+    const response = await oauth.userInfoRequest(
+      server,
+      this.#client,
+      accessToken,
+      this.#http(oauth),
+    );
+    return await oauth.processUserInfoResponse(server, this.#client, claims.sub, response);
+  }
+
+  #identity(claims: OAuth.IDToken, more: Claims): Identity {
+    const { email, email_verified: verified } = claims.email === undefined ? more : claims;
+    const { name, sid } = { ...more, ...claims };
+    return {
+      issuer: claims.iss,
+      subject: claims.sub,
+      email: typeof email === "string" ? email.toLowerCase() : undefined,
+      // some send it as text
+      isVerified: verified === true || verified === "true",
+      name: typeof name === "string" ? name : "",
+      groups: groupsOf(claims, this.settings.groupsClaim) ??
+        groupsOf(more, this.settings.groupsClaim) ?? [],
+      session: typeof sid === "string" ? sid : undefined,
+    };
+  }
+
+  #checkClaims(claims: OAuth.IDToken, accessToken: string): void {
+    const nowS = this.#options.now() / 1_000;
+    if (claims.iat > nowS + SKEW_S) throw this.#error("sent an identity token of the future");
+    if (claims.iat < nowS - MAX_AGE_S) throw this.#error("sent an old identity token");
+    const { at_hash: hash } = claims;
+    if (hash === undefined) return;
+    // OpenID Connect Core 1.0, section 3.1.3.6: the left half of the digest that the signature uses
+    const digests = ["sha256", "sha384", "sha512"].map((name) => halfDigest(name, accessToken));
+    if (typeof hash !== "string" || !digests.includes(hash)) {
+      throw this.#error("sent an access token that is not the identity token's (at_hash)");
+    }
+  }
+
+  /** What the provider says of itself. */
+  async #server(): Promise<OAuth.AuthorizationServer> {
+    const nowMs = this.#options.now();
+    if (this.#metadata !== undefined && nowMs - this.#metadata.atMs < METADATA_MS) {
+      return this.#metadata.server;
+    }
+    const oauth = await library();
+    const found = await this.#checked(oauth, async () => {
+      const issuer = new URL(this.settings.issuer);
+      const response = await oauth.discoveryRequest(issuer, this.#http(oauth));
+      return await oauth.processDiscoveryResponse(issuer, response);
+    });
+    const algorithms = found.id_token_signing_alg_values_supported ?? ["RS256"];
+    const server: OAuth.AuthorizationServer = {
+      ...found,
+      id_token_signing_alg_values_supported: algorithms.filter((one) => ALGORITHMS.includes(one)),
+    };
+    // the library keeps the provider's keys with this object: for five minutes, and for one if a key is not among them
+    this.#metadata = { server, atMs: nowMs };
+    return server;
+  }
+
+  #authentication(oauth: typeof OAuth, server: OAuth.AuthorizationServer): OAuth.ClientAuth {
+    const secret = this.settings.secret?.reveal();
+    if (secret === undefined) return oauth.None();
+    const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+    return methods.includes("client_secret_basic") || !methods.includes("client_secret_post")
+      ? oauth.ClientSecretBasic(secret)
+      : oauth.ClientSecretPost(secret);
+  }
+
+  /** The client, by whose clock tokens are checked. */
+  #clientAt(oauth: typeof OAuth): OAuth.Client {
+    return {
+      ...this.#client,
+      [oauth.clockSkew]: Math.round((this.#options.now() - Date.now()) / 1_000),
+      [oauth.clockTolerance]: SKEW_S,
+    };
+  }
+
+  #http(oauth: typeof OAuth) {
+    return {
+      [oauth.customFetch]: (url: string, init: OAuth.CustomFetchOptions<string, unknown>) =>
+        this.#fetch(new URL(url), init),
+      // settings refuse http except for this machine
+      [oauth.allowInsecureRequests]: new URL(this.settings.issuer).protocol === "http:",
+      signal: () => AbortSignal.timeout(TIMEOUT_MS),
+    };
+  }
+
+  async #fetch(
+    url: URL,
+    { method, headers, body, signal }: OAuth.CustomFetchOptions<string, unknown>,
+  ): Promise<Response> {
+    // http is for this machine, whatever a document of the provider says
+    if (url.protocol !== "https:" && url.hostname !== new URL(this.settings.issuer).hostname) {
+      throw this.#error(`names an address that is not encrypted: ${url.origin}`);
+    }
+    const reply = await exchange({
+      url,
+      method: method === "POST" ? "POST" : "GET",
+      headers,
+      body: body === undefined || body === null ? undefined : String(body),
+      proxy: this.#options.proxyFor?.(url),
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+      signal: signal ?? AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const kept = ["content-type", "www-authenticate"].flatMap((name) => {
+      const value = reply.headers[name];
+      return typeof value === "string" ? [[name, value] as [string, string]] : [];
+    });
+    return new Response(reply.text, { status: reply.status, headers: kept });
+  }
+
+  /** Does something of the protocol, and says what failed in words that name the provider and no value. */
+  async #checked<T>(oauth: typeof OAuth, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof SignInError) throw error;
+      if (error instanceof oauth.AuthorizationResponseError) {
+        throw this.#error(`refused: ${error.error}`, { cause: error });
+      }
+      if (error instanceof oauth.ResponseBodyError) {
+        throw this.#error(`refused this gateway: ${error.error}`, { cause: error });
+      }
+      if (error instanceof oauth.OperationProcessingError) {
+        throw this.#error(`sent what does not fit: ${error.message}`, { cause: error });
+      }
+      const message = "cannot be reached";
+      throw this.#error(message, { cause: error, isDown: true });
+    }
+  }
+
+  #error(what: string, options: ErrorOptions & { readonly isDown?: boolean } = {}): SignInError {
+    return new SignInError(`The provider ${this.settings.name} ${what}`, options);
+  }
+}
+
+/** The library of the protocol, which is loaded once it is needed. */
+function library(): Promise<typeof OAuth> {
+  return import("oauth4webapi");
+}
+
+/** The left half of a text's digest, as base64url. */
+function halfDigest(name: string, text: string): string {
+  const digest = createHash(name).update(text).digest();
+  return digest.subarray(0, digest.length / 2).toString("base64url");
+}
