@@ -9,6 +9,7 @@ import {
   readAccount,
   readName,
 } from "./account.ts";
+import { givenByHand } from "./group_grants.ts";
 import type { Role } from "./roles.ts";
 import { containing } from "./search_pattern.ts";
 
@@ -186,6 +187,7 @@ export class Accounts {
     const account = await this.get(email);
     const [changed] = await this.#database.batch([
       { sql: SET_ROLE, args: [role, account.id, role, role] },
+      givenByHand(account.id, "role", "role"),
     ]);
     if (changed!.length > 0) return await this.get(email);
     throw new AccountError(

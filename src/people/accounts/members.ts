@@ -3,6 +3,7 @@ import { rowOf, shownText } from "../../ground/row.ts";
 import type { Database, Row, Statement } from "../../ground/database/mod.ts";
 import { displayed } from "../../ground/platform/mod.ts";
 import { type Account, AccountError } from "./account.ts";
+import { givenByHand } from "./group_grants.ts";
 import { TEAM_ROLES, type TeamRole } from "./roles.ts";
 import type { Team } from "./teams.ts";
 
@@ -109,6 +110,7 @@ export class Members {
           on conflict (team_id, account_id) do update set role = coalesce(?, role)`,
         args: [team.id, account.id, role ?? "member", this.#now(), role ?? null],
       },
+      givenByHand(account.id, "team", team.id),
     ]);
     return await this.#get(team, account);
   }
@@ -122,7 +124,7 @@ export class Members {
     return await this.#update(team, account, {
       sql: "update team_members set role = ? where team_id = ? and account_id = ?",
       args: [role, team.id, account.id],
-    });
+    }, givenByHand(account.id, "team", team.id));
   }
 
   /**
@@ -175,9 +177,9 @@ export class Members {
   async #update(
     team: Team,
     account: Pick<Account, "id">,
-    statement: Statement,
+    ...statements: readonly Statement[]
   ): Promise<Member> {
-    await this.#database.batch([statement]);
+    await this.#database.batch(statements);
     return await this.#get(team, account);
   }
 

@@ -13,6 +13,8 @@ export const TABLES = [
   "passwords",
   "sessions",
   "sign_in_links",
+  /** What accounts have from groups of a provider. */
+  "group_grants",
   /** Registrations of the last two days, by network. */
   "signups",
 ] as const;

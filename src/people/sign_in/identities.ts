@@ -1,0 +1,233 @@
+import * as z from "zod";
+import { type Database, DatabaseError, type Statement } from "../../ground/database/mod.ts";
+import { rowOf } from "../../ground/row.ts";
+import type { OidcSettings } from "../../settings/config/mod.ts";
+import { type Account, AccountError, type Accounts } from "../accounts/mod.ts";
+import { type Identity, SignInError } from "./provider.ts";
+
+/** Why an identity signs in an account: its owner said so, its domain is claimed, or it is in a group that the settings list. */
+type LinkedBy = "hand" | "domain" | "group";
+
+const linkRow = rowOf({
+  issuer: z.string(),
+  subject: z.string(),
+  account_id: z.string(),
+  provider: z.string(),
+  linked_by: z.enum(["hand", "domain", "group"]),
+  linked_at_ms: z.int(),
+});
+
+/** An identity at a provider that signs in an account. */
+export type Link = z.output<typeof linkRow>;
+
+/** Somebody whom a provider has signed in. */
+export interface SignedIn {
+  readonly account: Account;
+  /** What became of the identity. */
+  readonly news: "known" | "linked" | "created";
+}
+
+/** Finds whose account an identity of a provider signs in. An address is a label: who somebody is, issuer and subject say. */
+export class Identities {
+  readonly #database: Database;
+  readonly #accounts: Accounts;
+  readonly #now: () => number;
+
+  constructor(
+    { database, accounts, now }: {
+      readonly database: Database;
+      readonly accounts: Accounts;
+      readonly now: () => number;
+    },
+  ) {
+    this.#database = database;
+    this.#accounts = accounts;
+    this.#now = now;
+  }
+
+  /**
+   * Finds the account that an identity signs in; links it to the one that has its address, or makes one, where the settings say so.
+   *
+   * @param settings Of the identity's provider.
+   * @param also Returns statements for the transaction that links or makes an account.
+   * @throws {SignInError} If the identity may not sign in.
+   */
+  async signIn(
+    identity: Identity,
+    settings: OidcSettings,
+    also: (account: Account, news: SignedIn["news"]) => readonly Statement[] = () => [],
+  ): Promise<SignedIn> {
+    const link = await this.#find(identity);
+    const why = whyAllowed(identity, settings);
+    if (link !== undefined) {
+      // what was linked by hand needs no group: its owner did it while signed in
+      if (link.linkedBy !== "hand" && why === undefined) throw notAllowed(identity, settings);
+      const account = await this.#accounts.byId(link.accountId);
+      return { account: usable(account), news: "known" };
+    }
+    if (why === undefined) throw notAllowed(identity, settings);
+    const { email } = identity;
+    if (email === undefined) {
+      throw new SignInError(
+        `The provider ${settings.name} sent no email address: add the scope "email"`,
+      );
+    }
+    const found = await this.#accounts.find(email);
+    try {
+      if (found === undefined) return await this.#create(identity, email, { settings, why, also });
+      // an address that a provider has not verified may be anybody's, and so may the account that was made for it
+      const isLabel = (await this.list(found)).some(({ linkedBy }) => linkedBy === "group");
+      if (why !== "domain" || isLabel || found.role === "owner" || found.kind !== "person") {
+        throw new SignInError(
+          `${email} has an account here already: sign in to it as before, and link ${settings.name} ` +
+            "on the page Account",
+        );
+      }
+      usable(found);
+      const links = this.#statement(found.id, identity, { settings, why });
+      await this.#database.batch([links, ...also(found, "linked")]);
+      return { account: found, news: "linked" };
+    } catch (error) {
+      const isTaken = error instanceof DatabaseError && error.isDuplicate ||
+        error instanceof AccountError && error.fault === "conflict";
+      // the same person comes back in two windows
+      if (isTaken && await this.#find(identity) !== undefined) {
+        return await this.signIn(identity, settings, also);
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Links an identity to an account, whose owner asks for it.
+   *
+   * @throws {SignInError} If it signs in another account.
+   */
+  async link(
+    account: Account,
+    identity: Identity,
+    settings: OidcSettings,
+    also: readonly Statement[] = [],
+  ): Promise<void> {
+    const [linked] = await this.#database.batch([
+      {
+        sql: `insert into identities
+            (issuer, subject, account_id, provider, linked_by, linked_at_ms)
+          select ?, ?, id, ?, 'hand', ? from accounts
+            where id = ? and kind = 'person' and disabled_at_ms is null
+          on conflict (issuer, subject) do update set linked_by = 'hand'
+            where account_id = excluded.account_id
+          returning account_id`,
+        args: [identity.issuer, identity.subject, settings.name, this.#now(), account.id],
+      },
+      ...also,
+    ]);
+    if (linked!.length === 0) {
+      throw new SignInError(
+        `This identity at ${settings.name} signs in another account: unlink it there first`,
+      );
+    }
+  }
+
+  /** Removes what links an identity to an account. */
+  async unlink(
+    account: Pick<Account, "id">,
+    link: Pick<Link, "issuer" | "subject">,
+  ): Promise<void> {
+    await this.#database.batch([{
+      sql: "delete from identities where account_id = ? and issuer = ? and subject = ?",
+      args: [account.id, link.issuer, link.subject],
+    }]);
+  }
+
+  /** The identities that sign in an account, oldest first. */
+  async list({ id }: Pick<Account, "id">): Promise<Link[]> {
+    const rows = await this.#database.all(
+      "select * from identities where account_id = ? order by linked_at_ms, issuer, subject",
+      [id],
+    );
+    return rows.map((row) => linkRow.parse(row));
+  }
+
+  async #find({ issuer, subject }: Identity): Promise<Link | undefined> {
+    const row = await this.#database.one(
+      "select * from identities where issuer = ? and subject = ?",
+      [issuer, subject],
+    );
+    return row === undefined ? undefined : linkRow.parse(row);
+  }
+
+  async #create(
+    identity: Identity,
+    email: string,
+    { settings, why, also }: {
+      readonly settings: OidcSettings;
+      readonly why: LinkedBy;
+      readonly also: (account: Account, news: SignedIn["news"]) => readonly Statement[];
+    },
+  ): Promise<SignedIn> {
+    try {
+      const account = await this.#accounts.create(
+        { email, name: identity.name.slice(0, 200) },
+        (made) => [this.#statement(made.id, identity, { settings, why }), ...also(made, "created")],
+      );
+      return { account, news: "created" };
+    } catch (error) {
+      // a name that shows nothing or misleads is no reason to stay outside
+      if (!(error instanceof AccountError) || error.fault !== "invalid" || identity.name === "") {
+        throw error;
+      }
+      return await this.#create({ ...identity, name: "" }, email, { settings, why, also });
+    }
+  }
+
+  #statement(
+    accountId: string,
+    { issuer, subject }: Identity,
+    { settings, why }: { readonly settings: OidcSettings; readonly why: LinkedBy },
+  ): Statement {
+    return {
+      sql: `insert into identities (issuer, subject, account_id, provider, linked_by, linked_at_ms)
+        values (?, ?, ?, ?, ?, ?)`,
+      args: [issuer, subject, accountId, settings.name, why, this.#now()],
+    };
+  }
+}
+
+/** By what somebody may sign in who has not linked the identity by hand; `undefined` if by nothing. */
+function whyAllowed(
+  { email, isVerified, groups }: Identity,
+  settings: OidcSettings,
+): "domain" | "group" | undefined {
+  const listed = Object.keys(settings.groups);
+  if (groups === "too many" && listed.length > 0) {
+    throw new SignInError(
+      `The provider ${settings.name} left out your groups, as they are too many: ` +
+        "have it send only those assigned to this application",
+    );
+  }
+  const domain = email?.slice(email.lastIndexOf("@") + 1);
+  if (isVerified && domain !== undefined && settings.domains.includes(domain)) return "domain";
+  return groups !== "too many" && groups.some((group) => listed.includes(group))
+    ? "group"
+    : undefined;
+}
+
+function notAllowed({ email, isVerified }: Identity, settings: OidcSettings): SignInError {
+  const whose = email === undefined ? "This identity" : email;
+  const isClaimed = email !== undefined &&
+    settings.domains.includes(email.slice(email.lastIndexOf("@") + 1));
+  return new SignInError(
+    isClaimed && !isVerified
+      ? `The provider ${settings.name} has not verified the address ${email}`
+      : `${whose} may not sign in with ${settings.name}: neither its domain nor a group of it is listed`,
+  );
+}
+
+function usable(account: Account | undefined): Account {
+  if (account === undefined || account.kind !== "person") {
+    throw new SignInError("This account is not a person's");
+  }
+  if (account.disabledAtMs !== null) throw new SignInError(`Account ${account.email} is disabled`);
+  return account;
+}

@@ -1,0 +1,209 @@
+import { Accounts } from "../../../src/people/accounts/mod.ts";
+import { Identities, type Identity, SignInError, Visits } from "../../../src/people/sign_in/mod.ts";
+import { type OidcSettings, signInSettings } from "../../../src/settings/config/mod.ts";
+import { assertEquals, assertRejects } from "../../assert.ts";
+import { ledgerBench } from "../../fake/ledger.ts";
+
+const SETTINGS = signInSettings.parse({
+  oidc: [{
+    name: "company",
+    issuer: "https://login.example.com",
+    client: "sluice",
+    domains: ["example.com"],
+    groups: { eng: { teams: {} } },
+  }],
+}).oidc[0]!;
+
+const ADA: Identity = {
+  issuer: SETTINGS.issuer,
+  subject: "s-1",
+  email: "ada@example.com",
+  isVerified: true,
+  name: "Ada",
+  groups: [],
+  session: undefined,
+};
+
+async function bench() {
+  const ledger = await ledgerBench("file");
+  const clock = { nowMs: Date.UTC(2030, 0, 1) };
+  const now = () => clock.nowMs;
+  const { database } = ledger;
+  const accounts = new Accounts(database, now);
+  return {
+    clock,
+    accounts,
+    visits: new Visits(database, now),
+    identities: new Identities({ database, accounts, now }),
+    [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose](),
+  };
+}
+
+/** Somebody who comes, what is there already, and what becomes of it. */
+interface Case {
+  readonly name: string;
+  readonly who?: Partial<Identity>;
+  readonly settings?: Partial<OidcSettings>;
+  /** An account of the address. */
+  readonly there?: "person" | "owner" | "service" | "disabled" | "made by group";
+  readonly becomes: "linked" | "created" | RegExp;
+}
+
+const CASES: readonly Case[] = [
+  { name: "a verified address of a claimed domain", becomes: "created" },
+  {
+    name: "an address that is not verified",
+    who: { isVerified: false },
+    becomes: /has not verified the address ada@example.com/,
+  },
+  {
+    name: "another domain",
+    who: { email: "ada@example.org" },
+    becomes: /ada@example.org may not sign in with company/,
+  },
+  {
+    name: "a domain that ends like the claimed one",
+    who: { email: "ada@evil-example.com" },
+    becomes: /may not sign in/,
+  },
+  {
+    name: "a domain below the claimed one",
+    who: { email: "ada@a.example.com" },
+    becomes: /may not sign in/,
+  },
+  {
+    name: "the claimed domain before another at",
+    who: { email: "ada@example.com@evil.example" },
+    becomes: /may not sign in/,
+  },
+  {
+    name: "a member of a listed group, of any domain",
+    who: { email: "ada@example.org", isVerified: false, groups: ["eng"] },
+    becomes: "created",
+  },
+  {
+    name: "groups that are not listed",
+    who: { isVerified: false, groups: ["sales"] },
+    becomes: /not verified/,
+  },
+  {
+    name: "groups that were left out",
+    who: { groups: "too many" },
+    becomes: /left out your groups, as they are too many/,
+  },
+  {
+    name: "groups that were left out, where none is listed",
+    who: { groups: "too many" },
+    settings: { groups: {} },
+    becomes: "created",
+  },
+  {
+    name: "nobody's address",
+    who: { email: undefined, groups: ["eng"] },
+    becomes: /sent no email address/,
+  },
+  { name: "an account of the address", there: "person", becomes: "linked" },
+  {
+    name: "an account of the address, which only a group vouches for",
+    there: "person",
+    who: { isVerified: false, groups: ["eng"] },
+    becomes: /has an account here already/,
+  },
+  { name: "an owner's address", there: "owner", becomes: /has an account here already/ },
+  { name: "a service's address", there: "service", becomes: /has an account here already/ },
+  { name: "a disabled account's address", there: "disabled", becomes: /is disabled/ },
+  {
+    name: "an account that somebody got with an address that was not verified",
+    there: "made by group",
+    becomes: /has an account here already/,
+  },
+];
+
+Deno.test("whom a provider signs in, by what it says and what is there", async (t) => {
+  for (const { name, who, settings, there, becomes } of CASES) {
+    await t.step(name, async () => {
+      await using one = await bench();
+      const { accounts, identities } = one;
+      const identity: Identity = { ...ADA, ...who };
+      const by = { ...SETTINGS, ...settings };
+      if (there === "made by group") {
+        const other = { ...identity, subject: "s-2", isVerified: false, groups: ["eng"] };
+        await identities.signIn(other, by);
+      } else if (there !== undefined) {
+        await accounts.create({ email: "first@b.example", role: "owner" });
+        const made = await accounts.create({
+          email: identity.email!,
+          kind: there === "service" ? "service" : "person",
+          role: there === "owner" ? "owner" : "none",
+        });
+        if (there === "disabled") await accounts.disable(made.email);
+      }
+      if (becomes instanceof RegExp) {
+        const error = await assertRejects(() => identities.signIn(identity, by), SignInError);
+        assertEquals(becomes.test(error.message), true, error.message);
+        return;
+      }
+      const { account, news } = await identities.signIn(identity, by);
+      assertEquals([news, account.email], [becomes, identity.email]);
+      assertEquals((await identities.signIn(identity, by)).news, "known");
+      // the address is a label: another one is the same person, another person with it is not
+      const renamed = { ...identity, email: `new.${identity.email}` };
+      if (identity.groups === "too many" || identity.groups.length > 0 || identity.isVerified) {
+        assertEquals((await identities.signIn(renamed, by)).account.id, account.id);
+      }
+    });
+  }
+});
+
+Deno.test("an identity in two windows at once makes one account", async () => {
+  await using one = await bench();
+  const both = await Promise.all([1, 2, 3].map(() => one.identities.signIn(ADA, SETTINGS)));
+  assertEquals(new Set(both.map(({ account }) => account.id)).size, 1);
+  assertEquals((await one.accounts.list()).length, 1);
+});
+
+Deno.test("what was linked by hand needs no group; what came by one is refused without; no identity signs in two", async () => {
+  await using one = await bench();
+  const { accounts, identities } = one;
+  const [first, second] = [
+    await accounts.create({ email: "first@b.example", role: "owner" }),
+    await accounts.create({ email: "second@b.example" }),
+  ];
+  const outside = { ...ADA, email: "x@elsewhere.example" };
+  await identities.link(first, outside, SETTINGS);
+  assertEquals((await identities.signIn(outside, SETTINGS)).account.id, first.id);
+  await assertRejects(
+    () => identities.link(second, outside, SETTINGS),
+    SignInError,
+    "signs in another account",
+  );
+  const member = { ...outside, subject: "s-2", groups: ["eng"] };
+  const { account } = await identities.signIn(member, SETTINGS);
+  await assertRejects(
+    () => identities.signIn({ ...member, groups: [] }, SETTINGS),
+    SignInError,
+    "may not sign in",
+  );
+  await identities.link(account, member, SETTINGS);
+  assertEquals(
+    (await identities.signIn({ ...member, groups: [] }, SETTINGS)).account.id,
+    account.id,
+  );
+  await identities.unlink(account, member);
+  await assertRejects(() => identities.signIn({ ...member, groups: [] }, SETTINGS), SignInError);
+});
+
+Deno.test("a visit ends once, for its browser, at its provider, within ten minutes; how many are kept is bounded", async () => {
+  await using one = await bench();
+  const { visits, clock } = one;
+  const challenge = { state: "state-1", nonce: "n", verifier: "v" };
+  const browser = await visits.begin("company", challenge, undefined);
+  assertEquals(await visits.end("other", "state-1", browser), undefined);
+  assertEquals(await visits.end("company", "state-1", "another"), undefined);
+  assertEquals(await visits.end("company", "state-2", browser), undefined);
+  const ended = await Promise.all([1, 2].map(() => visits.end("company", "state-1", browser)));
+  assertEquals(ended.filter((visit) => visit !== undefined), [{ challenge, accountId: undefined }]);
+  const late = await visits.begin("company", challenge);
+  clock.nowMs += 600_000;
+  assertEquals(await visits.end("company", "state-1", late), undefined);
+});
