@@ -45,6 +45,7 @@ export {
   type BudgetTerms,
   raiseBudget,
   removeBudget,
+  removeStatements,
   setBudget,
 } from "./set_budget.ts";
 export {

@@ -81,16 +81,18 @@ export function budgetStatements(
 export async function setBudget(
   database: Database,
   terms: BudgetTerms,
-  { nowMs, patienceMs }: {
+  { nowMs, patienceMs, also = [] }: {
     readonly nowMs: number;
     /** How long gateways have to return what they were lent. */
     readonly patienceMs?: number;
+    /** Statements for the same transaction. */
+    readonly also?: readonly Statement[];
   },
 ): Promise<Budget> {
   const id = budgetId(terms);
   const known = await database.one("select zone from budgets where id = ?", [id]);
   const zone = known === undefined ? undefined : String(known.zone);
-  await database.batch(budgetStatements(terms, { nowMs, zone }));
+  await database.batch([...budgetStatements(terms, { nowMs, zone }), ...also]);
   await awaitReturns(database, { patienceMs });
   return (await budgetOf(database, terms, nowMs))!;
 }

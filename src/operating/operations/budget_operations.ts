@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { wholeInput } from "../../ground/amounts/mod.ts";
 import { BUDGET_CREDITS, MARK } from "../../settings/config/mod.ts";
-import { AccountError } from "../../people/accounts/mod.ts";
+import { AccountError, givenByHand } from "../../people/accounts/mod.ts";
 import type { Statement } from "../../ground/database/mod.ts";
 import {
   BUDGET_OWNERS,
@@ -153,7 +153,11 @@ export const BUDGET_SET = defineWrite({
   },
   state,
   async run({ database }, { nowMs }, { target, input: { credits, time_zone: zone, marks } }) {
-    await setBudget(database, { ...target, credits, zone, marks }, { nowMs }).catch(wrongValue);
+    const also = target.owner === "account"
+      ? [givenByHand(target.ownerId, "budget", target.period)]
+      : [];
+    const set = { ...target, credits, zone, marks };
+    await setBudget(database, set, { nowMs, also }).catch(wrongValue);
   },
 });
 

@@ -67,3 +67,4 @@ export { denialOf, mayOperate, rightOf, type Subject } from "./rights.ts";
 export { budgetShape } from "./shapes/budget.ts";
 export { describeKey } from "./shapes/key.ts";
 export { ownerOf as describeOwner } from "./shapes/order.ts";
+export { type Applied, applyGroups, type ApplyParts } from "./apply_groups.ts";

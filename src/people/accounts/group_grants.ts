@@ -62,10 +62,12 @@ export class GroupGrants {
   }
 
   /**
-   * Returns the statements that make role and teams of an account what its groups give. Each decides by what it finds, so that what
-   * somebody gives by hand meanwhile stays.
+   * Returns the statements that make role and teams of an account what its groups give, and mark the budgets that they give. Each decides
+   * by what it finds, so that what somebody gives by hand meanwhile stays.
+   *
+   * @param rights With budgets that nobody has set by hand.
    */
-  statements(accountId: string, provider: string, rights: Omit<Granted, "budgets">): Statement[] {
+  statements(accountId: string, provider: string, rights: Granted): Statement[] {
     const now = this.#now();
     const isMarked = (kind: string) =>
       `exists (select 1 from group_grants where account_id = ? and kind = '${kind}'
@@ -75,7 +77,7 @@ export class GroupGrants {
         select ?, '${kind}', ?, ?, ? where ${onlyIf} on conflict do nothing`,
       args: [accountId, name, provider, now, ...args],
     });
-    const { role, teams } = rights;
+    const { role, teams, budgets } = rights;
     const roles: Statement[] = role === "none"
       ? [{
         sql: `update accounts set role = 'none' where id = ? and role <> 'owner'
@@ -114,6 +116,12 @@ export class GroupGrants {
         args: [accountId, ...goneArgs],
       },
       { sql: `delete from group_grants where ${gone}`, args: goneArgs },
+      {
+        sql: `delete from group_grants where account_id = ? and kind = 'budget' and provider = ?
+          and name not in (select value from json_each(?))`,
+        args: [accountId, provider, JSON.stringify([...budgets])],
+      },
+      ...[...budgets].map((period) => mark("budget", period, "true", [])),
       ...[...teams].flatMap(([teamId, teamRole]): Statement[] => [
         mark(
           "team",

@@ -63,7 +63,11 @@ Deno.test("what groups give goes with them; what was given by hand stays, in wha
           random.next() < 0.5 ? [] : [[id, random.pick(teamRoles)] as const]
         );
         await database.batch(
-          grants.statements(account.id, "company", { role: given, teams: new Map(some) }),
+          grants.statements(account.id, "company", {
+            role: given,
+            teams: new Map(some),
+            budgets: new Set(),
+          }),
         );
         if (role.isGranted || role.value === "none") {
           Object.assign(role, { value: given, isGranted: given !== "none" });
@@ -94,7 +98,9 @@ Deno.test("groups make nobody an owner, and take nothing from one", async () => 
   const owner = await accounts.create({ email: "a@b.example", role: "owner" });
   const grants = new GroupGrants(database, Date.now);
   for (const role of ["operator", "none"] as const) {
-    await database.batch(grants.statements(owner.id, "company", { role, teams: new Map() }));
+    await database.batch(
+      grants.statements(owner.id, "company", { role, teams: new Map(), budgets: new Set() }),
+    );
     assertEquals((await accounts.byId(owner.id))?.role, "owner");
   }
 });
