@@ -32,12 +32,12 @@ const MAX_STEPS = 12;
 /**
  * Starts a provider.
  *
- * @param redirectUris Where it may send browsers.
+ * @param redirectUris Where it may send browsers; asked at its first request, as a gateway may not run before.
  * @param inUserinfo Whether claims of scopes are left out of identity tokens, as Okta does.
  */
 export async function startProvider(
   { redirectUris, inUserinfo = false }: {
-    readonly redirectUris: readonly string[];
+    readonly redirectUris: () => readonly string[];
     readonly inUserinfo?: boolean;
   },
 ): Promise<FakeProvider> {
@@ -46,23 +46,25 @@ export async function startProvider(
   const { port } = server.address() as { port: number };
   const issuer = `http://127.0.0.1:${port}`;
   const people = new Map<string, Person>();
-  const provider = new Provider(issuer, {
-    clients: [{
-      client_id: CLIENT.id,
-      client_secret: CLIENT.secret,
-      redirect_uris: redirectUris,
-      post_logout_redirect_uris: redirectUris,
-    }],
-    claims: CLAIMS,
-    conformIdTokenClaims: inUserinfo,
-    findAccount: (_: unknown, sub: string) => ({
-      accountId: sub,
-      claims: () => ({ sub, ...people.get(sub) }),
-    }),
-    features: { devInteractions: { enabled: true } },
-    cookies: { keys: ["a-key-of-cookies"] },
-  });
-  server.on("request", provider.callback());
+  const make = () =>
+    new Provider(issuer, {
+      clients: [{
+        client_id: CLIENT.id,
+        client_secret: CLIENT.secret,
+        redirect_uris: redirectUris(),
+        post_logout_redirect_uris: redirectUris(),
+      }],
+      claims: CLAIMS,
+      conformIdTokenClaims: inUserinfo,
+      findAccount: (_: unknown, sub: string) => ({
+        accountId: sub,
+        claims: () => ({ sub, ...people.get(sub) }),
+      }),
+      features: { devInteractions: { enabled: true } },
+      cookies: { keys: ["a-key-of-cookies"] },
+    });
+  let handle: ReturnType<InstanceType<typeof Provider>["callback"]> | undefined;
+  server.on("request", (request, response) => (handle ??= make().callback())(request, response));
   return {
     issuer,
     client: CLIENT,

@@ -4,6 +4,7 @@ import {
   checkAccount,
   checkPassword,
   type Session,
+  type SessionStart,
 } from "../../people/accounts/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { Attempts } from "./attempts.ts";
@@ -49,13 +50,14 @@ export class AuthPages {
     email = "",
     status: number = STATUS_CODE.OK,
   ): Response | Promise<Response> {
-    const { registration } = this.#parts.config.settings;
+    const { registration, signIn } = this.#parts.config.settings;
     return page(
       c,
       <SignInPage
         page={pageOf(c, error)}
         registration={registration}
         email={email}
+        providers={signIn?.oidc.map(({ name }) => name) ?? []}
       />,
       status,
     );
@@ -82,13 +84,13 @@ export class AuthPages {
       return this.signInPage(c, SIGN_IN_REFUSED, email, STATUS_CODE.Unauthorized);
     }
     this.#attempts.succeeded(email, address);
-    return await this.#begin(c, account, false);
+    return await this.begin(c, account, {});
   }
 
   async useLink(c: PageRequest): Promise<Response> {
     if (c.req.method !== "GET") return notFound(c); // a HEAD request of a link preview does not use it up
     const account = await this.#parts.sessions.useLink(c.req.param("token") ?? "");
-    if (account !== undefined) return await this.#begin(c, account, true);
+    if (account !== undefined) return await this.begin(c, account, { byLink: true });
     return await page(
       c,
       <MessagePage
@@ -101,11 +103,20 @@ export class AuthPages {
     );
   }
 
-  async #begin(c: PageRequest, account: Account, byLink: boolean): Promise<Response> {
-    const token = await this.#parts.sessions.begin(account, { before: c.var.token, byLink });
+  /** Begins a session, and leads to the page that was wanted. */
+  async begin(c: PageRequest, account: Account, by: SessionStart): Promise<Response> {
+    const { signIn } = this.#parts.config.settings;
+    const seconds = signIn === undefined ? SESSION_SECONDS : signIn.sessionHours * 3_600;
+    const token = await this.#parts.sessions.begin(account, {
+      before: c.var.token,
+      forMs: seconds * 1_000,
+      address: c.env.visitor.address,
+      agent: c.req.header("user-agent"),
+      ...by,
+    });
     const { name, ...attributes } = cookieOf(SESSION, c.env);
     const response = toWantedPage(c);
-    setCookie(response.headers, { name, value: token, maxAge: SESSION_SECONDS, ...attributes });
+    setCookie(response.headers, { name, value: token, maxAge: seconds, ...attributes });
     forgetWantedPage(c, response);
     return response;
   }

@@ -18,6 +18,7 @@ import { DocsPage } from "./pages/docs.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { ModelsPage } from "./pages/models.tsx";
 import { playgroundBody } from "./playground_body.ts";
+import { ProviderPages } from "./provider_pages.tsx";
 import { PlaygroundPage } from "./pages/playground.tsx";
 import {
   addressOf,
@@ -165,6 +166,12 @@ export class Console {
       (c) => c.var.session === undefined ? entrance.signInPage(c) : seeOther(c, "/console/"),
     );
     app.post("/console/sign-in", (c) => entrance.signIn(c));
+    const providers = new ProviderPages(
+      this.#parts,
+      (c, account, by) => entrance.begin(c, account, by),
+    );
+    app.get("/console/sign-in/oidc/:provider", (c) => providers.visit(c));
+    app.get("/console/sign-in/oidc/:provider/callback", (c) => providers.callback(c));
     app.get("/console/link/:token", (c) => entrance.useLink(c));
     app.get("/console/register", (c) => entrance.registerPage(c));
     app.post("/console/register", (c) => entrance.register(c));
@@ -225,6 +232,7 @@ export class Console {
       }),
     );
     app.post("/console/account/password", own((c, session) => entrance.setPassword(c, session)));
+    app.post("/console/account/link/:provider", own((c, session) => providers.visit(c, session)));
     const ofAccount = pageWithForms(app, this.#parts, "/console/account", {
       action: "self.use",
       show: (c, session, _page, { error }) => entrance.accountPage(c, session, error),

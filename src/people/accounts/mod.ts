@@ -44,7 +44,7 @@ export {
   permissionsMarkdown,
 } from "./permissions.ts";
 export { type Holder, HOLDERS, type Role, ROLES, TEAM_ROLES, type TeamRole } from "./roles.ts";
-export { type Session, Sessions } from "./sessions.ts";
+export { type ListedSession, type Session, Sessions, type SessionStart } from "./sessions.ts";
 export { TeamKeys } from "./team_keys.ts";
 export { type Team, Teams } from "./teams.ts";
 export {

@@ -11,6 +11,9 @@ const SESSION_MS = 30 * 86_400_000;
 /** How long a session started by a link may replace the password without the current one. */
 const LINK_SESSION_MS = 3_600_000;
 const LINK_MS = 24 * 3_600_000;
+const MAX_AGENT_CHARS = 300;
+/** Characters of a digest that name a session among those of its account. */
+const ID_CHARS = 16;
 
 const teamRoles = z.record(z.string(), z.enum(TEAM_ROLES));
 
@@ -25,6 +28,37 @@ export interface Session {
   readonly byLink: boolean;
 }
 
+/** How a session begins. */
+export interface SessionStart {
+  /** Token of the session that ends. */
+  readonly before?: string | undefined;
+  /** Whether a sign-in link was used. */
+  readonly byLink?: boolean | undefined;
+  /** How long it lasts, in milliseconds. Default: 30 days. */
+  readonly forMs?: number | undefined;
+  /** The settings' name of the provider that signed its account in. */
+  readonly provider?: string | undefined;
+  /** The provider's own session, which may end it. */
+  readonly providerSession?: string | undefined;
+  /** The client's address. */
+  readonly address?: string | undefined;
+  /** What its browser calls itself. */
+  readonly agent?: string | undefined;
+}
+
+/** A session as its account lists it. */
+export interface ListedSession {
+  /** The beginning of its token's digest. */
+  readonly id: string;
+  readonly provider: string | null;
+  readonly address: string | null;
+  readonly agent: string | null;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  /** Whether it is the one that asks. */
+  readonly isOwn: boolean;
+}
+
 /** Manages console sessions and sign-in links. Only digests of their tokens are stored. */
 export class Sessions {
   readonly #database: Database;
@@ -36,26 +70,33 @@ export class Sessions {
   }
 
   /**
-   * Starts a session of 30 days, and ends the previous one.
+   * Starts a session, and ends the previous one.
    *
-   * @param account The account that signed in.
-   * @param options Token of the session to end, and whether a sign-in link was used.
    * @returns The new session's token. It is invalid if the account was disabled meanwhile.
    */
-  async begin(
-    account: Account,
-    { before = "", byLink = false }: { before?: string | undefined; byLink?: boolean } = {},
-  ): Promise<string> {
+  async begin(account: Account, options: SessionStart = {}): Promise<string> {
+    const { before = "", byLink = false, forMs = SESSION_MS } = options;
     const token = randomText(TOKEN_LENGTH);
     const now = this.#now();
     await this.#database.batch([
       { sql: "delete from sessions where expires_at_ms <= ?", args: [now] },
       { sql: "delete from sessions where digest = ?", args: [digestOf(before)] },
       {
-        sql: `insert into sessions (digest, account_id, by_link, created_at_ms, expires_at_ms)
-          select ?, id, ?, ?, ? from accounts
+        sql: `insert into sessions (digest, account_id, by_link, created_at_ms, expires_at_ms,
+            provider, provider_session, address, agent)
+          select ?, id, ?, ?, ?, ?, ?, ?, ? from accounts
           where id = ? and disabled_at_ms is null and kind = 'person'`,
-        args: [digestOf(token), byLink ? 1 : 0, now, now + SESSION_MS, account.id],
+        args: [
+          digestOf(token),
+          byLink ? 1 : 0,
+          now,
+          now + forMs,
+          options.provider ?? null,
+          options.providerSession ?? null,
+          options.address ?? null,
+          options.agent?.slice(0, MAX_AGENT_CHARS) ?? null,
+          account.id,
+        ],
       },
     ]);
     return token;
@@ -105,6 +146,70 @@ export class Sessions {
     await this.#database.batch([
       { sql: "delete from sessions where digest = ?", args: [digestOf(token)] },
     ]);
+  }
+
+  /** Lists the sessions of an account that go on, newest first. */
+  async list(
+    { id }: Pick<Account, "id">,
+    { own = "" }: { readonly own?: string | undefined } = {},
+  ): Promise<ListedSession[]> {
+    const rows = await this.#database.all(
+      `select digest, provider, address, agent, created_at_ms, expires_at_ms from sessions
+        where account_id = ? and expires_at_ms > ? order by created_at_ms desc, digest`,
+      [id, this.#now()],
+    );
+    const ownDigest = digestOf(own);
+    return rows.map((row) => ({
+      id: String(row.digest).slice(0, ID_CHARS),
+      provider: textOrNull(row.provider),
+      address: textOrNull(row.address),
+      agent: textOrNull(row.agent),
+      createdAtMs: Number(row.created_at_ms),
+      expiresAtMs: Number(row.expires_at_ms),
+      isOwn: row.digest === ownDigest,
+    }));
+  }
+
+  /** Ends a session of an account, by its ID. Does nothing if there is none. */
+  async endOne(
+    { id }: Pick<Account, "id">,
+    sessionId: string,
+    also: readonly Statement[] = [],
+  ): Promise<void> {
+    await this.#database.batch([
+      {
+        sql: `delete from sessions where account_id = ? and substr(digest, 1, ${ID_CHARS}) = ?`,
+        args: [id, sessionId],
+      },
+      ...also,
+    ]);
+  }
+
+  /**
+   * Ends sessions that a provider's own session began.
+   *
+   * @param accountIds Of those whose sessions end; without `providerSession` all that the provider signed in.
+   * @returns How many ended.
+   */
+  async endOfProvider(
+    provider: string,
+    { providerSession, accountIds }: {
+      readonly providerSession?: string | undefined;
+      readonly accountIds?: readonly string[] | undefined;
+    },
+  ): Promise<number> {
+    const [ended] = await this.#database.batch([{
+      sql: `delete from sessions where provider = ?
+        and (? is null or provider_session = ?)
+        and (? is null or account_id in (select value from json_each(?))) returning digest`,
+      args: [
+        provider,
+        providerSession ?? null,
+        providerSession ?? null,
+        ...Array(2).fill(accountIds === undefined ? null : JSON.stringify(accountIds)),
+      ],
+    }]);
+    return ended!.length;
   }
 
   /**
@@ -180,4 +285,8 @@ export class Sessions {
     );
     return row === undefined ? undefined : readAccount(row);
   }
+}
+
+function textOrNull(value: unknown): string | null {
+  return value === null || value === undefined ? null : String(value);
 }

@@ -12,6 +12,7 @@ import { checkPrices, paymentSettings } from "./payment_settings.ts";
 import { proxySettings } from "./proxy_settings.ts";
 import { routeSettings } from "./route_settings.ts";
 import { Secret } from "./secret.ts";
+import { signInSettings } from "./sign_in_settings.ts";
 import { dialectName, quirkName, QUIRKS_HELP, upstreamSettings } from "./upstream_settings.ts";
 import { credits, httpUrl, identifier, publicUrl, secret } from "./values.ts";
 
@@ -186,6 +187,9 @@ export const settings = z.strictObject({
     ),
   }).prefault({}).describe("What requests are tagged with besides `X-Sluice-Tags`."),
   alerts: alertSettings.prefault({}).describe("Alerts: see docs/alerts.md."),
+  signIn: signInSettings.optional().describe(
+    "How people sign in to the console: see docs/sign_in.md. Default: with passwords, for 30 days.",
+  ),
 }).superRefine((all, context) =>
   checkPrices(
     all,

@@ -15,7 +15,7 @@ function settingsOf(over: Partial<Record<keyof OidcSettings, unknown>>): OidcSet
 
 Deno.test("a real provider: who signed in is known by issuer and subject, with verified address and groups", async () => {
   for (const inUserinfo of [false, true]) {
-    await using provider = await startProvider({ redirectUris: [REDIRECT], inUserinfo });
+    await using provider = await startProvider({ redirectUris: () => [REDIRECT], inUserinfo });
     provider.people.set("s-1", {
       email: "Ada@Example.com",
       email_verified: true,

@@ -6,14 +6,21 @@ export type RegistrationMode = "open" | "invite" | "closed";
 
 /** Sign-in form. Errors never say whether the email address or the password was wrong. */
 export function SignInPage(
-  { page, registration, email = "" }: {
+  { page, registration, email = "", providers = [] }: {
     page: PageContext;
     registration: RegistrationMode;
     email?: string;
+    /** Names of the company's providers. */
+    providers?: readonly string[];
   },
 ) {
   return (
     <Layout page={page} title="Sign in">
+      {providers.map((name) => (
+        <p key={name}>
+          <a class="button" href={`/console/sign-in/oidc/${name}`}>Sign in with {name}</a>
+        </p>
+      ))}
       <form method="post" action="/console/sign-in" class="card narrow">
         <Field
           label="Email"

@@ -1,0 +1,203 @@
+import { type Account, GroupGrants, type Session } from "../../people/accounts/mod.ts";
+import {
+  Identities,
+  type Identity,
+  OidcProvider,
+  rightsOf,
+  SignInError,
+  Visits,
+} from "../../people/sign_in/mod.ts";
+import { applyGroups } from "../../operating/operations/mod.ts";
+import { type OidcSettings, proxyOf } from "../../settings/config/mod.ts";
+import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
+import { cookieOf, readCookie } from "./cookies.ts";
+import { MessagePage } from "./pages/message.tsx";
+import {
+  addressOf,
+  type ConsoleParts,
+  notFound,
+  page,
+  pageOf,
+  type PageRequest,
+  recordOf,
+  seeOther,
+} from "./request.tsx";
+
+/** The cookie of a browser that was sent to a provider. */
+const VISIT = "sluice-sign-in";
+const VISIT_SECONDS = 600;
+
+/** Begins a session of an account, by the provider that signed it in. */
+export type BeginSession = (
+  c: PageRequest,
+  account: Account,
+  by: { readonly provider: string; readonly providerSession: string | undefined },
+) => Promise<Response>;
+
+/** Signing in with a provider of the company's. */
+export class ProviderPages {
+  readonly #parts: ConsoleParts;
+  readonly #beginSession: BeginSession;
+  readonly #providers = new Map<string, OidcProvider>();
+  readonly #visits: Visits;
+  readonly #identities: Identities;
+  readonly #grants: GroupGrants;
+
+  constructor(parts: ConsoleParts, beginSession: BeginSession) {
+    const { database, now } = parts;
+    this.#parts = parts;
+    this.#beginSession = beginSession;
+    this.#visits = new Visits(database, now);
+    this.#identities = new Identities(parts);
+    this.#grants = new GroupGrants(database, now);
+  }
+
+  /** Sends the browser to the provider; to link an identity if somebody is signed in and asks for it. */
+  async visit(c: PageRequest, link?: Session): Promise<Response> {
+    const provider = this.#provider(c.req.param("provider") ?? "");
+    if (provider === undefined) return notFound(c);
+    try {
+      const { url, challenge } = await provider.begin(this.#redirectUri(c, provider));
+      const { name } = provider.settings;
+      const browser = await this.#visits.begin(name, challenge, link?.account.id);
+      // a browser lets no form lead elsewhere (`form-action` of the content policy)
+      const response = link === undefined ? c.redirect(url.href, STATUS_CODE.SeeOther) : await page(
+        c,
+        <MessagePage
+          page={pageOf(c)}
+          title={`Link ${name}`}
+          text={`Whoever signs in to ${name} next in this browser can sign in to this account.`}
+          link={{ href: url.href, words: `Continue to ${name}` }}
+        />,
+      );
+      setCookie(response.headers, {
+        ...cookieOf(VISIT, c.env),
+        value: browser,
+        maxAge: VISIT_SECONDS,
+      });
+      return response;
+    } catch (error) {
+      return await this.#refused(c, error);
+    }
+  }
+
+  /** The provider sends the browser back. */
+  async callback(c: PageRequest): Promise<Response> {
+    const provider = this.#provider(c.req.param("provider") ?? "");
+    if (provider === undefined || c.req.method !== "GET") return notFound(c);
+    const parameters = new URL(c.req.url).searchParams;
+    const browser = readCookie(c.req.raw.headers, VISIT, c.env) ?? "";
+    try {
+      const { settings } = provider;
+      const visit = await this.#visits.end(settings.name, parameters.get("state") ?? "", browser);
+      if (visit === undefined) {
+        throw new SignInError(
+          "This sign-in was not begun by this browser, took longer than ten minutes, or is over",
+        );
+      }
+      const identity = await provider.finish(
+        parameters,
+        visit.challenge,
+        this.#redirectUri(c, provider),
+      );
+      return this.#forget(
+        c,
+        visit.accountId === undefined
+          ? await this.#signIn(c, identity, settings)
+          : await this.#link(c, identity, settings, visit.accountId),
+      );
+    } catch (error) {
+      return this.#forget(c, await this.#refused(c, error));
+    }
+  }
+
+  async #signIn(c: PageRequest, identity: Identity, settings: OidcSettings): Promise<Response> {
+    const { database, teams, now, log } = this.#parts;
+    const { name: provider } = settings;
+    const { account } = await this.#identities.signIn(identity, settings, (one, news) => [
+      recordOf(c, this.#parts, {
+        session: { account: one, teams: new Map() },
+        operation: news === "created" ? "account.register" : "account.link_identity",
+      }),
+    ]);
+    const groups = identity.groups === "too many" ? [] : identity.groups;
+    const { unknownTeams } = await applyGroups({ database, teams, grants: this.#grants, now }, {
+      account,
+      provider,
+      rights: rightsOf(groups, settings.groups),
+      by: {
+        actor: { account, teams: new Map(), keyId: null, name: account.email },
+        origin: { door: "console", address: c.env.visitor.address },
+      },
+    });
+    if (unknownTeams.length > 0) {
+      log.warn("sign-in: the settings name teams that there are none of", {
+        provider,
+        teams: unknownTeams.join(", "),
+      });
+    }
+    return await this.#beginSession(c, account, { provider, providerSession: identity.session });
+  }
+
+  async #link(
+    c: PageRequest,
+    identity: Identity,
+    settings: OidcSettings,
+    accountId: string,
+  ): Promise<Response> {
+    const { session } = c.var;
+    // a page elsewhere may have had the browser finish what somebody else began
+    if (session?.account.id !== accountId) {
+      throw new SignInError(
+        "Sign in to the account that the identity is to be linked to, and link it again",
+      );
+    }
+    const record = recordOf(c, this.#parts, { session, operation: "account.link_identity" });
+    await this.#identities.link(session.account, identity, settings, [record]);
+    return seeOther(c, "/console/account?done=linked");
+  }
+
+  /** Says why somebody cannot sign in. */
+  async #refused(c: PageRequest, error: unknown): Promise<Response> {
+    if (!(error instanceof SignInError)) throw error;
+    this.#parts.log.warn("sign-in refused", {
+      reason: error.message,
+      ...(error.cause instanceof Error && { error: error.cause.message }),
+    });
+    return await page(
+      c,
+      <MessagePage
+        page={pageOf(c)}
+        title="Not signed in"
+        text={`${error.message}.`}
+        link={{ href: "/console/sign-in", words: "Back to signing in" }}
+      />,
+      error.isDown ? STATUS_CODE.ServiceUnavailable : STATUS_CODE.Forbidden,
+    );
+  }
+
+  #forget(c: PageRequest, response: Response): Response {
+    const { name, ...attributes } = cookieOf(VISIT, c.env);
+    deleteCookie(response.headers, name, attributes);
+    return response;
+  }
+
+  #redirectUri(c: PageRequest, { settings }: OidcProvider): string {
+    return `${addressOf(c, this.#parts.config)}/console/sign-in/oidc/${settings.name}/callback`;
+  }
+
+  /** The provider of that name, by the settings as they are now. */
+  #provider(name: string): OidcProvider | undefined {
+    const { signIn, proxies } = this.#parts.config.settings;
+    const settings = signIn?.oidc.find((one) => one.name === name);
+    if (settings === undefined) return undefined;
+    const known = this.#providers.get(name);
+    if (known?.settings === settings) return known;
+    const made = new OidcProvider(settings, {
+      now: this.#parts.now,
+      proxyFor: (url) => proxyOf(url, { proxies }),
+    });
+    this.#providers.set(name, made);
+    return made;
+  }
+}

@@ -1,0 +1,189 @@
+/** Signing in with a company's provider, as a browser does it. */
+
+import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
+import { startGateway, type TestGateway } from "../../fake/gateway.ts";
+import { type FakeProvider, startProvider } from "../../fake/oidc_provider.ts";
+
+/** A browser with a jar of cookies, which follows nothing by itself. */
+class Browser {
+  readonly #origin: string;
+  readonly cookies = new Map<string, string>();
+
+  constructor(origin: string) {
+    this.#origin = origin;
+  }
+
+  async open(path: string, init: RequestInit = {}) {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response = await fetch(new URL(path, this.#origin), {
+      redirect: "manual",
+      ...init,
+      headers: { cookie, "sec-fetch-site": "same-origin", ...init.headers },
+    });
+    for (const set of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(set)!;
+      if (value === "") this.cookies.delete(name!);
+      else this.cookies.set(name!, value!);
+    }
+    return {
+      status: response.status,
+      location: response.headers.get("location"),
+      text: await response.text(),
+    };
+  }
+
+  /** Goes to the provider, through its pages, and back. */
+  async signIn(provider: FakeProvider, subject: string) {
+    const away = await this.open("/console/sign-in/oidc/company");
+    assertEquals(away.status, 303, away.text);
+    const back = await provider.signIn(new URL(away.location!), subject);
+    return await this.open(`${back.pathname}${back.search}`);
+  }
+}
+
+async function bench(
+  { domains = ["example.com"], groups = {} }: { domains?: string[]; groups?: unknown } = {},
+) {
+  const stack = new AsyncDisposableStack();
+  let gateway: TestGateway | undefined;
+  const provider = stack.use(
+    await startProvider({
+      redirectUris: () => [`${gateway!.url}/console/sign-in/oidc/company/callback`],
+    }),
+  );
+  gateway = stack.use(
+    await startGateway({
+      settings: {
+        signIn: {
+          oidc: [{
+            name: "company",
+            issuer: provider.issuer,
+            client: provider.client.id,
+            secret: provider.client.secret,
+            domains,
+            groups,
+          }],
+        },
+      },
+    } as never),
+  );
+  return {
+    provider,
+    gateway,
+    browser: () => new Browser(gateway!.url),
+    [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("somebody signs in with the company's provider, is in its teams, and is out of them with the group", async () => {
+  await using one = await bench({
+    groups: { eng: { role: "operator", teams: { Platform: "lead" }, budget: { credits: 500 } } },
+  });
+  const { gateway, provider } = one;
+  const { accounts, members, teams } = gateway.gateway;
+  const platform = await teams.create({ name: "Platform", pool: false });
+  provider.people.set("s-1", {
+    email: "ada@example.com",
+    email_verified: true,
+    name: "Ada",
+    groups: ["eng"],
+  });
+  const browser = one.browser();
+  assertStringIncludes((await browser.open("/console/sign-in")).text, "Sign in with company");
+  const wanted = await browser.open("/console/usage");
+  assertEquals(wanted.location, "/console/sign-in");
+  const back = await browser.signIn(provider, "s-1");
+  assertEquals([back.status, back.location], [303, "/console/usage"], back.text);
+  assertEquals([...browser.cookies.keys()], ["sluice"]);
+  const ada = await accounts.get("ada@example.com");
+  assertEquals([ada.name, ada.role], ["Ada", "operator"]);
+  assertEquals((await members.list(platform)).map(({ email, role }) => [email, role]), [
+    ["ada@example.com", "lead"],
+  ]);
+  assertStringIncludes((await browser.open("/console/operator/")).text, "Overview");
+  provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
+  const later = one.browser();
+  assertEquals((await later.signIn(provider, "s-1")).status, 303);
+  assertEquals((await accounts.get("ada@example.com")).role, "none");
+  assertEquals(await members.list(platform), []);
+  assertEquals(
+    (await browser.open("/console/operator/")).status,
+    404,
+    "the earlier session as well",
+  );
+});
+
+Deno.test("a callback counts once, for the browser that was sent away", async () => {
+  await using one = await bench();
+  const { provider } = one;
+  provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
+  const [browser, thief] = [one.browser(), one.browser()];
+  const away = await browser.open("/console/sign-in/oidc/company");
+  const back = await provider.signIn(new URL(away.location!), "s-1");
+  const path = `${back.pathname}${back.search}`;
+  const refused = async (by: Browser, at: string, says = "was not begun by this browser") => {
+    const page = await by.open(at);
+    assertEquals(page.status, 403);
+    assertStringIncludes(page.text, says);
+    assert(!by.cookies.has("sluice"));
+  };
+  await refused(thief, path);
+  await thief.open("/console/sign-in/oidc/company");
+  await refused(thief, path);
+  await refused(one.browser(), "/console/sign-in/oidc/company/callback?code=x&state=y");
+  await refused(one.browser(), "/console/sign-in/oidc/company/callback");
+  assertEquals((await browser.open(path)).status, 303);
+  browser.cookies.delete("sluice");
+  await refused(browser, path);
+  assertEquals((await browser.open("/console/sign-in/oidc/unknown")).status, 404);
+});
+
+Deno.test("who may not sign in is told why, and nothing is made", async () => {
+  await using one = await bench();
+  const { gateway, provider } = one;
+  provider.people.set("s-1", { email: "eve@elsewhere.example", email_verified: true });
+  provider.people.set("s-2", { email: "eve@example.com", email_verified: false });
+  for (
+    const [subject, says] of [["s-1", "may not sign in with company"], [
+      "s-2",
+      "has not verified",
+    ]] as const
+  ) {
+    const page = await one.browser().signIn(provider, subject);
+    assertEquals(page.status, 403);
+    assertStringIncludes(page.text, says);
+  }
+  assertEquals((await gateway.gateway.accounts.list()).length, 1, "the owner's");
+});
+
+Deno.test("an owner links an identity by hand, and signs in with it; a link that somebody else began links nothing", async () => {
+  await using one = await bench({ domains: [] });
+  const { gateway, provider } = one;
+  provider.people.set("s-1", { email: "x@elsewhere.example" });
+  const { accounts, sessions } = gateway.gateway;
+  const owner = (await accounts.owner())!;
+  const browser = one.browser();
+  await browser.open(`/console/link/${await sessions.makeLink(owner)}`);
+  const csrf = /name="csrf" value="([0-9a-f]{64})"/.exec(
+    (await browser.open("/console/account")).text,
+  )![1]!;
+  const link = async () => {
+    const page = await browser.open("/console/account/link/company", {
+      method: "POST",
+      body: new URLSearchParams({ csrf }),
+    });
+    const href = /href="(http:[^"]+\/auth\?[^"]+)"/.exec(page.text)![1]!.replaceAll("&amp;", "&");
+    const back = await provider.signIn(new URL(href), "s-1");
+    return `${back.pathname}${back.search}`;
+  };
+  const other = await accounts.create({ email: "other@example.com" });
+  const path = await link();
+  const session = browser.cookies.get("sluice")!;
+  browser.cookies.set("sluice", await sessions.begin(other));
+  assertStringIncludes((await browser.open(path)).text, "Sign in to the account");
+  browser.cookies.set("sluice", session);
+  assertEquals((await browser.open(await link())).location, "/console/account?done=linked");
+  const later = one.browser();
+  assertEquals((await later.signIn(provider, "s-1")).status, 303);
+  assertStringIncludes((await later.open("/console/account")).text, owner.email);
+});
