@@ -14,12 +14,13 @@ function randomByte(): number {
   return byte;
 }
 
-/** Random text of letters and digits that are not mistaken for each other. */
-export function randomText(length: number): string {
+/** Random text, of letters and digits that are not mistaken for each other unless other characters are given. */
+export function randomText(length: number, characters = ALPHABET): string {
+  const fair = 256 - 256 % characters.length; // larger bytes would favour the first characters
   let text = "";
   while (text.length < length) {
     const byte = randomByte();
-    if (byte < 228) text += ALPHABET[byte % 57]; // larger bytes would favour the first characters
+    if (byte < fair) text += characters[byte % characters.length];
   }
   return text;
 }

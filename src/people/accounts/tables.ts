@@ -15,6 +15,9 @@ export const TABLES = [
   "sign_in_links",
   /** What accounts have from groups of a provider. */
   "group_grants",
+  /** Tools that are signed in, and those that wait for it. */
+  "tool_grants",
+  "device_codes",
   /** Registrations of the last two days, by network. */
   "signups",
 ] as const;

@@ -44,6 +44,38 @@ export const SIGN_IN: Migration = {
       granted_at_ms integer not null check (granted_at_ms >= 0),
       primary key (account_id, kind, name)
     ) strict, without rowid`,
+    // Tools that are signed in: each has a key, whose secret changes with every refresh.
+    `create table tool_grants (
+      key_id text primary key references keys (id),
+      -- what the tool calls itself
+      client text not null check (length(client) between 1 and 100),
+      -- of what refresh tokens are made, besides the key of the seals
+      salt text not null check (length(salt) between 32 and 64),
+      -- of the refresh token that is valid
+      generation integer not null check (generation > 0),
+      refreshed_at_ms integer not null,
+      -- when it has to be refreshed at the latest
+      expires_at_ms integer not null
+    ) strict, without rowid`,
+    // Tools that wait for somebody to approve them, for ten minutes at most.
+    `create table device_codes (
+      digest text primary key check (length(digest) = 64),
+      -- what somebody types, by its digest
+      user_digest text not null unique check (length(user_digest) = 64),
+      client text not null check (length(client) between 1 and 100),
+      address text not null check (length(address) <= 100),
+      created_at_ms integer not null,
+      expires_at_ms integer not null,
+      -- how long the tool has to wait between questions
+      interval_ms integer not null check (interval_ms > 0),
+      asked_at_ms integer not null,
+      state text not null default 'pending' check (state in ('pending', 'approved', 'denied')),
+      account_id text references accounts (id),
+      check ((state = 'approved') = (account_id is not null))
+    ) strict, without rowid`,
+    // which have ended, and how many an address has
+    `create index device_codes_by_end on device_codes (expires_at_ms)`,
+    `create index device_codes_by_address on device_codes (address)`,
     // By which provider a session began, and that provider's own session: either may end it.
     `alter table sessions add column provider text`,
     `alter table sessions add column provider_session text`,

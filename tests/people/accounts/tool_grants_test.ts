@@ -1,0 +1,204 @@
+import {
+  Accounts,
+  DeviceCodes,
+  KeyRing,
+  Keys,
+  ToolGrants,
+  type ToolTokens,
+} from "../../../src/people/accounts/mod.ts";
+import { Refusal } from "../../../src/ground/refusal.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { ledgerBench } from "../../fake/ledger.ts";
+import { Random, testSeed } from "../../fake/random.ts";
+import { sized } from "../../tier.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+async function bench() {
+  const stack = new AsyncDisposableStack();
+  const { database } = stack.use(await ledgerBench("file"));
+  const clock = { nowMs: Date.UTC(2030, 0, 1) };
+  const now = () => clock.nowMs;
+  const ring = stack.adopt(new KeyRing(database, { now }), (one) => one.close());
+  const accounts = new Accounts(database, now);
+  return {
+    clock,
+    database,
+    accounts,
+    account: await accounts.create({ email: "a@b.example" }),
+    keys: new Keys(database, now),
+    codes: new DeviceCodes(database, now),
+    grants: new ToolGrants({ database, now, key: () => Promise.resolve(new Uint8Array(32)) }),
+    /** Whether a running gateway takes a token. */
+    async isTaken(token: string): Promise<boolean> {
+      await ring.refresh();
+      try {
+        await ring.identify([token]);
+        return true;
+      } catch (error) {
+        if (error instanceof Refusal) return false;
+        throw error;
+      }
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+Deno.test("a tool is signed in for as long as it refreshes: one key, another secret each hour", async () => {
+  await using one = await bench();
+  const { grants, keys, account, clock } = one;
+  let tokens = await grants.issue(account, "Claude Code");
+  assert(await one.isTaken(tokens.accessToken));
+  for (let refresh = 0; refresh < 3; refresh++) {
+    clock.nowMs += 50 * 60_000;
+    const before = tokens;
+    tokens = await grants.refresh(tokens.refreshToken) as ToolTokens;
+    assert(await one.isTaken(tokens.accessToken));
+    assert(await one.isTaken(before.accessToken), "what is on its way goes on for a minute");
+    clock.nowMs += 61_000;
+    assert(!await one.isTaken(before.accessToken));
+  }
+  const list = await keys.list(account);
+  assertEquals(list.map(({ name, scopes }) => [name, scopes]), [["Claude Code", ["inference"]]]);
+  clock.nowMs += HOUR_MS;
+  assert(!await one.isTaken(tokens.accessToken), "an hour");
+  clock.nowMs += 29 * DAY_MS;
+  tokens = await grants.refresh(tokens.refreshToken) as ToolTokens;
+  assert(await one.isTaken(tokens.accessToken), "a month later");
+  clock.nowMs += 30 * DAY_MS;
+  assertEquals(await grants.refresh(tokens.refreshToken), "unknown");
+});
+
+Deno.test("a refresh that is repeated within a minute gives the same tokens, however many ask at once; later it signs out", async () => {
+  await using one = await bench();
+  const { grants, account, clock } = one;
+  const first = await grants.issue(account, "tool");
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => grants.refresh(first.refreshToken)),
+  );
+  assertEquals(new Set(answers.map((answer) => JSON.stringify(answer))).size, 1);
+  const second = answers[0] as ToolTokens;
+  assert(await one.isTaken(second.accessToken));
+  clock.nowMs += 59_000;
+  assertEquals(await grants.refresh(first.refreshToken), second);
+  clock.nowMs += 2_000;
+  assertEquals(await grants.refresh(first.refreshToken), "reused");
+  assert(!await one.isTaken(second.accessToken));
+  assertEquals(await grants.refresh(second.refreshToken), "unknown");
+});
+
+Deno.test("a thief and an owner share a refresh token: whoever comes second ends both, in any order and at any pace", async () => {
+  const seed = testSeed();
+  const random = new Random(seed);
+  await using one = await bench();
+  const { grants, account, clock } = one;
+  for (let round = 0; round < sized(30, 1_000); round++) {
+    const begun = await grants.issue(account, "tool");
+    const held = { owner: begun, thief: begun };
+    let last: "owner" | "thief" | undefined;
+    let isOver = false;
+    for (let step = 0; step < 12 && !isOver; step++) {
+      clock.nowMs += random.pick([1_000, 30_000, 62_000, 50 * 60_000]);
+      const who = random.pick(["owner", "thief"] as const);
+      const answer = await grants.refresh(held[who].refreshToken);
+      const message = `round ${round}, step ${step}, SLUICE_TEST_SEED=${seed}`;
+      if (typeof answer !== "string") held[who] = answer;
+      else {
+        assertEquals(answer, "reused", message);
+        assert(last !== undefined && last !== who, message);
+        isOver = true;
+      }
+      last = who;
+    }
+    if (!isOver) continue;
+    for (const { accessToken, refreshToken } of Object.values(held)) {
+      assert(!await one.isTaken(accessToken));
+      assertEquals(await grants.refresh(refreshToken), "unknown");
+    }
+  }
+});
+
+Deno.test("no made-up refresh token ends or refreshes anything; an account that is disabled refreshes nothing", async () => {
+  await using one = await bench();
+  const { grants, account, accounts, keys } = one;
+  const tokens = await grants.issue(account, "tool");
+  const { refreshToken } = tokens;
+  const madeUp = [
+    "",
+    "x",
+    tokens.accessToken,
+    refreshToken.slice(0, -1),
+    `${refreshToken}x`,
+    refreshToken.replace(/-1-/, "-2-"),
+    refreshToken.replace(/-1-/, "-01-"),
+    refreshToken.replace(/.$/, (last) => last === "A" ? "B" : "A"),
+    refreshToken.replace(/key_.{16}/, "key_AAAAAAAAAAAAAAAA"),
+  ];
+  for (const token of madeUp) {
+    assertEquals(await grants.refresh(token), "unknown", token);
+    if (token !== tokens.accessToken) await grants.revoke(token);
+  }
+  assert(await one.isTaken(tokens.accessToken));
+  // what is no tool's is not revoked here
+  const key = await keys.issue(account);
+  await grants.revoke(key.secret);
+  assert(await one.isTaken(key.secret));
+  await accounts.create({ email: "owner@b.example", role: "owner" });
+  await accounts.disable(account.email);
+  assertEquals(await grants.refresh(refreshToken), "unknown");
+  await accounts.enable(account.email);
+  for (const which of ["accessToken", "refreshToken"] as const) {
+    const other = await grants.issue(account, "tool");
+    await grants.revoke(other[which]);
+    assert(!await one.isTaken(other.accessToken));
+    assertEquals(await grants.refresh(other.refreshToken), "unknown");
+  }
+});
+
+Deno.test("a tool waits for its code to be approved, and gets tokens once, however many ask", async () => {
+  await using one = await bench();
+  const { codes, grants, account, clock } = one;
+  const code = (await codes.begin("Claude Code", "192.0.2.1"))!;
+  assert(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/.test(code.userCode));
+  assertEquals(await codes.poll(code.deviceCode), "slow_down", "at once");
+  clock.nowMs += 9_999;
+  assertEquals(await codes.poll(code.deviceCode), "slow_down", "the interval has grown");
+  clock.nowMs += 15_000;
+  assertEquals(await codes.poll(code.deviceCode), "authorization_pending");
+  assertEquals(await codes.find("BCDF-GHJK"), undefined);
+  for (const typed of [code.userCode, code.userCode.toLowerCase().replace("-", " ")]) {
+    assertEquals((await codes.find(typed))?.client, "Claude Code");
+  }
+  assert(await codes.decide(code.userCode, account, true));
+  assert(!await codes.decide(code.userCode, account, false), "once");
+  const polled = await Promise.all([1, 2, 3].map(() => codes.poll(code.deviceCode)));
+  const issued = await Promise.allSettled(polled.map((answer) => {
+    assert(typeof answer !== "string");
+    return grants.issue({ id: answer.accountId }, answer.client, answer.use);
+  }));
+  assertEquals(issued.filter(({ status }) => status === "fulfilled").length, 1);
+  assertEquals(await codes.poll(code.deviceCode), "expired_token");
+
+  const denied = (await codes.begin("tool", "192.0.2.1"))!;
+  assert(await codes.decide(denied.userCode, account, false));
+  assertEquals(await codes.poll(denied.deviceCode), "access_denied");
+  const late = (await codes.begin("tool", "192.0.2.1"))!;
+  clock.nowMs += 600_000;
+  assertEquals(await codes.poll(late.deviceCode), "expired_token");
+  assert(!await codes.decide(late.userCode, account, true));
+});
+
+Deno.test("how many codes wait is bounded, of an address and of all", async () => {
+  await using one = await bench();
+  const { codes, database } = one;
+  const begin = async (address: string) => await codes.begin("tool", address) !== undefined;
+  for (let at = 0; at < 20; at++) assert(await begin("192.0.2.1"));
+  assert(!await begin("192.0.2.1"));
+  for (let at = 0; at < 49; at++) {
+    await Promise.all(Array.from({ length: 20 }, () => begin(`198.51.100.${at}`)));
+  }
+  assert(!await begin("192.0.2.2"), "a thousand");
+  const [count] = await database.all("select count(*) as n from device_codes");
+  assertEquals(count!.n, 1_000);
+});
