@@ -6,11 +6,11 @@ import { assert, assertEquals } from "./assert.ts";
  */
 const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   assemble: [],
-  doors: [["http", "console", "cli"]],
+  doors: [["http", "console", "cli"], ["oauth"]],
   operating: [["operations"], ["alerts", "importers"]],
   requests: [["relay"], ["admission", "upstreams", "images"], ["simulator"]],
   money: [["billing", "usage"], ["payments"], ["ledger"]],
-  people: [["operation_log"], ["accounts"]],
+  people: [["operation_log", "sign_in"], ["accounts"]],
   settings: [["catalog"], ["config"], ["known_models", "known_providers"], ["known_prices"]],
   wire: [
     ["kept_items"],

@@ -1,3 +1,5 @@
+import { isOAuthPath, OAuth } from "../doors/oauth/mod.ts";
+import { TrustedProxies, visitorOf } from "../ground/web/mod.ts";
 import type { KeyRing } from "../people/accounts/mod.ts";
 import type { Admission } from "../requests/admission/mod.ts";
 import { Registration, Sales } from "../money/billing/mod.ts";
@@ -225,11 +227,16 @@ export async function openServing(
   const admin = lazily(() =>
     openAdmin({ operations, readFor, keyRing: parts.keyRing, rate: bounds.adminRequests, log })
   );
+  const trusted = new TrustedProxies(settings.trustedProxies);
+  const oauth = new OAuth({ ...store, now, log, sealKey: operations.sealKey });
   const pages: Pages = parts.pages ?? {
-    fetch: async (request, peer) =>
-      isAdminPath(new URL(request.url).pathname)
-        ? await (await admin()).fetch(request, peer)
-        : await (await console()).fetch(request, peer),
+    fetch: async (request, peer) => {
+      const { pathname } = new URL(request.url);
+      if (isAdminPath(pathname)) return await (await admin()).fetch(request, peer);
+      if (!isOAuthPath(pathname)) return await (await console()).fetch(request, peer);
+      const visitor = visitorOf(request, peer, trusted);
+      return await oauth.fetch(request, { visitor, base: settings.publicUrl ?? visitor.origin });
+    },
   };
   const { payments } = billing;
   const app = new App({

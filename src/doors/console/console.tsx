@@ -6,6 +6,7 @@ import { operatorRoutes } from "./operator/routes.tsx";
 import { UsagePages } from "./usage_pages.tsx";
 import { AccountPages } from "./account_pages.tsx";
 import { HomePages } from "./home_pages.tsx";
+import { DevicePages } from "./device_pages.tsx";
 import { dollarRateOf } from "./dollars.ts";
 import { pageWithForms } from "./forms.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
@@ -189,6 +190,11 @@ export class Console {
       ),
     );
     addKeysPage(app, this.#parts, pages);
+    if (this.#parts.config.settings.signIn !== undefined) {
+      const devices = new DevicePages(this.#parts);
+      app.get("/console/device", own((c, session) => devices.show(c, session)));
+      app.post("/console/device", own((c, session) => devices.decide(c, session)));
+    }
     const usage = new UsagePages(this.#parts);
     app.get("/console/usage", own((c, session) => usage.page(c, session)));
     app.get("/console/usage.csv", own((c, session) => usage.reportCsv(c, session)));

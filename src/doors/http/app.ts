@@ -21,6 +21,7 @@ import { asRefusal, Refusal } from "../../ground/refusal.ts";
 import { WEBHOOK_PATH } from "../../money/payments/mod.ts";
 import type { RelayParts } from "../../requests/relay/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
+import { isOAuthPath } from "../oauth/mod.ts";
 import { isAdminPath } from "./admin_path.ts";
 import { Callers, type CallersParts } from "./callers.ts";
 import { codexModels, isCodex as isFromCodex } from "./codex.ts";
@@ -58,7 +59,10 @@ export interface Pages {
 
 /** How the door behaves. */
 export interface AppOptions extends InferenceOptions {
-  readonly settings: Pick<Settings, "limits" | "cors" | "metricsToken" | "publicUrl" | "responses">;
+  readonly settings: Pick<
+    Settings,
+    "limits" | "cors" | "metricsToken" | "publicUrl" | "responses" | "signIn"
+  >;
 }
 
 const MAX_CHALLENGE_CHARS = 100;
@@ -147,6 +151,9 @@ export class App {
       return this.#inference.embed(request, state).catch((error) => this.#fail(error, state));
     }
     if (isConsolePath(state.path)) return this.#page(request, state);
+    if (isOAuthPath(state.path) && this.#options.settings.signIn !== undefined) {
+      return this.#page(request, state);
+    }
     if (isAdminPath(state.path)) {
       if (this.#stopping) return this.#refuse(state, stopping());
       return this.#admin(request, state).catch((error) => this.#fail(error, state));

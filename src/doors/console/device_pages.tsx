@@ -1,0 +1,88 @@
+import { AccountError, DeviceCodes, type Session } from "../../people/accounts/mod.ts";
+import { RateLimit } from "../../ground/rate_limits/mod.ts";
+import { STATUS_CODE } from "../../ground/std/mod.ts";
+import { MINUTE_MS } from "../../ground/time.ts";
+import { ApproveToolPage, DevicePage } from "./pages/device.tsx";
+import { MessagePage } from "./pages/message.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest, recordOf } from "./request.tsx";
+
+/** Codes that are wrong, of one account and of all. */
+const GUESSES = { limit: 10, windowMs: 10 * MINUTE_MS };
+const GUESSES_OF_ALL = { limit: 1_000, windowMs: 10 * MINUTE_MS };
+const ALL = "";
+const MAX_CODE_CHARS = 20;
+
+/** Approving tools: somebody types the code that a tool shows, sees what asks and from where, and says yes or no by a button. */
+export class DevicePages {
+  readonly #parts: ConsoleParts;
+  readonly #codes: DeviceCodes;
+  readonly #guesses: RateLimit;
+  readonly #guessesOfAll: RateLimit;
+
+  constructor(parts: ConsoleParts) {
+    const { database, now } = parts;
+    this.#parts = parts;
+    this.#codes = new DeviceCodes(database, now);
+    this.#guesses = new RateLimit({ ...GUESSES, now });
+    this.#guessesOfAll = new RateLimit({ ...GUESSES_OF_ALL, now });
+  }
+
+  async show(c: PageRequest, session: Session): Promise<Response> {
+    const code = (c.req.query("code") ?? "").slice(0, MAX_CODE_CHARS);
+    if (code === "") return await page(c, <DevicePage page={pageOf(c)} />);
+    const { account } = session;
+    if (this.#guesses.waitMs(account.id) > 0 || this.#guessesOfAll.waitMs(ALL) > 0) {
+      return await this.#form(
+        c,
+        "Too many wrong codes. Wait 10 minutes.",
+        STATUS_CODE.TooManyRequests,
+      );
+    }
+    const tool = await this.#codes.find(code);
+    if (tool === undefined) {
+      this.#guesses.add(account.id);
+      this.#guessesOfAll.add(ALL);
+      return await this.#form(
+        c,
+        "No tool waits with this code: it may have expired.",
+        STATUS_CODE.NotFound,
+      );
+    }
+    return await page(
+      c,
+      <ApproveToolPage
+        page={pageOf(c)}
+        code={code.toUpperCase()}
+        tool={tool}
+        email={account.email}
+        nowMs={this.#parts.now()}
+      />,
+    );
+  }
+
+  async decide(c: PageRequest, session: Session): Promise<Response> {
+    const { form } = c.var;
+    const decision = form.choice("decision", "approve or deny", ["approve", "deny"]);
+    const isApproved = decision === "approve";
+    const isDone = await this.#codes.decide(
+      form.text("code").slice(0, MAX_CODE_CHARS),
+      session.account,
+      isApproved,
+      [recordOf(c, this.#parts, { session, operation: `tool.${decision}` })],
+    );
+    if (!isDone) throw new AccountError("No tool waits with this code: it may have expired");
+    return await page(
+      c,
+      <MessagePage
+        page={pageOf(c)}
+        title={isApproved ? "Approved" : "Denied"}
+        text={isApproved ? "The tool goes on by itself in some seconds." : "The tool gets nothing."}
+        link={{ href: "/console/keys", words: "Keys and tools" }}
+      />,
+    );
+  }
+
+  async #form(c: PageRequest, error: string, status: number): Promise<Response> {
+    return await page(c, <DevicePage page={pageOf(c, error)} />, status);
+  }
+}
