@@ -27,6 +27,8 @@ interface ShellOptions {
   readonly openParts?: (config: Config) => Promise<Store>;
   /** The machine's clock, which that of the database may differ from. */
   readonly now?: () => number;
+  /** Called with what is written to standard error, as it comes. */
+  readonly seen?: (text: string) => void;
 }
 
 /** Gateways of `serveHere`, by the directory that they were started in. */
@@ -47,7 +49,13 @@ export async function sluice(
   let [out, err] = ["", ""];
   const code = await runCommand(
     args,
-    contextOf(options, { out: (text) => out += text, err: (text) => err += text }),
+    contextOf(options, {
+      out: (text) => out += text,
+      err: (text) => {
+        err += text;
+        options.seen?.(text);
+      },
+    }),
   );
   undiciTimers.reset(); // its clock ticks on for half a second, which Deno 2.4 takes for a leak of the test
   return { code, out, err };

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { accountCommand } from "./account.ts";
 import { alertsCommand } from "./alerts.ts";
+import { authCommand } from "./auth.ts";
 import { backupCommands } from "./backup.ts";
 import { codesCommand } from "./codes.ts";
 import { completionCommand } from "./completion.ts";
@@ -30,6 +31,7 @@ export function addCommands(program: Command, context: CommandContext): void {
   initCommand(program, context);
   importCommand(program, context);
   environmentCommands(program, context);
+  authCommand(program, context);
   accountCommand(program, context);
   keyCommand(program, context);
   teamCommand(program, context);

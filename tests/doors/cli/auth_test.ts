@@ -1,0 +1,77 @@
+/** `sluice auth`: a terminal signs in, has tokens that are valid, and signs out. */
+
+import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
+import { startGateway } from "../../fake/gateway.ts";
+import { sluice } from "../../fake/shell.ts";
+import { tempDir, until } from "../../fake/temp.ts";
+import { signedIn } from "../../fake/visitor.ts";
+
+Deno.test("sluice auth: login, token, status, logout", async () => {
+  await using gateway = await startGateway({ settings: { signIn: {} } });
+  await using home = await tempDir();
+  let [laterMs, seen] = [0, ""];
+  const run = (...args: string[]) =>
+    sluice(["auth", ...args], {
+      env: { XDG_STATE_HOME: home.path },
+      directory: home.path,
+      now: () => Date.now() + laterMs,
+      seen: (text) => seen += text,
+    });
+  assertStringIncludes((await run("token")).err, "Not signed in");
+  assertEquals(JSON.parse((await run("status", "--json")).out).signed_in, false);
+  const owner = (await gateway.gateway.accounts.owner())!;
+  const browser = await signedIn(gateway, owner.email);
+  const login = run("login", "--gateway", `${gateway.url}/`);
+  await until(() => seen.includes("Waiting"), { what: "the terminal's code" });
+  const code = /the code ([B-Z]{4}-[B-Z]{4})/.exec(seen)![1]!;
+  await browser.post("/console/device", { code, decision: "approve" }, {
+    from: `/console/device?code=${code}`,
+  });
+  const done = await login;
+  assertEquals([done.code, done.out], [0, ""], done.err);
+  assertStringIncludes(done.err, `Signed in as ${owner.email}`);
+
+  const file = `${home.path}/sluice/auth.json`;
+  assertEquals((await Deno.stat(file)).mode! & 0o777, 0o600);
+  const token = async () => {
+    const { code, out, err } = await run("token");
+    assertEquals([code, err], [0, ""]);
+    assert(/^sk-[\w-]+\n$/.test(out), "nothing but the token");
+    return out.trim();
+  };
+  const first = await token();
+  assertEquals(await token(), first, "it is valid");
+  assertEquals((await gateway.chat("Hi", { max_tokens: 5 }, { key: first })).status, 200);
+  laterMs = 56 * 60_000; // by this machine's clock
+  const [second, other] = await Promise.all([token(), token()]);
+  assert(second === other && second !== first, "refreshed, once by two that ask");
+  assertEquals((await gateway.chat("Hi", { max_tokens: 5 }, { key: second })).status, 200);
+  assertEquals(JSON.parse((await run("status", "--json")).out), {
+    signed_in: true,
+    gateway: gateway.url,
+    email: owner.email,
+    token_expires_at: JSON.parse((await run("status", "--json")).out).token_expires_at,
+  });
+  assertStringIncludes((await run("logout")).err, `Signed out at ${gateway.url}`);
+  await until(async () => {
+    const reply = await gateway.chat("Hi", { max_tokens: 5 }, { key: second });
+    await reply.body?.cancel();
+    return reply.status === 401;
+  }, { what: "the end of the token" });
+  assertStringIncludes((await run("token")).err, "Not signed in");
+});
+
+Deno.test("sluice auth: what a gateway says no to is said, and what it is not", async () => {
+  await using gateway = await startGateway();
+  await using home = await tempDir();
+  const run = (...args: string[]) =>
+    sluice(["auth", ...args], { env: { XDG_STATE_HOME: home.path }, directory: home.path });
+  const none = await run("login", "--gateway", gateway.url);
+  assertEquals(none.code, 1);
+  assertStringIncludes(none.err, "signs no tools in (status 404): its operator sets signIn");
+  const wrong = await run("login", "--gateway", "llm.example.com");
+  assertEquals(wrong.code, 2);
+  assertStringIncludes(wrong.err, "send an address such as https://llm.example.com");
+  const away = await run("login", "--gateway", "http://127.0.0.1:1");
+  assertStringIncludes(away.err, "The gateway http://127.0.0.1:1 cannot be reached");
+});
