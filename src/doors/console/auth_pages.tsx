@@ -6,6 +6,7 @@ import {
   type Session,
   type SessionStart,
 } from "../../people/accounts/mod.ts";
+import { Identities } from "../../people/sign_in/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { Attempts } from "./attempts.ts";
 import { ownKeysOf } from "./own_keys.ts";
@@ -204,9 +205,10 @@ export class AuthPages {
     error?: string,
     status: number = statusOf(error),
   ): Promise<Response> {
-    const { passwords, now } = this.#parts;
+    const { passwords, sessions, now } = this.#parts;
     const hasPassword = await passwords.isSet(session.account);
     const ownKeys = await ownKeysOf(this.#parts, { accountId: session.account.id });
+    const { oidc = [] } = this.#parts.config.settings.signIn ?? {};
     return await page(
       c,
       <AccountPage
@@ -214,10 +216,33 @@ export class AuthPages {
         session={session}
         hasPassword={hasPassword}
         ownKeys={ownKeys}
+        sessions={await sessions.list(session.account, { own: c.var.token })}
+        signIn={{
+          links: await new Identities(this.#parts).list(session.account),
+          providers: oidc.map(({ name }) => name),
+        }}
         nowMs={now()}
       />,
       status,
     );
+  }
+
+  /** Ends one session of the account, maybe the one that asks. */
+  async endSession(c: PageRequest, session: Session): Promise<Response> {
+    const record = recordOf(c, this.#parts, { session, operation: "account.end_session" });
+    await this.#parts.sessions.endOne(session.account, c.req.param("session") ?? "", [record]);
+    return seeOther(c, "/console/account?done=session-ended");
+  }
+
+  /** Unlinks an identity at a provider. */
+  async unlink(c: PageRequest, session: Session): Promise<Response> {
+    const { form } = c.var;
+    const record = recordOf(c, this.#parts, { session, operation: "account.unlink_identity" });
+    await new Identities(this.#parts).unlink(session.account, {
+      issuer: form.raw("issuer"),
+      subject: form.raw("subject"),
+    }, [record]);
+    return seeOther(c, "/console/account?done=unlinked");
   }
 
   async setPassword(c: PageRequest, session: Session): Promise<Response> {

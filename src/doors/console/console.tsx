@@ -238,6 +238,11 @@ export class Console {
       }),
     );
     app.post("/console/account/password", own((c, session) => entrance.setPassword(c, session)));
+    app.post(
+      "/console/account/sessions/:session/end",
+      own((c, session) => entrance.endSession(c, session)),
+    );
+    app.post("/console/account/unlink", own((c, session) => entrance.unlink(c, session)));
     app.post("/console/account/link/:provider", own((c, session) => providers.visit(c, session)));
     const ofAccount = pageWithForms(app, this.#parts, "/console/account", {
       action: "self.use",

@@ -133,11 +133,15 @@ export class Identities {
   async unlink(
     account: Pick<Account, "id">,
     link: Pick<Link, "issuer" | "subject">,
+    also: readonly Statement[] = [],
   ): Promise<void> {
-    await this.#database.batch([{
-      sql: "delete from identities where account_id = ? and issuer = ? and subject = ?",
-      args: [account.id, link.issuer, link.subject],
-    }]);
+    await this.#database.batch([
+      {
+        sql: "delete from identities where account_id = ? and issuer = ? and subject = ?",
+        args: [account.id, link.issuer, link.subject],
+      },
+      ...also,
+    ]);
   }
 
   /** The identities that sign in an account, oldest first. */

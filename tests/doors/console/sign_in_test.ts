@@ -187,3 +187,35 @@ Deno.test("an owner links an identity by hand, and signs in with it; a link that
   assertEquals((await later.signIn(provider, "s-1")).status, 303);
   assertStringIncludes((await later.open("/console/account")).text, owner.email);
 });
+
+Deno.test("an account lists its sessions and identities, ends the ones, and unlinks the others", async () => {
+  await using one = await bench();
+  const { gateway, provider } = one;
+  provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
+  const [first, second] = [one.browser(), one.browser()];
+  await first.signIn(provider, "s-1");
+  await second.signIn(provider, "s-1");
+  const { text } = await first.open("/console/account");
+  const csrf = /name="csrf" value="([0-9a-f]{64})"/.exec(text)![1]!;
+  const ids = [...text.matchAll(/\/console\/account\/sessions\/(\w+)\/end/g)].map(([, id]) => id);
+  assertEquals(ids.length, 2);
+  assertStringIncludes(text, "(this one)");
+  assertStringIncludes(text, "Unlink s-1 at company");
+  const ada = await gateway.gateway.accounts.get("ada@example.com");
+  const listed = await gateway.gateway.sessions.list(ada, { own: first.cookies.get("sluice") });
+  const other = listed.find(({ isOwn }) => !isOwn)!;
+  const send = (path: string, fields = {}) =>
+    first.open(path, { method: "POST", body: new URLSearchParams({ csrf, ...fields }) });
+  // somebody else's session is not ended by its ID
+  const owner = (await gateway.gateway.accounts.owner())!;
+  const owners = one.browser();
+  await owners.open(`/console/link/${await gateway.gateway.sessions.makeLink(owner)}`);
+  const [ownersSession] = await gateway.gateway.sessions.list(owner);
+  await send(`/console/account/sessions/${ownersSession!.id}/end`);
+  assertEquals((await owners.open("/console/account")).status, 200);
+  await send(`/console/account/sessions/${other.id}/end`);
+  assertEquals((await second.open("/console/account")).location, "/console/sign-in");
+  assertEquals((await first.open("/console/account")).status, 200);
+  await send("/console/account/unlink", { issuer: provider.issuer, subject: "s-1" });
+  assertStringIncludes((await first.open("/console/account")).text, "No identity is linked");
+});

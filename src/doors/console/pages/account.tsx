@@ -1,15 +1,20 @@
-import type { Session } from "../../../people/accounts/mod.ts";
+import type { ListedSession, Session } from "../../../people/accounts/mod.ts";
+import type { Link } from "../../../people/sign_in/mod.ts";
 import { Facts, Field, Form } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { OwnKeys, type OwnKeysView } from "./own_keys.tsx";
+import { Identities, Sessions } from "./sessions.tsx";
 
 /** The user's account: password, own keys of upstreams and sessions. */
 export function AccountPage(
-  { page, session, hasPassword, ownKeys, nowMs }: {
+  { page, session, hasPassword, ownKeys, sessions, signIn, nowMs }: {
     page: PageContext;
     session: Session;
     hasPassword: boolean;
     ownKeys: OwnKeysView;
+    sessions: readonly ListedSession[];
+    /** Identities of the account, and providers at which another can be linked. */
+    signIn: { readonly links: readonly Link[]; readonly providers: readonly string[] };
     nowMs: number;
   },
 ) {
@@ -51,7 +56,9 @@ export function AccountPage(
         <button type="submit">Save</button>
       </Form>
       <OwnKeys {...ownKeys} csrf={page.csrf} base="/console/account" nowMs={nowMs} />
+      <Identities {...signIn} csrf={page.csrf} nowMs={nowMs} />
       <h2>Sessions</h2>
+      <Sessions sessions={sessions} csrf={page.csrf} nowMs={nowMs} />
       <Form action="/console/account/sign-out-everywhere" csrf={page.csrf} class="card narrow">
         <p>Signs out every session of this account, including this one.</p>
         <button type="submit" class="danger">Sign out everywhere</button>
