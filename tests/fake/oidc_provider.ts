@@ -36,9 +36,11 @@ const MAX_STEPS = 12;
  * @param inUserinfo Whether claims of scopes are left out of identity tokens, as Okta does.
  */
 export async function startProvider(
-  { redirectUris, inUserinfo = false }: {
+  { redirectUris, inUserinfo = false, logoutUri }: {
     readonly redirectUris: () => readonly string[];
     readonly inUserinfo?: boolean;
+    /** Where it says that somebody has signed out. */
+    readonly logoutUri?: () => string;
   },
 ): Promise<FakeProvider> {
   const server = createServer();
@@ -53,6 +55,8 @@ export async function startProvider(
         client_secret: CLIENT.secret,
         redirect_uris: redirectUris(),
         post_logout_redirect_uris: redirectUris(),
+        backchannel_logout_session_required: true,
+        ...(logoutUri !== undefined && { backchannel_logout_uri: logoutUri() }),
       }],
       claims: CLAIMS,
       conformIdTokenClaims: inUserinfo,
@@ -60,7 +64,7 @@ export async function startProvider(
         accountId: sub,
         claims: () => ({ sub, ...people.get(sub) }),
       }),
-      features: { devInteractions: { enabled: true } },
+      features: { devInteractions: { enabled: true }, backchannelLogout: { enabled: true } },
       cookies: { keys: ["a-key-of-cookies"] },
     });
   let handle: ReturnType<InstanceType<typeof Provider>["callback"]> | undefined;

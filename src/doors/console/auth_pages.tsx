@@ -122,9 +122,20 @@ export class AuthPages {
     return response;
   }
 
-  signedOut(c: PageRequest, done: string): Response {
+  /** @param elsewhere Where to sign out at the provider as well: by a link, as a browser lets no form lead there. */
+  async signedOut(c: PageRequest, done: string, elsewhere?: URL): Promise<Response> {
     const { name, ...attributes } = cookieOf(SESSION, c.env);
-    const response = seeOther(c, `/console/sign-in?done=${done}`);
+    const response = elsewhere === undefined
+      ? seeOther(c, `/console/sign-in?done=${done}`)
+      : await page(
+        c,
+        <MessagePage
+          page={{ session: undefined, csrf: "", path: c.req.path }}
+          title="Signed out"
+          text="You are signed out here, and still signed in at your provider."
+          link={{ href: elsewhere.href, words: "Sign out there as well" }}
+        />,
+      );
     deleteCookie(response.headers, name, attributes);
     forgetWantedPage(c, response);
     return response;

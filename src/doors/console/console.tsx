@@ -173,6 +173,7 @@ export class Console {
     );
     app.get("/console/sign-in/oidc/:provider", (c) => providers.visit(c));
     app.get("/console/sign-in/oidc/:provider/callback", (c) => providers.callback(c));
+    app.post("/console/sign-in/oidc/:provider/logout", (c) => providers.loggedOut(c));
     app.get("/console/link/:token", (c) => entrance.useLink(c));
     app.get("/console/register", (c) => entrance.registerPage(c));
     app.post("/console/register", (c) => entrance.register(c));
@@ -261,8 +262,9 @@ export class Console {
     app.post(
       "/console/sign-out",
       own(async (c) => {
+        const elsewhere = await providers.logoutUrl(c);
         await this.#parts.sessions.end(c.var.token!);
-        return entrance.signedOut(c, "signed-out");
+        return entrance.signedOut(c, "signed-out", elsewhere);
       }),
     );
 

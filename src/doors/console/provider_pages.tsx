@@ -111,6 +111,39 @@ export class ProviderPages {
     }
   }
 
+  /** The provider says that somebody has signed out there; it waits for a status alone. */
+  async loggedOut(c: PageRequest): Promise<Response> {
+    const provider = this.#provider(c.req.param("provider") ?? "");
+    if (provider === undefined) return notFound(c);
+    const { name, issuer } = provider.settings;
+    try {
+      const { subject, session } = await provider.readLogout(c.var.form.raw("logout_token"));
+      const accountId = subject === undefined
+        ? undefined
+        : await this.#identities.accountOf(issuer, subject);
+      if (subject === undefined || accountId !== undefined) {
+        await this.#parts.sessions.endOfProvider(name, {
+          providerSession: session,
+          accountIds: accountId === undefined ? undefined : [accountId],
+        });
+      }
+      return c.body(null, STATUS_CODE.OK);
+    } catch (error) {
+      if (!(error instanceof SignInError)) throw error;
+      this.#parts.log.warn("logout refused", { reason: error.message });
+      return c.json({ error: "invalid_request" }, STATUS_CODE.BadRequest);
+    }
+  }
+
+  /** Where somebody signs out at the provider as well; `undefined` if the session is not of one, or that has no such page. */
+  async logoutUrl(c: PageRequest): Promise<URL | undefined> {
+    const own = await this.#parts.sessions.list(c.var.session!.account, { own: c.var.token });
+    const name = own.find(({ isOwn }) => isOwn)?.provider ?? "";
+    const provider = this.#provider(name);
+    const home = `${addressOf(c, this.#parts.config)}/console/sign-in`;
+    return await provider?.logoutUrl(home).catch(() => undefined);
+  }
+
   async #signIn(c: PageRequest, identity: Identity, settings: OidcSettings): Promise<Response> {
     const { database, teams, now, log } = this.#parts;
     const { name: provider } = settings;

@@ -144,6 +144,11 @@ export class Identities {
     ]);
   }
 
+  /** Finds the account that an identity signs in, by issuer and subject. */
+  async accountOf(issuer: string, subject: string): Promise<string | undefined> {
+    return (await this.#find({ issuer, subject }))?.accountId;
+  }
+
   /** The identities that sign in an account, oldest first. */
   async list({ id }: Pick<Account, "id">): Promise<Link[]> {
     const rows = await this.#database.all(
@@ -153,7 +158,9 @@ export class Identities {
     return rows.map((row) => linkRow.parse(row));
   }
 
-  async #find({ issuer, subject }: Identity): Promise<Link | undefined> {
+  async #find(
+    { issuer, subject }: Pick<Identity, "issuer" | "subject">,
+  ): Promise<Link | undefined> {
     const row = await this.#database.one(
       "select * from identities where issuer = ? and subject = ?",
       [issuer, subject],

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { JWTVerifyGetKey } from "jose";
 import type * as OAuth from "oauth4webapi";
 import { exchange, type OutgoingProxy } from "../../ground/ways_out/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
@@ -16,6 +17,9 @@ const SKEW_S = 60;
 /** Identity tokens that are older when they arrive are refused. */
 const MAX_AGE_S = 600;
 const RANDOM_CHARS = 43;
+/** How soon the provider's keys are asked for again for a key that is not among them. */
+const KEYS_COOLDOWN_MS = 60_000;
+const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 /** Signatures that are checked by a public key of the provider: never `none`, never one made with a shared secret. */
 const ALGORITHMS: readonly string[] = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
@@ -75,6 +79,7 @@ export class OidcProvider {
   readonly settings: OidcSettings;
   readonly #options: ProviderOptions;
   readonly #client: OAuth.Client;
+  #logoutKeys: JWTVerifyGetKey | undefined;
   #metadata: { readonly server: OAuth.AuthorizationServer; readonly atMs: number } | undefined;
 
   constructor(settings: OidcSettings, options: ProviderOptions) {
@@ -161,6 +166,51 @@ export class OidcProvider {
     url.searchParams.set("client_id", this.settings.client);
     url.searchParams.set("post_logout_redirect_uri", returnTo);
     return url;
+  }
+
+  /**
+   * Reads a token by which a provider says that somebody has signed out there (OpenID Connect Back-Channel Logout 1.0, section 2.6).
+   *
+   * @returns Whose sessions, or which one of the provider's, is over.
+   * @throws {SignInError} If the token is not the provider's, is old, or is another one.
+   */
+  async readLogout(
+    token: string,
+  ): Promise<{ readonly subject: string | undefined; readonly session: string | undefined }> {
+    const { jwks_uri: address } = await this.#server();
+    if (address === undefined) throw this.#error("names no keys");
+    const jose = await import("jose");
+    this.#logoutKeys ??= jose.createRemoteJWKSet(new URL(address), {
+      cooldownDuration: KEYS_COOLDOWN_MS,
+      [jose.customFetch]: (url, { headers }) =>
+        this.#fetch(new URL(url), {
+          method: "GET",
+          headers: Object.fromEntries(new Headers(headers)),
+          body: undefined,
+          redirect: "manual",
+        }),
+    });
+    try {
+      const { payload } = await jose.jwtVerify(token, this.#logoutKeys, {
+        issuer: this.settings.issuer,
+        audience: this.settings.client,
+        algorithms: [...ALGORITHMS],
+        clockTolerance: SKEW_S,
+        maxTokenAge: MAX_AGE_S,
+        currentDate: new Date(this.#options.now()),
+      });
+      const { sub, sid, events, nonce } = payload;
+      const isLogout = typeof events === "object" && events !== null && LOGOUT_EVENT in events;
+      // without `nonce`: an identity token says nothing of signing out
+      if (!isLogout || nonce !== undefined || sub === undefined && typeof sid !== "string") {
+        throw this.#error("sent what is no logout token");
+      }
+      return { subject: sub, session: typeof sid === "string" ? sid : undefined };
+    } catch (error) {
+      if (error instanceof SignInError) throw error;
+      const why = error instanceof Error ? error.message : String(error);
+      throw this.#error(`sent a logout token that does not fit: ${why}`, { cause: error });
+    }
   }
 
   /** What an identity token leaves out and the provider says when it is asked: the address or the groups. */

@@ -1,5 +1,8 @@
 /** Signing in with a company's provider, as a browser does it. */
 
+import { Buffer } from "node:buffer";
+import { generateKeyPairSync, sign } from "node:crypto";
+import { OAuth2Server } from "oauth2-mock-server";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { type FakeProvider, startProvider } from "../../fake/oidc_provider.ts";
@@ -49,6 +52,7 @@ async function bench(
   const provider = stack.use(
     await startProvider({
       redirectUris: () => [`${gateway!.url}/console/sign-in/oidc/company/callback`],
+      logoutUri: () => `${gateway!.url}/console/sign-in/oidc/company/logout`,
     }),
   );
   gateway = stack.use(
@@ -218,4 +222,94 @@ Deno.test("an account lists its sessions and identities, ends the ones, and unli
   assertEquals((await first.open("/console/account")).status, 200);
   await send("/console/account/unlink", { issuer: provider.issuer, subject: "s-1" });
   assertStringIncludes((await first.open("/console/account")).text, "No identity is linked");
+});
+
+Deno.test("signing out here says where to sign out there", async () => {
+  await using one = await bench();
+  const { provider } = one;
+  provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
+  const browser = one.browser();
+  await browser.signIn(provider, "s-1");
+  const { text } = await browser.open("/console/account");
+  const csrf = /name="csrf" value="([0-9a-f]{64})"/.exec(text)![1]!;
+  const out = await browser.open("/console/sign-out", {
+    method: "POST",
+    body: new URLSearchParams({ csrf }),
+  });
+  assertStringIncludes(out.text, `href="${provider.issuer}/session/end?client_id=`);
+  assertEquals((await browser.open("/console/account")).location, "/console/sign-in");
+});
+
+Deno.test("a provider's word that somebody signed out there ends what that somebody has here, and nobody else's", async () => {
+  const keys = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+  const others = generateKeyPairSync("rsa", { modulusLength: 2_048 });
+  const server = new OAuth2Server();
+  await server.start(0, "127.0.0.1");
+  await using _ = { [Symbol.asyncDispose]: () => server.stop() };
+  const issuer = `http://127.0.0.1:${server.address().port}`;
+  server.issuer.url = issuer;
+  await server.issuer.keys.add({
+    ...keys.privateKey.export({ format: "jwk" }),
+    kid: "k",
+    alg: "RS256",
+  });
+  await using gateway = await startGateway({
+    settings: { signIn: { oidc: [{ name: "company", issuer, client: "sluice" }] } },
+  } as never);
+  const { accounts, sessions, database } = gateway.gateway;
+  const [ada, bob] = [
+    await accounts.create({ email: "ada@example.com" }),
+    await accounts.create({ email: "bob@example.com" }),
+  ];
+  await database.batch([[ada, "s-1"], [bob, "s-2"]].map(([account, subject]) => ({
+    sql: `insert into identities (issuer, subject, account_id, provider, linked_by, linked_at_ms)
+      values (?, ?, ?, 'company', 'domain', 0)`,
+    args: [issuer, subject as string, (account as typeof ada).id],
+  })));
+  const begin = async () => ({
+    "ada by sid 1": await sessions.begin(ada, { provider: "company", providerSession: "sid-1" }),
+    "ada by sid 2": await sessions.begin(ada, { provider: "company", providerSession: "sid-2" }),
+    "ada by password": await sessions.begin(ada),
+    "bob": await sessions.begin(bob, { provider: "company", providerSession: "sid-3" }),
+  });
+  const EVENT = { "http://schemas.openid.net/event/backchannel-logout": {} };
+  const say = async (claims: object, { header = {}, by = keys.privateKey } = {}) => {
+    const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const nowS = Math.floor(Date.now() / 1_000);
+    const text = [
+      part({ alg: "RS256", kid: "k", ...header }),
+      part({ iss: issuer, aud: "sluice", iat: nowS, exp: nowS + 60, jti: "j", ...claims }),
+    ].join(".");
+    const token = `${text}.${sign("sha256", Buffer.from(text), by).toString("base64url")}`;
+    const reply = await fetch(`${gateway.url}/console/sign-in/oidc/company/logout`, {
+      method: "POST",
+      body: new URLSearchParams({ logout_token: token }),
+    });
+    await reply.body?.cancel();
+    return reply.status;
+  };
+  const rows: readonly (readonly [string, number, readonly string[], object, object?])[] = [
+    ["one session", 200, ["ada by sid 1"], { sid: "sid-1", events: EVENT }],
+    ["all of somebody", 200, ["ada by sid 1", "ada by sid 2"], { sub: "s-1", events: EVENT }],
+    ["somebody's one", 200, ["ada by sid 2"], { sub: "s-1", sid: "sid-2", events: EVENT }],
+    ["another's session", 200, [], { sub: "s-1", sid: "sid-3", events: EVENT }],
+    ["a stranger", 200, [], { sub: "s-9", events: EVENT }],
+    ["nobody", 400, [], { events: EVENT }],
+    ["no event", 400, [], { sub: "s-1" }],
+    ["an identity token", 400, [], { sub: "s-1", nonce: "n", events: EVENT }],
+    ["another client's", 400, [], { sub: "s-1", aud: "another", events: EVENT }],
+    ["another issuer's", 400, [], { sub: "s-1", iss: "https://elsewhere.example", events: EVENT }],
+    ["an old one", 400, [], { sub: "s-1", iat: 1_000_000, exp: 4e9, events: EVENT }],
+    ["a stranger's key", 400, [], { sub: "s-1", events: EVENT }, { by: others.privateKey }],
+    ["no signature", 400, [], { sub: "s-1", events: EVENT }, { header: { alg: "none" } }],
+  ];
+  for (const [name, status, ended, claims, how] of rows) {
+    const begun = await begin();
+    assertEquals(await say(claims, how), status, name);
+    const found = await sessions.findAll(Object.values(begun));
+    const gone = Object.entries(begun).filter(([, token]) => !found.has(token)).map(([whose]) =>
+      whose
+    );
+    assertEquals(gone, ended, name);
+  }
 });
