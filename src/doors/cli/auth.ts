@@ -92,7 +92,9 @@ export function authCommand(program: Command, context: CommandContext): void {
 /** Has somebody approve this terminal, and waits for it. */
 async function login(context: CommandContext, url: string): Promise<void> {
   const store = new AuthStore(context);
-  const begun = deviceReply.parse(await post(context, url, OAUTH.device, { client_id: "sluice" }));
+  const begun = deviceReply.parse(
+    await askGateway(context, url, OAUTH.device, { client_id: "sluice" }),
+  );
   context.err(
     `Open ${displayed(begun.verification_uri_complete ?? begun.verification_uri)}\n` +
       `and check that it shows the code ${displayed(begun.user_code)}. Waiting …\n`,
@@ -102,7 +104,7 @@ async function login(context: CommandContext, url: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     try {
       const fields = { grant_type: DEVICE_GRANT, device_code: begun.device_code };
-      const tokens = kept(context, await post(context, url, OAUTH.token, fields));
+      const tokens = kept(context, await askGateway(context, url, OAUTH.token, fields));
       await store.write(url, tokens);
       context.err(
         `Signed in${tokens.email === undefined ? "" : ` as ${displayed(tokens.email)}`}.\n`,
@@ -135,7 +137,7 @@ async function tokensOf(context: CommandContext, url?: string): Promise<SignedIn
     const fields = { grant_type: "refresh_token", refresh_token: found.tokens.refreshToken };
     const { email = found.tokens.email, ...tokens } = kept(
       context,
-      await post(context, found.url, OAUTH.token, fields),
+      await askGateway(context, found.url, OAUTH.token, fields),
     );
     const refreshed = { ...tokens, ...(email === undefined ? {} : { email }) };
     await store.write(found.url, refreshed);
@@ -154,7 +156,7 @@ async function logout(context: CommandContext, url?: string): Promise<void> {
     context.err("Not signed in.\n");
     return;
   }
-  await post(context, found.url, OAUTH.revoke, { token: found.tokens.refreshToken });
+  await askGateway(context, found.url, OAUTH.revoke, { token: found.tokens.refreshToken });
   await store.remove(found.url);
   context.err(`Signed out at ${found.url}.\n`);
 }
@@ -176,7 +178,7 @@ class Refused extends Error {
   }
 }
 
-async function post(
+async function askGateway(
   { env }: CommandContext,
   gateway: string,
   path: string,
