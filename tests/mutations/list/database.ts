@@ -219,7 +219,7 @@ export const DATABASE: readonly Mutation[] = [
     name: "removed-outbox-written-on",
     file: "src/ground/database/outbox_file.ts",
     find:
-      "    if ((await this.#file.stat()).nlink === 0) throw new Error(`${this.path} was removed`);\n",
+      "    if (this.#file.statSync().nlink === 0) throw new Error(`${this.path} was removed`);\n",
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "removed while" }],
     why: "Charges would be kept in a file that nobody can read again.",

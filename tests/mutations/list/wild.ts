@@ -186,8 +186,8 @@ export const WILD: readonly Mutation[] = [
   {
     name: "a-choice-among-no-tools",
     file: CHAT,
-    find: "(tools ?? null) === null;",
-    replace: "false;",
+    find: "const isNone = tools === null ||",
+    replace: "const isNone = false &&",
     tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
     why: "Services reject a choice of tools where none are offered.",
   },

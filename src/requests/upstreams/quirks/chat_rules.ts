@@ -54,10 +54,12 @@ export const withFewStops: Adjust = (body, note) => {
   return { ...body, stop: body.stop.slice(0, MAX_STOPS) };
 };
 
+const TOOL_FIELDS: readonly string[] = ["tools", "tool_choice", "parallel_tool_calls"];
+
 /** No tools are offered by an empty list or by none, and none can be chosen then; a stored prompt may have some. */
 export const withoutEmptyTools: Adjust = (body) => {
-  const { tools, tool_choice: choice, parallel_tool_calls: parallel, ...rest } = body;
-  const isNone = Array.isArray(tools) ? tools.length === 0 : (tools ?? null) === null;
-  const isSaid = tools !== undefined || choice !== undefined || parallel !== undefined;
-  return isNone && isSaid && body.prompt === undefined ? rest : body;
+  const { tools = null, prompt } = body;
+  const isNone = tools === null || Array.isArray(tools) && tools.length === 0;
+  if (!isNone || prompt !== undefined || !TOOL_FIELDS.some((name) => name in body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !TOOL_FIELDS.includes(name)));
 };
