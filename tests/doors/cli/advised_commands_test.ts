@@ -48,4 +48,5 @@ Deno.test("the commands of the start-up text name the gateway's places", async (
   const advised = [...gateway.out().matchAll(/sluice (init|key create|account link)\S*(.*)/g)];
   assertEquals(advised.length, 3, gateway.out());
   for (const [line] of advised) assertMatch(line!, /--data own/);
+  assertMatch(gateway.out(), /or write a sluice\.jsonc\./); // the name of a file
 });
