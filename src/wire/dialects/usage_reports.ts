@@ -161,39 +161,3 @@ export interface PartialUsage {
   readonly kinds?: TokenKinds | undefined;
   readonly told?: Told | undefined;
 }
-
-/** Reports of a stream beside what the gateway counts of it: output may follow the last report. */
-export class StreamUsage {
-  readonly #reports: UsageReports;
-  readonly #counted: () => number;
-  #reportCount = 0;
-  #countedAtReport = 0;
-
-  /**
-   * @param reports What the upstream has said.
-   * @param counted Returns the output tokens so far, as counted by the gateway.
-   */
-  constructor(reports: UsageReports, counted: () => number) {
-    this.#reports = reports;
-    this.#counted = counted;
-  }
-
-  /** Call when an event was counted and its report, if it had one, was added. */
-  note(): void {
-    const { outputReports } = this.#reports;
-    if (outputReports === this.#reportCount) return;
-    this.#reportCount = outputReports;
-    this.#countedAtReport = this.#counted();
-  }
-
-  /** As the upstream reported it; undefined until both input and output were. */
-  get usage(): Usage | undefined {
-    return this.#reports.usage;
-  }
-
-  get partial(): PartialUsage {
-    const { input, outputTokens, kinds, told } = this.#reports;
-    const outputAfter = this.#counted() - this.#countedAtReport;
-    return { input, outputTokens, outputAfter, kinds, told };
-  }
-}
