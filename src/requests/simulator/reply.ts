@@ -96,7 +96,7 @@ function contextOf(
     sealer: SEALER,
     inputTokens: directives.usage === "zero" ? 0 : plan.inputTokens,
     createdAtS: CREATED_AT_S,
-    fingerprint: "fp_simulated",
+    fingerprint: "", // it names none, as most upstreams
     choice,
   };
 }
