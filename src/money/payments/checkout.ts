@@ -17,14 +17,17 @@ import {
 } from "./orders.ts";
 import { type StripeClient, StripeError } from "./stripe_client.ts";
 
-/** A package to buy. */
-export interface PackageOffer {
+/** A package of credits to buy (`packages` in the settings). */
+export interface CreditPackage {
   readonly id: string;
   readonly name: string;
+  /** `null`: by agreement. */
   readonly credits: number | null;
   readonly priceUsd: number | null;
-  readonly prices?: Readonly<Record<string, number>> | undefined;
+  /** Days until the remaining credits expire; `null`: never. */
   readonly validDays: number | null;
+  /** Prices in other currencies. */
+  readonly prices?: Readonly<Record<string, number>> | undefined;
 }
 
 /** How long a customer may take to pay. */
@@ -56,7 +59,7 @@ export interface CheckoutParts extends NewsParts {
  */
 export function termsOf(
   account: Account,
-  offer: PackageOffer,
+  offer: CreditPackage,
   { id = newId("ord"), note = offer.name, provider, origin, reference, currency, livemode, atMs }: {
     readonly id?: string | undefined;
     readonly note?: string | undefined;
@@ -92,7 +95,7 @@ export function termsOf(
 }
 
 /** Returns the price of a package in minor units; `null` if it has none in the currency. */
-export function amountOf(offer: PackageOffer, currency: string): number | null {
+export function amountOf(offer: CreditPackage, currency: string): number | null {
   return priceIn(offer, currency);
 }
 
@@ -138,7 +141,7 @@ export function referenceOf({ origin, reference }: OrderRequest): string {
 export async function makeOrder(
   { database, currency, livemode, now }: Omit<CheckoutParts, "client">,
   account: Account,
-  offer: PackageOffer,
+  offer: CreditPackage,
   request: OrderRequest,
 ): Promise<Order> {
   const { id, origin, reference, buyer } = request;

@@ -9,10 +9,10 @@ import {
   amountOf,
   type Checkout,
   type CheckoutOptions,
+  type CreditPackage,
   makeOrder,
   openCheckout,
   type OrderRequest,
-  type PackageOffer,
   referenceOf,
 } from "./checkout.ts";
 import { contactStatement } from "./health.ts";
@@ -30,7 +30,7 @@ export interface PaymentsParts {
   readonly accounts: Pick<Accounts, "byId">;
   readonly settings: PaymentSettings;
   readonly proxies?: ProxySettings;
-  readonly packages: readonly PackageOffer[];
+  readonly packages: readonly CreditPackage[];
   /** For the inviter of an account that pays for the first time. */
   readonly bonusCredits: number;
   readonly log: Log;
@@ -115,7 +115,7 @@ export class Payments {
   }
 
   /** Price of a package online, in minor units; `null` if it is not sold online. */
-  priceOf(offer: PackageOffer): number | null {
+  priceOf(offer: CreditPackage): number | null {
     if (!this.isOnline || offer.credits === null) return null;
     return amountOf(offer, this.currency) || null;
   }
@@ -331,7 +331,7 @@ export class Payments {
     });
   }
 
-  #offer(packageId: string): PackageOffer {
+  #offer(packageId: string): CreditPackage {
     const { packages } = this.#parts;
     const offer = packages.find(({ id }) => id === packageId);
     if (offer !== undefined) return offer;

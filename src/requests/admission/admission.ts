@@ -1,6 +1,5 @@
 import type { Caller } from "../../people/accounts/mod.ts";
 import { affordableOutput, priceOf, type Route } from "../../settings/catalog/mod.ts";
-import { type Database } from "../../ground/database/mod.ts";
 import {
   type AccountStatus,
   accountStatusOf,
@@ -16,16 +15,14 @@ import {
   recallLoans,
   releaseHoldsOf,
   renewHolds,
-  type TierList,
   type WindowState,
 } from "../../money/ledger/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import { SlotMap } from "../../ground/platform/mod.ts";
-import type { Log } from "../../ground/telemetry/mod.ts";
 import { budgetRefusal } from "./budget_refusal.ts";
 import { creditsText } from "./credits_text.ts";
 import { type EndedHold, Hold, STEP_TOKENS } from "./hold.ts";
-import { Loans, monotonicNow } from "./loans.ts";
+import { type AdmissionSettings, Loans, type LoansOptions, monotonicNow } from "./loans.ts";
 import { nearestWindow } from "./windows.ts";
 
 /** `Retry-After` for an account that is limited to one request at a time. */
@@ -40,29 +37,12 @@ const AT_ONCE_RETRY_MS = 1_000;
 /** Recalls of loans that one request waits for; what is lent then counts as held. */
 const MAX_RECALLS = 20;
 
-/** Settings of {@linkcode Admission}, which may change while it runs. */
-export interface AdmissionSettings {
-  readonly tierList: TierList;
-  /** Time after which a hold is released if its gateway does not renew it, in milliseconds. */
-  readonly leaseMs: number;
-}
-
 /** Dependencies and first settings of {@linkcode Admission}. */
-export interface AdmissionOptions extends AdmissionSettings {
-  readonly database: Database;
-  /** ID of this gateway among those that share the database. Stays the same after a restart. */
-  readonly gatewayId: string;
+export interface AdmissionOptions extends LoansOptions {
   /** IDs of gateways that do not run any more: their holds are released at the start. */
   readonly abandonedIds?: readonly string[];
-  readonly log: Log;
-  /** Returns the database's time, as far as it is known, in milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Returns milliseconds that never go back, by which spans are measured; tests set it. Default: `performance.now()`. */
-  readonly monotonicNow?: (() => number) | undefined;
   /** Measures the offset to the database's clock again. */
   readonly syncClock?: () => Promise<void>;
-  /** Requests of an account within a second from which on it gets a loan; tests set 0. */
-  readonly lendFrom?: number | undefined;
 }
 
 /** A request to be admitted. */
