@@ -101,6 +101,7 @@ export {
 } from "./loans.ts";
 export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
 export {
+  type AttemptRecord,
   type Ending,
   type FailureRecord,
   KEY_OWNERS,

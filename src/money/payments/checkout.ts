@@ -12,7 +12,6 @@ import {
   type Order,
   orderById,
   orderOfReference,
-  type OrderOrigin,
   orderStatement,
 } from "./orders.ts";
 import { type StripeClient, StripeError } from "./stripe_client.ts";
@@ -60,37 +59,25 @@ export interface CheckoutParts extends NewsParts {
 export function termsOf(
   account: Account,
   offer: CreditPackage,
-  { id = newId("ord"), note = offer.name, provider, origin, reference, currency, livemode, atMs }: {
-    readonly id?: string | undefined;
-    readonly note?: string | undefined;
-    readonly provider: NewOrder["provider"];
-    readonly origin: Exclude<OrderOrigin, "earlier">;
-    readonly reference: string;
-    readonly currency: string;
-    readonly livemode: boolean;
-    readonly atMs: number;
-  },
+  { id = newId("ord"), note = offer.name, ...terms }:
+    & Pick<NewOrder, "provider" | "origin" | "reference" | "currency" | "livemode" | "atMs">
+    & { readonly id?: string | undefined; readonly note?: string | undefined },
 ): NewOrder {
-  const amount = amountOf(offer, currency);
+  const amount = amountOf(offer, terms.currency);
   if (offer.credits === null || amount === null || amount === 0) {
     throw new AccountError(`Package ${offer.id} is not sold online`);
   }
   return {
     id,
     accountId: account.id,
-    provider,
-    origin,
-    reference,
     packageId: offer.id,
     packageName: offer.name,
     credits: offer.credits,
     validDays: offer.validDays,
     amount,
-    currency,
-    livemode,
     lotId: `lot_${id}`,
     note,
-    atMs,
+    ...terms,
   };
 }
 
