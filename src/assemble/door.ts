@@ -4,9 +4,9 @@ import type { Config } from "../settings/config/mod.ts";
 import {
   type App,
   type ConnectionsOptions,
-  type Listening,
   ResponseSockets,
   serve,
+  type ServeOptions,
   type Server,
 } from "../doors/http/mod.ts";
 import { CoarseTimers } from "../ground/platform/mod.ts";
@@ -58,12 +58,7 @@ export interface DoorParts
 }
 
 /** Where a door listens. */
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-  readonly besideAnother?: boolean;
-  readonly listening?: Listening | undefined;
-}
+export type Address = Pick<ServeOptions, "host" | "port" | "besideAnother" | "listening">;
 
 /** Part of the memory that the system allows in which responses of WebSockets are kept for a moment. */
 const RECENT_SHARE = 0.1;

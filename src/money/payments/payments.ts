@@ -2,7 +2,6 @@ import { type Account, AccountError, type Accounts } from "../../people/accounts
 import type { PaymentSettings, ProxySettings } from "../../settings/config/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
-import type { Log } from "../../ground/telemetry/mod.ts";
 import { applyEvent, EVENT_TYPES } from "./apply_event.ts";
 import { applyIntent, applySession, closeOrder, type NewsParts } from "./apply_news.ts";
 import {
@@ -25,16 +24,11 @@ import { logStopped, runTopUps, type TopUp, topUpOf, turnOff, turnOn } from "./t
 import { respondToWebhook, type WebhookOutcome } from "./webhook.ts";
 
 /** Dependencies of {@linkcode Payments}. */
-export interface PaymentsParts {
-  readonly database: Database;
+export interface PaymentsParts extends Omit<NewsParts, "livemode"> {
   readonly accounts: Pick<Accounts, "byId">;
   readonly settings: PaymentSettings;
   readonly proxies?: ProxySettings;
   readonly packages: readonly CreditPackage[];
-  /** For the inviter of an account that pays for the first time. */
-  readonly bonusCredits: number;
-  readonly log: Log;
-  readonly now: () => number;
   /** Counts what became of calls of the webhook. */
   readonly counted?: (outcome: WebhookOutcome) => void;
   /** Aborted when the gateway closes. */

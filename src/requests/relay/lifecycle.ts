@@ -6,25 +6,24 @@ import {
   reservedFor,
   routeFor,
 } from "../../settings/catalog/mod.ts";
-import type { Database } from "../../ground/database/mod.ts";
 import type { AccountStatus, Settled } from "../../money/ledger/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
-import type { Log, Metrics } from "../../ground/telemetry/mod.ts";
 import { ExchangeFailed, TransportFault } from "../upstreams/mod.ts";
 import type { InFlightRequests } from "./in_flight_requests.ts";
 import { DISCONNECTED_BEFORE, errorOf, failedEnd } from "./failed_end.ts";
 import type { ShareOfOwnKeys } from "./own_keys.ts";
 import type { End } from "./end.ts";
-import { type SentRequest, Settlement, type SettlementOptions } from "./settlement.ts";
+import {
+  type SentRequest,
+  Settlement,
+  type SettlementOptions,
+  type SettlementParts,
+} from "./settlement.ts";
 
 /** What a lifecycle needs from outside. */
-export interface LifecycleParts {
+export interface LifecycleParts extends SettlementParts {
   readonly admission: Admission;
-  readonly database: Database;
   readonly inFlight: InFlightRequests;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly now: () => number;
 }
 
 /** Tells when the client disconnects. */

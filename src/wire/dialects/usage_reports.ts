@@ -1,13 +1,7 @@
 import type { TokenKinds, Usage } from "./usage.ts";
 
 /** What one report of an upstream says; undefined for what it does not say. */
-export interface UsageReport {
-  /** All input, cached and written to a cache included. */
-  readonly inputTokens: number | undefined;
-  readonly cachedTokens: number | undefined;
-  readonly cacheWrittenTokens: number | undefined;
-  readonly outputTokens: number | undefined;
-  readonly reasoningTokens: number | undefined;
+export interface UsageReport extends Readonly<Record<keyof Usage, number | undefined>> {
   /** Input and output together, where the dialect has that. */
   readonly totalTokens?: number | undefined;
   /** Of the input, and of the output; undefined for text alone. */
