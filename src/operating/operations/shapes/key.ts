@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type Key, SCOPES } from "../../../people/accounts/mod.ts";
-import { type Budget, describeBudget } from "../../../money/ledger/mod.ts";
-import { budgetShape } from "./budget.ts";
+import type { Budget } from "../../../money/ledger/mod.ts";
+import { budgetShape, describeBudget } from "./budget.ts";
 import { credits, describer, iso, timestamp } from "./common.ts";
 
 /** A key as commands and the API show it, without its secret. */
