@@ -63,11 +63,8 @@ export interface LoansOptions extends AdmissionSettings {
 }
 
 /** A request that the database decides on, since no loan covers it. */
-export interface UncoveredRequest {
+export interface UncoveredRequest extends Pick<LoanDraw, "keyId" | "credits"> {
   readonly accountId: string;
-  readonly keyId: string;
-  /** Credits that it would hold. */
-  readonly credits: number;
 }
 
 /**
