@@ -27,7 +27,7 @@ import {
 } from "../ground/database/mod.ts";
 import { RULES } from "../money/ledger/mod.ts";
 import { Codes } from "../money/payments/mod.ts";
-import type { Nouns } from "../operating/operations/mod.ts";
+import type { CommandParts } from "../doors/cli/mod.ts";
 import { type Log, SILENT } from "../ground/telemetry/mod.ts";
 import { sealKey } from "../wire/sealing/mod.ts";
 import { openPayments } from "./payments.ts";
@@ -54,15 +54,9 @@ export interface StoreOptions {
 }
 
 /** The database and the nouns that stand on it: what commands work with. */
-export interface Store extends AsyncDisposable, Nouns {
+export interface Store extends CommandParts {
   readonly config: Config;
-  /** The clock of windows, leases and expiry. */
-  readonly clock: DatabaseClock;
   readonly passwords: Passwords;
-  /** Reads the key of the seals, or makes it. */
-  readonly sealKey: () => Promise<Uint8Array>;
-  /** Resolves with the owner's account, created with its credits when there is none yet. */
-  readonly owner: () => Promise<Account>;
 }
 
 /**

@@ -232,15 +232,13 @@ async function* entriesOf(folder: string): AsyncGenerator<Deno.DirEntry> {
 }
 
 function identity(
-  { ids, file, lock, otherPath, announced, abandoned, copied }: {
-    readonly ids: readonly string[];
-    readonly file: Deno.FsFile;
-    readonly lock: string;
-    readonly otherPath: string;
-    readonly announced: AnnouncementFile;
-    readonly abandoned: readonly string[];
-    readonly copied: readonly string[];
-  },
+  { ids, file, lock, otherPath, announced, abandoned, copied }:
+    & Pick<GatewayIdentity, "ids" | "lock" | "abandoned" | "copied">
+    & {
+      readonly file: Deno.FsFile;
+      readonly otherPath: string;
+      readonly announced: AnnouncementFile;
+    },
 ): GatewayIdentity {
   return {
     ids,

@@ -1,5 +1,5 @@
 import type { EmbeddedFile } from "./embedded_file.ts";
-import type { RefusedBehind } from "./embedded_protocol.ts";
+import type { ItemsBehind, RefusedBehind } from "./embedded_protocol.ts";
 
 /** What is written to. */
 type Target = Pick<EmbeddedFile, "commit" | "sync">;
@@ -11,16 +11,6 @@ const MAX_UNSYNCED = 2_000;
 
 /** Failures of what is written, not of the database. */
 const ABOUT_THE_DATA = /^SQLITE_(CONSTRAINT|ERROR|MISMATCH|RANGE|TOOBIG)/;
-
-/** Items that are to be written. */
-export interface ItemsBehind {
-  /** Name of the write: those of one name have the same statements. */
-  readonly write: string;
-  readonly statements: readonly string[];
-  /** A JSON array. */
-  readonly items: string;
-  readonly count: number;
-}
 
 interface Piece extends ItemsBehind {
   readonly refused: (item: RefusedBehind) => void;

@@ -41,30 +41,30 @@ const RETURNED_MS = 25;
 /** Time for which nothing is recalled of an account again after they have not. */
 const UNRETURNED_MS = 10_000;
 
-/** What {@linkcode Loans} go by, which may change while they run. */
-export interface LoanSettings {
+/** Settings of admission and its loans, which may change while they run. */
+export interface AdmissionSettings {
   readonly tierList: TierList;
+  /** Time after which a hold or a loan is released if its gateway does not renew it, in milliseconds. */
   readonly leaseMs: number;
 }
 
 /** Dependencies and first settings of {@linkcode Loans}. */
-export interface LoansOptions extends LoanSettings {
+export interface LoansOptions extends AdmissionSettings {
   readonly database: Database;
+  /** ID of this gateway among those that share the database. Stays the same after a restart. */
   readonly gatewayId: string;
   readonly log: Log;
+  /** Returns the database's time, as far as it is known, in milliseconds since the epoch. */
   readonly now: () => number;
-  /** Returns milliseconds that never go back, by which spans are measured. Default: `performance.now()`. */
+  /** Returns milliseconds that never go back, by which spans are measured; tests set it. Default: `performance.now()`. */
   readonly monotonicNow?: (() => number) | undefined;
   /** Requests of an account within a second from which on it gets a loan; tests set 0. */
   readonly lendFrom?: number | undefined;
 }
 
 /** A request that the database decides on, since no loan covers it. */
-export interface UncoveredRequest {
+export interface UncoveredRequest extends Pick<LoanDraw, "keyId" | "credits"> {
   readonly accountId: string;
-  readonly keyId: string;
-  /** Credits that it would hold. */
-  readonly credits: number;
 }
 
 /**
@@ -85,7 +85,7 @@ export interface UncoveredRequest {
 export class Loans {
   readonly #options: LoansOptions;
   readonly #monotonicNow: () => number;
-  #settings: LoanSettings;
+  #settings: AdmissionSettings;
   readonly #loans = new Map<string, AccountLoan>();
   readonly #demands: Demands;
   #renewedTick = -Infinity;
@@ -219,7 +219,7 @@ export class Loans {
   }
 
   /** Returns all loans, as they were made by other settings. */
-  async configure(settings: LoanSettings): Promise<void> {
+  async configure(settings: AdmissionSettings): Promise<void> {
     this.#settings = settings;
     await this.#returnAll();
   }

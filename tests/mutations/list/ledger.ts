@@ -185,7 +185,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "lent-credits-called-missing",
-    file: "src/requests/admission/admission.ts",
+    file: "src/requests/admission/decision_refusal.ts",
     find: "if (lentMs !== undefined) {",
     replace: "if (lentMs === Infinity) {",
     tests: [{ file: "tests/requests/admission/dead_gateway_test.ts", filter: "killed" }],

@@ -13,23 +13,14 @@ import { JSON_INSTRUCTION, type JsonSchemaFormat } from "../neutral/output_forma
 import { legalId } from "../neutral/call_ids.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { pairResults, withUniqueIds } from "../neutral/tool_results.ts";
-import { ownSeals } from "../neutral/sealed_reasoning.ts";
+import { ownSeals, type SealTarget } from "../neutral/sealed_reasoning.ts";
 import { sealedBlock } from "./read_reply.ts";
 import { SIGNATURE } from "./writer.ts";
-
-/** How a conversation is written for one upstream. */
-export interface MessagesOptions {
-  /** The upstream verifies signatures: reasoning that it did not sign is dropped. */
-  readonly signed: boolean;
-  /** The upstream's name, and the model's there: what they signed is returned to them alone. */
-  readonly upstream: string;
-  readonly model: string;
-}
 
 /** Writes a conversation's fields in the messages dialect. */
 export function writeConversation(
   conversation: Conversation,
-  options: MessagesOptions,
+  options: SealTarget,
 ): JsonObject {
   const { turns, tools, toolChoice, parallelTools, stop, format } = conversation;
   const more = format?.type === "json_object" ? [JSON_INSTRUCTION] : [];
@@ -99,7 +90,7 @@ function choiceOf(choice: Conversation["toolChoice"]): JsonObject | undefined {
 }
 
 /** Consecutive turns of one side become one message, tool results first. */
-function messagesOf(turns: readonly Turn[], options: MessagesOptions): JsonObject[] {
+function messagesOf(turns: readonly Turn[], options: SealTarget): JsonObject[] {
   const messages: { role: "user" | "assistant"; results: JsonObject[]; blocks: JsonObject[] }[] =
     [];
   for (const turn of turns) {
@@ -117,7 +108,7 @@ function messagesOf(turns: readonly Turn[], options: MessagesOptions): JsonObjec
 
 function assistantBlocks(
   turn: Turn & { role: "assistant" },
-  options: MessagesOptions,
+  options: SealTarget,
 ): JsonObject[] {
   const { reasoning, text, refusal = "", calls } = turn;
   const own = ownSeals(turn, options);
