@@ -28,6 +28,7 @@ interface Allowed {
   readonly models: readonly string[] | undefined;
   readonly expiresAtMs: number | undefined;
   readonly budget: number | undefined;
+  readonly atOnce: number | undefined;
   /** Who may use a team's key; `undefined` for everyone of the team. */
   readonly member: string | undefined;
 }
@@ -45,6 +46,7 @@ async function allowed({ gateway }: TestGateway): Promise<ReadonlyMap<string, Al
       models: row.models === null ? undefined : JSON.parse(String(row.models)),
       expiresAtMs: known(row.expires_at_ms),
       budget: known(row.budget),
+      atOnce: known(row.at_once),
       member: row.team_id === null || row.member_id === null ? undefined : String(row.member_id),
       isTeams: row.team_id !== null,
     }] as const
@@ -54,6 +56,7 @@ async function allowed({ gateway }: TestGateway): Promise<ReadonlyMap<string, Al
       models: models ?? undefined,
       expiresAtMs: undefined,
       budget: undefined,
+      atOnce: undefined,
       member: undefined,
     }] as const
   );
@@ -68,12 +71,13 @@ function more(one: Allowed, others: readonly Allowed[]): string[] {
     expiresAtMs: ({ expiresAtMs = Infinity }) =>
       (one.expiresAtMs ?? Infinity) <= expiresAtMs + 60_000,
     budget: ({ budget = Infinity }) => (one.budget ?? Infinity) <= budget,
+    atOnce: ({ atOnce = Infinity }) => (one.atOnce ?? Infinity) <= atOnce,
     member: ({ member }) => member === undefined || one.member === member,
   };
   return Object.entries(within).filter(([, is]) => !others.some(is)).map(([name]) => name);
 }
 
-/** What somebody selects who wants little: one model, a week, five credits, themselves. */
+/** What somebody selects who wants little: one model, a week, five credits, three requests at once, themselves. */
 function selected({ fields }: PageForm, random: Random): (readonly [string, string])[] {
   const boxes = fields.filter(({ name, kind }) => name === "models" && kind === "box");
   const box = boxes.length === 0
@@ -84,6 +88,7 @@ function selected({ fields }: PageForm, random: Random): (readonly [string, stri
     budget: "5",
     credits: "5",
     days: "7",
+    at_once: "3",
   };
   const valueOf = ({ name, value, kind }: OfferedField) =>
     kind === "text" && value === "" ? texts[name] ?? "" : value;
@@ -105,6 +110,7 @@ function shown(fields: readonly (readonly [string, string])[], nowMs: number): A
       : undefined,
     expiresAtMs: /^\d+$/.test(days ?? "") ? nowMs + Number(days) * 86_400_000 : undefined,
     budget: /^\d+$/.test(of("budget") ?? "") ? Number(of("budget")) : undefined,
+    atOnce: /^\d+$/.test(of("at_once") ?? "") ? Number(of("at_once")) : undefined,
     member: of("member")?.startsWith("acc_") ? of("member") : undefined,
   };
 }
