@@ -30,7 +30,7 @@ export interface FileText {
 
 /** Settings whose values are not repeated in messages. */
 const SECRET =
-  /^(keys?|token|metricsToken|secret|headers|payments|proxy|proxies|caCert|accessKeyId|secretAccessKey|sessionToken|environment)$/;
+  /^(keys?|token|metricsToken|secret|headers|payments|proxy|proxies|caCert|command|accessKeyId|secretAccessKey|sessionToken|environment)$/;
 /** A value longer than this is cut. */
 const MAX_VALUE_CHARS = 60;
 
