@@ -3,10 +3,11 @@
 import fc from "fast-check";
 import { FormFields } from "../../../src/doors/console/request.tsx";
 import { AccountError, newKeyId } from "../../../src/people/accounts/mod.ts";
-import { assert, assertEquals, assertThrows } from "../../assert.ts";
+import { assert, assertEquals, assertMatch, assertThrows } from "../../assert.ts";
 import { formsOf, type OfferedField, type PageForm } from "../../fake/forms.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { Random, testSeed } from "../../fake/random.ts";
+import { sluice } from "../../fake/shell.ts";
 import { type PlainBrowser, signedIn } from "../../fake/visitor.ts";
 import { sized } from "../../tier.ts";
 
@@ -253,4 +254,28 @@ Deno.test("a form whose choices went away while it was open gives no more than i
   }
   assert(sent > 50 && accepted > 5, `${sent} sent, ${accepted} accepted`);
   assertEquals((await teams.get(team.id)).models === null, false);
+});
+
+Deno.test("an empty list of models, which allows none, is shown as none wherever all is shown as all", async () => {
+  await using gateway = await startGateway();
+  const { keys, owner, teams } = gateway.gateway;
+  const none = await keys.issue(owner, { name: "locked", models: [] });
+  const team = await teams.create({ name: "Locked", pool: true, models: [] });
+  const browser = await signedIn(gateway, owner.email);
+  const pageAt = async (path: string) => await (await browser.get(path)).text();
+  const rowOf = async (path: string, id: string) => {
+    const page = await pageAt(path);
+    const row = page.split("<tr").find((one) => one.includes(id)) ?? page;
+    return row.split("<form")[0]!.replace(/<[^>]*>/g, " ");
+  };
+  const shown = {
+    "keys' page": await rowOf("/console/keys", none.id),
+    "teams' page": await rowOf("/console/teams", team.id),
+    "team's page": /Models:.*?\./s.exec(await pageAt(`/console/teams/${team.id}`))?.[0],
+  };
+  for (const [where, text] of Object.entries(shown)) assertMatch(text ?? "", /\bnone\b/, where);
+  for (const args of [["key", "list"], ["key", "update", none.id], ["team", "list"]]) {
+    const { out } = await sluice(args, { directory: gateway.directory });
+    assertMatch(out, /[Ll]ocked.* none /, args.join(" "));
+  }
 });
