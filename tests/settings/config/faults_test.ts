@@ -67,7 +67,9 @@ Deno.test("errors do not repeat secrets, nor what a variable was replaced by", a
     `{
       "upstreams": {
         "a": { "url": "ftp://me:${canary}@host/?key=${canary}", "key": ["${canary}"] },
-        "b": { "url": "\${ADDRESS}", "key": "x", "headers": { "X-A": 5, "Host": "${canary}" } }
+        "b": { "url": "\${ADDRESS}", "key": "x", "headers": { "X-A": 5, "Host": "${canary}" } },
+        "c": { "url": "http://h/v1", "credentials": { "kind": "command", "command": "vault ${canary}" } },
+        "d": { "url": "http://h/v1", "credentials": { "kind": "command", "command": ["vault", ["${canary}"]] } }
       },
       "metricsToken": { "${canary}": 1 }, "secret": "${canary}", "owner": { "key": "${canary}" }
     }`,
