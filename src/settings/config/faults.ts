@@ -207,7 +207,8 @@ function rangeText(kind: string, min: number, max: number | undefined): string {
 }
 
 function shown(text: string): string {
-  const masked = text.startsWith('"') ? `"${maskAddress(text.slice(1))}` : text;
+  const [, inside] = /^"(.*?)"?$/s.exec(text) ?? [];
+  const masked = inside === undefined ? text : `"${maskAddress(inside)}"`;
   return masked.length > MAX_VALUE_CHARS ? `${masked.slice(0, MAX_VALUE_CHARS)}…` : masked;
 }
 

@@ -77,6 +77,8 @@ Deno.test("errors do not repeat secrets, nor what a variable was replaced by", a
   );
   assert(!found.join("\n").includes(canary), found.join("\n"));
   assert(found.some((line) => line.includes('got "${ADDRESS}"')), found.join("\n"));
+  const quoted = found.filter((line) => line.includes(': got "'));
+  assert(quoted.length > 2 && quoted.every((line) => line.endsWith('"')), quoted.join("\n"));
   assert(found.some((line) => line.startsWith("SLUICE_DATABASE_URL  ")), found.join("\n"));
 });
 
