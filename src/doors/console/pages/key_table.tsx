@@ -149,6 +149,11 @@ function KeyRows(
           name: "models",
           cell: ({ models }) => models === null ? allModels : <Names all={models} />,
         },
+        ...(keys.every(({ atOnce }) => atOnce === null) ? [] : [{
+          name: "at once",
+          numeric: true,
+          cell: ({ atOnce }: Key) => atOnce === null ? "any" : number(atOnce),
+        }]),
         {
           name: "budget",
           bare: true,
