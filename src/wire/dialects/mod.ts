@@ -73,6 +73,7 @@ export { requestSchemas } from "./request_schemas.ts";
 export {
   connectionFault,
   errorFrame,
+  keptItem,
   readTurnFrame,
   turnBody,
   TurnEvents,
