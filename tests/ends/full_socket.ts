@@ -35,9 +35,9 @@ export class FullSocket implements CallersEnd {
    */
   constructor(
     { gateway: { app }, url }: TestGateway,
-    { headers, noticed }: {
+    { headers, noticed = () => {} }: {
       readonly headers: Readonly<Record<string, string>>;
-      readonly noticed: () => void;
+      readonly noticed?: () => void;
     },
   ) {
     this.#noticed = noticed;
