@@ -290,6 +290,22 @@ export const RELAY: readonly Mutation[] = [
     why: "Text requests would reserve a whole context.",
   },
   {
+    name: "open-door-unsaid",
+    file: "src/settings/config/load.ts",
+    find: "...quotes, ...openDoor(parsed)]",
+    replace: "...quotes]",
+    tests: [{ file: "tests/settings/config/load_test.ts", filter: "for anybody who registers" }],
+    why: "An operator would give credits to invented addresses without knowing.",
+  },
+  {
+    name: "stops-with-its-loans",
+    file: "src/requests/admission/loans.ts",
+    find: "await this.#demands.settled();\n    await this.#returnAll();",
+    replace: "",
+    tests: [{ file: "tests/requests/admission/loans_test.ts", filter: "a gateway that stops" }],
+    why: "For a minute after a restart, other gateways would reject requests for lack of credits.",
+  },
+  {
     name: "followed-without-end",
     file: PUMP,
     find: "const timer = setTimeout(discard, followMs);",
