@@ -72,6 +72,7 @@ export { requestSchemas } from "./request_schemas.ts";
 export {
   connectionFault,
   errorFrame,
+  keptItem,
   readTurnFrame,
   turnBody,
   TurnEvents,
