@@ -323,6 +323,26 @@ export const WILD: readonly Mutation[] = [
     why: "Text would be lost.",
   },
   {
+    name: "failed-end-of-a-message-charged",
+    file: "src/wire/dialects/messages/carry.ts",
+    find:
+      "const repaired = this.#repair.repair(event); // it throws for a reason that is a failure\n    if (isObject(event.delta) && text(event.delta.stop_reason)) this.#stopped = true;",
+    replace:
+      "if (isObject(event.delta) && text(event.delta.stop_reason)) this.#stopped = true;\n    const repaired = this.#repair.repair(event);",
+    tests: [{ file: WILD_FLOW, filter: "what departs beside the reports" }],
+    why: "A stream that says that it failed would be complete, and charged.",
+  },
+  {
+    name: "failed-end-is-output",
+    file: "src/wire/dialects/chat/carry.ts",
+    find:
+      "checkNotFailed(choice);\n      if (meterChoice(this.#meter, choice)) this.hasOutput = true;",
+    replace:
+      "if (meterChoice(this.#meter, choice)) this.hasOutput = true;\n      checkNotFailed(choice);",
+    tests: [{ file: WILD_FLOW, filter: "what departs beside the reports" }],
+    why: "The next target would not be asked although nothing was delivered.",
+  },
+  {
     name: "failed-stop-reason-is-an-end",
     file: MESSAGES_REPAIR,
     find: "  checkFinish(reason);\n",

@@ -274,7 +274,6 @@ class CarriedMessagesStream implements ReplyStream {
           output_tokens: readMessagesUsage(event.usage)?.outputTokens ?? this.countedOutput,
           ...(isObject(event.usage) ? withCounts(event.usage) : {}),
         };
-        if (isObject(event.delta) && text(event.delta.stop_reason)) this.#stopped = true;
         break;
       case "message_stop":
         if (!this.#stopped) throw brokenOff();
@@ -282,7 +281,9 @@ class CarriedMessagesStream implements ReplyStream {
         this.finished = true;
         return ""; // sent when the usage is settled
     }
-    const sent = this.#repair.repair(event).map((one) => this.#sent(one)).join("");
+    const repaired = this.#repair.repair(event); // it throws for a reason that is a failure
+    if (isObject(event.delta) && text(event.delta.stop_reason)) this.#stopped = true;
+    const sent = repaired.map((one) => this.#sent(one)).join("");
     this.#usage.note();
     return sent;
   }
