@@ -399,6 +399,22 @@ export const WILD: readonly Mutation[] = [
     why: "Services refuse a name with a dot, and with it the request.",
   },
   {
+    name: "words-under-one-name",
+    file: ERRORS,
+    find: "if (plain !== key && names.includes(plain)) return body[key];",
+    replace: "",
+    tests: [{ file: ERRORS_TEST, filter: "an error that a reply with status 200 reports" }],
+    why: "An error would be a reply that cannot be read, and the next target not be asked.",
+  },
+  {
+    name: "limits-of-plans-are-of-prompts",
+    file: CONTEXT,
+    find: '"usage limit|\\\\benqueued\\\\b|paid account",',
+    replace: "",
+    tests: [{ file: WORDS, filter: "other errors are not" }],
+    why: "Who has used up a plan would compact its conversation instead.",
+  },
+  {
     name: "failed-stop-reason-is-an-end",
     file: MESSAGES_REPAIR,
     find: "  checkFinish(reason);\n",
