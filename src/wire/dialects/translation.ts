@@ -259,6 +259,10 @@ class TranslatedStream implements ReplyStream {
     return this.#meter.tokens;
   }
 
+  get overcounted(): number {
+    return this.#meter.overcounted;
+  }
+
   push({ data }: SseEvent): string {
     let written = "";
     for (const event of this.#reader.read(data)) {

@@ -48,6 +48,14 @@ export const WILD: readonly Mutation[] = [
     why: "An upstream that does not keep limits would go on without end.",
   },
   {
+    name: "own-count-cuts-scripts-that-others-know",
+    file: "src/requests/relay/pump.ts",
+    find: "const most = hold.maxDelivered + overcounted;",
+    replace: "const most = hold.maxDelivered + 0 * overcounted;",
+    tests: [{ file: COUNTS, filter: "at its limit a reply is whole" }],
+    why: "Text would be lost in scripts that the upstream's tokenizer knows far better.",
+  },
+  {
     name: "own-count-refuses-prompts",
     file: "src/requests/relay/relay.ts",
     find: "const overcount = isExact ? 1 : MAX_OVERCOUNT;",

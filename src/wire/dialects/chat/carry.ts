@@ -197,6 +197,10 @@ class CarriedChatStream implements ReplyStream {
     return this.#meter.tokens;
   }
 
+  get overcounted(): number {
+    return this.#meter.overcounted;
+  }
+
   get lacksUsage(): boolean {
     return this.finished && this.usage === undefined;
   }

@@ -228,6 +228,10 @@ class CarriedMessagesStream implements ReplyStream {
     return this.#meter.tokens;
   }
 
+  get overcounted(): number {
+    return this.#meter.overcounted;
+  }
+
   push({ data }: SseEvent): string {
     return parseEvents(data).map((event) => {
       // SDKs throw at what comes before the beginning

@@ -304,6 +304,10 @@ class CarriedResponsesStream implements ReplyStream {
     return this.#meter.tokens;
   }
 
+  get overcounted(): number {
+    return this.#meter.overcounted;
+  }
+
   get outputItems(): readonly JsonObject[] | undefined {
     return this.#reply.keepsItems ? this.#output.items : undefined;
   }
