@@ -2,7 +2,9 @@ import type { Usage } from "./usage.ts";
 import { type PartialUsage, UsageReports } from "./usage_reports.ts";
 
 /** What streams of every dialect know of their reply: the upstream's reports, beside what the gateway counts. */
-export abstract class MeteredStream<Meter extends { readonly tokens: number }> {
+export abstract class MeteredStream<
+  Meter extends { readonly tokens: number; readonly overcounted: number },
+> {
   hasOutput = false;
   protected readonly meter: Meter;
   protected readonly reports: UsageReports;
@@ -22,6 +24,10 @@ export abstract class MeteredStream<Meter extends { readonly tokens: number }> {
 
   get countedOutput(): number {
     return this.meter.tokens;
+  }
+
+  get overcounted(): number {
+    return this.meter.overcounted;
   }
 
   get usage(): Usage | undefined {

@@ -18,9 +18,24 @@ export const withoutDeveloper: Adjust = (body) => {
   return { ...body, messages };
 };
 
+const isLong = (id: unknown) => typeof id === "string" && id.length > MAX_ID_CHARS;
+
+/** The same in the responses dialect, whose items have ids of their own, which need not be told. */
+export const withShortItemIds: Adjust = (body) => {
+  const given = objects(body.input);
+  if (!given.some(({ id, call_id: callId }) => isLong(id) || isLong(callId))) return body;
+  const input = given.map((item): JsonObject => {
+    const { id, ...rest } = item;
+    // reasoning is found, and references are made, by it
+    const isNeeded = !isLong(id) || item.type === "reasoning" || item.type === "item_reference";
+    const own = isNeeded ? item : rest;
+    return isLong(own.call_id) ? { ...own, call_id: shortId(text(own.call_id)!) } : own;
+  });
+  return { ...body, input };
+};
+
 /** Longer ids of calls are shortened, a call's and its result's alike. */
 export const withShortIds: Adjust = (body) => {
-  const isLong = (id: unknown) => typeof id === "string" && id.length > MAX_ID_CHARS;
   const messages = objects(body.messages);
   const hasLong = messages.some((message) =>
     isLong(message.tool_call_id) || objects(message.tool_calls).some(({ id }) => isLong(id))

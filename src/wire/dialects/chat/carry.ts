@@ -282,8 +282,8 @@ class CarriedChatStream extends MeteredStream<Meter> implements ReplyStream {
     this.reports.heard({ model: chunk.model, tier: chunk.service_tier });
     if (meterBeside(this.meter, chunk)) this.hasOutput = true;
     for (const choice of choices) {
-      if (meterChoice(this.meter, choice)) this.hasOutput = true;
       checkNotFailed(choice);
+      if (meterChoice(this.meter, choice)) this.hasOutput = true;
       if (typeof choice.finish_reason === "string") {
         this.#ended.add(typeof choice.index === "number" ? choice.index : 0);
       }

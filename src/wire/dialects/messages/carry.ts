@@ -255,7 +255,6 @@ class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream 
           output_tokens: readMessagesUsage(event.usage)?.outputTokens ?? this.countedOutput,
           ...(isObject(event.usage) ? withCounts(event.usage) : {}),
         };
-        if (isObject(event.delta) && text(event.delta.stop_reason)) this.#stopped = true;
         break;
       case "message_stop":
         if (!this.#stopped) throw brokenOff();
@@ -263,7 +262,9 @@ class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream 
         this.finished = true;
         return ""; // sent when the usage is settled
     }
-    const sent = this.#repair.repair(event).map((one) => this.#sent(one)).join("");
+    const repaired = this.#repair.repair(event); // it throws for a reason that is a failure
+    if (isObject(event.delta) && text(event.delta.stop_reason)) this.#stopped = true;
+    const sent = repaired.map((one) => this.#sent(one)).join("");
     this.noteReport();
     return sent;
   }

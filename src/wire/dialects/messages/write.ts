@@ -11,6 +11,7 @@ import {
 import { type Conversation, parseArgs, type Part, type Turn } from "../neutral/conversation.ts";
 import { JSON_INSTRUCTION, type JsonSchemaFormat } from "../neutral/output_format.ts";
 import { legalId } from "../neutral/call_ids.ts";
+import { legalName, MAX_CHARS_OF_MESSAGES } from "../neutral/tool_names.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { pairResults, withUniqueIds } from "../neutral/tool_results.ts";
 import { ownSeals, type SealTarget } from "../neutral/sealed_reasoning.ts";
@@ -38,7 +39,7 @@ export function writeConversation(
     ...writeMark(conversation.cached),
     ...(tools.length === 0 ? {} : {
       tools: tools.map(({ name, description, schema, strict, cached }) => ({
-        name,
+        name: nameOf(name),
         ...(description === undefined ? {} : { description }),
         input_schema: { type: "object", ...schema },
         ...(strict === undefined ? {} : { strict }),
@@ -86,7 +87,13 @@ export function isSequence(stop: string): boolean {
 function choiceOf(choice: Conversation["toolChoice"]): JsonObject | undefined {
   if (choice === undefined) return undefined;
   if (choice === "required") return { type: "any" };
-  return typeof choice === "string" ? { type: choice } : { type: "tool", name: choice.name };
+  return typeof choice === "string"
+    ? { type: choice }
+    : { type: "tool", name: nameOf(choice.name) };
+}
+
+function nameOf(tool: string): string {
+  return legalName(tool, MAX_CHARS_OF_MESSAGES);
 }
 
 /** Consecutive turns of one side become one message, tool results first. */
@@ -121,7 +128,7 @@ function assistantBlocks(
     ...calls.map(({ id, name, args }) => ({
       type: "tool_use",
       id,
-      name,
+      name: nameOf(name),
       // arguments that a model once wrote may be invalid JSON
       input: parseArgs(args) ?? { _raw: args },
     })),

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../json.ts";
 import { shortId, upstreamIds } from "../../neutral/call_ids.ts";
 import type { Conversation, Part, Tool, Turn } from "../../neutral/conversation.ts";
 import { pairResults, withUniqueIds } from "../../neutral/tool_results.ts";
-import { shortName } from "../../neutral/tool_names.ts";
+import { legalName } from "../../neutral/tool_names.ts";
 import { ownSeals, type SealTarget } from "../../neutral/sealed_reasoning.ts";
 import { writeSchema } from "../../neutral/output_format.ts";
 
@@ -75,7 +75,7 @@ function itemsOf(turn: Turn, options: SealTarget): JsonObject[] {
         ...turn.calls.map(({ id, name, args }) => ({
           type: "function_call",
           call_id: id,
-          name: shortName(name),
+          name: legalName(name),
           arguments: args,
         })),
       ];
@@ -144,7 +144,7 @@ function toolOf({ name, description, schema, strict = false }: Tool): JsonObject
   const { $schema: _, ...parameters } = schema;
   return {
     type: "function",
-    name: shortName(name),
+    name: legalName(name),
     ...(description === undefined ? {} : { description }),
     parameters,
     strict,
@@ -152,5 +152,5 @@ function toolOf({ name, description, schema, strict = false }: Tool): JsonObject
 }
 
 function choiceOf(choice: NonNullable<Conversation["toolChoice"]>): JsonObject | string {
-  return typeof choice === "string" ? choice : { type: "function", name: shortName(choice.name) };
+  return typeof choice === "string" ? choice : { type: "function", name: legalName(choice.name) };
 }
