@@ -45,6 +45,8 @@ export interface AdmissionSettings {
   readonly tierList: TierList;
   /** Time after which a hold is released if its gateway does not renew it, in milliseconds. */
   readonly leaseMs: number;
+  /** How long a loan may be spent while the database does not answer, if settlements can be kept meanwhile. Default: 0. */
+  readonly patienceMs?: number | undefined;
 }
 
 /** Dependencies and first settings of {@linkcode Admission}. */
