@@ -278,7 +278,7 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "dead-outboxes-not-swept",
     file: "src/assemble/gateway.ts",
-    find: "  if (database instanceof EmbeddedDatabase) built.use(sweepOutboxes(database, log));\n",
+    find: "    built.use(sweepOutboxes(database, log));\n",
     replace: "",
     tests: [{ file: "tests/flow/dead_outbox_test.ts" }],
     why:
