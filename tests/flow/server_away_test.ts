@@ -176,7 +176,8 @@ Deno.test("a server that is killed, then stopped, under load: no request with le
 Deno.test("a gateway that is killed while its server is away charges what it had kept, once it is started again", async () => {
   await using at = await scene();
   const beside = await at.gateway();
-  const { keys: [key] } = await customer(beside, 1_000_000);
+  const { keys: [key], accountId } = await customer(beside, 1_000_000);
+  const { keys: [otherKey] } = await customer(beside, 1_000_000);
   const directory = `${at.path}/killed`;
   await Deno.mkdir(directory);
   await Deno.writeTextFile(
@@ -191,7 +192,7 @@ Deno.test("a gateway that is killed while its server is away charges what it had
   const first = await start();
   let url: string | undefined = first.url;
   const client = await at.client(() => url, key!);
-  const other = await at.client(() => beside.url, key!);
+  const other = await at.client(() => beside.url, otherKey!);
   await at.away(at.killed, async () => {
     const before = client.replies.length;
     await sleep(AWAY_MS / 2);
@@ -206,9 +207,18 @@ Deno.test("a gateway that is killed while its server is away charges what it had
   // what it kept is nobody else's while it is down
   const { length } = other.replies;
   await until(() => other.replies.length > length + WARM, { what: "replies with the server" });
-  ({ url } = await start());
-  const { length: again } = client.replies;
-  await until(() => client.replies.length > again + WARM, { what: "replies of the new one" });
+  const again = await start();
+  const charged = await beside.gateway.database.one(
+    "select requests as n from balances where account_id = ?",
+    [accountId],
+  );
+  assert(
+    Number(charged!.n) >= client.replies.length,
+    "what it had kept is charged before it listens",
+  );
+  ({ url } = again);
+  const before = client.replies.length;
+  await until(() => client.replies.length > before + WARM, { what: "replies of the new one" });
   const asked = await at.end();
   const failed = asked.filter(({ status }) => status !== 200 && status !== undefined);
   assertEquals(failed.length, 0, failed[0]?.text);

@@ -2,13 +2,14 @@
 
 import fc from "fast-check";
 import {
+  DatabaseError,
   type GroupWrite,
   type RefusedItem,
   ServerDatabase,
 } from "../../../src/ground/database/mod.ts";
 import { outboxFiles } from "../../../src/ground/database/outbox.ts";
 import { ServerPresence } from "../../../src/ground/database/server_presence.ts";
-import { assert, assertEquals } from "../../assert.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { sqldServer } from "../../fake/sqld.ts";
 import { tempDir, until } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
@@ -23,6 +24,11 @@ const ADD: GroupWrite<{ id: string; n: number }, undefined> = {
       on conflict (id) do nothing`,
   ],
 };
+const TABLES = [
+  { sql: "create table things (id text primary key, n integer check (n <> 13)) strict" },
+  { sql: "create table database_identity (only_row integer primary key, id text)" },
+  { sql: "insert into database_identity values (1, 'the-database')" },
+];
 const COUNT = "select count(*) as n, sum(n) as sum from things";
 
 Deno.test("what was kept is at the server before anything else is written, once, and what it refuses is named", async () => {
@@ -45,11 +51,7 @@ Deno.test("what was kept is at the server before anything else is written, once,
     });
   const database = await connect();
   try {
-    await database.batch([
-      { sql: "create table things (id text primary key, n integer check (n <> 13)) strict" },
-      { sql: "create table database_identity (only_row integer primary key, id text)" },
-      { sql: "insert into database_identity values (1, 'the-database')" },
-    ]);
+    await database.batch(TABLES);
     await keep(database);
     await database.writeBehind!(ADD, { id: "straight", n: 1 });
     assertEquals([(await database.one(COUNT))?.n, database.outbox?.kept], [1, 0]);
@@ -73,6 +75,38 @@ Deno.test("what was kept is at the server before anything else is written, once,
       what: "the end of all files but that of the refused item",
     });
     assertEquals(faults, []);
+  } finally {
+    await database.close();
+  }
+});
+
+Deno.test("what could not be kept is not written when the server is back", async () => {
+  await using dir = await tempDir();
+  let server = await sqldServer(`${dir.path}/sqld`);
+  await using _server = { [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  const { url, port } = server;
+  const database = await ServerDatabase.connect({ url, token: undefined, durability: "full" });
+  try {
+    await database.batch(TABLES);
+    await Deno.mkdir(`${dir.path}/data`);
+    const faults: unknown[] = [];
+    await database.keepOutbox({
+      path: `${dir.path}/data/gateway.server`,
+      gatewayId: "gw",
+      writes: [ADD],
+      onState() {},
+      onFault: (fault) => faults.push(fault),
+      onRefused() {},
+    });
+    await Deno.remove(`${dir.path}/data`);
+    await server[Symbol.asyncDispose]();
+    await assertRejects(() => database.writeBehind!(ADD, { id: "lost", n: 1 }), DatabaseError);
+    assertEquals([database.outbox?.isUsable, database.outbox?.kept, faults.length], [false, 0, 1]);
+    await Deno.mkdir(`${dir.path}/data`);
+    server = await sqldServer(`${dir.path}/sqld`, { port });
+    await until(() => database.outbox!.isUsable, { what: "that it can keep again" });
+    const [[row]] = await database.batch([{ sql: COUNT }]) as [[{ n: number }]];
+    assertEquals([row.n, faults.at(-1)], [0, undefined]);
   } finally {
     await database.close();
   }

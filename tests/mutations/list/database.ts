@@ -191,7 +191,7 @@ export const DATABASE: readonly Mutation[] = [
     find: "      try {\n        if (this.#isFaulty)",
     replace:
       "      this.#pass(write, items, all.length);\n      try {\n        if (this.#isFaulty)",
-    tests: [{ file: AWAY, filter: "nothing can be kept" }],
+    tests: [{ file: SERVER_OUTBOX, filter: "could not be kept" }],
     why: "Clients would be charged for what they were told had failed.",
   },
   {
