@@ -1,5 +1,6 @@
-/** Gateways at a real libSQL server that goes away under load. */
+/** Gateways whose database does not answer for a while, under load: a real libSQL server, or a file. */
 
+import DatabaseConstructor from "libsql";
 import { audit } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertMatch } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
@@ -8,7 +9,7 @@ import { startGateway, type TestGateway, WIDE_TIERS } from "../fake/gateway.ts";
 import { type SqldServer, sqldServer } from "../fake/sqld.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
-import { sized } from "../tier.ts";
+import { PROOF, sized } from "../tier.ts";
 
 /** How long the server is away: longer than whatever is waited for without it. */
 const AWAY_MS = sized(2_500, 25_000);
@@ -173,61 +174,66 @@ Deno.test("a server that is killed, then stopped, under load: no request with le
 });
 
 // Proves P2.
-Deno.test("a gateway that is killed while its server is away charges what it had kept, once it is started again", async () => {
-  await using at = await scene();
-  const beside = await at.gateway();
-  const { keys: [key], accountId } = await customer(beside, 1_000_000);
-  const { keys: [otherKey] } = await customer(beside, 1_000_000);
-  const directory = `${at.path}/killed`;
-  await Deno.mkdir(directory);
-  await Deno.writeTextFile(
-    `${directory}/sluice.jsonc`,
-    JSON.stringify({ ...at.settings, port: 0 }),
-  );
-  const start = async () => {
-    const process = at.use(startCommand([], { directory }));
-    const [, url] = await process.waitFor(/listening on (http:\S+)/);
-    return { process, url };
-  };
-  const first = await start();
-  let url: string | undefined = first.url;
-  const client = await at.client(() => url, key!);
-  const other = await at.client(() => beside.url, otherKey!);
-  await at.away(at.killed, async () => {
-    const before = client.replies.length;
-    await sleep(AWAY_MS / 2);
-    await until(() => client.replies.length > before + WARM, {
-      what: "replies without the server",
+// two processes of their own; the gate has tests/ground/database/server_outbox_test.ts
+Deno.test(
+  "a gateway that is killed while its server is away charges what it had kept, once it is started again",
+  PROOF,
+  async () => {
+    await using at = await scene();
+    const beside = await at.gateway();
+    const { keys: [key], accountId } = await customer(beside, 1_000_000);
+    const { keys: [otherKey] } = await customer(beside, 1_000_000);
+    const directory = `${at.path}/killed`;
+    await Deno.mkdir(directory);
+    await Deno.writeTextFile(
+      `${directory}/sluice.jsonc`,
+      JSON.stringify({ ...at.settings, port: 0 }),
+    );
+    const start = async () => {
+      const process = at.use(startCommand([], { directory }));
+      const [, url] = await process.waitFor(/listening on (http:\S+)/);
+      return { process, url };
+    };
+    const first = await start();
+    let url: string | undefined = first.url;
+    const client = await at.client(() => url, key!);
+    const other = await at.client(() => beside.url, otherKey!);
+    await at.away(at.killed, async () => {
+      const before = client.replies.length;
+      await sleep(AWAY_MS / 2);
+      await until(() => client.replies.length > before + WARM, {
+        what: "replies without the server",
+      });
+      first.process.signal("SIGKILL");
+      await first.process.status;
+      url = undefined;
+      await sleep(AWAY_MS / 2);
     });
-    first.process.signal("SIGKILL");
-    await first.process.status;
-    url = undefined;
-    await sleep(AWAY_MS / 2);
-  });
-  // what it kept is nobody else's while it is down
-  const { length } = other.replies;
-  await until(() => other.replies.length > length + WARM, { what: "replies with the server" });
-  const again = await start();
-  const charged = await beside.gateway.database.one(
-    "select requests as n from balances where account_id = ?",
-    [accountId],
-  );
-  assert(
-    Number(charged!.n) >= client.replies.length,
-    "what it had kept is charged before it listens",
-  );
-  ({ url } = again);
-  const before = client.replies.length;
-  await until(() => client.replies.length > before + WARM, { what: "replies of the new one" });
-  const asked = await at.end();
-  const failed = asked.filter(({ status }) => status !== 200 && status !== undefined);
-  assertEquals(failed.length, 0, failed[0]?.text);
-  const cut = asked.filter(({ status }) => status === undefined).length;
-  const [books, told] = [await booked([beside]), paid(asked)];
-  const more = books.requests - told.requests;
-  assert(more >= 0 && more <= cut, `${more} more than clients got, ${cut} were cut`);
-  assertEquals(books.credits - told.credits, more); // each costs one
-});
+    // what it kept is nobody else's while it is down
+    const { length } = other.replies;
+    await until(() => other.replies.length > length + WARM, { what: "replies with the server" });
+    const again = await start();
+    const charged = await beside.gateway.database.one(
+      "select requests as n from balances where account_id = ?",
+      [accountId],
+    );
+    assert(
+      Number(charged!.n) >= client.replies.length,
+      "what it had kept is charged before it listens",
+    );
+    ({ url } = again);
+    const before = client.replies.length;
+    await until(() => client.replies.length > before + WARM, { what: "replies of the new one" });
+    const asked = await at.end();
+    const failed = asked.filter(({ status }) => status !== 200 && status !== undefined);
+    assertEquals(failed.length, 0, failed[0]?.text);
+    const cut = asked.filter(({ status }) => status === undefined).length;
+    const [books, told] = [await booked([beside]), paid(asked)];
+    const more = books.requests - told.requests;
+    assert(more >= 0 && more <= cut, `${more} more than clients got, ${cut} were cut`);
+    assertEquals(books.credits - told.credits, more); // each costs one
+  },
+);
 
 // Proves P2, P5.
 Deno.test("a server that is away while nothing can be kept: what a client was told has failed is not charged later", async () => {
@@ -249,5 +255,41 @@ Deno.test("a server that is away while nothing can be kept: what a client was to
     },
   );
   const asked = await at.end();
+  assertEquals(await booked([gateway]), paid(asked));
+});
+
+// Proves P2, P4.
+Deno.test("a file that does not answer under load: no request with lent credits fails, and each is charged once", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    looksInside: true,
+    settings: { upstream: { url: upstream.url } },
+  });
+  const { keys: [key] } = await customer(gateway, 1_000_000);
+  const clients = [1, 2].map(() => new Client(() => gateway.url, key!));
+  const moreReplies = (what: string) => {
+    const counts = clients.map(({ replies }) => replies.length);
+    return until(() => clients.every(({ replies }, n) => replies.length > counts[n]! + WARM), {
+      what,
+    });
+  };
+  const { database } = gateway.gateway;
+  await until(async () => (await audit(database)).lentCredits > 0, { what: "a loan" });
+  await moreReplies("requests from the loan");
+  // each write waits for it, and so does all that is asked after that
+  const other = new DatabaseConstructor(database.place) as unknown as {
+    exec(sql: string): void;
+    close(): void;
+  };
+  other.exec("begin immediate");
+  await sleep(AWAY_MS);
+  await moreReplies("replies without the file");
+  other.exec("rollback");
+  other.close();
+  await moreReplies("replies with the file");
+  await Promise.all(clients.map((client) => client.end()));
+  const asked = clients.flatMap(({ asked }) => asked);
+  const failed = asked.filter(({ status }) => status !== 200);
+  assertEquals(failed.length, 0, failed[0]?.text);
   assertEquals(await booked([gateway]), paid(asked));
 });

@@ -80,6 +80,38 @@ Deno.test("what was kept is at the server before anything else is written, once,
   }
 });
 
+Deno.test("what a gateway had kept when it ended is at the server before the next one does anything", async () => {
+  await using dir = await tempDir();
+  let server = await sqldServer(`${dir.path}/sqld`);
+  await using _server = { [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  const { url, port } = server;
+  const begin = async (tables: typeof TABLES) => {
+    const database = await ServerDatabase.connect({ url, token: undefined, durability: "full" });
+    if (tables.length > 0) await database.batch(tables);
+    await database.keepOutbox({
+      path: `${dir.path}/gateway.server`,
+      gatewayId: "gw",
+      writes: [ADD],
+      onState() {},
+      onFault() {},
+      onRefused() {},
+    });
+    return database;
+  };
+  const first = await begin(TABLES);
+  await server[Symbol.asyncDispose]();
+  await first.writeBehind!(ADD, { id: "kept", n: 1 });
+  await first.close();
+  server = await sqldServer(`${dir.path}/sqld`, { port });
+  const next = await begin([]);
+  try {
+    assertEquals((await next.one(COUNT))?.n, 1);
+    assertEquals(await outboxFiles(`${dir.path}/gateway.server`), []);
+  } finally {
+    await next.close();
+  }
+});
+
 Deno.test("what could not be kept is not written when the server is back", async () => {
   await using dir = await tempDir();
   let server = await sqldServer(`${dir.path}/sqld`);

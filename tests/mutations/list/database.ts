@@ -182,7 +182,7 @@ export const DATABASE: readonly Mutation[] = [
     file: "src/ground/database/server.ts",
     find: "await outbox.takeEarlier(options.writes, false);",
     replace: "",
-    tests: [{ file: AWAY, filter: "started again" }],
+    tests: [{ file: SERVER_OUTBOX, filter: "had kept when it ended" }],
     why: "What a gateway had kept when it was killed would be charged to nobody.",
   },
   {
