@@ -109,7 +109,13 @@ export class Door implements AsyncDisposable {
     const { now } = clock;
     const { settings } = config;
     await using built = new AsyncDisposableStack();
-    const keyRing = built.adopt(new KeyRing(database, { now }), (ring) => ring.close());
+    const keyRing = built.adopt(
+      new KeyRing(database, {
+        now,
+        patienceMs: () => servings.current.config.settings.outage.patienceMs,
+      }),
+      (ring) => ring.close(),
+    );
     await keyRing.refresh();
     const timers = built.adopt(new CoarseTimers(), (all) => all.close());
     const inFlight = new InFlightRequests(

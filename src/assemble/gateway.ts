@@ -14,6 +14,7 @@ import {
   gatewayIdentity,
   type ObserveCommit,
   ReadAside,
+  ServerDatabase,
 } from "../ground/database/mod.ts";
 import type { ServedGateway } from "../doors/cli/mod.ts";
 import type { App, Server } from "../doors/http/mod.ts";
@@ -112,6 +113,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     async () => ({
       ...door.present(),
       writesWaiting: database.waiting,
+      outbox: database.outbox,
       databaseBytes: file === undefined ? undefined : await databaseBytes(database),
     }),
     count === 1
@@ -130,8 +132,15 @@ export async function assemble(config: Config, environment: Environment): Promis
   const store = built.use(await openStore(config, storeOptions));
   const { database, clock } = store;
   const { now } = clock;
-  await keepOutbox(database, identity.ids[0]!, log);
-  if (database instanceof EmbeddedDatabase) built.use(sweepOutboxes(database, log));
+  await keepOutbox(database, {
+    gatewayId: identity.ids[0]!,
+    directory: settings.data,
+    log,
+    onState: databaseStates.changed,
+  });
+  if (database instanceof EmbeddedDatabase || database instanceof ServerDatabase) {
+    built.use(sweepOutboxes(database, log));
+  }
   if (file !== undefined) {
     built.defer(() => isHandedOver() ? undefined : leaveOneFile(database, log));
   }

@@ -6,6 +6,7 @@ import {
   type Json,
   type JsonObject,
   type ObserveCommit,
+  type OutboxState,
   type RefusedItem,
   type Row,
   type Statement,
@@ -192,6 +193,10 @@ export class EmbeddedDatabase implements Database {
   }
 
   writeBehind: Database["writeBehind"];
+
+  get outbox(): OutboxState | undefined {
+    return this.#behind;
+  }
 
   async flush({ durable }: { readonly durable: boolean }): Promise<void> {
     await this.#ask({ type: "flush", durable });

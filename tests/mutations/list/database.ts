@@ -6,6 +6,8 @@ const IDENTITY = "src/ground/database/gateway_identity.ts";
 const WHOSE = "tests/ground/database/whose_file_test.ts";
 const FAULTS = "tests/file_faults/file_faults_test.ts";
 const IDENTITIES = "tests/ground/database/gateway_identity_test.ts";
+const SERVER_OUTBOX = "tests/ground/database/server_outbox_test.ts";
+const AWAY = "tests/flow/server_away_test.ts";
 
 /** The file that the database is, what it is told from, and what is done when the disk fails. */ const OUTBOX_TEST =
   "tests/ground/database/outbox_test.ts";
@@ -168,6 +170,55 @@ export const DATABASE: readonly Mutation[] = [
     why: "A program with other columns would mix up tokens and credits.",
   },
   {
+    name: "kept-settlements-after-others",
+    file: "src/ground/database/server.ts",
+    find: "if (this.#outbox !== undefined && this.#outbox.count > 0) await this.#outbox.taken();",
+    replace: "",
+    tests: [{ file: SERVER_OUTBOX, filter: "before anything else" }],
+    why: "A loan would be returned, and spent by others, before what it was spent on is charged.",
+  },
+  {
+    name: "earlier-outbox-not-taken",
+    file: "src/ground/database/server.ts",
+    find: "await outbox.takeEarlier(options.writes, false);",
+    replace: "",
+    tests: [{ file: SERVER_OUTBOX, filter: "had kept when it ended" }],
+    why: "What a gateway had kept when it was killed would be charged to nobody.",
+  },
+  {
+    name: "written-though-not-kept",
+    file: "src/ground/database/server_outbox.ts",
+    find: "      try {\n        if (this.#isFaulty)",
+    replace:
+      "      this.#pass(write, items, all.length);\n      try {\n        if (this.#isFaulty)",
+    tests: [{ file: SERVER_OUTBOX, filter: "could not be kept" }],
+    why: "Clients would be charged for what they were told had failed.",
+  },
+  {
+    name: "silent-server-waited-for",
+    file: "src/ground/database/server_presence.ts",
+    find: "return this.#now() - Math.max(first.tick, this.#answeredTick) > SILENT_MS;",
+    replace: "return false;",
+    tests: [{ file: SERVER_OUTBOX, filter: "away after a failure" }],
+    why: "Every reply would wait for a server that hangs.",
+  },
+  {
+    name: "failure-before-an-answer",
+    file: "src/ground/database/server_presence.ts",
+    find: "if (question.tick >= this.#answeredTick)",
+    replace: "if (true)",
+    tests: [{ file: SERVER_OUTBOX, filter: "away after a failure" }],
+    why: "A server that is back would count as away because of a question that was lost before.",
+  },
+  {
+    name: "keys-unknown-while-away",
+    file: "src/people/accounts/key_ring.ts",
+    find: "database.outbox?.isUsable === true ? patienceMs() : 0",
+    replace: "0",
+    tests: [{ file: AWAY, filter: "then stopped, under load" }],
+    why: "No request would get as far as to its loan.",
+  },
+  {
     name: "uncovered-price-settled-behind",
     file: "src/money/ledger/settle.ts",
     find: "priceCredits <= lent.credits && ",
@@ -227,7 +278,7 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "dead-outboxes-not-swept",
     file: "src/assemble/gateway.ts",
-    find: "  if (database instanceof EmbeddedDatabase) built.use(sweepOutboxes(database, log));\n",
+    find: "    built.use(sweepOutboxes(database, log));\n",
     replace: "",
     tests: [{ file: "tests/flow/dead_outbox_test.ts" }],
     why:
