@@ -7,9 +7,9 @@ const WHOSE = "tests/ground/database/whose_file_test.ts";
 const FAULTS = "tests/file_faults/file_faults_test.ts";
 const IDENTITIES = "tests/ground/database/gateway_identity_test.ts";
 
-/** The file that the database is, what it is told from, and what is done when the disk fails. */ const OUTBOX_TEST =
-  "tests/ground/database/outbox_test.ts";
+const OUTBOX_TEST = "tests/ground/database/outbox_test.ts";
 
+/** The file that the database is, what it is told from, and what is done when the disk fails. */
 export const DATABASE: readonly Mutation[] = [
   {
     name: "reads-through-the-cipher",
@@ -66,6 +66,14 @@ export const DATABASE: readonly Mutation[] = [
     replace: "const isCopy = inode !== undefined && ino === null;",
     tests: [{ file: IDENTITIES, filter: "an identity of its own" }],
     why: "Two gateways at one server would use each other's loans.",
+  },
+  {
+    name: "reload-told-in-a-new-file-only",
+    file: "src/ground/database/announcement.ts",
+    find: "      if (!this.#written || this.#read()?.pid !== Deno.pid) throw error;",
+    replace: "      throw error;",
+    tests: [{ file: "tests/ground/database/announcement_test.ts" }],
+    why: "A reload without free inodes would be told of to nobody: `sluice reload` waits 30 s.",
   },
   {
     name: "unknown-forgotten",

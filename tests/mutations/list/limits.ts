@@ -430,4 +430,12 @@ export const LIMITS: readonly Mutation[] = [
     tests: [{ file: "tests/flow/hung_gateway_test.ts" }],
     why: "A start beside a gateway that is stopped for a moment would end it.",
   },
+  {
+    name: "slow-gateway-ended-within-its-lease",
+    file: "src/doors/cli/hung_gateway.ts",
+    find: "  await leaseOver(context, config);\n",
+    replace: "",
+    tests: [{ file: "tests/flow/hung_gateway_test.ts" }],
+    why: "A gateway that is only slow would be ended in the middle of its requests.",
+  },
 ];
