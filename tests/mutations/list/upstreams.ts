@@ -238,6 +238,14 @@ export const UPSTREAMS: readonly Mutation[] = [
     why: "A late reply could reach another account.",
   },
   {
+    name: "pool-of-those-who-want-none",
+    file: "src/requests/upstreams/http_transport.ts",
+    find: 'pipelining: pool === "none" ? 0 : 1,',
+    replace: "pipelining: 1,",
+    tests: [{ file: "tests/requests/upstreams/unasked_test.ts", filter: "pool none" }],
+    why: "A late reply could reach the next caller of an upstream that nobody trusts.",
+  },
+  {
     name: "token-for-each-request",
     file: "src/requests/upstreams/credentials/cached_token.ts",
     find: "return this.#getting ??= this.#renewOnce()",

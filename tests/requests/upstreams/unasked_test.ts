@@ -18,6 +18,8 @@ const reply = (content: string) => {
   return { body, framed: `content-type: application/json\r\ncontent-length: ${body.length}\r\n` };
 };
 
+const FREE = { input: 0, cached: 0, output: 0 };
+
 Deno.test("interim responses that nobody asked for, and trailers, are no failure, however they are cut", async () => {
   const seed = testSeed();
   const random = new Random(seed);
@@ -113,3 +115,26 @@ for (const pool of ["shared", "account", "none"] as const) {
     }
   });
 }
+
+Deno.test("a connection whose reply ended before its request did is not used again", async () => {
+  await using upstream = rawServer(async (connection) => {
+    const bytes = new Uint8Array(65_536);
+    await connection.read(bytes); // the rest of a long body waits
+    const { body, framed } = reply("well");
+    await writeAll(connection, `HTTP/1.1 200 OK\r\n${framed}\r\n${body}`);
+    while (await connection.read(bytes) !== null);
+  });
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: { up: { url: upstream.url } },
+      routes: {
+        long: { targets: [{ upstream: "up", model: "m" }], prices: FREE, context: 50_000_000 },
+      },
+    },
+  });
+  for (const text of ["word ".repeat(1_000_000), "Hi"]) { // more than the system takes at once
+    const response = await gateway.chat(text, { model: "long" });
+    assertEquals(response.status, 200, await response.text());
+  }
+  assertEquals(upstream.connections, 2);
+});
