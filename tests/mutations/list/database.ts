@@ -84,6 +84,14 @@ export const DATABASE: readonly Mutation[] = [
     why: "A gateway would write into a directory that another has locked.",
   },
   {
+    name: "lock-not-told-to-the-database",
+    file: "src/assemble/gateway.ts",
+    find: "    beside: [identity.lock],\n",
+    replace: "",
+    tests: [{ file: "tests/flow/faults_test.ts", filter: "lock of the data directory" }],
+    why: "A gateway would write into a copy of its directory, which another may run on.",
+  },
+  {
     name: "reports-on-the-writing-thread",
     file: "src/ground/database/read_aside.ts",
     find: "() => work(reader));",
