@@ -5,6 +5,8 @@ import type { TestRun } from "./mutation.ts";
 export const ROOT = fromFileUrl(new URL("../..", import.meta.url));
 /** A test that a mutation keeps from ending has failed. */
 const RUN_MS = 120_000;
+/** Less, so that a test can say what never came. */
+const DEADLINE_MS = 45_000;
 
 /** What came of a run of tests. */
 export interface Outcome {
@@ -64,7 +66,11 @@ export class Copy {
         file,
       ],
       cwd: this.#root,
-      env: { NO_COLOR: "1", ...(proofs ? { SLUICE_PROOFS: "1" } : {}) },
+      env: {
+        NO_COLOR: "1",
+        SLUICE_TEST_DEADLINE_MS: String(DEADLINE_MS),
+        ...(proofs ? { SLUICE_PROOFS: "1" } : {}),
+      },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",

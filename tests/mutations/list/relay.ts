@@ -7,6 +7,7 @@ const BOUNDS = "tests/requests/relay/reply_bounds_test.ts";
 const MONEY = "tests/flow/money_test.ts";
 const USAGE = "src/requests/relay/charged_usage.ts";
 const ENDS = "tests/ends/ends_test.ts";
+const USAGE_TEST = "tests/wire/dialects/usage_test.ts";
 const EMBEDDINGS_MONEY = "tests/flow/embeddings_money_test.ts";
 
 /** Settling, and what is taken from upstreams. */
@@ -190,7 +191,7 @@ export const RELAY: readonly Mutation[] = [
     file: "src/wire/dialects/usage_reports.ts",
     find: "if (all < (this.#outputTokens ?? 0)) return;",
     replace: "",
-    tests: [{ file: ENDS, filter: "however a request ends" }],
+    tests: [{ file: USAGE_TEST, filter: "the largest counts" }],
     why: "Zeros after the real usage would make a reply free.",
   },
   {
@@ -198,7 +199,7 @@ export const RELAY: readonly Mutation[] = [
     file: "src/wire/dialects/usage_reports.ts",
     find: "Math.max(outputTokens, (totalTokens ?? 0) - inputTokens);",
     replace: "outputTokens;",
-    tests: [{ file: ENDS, filter: "however a request ends" }],
+    tests: [{ file: USAGE_TEST, filter: "the largest counts" }],
     why: "Reasoning that stands only in a total would be free.",
   },
   {

@@ -236,7 +236,7 @@ export const WILD: readonly Mutation[] = [
     file: "src/wire/dialects/responses/carry/carried_custom.ts",
     find: 'typeOf(item) === "function_call" && this.#names.has(text(item.name) ?? "")',
     replace: 'typeOf(item) === "function_call" && this.#names.has("")',
-    tests: [{ file: REPLIES, filter: "call of a custom tool, as a function's: said by responses" }],
+    tests: [{ file: REPLIES, filter: "as a function's: said by responses" }],
     why: "A client would get a call of a tool that it never offered.",
   },
   {
