@@ -3,7 +3,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Database, Row } from "../../src/ground/database/mod.ts";
 import type { TestGateway } from "./gateway.ts";
-import { DEADLINE_MS, sleep, until } from "./temp.ts";
+import { until } from "./temp.ts";
 
 /** What an action leaves behind. Whatever is not named is expected zero times. */
 export interface Leavings {
@@ -75,16 +75,14 @@ export class Witness {
    */
   async leaves<T>(expected: Leavings, action: () => Promise<T>): Promise<T> {
     return await this.#watch(action, async (result, look) => {
-      let faults = faultsOf(expected, await look());
-      const startTick = performance.now();
+      let faults: readonly string[] = [];
+      let looks = 0;
       // what is missing may still come, however slow the machine is; what should not be there may still go
-      for (let looks = 0; faults.length > 0; looks++) {
-        const isLate = faults.every((fault) => fault.startsWith("missing"));
-        const isOver = isLate ? performance.now() - startTick > DEADLINE_MS : looks >= LOOKS;
-        if (isOver) break;
-        await sleep(10);
+      await until(async () => {
         faults = faultsOf(expected, await look());
-      }
+        const isLate = faults.every((fault) => fault.startsWith("missing"));
+        return faults.length === 0 || !isLate && looks++ >= LOOKS;
+      }).catch(() => {}); // the faults say what did not come
       if (faults.length > 0) throw new Error(`What was left:\n${faults.join("\n")}`);
       return result;
     });

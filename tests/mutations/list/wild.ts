@@ -344,9 +344,9 @@ export const WILD: readonly Mutation[] = [
     name: "failed-end-is-output",
     file: "src/wire/dialects/chat/carry.ts",
     find:
-      "checkNotFailed(choice);\n      if (meterChoice(this.#meter, choice)) this.hasOutput = true;",
+      "checkNotFailed(choice);\n      if (meterChoice(this.meter, choice)) this.hasOutput = true;",
     replace:
-      "if (meterChoice(this.#meter, choice)) this.hasOutput = true;\n      checkNotFailed(choice);",
+      "if (meterChoice(this.meter, choice)) this.hasOutput = true;\n      checkNotFailed(choice);",
     tests: [{ file: WILD_FLOW, filter: "what departs beside the reports" }],
     why: "The next target would not be asked although nothing was delivered.",
   },
