@@ -11,6 +11,8 @@ export interface Fault {
   readonly line: number;
   /** What stood there. */
   readonly was: string;
+  /** Where the expression begins and ends whose evaluation reaches the fault; `undefined` of a text, which is often made at the start. */
+  readonly place: readonly [start: number, end: number] | undefined;
 }
 
 const FLIPPED: ReadonlyMap<ts.SyntaxKind, string> = new Map([
@@ -29,12 +31,18 @@ export function faultsIn(file: string, source: string): Fault[] {
   const kind = file.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true, kind);
   const faults: Fault[] = [];
-  const add = (kind: string, start: number, end: number, replacement: string) => {
+  const add = (
+    kind: string,
+    [start, end]: readonly [number, number],
+    replacement: string,
+    place?: ts.Node,
+  ) => {
     const line = tree.getLineAndCharacterOfPosition(start).line + 1;
-    faults.push({ kind, start, end, replacement, line, was: source.slice(start, end) });
+    const was = source.slice(start, end);
+    faults.push({ kind, start, end, replacement, line, was, place: place && rangeOf(place) });
   };
-  const replace = (kind: string, node: ts.Node, replacement: string) =>
-    add(kind, node.getStart(), node.getEnd(), replacement);
+  const replace = (kind: string, node: ts.Node, replacement: string, place = node) =>
+    add(kind, rangeOf(node), replacement, place);
   const visit = (node: ts.Node): void => {
     if (ts.isIfStatement(node)) {
       replace("the condition never holds", node.expression, "false");
@@ -46,7 +54,7 @@ export function faultsIn(file: string, source: string): Fault[] {
     } else if (ts.isBinaryExpression(node)) {
       const { operatorToken, left, right } = node;
       const flipped = FLIPPED.get(operatorToken.kind);
-      if (flipped !== undefined) replace("flipped", operatorToken, flipped);
+      if (flipped !== undefined) replace("flipped", operatorToken, flipped, node);
       const isBoth = operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken;
       if (isBoth || operatorToken.kind === ts.SyntaxKind.BarBarToken) {
         replace("only the left part", node, left.getText());
@@ -54,16 +62,20 @@ export function faultsIn(file: string, source: string): Fault[] {
       }
     } else if (ts.isCallExpression(node) && /^Math\.(min|max)$/.test(node.expression.getText())) {
       const other = node.expression.getText() === "Math.min" ? "Math.max" : "Math.min";
-      replace(`${other} instead`, node.expression, other);
+      replace(`${other} instead`, node.expression, other, node);
     } else if (isText(node) && IS_SQL.test(node.getText())) {
       for (const [start, end] of clausesIn(node.getText())) {
-        add("a clause is left out", node.getStart() + start, node.getStart() + end, "");
+        add("a clause is left out", [node.getStart() + start, node.getStart() + end], "");
       }
     }
     ts.forEachChild(node, visit);
   };
   visit(tree);
   return faults;
+}
+
+function rangeOf(node: ts.Node): readonly [start: number, end: number] {
+  return [node.getStart(), node.getEnd()];
 }
 
 function isText(node: ts.Node): boolean {

@@ -5,6 +5,7 @@ import { filesOfRepository, ROOT } from "./copies.ts";
 import { EQUIVALENT, isEquivalent } from "./equivalent.ts";
 import { faultsIn, withFault } from "./faults.ts";
 import { nearestTests, readImports } from "./nearest.ts";
+import { withProbes } from "./probes.ts";
 
 /** Each fault of a text, as the text that it leaves. */
 function variants(source: string): string[] {
@@ -37,6 +38,33 @@ Deno.test("each clause of a statement is left out by itself", () => {
   assertEquals(variants('say("select one and the other from it");').length, 1);
 });
 
+Deno.test("a text with probes does the same, and notes the places of faults that it comes by", async () => {
+  const source = `export const run = (a: number, b: string) => {
+    const all: unknown[] = [];
+    if (a > 1 && b !== "" || a === 0) all.push(Math.min(a, 7) > 3 ? "much" : "little");
+    if (b === "never" && a < 0) all.push(Math.max(a, 1));
+    return all;
+  };`;
+  const faults = faultsIn("a.ts", source);
+  const numbers = new Map(faults.map((fault, at) => [fault, at]));
+  const path = await Deno.makeTempFile();
+  try {
+    const load = async (text: string) =>
+      (await import(`data:application/typescript,${encodeURIComponent(text)}`)).run;
+    const [plain, probed] = [await load(source), await load(withProbes(source, numbers, path))];
+    for (const [a, b] of [[5, "x"], [2, "x"], [0, ""], [-1, "x"]] as const) {
+      assertEquals(probed(a, b), plain(a, b));
+    }
+    const reached = new Set((await Deno.readTextFile(path)).trim().split("\n").map(Number));
+    const places = new Set([...reached].map((at) => String(faults[at]!.place)));
+    const missed = faults.filter(({ place }) => !places.has(String(place)));
+    assertEquals(missed.map(({ was }) => was), ["<", "Math.max"]);
+  } finally {
+    await Deno.remove(path);
+    Reflect.deleteProperty(globalThis, "reached$");
+  }
+});
+
 Deno.test("every fault of the program leaves a text that parses", async () => {
   const wrong: string[] = [];
   let count = 0;
@@ -45,13 +73,15 @@ Deno.test("every fault of the program leaves a text that parses", async () => {
     const source = await Deno.readTextFile(joinPath(ROOT, file));
     const faults = faultsIn(file, source);
     count += faults.length;
-    for (const fault of faults.filter((_, at) => at % 50 === 0)) {
-      const { diagnostics = [] } = ts.transpileModule(withFault(source, fault), {
+    const probed = withProbes(source, new Map(faults.map((fault, at) => [fault, at])), "reached");
+    const tried = faults.filter((_, at) => at % 50 === 0);
+    for (const text of [probed, ...tried.map((fault) => withFault(source, fault))]) {
+      const { diagnostics = [] } = ts.transpileModule(text, {
         reportDiagnostics: true,
         compilerOptions: { target: ts.ScriptTarget.ESNext },
       });
       for (const { messageText } of diagnostics) {
-        wrong.push(`${file}: ${fault.kind}: ${messageText}`);
+        wrong.push(`${file}: ${messageText}`);
       }
     }
   }

@@ -1,10 +1,20 @@
 import { joinPath } from "../../src/ground/std/mod.ts";
 import { say } from "../fake/command.ts";
 import { Random } from "../fake/random.ts";
-import { changedSince, filesOfRepository, inCopies, ROOT, share, timed } from "./copies.ts";
+import {
+  changedSince,
+  type Copy,
+  filesOfRepository,
+  inCopies,
+  ROOT,
+  share,
+  timed,
+} from "./copies.ts";
 import { isEquivalent } from "./equivalent.ts";
 import { type Fault, faultsIn, withFault } from "./faults.ts";
+import type { TestRun } from "./mutation.ts";
 import { nearestTests, readImports } from "./nearest.ts";
+import { REACHED, withProbes } from "./probes.ts";
 
 /** What faults are made, and of what. */
 export interface MakeOptions {
@@ -18,6 +28,9 @@ export interface MakeOptions {
   /** Files of tests that are run for a fault, at most. */
   readonly tests: number;
 }
+
+/** Of how many tests, for each that is run for a fault, it is seen whether they reach it. */
+const LOOKED_AT = 2;
 
 interface Made {
   readonly file: string;
@@ -49,28 +62,85 @@ export async function makeFaults(options: MakeOptions): Promise<boolean> {
   }
   say(`${chosen.length} of ${all.length} faults in ${sources.length} files, seed ${options.seed}`);
   const imports = await readImports(files, read);
+  const nearest = (file: string) => nearestTests(file, imports, LOOKED_AT * options.tests);
   let caught = 0;
   const survivors: string[] = [];
-  await inCopies(
-    options.workers,
-    files,
-    (copies) =>
-      share(copies, chosen, async (copy, { file, fault }) => {
-        const tests = nearestTests(file, imports, options.tests);
-        const [{ failed, what }, took] = await timed(
-          copy.tryOut(file, (source) => withFault(source, fault), tests),
-        );
-        const place = `${file}:${fault.line} ${fault.kind}: ${oneLine(fault.was)}`;
-        if (failed) caught++;
-        else survivors.push(`${place}\n    tests: ${what}`);
-        say(`${failed ? "caught  " : "SURVIVED"} ${place} (${took})${failed ? ` by ${what}` : ""}`);
-      }),
-  );
+  await inCopies(options.workers, files, async (copies) => {
+    const reached = await readReached(
+      copies,
+      chosen,
+      new Set(chosen.flatMap(({ file }) => nearest(file).map((run) => run.file))),
+    );
+    await share(copies, chosen, async (copy, { file, fault }) => {
+      // the nearest that reach it, and of these the quickest first
+      const tests = nearest(file).flatMap((run) => reached(run.file, fault) ?? [])
+        .slice(0, options.tests).toSorted((one, other) => one.usualMs! - other.usualMs!);
+      const [{ failed, what }, took] = await timed(
+        copy.tryOut(file, (source) => withFault(source, fault), tests),
+      );
+      const place = `${file}:${fault.line} ${fault.kind}: ${oneLine(fault.was)}`;
+      if (failed) caught++;
+      else survivors.push(`${place}\n    tests: ${what || "none reaches it"}`);
+      say(`${failed ? "caught  " : "SURVIVED"} ${place} (${took})${failed ? ` by ${what}` : ""}`);
+    });
+  });
   if (survivors.length > 0) say("\nsurvivors:");
   for (const survivor of survivors.toSorted()) say(`  ${survivor}`);
   const part = chosen.length === 0 ? 1 : caught / chosen.length;
   say(`\n${caught} of ${chosen.length} caught (${(100 * part).toFixed(0)} %)`);
   return part >= 0.9;
+}
+
+/** Runs each test once, without a fault, and notes how long it takes and by which faults' places it comes. */
+async function readReached(
+  copies: readonly Copy[],
+  chosen: readonly Made[],
+  tests: ReadonlySet<string>,
+): Promise<(test: string, fault: Fault) => TestRun | undefined> {
+  const numbers = new Map(chosen.map(({ fault }, at) => [fault, at]));
+  const byFile = Map.groupBy(chosen, ({ file }) => file);
+  const restored = await Promise.all(copies.map(async (copy) => {
+    const back: [path: string, source: string][] = [];
+    for (const [file, made] of byFile) {
+      const path = joinPath(copy.root, file);
+      const source = await Deno.readTextFile(path);
+      back.push([path, source]);
+      const here = new Map(made.map(({ fault }) => [fault, numbers.get(fault)!]));
+      await Deno.writeTextFile(path, withProbes(source, here, joinPath(copy.root, REACHED)));
+    }
+    return back;
+  }));
+  const found = new Map<string, { readonly usualMs: number; readonly places: Set<string> }>();
+  const startedTick = performance.now();
+  await share(copies, [...tests], async (copy, file) => {
+    const path = joinPath(copy.root, REACHED);
+    await Deno.writeTextFile(path, "");
+    const beganTick = performance.now();
+    const { failed, what } = await copy.run({ file });
+    if (failed) return say(`left out ${file}, which fails without a fault: ${what}`);
+    const places = new Set(
+      (await Deno.readTextFile(path)).split("\n").flatMap((number) => {
+        const made = number === "" ? undefined : chosen[Number(number)];
+        return made === undefined ? [] : [placeOf(made)];
+      }),
+    );
+    found.set(file, { usualMs: performance.now() - beganTick, places });
+  });
+  for (const [path, source] of restored.flat()) await Deno.writeTextFile(path, source);
+  const seconds = (performance.now() - startedTick) / 1_000;
+  say(`${found.size} files of tests run without a fault in ${seconds.toFixed(0)} s`);
+  return (test, fault) => {
+    const { usualMs, places } = found.get(test) ?? {};
+    const made = chosen[numbers.get(fault)!]!;
+    return usualMs !== undefined && (fault.place === undefined || places!.has(placeOf(made)))
+      ? { file: test, usualMs }
+      : undefined;
+  };
+}
+
+/** Faults of one expression share a place. */
+function placeOf({ file, fault }: Made): string {
+  return `${file} ${fault.place}`;
 }
 
 function oneLine(text: string): string {
