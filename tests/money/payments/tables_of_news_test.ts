@@ -1,6 +1,7 @@
 /** What news, orders and numbers come to, row by row, without a gateway: what is one off gives no credits. */
 
 import { type Account, Accounts } from "../../../src/people/accounts/mod.ts";
+import { creditsOf } from "../../../src/money/ledger/mod.ts";
 import { Secret } from "../../../src/settings/config/mod.ts";
 import { applyEvent, EVENT_TYPES } from "../../../src/money/payments/apply_event.ts";
 import type { NewsParts } from "../../../src/money/payments/apply_news.ts";
@@ -52,15 +53,17 @@ async function counter() {
   const accounts = new Accounts(ledger.database, now);
   const secrets = { secretKey: new Secret(TEST_KEY), webhookSecret: new Secret(WEBHOOK_SECRET) };
   const settings = { stripe: { ...secrets, currency: "usd", apiBase: stripe.url } };
-  const payments = new Payments({
-    database,
-    accounts,
-    settings: settings as never,
-    packages: PACKAGES,
-    bonusCredits: 0,
-    log: log as never,
-    now,
-  });
+  const paymentsOf = (settings: object) =>
+    new Payments({
+      database,
+      accounts,
+      settings: settings as never,
+      packages: PACKAGES,
+      bonusCredits: 0,
+      log: log as never,
+      now,
+    });
+  const payments = paymentsOf(settings);
   const news: NewsParts = { database, log: log as never, now, livemode: false, bonusCredits: 0 };
   let references = 0;
   const owned = stack.move();
@@ -71,6 +74,7 @@ async function counter() {
     failing,
     accounts,
     payments,
+    offline: () => paymentsOf({}),
     news,
     logged,
     codes: new Codes(ledger.database, now),
@@ -274,6 +278,9 @@ Deno.test("news come to their outcome, which is recorded with the event", async 
     const row = await database.one("select outcome from payment_events where id = ?", [event.id]);
     assertEquals(row?.outcome, outcome, what);
     assertEquals((await applyEvent(news, event)).outcome, "repeated", what);
+    if (outcome !== "review") continue;
+    assertEquals((await applyEvent(news, { ...event, id: `${event.id}_2` })).outcome, "review");
+    assertEquals(logged.length, 1, "it is logged once");
   }
   assertEquals(EVENT_TYPES.length, new Set(EVENT_TYPES).size);
 });
@@ -321,6 +328,12 @@ Deno.test("numbers and texts of payments are accepted up to their bounds", async
   } as Order;
   const refunded = (change: object, order: Partial<Order> = {}) => () =>
     Promise.resolve().then(() => checkRefund({ ...PAID, ...order }, { reference: "r", ...change }));
+  const byHand = await one.order(ada, { provider: "manual" });
+  const back = (amount: number | undefined, goneAmount: number) => () =>
+    payments.refund({ ...byHand, ...PAID, id: byHand.id, provider: "manual", goneAmount }, {
+      amount,
+      reference: `${amount} of ${goneAmount}`,
+    });
   const text = (chars: number) => "x".repeat(chars);
   const rows: [what: () => Promise<unknown>, why?: string][] = [
     [topUp({})],
@@ -358,6 +371,10 @@ Deno.test("numbers and texts of payments are accepted up to their bounds", async
     [made({ note: "a\u202eb" }), "note"],
     [made({ codes: [{ id: "code_1", code: "A" }] })],
     [made({ codes: [{ id: "code_1", code: "B" }] }), "made already"],
+    [back(99, 400)],
+    [back(undefined, 498)],
+    [back(100, 400), "more than is left"],
+    [back(undefined, 499), "refunded already"],
     [refunded({})],
     [refunded({ reference: text(200), amount: 1 })],
     [refunded({ reference: "" }), "1 to 200"],
@@ -402,6 +419,17 @@ Deno.test("of an order only what may have been paid here is asked about", async 
     assertEquals((await payments.ask(order)).state, state, JSON.stringify(from));
     assertEquals(calls() > before, isAsked, JSON.stringify(from));
   }
+  const order = await orderById(
+    one.database,
+    (await payments.orderOf(ada, {
+      origin: "console",
+      reference: "session",
+    }))!.id,
+  );
+  assertEquals((await payments.ask(order!)).state, "paid");
+  const before = calls();
+  assertEquals((await payments.ask((await orderById(one.database, order!.id))!)).state, "paid");
+  assertEquals(calls(), before, "what was paid is not asked about");
 });
 
 Deno.test("a sweep asks about orders between ten minutes and thirty days old; younger ones when told", async () => {
@@ -456,6 +484,39 @@ Deno.test("a failure of the service is told of; any other is thrown, wherever it
   }
 });
 
+Deno.test("without the service nothing is sold and nothing asked about, and what there is stays as it is", async () => {
+  await using one = await counter();
+  const { stripe, clock } = one;
+  const ada = await one.account();
+  const order = await one.order(ada, { createdAtMs: clock.nowMs - DAY_MS });
+  const offline = one.offline();
+  assertEquals([offline.isOnline, offline.currency, offline.priceOf(STARTER)], [
+    false,
+    "usd",
+    null,
+  ]);
+  assertEquals(offline.webhook(new Request("http://x", { method: "POST" })), undefined);
+  assertEquals(await offline.refresh(order), order);
+  const found = await offline.reconcile({ eventsSinceMs: 0 });
+  assertEquals([found.asked, found.events, found.faults], [0, 0, []]);
+  assertEquals(await offline.runTopUps(), 0);
+  await offline.swept();
+  assertEquals(await one.database.all("select name from payment_contacts"), []);
+  await one.payments.swept();
+  assertEquals((await one.database.all("select name from payment_contacts")).length, 1);
+  await assertRejects(() => offline.ask(order), Error, "not configured");
+  await assertRejects(
+    () => offline.order(ada, "starter", { origin: "console", reference: "x" }),
+    Error,
+    "not configured",
+  );
+  assertEquals([
+    one.payments.priceOf(STARTER),
+    ...PACKAGES.slice(1).map((offer) => one.payments.priceOf(offer)),
+  ], [499, null, null]);
+  assertEquals(stripe.calls, []);
+});
+
 Deno.test("events are read page by page, as far as they go", async () => {
   await using one = await counter();
   const { stripe, client, payments, logged } = one;
@@ -480,7 +541,8 @@ Deno.test("codes that are unknown are none, and each is found by its ID and as i
   const rest = await codes.make({ credits: 4, count: 2 });
   assertEquals([await codes.byId("code_none"), await codes.find("none")], [undefined, undefined]);
   assertEquals((await codes.byId(first!.id))?.credits, 3);
-  assertEquals((await codes.find(` ${first!.code.toLowerCase()} `))?.id, first!.id);
+  const typed = ` ${first!.code.toLowerCase()} `;
+  assertEquals(await codes.find(typed), await codes.byId(first!.id));
   const newest = [...rest.map(({ id }) => id).toSorted(), first!.id];
   const ids: string[] = [];
   for (let page = await codes.list({ limit: 1 }); page.length > 0;) {
@@ -495,7 +557,19 @@ Deno.test("codes that are unknown are none, and each is found by its ID and as i
   await codes.revoke(rest[0]!.id);
   assertEquals((await codes.byId(rest[0]!.id))!.revokedAtMs, at);
   await assertRejects(() => codes.redeem(ada, rest[0]!.code, "c"), Error, "not valid");
+  const eve = await one.account();
+  await assertRejects(() => codes.redeem(eve, "WRONG", "d"), Error, "not valid");
   const { expiresAtMs } = await codes.redeem(ada, first!.code, "c");
+  // of two at one moment the second gets nothing, and what each has tried is its own
+  await assertRejects(() => codes.redeem(eve, first!.code, "d"), Error, "not valid");
+  assertEquals((await creditsOf(one.database, eve.id, clock.nowMs)).balance, 0);
+  const tries = await one.database.all("select tried_by, tries from code_tries order by tries");
+  assertEquals(tries.map(({ tried_by, tries }) => [tried_by, tries]), [
+    [`account ${ada.id}`, 1],
+    ["client c", 1],
+    [`account ${eve.id}`, 2],
+    ["client d", 2],
+  ]);
   assertEquals(expiresAtMs, clock.nowMs + 2 * DAY_MS);
   assertEquals((await codes.redeem(ada, rest[1]!.code, "c")).expiresAtMs, null);
   await assertRejects(() => codes.revoke(first!.id), Error, "redeemed already");
