@@ -14,7 +14,7 @@ import { isEquivalent } from "./equivalent.ts";
 import { type Fault, faultsIn, withFault } from "./faults.ts";
 import type { TestRun } from "./mutation.ts";
 import { nearestTests, readImports } from "./nearest.ts";
-import { REACHED, withProbes } from "./probes.ts";
+import { placeName, REACHED, withProbes } from "./probes.ts";
 
 /** What faults are made, and of what. */
 export interface MakeOptions {
@@ -71,10 +71,12 @@ export async function makeFaults(options: MakeOptions): Promise<boolean> {
       chosen,
       new Set(chosen.flatMap(({ file }) => nearest(file).map((run) => run.file))),
     );
-    await share(copies, chosen, async (copy, { file, fault }) => {
-      // the nearest that reach it, and of these the quickest first
-      const tests = nearest(file).flatMap((run) => reached(run.file, fault) ?? [])
-        .slice(0, options.tests).toSorted((one, other) => one.usualMs! - other.usualMs!);
+    await share(copies, chosen, async (copy, made) => {
+      const { file, fault } = made;
+      // of those that reach it the nearest one, and then the quickest
+      const [first, ...rest] = nearest(file).flatMap((run) => reached(run.file, made) ?? []);
+      const quickest = rest.toSorted((one, other) => one.usualMs! - other.usualMs!);
+      const tests = first === undefined ? [] : [first, ...quickest].slice(0, options.tests);
       const [{ failed, what }, took] = await timed(
         copy.tryOut(file, (source) => withFault(source, fault), tests),
       );
@@ -96,21 +98,28 @@ async function readReached(
   copies: readonly Copy[],
   chosen: readonly Made[],
   tests: ReadonlySet<string>,
-): Promise<(test: string, fault: Fault) => TestRun | undefined> {
-  const numbers = new Map(chosen.map(({ fault }, at) => [fault, at]));
-  const byFile = Map.groupBy(chosen, ({ file }) => file);
+): Promise<(test: string, made: Made) => TestRun | undefined> {
+  const places = [...new Set(chosen.flatMap(placesOf))];
+  const numbers = new Map(places.map((place, at) => [place, at]));
   const restored = await Promise.all(copies.map(async (copy) => {
     const back: [path: string, source: string][] = [];
-    for (const [file, made] of byFile) {
+    for (const file of new Set(chosen.map((made) => made.file))) {
       const path = joinPath(copy.root, file);
       const source = await Deno.readTextFile(path);
       back.push([path, source]);
-      const here = new Map(made.map(({ fault }) => [fault, numbers.get(fault)!]));
+      const here = new Map(
+        places.filter((place) => place.startsWith(`${file} `)).map((
+          place,
+        ) => [place.slice(file.length + 1), numbers.get(place)!]),
+      );
       await Deno.writeTextFile(path, withProbes(source, here, joinPath(copy.root, REACHED)));
     }
     return back;
   }));
-  const found = new Map<string, { readonly usualMs: number; readonly places: Set<string> }>();
+  const found = new Map<
+    string,
+    { readonly usualMs: number; readonly reached: ReadonlySet<string> }
+  >();
   const startedTick = performance.now();
   await share(copies, [...tests], async (copy, file) => {
     const path = joinPath(copy.root, REACHED);
@@ -118,29 +127,25 @@ async function readReached(
     const beganTick = performance.now();
     const { failed, what } = await copy.run({ file });
     if (failed) return say(`left out ${file}, which fails without a fault: ${what}`);
-    const places = new Set(
-      (await Deno.readTextFile(path)).split("\n").flatMap((number) => {
-        const made = number === "" ? undefined : chosen[Number(number)];
-        return made === undefined ? [] : [placeOf(made)];
-      }),
-    );
-    found.set(file, { usualMs: performance.now() - beganTick, places });
+    const lines = (await Deno.readTextFile(path)).split("\n").filter((line) => line !== "");
+    const reached = new Set(lines.map((line) => places[Number(line)]!));
+    found.set(file, { usualMs: performance.now() - beganTick, reached });
   });
   for (const [path, source] of restored.flat()) await Deno.writeTextFile(path, source);
   const seconds = (performance.now() - startedTick) / 1_000;
   say(`${found.size} files of tests run without a fault in ${seconds.toFixed(0)} s`);
-  return (test, fault) => {
-    const { usualMs, places } = found.get(test) ?? {};
-    const made = chosen[numbers.get(fault)!]!;
-    return usualMs !== undefined && (fault.place === undefined || places!.has(placeOf(made)))
-      ? { file: test, usualMs }
+  return (test, made) => {
+    const run = found.get(test);
+    const own = placesOf(made);
+    return run !== undefined && (own.length === 0 || own.some((place) => run.reached.has(place)))
+      ? { file: test, usualMs: run.usualMs }
       : undefined;
   };
 }
 
-/** Faults of one expression share a place. */
-function placeOf({ file, fault }: Made): string {
-  return `${file} ${fault.place}`;
+/** The places of a fault, which others may share. */
+function placesOf({ file, fault }: Made): readonly string[] {
+  return fault.places.map((place) => `${file} ${placeName(place)}`);
 }
 
 function oneLine(text: string): string {

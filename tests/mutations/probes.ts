@@ -1,27 +1,29 @@
-import type { Fault } from "./faults.ts";
+import type { Range } from "./faults.ts";
 
 /** The file that probes write to, beside the sources of a copy. */
 export const REACHED = "reached.txt";
+
+/** What a place is called within its file. */
+export function placeName([start, end]: Range): string {
+  return `${start}-${end}`;
+}
 
 /**
  * A source text that notes which of its faults' places a test comes by, so that only tests that do are run for a fault.
  *
  * A place is where an expression is evaluated. Each is noted once, as a line with its number, by every thread and process.
  *
- * @param numbers Number of each fault's place; a fault without a place is not noted.
+ * @param numbers Numbers of places, by {@linkcode placeName}.
  * @param path Path of {@linkcode REACHED}.
  */
 export function withProbes(
   source: string,
-  numbers: ReadonlyMap<Fault, number>,
+  numbers: ReadonlyMap<string, number>,
   path: string,
 ): string {
   const inserted: { at: number; text: string; rank: number }[] = [];
-  const seen = new Set<string>();
-  for (const [{ place }, number] of numbers) {
-    if (place === undefined || seen.has(`${place}`)) continue;
-    seen.add(`${place}`);
-    const [start, end] = place;
+  for (const [place, number] of numbers) {
+    const [start, end] = place.split("-").map(Number) as [number, number];
     // at one position what ends comes before what begins, and the outer one is the first to begin and the last to end
     inserted.push({ at: start, text: `(reached$(${number}), `, rank: 1e9 - end });
     inserted.push({ at: end, text: ")", rank: -1e9 + (1e8 - start) });
