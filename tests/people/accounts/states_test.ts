@@ -6,6 +6,7 @@ import {
   Accounts,
   DuplicateKey,
   expiringKeys,
+  KeyRing,
   Keys,
   Members,
   ownersOfKeys,
@@ -21,6 +22,7 @@ import type { Database } from "../../../src/ground/database/mod.ts";
 import { assert, assertEquals, assertNotEquals, assertRejects } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
+import { until } from "../../fake/temp.ts";
 
 const DAY_MS = 86_400_000;
 const CHEAP = { N: 2, r: 1, p: 1 };
@@ -166,6 +168,12 @@ const WRITES: readonly [
     ({ sessions, bob }) => sessions.endAll(bob.account, { except: bob.sessions[1] }),
   ],
   ["a key renamed", "~keys 1", ({ keys, ada }) => keys.change(ada.keys[0]!.id, { name: "laptop" })],
+  [
+    "a key's models",
+    "~keys 1",
+    ({ keys, ada }) => keys.change(ada.keys[0]!.id, { models: ["m"] }),
+  ],
+  ["no models", "~keys 1", ({ keys, ada }) => keys.change(ada.keys[0]!.id, { models: null })],
   ["a key changed in nothing", "", ({ keys, ada }) => keys.change(ada.keys[0]!.id, {})],
   ["a key rotated", "~keys 1", ({ keys, ada }) => keys.rotate(ada.keys[0]!.id, 1_000)],
   ["a key revoked", "~keys 1", ({ keys, ada }) => keys.revoke(ada.keys[0]!.id)],
@@ -398,6 +406,42 @@ Deno.test("where nothing is asked for, nothing is read; what is unknown is none"
   const code = await accounts.inviteCode(ada.account);
   assertEquals(await accounts.inviteCode(ada.account), code);
   assertEquals((await accounts.byInviteCode(code))?.id, id);
+});
+
+Deno.test("what was read of a key before it changed is not kept", async () => {
+  await using all = await world();
+  const { keys, ada, database, clock } = all;
+  const [{ id, secret }, later] = [ada.keys[0]!, `sk-${"l".repeat(32)}`];
+  const gate = Promise.withResolvers<void>();
+  let reads = 0;
+  const slow: Database = {
+    ...database,
+    place: database.place,
+    one: async (sql, args) => {
+      const row = await database.one(sql, args);
+      if (!sql.includes("digest")) return row;
+      reads++;
+      await gate.promise;
+      return row;
+    },
+  };
+  const ring = new KeyRing(slow, { now: () => clock.nowMs, tick: () => 0 });
+  try {
+    await ring.refresh();
+    const before = [secret, later].map(async (one) => await ring.identify([one]));
+    const ended = Promise.allSettled(before);
+    await until(() => reads === 2, { what: "both reads" });
+    await keys.revoke(id);
+    await keys.issue(ada.account, { secret: later });
+    await ring.refresh();
+    gate.resolve();
+    assertEquals((await ended).map(({ status }) => status), ["fulfilled", "rejected"]);
+    await assertRejects(async () => await ring.identify([secret]), Error, "revoked");
+    assertEquals((await ring.identify([later])).accountId, ada.account.id);
+    assertEquals(ring.size, 2);
+  } finally {
+    await ring.close();
+  }
 });
 
 Deno.test("what a key may be given is said of each value", async () => {
