@@ -517,6 +517,51 @@ Deno.test("without the service nothing is sold and nothing asked about, and what
   assertEquals(stripe.calls, []);
 });
 
+Deno.test("below its mark an account buys once in a run, so often a month, and what was paid is counted", async () => {
+  await using one = await counter();
+  const { payments, accounts, news, stripe, database, clock, logged } = one;
+  const [ada, eve] = [await one.account(), await one.account()];
+  const turnOn = (account: Account) =>
+    payments.turnOnTopUp(account, { belowCredits: 500, packageId: "starter", maxPerMonth: 2 });
+  for (const account of [ada, eve]) {
+    await turnOn(account);
+    const options = { returnTo: "http://x", savesMethod: true } as const;
+    const request = { origin: "console", reference: "1" } as const;
+    const { order } = await payments.checkout(account, "starter", { ...request, ...options });
+    await applyEvent(news, stripeEvent.parse(stripe.pay(order.sessionId!)));
+  }
+  /** What a run buys when an account has so many credits, and how many payments there are then. */
+  const bought = async (account: Account, credits: number) => {
+    await database.batch([{
+      sql: "update balances set balance = ? where account_id = ?",
+      args: [credits, account.id],
+    }]);
+    return [await payments.runTopUps(), stripe.intents.size - 2];
+  };
+  assertEquals(await bought(ada, 500), [0, 0], "at the mark");
+  assertEquals(await bought(ada, 499), [1, 1]);
+  assertEquals(await bought(ada, 0), [1, 2]);
+  assertEquals(await bought(ada, 0), [0, 2], "two a month");
+  await accounts.disable(eve.email);
+  assertEquals(await bought(eve, 0), [0, 2], "it is disabled");
+  await accounts.enable(eve.email);
+  stripe.declines = true;
+  logged.length = 0;
+  assertEquals([await bought(eve, 0), await bought(eve, 0)], [[0, 3], [0, 3]], "declined, once");
+  assertEquals(logged, ["error automatic top-up stopped"]);
+  assertEquals((await payments.topUp(eve))?.stopped, "The payment failed (card declined)");
+  stripe.declines = false;
+  clock.nowMs += 1;
+  await turnOn(eve);
+  assertEquals(await bought(eve, 0), [1, 4]);
+  assertEquals((await payments.topUp(eve))?.stopped, "");
+  clock.nowMs += 32 * DAY_MS;
+  assertEquals(await bought(ada, 0), [1, 5], "another month");
+  await payments.turnOffTopUp(ada);
+  assertEquals(await bought(ada, 0), [0, 5]);
+  assertEquals((await payments.topUp(eve))?.isOn, true);
+});
+
 Deno.test("events are read page by page, as far as they go", async () => {
   await using one = await counter();
   const { stripe, client, payments, logged } = one;
