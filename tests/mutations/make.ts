@@ -66,17 +66,20 @@ export async function makeFaults(options: MakeOptions): Promise<boolean> {
   let caught = 0;
   const survivors: string[] = [];
   await inCopies(options.workers, files, async (copies) => {
-    const reached = await readReached(
+    const reaching = await readReached(
       copies,
       chosen,
       new Set(chosen.flatMap(({ file }) => nearest(file).map((run) => run.file))),
     );
     await share(copies, chosen, async (copy, made) => {
       const { file, fault } = made;
-      // of those that reach it the nearest one, and then the quickest
-      const [first, ...rest] = nearest(file).flatMap((run) => reached(run.file, made) ?? []);
-      const quickest = rest.toSorted((one, other) => one.usualMs! - other.usualMs!);
-      const tests = first === undefined ? [] : [first, ...quickest].slice(0, options.tests);
+      // of all that reach it the nearest one, and then the quickest
+      const near = nearest(file).map((run) => run.file);
+      const runs = reaching(made, near);
+      const first = near.find((test) => runs.some((run) => run.file === test));
+      const tests = runs.toSorted((one, other) =>
+        Number(other.file === first) - Number(one.file === first) || one.usualMs - other.usualMs
+      ).slice(0, options.tests);
       const [{ failed, what }, took] = await timed(
         copy.tryOut(file, (source) => withFault(source, fault), tests),
       );
@@ -98,7 +101,7 @@ async function readReached(
   copies: readonly Copy[],
   chosen: readonly Made[],
   tests: ReadonlySet<string>,
-): Promise<(test: string, made: Made) => TestRun | undefined> {
+): Promise<(made: Made, near: readonly string[]) => Required<Pick<TestRun, "file" | "usualMs">>[]> {
   const places = [...new Set(chosen.flatMap(placesOf))];
   const numbers = new Map(places.map((place, at) => [place, at]));
   const restored = await Promise.all(copies.map(async (copy) => {
@@ -134,12 +137,14 @@ async function readReached(
   for (const [path, source] of restored.flat()) await Deno.writeTextFile(path, source);
   const seconds = (performance.now() - startedTick) / 1_000;
   say(`${found.size} files of tests run without a fault in ${seconds.toFixed(0)} s`);
-  return (test, made) => {
-    const run = found.get(test);
+  return (made, near) => {
     const own = placesOf(made);
-    return run !== undefined && (own.length === 0 || own.some((place) => run.reached.has(place)))
-      ? { file: test, usualMs: run.usualMs }
-      : undefined;
+    return [...found].flatMap(([file, { usualMs, reached }]) => {
+      const isReached = own.length === 0
+        ? near.includes(file)
+        : own.some((place) => reached.has(place));
+      return isReached ? { file, usualMs } : [];
+    });
   };
 }
 
