@@ -15,7 +15,7 @@ import { termsOf } from "../../../src/money/payments/checkout.ts";
 import { orderStatement } from "../../../src/money/payments/orders.ts";
 import { Codes, type Order, orderById, Payments } from "../../../src/money/payments/mod.ts";
 import { checkRefund } from "../../../src/money/payments/refund.ts";
-import { StripeClient } from "../../../src/money/payments/stripe_client.ts";
+import { StripeClient, StripeError } from "../../../src/money/payments/stripe_client.ts";
 import {
   checkoutSession,
   paymentIntent,
@@ -618,6 +618,13 @@ Deno.test("codes that are unknown are none, and each is found by its ID and as i
   assertEquals(expiresAtMs, clock.nowMs + 2 * DAY_MS);
   assertEquals((await codes.redeem(ada, rest[1]!.code, "c")).expiresAtMs, null);
   await assertRejects(() => codes.revoke(first!.id), Error, "redeemed already");
+});
+
+Deno.test("the same call may succeed later when there was no reply, a failure of the service, or too many calls", () => {
+  const later = [0, 400, 402, 408, 409, 410, 428, 429, 430, 499, 500, 501, 599].filter((status) =>
+    new StripeError(status, "", "").isPassing
+  );
+  assertEquals(later, [0, 409, 429, 500, 501, 599]);
 });
 
 Deno.test("customers are sent to addresses with TLS only, or to that of the service itself", async () => {
