@@ -29,8 +29,8 @@ export interface MakeOptions {
   readonly tests: number;
 }
 
-/** Of how many tests, for each that is run for a fault, it is seen whether they reach it. */
-const LOOKED_AT = 2;
+/** Of how many tests it is seen at least whether they reach a file's faults: running them once costs less than a fault that is missed. */
+const MIN_LOOKED_AT = 14;
 
 interface Made {
   readonly file: string;
@@ -62,7 +62,8 @@ export async function makeFaults(options: MakeOptions): Promise<boolean> {
   }
   say(`${chosen.length} of ${all.length} faults in ${sources.length} files, seed ${options.seed}`);
   const imports = await readImports(files, read);
-  const nearest = (file: string) => nearestTests(file, imports, LOOKED_AT * options.tests);
+  const nearest = (file: string) =>
+    nearestTests(file, imports, Math.max(MIN_LOOKED_AT, 2 * options.tests));
   let caught = 0;
   const survivors: string[] = [];
   await inCopies(options.workers, files, async (copies) => {
