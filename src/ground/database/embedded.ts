@@ -193,10 +193,7 @@ export class EmbeddedDatabase implements Database {
   }
 
   writeBehind: Database["writeBehind"];
-
-  get outbox(): OutboxState | undefined {
-    return this.#behind;
-  }
+  outbox: OutboxState | undefined;
 
   async flush({ durable }: { readonly durable: boolean }): Promise<void> {
     await this.#ask({ type: "flush", durable });
@@ -217,7 +214,7 @@ export class EmbeddedDatabase implements Database {
     if (database === undefined) return;
     this.#onRefused = onRefused;
     const taken = () => this.flush({ durable: true });
-    const behind = this.#behind = new BehindWriter({
+    const behind = this.outbox = this.#behind = new BehindWriter({
       outbox: new WriteOutbox({
         path: outboxPath(this.place, gatewayId),
         database,

@@ -225,7 +225,7 @@ export class ServerDatabase implements Database {
     this.writeBehind = (write, item) => this.#writeOrKeep(outbox, write, item);
     this.#looking = setInterval(() => {
       presence.tell(options.onState);
-      if (outbox.count > 0 || !outbox.isUsable) outbox.empty().catch(() => {}); // it stays where it is
+      if (outbox.isToEmpty) outbox.empty().catch(() => {}); // it stays where it is
     }, LOOK_MS);
   }
 

@@ -44,6 +44,8 @@ export class ServerOutbox {
   #pieces: Piece[] = [];
   #writing: Promise<void> | undefined;
   #isFaulty = false;
+  /** Whether its files have anything. */
+  #isFilled = false;
 
   constructor(options: ServerOutboxOptions) {
     this.#options = options;
@@ -65,6 +67,11 @@ export class ServerOutbox {
   /** Items that were kept and that the server does not have. */
   get count(): number {
     return this.#pieces.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** Whether there is something to {@linkcode empty}: what its files have may be at the server already. */
+  get isToEmpty(): boolean {
+    return this.#isFilled || this.#isFaulty || this.#pieces.length > 0;
   }
 
   /**
@@ -136,6 +143,7 @@ export class ServerOutbox {
       const items = itemsOf(write, all.map(({ item }) => item));
       try {
         if (this.#isFaulty) await this.#restart();
+        this.#isFilled = true;
         await this.#outbox.keepItems({ write: write.name, columns: write.columns ?? [], items });
       } catch (error) {
         if (!this.#isFaulty) this.#options.onFault(error);
@@ -152,7 +160,7 @@ export class ServerOutbox {
   async #restart(): Promise<void> {
     await this.#outbox.restart();
     if (this.#isFaulty) this.#options.onFault(undefined);
-    this.#isFaulty = false;
+    this.#isFaulty = this.#isFilled = false;
   }
 
   #pass({ name: write, statements, columns = [] }: Writing, items: string, count: number): void {

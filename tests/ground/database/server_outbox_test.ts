@@ -8,6 +8,7 @@ import {
   ServerDatabase,
 } from "../../../src/ground/database/mod.ts";
 import { outboxFiles } from "../../../src/ground/database/outbox.ts";
+import { ServerOutbox } from "../../../src/ground/database/server_outbox.ts";
 import { ServerPresence } from "../../../src/ground/database/server_presence.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { sqldServer } from "../../fake/sqld.ts";
@@ -177,4 +178,26 @@ Deno.test("a server is away after a failure, and when nothing has been answered 
     }),
     { numRuns: sized(200, 5_000) },
   );
+});
+
+Deno.test("files are emptied also if the server had all that was in them before anybody looked", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/gateway.server`;
+  const outbox = new ServerOutbox({
+    path,
+    gatewayId: "gw",
+    database: "db",
+    durable: false,
+    commit: () => Promise.resolve([]),
+    onRefused() {},
+    onFault() {},
+  });
+  assertEquals(outbox.isToEmpty, false);
+  await outbox.keepItem(ADD, { id: "a", n: 1 });
+  await outbox.taken();
+  assertEquals([outbox.count, outbox.isToEmpty], [0, true]);
+  await outbox.empty();
+  await until(() => !outbox.isToEmpty, { what: "the emptying" });
+  assertEquals(await outboxFiles(path), []);
+  await outbox.close();
 });

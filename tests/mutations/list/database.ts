@@ -250,6 +250,14 @@ export const DATABASE: readonly Mutation[] = [
     why: "What a gateway had kept when it was killed would be charged to nobody.",
   },
   {
+    name: "outbox-at-the-server-not-emptied",
+    file: "src/ground/database/server_outbox.ts",
+    find: "return this.#isFilled || this.#isFaulty ||",
+    replace: "return this.#isFaulty ||",
+    tests: [{ file: SERVER_OUTBOX, filter: "files are emptied" }],
+    why: "Files would grow with each time that the server is away, until nothing can be kept.",
+  },
+  {
     name: "written-though-not-kept",
     file: "src/ground/database/server_outbox.ts",
     find: "      try {\n        if (this.#isFaulty)",
