@@ -36,9 +36,12 @@ export class DatabaseStates {
     if (tick - this.#loggedTick < REPEAT_MS && message === this.#loggedWhy) return;
     this.#loggedTick = tick;
     this.#loggedWhy = message;
-    this.#log.error("the database cannot be used: requests are rejected until it can be", {
-      code,
-      error: message,
-    });
+    this.#log.error(
+      "the database cannot be used: requests that no lent credits cover are rejected until it can be",
+      {
+        code,
+        error: message,
+      },
+    );
   };
 }

@@ -4,29 +4,19 @@ import type { Config } from "../settings/config/mod.ts";
 import {
   type App,
   type ConnectionsOptions,
-  type Listening,
-  type Pages,
   ResponseSockets,
   serve,
+  type ServeOptions,
   type Server,
 } from "../doors/http/mod.ts";
-import type { Resolve } from "../requests/images/mod.ts";
-import type { ReadAside } from "../ground/database/mod.ts";
 import { CoarseTimers } from "../ground/platform/mod.ts";
-import {
-  FollowedReplies,
-  type InFlightRequest,
-  InFlightRequests,
-  InputEstimates,
-} from "../requests/relay/mod.ts";
+import { FollowedReplies, InFlightRequests, InputEstimates } from "../requests/relay/mod.ts";
 import { BoundCipher, Sealing } from "../wire/sealing/mod.ts";
-import type { SettingsFileParts } from "../operating/operations/mod.ts";
 import { STATUS_CODE } from "../ground/std/mod.ts";
-import type { Log, Metrics, Present, Tracing } from "../ground/telemetry/mod.ts";
+import type { Log, Present } from "../ground/telemetry/mod.ts";
 import {
   type ListsNews,
   OwnKeys,
-  type RetryPolicy,
   RoutingMemory,
   stateOf,
   type UpstreamState,
@@ -35,35 +25,26 @@ import type { Retention } from "../money/usage/mod.ts";
 import { Aside } from "./aside.ts";
 import { Bounds } from "./bounds.ts";
 import type { Reload } from "./reload.ts";
+import type { ThreadParts } from "./serving.ts";
 import { admissionSettings, Servings } from "./servings.ts";
-import type { Store, StoreOptions } from "./store.ts";
+import type { StoreOptions } from "./store.ts";
 import type { News, SharedMemory } from "./thread_protocol.ts";
 
 /** What a door needs from its thread. */
-export interface DoorParts {
-  readonly store: Store;
+export interface DoorParts
+  extends
+    Omit<ThreadParts, "liveRequests" | "upstreamStates">,
+    Partial<Pick<ThreadParts, "liveRequests" | "upstreamStates">> {
   readonly storeOptions: StoreOptions;
   readonly gatewayId: string;
   /** What the system allows the process, in bytes. */
   readonly memoryBytes: number;
-  /** The key of the seals. */
-  readonly sealKey: Uint8Array;
   /** IDs of gateways that do not run any more: their holds are released. */
   readonly abandonedIds: readonly string[];
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly tracing?: Tracing | undefined;
-  readonly retries?: RetryPolicy | undefined;
-  readonly resolve?: Resolve | undefined;
   /** Requests of an account within a second from which on credits are lent for it. */
   readonly lendFrom?: number | undefined;
-  readonly prove: (challenge: string) => Promise<string>;
   /** Only in the main thread. */
   readonly retention?: Retention | undefined;
-  /** The console, if another thread has it. */
-  readonly pages?: Pages | undefined;
-  /** The database for reports and pages. */
-  readonly reports?: ReadAside | undefined;
   /** What another thread has found that upstreams list. */
   readonly received?: ListsNews | undefined;
   /** Set where several threads serve. */
@@ -74,21 +55,10 @@ export interface DoorParts {
     /** Tells the other threads what this one has learned. */
     readonly send: (news: readonly News[]) => void;
   } | undefined;
-  readonly liveRequests?: () => Promise<readonly InFlightRequest[]>;
-  readonly upstreamStates?: () => Promise<readonly UpstreamState[]>;
-  /** How the console changes the settings file; only in the main thread. */
-  readonly settingsFile?: SettingsFileParts | undefined;
-  /** Aborted when the gateway closes. */
-  readonly closing: AbortSignal;
 }
 
 /** Where a door listens. */
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-  readonly besideAnother?: boolean;
-  readonly listening?: Listening | undefined;
-}
+export type Address = Pick<ServeOptions, "host" | "port" | "besideAnother" | "listening">;
 
 /** Part of the memory that the system allows in which responses of WebSockets are kept for a moment. */
 const RECENT_SHARE = 0.1;
@@ -139,7 +109,13 @@ export class Door implements AsyncDisposable {
     const { now } = clock;
     const { settings } = config;
     await using built = new AsyncDisposableStack();
-    const keyRing = built.adopt(new KeyRing(database, { now }), (ring) => ring.close());
+    const keyRing = built.adopt(
+      new KeyRing(database, {
+        now,
+        patienceMs: () => servings.current.config.settings.outage.patienceMs,
+      }),
+      (ring) => ring.close(),
+    );
     await keyRing.refresh();
     const timers = built.adopt(new CoarseTimers(), (all) => all.close());
     const inFlight = new InFlightRequests(

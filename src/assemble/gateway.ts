@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import type { Account } from "../people/accounts/mod.ts";
 import { Alerts, type AlertTimes } from "../operating/alerts/mod.ts";
 import type { Admission } from "../requests/admission/mod.ts";
 import { Catalog } from "../settings/catalog/mod.ts";
@@ -15,7 +14,9 @@ import {
   gatewayIdentity,
   type ObserveCommit,
   ReadAside,
+  ServerDatabase,
 } from "../ground/database/mod.ts";
+import type { ServedGateway } from "../doors/cli/mod.ts";
 import type { App, Server } from "../doors/http/mod.ts";
 import { type Resolve, systemResolve } from "../requests/images/mod.ts";
 import { PaymentSweep, pruneEvents } from "../money/payments/mod.ts";
@@ -82,50 +83,19 @@ export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" |
 }
 
 /** The whole gateway, not yet listening. */
-export interface Gateway extends Omit<Store, "owner" | "config"> {
+export interface Gateway extends Omit<Store, "owner" | "config">, ServedGateway {
   /** What the settings in use have made; `config` is what they are. */
   readonly config: Config;
+  readonly database: Database;
   readonly app: App;
-  readonly catalog: Catalog;
   readonly upstreams: Upstreams;
-  /** Upstreams that were asked for their models and list none. */
-  readonly unlisted: readonly string[];
   readonly inFlight: InFlightRequests;
   readonly admission: Admission;
   readonly retention: Retention;
   readonly alerts: Alerts;
   readonly paymentSweep: PaymentSweep;
-  /** The key created at the first start; shown once, undefined from then on. */
-  readonly firstKey: string | undefined;
-  readonly owner: Account;
-  /**
-   * Keeps the process up from now on when there is a bug, has the system end it when its main thread hangs, and gives up permissions
-   * that serving does not need.
-   */
-  guardProcess(): void;
-  /** Listens where the settings say. */
   listen(): Promise<Server>;
-  /**
-   * Reads the settings again and applies them, without touching requests in progress. After a fault, which is logged
-   * and shown by `sluice doctor` and the console, everything stays as it was.
-   *
-   * @param read Reads the settings.
-   * @returns How it went.
-   */
   reload(read: () => Promise<Config>): Promise<Reload>;
-  /**
-   * Leaves new connections to another process that listens on the same port. Answers requests of open connections, which
-   * it closes one by one, and closes everything when the last request has ended.
-   *
-   * @returns False if the other process has ended meanwhile: then this one goes on as before.
-   */
-  handOver(): Promise<boolean>;
-  /**
-   * Rejects new requests, lets requests in flight finish within `limits.drainMs`, then closes everything.
-   *
-   * @returns how many requests had to be cut off.
-   */
-  stop(): Promise<{ cutOff: number }>;
 }
 
 /** Builds every part in order; disposing closes them in reverse. */
@@ -143,6 +113,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     async () => ({
       ...door.present(),
       writesWaiting: database.waiting,
+      outbox: database.outbox,
       databaseBytes: file === undefined ? undefined : await databaseBytes(database),
     }),
     count === 1
@@ -161,8 +132,15 @@ export async function assemble(config: Config, environment: Environment): Promis
   const store = built.use(await openStore(config, storeOptions));
   const { database, clock } = store;
   const { now } = clock;
-  await keepOutbox(database, identity.ids[0]!, log);
-  if (database instanceof EmbeddedDatabase) built.use(sweepOutboxes(database, log));
+  await keepOutbox(database, {
+    gatewayId: identity.ids[0]!,
+    directory: settings.data,
+    log,
+    onState: databaseStates.changed,
+  });
+  if (database instanceof EmbeddedDatabase || database instanceof ServerDatabase) {
+    built.use(sweepOutboxes(database, log));
+  }
   if (file !== undefined) {
     built.defer(() => isHandedOver() ? undefined : leaveOneFile(database, log));
   }

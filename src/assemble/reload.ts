@@ -1,10 +1,7 @@
+import type { LastReload } from "../doors/console/mod.ts";
+
 /** How a reload went. */
-export interface Reload {
+export interface Reload extends LastReload {
   /** How many there were, this one included. */
   readonly count: number;
-  readonly atMs: number;
-  /** Why the settings in use stayed; null if the new ones are used. */
-  readonly fault: string | null;
-  /** Changed settings that need a restart. */
-  readonly needRestart: readonly string[];
 }

@@ -1,7 +1,6 @@
 import { isOAuthPath, OAuth } from "../doors/oauth/mod.ts";
 import { TrustedProxies, visitorOf } from "../ground/web/mod.ts";
 import type { KeyRing } from "../people/accounts/mod.ts";
-import type { Admission } from "../requests/admission/mod.ts";
 import { Registration, Sales } from "../money/billing/mod.ts";
 import { Catalog } from "../settings/catalog/mod.ts";
 import type { Config } from "../settings/config/mod.ts";
@@ -20,20 +19,13 @@ import type { Console } from "../doors/console/mod.ts";
 import type { Payments } from "../money/payments/mod.ts";
 import { Requests } from "../people/operation_log/mod.ts";
 import type { SettingsFileParts } from "../operating/operations/mod.ts";
-import type { CoarseTimers } from "../ground/platform/mod.ts";
-import type {
-  FollowedReplies,
-  InFlightRequest,
-  InFlightRequests,
-  InputEstimates,
-} from "../requests/relay/mod.ts";
-import type { BoundCipher, Sealing } from "../wire/sealing/mod.ts";
+import type { InFlightRequest, RelayParts } from "../requests/relay/mod.ts";
+import type { BoundCipher } from "../wire/sealing/mod.ts";
 import { type Log, type Metrics, NO_TRACING, type Tracing } from "../ground/telemetry/mod.ts";
 import {
   configuredUpstreams,
   type ListsNews,
   ModelLists,
-  type OwnKeys,
   ReceivedModelLists,
   type RetryPolicy,
   type RoutingMemory,
@@ -48,50 +40,52 @@ import type { Store } from "./store.ts";
 import type { Reload } from "./reload.ts";
 import { openUpstreams } from "./upstreams.ts";
 
-/** What lives as long as the gateway, whatever its settings are. */
-export interface LastingParts {
+/** What a thread's door and what serves behind it are given. */
+export interface ThreadParts {
   readonly store: Store;
-  readonly keyRing: KeyRing;
-  readonly admission: Admission;
-  readonly inFlight: InFlightRequests;
-  readonly estimates: InputEstimates;
-  readonly followed: FollowedReplies;
-  readonly bounds: Bounds;
-  readonly timers: CoarseTimers;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly tracing?: Tracing | undefined;
   readonly retries?: RetryPolicy | undefined;
-  /** What the choice of targets and keys remembers. */
-  readonly routing: RoutingMemory;
-  readonly sealing: Sealing;
-  readonly ownKeys: OwnKeys;
   /** The key of the seals. */
   readonly sealKey: Uint8Array;
-  /** Encrypts kept items. */
-  readonly itemsCipher: BoundCipher;
   /** How host names of images become addresses. */
   readonly resolve?: Resolve | undefined;
-  /** WebSockets of clients. */
-  readonly sockets: ResponseSockets;
-  /** How the settings were read last. */
-  readonly reloads: () => Reload | undefined;
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;
   /** Computes the answer to the challenge of a command that looks for this gateway. */
   readonly prove: (challenge: string) => Promise<string>;
-  /** Set where several threads serve. */
-  readonly threads?: { readonly memory: { readonly inFlight: SharedArrayBuffer } } | undefined;
   /** In-flight requests of all threads, oldest first. */
   readonly liveRequests: () => Promise<readonly InFlightRequest[]>;
   /** How the upstreams have been doing, in all threads. */
   readonly upstreamStates: () => Promise<readonly UpstreamState[]>;
-  /** How the console changes the settings file. */
+  /** How the console changes the settings file; only in the main thread. */
   readonly settingsFile?: SettingsFileParts | undefined;
   /** The console and the operator's API, if another thread has them. */
   readonly pages?: Pages | undefined;
   /** The database for reports and pages; without, they read the database itself. */
   readonly reports?: ReadAside | undefined;
+}
+
+/** What lives as long as the gateway, whatever its settings are. */
+export interface LastingParts extends
+  ThreadParts,
+  Pick<
+    RelayParts,
+    "admission" | "inFlight" | "estimates" | "followed" | "timers" | "sealing" | "ownKeys"
+  > {
+  readonly keyRing: KeyRing;
+  readonly bounds: Bounds;
+  /** What the choice of targets and keys remembers. */
+  readonly routing: RoutingMemory;
+  /** Encrypts kept items. */
+  readonly itemsCipher: BoundCipher;
+  /** WebSockets of clients. */
+  readonly sockets: ResponseSockets;
+  /** How the settings were read last. */
+  readonly reloads: () => Reload | undefined;
+  /** Set where several threads serve. */
+  readonly threads?: { readonly memory: { readonly inFlight: SharedArrayBuffer } } | undefined;
   /** Runs long work on a database connection of its own. */
   readonly aside: Aside["run"];
 }

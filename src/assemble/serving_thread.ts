@@ -47,6 +47,7 @@ async function open(beginning: Beginning): Promise<OpenThread> {
     () => ({
       ...door.present(),
       writesWaiting: store.database.waiting,
+      outbox: store.database.outbox,
       databaseBytes: undefined,
     }),
     () => main.call("metricsText", null),
@@ -60,7 +61,11 @@ async function open(beginning: Beginning): Promise<OpenThread> {
     ...(embedded && { opened: embedded }),
   };
   const store = built.use(await openStore(config, storeOptions));
-  await keepOutbox(store.database, beginning.gatewayId, log);
+  await keepOutbox(store.database, {
+    gatewayId: beginning.gatewayId,
+    directory: config.settings.data,
+    log,
+  });
   const closing = new AbortController();
   const door: Door = built.use(
     await Door.open(config, {

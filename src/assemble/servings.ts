@@ -226,8 +226,9 @@ function keep(
 }
 
 /** What admission takes from the settings. */
-export function admissionSettings({ tiers, limits }: Settings): AdmissionSettings {
-  return { tierList: new TierList(tiers), leaseMs: limits.holdLeaseMs };
+export function admissionSettings({ tiers, limits, outage }: Settings): AdmissionSettings {
+  const { patienceMs } = outage;
+  return { tierList: new TierList(tiers), leaseMs: limits.holdLeaseMs, patienceMs };
 }
 
 /** Whether settings name programs that print tokens of upstreams. */

@@ -23,12 +23,15 @@ import {
   type ObserveCommit,
   openDatabase,
   type OpenOptions,
+  type RefusedItem,
   refuseLinks,
+  ServerDatabase,
 } from "../ground/database/mod.ts";
 import { RULES } from "../money/ledger/mod.ts";
 import { Codes } from "../money/payments/mod.ts";
-import type { Nouns } from "../operating/operations/mod.ts";
+import type { CommandParts } from "../doors/cli/mod.ts";
 import { type Log, SILENT } from "../ground/telemetry/mod.ts";
+import { joinPath } from "../ground/std/mod.ts";
 import { sealKey } from "../wire/sealing/mod.ts";
 import { openPayments } from "./payments.ts";
 
@@ -54,15 +57,9 @@ export interface StoreOptions {
 }
 
 /** The database and the nouns that stand on it: what commands work with. */
-export interface Store extends AsyncDisposable, Nouns {
+export interface Store extends CommandParts {
   readonly config: Config;
-  /** The clock of windows, leases and expiry. */
-  readonly clock: DatabaseClock;
   readonly passwords: Passwords;
-  /** Reads the key of the seals, or makes it. */
-  readonly sealKey: () => Promise<Uint8Array>;
-  /** Resolves with the owner's account, created with its credits when there is none yet. */
-  readonly owner: () => Promise<Account>;
 }
 
 /**
@@ -134,30 +131,49 @@ export async function openStore(
   };
 }
 
-/** Has settlements written behind, for an embedded file. */
-export async function keepOutbox(database: Database, gatewayId: string, log: Log): Promise<void> {
-  if (!(database instanceof EmbeddedDatabase)) return;
-  await database.keepOutbox({
-    gatewayId,
-    onState: (fault) =>
-      fault === undefined
-        ? log.warn("settlements are kept beside the database again")
-        : log.error("settlements wait for the database: they cannot be kept beside it", {
-          error: String(fault),
-        }),
-    onRefused: ({ error, item }) =>
-      log.error("the database refused to settle a request: see the audit", {
-        error,
-        item: JSON.stringify(item),
-      }),
-  });
+/** How settlements are kept. */
+export interface OutboxOptions {
+  readonly gatewayId: string;
+  /** The data directory. */
+  readonly directory: string;
+  readonly log: Log;
+  /** Called when a server does not answer, again and again, and when it does. */
+  readonly onState?: ((state: FileState) => void) | undefined;
+}
+
+/** Has settlements written behind: always for an embedded file, and while a server does not answer. */
+export async function keepOutbox(
+  database: Database,
+  { gatewayId, directory, log, onState = () => {} }: OutboxOptions,
+): Promise<void> {
+  const onFault = (fault: unknown) =>
+    fault === undefined
+      ? log.warn("settlements are kept beside the database again")
+      : log.error("settlements wait for the database: they cannot be kept beside it", {
+        error: String(fault),
+      });
+  const onRefused = ({ error, item }: RefusedItem) =>
+    log.error("the database refused to settle a request: see the audit", {
+      error,
+      item: JSON.stringify(item),
+    });
+  if (database instanceof EmbeddedDatabase) {
+    await database.keepOutbox({ gatewayId, onState: onFault, onRefused });
+  } else if (database instanceof ServerDatabase) {
+    const path = joinPath(directory, "gateway.server");
+    const writes = RULES.behind ?? [];
+    await database.keepOutbox({ path, gatewayId, writes, onState, onFault, onRefused });
+  }
 }
 
 /** Interval at which outboxes are looked for that nobody writes any more. */
 const SWEEP_MS = 2_000;
 
 /** Takes what gateways and threads have kept that ended without order, for as long as it is not disposed. Failures are logged. */
-export function sweepOutboxes(database: EmbeddedDatabase, log: Log): AsyncDisposable {
+export function sweepOutboxes(
+  database: EmbeddedDatabase | ServerDatabase,
+  log: Log,
+): AsyncDisposable {
   let sweeping: Promise<void> | undefined;
   const timer = setInterval(() => {
     sweeping ??= database.takeOutboxes(RULES.behind ?? [], { onlyDead: true })

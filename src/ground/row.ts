@@ -2,7 +2,7 @@ import * as z from "zod";
 import { displayed } from "./platform/mod.ts";
 
 /** The name that a column has in the program: `created_at_ms` is `createdAtMs`. */
-type NameOf<Column> = Column extends `${infer First}_${infer Rest}`
+export type NameOf<Column> = Column extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<NameOf<Rest>>}`
   : Column;
 
@@ -28,15 +28,18 @@ type Named<Columns extends z.ZodRawShape> = {
  * ```
  */
 export function rowOf<Columns extends z.ZodRawShape>(columns: Columns) {
-  const names = Object.keys(columns).map((column) =>
-    [column, column.replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase())] as const
-  );
+  const names = Object.keys(columns).map((column) => [column, nameOf(column)] as const);
   return z.object(columns).transform((row) => {
     const values = row as Readonly<Record<string, unknown>>;
     const named: Record<string, unknown> = {};
     for (const [column, name] of names) named[name] = values[column];
     return named as Named<Columns>;
   });
+}
+
+/** The same for a name that is known when the program runs. */
+export function nameOf(column: string): string {
+  return column.replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase());
 }
 
 /** A column with text of somebody, as it is shown. */

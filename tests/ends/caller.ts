@@ -1,18 +1,13 @@
 import { DIALECTS, type JsonObject } from "../../src/wire/dialects/mod.ts";
 import type { TestGateway } from "../fake/gateway.ts";
 import { Random } from "../fake/random.ts";
-import { RawWebSocket } from "../fake/raw_websocket.ts";
-import { sleep } from "../fake/temp.ts";
-import { isSlow, type Plan } from "./plan.ts";
+import { HALF_CLOSED_MS, isSlow, type Plan, STEADY_MS, turnsOf } from "./plan.ts";
 import { Reading, type Taken } from "./reading.ts";
-import { randomWords } from "./words.ts";
+import { Session } from "./session.ts";
+import { numbersIn, randomWords } from "./words.ts";
 
-/** Pause between two reads of a caller that reads steadily slowly. */
-const STEADY_MS = 120;
 /** Output limit of a messages request that is to have none: the dialect demands one. */
 const AMPLE_TOKENS = 2_000;
-/** How long a caller that has closed its half of the connection reads on. */
-const HALF_CLOSED_MS = 2_000;
 
 /** The model that a plan asks for. */
 export function modelOf({ back, end, limit, mayReason }: Plan): string {
@@ -55,14 +50,27 @@ export function bodyOf(plan: Plan): JsonObject {
   }
 }
 
-/** The number in a request that an upstream received. */
+/** The number of the run that a request belongs to. */
 export function numberIn(raw: string): number {
-  return Number(/#(\d+)#/.exec(raw)?.[1]);
+  return numbersIn(raw).at(-1) ?? NaN;
 }
 
-/** Sends a plan's request, reads the response and leaves as the plan says. Never rejects. */
-export async function call(plan: Plan, gateway: TestGateway, key: string): Promise<Taken> {
+/** What came of one plan, or of a further turn of its WebSocket. */
+export interface Called {
+  readonly plan: Plan;
+  readonly taken: Taken;
+}
+
+/** Sends a plan's requests, reads the responses and leaves as the plan says. Never rejects. */
+export async function call(plan: Plan, gateway: TestGateway, key: string): Promise<Called[]> {
   const reading = new Reading(plan);
+  const turns = turnsOf(plan).map((one) => ({
+    plan: one,
+    reading: one.number === plan.number ? reading : new Reading(one),
+    body: bodyOf(one),
+  }));
+  const main = turns[plan.turnsBefore]!;
+  const session = plan.front === "socket" ? new Session(main, turns) : undefined;
   const headers = {
     "content-type": "application/json",
     authorization: `Bearer ${key}`,
@@ -70,14 +78,15 @@ export async function call(plan: Plan, gateway: TestGateway, key: string): Promi
     ...(plan.manner === "reads" ? {} : { "x-sluice-tags": `run=${plan.number}` }),
   };
   try {
-    if (plan.front === "socket") await overSocket(plan, gateway, headers, reading);
+    if (session !== undefined) await session.run(gateway, headers);
     else if (isSlow(plan)) await inProcess(plan, gateway, headers, reading);
     else if (/closes/.test(plan.manner)) await overConnection(plan, gateway, headers, reading);
     else await overFetch(plan, gateway, headers, reading);
   } catch (error) {
     reading.fault = String(error);
   }
-  return reading.taken();
+  const sent = session?.sent ?? turns;
+  return sent.map((turn) => ({ plan: turn.plan, taken: turn.reading.taken() }));
 }
 
 function pathOf({ front }: Plan): string {
@@ -176,40 +185,5 @@ async function overConnection(
     }
   } finally {
     clearTimeout(timer);
-  }
-}
-
-async function overSocket(
-  plan: Plan,
-  { url }: TestGateway,
-  { authorization, ...headers }: Record<string, string>,
-  reading: Reading,
-): Promise<void> {
-  const { "content-type": _, ...more } = headers;
-  await using socket = await RawWebSocket.connect(`${url}/v1/responses`, {
-    authorization: authorization!,
-    ...more,
-  });
-  const timer = plan.manner === "aborts after time"
-    ? setTimeout(() => {
-      reading.left();
-      socket.drop();
-    }, plan.leaveMs)
-    : undefined;
-  try {
-    await socket.send(bodyOf(plan));
-    while (true) {
-      const frame = await socket.next();
-      if (frame === undefined) return;
-      reading.addFrame(frame);
-      if (reading.isOver) return reading.ended();
-      if (plan.manner === "aborts after words" && reading.words >= plan.leaveWords) {
-        reading.left();
-        return socket.drop();
-      }
-    }
-  } finally {
-    clearTimeout(timer);
-    await sleep(0);
   }
 }

@@ -8,9 +8,9 @@ import { call, numberIn } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
 import { MINIMUM, PRICES } from "./interval.ts";
 import { verdictOf } from "./oracle.ts";
-import { type Back, BACKS, type Plan, planRun } from "./plan.ts";
+import { type Back, BACKS, type Plan, planRun, turnsOf } from "./plan.ts";
 import type { Taken } from "./reading.ts";
-import { Report, type Run } from "./report.ts";
+import { Report } from "./report.ts";
 import { planningUpstream, type Running } from "./upstream.ts";
 
 const ACCOUNTS = 8;
@@ -77,15 +77,16 @@ async function runAll(
   const customers = await Promise.all(
     Array.from({ length: ACCOUNTS }, () => customer(gateway, CREDITS)),
   );
-  const done: { plan: Plan; exchanges: Exchange[]; taken: Taken }[] = [];
+  const done: { run: number; plan: Plan; exchanges: Exchange[]; taken: Taken }[] = [];
   let next = 0;
   const work = async () => {
     while (next < plans.length) {
       const plan = plans[next++]!;
-      const exchanges: Exchange[] = [];
-      running.set(plan.number, { plan, exchanges });
+      for (const turn of turnsOf(plan)) running.set(turn.number, { plan: turn, exchanges: [] });
       const [key] = customers[plan.number % ACCOUNTS]!.keys;
-      done.push({ plan, exchanges, taken: await call(plan, gateway, key!) });
+      for (const one of await call(plan, gateway, key!)) {
+        done.push({ ...one, ...running.get(one.plan.number)!, run: plan.number });
+      }
     }
   };
   await Promise.all(Array.from({ length: CONCURRENT }, work));
@@ -95,18 +96,20 @@ async function runAll(
   const charges = new Map<string, number>();
   const byId = new Map<string, Row>();
   const byRun = new Map<number, Row>();
+  const known = new Set(done.map(({ taken }) => taken.requestId));
   for (const record of records) {
     const account = String(record.account_id);
     charges.set(account, (charges.get(account) ?? 0) + Number(record.charged_credits));
     byId.set(String(record.request_id), record);
     const run = /"run":"(\d+)"/.exec(String(record.tags))?.[1];
-    if (run !== undefined) byRun.set(Number(run), record);
+    // of the turns of a WebSocket at most one is not known by its id: the one in which the caller left
+    if (run !== undefined && !known.has(String(record.request_id))) byRun.set(Number(run), record);
   }
-  for (const { plan, exchanges, taken } of done) {
+  for (const { run, plan, exchanges, taken } of done) {
     running.delete(plan.number);
-    const record = byId.get(taken.requestId ?? "") ?? byRun.get(plan.number);
-    const run: Run = { plan, exchanges, taken, record };
-    report.note(run, verdictOf(plan, exchanges, taken));
+    const record = byId.get(taken.requestId ?? "") ?? byRun.get(run);
+    if (taken.requestId === undefined) byRun.delete(run);
+    report.note({ plan, exchanges, taken, record }, verdictOf(plan, exchanges, taken));
   }
   report.noteRecords(records.length, done.filter(({ taken }) => taken.requestId !== undefined));
   await assertLedgerClean(gateway);

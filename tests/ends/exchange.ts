@@ -8,6 +8,10 @@ export interface SentReport {
 
 /** What an upstream generated and sent for one request. */
 export interface Exchange {
+  /** Words of its input: of a turn that continues others, theirs as well. */
+  readonly promptWords: number;
+  /** Size of the request, if it continues others; what they sealed counts by its size. */
+  readonly continuedChars: number;
   /** Output limit of one choice, as the upstream was sent it. */
   readonly limit: number;
   /** Choices that it was asked for. */

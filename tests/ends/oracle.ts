@@ -90,14 +90,17 @@ function mayHaveBroken(plan: Plan, exchanges: readonly Exchange[], taken: Taken)
 /** The price of one exchange of a complete reply. */
 function complete(plan: Plan, exchange: Exchange): Interval {
   const { input, output } = beliefOf(plan, exchange, exchange.reports);
-  return price(input ?? inputCount(plan), output ?? outputCount(plan, exchange, exchange.words));
+  return price(
+    input ?? inputCount(exchange),
+    output ?? outputCount(plan, exchange, exchange.words),
+  );
 }
 
 /** The least that a reply may cost that did not come to its end. */
 function lowOf(plan: Plan, exchanges: readonly Exchange[], { words }: Taken): number {
   const [first] = exchanges as readonly [Exchange];
   const { input } = beliefOf(plan, first, first.reports);
-  const inputs = [inputCount(plan), ...(input === undefined ? [] : [input])];
+  const inputs = [inputCount(first), ...(input === undefined ? [] : [input])];
   const known = exchanges.length === 1 ? knownOutput(plan, first, words) : undefined;
   // what an upstream sends beyond its limit is its own doing: the hold covers no more than the limit with its room
   const output = known !== undefined ? Math.min(known, heldOutput(first)) : Math.min(
@@ -138,7 +141,7 @@ function highOf(plan: Plan, exchanges: readonly Exchange[], taken: Taken): numbe
   const isKnown = exchanges.length === 1 && knownOutput(plan, first, taken.words) !== undefined;
   const whole = exchanges.map((exchange) => {
     const { input, output } = beliefOf(plan, exchange, exchange.reports);
-    const counts = [inputCount(plan), ...(input === undefined ? [] : [input])];
+    const counts = [inputCount(exchange), ...(input === undefined ? [] : [input])];
     const held = heldOutput(exchange);
     const words = taken.isCutOff ? Math.min(taken.words, exchange.words) : exchange.words;
     const isHidden = plan.mayReason || plan.hidden + plan.reasoningWords > 0;

@@ -14,7 +14,9 @@ export type Manner =
   | "closes after words"
   | "half-closes"
   | "reads steadily slowly"
-  | "stops for a while";
+  | "stops for a while"
+  | "stops for good"
+  | "asks to cancel";
 
 /** How the upstream's reply ends. */
 export type End =
@@ -98,15 +100,27 @@ export interface Plan {
   readonly mayReason: boolean;
   /** Whether a caller of responses asks for what can be read of the reasoning. */
   readonly wantsSummary: boolean;
+  /** Further turns of the same WebSocket, before this one and after it. */
+  readonly turnsBefore: number;
+  readonly turnsAfter: number;
+  /** Whether the frames of all turns are sent at once, none of which can then continue another. */
+  readonly sendsAhead: boolean;
+  /** Whether it continues the turn before it, if that was complete. */
+  readonly continues: boolean;
 }
 
 /** Whether the caller of a plan keeps the upstream waiting. */
 export function isSlow({ manner }: Pick<Plan, "manner">): boolean {
-  return manner === "reads steadily slowly" || manner === "stops for a while";
+  return manner === "reads steadily slowly" || manner.startsWith("stops");
 }
 
+/** Pause between two reads of a caller that reads steadily slowly. */
+export const STEADY_MS = 120;
+/** How long a caller that has closed its half of the connection reads on. */
+export const HALF_CLOSED_MS = 2_000;
 /** Part of the runs whose caller reads so slowly that it takes real time. */
 const SLOW = 0.04;
+const SLOW_SOCKETS = 0.12;
 /** Part of the runs that run into a limit of the settings. */
 const LIMITED = 0.08;
 const LIMITS = ["streamBytes", "events", "eventValues", "totalMs"] as const;
@@ -123,15 +137,33 @@ function seedOf(seed: number, number: number): number {
   return (Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) + Math.imul(number + 1, 0xc2b2ae35)) | 0;
 }
 
+/** Numbers of further turns: even, so that they are of the same settings. */
+const FURTHER = 1_000_000_000;
+
+/** Whether a run is a further turn of another one's WebSocket. */
+export function isFurther(number: number): boolean {
+  return number >= FURTHER;
+}
+
+/** All turns of a plan's WebSocket in their order; the plan alone if it has no further ones. The others are only read. */
+export function turnsOf(plan: Plan): Plan[] {
+  const { seed, number, turnsBefore, turnsAfter } = plan;
+  const further = Array.from(
+    { length: turnsBefore + turnsAfter },
+    (_, at) => planRun(seed, number + (at + 1) * FURTHER, { isFurther: true }),
+  );
+  return further.toSpliced(turnsBefore, 0, plan);
+}
+
 /** The plan of a run: the same for the same seed and number. */
-export function planRun(seed: number, number: number): Plan {
+export function planRun(seed: number, number: number, { isFurther = false } = {}): Plan {
   const random = new Random(seedOf(seed, number));
-  const front = random.pick(FRONTS);
+  const front = isFurther ? "socket" : random.pick(FRONTS);
   const back = random.pick(BACKS);
-  const isLimited = random.next() < LIMITED;
+  const isLimited = !isFurther && random.next() < LIMITED;
   const stream = front === "socket" || isLimited || random.next() < 0.75;
   const limit: Limit = isLimited ? random.pick(LIMITS) : "none";
-  const manner = stream && !isLimited ? mannerOf(random, front) : "reads";
+  const manner = stream && !isLimited && !isFurther ? mannerOf(random, front) : "reads";
   const choices = front === "chat" && !isLimited && random.next() < 0.1 ? random.integer(2, 3) : 1;
   const isWaiting = isSlow({ manner });
   const end = isLimited ? "proper" : endOf(random, { stream, choices, isWaiting });
@@ -163,7 +195,7 @@ export function planRun(seed: number, number: number): Plan {
     stream,
     manner,
     leaveWords: random.integer(1, Math.max(1, Math.floor((textWords + reasoningWords) * 0.8))),
-    leaveMs: manner === "stops for a while" ? random.integer(450, 700) : random.integer(0, 40),
+    leaveMs: manner.startsWith("stops") ? random.integer(450, 700) : random.integer(0, 40),
     end,
     breakPlace: weighted(random, [[4, "in text"], [1, "after text"], [2, "after finish"], [
       2,
@@ -192,22 +224,36 @@ export function planRun(seed: number, number: number): Plan {
     logprobs: front !== "messages" && limit === "none" && random.next() < 0.12,
     mayReason: random.next() < 0.5,
     wantsSummary: random.next() < 0.5,
+    ...furtherTurns(random, front === "socket" && !isFurther && !isLimited),
+    continues: random.next() < 0.7,
   };
   // a model that reports hidden reasoning is known to reason from then on, in other runs as well
   const tells = usage === "more reasoning than output" || usage === "a total with more";
   return tells ? { ...plan, mayReason: true } : plan;
 }
 
+function furtherTurns(random: Random, mayHave: boolean) {
+  const hasSome = mayHave && random.next() < 0.4;
+  return {
+    turnsBefore: hasSome ? random.integer(0, 2) : 0,
+    turnsAfter: hasSome ? random.integer(0, 1) : 0,
+    sendsAhead: hasSome && random.next() < 0.3,
+  };
+}
+
 function mannerOf(random: Random, front: Front): Manner {
-  if (random.next() < SLOW && front !== "socket") {
-    return random.pick(["reads steadily slowly", "stops for a while"]);
+  const isSocket = front === "socket";
+  if (random.next() < (isSocket ? SLOW_SOCKETS : SLOW)) {
+    const stops = isSocket ? ["stops for good"] as const : [];
+    return random.pick(["reads steadily slowly", "stops for a while", ...stops]);
   }
   return weighted<Manner>(random, [
     [5, "reads"],
     [2, "aborts after words"],
     [1, "aborts after time"],
-    [front === "socket" ? 0 : 1, "closes after words"],
-    [front === "socket" ? 0 : 0.4, "half-closes"],
+    [1, "closes after words"],
+    [0.4, "half-closes"],
+    [isSocket ? 0.5 : 0, "asks to cancel"],
   ]);
 }
 

@@ -42,10 +42,13 @@ export class Reading {
   #hasEnded = false;
   #slowMs = 0;
   #pausedMs = 0;
-  /** When the last pause was over. */
+  /** When the last pause was over, and whether the gateway may have noticed before it sent more. */
   #resumedTick = 0;
+  #isNoticed = false;
   /** Words that had arrived, over all. */
   words = 0;
+  /** ID of a turn's response. */
+  responseId: string | undefined;
   /** Whether the last frame of a turn came. */
   isOver = false;
   fault: string | undefined;
@@ -80,11 +83,17 @@ export class Reading {
     const { response } = frame;
     if (typeof response === "object" && response !== null && "id" in response) {
       this.#status = 200;
-      this.#requestId = String(response.id).replace(/^resp_/, "req_");
+      this.responseId = String(response.id);
+      this.#requestId = this.responseId.replace(/^resp_/, "req_");
     }
     if (type.endsWith(".delta")) this.#counted(countWords(String(frame.delta)));
     this.isOver = /^(error|response\.(completed|incomplete|failed))$/.test(type);
-    if (type === "error") this.#status = Number(frame.status ?? 500);
+    if (type !== "error") return;
+    this.#status = Number(frame.status ?? 500);
+    const { headers } = frame;
+    if (typeof headers === "object" && headers !== null && "request-id" in headers) {
+      this.#requestId ??= String(headers["request-id"]);
+    }
   }
 
   /** The response, or its connection, has ended. */
@@ -97,12 +106,22 @@ export class Reading {
     this.#leftTick ??= performance.now();
   }
 
+  /** The gateway notices that the caller reads on after its pause. */
+  resumed(): void {
+    if (this.#pausedMs === 0 || this.#isNoticed) return;
+    this.#isNoticed = true;
+    const tick = performance.now();
+    this.#pausedMs += tick - this.#resumedTick;
+    this.#resumedTick = tick;
+  }
+
   /** Does not read for a while. */
   async pause(ms: number): Promise<void> {
     const tick = performance.now();
     await sleep(ms);
     this.#resumedTick = performance.now();
     this.#pausedMs += this.#resumedTick - tick;
+    this.#isNoticed = false;
   }
 
   taken(): Taken {

@@ -1,7 +1,7 @@
 import type { Row } from "../../src/ground/database/mod.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Rule, Verdict } from "./oracle.ts";
-import type { Plan } from "./plan.ts";
+import { isFurther, type Plan } from "./plan.ts";
 import type { Taken } from "./reading.ts";
 
 /** A run that is over. */
@@ -61,6 +61,7 @@ export class Report {
       `limit: ${plan.limit}`,
       `choices: ${plan.choices}`,
       `logprobs: ${plan.logprobs}`,
+      ...(plan.front === "socket" ? socketKinds(run) : []),
     ];
     for (const kind of kinds) {
       const tally = this.tallies.get(kind) ?? { runs: 0, free: 0, violations: 0 };
@@ -93,6 +94,19 @@ export class Report {
   runsBy(rule: Rule): number {
     return this.tallies.get(`rule: ${rule}`)?.runs ?? 0;
   }
+}
+
+function socketKinds({ plan, exchanges }: Run): string[] {
+  const { turnsBefore, turnsAfter, sendsAhead, number } = plan;
+  const turns = turnsBefore + turnsAfter + 1;
+  const isContinued = exchanges.some(({ continuedChars }) => continuedChars > 0);
+  return [
+    `socket's caller: ${plan.manner}`,
+    `socket: ${
+      isFurther(number) ? "further turn" : `${turns} turns${sendsAhead ? ", ahead" : ""}`
+    }`,
+    `socket, continued: ${isContinued}`,
+  ];
 }
 
 /** Whether nothing in a plan lets a request fail before its response begins. */

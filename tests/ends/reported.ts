@@ -20,10 +20,11 @@ export function countOf(words: number): Interval {
   return { low: Math.max(0, LEAST * words - OPEN_WORDS), high: MOST * words };
 }
 
-/** The price of the input as the gateway may count it. */
-export function inputCount({ promptWords }: Plan): Interval {
+/** The price of the input as the gateway may count it; what earlier turns sealed, by its size. */
+export function inputCount({ promptWords, continuedChars }: Exchange): Interval {
   const { low, high } = countOf(promptWords);
-  return { low: PRICES.input * low, high: PRICES.input * (high + REQUEST_TOKENS) };
+  const sealed = continuedChars / 4 + (continuedChars > 0 ? 4 * REQUEST_TOKENS : 0);
+  return { low: PRICES.input * low, high: PRICES.input * (high + REQUEST_TOKENS + sealed) };
 }
 
 /** Output as the gateway may count it; what seals hidden reasoning counts where the caller gets it. */
@@ -78,7 +79,7 @@ export function beliefOf(
   const after = countOf(Math.max(0, exchange.words - atWords));
   const isAfter = exchange.words > atWords;
   return {
-    input: inputOf(plan, input, cached),
+    input: inputOf(exchange, input, cached),
     output: isOutput
       ? { low: output! + after.low, high: output! + after.high + (isAfter ? REPLY_TOKENS : 0) }
       : undefined,
@@ -88,11 +89,11 @@ export function beliefOf(
 
 /** Above four times the count and a thousand tokens more it is not believed; no plan comes near that bound. */
 function inputOf(
-  { promptWords }: Plan,
+  { promptWords, continuedChars }: Exchange,
   input: number | undefined,
   cached: number,
 ): Interval | undefined {
-  if (input === undefined || input > 4 * promptWords + 2_000) return undefined;
+  if (input === undefined || input > 4 * promptWords + 2_000 + continuedChars) return undefined;
   const credits = PRICES.input * (input - cached) + PRICES.cached * cached;
   return { low: credits, high: credits };
 }

@@ -1,4 +1,5 @@
 import { Random } from "../fake/random.ts";
+import type { Exchange } from "./exchange.ts";
 import type { Plan } from "./plan.ts";
 import { randomWords } from "./words.ts";
 
@@ -37,7 +38,7 @@ const HIGH_INPUT = 250;
 const ZEROS: Report = { input: 0, cached: 0, output: 0 };
 
 /** How a request reached the upstream. */
-export interface Asked {
+export interface Asked extends Pick<Exchange, "promptWords" | "continuedChars"> {
   /** Output tokens of one choice. */
   readonly limit: number;
   /** Choices that it is asked for, and those that it gives. */
@@ -55,7 +56,8 @@ export function scriptOf(plan: Plan, asked: Asked): Beat[] {
     ...piecesOf(random, "reason", plan.reasoningWords, plan.eventWords),
     ...piecesOf(random, "say", textWords, plan.eventWords),
   ];
-  const { usage, input, cached, hidden } = plan;
+  const { usage, cached, hidden } = plan;
+  const input = inputOf(plan, asked);
   const now = (words: number): Report => ({ input, cached, output: choices * (hidden + words) });
   const hasStart = usage !== "never" && usage !== "zero";
   const beats: Beat[] = [{
@@ -85,6 +87,11 @@ export function scriptOf(plan: Plan, asked: Asked): Beat[] {
   return [...beats, ...endOf(plan, asked, words)];
 }
 
+/** What the upstream counts: of earlier turns as many tokens as words. */
+function inputOf({ input, promptWords }: Plan, asked: Asked): number {
+  return input + asked.promptWords - promptWords;
+}
+
 function piecesOf(random: Random, does: "reason" | "say", words: number, eventWords: number) {
   const pieces: { does: "reason" | "say"; text: string; words: number }[] = [];
   for (let left = words; left > 0; left -= eventWords) {
@@ -95,8 +102,10 @@ function piecesOf(random: Random, does: "reason" | "say", words: number, eventWo
 }
 
 /** Reports that come after all text, and the end. */
-function endOf(plan: Plan, { limit, asked, choices }: Asked, words: number): Beat[] {
-  const { usage, input, cached, hidden, promptWords, reasoningWords } = plan;
+function endOf(plan: Plan, sent: Asked, words: number): Beat[] {
+  const { limit, asked, choices, promptWords, continuedChars } = sent;
+  const { usage, cached, hidden, reasoningWords } = plan;
+  const input = inputOf(plan, sent);
   const all = choices * (hidden + words);
   const full: Report = { input, cached, output: all };
   const last = ((): Report | undefined => {
@@ -122,7 +131,7 @@ function endOf(plan: Plan, { limit, asked, choices }: Asked, words: number): Bea
       case "output too high":
         return { ...full, output: asked * (2 * limit + 500) };
       case "input too high":
-        return { ...full, input: 8 * promptWords + 3_000 };
+        return { ...full, input: 8 * promptWords + 3_000 + 2 * continuedChars };
       default:
         return undefined;
     }

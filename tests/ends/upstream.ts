@@ -4,6 +4,7 @@ import type { Exchange } from "./exchange.ts";
 import { type LineOptions, linesOf, type Piece, wholeOf } from "./lines.ts";
 import type { Back, Plan } from "./plan.ts";
 import { type Beat, scriptOf } from "./script.ts";
+import { countWords, numbersIn } from "./words.ts";
 
 /** An error that an upstream reports in its stream, which is no fault of the request. */
 const ERRORS: Readonly<Record<Back, string>> = {
@@ -65,12 +66,16 @@ class Reply {
   readonly #plan: Plan;
   readonly #exchanges: Exchange[];
   readonly #body: AskedBody;
+  readonly #input: Pick<Exchange, "promptWords" | "continuedChars">;
 
   constructor(connection: Deno.TcpConn, { plan, exchanges }: Running, raw: string) {
     this.#connection = connection;
     this.#plan = plan;
     this.#exchanges = exchanges;
-    this.#body = JSON.parse(raw.slice(raw.indexOf("\r\n\r\n") + 4));
+    const body = raw.slice(raw.indexOf("\r\n\r\n") + 4);
+    this.#body = JSON.parse(body);
+    const isContinued = numbersIn(body).length > 1;
+    this.#input = { promptWords: countWords(body), continuedChars: isContinued ? body.length : 0 };
   }
 
   /** Replies. Returns whether the connection can be used again. */
@@ -81,9 +86,11 @@ class Reply {
     const limit = max_tokens ?? max_completion_tokens ?? max_output_tokens ?? 0;
     const asked = back === "chat" ? n ?? 1 : 1;
     const choices = ignoresChoices ? 1 : asked;
-    const beats = scriptOf(this.#plan, { limit, asked, choices });
+    const { promptWords, continuedChars } = this.#input;
+    const beats = scriptOf(this.#plan, { limit, asked, choices, promptWords, continuedChars });
     const words = beats.reduce((sum, beat) => sum + ("words" in beat ? beat.words : 0), 0);
     const exchange: Exchange = {
+      ...this.#input,
       limit,
       asked,
       choices,

@@ -11,6 +11,11 @@ export function randomWords(random: Random, count: number): string {
   return text;
 }
 
+/** The numbers of runs in a text: of a request, its own is the last one. */
+export function numbersIn(text: string): number[] {
+  return [...text.matchAll(/#(\d+)#/g)].map(([, number]) => Number(number));
+}
+
 /** How many of the words are in a text. */
 export function countWords(text: string): number {
   return text.match(EACH_WORD)?.length ?? 0;

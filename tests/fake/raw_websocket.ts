@@ -148,6 +148,16 @@ export class RawWebSocket implements AsyncDisposable {
     }
   }
 
+  /** Asks to close the connection; what comes before the answer can be read. */
+  async close(): Promise<void> {
+    await this.sendFrame(CLOSE, Uint8Array.from([3, 232]));
+  }
+
+  /** Ends its half of the connection without a word. */
+  async closeWrite(): Promise<void> {
+    await this.#connection.closeWrite();
+  }
+
   /** Ends the connection without a word. */
   drop(): void {
     try {
@@ -159,7 +169,7 @@ export class RawWebSocket implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.closeCode === undefined && this.handshake.status === 101) {
-      await this.sendFrame(CLOSE, Uint8Array.from([3, 232])).catch(() => {});
+      await this.close().catch(() => {});
     }
     this.drop();
   }

@@ -15,7 +15,7 @@ export async function exists(path: string): Promise<boolean> {
 }
 
 /** How long anything may take that a test waits for: a sign that it never comes, not a measure of speed. */
-export const DEADLINE_MS = 120_000;
+export const DEADLINE_MS = Number(Deno.env.get("SLUICE_TEST_DEADLINE_MS") ?? 120_000);
 
 /** Waits until `condition` holds; fails with what did not come after `DEADLINE_MS`. */
 export async function until(

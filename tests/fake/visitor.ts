@@ -58,7 +58,7 @@ export class PlainBrowser {
 }
 
 /** The fields of a new key that may use everything, as its form has them. */
-export const NEW_KEY = { allow: "all", expires: "never", budget: "" };
+export const NEW_KEY = { allow: "all", expires: "never", budget: "", at_once: "" };
 
 /** A browser that is signed in by a link. */
 export async function signedIn(

@@ -88,6 +88,7 @@ Deno.test("an answer whose size the caller asked for says nothing of the upstrea
           targets: [{ upstream: "a", model: "x" }, { upstream: "b", model: "x" }],
         },
       },
+      replies: { values: 1_000 }, // of what is not asked for
     },
   });
   const large = { logprobs: true, top_logprobs: 20, max_tokens: 2_000 };

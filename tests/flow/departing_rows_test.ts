@@ -29,6 +29,8 @@ interface Row {
   readonly body: JsonObject;
   readonly replies: (upstream: string) => Response;
   readonly check: (outcome: Outcome) => void | Promise<void>;
+  /** Whether nothing is charged. */
+  readonly isFree?: boolean;
 }
 
 const USERS = [{ role: "user", content: "Hi" }];
@@ -108,6 +110,48 @@ function rowsOf(name: string, reply: (upstream: string) => Response): Row[] {
   );
 }
 
+/** Ends of a reply that are failures: nothing was delivered, so that the next target is asked. */
+const FAILED_ENDS = [
+  "error",
+  "network_error",
+  "insufficient_system_resource",
+  "MALFORMED_FUNCTION_CALL",
+  "rate_limit",
+];
+
+/** A reply that ends by a failure, whole without output, or streamed after this text. */
+function failedReply(upstream: string, reason: string, stream: boolean, said = ""): Response {
+  const content = { role: "assistant", content: "" };
+  const failed = { type: "response.failed", response: { status: "failed", error: null } };
+  const message = { ...MESSAGE, content: [], stop_reason: null };
+  const [whole, ...events]: JsonObject[] = upstream === "msg"
+    ? [
+      { ...message, stop_reason: reason },
+      { type: "message_start", message },
+      ...(said === "" ? [] : [{
+        type: "content_block_delta",
+        index: 0,
+        delta: { type: "text_delta", text: said },
+      }]),
+      { type: "message_delta", delta: { stop_reason: reason } },
+    ]
+    : upstream === "resp"
+    ? [
+      failed.response,
+      { type: "response.created", response: { status: "in_progress" } },
+      ...(said === "" ? [] : [{ type: "response.output_text.delta", delta: said }]),
+      failed,
+    ]
+    : [
+      { choices: [{ message: content, finish_reason: reason }] },
+      { choices: [{ index: 0, delta: { ...content, content: said } }] },
+      { choices: [{ index: 0, delta: {}, finish_reason: reason }] },
+    ];
+  return stream
+    ? eventStream(sse(...events.map((event) => JSON.stringify(event))))
+    : Response.json(whole);
+}
+
 /** Errors with status 200 that only their envelope tells. */
 const ENVELOPES: readonly JsonObject[] = [
   { choices: null, base_resp: { status_code: 1013, status_msg: "internal" } },
@@ -169,6 +213,42 @@ const ROWS: readonly Row[] = [
         assertEquals([status, sent.second?.length], [200, 1], text);
         assert(text.includes("Hi"), text);
       },
+    }))
+  ),
+  ...(["chat", "messages", "responses"] as const).flatMap((client) =>
+    ["chat", "msg", "resp"].flatMap((first, place) =>
+      [false, true].map((stream): Row => {
+        const reason = FAILED_ENDS[(2 * place + Number(stream)) % FAILED_ENDS.length]!;
+        return {
+          name:
+            `${reason} as the end of nothing has the next target asked: ${first} ${client} ${stream}`,
+          path: CLIENTS[client][0],
+          model: first === "chat" ? "two" : `two-${first}`,
+          body: { ...CLIENTS[client][1], stream },
+          replies: (upstream) =>
+            upstream === "second" ? completion("Hi") : failedReply(upstream, reason, stream),
+          check: ({ status, text, sent }) => {
+            assertEquals([status, sent[first]?.length, sent.second?.length], [200, 1, 1], text);
+            assert(text.includes("Hi"), text);
+          },
+        };
+      })
+    )
+  ),
+  ...(["chat", "messages", "responses"] as const).flatMap((client) =>
+    ["chat", "msg", "resp"].map((model, place): Row => ({
+      name: `a failure as the end of some text is told and costs nothing: ${model} ${client}`,
+      path: CLIENTS[client][0],
+      model,
+      body: { ...CLIENTS[client][1], stream: true },
+      replies: () => failedReply(model, FAILED_ENDS[place]!, true, "Hi"),
+      check: async ({ status, text: body, headers }) => {
+        const response = new Response(body, { status, headers });
+        const [{ text, finish, error }] = await hear(client, response);
+        const end = client === "responses" ? "failed" : undefined;
+        assertEquals([text, finish, error === undefined], ["Hi", end, false], body);
+      },
+      isFree: true,
     }))
   ),
   ...([[CHAT, "stop"], [MESSAGES, "pause_turn"], [RESPONSES, "completed"]] as const)
@@ -373,17 +453,31 @@ Deno.test("what departs beside the reports", async (t) => {
       routes: {
         chat: route("chat"),
         two: route("chat", "second"),
+        "two-msg": route("msg", "second"),
+        "two-resp": route("resp", "second"),
         msg: route("msg"),
         resp: route("resp"),
         "svc-k2": { targets: [{ upstream: "chat", model: "m" }] },
       },
     },
   });
+  // one that failed five times in a row is left alone
+  const well = { path: CHAT, body: ASKED, replies: (name: string) => Response.json(WHOLE[name]) };
   for (row of ROWS) {
-    upstream.received.length = 0;
     const own = row;
+    if (own.model.startsWith("two")) {
+      const model = own.model.slice("two-".length) || "chat";
+      row = { ...own, ...well, model };
+      await outcomeOf(gateway, row, []);
+      row = own;
+    }
+    upstream.received.length = 0;
     await t.step(own.name, async () => {
       await own.check(await outcomeOf(gateway, own, upstream.received));
+      if (own.isFree === true) {
+        const { input_tokens, output_tokens } = (await usageRecords(gateway)).at(-1)!;
+        assertEquals([input_tokens, output_tokens], [0, 0]);
+      }
     });
   }
   // what failed costs nothing

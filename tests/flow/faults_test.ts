@@ -1,6 +1,7 @@
 import DatabaseConstructor from "libsql";
 import { DatabaseError, openDatabase } from "../../src/ground/database/mod.ts";
 import { audit, RULES } from "../../src/money/ledger/mod.ts";
+import { dirname } from "../../src/ground/std/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
@@ -192,6 +193,22 @@ Deno.test("the database file is deleted, then put back: nothing is answered unpa
     assertEquals(mismatches, []);
     return holds === 0;
   }, { what: "the end of all holds" });
+});
+
+Deno.test("the lock of the data directory is another's: nothing is answered until its own is back", async () => {
+  await using gateway = await startGateway({ lendFrom: Infinity });
+  assertEquals(await statusOf(gateway.chat("Hi")), 200);
+  const headers = { authorization: `Bearer ${gateway.key}` };
+  const report = () => fetch(`${gateway.url}/user/credits`, { headers });
+  assertEquals(await statusOf(report()), 200);
+  const lock = `${dirname(fileOf(gateway))}/gateway.id`;
+  await Deno.rename(lock, `${lock}.away`);
+  await Deno.copyFile(`${lock}.away`, lock); // as in a copy of the directory
+  await assertUnavailable(await report());
+  await assertUnavailable(await gateway.chat("Hi"));
+  await Deno.rename(`${lock}.away`, lock);
+  await until(async () => await statusOf(gateway.chat("Hi")) === 200, { what: "a response" });
+  await assertLedgerClean(gateway);
 });
 
 Deno.test("the database file is replaced by a backup: it is used from then on", async () => {

@@ -3,7 +3,8 @@
 import { assert, assertEquals, assertMatch } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { serveHere, sluice } from "../fake/shell.ts";
-import { DEADLINE_MS, inTime, tempDir } from "../fake/temp.ts";
+import { DEADLINE_MS, inTime, tempDir, until } from "../fake/temp.ts";
+import { openRaw } from "../money/ledger/corruptions.ts";
 
 const KEY = `sk-${"h".repeat(40)}`;
 const LEASE_MS = 3_000;
@@ -48,7 +49,15 @@ Deno.test({
     await using wrong = start("--takeover=please");
     assertEquals((await wrong.status).code, 2);
 
+    // one that is only slow renews its lease
+    const raw = openRaw(`${dir.path}/data/sluice.db`);
+    const renew = (untilMs: number) => raw.exec(`update loans set lease_until_ms = ${untilMs}`);
+    renew(Date.now() + 60_000);
     await using second = start("--takeover=force");
+    await until(() => second.err().includes("until its lease is over"), { what: "wait" });
+    assert(await inTime(first.status, 0, undefined) === undefined, "it was ended within its lease");
+    renew(Date.now());
+    raw.close();
     const [, same] = await second.waitFor(/listening on (http:\S+)/);
     assertEquals(same, url);
     assert(await inTime(first.status, DEADLINE_MS, undefined) !== undefined, "it runs");

@@ -261,6 +261,39 @@ Deno.test("no word of a prompt, a reply or a summary is in the database or the l
   assert(!gateway.log().includes(canary), "it is in the log");
 });
 
+Deno.test("what a reply says beside its text, such as probabilities, is no input of later requests", async () => {
+  await using upstream = fakeUpstream(({ body }) => {
+    const { choices: [choice], ...more } = JSON.parse(chunk({ content: "Hi" }));
+    const [token, logprob] = ["Hi", -0.5];
+    const top_logprobs = Array.from({ length: 20 }, () => ({ token, logprob, bytes: [72, 105] }));
+    const content = [{ token, logprob, bytes: [72, 105], top_logprobs }];
+    const logprobs = body.logprobs === true ? { content } : null;
+    const text = JSON.stringify({ ...more, choices: [{ ...choice, logprobs }] });
+    return eventStream(sse(text, chunk({}, "stop"), "[DONE]"));
+  });
+  await using gateway = await start(upstream);
+  const inputs: number[] = [];
+  for (const isRef of [false, true]) {
+    for (const include of [[], ["message.output_text.logprobs"]]) {
+      await using socket = await RawWebSocket.connect(`${gateway.url}/v1/responses`, {
+        authorization: `Bearer ${gateway.key}`,
+      });
+      const asked = { model: "svc-k2", input: "Hi", include, top_logprobs: include.length * 20 };
+      const { response: first }: Json = (await socket.turn(asked)).at(-1);
+      assertEquals(first.output[0].content[0].logprobs.length, include.length);
+      const { response: second }: Json = (await socket.turn({
+        model: "svc-k2",
+        ...(isRef
+          ? { input: referring(first.output[0].id).input }
+          : { input: "Go on", previous_response_id: first.id }),
+      })).at(-1);
+      inputs.push(second.usage.input_tokens);
+    }
+  }
+  const [own, ownMore, named, namedMore] = inputs;
+  assertEquals([ownMore, namedMore], [own, named]);
+});
+
 for (const generates of [true, false]) {
   const how = generates ? "rejected requests" : "turns without a reply";
   Deno.test(`what ${how} refer to counts like bytes that were sent`, async () => {

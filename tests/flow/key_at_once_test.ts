@@ -7,6 +7,7 @@ import { Random, testSeed } from "../fake/random.ts";
 import { sluice } from "../fake/shell.ts";
 import { until } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
+import { NEW_KEY, signedIn } from "../fake/visitor.ts";
 import { sized } from "../tier.ts";
 
 Deno.test("a key has no more requests in flight than it may, and others are not bounded by it (random)", async () => {
@@ -94,4 +95,44 @@ Deno.test("a key has no more requests in flight than it may, and others are not 
   await until(async () => (await admin("GET", `/keys/${first!.id}`)).json.at_once === null);
   const wrong = await sluice(["key", "update", first!.id, "--at-once", "0"], options);
   assertEquals(wrong.code, 2, wrong.err);
+});
+
+Deno.test("the console's forms bound a key in requests at once, and show and lift the bound", async () => {
+  await using gateway = await startGateway();
+  const { keys, owner } = gateway.gateway;
+  const browser = await signedIn(gateway, owner.email);
+  const from = "/console/keys";
+  const send = async (path: string, fields: Record<string, string>) => {
+    const reply = await browser.post(path, fields, { from });
+    return { status: reply.status, text: reply.bodyUsed ? "" : await reply.text() };
+  };
+  const bounds = async () =>
+    (await keys.list(owner)).filter(({ name }) => name === "few").map(({ atOnce }) => atOnce);
+  const page = async () => await (await browser.get(from)).text();
+  assert(!(await page()).includes(">at once</th>"), "a column although no key is bounded");
+
+  const { at_once: _, ...without } = NEW_KEY;
+  assertEquals((await send(from, { ...without, name: "few" })).status, 400);
+  for (const wrong of ["0", "-1", "1e2", "1000001", "any"]) {
+    const { status, text } = await send(from, { ...NEW_KEY, name: "few", at_once: wrong });
+    assertEquals(status, 400, wrong);
+    assertMatch(text, /Requests at once must be a whole number of requests from 1 to 1,?000,?000/);
+  }
+  assertEquals(await bounds(), []);
+  assertEquals((await send(from, { ...NEW_KEY, name: "few", at_once: "2" })).status, 200);
+  assertEquals(await bounds(), [2]);
+  assertMatch(await page(), />at once<\/th>.*name="at_once"[^>]* value="2"/s);
+
+  const { id } = (await keys.list(owner)).find(({ name }) => name === "few")!;
+  const change = (fields: Record<string, string>) => send(`${from}/${id}/update`, fields);
+  for (
+    const [fields, bound] of [
+      [{ at_once: "7" }, 7],
+      [{ name: "few" }, 7],
+      [{ at_once: "" }, null],
+    ] as const
+  ) {
+    assertEquals((await change(fields)).status, 303);
+    assertEquals(await bounds(), [bound], JSON.stringify(fields));
+  }
 });

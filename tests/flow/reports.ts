@@ -105,6 +105,21 @@ function call(name: string | undefined, args: unknown, more = {}): Body {
   } as Body;
 }
 
+/** A whole reply of each dialect that calls a tool. */
+const calling = (upstream: string, name: string): Body =>
+  ({
+    chat: reply({ content: null, ...calls(call(name, "{}", { id: "x" })) }, "tool_calls"),
+    msg: {
+      content: [{ type: "tool_use", id: "x", name, input: {} }],
+      stop_reason: "tool_use",
+      usage: { input_tokens: 10, output_tokens: 5 },
+    },
+    resp: {
+      status: "completed",
+      output: [{ type: "function_call", id: "fc", call_id: "x", name, arguments: "{}" }],
+    },
+  })[upstream as "chat"];
+
 /** A delta of calls. */
 const calls = (...all: Body[]): Body => ({ tool_calls: all });
 
@@ -911,6 +926,19 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
         assert(sent!.thinking?.type !== "enabled" && sent!.thinking?.type !== "adaptive"),
       adjusted: /thinking/,
     })),
+    ...CLIENTS.map((client): Report => ({
+      of: "deepseek-ai/DeepSeek-V3#1376, can1357/oh-my-pi#7315",
+      by: [client, "deepseek"],
+      asks: {
+        chat: { ...CHAT_TOOLS, tool_choice: "required" },
+        messages: { ...MESSAGES_TOOLS, tool_choice: { type: "any" } },
+        responses: {
+          tools: [{ type: "function", name: "f", parameters: {} }],
+          tool_choice: "required",
+        },
+      }[client],
+      sends: { tool_choice: "required", thinking: { type: "disabled" } },
+    })),
     ...(["chat", "messages"] as const).map((client): Report => ({
       of: "router-for-me/CLIProxyAPI#1125",
       by: [client, "anthropic"],
@@ -959,6 +987,30 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
       of: "NousResearch/hermes-agent#11906",
       by: ["chat", "msg"],
       asks: { messages: turn("c1"), ...CHAT_TOOLS },
+      check: ({ sent }) =>
+        assertEquals(sent!.messages[1].content.map(({ type }: Json) => type), ["tool_use"]),
+    },
+    {
+      of: "NousResearch/hermes-agent#11906",
+      by: ["messages", "anthropic"],
+      asks: {
+        ...MESSAGES_TOOLS,
+        system: [{ type: "text", text: "" }],
+        messages: [
+          ...USERS,
+          {
+            role: "assistant",
+            content: [{ type: "text", text: "" }, {
+              type: "tool_use",
+              id: "t",
+              name: "f",
+              input: {},
+            }],
+          },
+          { role: "user", content: [{ type: "tool_result", tool_use_id: "t", content: "1" }] },
+        ],
+      },
+      sends: { system: undefined },
       check: ({ sent }) =>
         assertEquals(sent!.messages[1].content.map(({ type }: Json) => type), ["tool_use"]),
     },
@@ -1249,20 +1301,22 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
         }, "tool_calls"),
       hears: { calls: ["apply_patch:*** Begin Patch"] },
     })),
-    {
-      of: "anthropics/claude-code#21136, cline/cline#11885",
-      by: ["messages", "chat"],
-      asks: { tools: [{ name: LONG_NAME, input_schema: parameters }] },
-      says: (_, body) =>
-        Response.json(
-          reply(
-            { content: null, ...calls(call(body.tools[0].function.name, "{}", { id: "x" })) },
-            "tool_calls",
-          ),
-        ),
-      hears: { calls: [`${LONG_NAME}{}`] },
-      check: ({ sent }) => assert(sent!.tools[0].function.name.length <= 64),
-    },
+    ...[LONG_NAME, "n".repeat(150), "fs.read", "mcp:a/b c", "名"].flatMap((name) =>
+      ([["messages", "chat"], ["chat", "msg"], ["chat", "resp"]] as const).map((by): Report => ({
+        of: "anthropics/claude-code#21136, cline/cline#11885",
+        by,
+        asks: by[0] === "chat"
+          ? { tools: [{ type: "function", function: { name, parameters } }] }
+          : { tools: [{ name, input_schema: parameters }] },
+        says: (upstream, { tools: [tool] }) =>
+          Response.json(calling(upstream, tool.function?.name ?? tool.name)),
+        hears: { calls: [`${name}{}`] },
+        check: ({ sent }) => {
+          const own = sent!.tools[0].function?.name ?? sent!.tools[0].name;
+          assert(/^[A-Za-z0-9_-]+$/.test(own) && own.length <= (by[1] === "msg" ? 128 : 64), own);
+        },
+      }))
+    ),
     {
       of: "NousResearch/hermes-agent#55432, BerriAI/litellm#24900",
       by: ["chat", "msg"],

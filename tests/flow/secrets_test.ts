@@ -72,7 +72,10 @@ function settingsWith(
     pooled: { keys: [secret("keys.0"), { key: secret("keys.1.key"), weight: 2 }] },
     kinded: { credentials: { kind: "key", key: secret("credentials.key") } },
     command: {
-      credentials: { kind: "command", command: ["cat", files.command] },
+      credentials: {
+        kind: "command",
+        command: ["sh", "-c", 'cat "$0"', files.command, secret("a command's argument")],
+      },
     },
     file: { credentials: { kind: "file", path: files.token } },
     aws: {

@@ -26,6 +26,7 @@ async function scene(credits: number) {
   const settings = {
     port: 0,
     limits: { holdLeaseMs: 2_000 },
+    outage: { patienceMs: 0 },
     tiers: [{ above: 0, minute: 1e9, hour: 1e9, day: 1e9 }],
     database: { url: server.url },
     upstream: { url: upstream.url, discover: false },

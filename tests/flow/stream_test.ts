@@ -151,7 +151,7 @@ const BROKEN: Readonly<Record<string, { pieces: string[]; says: string }>> = {
   },
   "finishes with an error (OpenRouter)": {
     pieces: [sse(chunk({ content: "hi" }), chunk({}, "error"))],
-    says: "failed in the middle",
+    says: "failed while it was responding",
   },
   "sends what is not JSON": {
     pieces: [sse(chunk({ content: "hi" }), "<html>oops</html>")],

@@ -53,6 +53,7 @@ async function rob(
     });
     gateways.push(stack.use(gateway));
   }
+  stack.use(robbery); // closes its connections before the gateways stop
   await robbery.run(gateways, requests);
   const isIdle = () => gateways.every(({ gateway }) => gateway.inFlight.count === 0);
   await until(isIdle, { what: "the end of all requests" });

@@ -5,6 +5,10 @@ import type { TestRun } from "./mutation.ts";
 export const ROOT = fromFileUrl(new URL("../..", import.meta.url));
 /** A test that a mutation keeps from ending has failed. */
 const RUN_MS = 120_000;
+/** Less, so that a test can say what never came. */
+const DEADLINE_MS = 45_000;
+/** The least that a run gets of which it is known how long it takes without a mutation, on a machine that may be busy. */
+const MIN_RUN_MS = 20_000;
 
 /** What came of a run of tests. */
 export interface Outcome {
@@ -15,10 +19,11 @@ export interface Outcome {
 
 /** A copy of the repository, and the tests that are run in it. */
 export class Copy {
-  readonly #root: string;
+  /** Where it is. */
+  readonly root: string;
 
   constructor(root: string) {
-    this.#root = root;
+    this.root = root;
   }
 
   static async make(files: readonly string[]): Promise<Copy> {
@@ -36,7 +41,7 @@ export class Copy {
     change: (source: string) => string,
     tests: readonly TestRun[],
   ): Promise<Outcome> {
-    const path = joinPath(this.#root, file);
+    const path = joinPath(this.root, file);
     const source = await Deno.readTextFile(path);
     await Deno.writeTextFile(path, change(source));
     try {
@@ -51,7 +56,8 @@ export class Copy {
   }
 
   async run(run: TestRun): Promise<Outcome> {
-    const { file, filter, proofs = false } = run;
+    const { file, filter, proofs = false, usualMs = RUN_MS } = run;
+    const runMs = Math.max(MIN_RUN_MS, Math.min(RUN_MS, 4 * usualMs));
     const child = new Deno.Command(Deno.execPath(), {
       args: [
         "test",
@@ -63,8 +69,12 @@ export class Copy {
         ...(filter === undefined ? [] : ["--filter", filter]),
         file,
       ],
-      cwd: this.#root,
-      env: { NO_COLOR: "1", ...(proofs ? { SLUICE_PROOFS: "1" } : {}) },
+      cwd: this.root,
+      env: {
+        NO_COLOR: "1",
+        SLUICE_TEST_DEADLINE_MS: String(Math.min(DEADLINE_MS, runMs / 2)),
+        ...(proofs ? { SLUICE_PROOFS: "1" } : {}),
+      },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
@@ -73,9 +83,9 @@ export class Copy {
     const limit = setTimeout(() => {
       isLate = true;
       child.kill();
-    }, RUN_MS);
+    }, runMs);
     const { code, stdout, stderr } = await child.output().finally(() => clearTimeout(limit));
-    if (isLate) return { failed: true, what: `not over in ${RUN_MS / 1_000} s` };
+    if (isLate) return { failed: true, what: `not over in ${(runMs / 1_000).toFixed(0)} s` };
     const decoder = new TextDecoder();
     const said = decoder.decode(stdout) + decoder.decode(stderr);
     if (code !== 0) return { failed: true, what: failureIn(said) };
@@ -86,7 +96,7 @@ export class Copy {
   }
 
   async remove(): Promise<void> {
-    await Deno.remove(this.#root, { recursive: true });
+    await Deno.remove(this.root, { recursive: true });
   }
 }
 

@@ -49,6 +49,27 @@ export const EQUIVALENT: readonly {
     because: "Reading the row throws a TypeError as well, which only says less.",
   },
   {
+    file: "src/money/payments/codes.ts",
+    line: "where id = ? and redeemed_by = ? and redeemed_at_ms = ?)`,",
+    kind: "a clause is left out",
+    was: "and redeemed_by = ?",
+    because:
+      "Of two that redeem a code in one millisecond the second would make the same lot, which is there already.",
+  },
+  {
+    file: "src/people/accounts/key.ts",
+    line: "if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;",
+    kind: "only the right part",
+    because: "Only a DatabaseError has isDuplicate: the left part is for the type.",
+  },
+  {
+    file: "src/people/accounts/permissions.ts",
+    line: "(teamRole !== undefined && allowed.includes(teamRole)) ||",
+    kind: "only the right part",
+    was: "teamRole !== undefined && allowed.includes(teamRole)",
+    because: "No list of roles has undefined: the left part is for the type.",
+  },
+  {
     file: "src/doors/http/cross_origin.ts",
     line: 'if (origin === null || !origins.includes(origin)) return { vary: "Origin" };',
     kind: "only the right part",

@@ -1,5 +1,8 @@
 import ts from "typescript";
 
+/** Where a part of a text begins and ends. */
+export type Range = readonly [start: number, end: number];
+
 /** A small fault, made by rule: a part of a source text, and what stands there instead. */
 export interface Fault {
   /** What was done, such as `the guard never holds`. */
@@ -11,6 +14,8 @@ export interface Fault {
   readonly line: number;
   /** What stood there. */
   readonly was: string;
+  /** Expressions whose evaluation reaches the fault; none if that is not known, as of a constant that others import. */
+  readonly places: readonly Range[];
 }
 
 const FLIPPED: ReadonlyMap<ts.SyntaxKind, string> = new Map([
@@ -29,12 +34,18 @@ export function faultsIn(file: string, source: string): Fault[] {
   const kind = file.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true, kind);
   const faults: Fault[] = [];
-  const add = (kind: string, start: number, end: number, replacement: string) => {
+  const add = (
+    kind: string,
+    [start, end]: Range,
+    replacement: string,
+    places: readonly ts.Node[],
+  ) => {
     const line = tree.getLineAndCharacterOfPosition(start).line + 1;
-    faults.push({ kind, start, end, replacement, line, was: source.slice(start, end) });
+    const was = source.slice(start, end);
+    faults.push({ kind, start, end, replacement, line, was, places: places.map(rangeOf) });
   };
-  const replace = (kind: string, node: ts.Node, replacement: string) =>
-    add(kind, node.getStart(), node.getEnd(), replacement);
+  const replace = (kind: string, node: ts.Node, replacement: string, place = node) =>
+    add(kind, rangeOf(node), replacement, [place]);
   const visit = (node: ts.Node): void => {
     if (ts.isIfStatement(node)) {
       replace("the condition never holds", node.expression, "false");
@@ -46,7 +57,7 @@ export function faultsIn(file: string, source: string): Fault[] {
     } else if (ts.isBinaryExpression(node)) {
       const { operatorToken, left, right } = node;
       const flipped = FLIPPED.get(operatorToken.kind);
-      if (flipped !== undefined) replace("flipped", operatorToken, flipped);
+      if (flipped !== undefined) replace("flipped", operatorToken, flipped, node);
       const isBoth = operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken;
       if (isBoth || operatorToken.kind === ts.SyntaxKind.BarBarToken) {
         replace("only the left part", node, left.getText());
@@ -54,16 +65,60 @@ export function faultsIn(file: string, source: string): Fault[] {
       }
     } else if (ts.isCallExpression(node) && /^Math\.(min|max)$/.test(node.expression.getText())) {
       const other = node.expression.getText() === "Math.min" ? "Math.max" : "Math.min";
-      replace(`${other} instead`, node.expression, other);
+      replace(`${other} instead`, node.expression, other, node);
     } else if (isText(node) && IS_SQL.test(node.getText())) {
       for (const [start, end] of clausesIn(node.getText())) {
-        add("a clause is left out", node.getStart() + start, node.getStart() + end, "");
+        const range = [node.getStart() + start, node.getStart() + end] as const;
+        add("a clause is left out", range, "", placesOf(node));
       }
     }
     ts.forEachChild(node, visit);
   };
   visit(tree);
   return faults;
+}
+
+/** Where a text is used: itself, within a function; where the constant is named that it is made into, otherwise. */
+function placesOf(node: ts.Node, seen: ReadonlySet<ts.Node> = new Set()): readonly ts.Node[] {
+  const owner = ts.findAncestor(node, (one) => ts.isFunctionLike(one) || isConstant(one));
+  if (owner === undefined || seen.has(owner)) return [];
+  if (!isConstant(owner)) return ts.isExpression(node) && canBeWrapped(node) ? [node] : [];
+  const uses: ts.Node[] = [];
+  const visit = (one: ts.Node): void => {
+    if (ts.isIdentifier(one) && one.text === owner.name.getText() && canBeWrapped(one)) {
+      uses.push(one);
+    }
+    ts.forEachChild(one, visit);
+  };
+  visit(node.getSourceFile());
+  return uses.filter((use) => use !== owner.name)
+    .flatMap((use) => placesOf(use, new Set([...seen, owner])));
+}
+
+/** Whether it is a constant of the module. */
+function isConstant(node: ts.Node): node is ts.VariableDeclaration {
+  return ts.isVariableDeclaration(node) && ts.isSourceFile(node.parent.parent.parent);
+}
+
+/** Whether parentheses around an expression leave it what it is: a name is also a property's, an import's, a type's. */
+function canBeWrapped(node: ts.Node): boolean {
+  const { parent } = node;
+  if (
+    ts.isPropertyAssignment(parent) || ts.isVariableDeclaration(parent) || ts.isParameter(parent)
+  ) {
+    return parent.initializer === node;
+  }
+  if (ts.isPropertyAccessExpression(parent) || ts.isTemplateSpan(parent)) {
+    return parent.expression === node;
+  }
+  return ts.isCallExpression(parent) || ts.isNewExpression(parent) ||
+    ts.isBinaryExpression(parent) || ts.isConditionalExpression(parent) ||
+    ts.isParenthesizedExpression(parent) || ts.isArrayLiteralExpression(parent) ||
+    ts.isReturnStatement(parent) || ts.isArrowFunction(parent);
+}
+
+function rangeOf(node: ts.Node): Range {
+  return [node.getStart(), node.getEnd()];
 }
 
 function isText(node: ts.Node): boolean {

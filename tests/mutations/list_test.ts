@@ -2,6 +2,7 @@ import ts from "typescript";
 import { assert, assertEquals } from "../assert.ts";
 import { MUTATIONS } from "./list.ts";
 import { mutated } from "./mutation.ts";
+import { mayName } from "./names.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -40,4 +41,37 @@ Deno.test("mutations have names of their own, tests that exist, and a reason", a
     for (const { file } of tests) await Deno.stat(new URL(file, ROOT));
   }
   assert(MUTATIONS.length >= 45);
+});
+
+Deno.test("every filter of a mutation is in the name of a test", async () => {
+  const wrong: string[] = [];
+  for (const { name, tests } of MUTATIONS) {
+    for (const { file, filter, proofs } of tests) {
+      if (filter === undefined) continue;
+      const url = new URL(file, ROOT);
+      const source = await Deno.readTextFile(url);
+      const tables = [...source.matchAll(/ from "(\.\/[^"]+)";/g)]
+        .map(([, path]) => Deno.readTextFile(new URL(path!, url)));
+      const words = [source, ...await Promise.all(tables)].join("\n");
+      if (!mayName({ source, words, proofs }, filter)) {
+        wrong.push(`${name}: no test of ${file} has "${filter}"`);
+      }
+    }
+  }
+  assertEquals(wrong, []);
+});
+
+Deno.test("names of tests are read from the source, with sizes that differ between gate and proofs", () => {
+  const source = "const AT_ONCE = sized(50, 2_00);\n" +
+    'Deno.test("a plain one", () => {});\n' +
+    "Deno.test(\n  `${AT_ONCE} of ${who}, whole`, () => {});\n" +
+    "Deno.test({\n  name: 'an \"odd\" one',\n});\nfor (const who of ['one', 3_000])";
+  for (const text of ["a plain one", "lain", "50 of one, w", "of 3000", ", whole", '"odd" o']) {
+    assert(mayName({ source, words: source }, text), text);
+  }
+  for (const text of ["a plane", "200 of", "50 of two,", "whole 50", "a plain one, then"]) {
+    assert(!mayName({ source, words: source }, text), text);
+  }
+  const proofs = { source, words: source, proofs: true };
+  assert(mayName(proofs, "200 of") && !mayName(proofs, "50 of"));
 });

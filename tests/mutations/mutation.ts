@@ -20,6 +20,8 @@ export interface TestRun {
   readonly filter?: string;
   /** Whether they run as in the proofs (`tests/tier.ts`): at their full size, and with those that the gate leaves out. */
   readonly proofs?: boolean;
+  /** How long it takes without a mutation, if that is known. */
+  readonly usualMs?: number;
 }
 
 /**

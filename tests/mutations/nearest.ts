@@ -61,11 +61,14 @@ export function nearestTests(file: string, imports: Imports, most: number): Test
     const subject = test.replace(/^tests/, "src").replace(/_test\.ts$/, ".ts");
     const near = Math.min(distance.get(test) ?? 99, (distance.get(subject) ?? 99) + 0.5);
     const isAlike = wordsOf(test).some((word) => words.includes(word));
-    return near - (isAlike ? 0.75 : 0) + (test.startsWith(home) ? 0 : 3);
+    return near - (isAlike ? 1.5 : 0) + (test.startsWith(home) ? 0 : 3);
   };
   const near = [...imports.keys()]
     .filter((test) =>
-      test.endsWith("_test.ts") && (test.startsWith(home) || distance.get(test) === 1)
+      test.endsWith("_test.ts") &&
+      // a browser takes longer than all others together
+      !test.includes("browser") &&
+      (test.startsWith(home) || distance.get(test) === 1 || distance.has(test))
     )
     .toSorted((one, other) => rank(one) - rank(other));
   const whole = (WHOLE[room] ?? "").split(" ").filter((one) => one !== "").map((one) =>

@@ -48,7 +48,7 @@ export function repeatingPlaces(
   return (text, program) => {
     paths ??= new Set([...AT_START, ...pathsBelow(program)]);
     return text.replace(
-      /(?<=\S |\()sluice\b((?: [a-z][a-z-]*)*)(?! ?[<\[])/g,
+      /(?<=\S |\()sluice\b(?![./@:='-]\w)((?: [a-z][a-z-]*)*)(?! ?[<\[])/g,
       (all, found: string) => {
         const words = found.split(" ").slice(1);
         for (let length = words.length; length >= 0; length--) {

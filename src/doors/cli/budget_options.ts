@@ -1,9 +1,9 @@
 import { AccountError } from "../../people/accounts/mod.ts";
 import {
   type BudgetPeriod,
-  budgetText,
   instantAt,
   isTimeZone,
+  localTime,
   periodAt,
 } from "../../money/ledger/mod.ts";
 import {
@@ -198,4 +198,17 @@ function checkedMarks(text: string): number[] {
   const marks = parseList("--marks", text).map((mark) => parseCount("each of --marks", mark, MARK));
   if (marks.length <= MAX_MARKS) return marks;
   throw new UsageError(`too many marks: the limit is ${MAX_MARKS}`);
+}
+
+/** Describes a budget for people: `120 of 500 a month, renews 2026-12-01 00:00 UTC`. */
+function budgetText(
+  { credits, raise, spent, period, renews_at, time_zone: zone }: ShownBudget,
+): string {
+  const all = credits + (raise?.credits ?? 0);
+  const extra = raise === null
+    ? ""
+    : ` (${raise.credits} extra until ${localTime(Date.parse(raise.until), zone)})`;
+  const used = `${spent.toLocaleString("en-US")} of ${all.toLocaleString("en-US")}`;
+  if (renews_at === null) return `${used} in all${extra}`;
+  return `${used} a ${period}${extra}, renews ${localTime(Date.parse(renews_at), zone)}`;
 }

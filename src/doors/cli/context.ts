@@ -15,8 +15,9 @@ export interface CommandParts extends AsyncDisposable, Nouns {
   owner(): Promise<Account>;
 }
 
-/** A gateway as `serve` runs it. */
-interface ServedGateway {
+/** A gateway as `serve` runs it, not yet listening. */
+export interface ServedGateway {
+  /** The key created at the first start; shown once, undefined from then on. */
   readonly firstKey: string | undefined;
   readonly owner: Account;
   readonly catalog: Catalog;
@@ -24,13 +25,33 @@ interface ServedGateway {
   readonly unlisted: readonly string[];
   readonly sessions: Sessions;
   readonly database: { readonly place: string };
-  /** Keeps the process up when there is a bug, and gives up permissions that serving does not need. */
+  /**
+   * Keeps the process up from now on when there is a bug, has the system end it when its main thread hangs, and gives up permissions
+   * that serving does not need.
+   */
   guardProcess(): void;
+  /** Listens where the settings say. */
   listen(): Promise<{ readonly url: string }>;
-  /** Reads the settings again and applies them; a fault is logged. */
+  /**
+   * Reads the settings again and applies them, without touching requests in progress. After a fault, which is logged
+   * and shown by `sluice doctor` and the console, everything stays as it was.
+   *
+   * @param read Reads the settings.
+   * @returns How it went.
+   */
   reload(read: () => Promise<Config>): Promise<{ readonly fault: string | null }>;
-  /** Leaves new connections to another process, and ends with the last request; goes on if that process has ended. */
+  /**
+   * Leaves new connections to another process that listens on the same port. Answers requests of open connections, which
+   * it closes one by one, and closes everything when the last request has ended.
+   *
+   * @returns False if the other process has ended meanwhile: then this one goes on as before.
+   */
   handOver(): Promise<boolean>;
+  /**
+   * Rejects new requests, lets requests in flight finish within `limits.drainMs`, then closes everything.
+   *
+   * @returns how many requests had to be cut off.
+   */
   stop(): Promise<{ cutOff: number }>;
 }
 

@@ -25,7 +25,7 @@ export function table(rows: readonly Readonly<Record<string, unknown>>[]): strin
 function cell(value: unknown): string {
   if (value === null || value === undefined) return "-";
   if (typeof value === "number") return value.toLocaleString("en-US");
-  return displayed(Array.isArray(value) ? value.join(", ") : String(value));
+  return displayed(Array.isArray(value) ? value.join(", ") || "none" : String(value));
 }
 
 /** A point in time, for people: `2026-11-20 14:05 UTC`. */

@@ -1,4 +1,4 @@
-import type { Config } from "../../settings/config/mod.ts";
+import { type Config, databaseFile } from "../../settings/config/mod.ts";
 import {
   type AnnouncedGateway,
   announcedGateway,
@@ -86,17 +86,19 @@ async function isTaken(directory: string): Promise<boolean> {
 async function leaseOver(context: CommandContext, config: Config): Promise<void> {
   await using parts = await context.openParts(config);
   const { database, clock } = parts;
-  const ids = await gatewayIdsOf(config.settings.data);
+  const { settings } = config;
+  const ids = await gatewayIdsOf(settings.data);
+  const patienceMs = databaseFile(settings) === undefined ? settings.outage.patienceMs : 0;
   const startedTick = performance.now();
   let isTold = false;
   for (;;) {
-    const leftMs = await leaseUntilMs(database, ids) - clock.now();
+    const leftMs = await leaseUntilMs(database, ids, patienceMs) - clock.now();
     if (leftMs <= 0) return;
     if (!isTold && leftMs > TELL_AFTER_MS) {
       context.err(`Waiting ${Math.ceil(leftMs / 1_000)} s until its lease is over\n`);
       isTold = true;
     }
-    if (performance.now() - startedTick > RENEWED_MS + config.settings.limits.holdLeaseMs) {
+    if (performance.now() - startedTick > RENEWED_MS + settings.limits.holdLeaseMs) {
       throw new Error("Cannot take over by force: the gateway renews its lease. Use --takeover");
     }
     await delay(Math.min(leftMs, LOOK_MS));

@@ -8,4 +8,5 @@
  * @module
  */
 
+export type { CommandParts, ServedGateway } from "./context.ts";
 export { runCommand } from "./run.ts";

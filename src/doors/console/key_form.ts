@@ -2,6 +2,7 @@ import { type Account, AccountError, type Key } from "../../people/accounts/mod.
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import { DAYS } from "../../settings/config/mod.ts";
 import {
+  AT_ONCE,
   isoOf,
   type Json,
   KEEP_HOURS,
@@ -23,9 +24,9 @@ const HOUR_SECONDS = 3_600;
 /**
  * Reads the changes of a key from a form, as their operation takes them. A field that was not sent changes nothing.
  *
- * @param form The fields `name`, `expires` (`keep`, `never` or days), and those of {@linkcode modelsOf}.
+ * @param form The fields `name`, `at_once`, `expires` (`keep`, `never` or days), and those of {@linkcode modelsOf}.
  * @param key The key: it keeps models that are not served at present.
- * @throws {AccountError} If the expiry is not a number of days, or a model cannot be selected.
+ * @throws {AccountError} If the expiry is not a number of days, `at_once` no number of requests, or a model cannot be selected.
  */
 function keyChanges(
   form: FormFields,
@@ -35,6 +36,7 @@ function keyChanges(
   readonly name: string | undefined;
   readonly models: readonly string[] | null | undefined;
   readonly expires_at: string | null | undefined;
+  readonly at_once: number | null | undefined;
 } {
   return {
     name: form.has("name") ? form.text("name") : undefined,
@@ -44,6 +46,7 @@ function keyChanges(
     expires_at: !form.has("expires") || form.text("expires") === "keep"
       ? undefined
       : expiryOf(form, nowMs),
+    at_once: form.has("at_once") ? atOnceOf(form) : undefined,
   };
 }
 
@@ -85,6 +88,11 @@ function expiryOf(form: FormFields, nowMs: number): string | null {
   return isoOf(nowMs + form.amount("expires", "Days", DAYS) * DAY_MS);
 }
 
+/** Reads how many requests of a key may be in flight: `null` for any number. @throws {AccountError} If it is no such number. */
+function atOnceOf(form: FormFields): number | null {
+  return form.count("at_once", "Requests at once", AT_ONCE) ?? null;
+}
+
 /** Reads a new key, as its operation takes it besides for whom it is. */
 export function newKeyIn(form: FormFields, catalog: Catalog, nowMs: number): Json {
   return {
@@ -92,6 +100,7 @@ export function newKeyIn(form: FormFields, catalog: Catalog, nowMs: number): Jso
     name: form.text("name"),
     models: modelsOf(form, catalog),
     expires_at: expiryOf(form, nowMs),
+    at_once: atOnceOf(form),
     budgets: budgetsOfForm(form),
   };
 }

@@ -9,3 +9,4 @@
  */
 
 export { Console } from "./console.tsx";
+export type { LastReload } from "./request.tsx";

@@ -53,8 +53,9 @@ export function shortened(text: string): string {
 /** Names that a list shows before the rest is folded away. */
 const NAMES_SHOWN = 3;
 
-/** Several names, such as the models that a key may use. */
+/** Several names, such as the models that a key may use; an empty list is a choice, too, and says so. */
 export function Names({ all }: { all: readonly string[] }) {
+  if (all.length === 0) return <>none</>;
   const [shown, folded] = [all.slice(0, NAMES_SHOWN), all.slice(NAMES_SHOWN)];
   return (
     <>

@@ -35,7 +35,7 @@ import { openApiDocument } from "./on_demand.ts";
 import { clientRequestIdOf, isApiPath, isConsolePath, pathOf, withPath } from "./request_line.ts";
 import type { ResponseSockets } from "./response_sockets.ts";
 import type { RequestState } from "./request_state.ts";
-import { errorResponse, upgradeRequired } from "./responses.ts";
+import { errorResponse, shuttingDown, upgradeRequired } from "./responses.ts";
 import { describeWrongPath } from "./wrong_path.ts";
 
 /** What the door leads to. */
@@ -137,7 +137,7 @@ export class App {
     if (fault !== undefined) return this.#refuseConnection(state, fault);
     if (isApiPath(state.path)) {
       if (request.method === "OPTIONS") return preflight(request, state.headers);
-      if (this.#stopping) return this.#refuse(state, stopping());
+      if (this.#stopping) return this.#refuse(state, shuttingDown());
     }
     const dialect = request.method === "POST" ? DIALECT_AT.get(state.path) : undefined;
     if (dialect !== undefined) {
@@ -155,7 +155,7 @@ export class App {
       return this.#page(request, state);
     }
     if (isAdminPath(state.path)) {
-      if (this.#stopping) return this.#refuse(state, stopping());
+      if (this.#stopping) return this.#refuse(state, shuttingDown());
       return this.#admin(request, state).catch((error) => this.#fail(error, state));
     }
     return this.#hono.fetch(request, state);
@@ -175,7 +175,7 @@ export class App {
     options: { readonly generates: boolean },
   ): Promise<Response> {
     const state = this.#stateOf(request, info?.remoteAddr);
-    if (this.#stopping) return this.#refuse(state, stopping());
+    if (this.#stopping) return this.#refuse(state, shuttingDown());
     return await this.#inference.relay(request, state, "responses", { ...options, isTurn: true })
       .catch((error) => this.#fail(error, state));
   }
@@ -368,12 +368,6 @@ export class App {
 }
 
 const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
-
-function stopping(): Refusal {
-  return new Refusal("gateway_unavailable", "The gateway is shutting down. Please try again.", {
-    retryAfterMs: 2_000,
-  });
-}
 
 /** Our own faults are logged whole; their messages hold no keys or prompts. */
 function textOf(error: unknown): string {

@@ -2,12 +2,12 @@ import type { Caller } from "../../people/accounts/mod.ts";
 import { type Database, readTogether } from "../../ground/database/mod.ts";
 import {
   creditsReading,
-  describeBudget,
   expireLotsOf,
   heldByKeyReading,
   keyBudgetsReading,
   openPeriodsOfKey,
 } from "../../money/ledger/mod.ts";
+import { describeBudget } from "../../operating/operations/mod.ts";
 import { AmountError, wholeIn } from "../../ground/amounts/mod.ts";
 import { invalid } from "../../ground/refusal.ts";
 import {

@@ -16,6 +16,6 @@ export { openRequestsFor } from "./open_requests_limit.ts";
 export type { Peer } from "./peer.ts";
 export { Sockets } from "./sockets.ts";
 export { ResponseSockets } from "./response_sockets.ts";
-export { serve, type Server } from "./serve.ts";
+export { serve, type ServeOptions, type Server } from "./serve.ts";
 export { isAdminPath } from "./admin_path.ts";
 export { openAdmin, openApiDocument } from "./on_demand.ts";

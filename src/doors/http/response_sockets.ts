@@ -2,7 +2,7 @@ import type { Caller } from "../../people/accounts/mod.ts";
 import type { Settings } from "../../settings/config/mod.ts";
 import { connectionFault } from "../../wire/dialects/mod.ts";
 import type { RateLimit } from "../../ground/rate_limits/mod.ts";
-import { invalid, Refusal } from "../../ground/refusal.ts";
+import { invalid } from "../../ground/refusal.ts";
 import { joinBytes } from "../../ground/platform/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
@@ -10,6 +10,7 @@ import type { Connections } from "./connections.ts";
 import { checkQuota, UNBILLED_BYTES } from "./quota.ts";
 import { PartialInput, type PartialInputOptions } from "./partial_input.ts";
 import { RecentMemory, RecentResponses } from "./recent_responses.ts";
+import { shuttingDown } from "./responses.ts";
 import { type Places, takePlace } from "./places.ts";
 import type { RequestState } from "./request_state.ts";
 import { ResponseSocket } from "./response_socket.ts";
@@ -90,7 +91,7 @@ export class ResponseSockets {
    *   rejected; `gateway_unavailable` if there are too many connections, or they are closed just now.
    */
   open({ request, state, caller, settings }: SocketRequest): Response {
-    if (this.#isDraining) throw draining();
+    if (this.#isDraining) throw shuttingDown();
     const { log, unbilledBytes, places, connections } = this.#options;
     checkQuota(unbilledBytes, caller.keyId, UNBILLED_BYTES);
     const turns = turnRequests(request); // the request cannot be read once it is upgraded
@@ -204,12 +205,6 @@ function turnRequests(
       signal,
     });
   };
-}
-
-function draining(): Refusal {
-  return new Refusal("gateway_unavailable", "The gateway is shutting down. Please try again.", {
-    retryAfterMs: 2_000,
-  });
 }
 
 function tooOld(socketMs: number) {

@@ -1,6 +1,6 @@
 import { nearestWindow } from "../../requests/admission/mod.ts";
 import type { AccountStatus, Budget } from "../../money/ledger/mod.ts";
-import type { Refusal } from "../../ground/refusal.ts";
+import { Refusal } from "../../ground/refusal.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { SIMULATED_HEADER } from "../../requests/upstreams/mod.ts";
 import { codexHeaders } from "./codex.ts";
@@ -48,6 +48,13 @@ export function statusHeaders(
 ): Record<string, string> {
   const headers = accountStatusHeaders(accountStatus, nowMs);
   return isCodex ? { ...headers, ...codexHeaders(accountStatus, nowMs) } : headers;
+}
+
+/** What a request is refused with while the gateway shuts down. */
+export function shuttingDown(): Refusal {
+  return new Refusal("gateway_unavailable", "The gateway is shutting down. Please try again.", {
+    retryAfterMs: 2_000,
+  });
 }
 
 /** A refusal as a response, in the dialect of its path. */

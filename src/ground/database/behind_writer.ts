@@ -1,4 +1,9 @@
-import { DatabaseError, type JsonObject, type ObserveCommit } from "./database.ts";
+import {
+  DatabaseError,
+  type JsonObject,
+  type ObserveCommit,
+  type OutboxState,
+} from "./database.ts";
 import { Gatherer } from "./gatherer.ts";
 import { itemsOf, type Writing } from "./group_writer.ts";
 import type { WriteOutbox } from "./outbox.ts";
@@ -25,7 +30,11 @@ interface Waiting {
  * Writes that are durable before the database has them. What all concurrent requests want written is passed on to the database, and is
  * kept in an outbox until that has it: a caller waits for the outbox. While the outbox fails, it is the database that is waited for.
  */
-export class BehindWriter {
+export class BehindWriter implements OutboxState {
+  /** Its thread has what is kept, and nobody else uses the file. */
+  readonly kept = 0;
+  readonly isDetached = false;
+  readonly isShared = false;
   readonly #options: BehindOptions;
   readonly #gatherer = new Gatherer<Waiting>((batch) => this.#keepAll(batch));
   /** Items that wait and were passed on already: the first ones. */
@@ -36,6 +45,11 @@ export class BehindWriter {
 
   constructor(options: BehindOptions) {
     this.#options = options;
+  }
+
+  /** Whether items can be kept, as far as is known. */
+  get isUsable(): boolean {
+    return !this.#isFaulty;
   }
 
   /** Items that wait. */

@@ -82,6 +82,18 @@ export interface ReadOptions {
   readonly patienceMs?: number;
 }
 
+/** How what is written behind does without the database. */
+export interface OutboxState {
+  /** Whether items can be kept, as far as is known: then the database is not needed for them. */
+  readonly isUsable: boolean;
+  /** Items that were kept as the database did not answer, and that it does not have yet. */
+  readonly kept: number;
+  /** Whether the database does not answer. */
+  readonly isDetached: boolean;
+  /** Whether other gateways may use the database while it does not answer this one. */
+  readonly isShared: boolean;
+}
+
 /** A line to an embedded database, for another thread of this process; sent there with its port. */
 export interface DatabaseLine {
   readonly port: MessagePort;
@@ -118,6 +130,8 @@ export interface Database {
       item: Item,
     ) => Promise<Outcome | undefined>)
     | undefined;
+  /** What keeps that. Undefined where nothing does: each write waits for the database. */
+  readonly outbox?: OutboxState | undefined;
   /** Reads what was written behind and refused, and is kept until somebody has dealt with it. Undefined where nothing is. */
   refused?: (() => Promise<readonly RefusedItem[]>) | undefined;
   /**

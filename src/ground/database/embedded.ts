@@ -6,6 +6,7 @@ import {
   type Json,
   type JsonObject,
   type ObserveCommit,
+  type OutboxState,
   type RefusedItem,
   type Row,
   type Statement,
@@ -192,6 +193,7 @@ export class EmbeddedDatabase implements Database {
   }
 
   writeBehind: Database["writeBehind"];
+  outbox: OutboxState | undefined;
 
   async flush({ durable }: { readonly durable: boolean }): Promise<void> {
     await this.#ask({ type: "flush", durable });
@@ -212,7 +214,7 @@ export class EmbeddedDatabase implements Database {
     if (database === undefined) return;
     this.#onRefused = onRefused;
     const taken = () => this.flush({ durable: true });
-    const behind = this.#behind = new BehindWriter({
+    const behind = this.outbox = this.#behind = new BehindWriter({
       outbox: new WriteOutbox({
         path: outboxPath(this.place, gatewayId),
         database,

@@ -1,5 +1,15 @@
 import type { Row, Statement, Value } from "./database.ts";
 
+/** Items that are to be written. */
+export interface ItemsBehind {
+  /** Name of the write: those of one name have the same statements. */
+  readonly write: string;
+  readonly statements: readonly string[];
+  /** A JSON array. */
+  readonly items: string;
+  readonly count: number;
+}
+
 /** What the embedded database's thread is asked. */
 export type Ask =
   | {
@@ -20,15 +30,7 @@ export type Ask =
     readonly durable: boolean;
   }
   /** Is answered only if an item is refused, once for each. What is asked afterwards finds them written. */
-  | {
-    readonly type: "behind";
-    /** Name of the write. */
-    readonly write: string;
-    readonly statements: readonly string[];
-    /** A JSON array. */
-    readonly items: string;
-    readonly count: number;
-  }
+  | ItemsBehind & { readonly type: "behind" }
   /** Is answered once all that was to be written behind is there, if `durable` for good. */
   | { readonly type: "flush"; readonly durable: boolean }
   /** What is to be written behind is not to be written: it is kept elsewhere, for another to write it. */

@@ -1,5 +1,5 @@
 import { randomText } from "../platform/mod.ts";
-import { dirname, joinPath } from "../std/mod.ts";
+import { delay, dirname, joinPath } from "../std/mod.ts";
 import { lockedFile } from "../files/mod.ts";
 import { type Announcement, AnnouncementFile, LOCKS } from "./announcement.ts";
 
@@ -32,6 +32,13 @@ export class DirectoryInUse extends Error {
   override readonly name = "DirectoryInUse";
 }
 
+/**
+ * How often, and how soon, a lock is asked for again that somebody has. A program that this process starts has its descriptors until it
+ * is loaded, and their locks with them: one that was given up just now seems to be taken.
+ */
+const MAX_TRIES = 10;
+const TRY_MS = 10;
+
 /** How a gateway identifies itself. */
 export interface IdentityOptions {
   /** Whether another gateway may run on the directory, which is about to hand over. */
@@ -55,8 +62,16 @@ export async function gatewayIdentity(
   await refuseLinks(directory);
   // a gateway locks one of these; of two, one is handing over to the other
   const paths = LOCKS.map((name) => joinPath(directory, name));
-  const files = await Promise.all(paths.map((path) => lockedFile(path)));
-  const [file, other] = files.filter((one) => one !== undefined);
+  let [files, file, other] = await lockedOf(paths);
+  for (
+    let tries = 0;
+    tries < MAX_TRIES && (file === undefined || other === undefined && !takeover);
+    tries++
+  ) {
+    file?.close();
+    await delay(TRY_MS);
+    [files, file, other] = await lockedOf(paths);
+  }
   if (file === undefined || (other === undefined && !takeover)) {
     file?.close();
     throw new DirectoryInUse(
@@ -87,6 +102,13 @@ export async function gatewayIdentity(
     abandoned: idsOfAll(earlier.filter(({ isCopy }) => !isCopy)).filter((id) => !ids.includes(id)),
     copied: idsOfAll(earlier.filter(({ isCopy }) => isCopy)),
   });
+}
+
+/** Locks files, as far as nobody has them. Returns them in the order of the paths, and the first two that are locked. */
+async function lockedOf(paths: readonly string[]) {
+  const files = await Promise.all(paths.map((path) => lockedFile(path)));
+  const [file, other] = files.filter((one) => one !== undefined);
+  return [files, file, other] as const;
 }
 
 /** Returns the IDs of the gateways that have or had a data directory, whether they run or not. */
@@ -232,15 +254,13 @@ async function* entriesOf(folder: string): AsyncGenerator<Deno.DirEntry> {
 }
 
 function identity(
-  { ids, file, lock, otherPath, announced, abandoned, copied }: {
-    readonly ids: readonly string[];
-    readonly file: Deno.FsFile;
-    readonly lock: string;
-    readonly otherPath: string;
-    readonly announced: AnnouncementFile;
-    readonly abandoned: readonly string[];
-    readonly copied: readonly string[];
-  },
+  { ids, file, lock, otherPath, announced, abandoned, copied }:
+    & Pick<GatewayIdentity, "ids" | "lock" | "abandoned" | "copied">
+    & {
+      readonly file: Deno.FsFile;
+      readonly otherPath: string;
+      readonly announced: AnnouncementFile;
+    },
 ): GatewayIdentity {
   return {
     ids,

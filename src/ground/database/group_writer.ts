@@ -132,7 +132,7 @@ function stillUnknown(error: unknown): unknown {
 }
 
 /** One item can be at fault for a violated clause; a locked or silent database fails for all alike. */
-function isAboutTheData(error: unknown): boolean {
+export function isAboutTheData(error: unknown): boolean {
   if (!(error instanceof DatabaseError)) return true;
   const { code, outcomeUnknown } = error;
   return !outcomeUnknown &&

@@ -20,6 +20,7 @@ export {
   type Json,
   type JsonObject,
   type ObserveCommit,
+  type OutboxState,
   type ReadOptions,
   type RefusedItem,
   type Row,
@@ -37,6 +38,7 @@ export { hashOfRules, objectsOfRules, type Rule, type RuleSet } from "./rules.ts
 export { ReadAside, type ReadFor } from "./read_aside.ts";
 export { type Reading, readTogether } from "./reading.ts";
 export { type Scan, scanRows } from "./scan.ts";
+export { ServerDatabase } from "./server.ts";
 export { type SchemaDifference, schemaDifferences } from "./schema.ts";
 export {
   type AnnouncedGateway,

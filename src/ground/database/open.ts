@@ -1,8 +1,7 @@
 import { replaceFile } from "../files/mod.ts";
 import { dirname } from "../std/mod.ts";
-import { type Database, DatabaseError, type ObserveCommit } from "./database.ts";
-import { EmbeddedDatabase } from "./embedded.ts";
-import type { FileState } from "./embedded_protocol.ts";
+import { type Database, DatabaseError } from "./database.ts";
+import { EmbeddedDatabase, type EmbeddedOptions } from "./embedded.ts";
 import { makeDirectory } from "./gateway_identity.ts";
 import { migrate, schemaVersion } from "./migrate.ts";
 import type { Migration } from "./migrations/mod.ts";
@@ -10,20 +9,14 @@ import type { RuleSet } from "./rules.ts";
 import { ServerDatabase } from "./server.ts";
 
 /** Where the database is and what is asked of it. */
-export interface OpenOptions {
+export interface OpenOptions extends Omit<EmbeddedOptions, "readOnly"> {
   /** Path of the embedded file; undefined to use a server. */
   readonly file: string | undefined;
   /** Address and token of a libSQL server. */
   readonly server?: { readonly url: string; readonly token: string | undefined };
-  readonly durability: "full" | "normal";
   /** What decides in this database; installed unless it has the same or newer ones. */
   readonly rules: RuleSet;
   readonly now: () => number;
-  readonly observe?: ObserveCommit | undefined;
-  /** Files that must stay what they are for as long as an embedded file is used: the lock of its directory. */
-  readonly beside?: readonly string[] | undefined;
-  /** Called when an embedded file was given up after a failure, each time that it still cannot be used, and when it is used again. */
-  readonly onState?: ((state: FileState) => void) | undefined;
   /** Called before schema or rules of a database in use are changed; what it throws keeps them as they are. */
   readonly mayMigrate?: (() => Promise<void>) | undefined;
   /** What becomes of what outboxes have kept. Default: `take`. Within a gateway `leave`, as it writes that itself. */

@@ -59,7 +59,8 @@ export class OutboxFile {
     const frame = frameOf(new TextEncoder().encode(text), this.#generation);
     await writeAll(this.#file, frame);
     if (durable) await this.#file.syncData();
-    if ((await this.#file.stat()).nlink === 0) throw new Error(`${this.path} was removed`);
+    // the kernel knows this of an open file without its disk, at a tenth of what it costs to ask another thread
+    if (this.#file.statSync().nlink === 0) throw new Error(`${this.path} was removed`);
     this.#bytes += frame.length;
   }
 

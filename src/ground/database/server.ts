@@ -4,12 +4,17 @@ import {
   type GroupWrite,
   type JsonObject,
   type ObserveCommit,
+  type OutboxState,
   type ReadOptions,
+  type RefusedItem,
   type Row,
   type Statement,
   type Value,
 } from "./database.ts";
-import { GroupWriter } from "./group_writer.ts";
+import type { FileState } from "./embedded_protocol.ts";
+import { GroupWriter, type Writing } from "./group_writer.ts";
+import { ServerOutbox } from "./server_outbox.ts";
+import { ServerPresence } from "./server_presence.ts";
 
 /** The face of `@libsql/client` that is used; it is loaded only when a server is. */
 interface Client {
@@ -35,6 +40,26 @@ export interface ServerOptions {
 
 /** As long as an embedded file waits for another process. */
 const PATIENCE_MS = 5_000;
+
+/** How long a settlement waits for the server before it is kept here. */
+const KEEP_AFTER_MS = 1_000;
+/** Interval at which it is looked whether the server answers, and has what was kept. */
+const LOOK_MS = 250;
+
+/** How what a server cannot be told is kept. */
+export interface ServerKeepOptions {
+  /** Where: how the names of files begin. */
+  readonly path: string;
+  readonly gatewayId: string;
+  /** All that is written behind. */
+  readonly writes: readonly Writing[];
+  /** Called when the server does not answer, again and again, and when it does. */
+  readonly onState: (state: FileState) => void;
+  /** Called when nothing can be kept, and when it can be again. */
+  readonly onFault: (fault: unknown) => void;
+  /** Called with an item that the database refuses. */
+  readonly onRefused: (item: RefusedItem) => void;
+}
 
 /** What SQLite calls `full`: a commit waits for the disk. */
 const DURABLE = 2;
@@ -62,6 +87,9 @@ export class ServerDatabase implements Database {
   #patientClient: { readonly patienceMs: number; readonly client: Client } | undefined;
   readonly #durable: boolean;
   readonly #writer: GroupWriter;
+  readonly #presence = new ServerPresence();
+  #outbox: ServerOutbox | undefined;
+  #looking: ReturnType<typeof setInterval> | undefined;
   #lastWrite: Promise<unknown> = Promise.resolve();
 
   private constructor(
@@ -129,6 +157,12 @@ export class ServerDatabase implements Database {
   }
 
   async batch(statements: readonly Statement[]): Promise<Row[][]> {
+    // what was kept comes first: a loan must not be returned before what it was spent on is charged
+    if (this.#outbox !== undefined && this.#outbox.count > 0) await this.#outbox.taken();
+    return await this.#commit(statements);
+  }
+
+  async #commit(statements: readonly Statement[]): Promise<Row[][]> {
     const asked = this.#durable ? [MUST_BE_DURABLE, ...statements] : statements;
     try {
       const results = await this.#alone(() =>
@@ -150,8 +184,84 @@ export class ServerDatabase implements Database {
     return this.#writer.write(write, item);
   }
 
+  writeBehind: Database["writeBehind"];
+  outbox: OutboxState | undefined;
+  refused: Database["refused"];
+  flush: Database["flush"];
+
+  /**
+   * Keeps in files of this gateway from now on what is written behind while the server does not answer; first takes what earlier
+   * gateways have kept there.
+   *
+   * @throws {DatabaseError} If the server does not take that.
+   */
+  async keepOutbox(options: ServerKeepOptions): Promise<void> {
+    const { id } = (await this.all("select id from database_identity"))[0]!;
+    const outbox = new ServerOutbox({
+      ...options,
+      database: String(id),
+      durable: this.#durable,
+      commit: (statements) => this.#commit(statements),
+    });
+    await outbox.takeEarlier(options.writes, false);
+    const presence = this.#presence;
+    this.#outbox = outbox;
+    this.outbox = {
+      get isUsable() {
+        return outbox.isUsable;
+      },
+      get kept() {
+        return outbox.count;
+      },
+      get isDetached() {
+        return presence.isAway;
+      },
+      isShared: true,
+    };
+    this.refused = () => outbox.refused();
+    this.flush = async ({ durable }) => {
+      if (durable || !presence.isAway) await outbox.taken();
+    };
+    this.writeBehind = (write, item) => this.#writeOrKeep(outbox, write, item);
+    this.#looking = setInterval(() => {
+      presence.tell(options.onState);
+      if (outbox.isToEmpty) outbox.empty().catch(() => {}); // it stays where it is
+    }, LOOK_MS);
+  }
+
+  /** Writes what gateways and threads on the same files have kept that ended without order. */
+  async takeOutboxes(
+    writes: readonly Writing[],
+    { onlyDead }: { readonly onlyDead: boolean },
+  ): Promise<void> {
+    if (!this.#presence.isAway) await this.#outbox?.takeEarlier(writes, onlyDead);
+  }
+
+  /** Writes an item, or keeps it if the server does not answer: written twice, it is the same as once. */
+  async #writeOrKeep<Item extends JsonObject, Outcome>(
+    outbox: ServerOutbox,
+    write: GroupWrite<Item, Outcome>,
+    item: Item,
+  ): Promise<Outcome | undefined> {
+    if (!this.#presence.isAway) {
+      try {
+        return await within(this.#writer.write(write, item), KEEP_AFTER_MS);
+      } catch (error) {
+        if (!(error instanceof DatabaseError) || !error.isPassing) throw error;
+      }
+    }
+    try {
+      await outbox.keepItem(write, item);
+      return undefined;
+    } catch { // told to `onFault`
+      return await this.#writer.write(write, item);
+    }
+  }
+
   async close(): Promise<void> {
+    clearInterval(this.#looking);
     await this.#writer.idle();
+    await this.#outbox?.close();
     await this.#lastWrite.catch(() => {});
     this.#client.close();
     this.#patientClient?.client.close();
@@ -183,17 +293,37 @@ export class ServerDatabase implements Database {
   }
 
   async #try<T>(work: () => Promise<T>): Promise<T> {
+    const asked = this.#presence.ask();
     try {
-      return await work();
+      const result = await work();
+      asked.answered();
+      return result;
     } catch (error) {
       const code = (error as { code?: unknown }).code;
       const said = typeof code === "string" && code.startsWith("SQLITE_");
+      if (said) asked.answered();
+      else asked.failed(error);
       throw new DatabaseError(
         typeof code === "string" ? code : "SLUICE_SERVER",
         error instanceof Error ? error.message : String(error),
         { cause: error, outcomeUnknown: !said },
       );
     }
+  }
+}
+
+/** Fails if something takes longer, which goes on. */
+async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  work.catch(() => {}); // nobody may wait for it any more
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new DatabaseError("SLUICE_SERVER", "no answer", { outcomeUnknown: true })),
+    ms,
+  );
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { EmbeddedFile } from "./embedded_file.ts";
-import type { RefusedBehind } from "./embedded_protocol.ts";
+import type { ItemsBehind, RefusedBehind } from "./embedded_protocol.ts";
 
 /** What is written to. */
 type Target = Pick<EmbeddedFile, "commit" | "sync">;
@@ -12,17 +12,8 @@ const MAX_UNSYNCED = 2_000;
 /** Failures of what is written, not of the database. */
 const ABOUT_THE_DATA = /^SQLITE_(CONSTRAINT|ERROR|MISMATCH|RANGE|TOOBIG)/;
 
-/** Items that are to be written. */
-export interface ItemsBehind {
-  /** Name of the write: those of one name have the same statements. */
-  readonly write: string;
-  readonly statements: readonly string[];
-  /** A JSON array. */
-  readonly items: string;
-  readonly count: number;
-}
-
-interface Piece extends ItemsBehind {
+/** Some of them, and what becomes of those that the database refuses. */
+export interface Piece extends ItemsBehind {
   readonly refused: (item: RefusedBehind) => void;
   /** Whether it was in a set that was refused: then it is written by itself. */
   readonly isAlone?: boolean;
@@ -115,7 +106,7 @@ export class WritesBehind {
 }
 
 /** Takes the first pieces of the same write, at most a set of them if the first is not larger. */
-function takeSet(pieces: Piece[]): Piece[] {
+export function takeSet(pieces: Piece[]): Piece[] {
   const [first] = pieces;
   if (first === undefined) return [];
   let items = 0;
@@ -131,7 +122,7 @@ function takeSet(pieces: Piece[]): Piece[] {
 }
 
 /** Each item by itself, after a set was refused. */
-function singly(piece: Piece): Piece[] {
+export function singly(piece: Piece): Piece[] {
   return (JSON.parse(piece.items) as unknown[])
     .map((item) => ({ ...piece, items: JSON.stringify([item]), count: 1, isAlone: true }));
 }

@@ -5,6 +5,8 @@ import type { Instruments } from "./instruments.ts";
 export interface Present {
   readonly requestsInFlight: number;
   readonly writesWaiting: number;
+  /** What keeps settlements while the database does not answer; undefined where nothing does. */
+  readonly outbox?: { readonly isDetached: boolean; readonly kept: number } | undefined;
   readonly databaseBytes: number | undefined;
   readonly upstreams: readonly PresentUpstream[];
 }
@@ -34,6 +36,15 @@ export function presentGauges(instruments: Instruments): (present: Present) => v
     "sluice_database_writes_waiting",
     "Writes waiting for a commit.",
   );
+  const detached = instruments.gauge(
+    "sluice_detached",
+    "1 while the database server does not answer: requests are admitted from lent credits, and settlements are kept here.",
+    { merging: "max" },
+  );
+  const kept = instruments.gauge(
+    "sluice_settlements_kept",
+    "Settlements in the outbox that the database server does not have yet.",
+  );
   const bytes = instruments.gauge(
     "sluice_database_bytes",
     "Size of the embedded database in bytes.",
@@ -54,9 +65,11 @@ export function presentGauges(instruments: Instruments): (present: Present) => v
   });
   const heap = instruments.gauge("sluice_heap_used_bytes", "JavaScript heap in use, in bytes.");
   setConstants(instruments);
-  return ({ requestsInFlight, writesWaiting, databaseBytes, upstreams }) => {
+  return ({ requestsInFlight, writesWaiting, outbox, databaseBytes, upstreams }) => {
     inFlight.set(requestsInFlight);
     waiting.set(writesWaiting);
+    detached.set(outbox?.isDetached ? 1 : 0);
+    kept.set(outbox?.kept ?? 0);
     if (databaseBytes !== undefined) bytes.set(databaseBytes);
     for (const { name: upstream, resting: rests, keys } of upstreams) {
       resting.set({ upstream }, rests ? 1 : 0);

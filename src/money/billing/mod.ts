@@ -8,4 +8,4 @@
  */
 
 export { type Bonuses, type Invitation, Registration } from "./registration.ts";
-export { type CreditPackage, newReference, Sales } from "./sales.ts";
+export { newReference, Sales } from "./sales.ts";

@@ -10,22 +10,9 @@ import {
   type TakeBack,
   takeBack,
 } from "../ledger/mod.ts";
-import { recordSale } from "../payments/mod.ts";
+import { type CreditPackage, recordSale } from "../payments/mod.ts";
 import type { Bonuses } from "./registration.ts";
 import { DAY_MS } from "../../ground/time.ts";
-
-/** A package of credits to buy (`packages` in the settings). */
-export interface CreditPackage {
-  readonly id: string;
-  readonly name: string;
-  /** `null`: by agreement. */
-  readonly credits: number | null;
-  readonly priceUsd: number | null;
-  /** Days until the remaining credits expire; `null`: never. */
-  readonly validDays: number | null;
-  /** Prices in other currencies. */
-  readonly prices?: Readonly<Record<string, number>> | undefined;
-}
 
 /** Result of a grant. */
 export interface Granted {

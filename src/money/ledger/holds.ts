@@ -1,4 +1,5 @@
 import type { Database, GroupWrite, JsonObject } from "../../ground/database/mod.ts";
+import type { HoldRequest } from "./admit.ts";
 import { feed } from "./feed.ts";
 import { DATABASE_CLOCK } from "./rules/sql/shared.ts";
 import { GROWTHS, HELD } from "./rules/grow.ts";
@@ -6,14 +7,10 @@ import type { Given } from "./rules/intake.ts";
 import { wholeCredits } from "./whole_credits.ts";
 
 /** A running request that needs more. */
-export interface GrowthRequest {
-  readonly requestId: string;
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly gatewayId: string;
+export interface GrowthRequest
+  extends Pick<HoldRequest, "requestId" | "accountId" | "keyId" | "gatewayId" | "nowMs"> {
   /** Credits that it would hold in all. */
   readonly wanted: number;
-  readonly nowMs: number;
   /** When its windows counted it. */
   readonly admittedAtMs: number;
   /** How long its hold is kept, should it have to be made again. */

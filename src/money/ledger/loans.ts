@@ -44,13 +44,15 @@ export interface Loan {
 /**
  * Returns when the last lease of gateways ends, by the database's clock: they renew it for as long as they run and have credits.
  *
+ * @param patienceMs By how much the leases of loans are longer, as they may be spent without the database.
  * @returns Milliseconds since the epoch; 0 without a lease.
  */
 export async function leaseUntilMs(
   database: Database,
   gatewayIds: readonly string[],
+  patienceMs: number,
 ): Promise<number> {
-  const row = await database.one(LEASE_UNTIL, [JSON.stringify(gatewayIds)]);
+  const row = await database.one(LEASE_UNTIL, [patienceMs, JSON.stringify(gatewayIds)]);
   return Number(row?.until_ms ?? 0);
 }
 
@@ -81,7 +83,7 @@ const LOAN = `select credits, ${SPAN_NAMES.join(", ")}, (
   from loans where account_id = ? and loan_id = ?`;
 
 const LEASE_UNTIL = `select max(lease_until_ms) as until_ms from (
-    select gateway_id, lease_until_ms from loans union all select gateway_id, lease_until_ms from holds
+    select gateway_id, lease_until_ms - ? as lease_until_ms from loans union all select gateway_id, lease_until_ms from holds
   ) where gateway_id in (select value from json_each(?))`;
 
 /**

@@ -38,7 +38,6 @@ export {
   budgetsOn,
   keyBudgetsReading,
 } from "./budgets.ts";
-export { budgetText, describeBudget, localTime } from "./describe_budget.ts";
 export { openPeriods, openPeriodsOfKey } from "./open_periods.ts";
 export {
   budgetStatements,
@@ -54,6 +53,7 @@ export {
   instantAt,
   isTimeZone,
   localMinute,
+  localTime,
   periodAt,
 } from "./periods.ts";
 export { audit, type AuditReport, type Mismatch, type Noun } from "./audit.ts";
@@ -102,6 +102,7 @@ export {
 } from "./loans.ts";
 export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
 export {
+  type AttemptRecord,
   type Ending,
   type FailureRecord,
   KEY_OWNERS,

@@ -156,3 +156,12 @@ function localMs(zone: string, atMs: number): number {
   const wholeMs = Math.floor(atMs / 1_000) * 1_000;
   return Date.UTC(year!, month! - 1, day!, hour!, minute!, second!) + atMs - wholeMs;
 }
+
+/**
+ * Describes an instant in a time zone.
+ *
+ * @returns Such as `2026-12-01 00:00 (Europe/Berlin)`, or `2026-12-01 00:00 UTC`.
+ */
+export function localTime(atMs: number, zone: string): string {
+  return `${localMinute(atMs, zone).replace("T", " ")} ${zone === "UTC" ? "UTC" : `(${zone})`}`;
+}

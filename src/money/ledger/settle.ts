@@ -1,4 +1,5 @@
 import type { Database, GroupWrite } from "../../ground/database/mod.ts";
+import type { Told } from "../../wire/dialects/mod.ts";
 import { feed } from "./feed.ts";
 import { displayed } from "../../ground/platform/mod.ts";
 import type { Given } from "./rules/intake.ts";
@@ -98,15 +99,9 @@ export const KEY_OWNERS = ["account", "team", "request"] as const;
 export type KeyOwner = typeof KEY_OWNERS[number];
 
 /** What stands on the record beside a charge. */
-export interface ChargeDetails {
-  /** The model that replied, as it calls itself. */
-  readonly model?: string | undefined;
+export interface ChargeDetails extends Told {
   /** The provider's own ID of the request. */
   readonly id?: string | undefined;
-  /** Service tier, speed and region, as the reply says. */
-  readonly tier?: string | undefined;
-  readonly speed?: string | undefined;
-  readonly region?: string | undefined;
   /** The published prices that the charge was made with; undefined where the settings say them. */
   readonly row?: string | undefined;
   /** Counts and prices by what they are of: tokens per million, calls and requests per thousand. */

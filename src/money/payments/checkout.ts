@@ -12,19 +12,21 @@ import {
   type Order,
   orderById,
   orderOfReference,
-  type OrderOrigin,
   orderStatement,
 } from "./orders.ts";
 import { type StripeClient, StripeError } from "./stripe_client.ts";
 
-/** A package to buy. */
-export interface PackageOffer {
+/** A package of credits to buy (`packages` in the settings). */
+export interface CreditPackage {
   readonly id: string;
   readonly name: string;
+  /** `null`: by agreement. */
   readonly credits: number | null;
   readonly priceUsd: number | null;
-  readonly prices?: Readonly<Record<string, number>> | undefined;
+  /** Days until the remaining credits expire; `null`: never. */
   readonly validDays: number | null;
+  /** Prices in other currencies. */
+  readonly prices?: Readonly<Record<string, number>> | undefined;
 }
 
 /** How long a customer may take to pay. */
@@ -56,43 +58,31 @@ export interface CheckoutParts extends NewsParts {
  */
 export function termsOf(
   account: Account,
-  offer: PackageOffer,
-  { id = newId("ord"), note = offer.name, provider, origin, reference, currency, livemode, atMs }: {
-    readonly id?: string | undefined;
-    readonly note?: string | undefined;
-    readonly provider: NewOrder["provider"];
-    readonly origin: Exclude<OrderOrigin, "earlier">;
-    readonly reference: string;
-    readonly currency: string;
-    readonly livemode: boolean;
-    readonly atMs: number;
-  },
+  offer: CreditPackage,
+  { id = newId("ord"), note = offer.name, ...terms }:
+    & Pick<NewOrder, "provider" | "origin" | "reference" | "currency" | "livemode" | "atMs">
+    & { readonly id?: string | undefined; readonly note?: string | undefined },
 ): NewOrder {
-  const amount = amountOf(offer, currency);
+  const amount = amountOf(offer, terms.currency);
   if (offer.credits === null || amount === null || amount === 0) {
     throw new AccountError(`Package ${offer.id} is not sold online`);
   }
   return {
     id,
     accountId: account.id,
-    provider,
-    origin,
-    reference,
     packageId: offer.id,
     packageName: offer.name,
     credits: offer.credits,
     validDays: offer.validDays,
     amount,
-    currency,
-    livemode,
     lotId: `lot_${id}`,
     note,
-    atMs,
+    ...terms,
   };
 }
 
 /** Returns the price of a package in minor units; `null` if it has none in the currency. */
-export function amountOf(offer: PackageOffer, currency: string): number | null {
+export function amountOf(offer: CreditPackage, currency: string): number | null {
   return priceIn(offer, currency);
 }
 
@@ -138,7 +128,7 @@ export function referenceOf({ origin, reference }: OrderRequest): string {
 export async function makeOrder(
   { database, currency, livemode, now }: Omit<CheckoutParts, "client">,
   account: Account,
-  offer: PackageOffer,
+  offer: CreditPackage,
   request: OrderRequest,
 ): Promise<Order> {
   const { id, origin, reference, buyer } = request;

@@ -5,7 +5,7 @@ import { type Account, AccountError, mustNotMislead } from "../../people/account
 import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import { grantStatements } from "../ledger/mod.ts";
 import { newId, randomText } from "../../ground/platform/mod.ts";
-import type { PackageOffer } from "./checkout.ts";
+import type { CreditPackage } from "./checkout.ts";
 import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
 
 const NEVER = Number.MAX_SAFE_INTEGER;
@@ -35,7 +35,7 @@ export type RedemptionCode = z.output<typeof codeRow>;
 /** What codes are made for. */
 export interface CodeRequest {
   /** A package, with its credits and lifetime. */
-  readonly offer?: PackageOffer | undefined;
+  readonly offer?: CreditPackage | undefined;
   /** A number of credits, without a package or for one that has none. */
   readonly credits?: number | undefined;
   readonly validDays?: number | undefined;

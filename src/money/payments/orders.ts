@@ -70,6 +70,7 @@ export interface NewOrder {
   readonly packageName: string;
   readonly credits: number;
   readonly validDays: number | null;
+  /** In minor units; null if nobody wrote it down. */
   readonly amount: number | null;
   readonly currency: string;
   readonly livemode: boolean;

@@ -2,17 +2,16 @@ import { type Account, AccountError, type Accounts } from "../../people/accounts
 import type { PaymentSettings, ProxySettings } from "../../settings/config/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
-import type { Log } from "../../ground/telemetry/mod.ts";
 import { applyEvent, EVENT_TYPES } from "./apply_event.ts";
 import { applyIntent, applySession, closeOrder, type NewsParts } from "./apply_news.ts";
 import {
   amountOf,
   type Checkout,
   type CheckoutOptions,
+  type CreditPackage,
   makeOrder,
   openCheckout,
   type OrderRequest,
-  type PackageOffer,
   referenceOf,
 } from "./checkout.ts";
 import { contactStatement } from "./health.ts";
@@ -25,16 +24,11 @@ import { logStopped, runTopUps, type TopUp, topUpOf, turnOff, turnOn } from "./t
 import { respondToWebhook, type WebhookOutcome } from "./webhook.ts";
 
 /** Dependencies of {@linkcode Payments}. */
-export interface PaymentsParts {
-  readonly database: Database;
+export interface PaymentsParts extends Omit<NewsParts, "livemode"> {
   readonly accounts: Pick<Accounts, "byId">;
   readonly settings: PaymentSettings;
   readonly proxies?: ProxySettings;
-  readonly packages: readonly PackageOffer[];
-  /** For the inviter of an account that pays for the first time. */
-  readonly bonusCredits: number;
-  readonly log: Log;
-  readonly now: () => number;
+  readonly packages: readonly CreditPackage[];
   /** Counts what became of calls of the webhook. */
   readonly counted?: (outcome: WebhookOutcome) => void;
   /** Aborted when the gateway closes. */
@@ -115,7 +109,7 @@ export class Payments {
   }
 
   /** Price of a package online, in minor units; `null` if it is not sold online. */
-  priceOf(offer: PackageOffer): number | null {
+  priceOf(offer: CreditPackage): number | null {
     if (!this.isOnline || offer.credits === null) return null;
     return amountOf(offer, this.currency) || null;
   }
@@ -331,7 +325,7 @@ export class Payments {
     });
   }
 
-  #offer(packageId: string): PackageOffer {
+  #offer(packageId: string): CreditPackage {
     const { packages } = this.#parts;
     const offer = packages.find(({ id }) => id === packageId);
     if (offer !== undefined) return offer;

@@ -1,25 +1,13 @@
 import type { Database, Row } from "../../ground/database/mod.ts";
 import { isNotGranted, lotStatement } from "../ledger/mod.ts";
-import { orderStatement } from "./orders.ts";
+import { type NewOrder, orderStatement } from "./orders.ts";
 import { paymentStatement } from "./settle_payment.ts";
 
 /** A package that was sold, or given, by hand. */
-export interface HandSale {
-  readonly accountId: string;
-  readonly reference: string;
-  readonly lotId: string;
-  readonly packageId: string;
-  readonly packageName: string;
-  readonly credits: number;
-  readonly validDays: number | null;
-  /** In minor units; null if nobody wrote it down. */
-  readonly amount: number | null;
-  readonly currency: string;
+export interface HandSale extends Omit<NewOrder, "id" | "provider" | "origin" | "livemode"> {
   /** Whether money was paid. */
   readonly isPayment: boolean;
-  readonly note: string;
   readonly bonusCredits: number;
-  readonly atMs: number;
 }
 
 /**

@@ -6,7 +6,7 @@ import { balancesOf } from "../ledger/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { applyIntent, closeOrder, type NewsParts } from "./apply_news.ts";
 import { orderMetadata } from "./check_session.ts";
-import { type PackageOffer, termsOf } from "./checkout.ts";
+import { type CreditPackage, termsOf } from "./checkout.ts";
 import { debtOf, isDisputed, type Order, orderOfReference, orderStatement } from "./orders.ts";
 import { type StripeClient, StripeError } from "./stripe_client.ts";
 
@@ -37,7 +37,7 @@ export interface TopUpParts extends NewsParts {
   readonly accounts: Pick<Accounts, "byId">;
   readonly client: StripeClient;
   readonly currency: string;
-  readonly packages: readonly PackageOffer[];
+  readonly packages: readonly CreditPackage[];
   readonly stopped: TopUpStopped;
 }
 
@@ -103,7 +103,7 @@ export async function turnOn(
   account: Account,
   { belowCredits, offer, maxPerMonth }: {
     readonly belowCredits: number;
-    readonly offer: PackageOffer;
+    readonly offer: CreditPackage;
     readonly maxPerMonth: number;
   },
 ): Promise<void> {
@@ -346,11 +346,7 @@ async function stopAfter(parts: TopUpParts, order: Order, why: string): Promise<
 
 async function stop(
   { database, now, stopped }: TopUpParts,
-  { accountId, orderId, why }: {
-    readonly accountId: string;
-    readonly orderId: string | undefined;
-    readonly why: string;
-  },
+  { accountId, orderId, why }: Parameters<TopUpStopped>[0],
 ): Promise<void> {
   const [rows] = await database.batch([{
     sql: `update top_ups set stopped = ?, stopped_at_ms = ?

@@ -1,38 +1,21 @@
-import type { Accounts, Keys, Teams } from "../../people/accounts/mod.ts";
-import type { Route } from "../../settings/catalog/mod.ts";
-import type { Database } from "../../ground/database/mod.ts";
 import type { Resolve } from "../../requests/images/mod.ts";
-import type { Log, Metrics } from "../../ground/telemetry/mod.ts";
 import type { UpstreamState } from "../../requests/upstreams/mod.ts";
 import { circuitConditions } from "./circuits.ts";
-import { type AlertSettings, Deliveries } from "./deliveries.ts";
+import { Deliveries } from "./deliveries.ts";
 import { diskCondition, type DiskSpace, diskSpace } from "./disk.ts";
 import { type Backoff, Outbox } from "./outbox.ts";
 import { DatabaseAlert } from "./database_alert.ts";
 import { departureAlerts } from "./departures.ts";
-import { Watch, type WatchTimes } from "./watch.ts";
+import { Watch, type WatchOptions, type WatchTimes } from "./watch.ts";
 
 /** Dependencies of {@linkcode Alerts}. */
-export interface AlertsOptions {
-  readonly database: Database;
-  readonly accounts: Accounts;
-  readonly keys: Keys;
-  readonly teams: Teams;
+export interface AlertsOptions
+  extends Omit<WatchOptions, "outbox" | "see" | "alerts" | "raised" | "times"> {
   /** The data directory, whose disk is watched. */
   readonly directory: string;
-  /** The settings in use. */
-  readonly settings: () => AlertSettings;
-  /** The routes that are served, and a digest of the settings that they come from. */
-  readonly served: () => { readonly routes: readonly Route[]; readonly settings: string };
   readonly upstreams: () => Promise<readonly UpstreamState[]>;
-  /** Runs long work on a separate database connection, so that requests do not wait for it. */
-  readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
   /** How host names become addresses. */
   readonly resolve: Resolve;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  /** The database's clock, in milliseconds since the epoch. */
-  readonly now: () => number;
   readonly times?: AlertTimes | undefined;
 }
 

@@ -1,20 +1,11 @@
-import type { Resolve } from "../../requests/images/mod.ts";
 import { newId } from "../../ground/platform/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
-import type { Log, Metrics } from "../../ground/telemetry/mod.ts";
 import type { SentAlert } from "./alert.ts";
-import type { AlertSettings } from "./deliveries.ts";
+import type { DeliveriesOptions } from "./deliveries.ts";
 import { sendAlerts } from "./send.ts";
 
 /** Dependencies of {@linkcode DatabaseAlert}. */
-export interface DatabaseAlertOptions {
-  /** The settings in use. */
-  readonly settings: () => AlertSettings;
-  readonly resolve: Resolve;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
+export interface DatabaseAlertOptions extends Omit<DeliveriesOptions, "outbox" | "everyMs"> {
   /** Path or address of the database, for people. */
   readonly place: string;
   /** A failure that is over before is not worth an alert. */

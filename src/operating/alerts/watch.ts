@@ -11,7 +11,6 @@ import { audit, budgetUses, expiringLots, lowBalances } from "../../money/ledger
 import { stoppedTopUps } from "../../money/payments/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
-import type { Log, Metrics } from "../../ground/telemetry/mod.ts";
 import type { NewAlert } from "./alert.ts";
 import { budgetAlerts } from "./budget_alerts.ts";
 import { catalogChange } from "./catalog_changes.ts";
@@ -25,7 +24,7 @@ import {
   type SeenCondition,
 } from "./conditions.ts";
 import { auditFailedMark, isAuditDue, rememberAudit } from "./daily_audit.ts";
-import type { AlertSettings } from "./deliveries.ts";
+import type { DeliveriesOptions } from "./deliveries.ts";
 import { leaveJob, takeJob } from "./jobs.ts";
 import {
   circuitClosedMark,
@@ -38,18 +37,14 @@ import {
   topUpStoppedMark,
 } from "./marks.ts";
 import { pruneAlerts } from "./notices.ts";
-import type { Outbox } from "./outbox.ts";
 import { replyChanges } from "./reply_changes.ts";
 
 /** Dependencies of {@linkcode Watch}. */
-export interface WatchOptions {
+export interface WatchOptions extends Omit<DeliveriesOptions, "resolve" | "everyMs"> {
   readonly database: Database;
   readonly accounts: Accounts;
   readonly keys: Keys;
   readonly teams: Teams;
-  readonly outbox: Outbox;
-  /** The settings in use. */
-  readonly settings: () => AlertSettings;
   /** The routes that are served, and a digest of the settings that they come from. */
   readonly served: () => { readonly routes: readonly Route[]; readonly settings: string };
   /** What this gateway sees now that may be worth an alert if it lasts. */
@@ -60,10 +55,6 @@ export interface WatchOptions {
   readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
   /** Called when alerts were raised. */
   readonly raised: () => void;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  /** The database's clock, in milliseconds since the epoch. */
-  readonly now: () => number;
   readonly times?: WatchTimes;
 }
 

@@ -1,7 +1,7 @@
 import type { SettingsEditor } from "../../settings/config/mod.ts";
 import { isObject } from "../../wire/dialects/mod.ts";
 import { shownUrl } from "./names.ts";
-import type { ImportPlan, Notices, PlannedUpstream, PriceOrigin } from "./plan.ts";
+import type { ImportPlan, Notices, PlannedTarget, PlannedUpstream, PriceOrigin } from "./plan.ts";
 
 /** Whether something is added, or is there already and stays as it is. */
 export type State = "new" | "unchanged";
@@ -20,11 +20,7 @@ export interface PlacedUpstream {
 /** What becomes of a model. */
 export interface PlacedRoute {
   readonly id: string;
-  readonly targets: readonly {
-    readonly upstream: string;
-    readonly model: string;
-    readonly weight?: number | undefined;
-  }[];
+  readonly targets: readonly PlannedTarget[];
   readonly prices: { readonly input: number; readonly cached: number; readonly output: number };
   readonly prices_from: PriceOrigin;
   readonly state: State;

@@ -12,7 +12,6 @@ import {
   type BudgetOwner,
   budgetsOf,
   budgetStatements,
-  describeBudget,
   raiseBudget,
   removeBudget,
   setBudget,
@@ -21,7 +20,7 @@ import { accountOf, keyOf, msOf, pageOf, subjectOfKey, teamOf, timeInput } from 
 import { defineRead, defineWrite, type Found, type OperationContext } from "./operation.ts";
 import { missing, OperationError } from "../../people/operation_log/mod.ts";
 import { toChangeBudget } from "./rights.ts";
-import { budgetShape } from "./shapes/budget.ts";
+import { budgetShape, describeBudget } from "./shapes/budget.ts";
 
 const terms = {
   period: z.enum(BUDGET_PERIODS).describe("How often it renews; `life`: never."),

@@ -64,7 +64,7 @@ export {
 } from "./settings_entries.ts";
 export { isoOf, subjectOfKey, subjectOfNewKey, subjectsOfKeys } from "./lookup.ts";
 export { denialOf, mayOperate, rightOf, type Subject } from "./rights.ts";
-export { budgetShape } from "./shapes/budget.ts";
+export { budgetShape, describeBudget } from "./shapes/budget.ts";
 export { describeKey } from "./shapes/key.ts";
 export { ownerOf as describeOwner } from "./shapes/order.ts";
 export { type Applied, applyGroups, type ApplyParts } from "./apply_groups.ts";

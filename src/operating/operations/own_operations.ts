@@ -1,10 +1,12 @@
 import * as z from "zod";
 import { wholeInput } from "../../ground/amounts/mod.ts";
 import { CREDITS } from "../../settings/config/mod.ts";
+import type { TopUp } from "../../money/payments/mod.ts";
 import type { Account } from "../../people/accounts/mod.ts";
 import { OperationError } from "../../people/operation_log/mod.ts";
 import { defineWrite, type Found, type OperationContext } from "./operation.ts";
 import { codeShape, describeCode } from "./shapes/code.ts";
+import { describer } from "./shapes/common.ts";
 
 const shape = z.strictObject({
   on: z.boolean(),
@@ -20,17 +22,16 @@ function own(c: OperationContext): Promise<Found<Account>> {
   return Promise.resolve({ target, accountId: target.id, objectId: target.id });
 }
 
+const describe = describer(shape, ({ isOn, packageId, stopped }: TopUp) => ({
+  on: isOn,
+  package: packageId,
+  stopped: stopped || null,
+}));
+
 /** How the account buys automatically, without what its payment method is. */
 async function state({ parts }: OperationContext, account: Account) {
   const topUp = await parts.payments.topUp(account);
-  return topUp === undefined ? null : {
-    on: topUp.isOn,
-    below_credits: topUp.belowCredits,
-    package: topUp.packageId,
-    max_per_month: topUp.maxPerMonth,
-    has_method: topUp.hasMethod,
-    stopped: topUp.stopped || null,
-  };
+  return topUp === undefined ? null : describe(topUp);
 }
 
 /** Purchases of an automatic top-up in a month. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Account, OWN_KEY_USES, type Team, TEAM_ROLES } from "../../people/accounts/mod.ts";
-import { budgetsOfMembers, describeBudget } from "../../money/ledger/mod.ts";
+import { budgetsOfMembers } from "../../money/ledger/mod.ts";
 import {
   accountInput,
   accountOf,
@@ -22,6 +22,7 @@ import {
   memberShape,
   teamShape,
 } from "./shapes/team.ts";
+import { describeBudget } from "./shapes/budget.ts";
 
 /** A team that is changed. */
 async function changedTeam(c: OperationContext, named: string): Promise<Found<Team>> {

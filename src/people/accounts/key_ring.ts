@@ -138,22 +138,27 @@ export class KeyRing {
   #revision = -1;
   #polling: Promise<void> | undefined;
   #lastSeenMs: number;
-  readonly #staleMs: number;
+  readonly #staleMs: () => number;
   readonly #tick: () => number;
 
-  /** @param options `tick` is a clock that nobody sets, in milliseconds; tests pass their own. */
+  /**
+   * @param options `patienceMs` says how long cached keys are valid while the database does not answer and requests are admitted
+   *   without it, in milliseconds; `tick` is a clock that nobody sets; tests pass their own.
+   */
   constructor(
     database: Database,
-    { now, pollMs = 250, tick = () => performance.now() }: {
+    { now, pollMs = 250, patienceMs = () => 0, tick = () => performance.now() }: {
       now: () => number;
       pollMs?: number;
+      patienceMs?: () => number;
       tick?: () => number;
     },
   ) {
     this.#database = database;
     this.#now = now;
     this.#tick = tick;
-    this.#staleMs = pollMs * 3;
+    this.#staleMs = () =>
+      Math.max(pollMs * 3, database.outbox?.isUsable === true ? patienceMs() : 0);
     this.#lastSeenMs = tick();
     this.#timer = setInterval(() => void this.refresh(), pollMs);
   }
@@ -208,8 +213,8 @@ export class KeyRing {
   }
 
   #held(secret: string): Caller | undefined {
-    // An unavailable database must not keep revoked keys valid.
-    if (this.#tick() - this.#lastSeenMs > this.#staleMs) return undefined;
+    // An unavailable database must not keep revoked keys valid for longer than requests are admitted without it.
+    if (this.#tick() - this.#lastSeenMs > this.#staleMs()) return undefined;
     const recent = this.#recent.get(secret);
     if (recent !== undefined) return recent;
     const known = this.#known.get(digestOf(secret));

@@ -1,6 +1,6 @@
 import type { Statement } from "../../ground/database/mod.ts";
 import { newId } from "../../ground/platform/mod.ts";
-import { type LogObject, logStatement } from "./log.ts";
+import { logStatement, type NewEntry } from "./log.ts";
 import type { By } from "./actor.ts";
 
 /**
@@ -12,12 +12,10 @@ import type { By } from "./actor.ts";
  */
 export function recordStatement(
   { actor, origin }: By,
-  { operation, about, atMs, after = null }: {
-    readonly operation: string;
-    readonly about: LogObject;
-    readonly atMs: number;
-    readonly after?: unknown;
-  },
+  { operation, about, atMs, after = null }: Pick<
+    NewEntry,
+    "operation" | "about" | "atMs" | "after"
+  >,
 ): Statement {
   const id = newId("op");
   return logStatement({ id, atMs, operation, actor, origin, about, before: null, after });

@@ -130,6 +130,8 @@ export class AccountLoan {
   #state: "open" | "closed" | "returned" = "open";
   /** Its return, while that is under way; kept by those who return it. */
   returning: Promise<void> | undefined;
+  /** Whether the database may have lent more than is known: then it is returned as soon as that answers. */
+  isUncertain = false;
   /** Monotonic time of the last request, in milliseconds; kept by those who admit from it. */
   usedTick = -Infinity;
 

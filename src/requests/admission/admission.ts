@@ -1,6 +1,5 @@
 import type { Caller } from "../../people/accounts/mod.ts";
 import { affordableOutput, priceOf, type Route } from "../../settings/catalog/mod.ts";
-import { type Database } from "../../ground/database/mod.ts";
 import {
   type AccountStatus,
   accountStatusOf,
@@ -16,53 +15,22 @@ import {
   recallLoans,
   releaseHoldsOf,
   renewHolds,
-  type TierList,
   type WindowState,
 } from "../../money/ledger/mod.ts";
-import { Refusal } from "../../ground/refusal.ts";
 import { SlotMap } from "../../ground/platform/mod.ts";
-import type { Log } from "../../ground/telemetry/mod.ts";
-import { budgetRefusal } from "./budget_refusal.ts";
-import { creditsText } from "./credits_text.ts";
+import { refusalOf } from "./decision_refusal.ts";
 import { type EndedHold, Hold, STEP_TOKENS } from "./hold.ts";
-import { Loans, monotonicNow } from "./loans.ts";
-import { nearestWindow } from "./windows.ts";
-
-/** `Retry-After` for an account that is limited to one request at a time. */
-const UNCOLLECTED_RETRY_MS = 2_000;
-
-/** `Retry-After` for a request that waits for another one whose reserve is incomplete, too. */
-const UNRESERVED_RETRY_MS = 2_000;
-
-/** The same where a key has as many requests in flight as it may. */
-const AT_ONCE_RETRY_MS = 1_000;
+import { type AdmissionSettings, Loans, type LoansOptions, monotonicNow } from "./loans.ts";
 
 /** Recalls of loans that one request waits for; what is lent then counts as held. */
 const MAX_RECALLS = 20;
 
-/** Settings of {@linkcode Admission}, which may change while it runs. */
-export interface AdmissionSettings {
-  readonly tierList: TierList;
-  /** Time after which a hold is released if its gateway does not renew it, in milliseconds. */
-  readonly leaseMs: number;
-}
-
 /** Dependencies and first settings of {@linkcode Admission}. */
-export interface AdmissionOptions extends AdmissionSettings {
-  readonly database: Database;
-  /** ID of this gateway among those that share the database. Stays the same after a restart. */
-  readonly gatewayId: string;
+export interface AdmissionOptions extends LoansOptions {
   /** IDs of gateways that do not run any more: their holds are released at the start. */
   readonly abandonedIds?: readonly string[];
-  readonly log: Log;
-  /** Returns the database's time, as far as it is known, in milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Returns milliseconds that never go back, by which spans are measured; tests set it. Default: `performance.now()`. */
-  readonly monotonicNow?: (() => number) | undefined;
   /** Measures the offset to the database's clock again. */
   readonly syncClock?: () => Promise<void>;
-  /** Requests of an account within a second from which on it gets a loan; tests set 0. */
-  readonly lendFrom?: number | undefined;
 }
 
 /** A request to be admitted. */
@@ -333,75 +301,4 @@ export class Admission {
 
 function counted({ of, span, limit, used }: WindowState): WindowState {
   return { of, span, limit, used: used + 1 };
-}
-
-function refusalOf(
-  { verdict, balance, windows, budget, lentMs }: Decision,
-  { caller, least, nowMs }: {
-    readonly caller: Caller;
-    readonly least: number;
-    readonly nowMs: number;
-  },
-): Refusal {
-  const isFull = windows.some(({ limit, used }) => used >= limit);
-  if (verdict === "rate" && !isFull && caller.atOnce !== null) {
-    return new Refusal(
-      "rate_exceeded",
-      `Too many requests at once: the limit is ${caller.atOnce} for this key. Wait for one in flight to end.`,
-      { retryAfterMs: AT_ONCE_RETRY_MS },
-    );
-  }
-  if (verdict === "rate") {
-    const { of, span, limit, resetAtMs } = nearestWindow(windows, nowMs)!;
-    const seconds = Math.ceil((resetAtMs - nowMs) / 1_000);
-    return new Refusal(
-      "rate_exceeded",
-      `Rate limit reached: ${limit} requests per ${span} for this ${of}. Please try again in ` +
-        `${seconds} s.`,
-      { retryAfterMs: resetAtMs - nowMs },
-    );
-  }
-  if (verdict === "uncollected") {
-    return new Refusal(
-      "rate_exceeded",
-      "This account has uncollected charges, so it is limited to one request at a time. " +
-        "Wait for the in-flight request to end, or add credits to lift the limit.",
-      { retryAfterMs: UNCOLLECTED_RETRY_MS },
-    );
-  }
-  if (verdict === "unreserved") {
-    return new Refusal(
-      "rate_exceeded",
-      "Only the upstream gets to know how much this request costs (it has documents, images or tools that run there), and the " +
-        "credits do not cover the most that may be. Such requests run one at a time. Wait for the in-flight one to end, or add credits.",
-      { retryAfterMs: UNRESERVED_RETRY_MS },
-    );
-  }
-  if (verdict === "budget") return budgetRefusal(budget!, { caller, least });
-  if (verdict === "period") {
-    return new Refusal("gateway_unavailable", "A budget cannot be renewed. Please try again.");
-  }
-  if (lentMs !== undefined) {
-    return new Refusal(
-      "gateway_unavailable",
-      "Credits of this account are lent to a gateway that does not answer. They are free again in " +
-        `${Math.ceil(lentMs / 1_000)} s at the latest. Please try again then.`,
-      { retryAfterMs: lentMs },
-    );
-  }
-  const has = `balance of ${creditsText(balance)}`;
-  if (balance > 0 && windows.length === 0) {
-    return new Refusal("credits_short", `No rate-limit tier covers a ${has}. Add credits.`);
-  }
-  if (balance === 0) {
-    return new Refusal("credits_short", "The balance of this account is 0 credits. Add credits.");
-  }
-  const held = balance >= least ? ", because other requests hold part of it" : "";
-  return new Refusal(
-    "credits_short",
-    `This request costs at least ${
-      creditsText(least)
-    }, which the ${has} does not cover${held}. Add credits, or ` +
-      "shorten the request.",
-  );
 }

@@ -28,7 +28,7 @@ const REFUSED_MS = 5_000;
 const ASKED_MS = 100;
 /** Interval at which recalled and idle loans are looked for. */
 const LOOK_MS = 250;
-/** After this time without a reply from the database, stop admitting from loans. */
+/** After this time without a reply from the database, stop admitting from loans, unless settlements can do without it. */
 const SILENT_MS = 1_000;
 /** Balances that are read with one look. */
 const MAX_READ = 200;
@@ -41,30 +41,32 @@ const RETURNED_MS = 25;
 /** Time for which nothing is recalled of an account again after they have not. */
 const UNRETURNED_MS = 10_000;
 
-/** What {@linkcode Loans} go by, which may change while they run. */
-export interface LoanSettings {
+/** Settings of admission and its loans, which may change while they run. */
+export interface AdmissionSettings {
   readonly tierList: TierList;
+  /** Time after which a hold or a loan is released if its gateway does not renew it, in milliseconds. */
   readonly leaseMs: number;
+  /** How long a loan may be spent while the database does not answer, if settlements can be kept meanwhile. Default: 0. */
+  readonly patienceMs?: number | undefined;
 }
 
 /** Dependencies and first settings of {@linkcode Loans}. */
-export interface LoansOptions extends LoanSettings {
+export interface LoansOptions extends AdmissionSettings {
   readonly database: Database;
+  /** ID of this gateway among those that share the database. Stays the same after a restart. */
   readonly gatewayId: string;
   readonly log: Log;
+  /** Returns the database's time, as far as it is known, in milliseconds since the epoch. */
   readonly now: () => number;
-  /** Returns milliseconds that never go back, by which spans are measured. Default: `performance.now()`. */
+  /** Returns milliseconds that never go back, by which spans are measured; tests set it. Default: `performance.now()`. */
   readonly monotonicNow?: (() => number) | undefined;
   /** Requests of an account within a second from which on it gets a loan; tests set 0. */
   readonly lendFrom?: number | undefined;
 }
 
 /** A request that the database decides on, since no loan covers it. */
-export interface UncoveredRequest {
+export interface UncoveredRequest extends Pick<LoanDraw, "keyId" | "credits"> {
   readonly accountId: string;
-  readonly keyId: string;
-  /** Credits that it would hold. */
-  readonly credits: number;
 }
 
 /**
@@ -85,7 +87,7 @@ export interface UncoveredRequest {
 export class Loans {
   readonly #options: LoansOptions;
   readonly #monotonicNow: () => number;
-  #settings: LoanSettings;
+  #settings: AdmissionSettings;
   readonly #loans = new Map<string, AccountLoan>();
   readonly #demands: Demands;
   #renewedTick = -Infinity;
@@ -194,7 +196,8 @@ export class Loans {
 
   /** Counts a request that no loan covers, and asks for a loan if there are many of its account. */
   uncovered({ accountId, keyId, credits }: UncoveredRequest): void {
-    const { lendFrom = BUSY_REQUESTS } = this.#options;
+    // who shares a server is lent something at once, so as to get through the time that it is away
+    const { lendFrom = this.#isShared ? 1 : BUSY_REQUESTS } = this.#options;
     const requests = this.#demands.of(accountId).count(this.#monotonicNow());
     if (requests >= lendFrom) this.#ask(accountId, { keyId, credits });
   }
@@ -219,7 +222,7 @@ export class Loans {
   }
 
   /** Returns all loans, as they were made by other settings. */
-  async configure(settings: LoanSettings): Promise<void> {
+  async configure(settings: AdmissionSettings): Promise<void> {
     this.#settings = settings;
     await this.#returnAll();
   }
@@ -229,7 +232,7 @@ export class Loans {
     const { database, gatewayId } = this.#options;
     const tick = this.#monotonicNow();
     const before = [...this.#loans.values()];
-    const renewed = await renewLoans(database, gatewayId, this.#settings.leaseMs);
+    const renewed = await renewLoans(database, gatewayId, this.#leaseMs);
     this.#renewedTick = tick;
     const known = new Set(renewed.map(({ loanId }) => loanId));
     for (const loan of before) {
@@ -254,11 +257,24 @@ export class Loans {
     await this.#returnAll();
   }
 
-  /** Whether the database answers, and no other gateway can have taken the loans for abandoned. */
+  /** Whether requests can be charged, and no other gateway can have taken the loans for abandoned. */
   #isUsable(): boolean {
     const tick = this.#monotonicNow();
-    return tick - this.#heardTick < SILENT_MS &&
-      tick - this.#renewedTick < this.#settings.leaseMs * 3 / 4;
+    const { patienceMs = 0, leaseMs } = this.#settings;
+    const { outbox } = this.#options.database;
+    const silentMs = outbox?.isUsable ? Math.max(SILENT_MS, patienceMs) : SILENT_MS;
+    return tick - this.#heardTick < silentMs &&
+      tick - this.#renewedTick < this.#leaseMs - leaseMs / 4;
+  }
+
+  get #isShared(): boolean {
+    return this.#options.database.outbox?.isShared === true;
+  }
+
+  /** Others at a server get nothing of a loan that may still be spent without it. */
+  get #leaseMs(): number {
+    const { patienceMs = 0, leaseMs } = this.#settings;
+    return this.#isShared ? patienceMs + leaseMs : leaseMs;
   }
 
   #ask(accountId: string, request: Pick<UncoveredRequest, "keyId" | "credits">): void {
@@ -271,7 +287,8 @@ export class Loans {
         this.#options.log.warn("no loan could be made", { error: String(error) });
         demand.askableTick = this.#monotonicNow() + REFUSED_MS;
         this.#isUncertain = true;
-        this.#loans.get(accountId)?.close(); // it may have grown
+        const loan = this.#loans.get(accountId);
+        if (loan !== undefined) loan.isUncertain = true; // it may have grown
       })
       .finally(() => demand.asking = undefined);
   }
@@ -292,6 +309,7 @@ export class Loans {
     const isJoined = known?.covers(keyId) ?? true;
     const loan = await lend(database, {
       ...settings,
+      leaseMs: this.#leaseMs,
       accountId,
       keyId,
       gatewayId,
@@ -350,9 +368,10 @@ export class Loans {
       this.#demands.of(accountId).askableTick = tick + REFUSED_MS;
     }
     const recalledIds = new Set(recalled.map(({ loanId }) => loanId));
+    const idleMs = this.#isShared ? Math.max(IDLE_MS, this.#settings.patienceMs ?? 0) : IDLE_MS;
     const due = [...this.#loans.values()].filter((loan) =>
-      !loan.isOpen || recalledIds.has(loan.id) ||
-      tick - loan.usedTick > IDLE_MS && loan.requests.length === 0
+      !loan.isOpen || loan.isUncertain || recalledIds.has(loan.id) ||
+      tick - loan.usedTick > idleMs && loan.requests.length === 0
     );
     await Promise.all(due.map((loan) => this.#return(loan).catch(() => {}))); // it is in the log
     for (const loan of recalled) await this.#returnUnknown(loan).catch(() => {}); // it is tried again

@@ -8,6 +8,7 @@
  * @module
  */
 
-export { Admission, type AdmissionSettings, type AdmittedRequest } from "./admission.ts";
+export { Admission, type AdmittedRequest } from "./admission.ts";
 export { Hold } from "./hold.ts";
+export type { AdmissionSettings } from "./loans.ts";
 export { nearestWindow, type Window } from "./windows.ts";

@@ -1,34 +1,29 @@
-import type { Caller } from "../../people/accounts/mod.ts";
 import type { Admission, AdmittedRequest, Hold } from "../admission/mod.ts";
 import {
   heldRoute,
   type PricedBy,
   pricedByOwnKey,
   reservedFor,
-  type Route,
   routeFor,
 } from "../../settings/catalog/mod.ts";
-import type { Database } from "../../ground/database/mod.ts";
 import type { AccountStatus, Settled } from "../../money/ledger/mod.ts";
-import type { UsedExtras } from "../../wire/extras/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
-import type { Log, Metrics, Trace } from "../../ground/telemetry/mod.ts";
 import { ExchangeFailed, TransportFault } from "../upstreams/mod.ts";
 import type { InFlightRequests } from "./in_flight_requests.ts";
 import { DISCONNECTED_BEFORE, errorOf, failedEnd } from "./failed_end.ts";
 import type { ShareOfOwnKeys } from "./own_keys.ts";
-import type { RequestTags } from "./request_tags.ts";
 import type { End } from "./end.ts";
-import { type SentRequest, Settlement } from "./settlement.ts";
+import {
+  type SentRequest,
+  Settlement,
+  type SettlementOptions,
+  type SettlementParts,
+} from "./settlement.ts";
 
 /** What a lifecycle needs from outside. */
-export interface LifecycleParts {
+export interface LifecycleParts extends SettlementParts {
   readonly admission: Admission;
-  readonly database: Database;
   readonly inFlight: InFlightRequests;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly now: () => number;
 }
 
 /** Tells when the client disconnects. */
@@ -45,15 +40,12 @@ export interface DisconnectWatcher {
 }
 
 /** A request as received. */
-export interface IncomingRequest {
-  readonly requestId: string;
-  /** The client's own id of the request, for the log. */
-  readonly clientRequestId: string | undefined;
-  readonly caller: Caller;
-  readonly trace: Trace;
+export interface IncomingRequest extends
+  Pick<
+    SettlementOptions,
+    "requestId" | "clientRequestId" | "caller" | "trace" | "startedTick"
+  > {
   readonly leaving: DisconnectWatcher;
-  /** `performance.now()` at the request's arrival. */
-  readonly startedTick: number;
   /** Called with the account's status when it is known, whether the request is admitted or not. */
   readonly onStatus: (accountStatus: AccountStatus) => void;
   /** Called when an admitted or rejected request has ended, its settlement included. */
@@ -61,10 +53,8 @@ export interface IncomingRequest {
 }
 
 /** What a request wants to be admitted for. */
-export interface AdmissionTerms {
-  readonly route: Route;
-  readonly dialect: string;
-  readonly streamed: boolean;
+export interface AdmissionTerms
+  extends Pick<SettlementOptions, "route" | "dialect" | "streamed" | "used" | "tags"> {
   /** Input as the hold is to cover it. */
   readonly inputTokens: number;
   /** Maximum output tokens of one choice, as far as the route goes. */
@@ -72,9 +62,6 @@ export interface AdmissionTerms {
   readonly choices: number;
   /** Input that may come on top of what is counted, at most: of what only its upstream gets to know. */
   readonly openInput?: number | undefined;
-  /** What it asks for besides text. */
-  readonly used: UsedExtras;
-  readonly tags: RequestTags | undefined;
   /** How many of its plans are sent with keys of the caller's own. */
   readonly ownKeys: ShareOfOwnKeys;
 }

@@ -222,6 +222,12 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
       this.#granted = await hold.extend(before);
       reader.outputLimit = this.#granted;
       if (this.#granted > before) continue;
+      const { overcounted = 0, countedOutput } = reader.reply;
+      const most = hold.maxDelivered + overcounted;
+      if (before >= hold.maxDelivered && most > countedOutput) { // as some tokenizer explains
+        reader.outputLimit = this.#granted = most;
+        continue;
+      }
       // its end tells what the input was; the upstream was asked for no more than was paid for
       if (!this.#options.usage.lacksInput(this.#metered)) return false;
       this.#granted = hold.maxDelivered;

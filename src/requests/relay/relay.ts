@@ -16,6 +16,7 @@ import {
   isOpenEnded,
   items,
   type JsonObject,
+  keptItem,
   mayReason,
   meterInTurns,
   parseDetached,
@@ -162,7 +163,7 @@ function keeper(
   holderId: string,
   requestId: string,
 ): GenerationRequest["keepItems"] {
-  return (items) => keptItems.keep(holderId, requestId, items);
+  return (items) => keptItems.keep(holderId, requestId, items.map(keptItem));
 }
 
 /** The body with the items that it refers to, as far as they are kept. */

@@ -3,6 +3,7 @@ import type { Hold } from "../admission/mod.ts";
 import { chargeOf, pricedByOwnKey, type Route, type Target } from "../../settings/catalog/mod.ts";
 import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import {
+  type AttemptRecord,
   type Ending,
   type KeyOwner,
   settle,
@@ -11,7 +12,6 @@ import {
 } from "../../money/ledger/mod.ts";
 import type { UsedExtras } from "../../wire/extras/mod.ts";
 import type { Log, Metrics, Trace } from "../../ground/telemetry/mod.ts";
-import type { AttemptOutcome } from "../upstreams/mod.ts";
 import type { End } from "./end.ts";
 import { errorOf, failedEnd } from "./failed_end.ts";
 import type { RequestTags } from "./request_tags.ts";
@@ -28,10 +28,12 @@ export interface SettlementParts {
 export interface SettlementOptions {
   readonly trace: Trace;
   readonly requestId: string;
+  /** The client's own id of the request, for the log. */
   readonly clientRequestId: string | undefined;
   readonly caller: Caller;
   readonly dialect: string;
   readonly route: Route;
+  /** What it asks for besides text. */
   readonly used: UsedExtras;
   readonly streamed: boolean;
   readonly hold: Hold;
@@ -50,7 +52,7 @@ export interface SentRequest {
   /** Requests that were sent. */
   readonly attempts: number;
   /** Each of them; undefined if all got a reply. */
-  readonly outcomes: readonly AttemptOutcome[] | undefined;
+  readonly outcomes: readonly AttemptRecord[] | undefined;
   /** The client's fields that were adjusted, with their values, and those that the target which replied was not sent. */
   readonly changed: readonly string[];
   /** The provider's own ID of the request that was replied to. */
@@ -221,7 +223,7 @@ export class Settlement {
   }
 
   /** The attempts of a failed request; one that had replied broke off later. */
-  #failedAttempts(): readonly AttemptOutcome[] | undefined {
+  #failedAttempts(): readonly AttemptRecord[] | undefined {
     const { target, attempts, outcomes } = this.sent;
     const last = outcomes?.at(-1);
     if (outcomes !== undefined && last !== undefined) {

@@ -1,7 +1,8 @@
 /** Choices of one reply, from targets that may return one at a time. */
 
+import type { AttemptRecord } from "../../money/ledger/mod.ts";
 import type { MultipleChoices, ReplyContext } from "../../wire/dialects/mod.ts";
-import { type AttemptOutcome, ExchangeFailed, type Sent } from "../upstreams/mod.ts";
+import { ExchangeFailed, type Sent } from "../upstreams/mod.ts";
 import { openedJoined, type OpenedReply, type OpenedStream } from "./opened_reply.ts";
 import type { Plan } from "./plan.ts";
 import { openedToppedUp } from "./topped_up_reader.ts";
@@ -94,7 +95,7 @@ function noteSingleChoice({ plan: { upstream, target } }: Sent<Plan, unknown>): 
 export function allAttempts(
   all: readonly {
     readonly attempts: number;
-    readonly outcomes: readonly AttemptOutcome[] | undefined;
+    readonly outcomes: readonly AttemptRecord[] | undefined;
   }[],
 ) {
   return {

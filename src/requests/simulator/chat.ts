@@ -1,19 +1,14 @@
 import {
-  countedUsage,
   isObject,
   type JsonObject,
   type JsonValue,
   objects,
   text,
-  writeChatUsage,
 } from "../../wire/dialects/mod.ts";
 import { inspectDataUrl, type Picture } from "../../wire/pixels/mod.ts";
-import type { Directives } from "./directives.ts";
 import { ownText } from "./own_text.ts";
-import type { SimulatedAsk, SimulatedReply } from "./plan.ts";
+import type { SimulatedAsk } from "./plan.ts";
 import { promptIndex } from "./prompt_index.ts";
-
-const CREATED = 1_750_000_000;
 
 /** Reads a chat body the way a lenient upstream does. */
 export function readChatAsk(body: JsonObject): SimulatedAsk {
@@ -64,119 +59,12 @@ export function readChatAsk(body: JsonObject): SimulatedAsk {
   };
 }
 
-/** A whole reply. */
-export function chatReply(
-  ask: SimulatedAsk,
-  plan: SimulatedReply,
-  directives: Directives,
-  seed: string,
-): JsonObject {
-  const message: JsonObject = {
-    role: "assistant",
-    content: plan.text.length > 0 || plan.calls.length === 0 ? plan.text.join("") : null,
-    refusal: null,
-    ...(plan.reasoning.length > 0 ? { reasoning_content: plan.reasoning.join("") } : {}),
-    ...(plan.calls.length > 0
-      ? { tool_calls: plan.calls.map((call, index) => toolCall(call, seed, index)) }
-      : {}),
-  };
-  const finish = finishOf(plan);
-  return {
-    ...frame(ask, seed, "chat.completion"),
-    choices: Array.from({ length: ask.choices }, (_, index): JsonValue => ({
-      index,
-      message,
-      logprobs: null,
-      finish_reason: finish,
-      ...(plan.stopped === undefined ? {} : { stop_reason: plan.stopped }),
-    })),
-    ...usageOf(ask, plan, directives),
-  };
-}
-
-/** A reply as the data of stream events, in order; the last is `[DONE]`. */
-export function* chatEvents(
-  ask: SimulatedAsk,
-  plan: SimulatedReply,
-  directives: Directives,
-  { seed, wantsUsage }: { seed: string; wantsUsage: boolean },
-): Generator<string> {
-  const head = frame(ask, seed, "chat.completion.chunk");
-  const chunk = (index: number, delta: JsonObject, finish: string | null = null) =>
-    JSON.stringify({
-      ...head,
-      choices: [{
-        index,
-        delta,
-        logprobs: null,
-        finish_reason: finish,
-        ...(finish === null || plan.stopped === undefined ? {} : { stop_reason: plan.stopped }),
-      }],
-      ...(wantsUsage ? { usage: null } : {}),
-    });
-  for (let index = 0; index < ask.choices; index++) {
-    yield chunk(index, { role: "assistant", content: "" });
-    for (const piece of plan.reasoning) yield chunk(index, { reasoning_content: piece });
-    for (const piece of plan.text) yield chunk(index, { content: piece });
-    for (const [at, call] of plan.calls.entries()) {
-      const { id, type, function: whole } = toolCall(call, seed, at) as {
-        [key: string]: JsonObject;
-      };
-      const opening = { name: whole!.name, arguments: "" };
-      yield chunk(index, { tool_calls: [{ index: at, id, type, function: opening }] });
-      for (const piece of call.args.match(/[\s\S]{1,12}/gu) ?? []) {
-        yield chunk(index, { tool_calls: [{ index: at, function: { arguments: piece } }] });
-      }
-    }
-    yield chunk(index, {}, finishOf(plan));
-  }
-  const usage = usageOf(ask, plan, directives);
-  if (wantsUsage && usage.usage !== undefined) {
-    yield JSON.stringify({ ...head, choices: [], ...usage });
-  }
-  yield "[DONE]";
-}
-
 /** An error in the chat dialect. */
 export function chatError(status: number): JsonObject {
   const message = status === 400
     ? "Simulated refusal of the request (status 400)"
     : `Simulated failure with status ${status}`;
   return { error: { message, type: "simulated_error", code: `simulated_${status}`, param: null } };
-}
-
-function frame(ask: SimulatedAsk, seed: string, object: string): JsonObject {
-  return { id: `chatcmpl-sim-${seed}`, object, created: CREATED, model: ask.model };
-}
-
-function finishOf({ finish }: SimulatedReply): string {
-  return finish === "tools" ? "tool_calls" : finish;
-}
-
-function toolCall(call: { name: string; args: string }, seed: string, index: number): JsonObject {
-  return {
-    id: `call_${seed.slice(0, 12)}_${index}`,
-    type: "function",
-    function: { name: call.name, arguments: call.args },
-  };
-}
-
-function usageOf(
-  ask: SimulatedAsk,
-  plan: SimulatedReply,
-  { usage }: Directives,
-): { usage?: JsonObject } {
-  if (usage === "none") return {};
-  const zero = usage === "zero";
-  return {
-    usage: writeChatUsage({
-      ...countedUsage(
-        zero ? 0 : plan.inputTokens,
-        zero ? 0 : plan.outputTokens * ask.choices,
-      ),
-      reasoningTokens: zero ? 0 : plan.reasoning.length * ask.choices,
-    }),
-  };
 }
 
 /** Reasons when asked to, or when the model is one that always does. */

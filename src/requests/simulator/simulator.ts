@@ -1,14 +1,15 @@
 import { jsonIn } from "../../ground/platform/mod.ts";
 import { createHash } from "node:crypto";
-import { isObject, type JsonObject } from "../../wire/dialects/mod.ts";
+import { DIALECTS, type Front, isObject, type JsonObject } from "../../wire/dialects/mod.ts";
 import { UPSTREAM_EMBEDDINGS_PATH } from "../../wire/embeddings/mod.ts";
-import { chatError, chatEvents, chatReply, readChatAsk } from "./chat.ts";
+import { chatError, readChatAsk } from "./chat.ts";
 import { type Directives, readDirectives } from "./directives.ts";
 import { embeddingsReply, readEmbeddingsAsk } from "./embeddings.ts";
-import { messagesError, messagesEvents, messagesReply, readMessagesAsk } from "./messages.ts";
+import { messagesError, readMessagesAsk } from "./messages.ts";
 import { ownText } from "./own_text.ts";
-import { plan, type SimulatedAsk, type SimulatedReply } from "./plan.ts";
-import { readResponsesAsk, responsesError, responsesEvents, responsesReply } from "./responses.ts";
+import { plan, type SimulatedAsk } from "./plan.ts";
+import { simulatedFrames, simulatedReply } from "./reply.ts";
+import { readResponsesAsk, responsesError } from "./responses.ts";
 
 /** What the simulated upstream is asked. */
 export interface SimulatedRequest {
@@ -22,60 +23,17 @@ export interface SimulatedRequest {
 
 /** What differs between the dialects. */
 interface SimulatedDialect {
+  /** Writes the replies. */
+  readonly front: Front;
   read(body: JsonObject): SimulatedAsk;
-  reply(
-    ask: SimulatedAsk,
-    plan: SimulatedReply,
-    directives: Directives,
-    seed: string,
-    body: JsonObject,
-  ): JsonObject;
-  events(
-    ask: SimulatedAsk,
-    plan: SimulatedReply,
-    directives: Directives,
-    seed: string,
-    body: JsonObject,
-  ): Generator<string>;
   error(status: number): JsonObject;
-  /** One event's lines. */
-  frame(data: string): string;
 }
 
-const DIALECTS: Readonly<Record<string, SimulatedDialect>> = {
-  "/chat/completions": {
-    read: readChatAsk,
-    reply: chatReply,
-    events: (ask, plan, directives, seed, body) => {
-      const options = isObject(body.stream_options) ? body.stream_options : {};
-      return chatEvents(ask, plan, directives, {
-        seed,
-        wantsUsage: options.include_usage === true,
-      });
-    },
-    error: chatError,
-    frame: (data) => `data: ${data}\n\n`,
-  },
-  "/messages": {
-    read: readMessagesAsk,
-    reply: messagesReply,
-    events: messagesEvents,
-    error: messagesError,
-    frame: namedFrame,
-  },
-  "/responses": {
-    read: readResponsesAsk,
-    reply: responsesReply,
-    events: responsesEvents,
-    error: responsesError,
-    frame: namedFrame,
-  },
+const DIALECTS_BY_PATH: Readonly<Record<string, SimulatedDialect>> = {
+  "/chat/completions": { front: DIALECTS.chat.front, read: readChatAsk, error: chatError },
+  "/messages": { front: DIALECTS.messages.front, read: readMessagesAsk, error: messagesError },
+  "/responses": { front: DIALECTS.responses.front, read: readResponsesAsk, error: responsesError },
 };
-
-/** An event whose type has a line of its own. */
-function namedFrame(data: string): string {
-  return `event: ${JSON.parse(data).type}\ndata: ${data}\n\n`;
-}
 
 /** What marks every answer of the simulated upstream. */
 export const SIMULATED_HEADER = "x-sluice-simulated";
@@ -94,7 +52,7 @@ export function isSimulated(
  */
 export async function simulate(request: SimulatedRequest): Promise<Response> {
   if (request.path === UPSTREAM_EMBEDDINGS_PATH) return await simulateEmbeddings(request);
-  const dialect = DIALECTS[request.path];
+  const dialect = DIALECTS_BY_PATH[request.path];
   if (dialect === undefined) return answer(404, chatError(404));
   const body = objectOf(request);
   if (body === undefined) return answer(400, dialect.error(400));
@@ -102,15 +60,15 @@ export async function simulate(request: SimulatedRequest): Promise<Response> {
   const directives = readDirectives(ask.prompt, ask.step);
   const early = await beforeReply(directives, request, dialect);
   if (early !== undefined) return early;
-  const planned = plan(ask, directives);
   const seed = createHash("sha256").update(request.body).digest("hex").slice(0, 24);
+  const { front } = dialect;
+  const parts = { front, ask, plan: plan(ask, directives), directives, seed, body };
   if (!ask.stream) {
     if (directives.cutAfter !== undefined) return broken();
     if (directives.errorAfter !== undefined) return answer(500, dialect.error(500));
-    return answer(200, dialect.reply(ask, planned, directives, seed, body));
+    return answer(200, simulatedReply(parts));
   }
-  const events = dialect.events(ask, planned, directives, seed, body);
-  return new Response(paced(events, directives, dialect), {
+  return new Response(paced(simulatedFrames(parts), directives, dialect), {
     headers: {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache",
@@ -202,11 +160,11 @@ function broken(): Response {
   });
 }
 
-/** Events one by one, each when it is asked for and its pace has passed. */
+/** Frames one by one, each when it is asked for and its pace has passed. */
 function paced(
-  events: Generator<string>,
+  frames: Generator<string>,
   directives: Directives,
-  { frame, error }: SimulatedDialect,
+  { error }: SimulatedDialect,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const left = new AbortController();
@@ -214,7 +172,7 @@ function paced(
   let sent = 0;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const write = (data: string) => controller.enqueue(encoder.encode(frame(data)));
+      const write = (frame: string) => controller.enqueue(encoder.encode(frame));
       try {
         if (stall !== undefined && stall.afterEvents > 0 && stall.afterEvents === sent) {
           await pause(stall.ms, left.signal);
@@ -227,10 +185,10 @@ function paced(
       if (cutAfter === sent) return controller.error(new Error("simulated break"));
       if (endAfter === sent) return controller.close();
       if (errorAfter === sent) {
-        write(JSON.stringify(error(500)));
+        write(errorFrame(error(500)));
         return controller.close();
       }
-      const next = events.next();
+      const next = frames.next();
       if (next.done) return controller.close();
       write(next.value);
       sent++;
@@ -239,6 +197,12 @@ function paced(
       left.abort();
     },
   }, { highWaterMark: 0 });
+}
+
+/** An error as an event; its type has a line of its own, where the dialect has one. */
+function errorFrame(error: JsonObject): string {
+  const line = error.type === undefined ? "" : `event: ${error.type}\n`;
+  return `${line}data: ${JSON.stringify(error)}\n\n`;
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -1,3 +1,4 @@
+import type { AttemptRecord } from "../../money/ledger/mod.ts";
 import { type CoarseTimers, following } from "../../ground/platform/mod.ts";
 import type { ChunkedBody } from "../../wire/large_bodies/mod.ts";
 import type { Log, Metrics, Trace } from "../../ground/telemetry/mod.ts";
@@ -50,22 +51,11 @@ export interface Attempt<Plan extends TargetPlan> {
   readonly tally: Tally;
 }
 
-/** One request that was sent, and what came of it. */
-export interface AttemptOutcome {
-  readonly upstream: string;
-  readonly model: string;
-  /** Name of the key that it was sent with, where the upstream has several. */
-  readonly key: string | undefined;
-  /** In words: `replied`, `status 503`, `timed out`. */
-  readonly outcome: string;
-  readonly durationMs: number;
-}
-
 /** Counts the requests that are sent. */
 export interface Tally {
   attempts: number;
   /** All of them, once one has failed: most requests need no list. */
-  outcomes: AttemptOutcome[] | undefined;
+  outcomes: AttemptRecord[] | undefined;
 }
 
 /** What came of one request that was sent. */
@@ -81,7 +71,7 @@ export interface Sent<Plan extends TargetPlan, Opened> {
   /** Attempts in all, this one included. */
   readonly attempts: number;
   /** Each of them; undefined if there was no other. */
-  readonly outcomes: readonly AttemptOutcome[] | undefined;
+  readonly outcomes: readonly AttemptRecord[] | undefined;
 }
 
 /** What attempts need from outside. */

@@ -1,21 +1,11 @@
 import { MINUTE_MS } from "../../ground/time.ts";
+import type { SentBounds } from "../../settings/catalog/mod.ts";
 import { FairShare, type Share } from "../../ground/fair_share/mod.ts";
 import type { CoarseTimers } from "../../ground/platform/mod.ts";
 import type { Refusal } from "../../ground/refusal.ts";
 import type { Failure } from "./failure.ts";
 import { readWhenReady, readyBytes } from "./ready_bytes.ts";
 import type { UpstreamReply } from "./transport.ts";
-
-/** What may be sent somewhere; undefined for any amount. */
-export interface SentBounds {
-  /** Requests at once. */
-  readonly requests?: number | undefined;
-  readonly requestsPerMinute?: number | undefined;
-  /** Tokens of input and of permitted output. */
-  readonly tokensPerMinute?: number | undefined;
-  /** How long a request waits for its turn before the next target is tried. */
-  readonly waitMs: number;
-}
 
 /** One request that is to be sent. */
 export interface BoundedRequest {

@@ -30,7 +30,7 @@ export {
   type Upstream,
 } from "./upstream.ts";
 export { mergedStates, stateOf, type UpstreamState } from "./upstream_state.ts";
-export type { AttemptOutcome, Sent } from "./attempts.ts";
+export type { Sent } from "./attempts.ts";
 export type { OwnKey } from "./own_key.ts";
 export { FORWARDED_KEY_HEADER, type OwnKeyCaller, type OwnKeyPlan, OwnKeys } from "./own_keys.ts";
 export { Promised } from "./promised.ts";

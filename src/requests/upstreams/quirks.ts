@@ -9,18 +9,26 @@ import {
 import { type Adjust, inSteps } from "./quirks/adjust.ts";
 import {
   withOneSampling,
+  withoutEmptyTexts,
   withoutForcedThinking,
   withTakenSchemas,
   withThinkingInTurn,
   withTrimmedPrefill,
 } from "./quirks/anthropic.ts";
-import { withFewStops, withoutDeveloper, withShortIds } from "./quirks/chat_rules.ts";
+import {
+  withFewStops,
+  withoutDeveloper,
+  withShortIds,
+  withShortItemIds,
+} from "./quirks/chat_rules.ts";
 import { withBetasInBody, withVersion } from "./clouds/body_version.ts";
 import type { ModelPath } from "./clouds/model_paths.ts";
 import type { Authorize } from "./credentials/bearer.ts";
 import type { Transport } from "./transport.ts";
+import { withoutThinkingOfForced } from "./quirks/deepseek.ts";
 import { withMinOutput } from "./quirks/min_output.ts";
 import { adjustForMoonshot } from "./quirks/moonshot.ts";
+import { withWholeSchemas } from "./quirks/null_words.ts";
 
 /** What a known upstream departs from its dialect in. */
 export interface Quirk {
@@ -38,9 +46,17 @@ export interface Quirk {
 }
 
 /** OpenAI's service, its own and Azure's. */
-const adjustForOpenAi = inSteps(withoutReasoning, withShortIds, withFewStops, withMinOutput);
+const adjustForOpenAi = inSteps(
+  withoutReasoning,
+  withShortIds,
+  withShortItemIds,
+  withFewStops,
+  withMinOutput,
+  withWholeSchemas,
+);
 /** Anthropic's service, its own and that of clouds. */
 const adjustForAnthropic = inSteps(
+  withoutEmptyTexts,
   withoutForcedThinking,
   withThinkingInTurn,
   withOneSampling,
@@ -62,7 +78,7 @@ const bearer: Authorize = (key) => ({ authorization: `Bearer ${key}` });
  * - `anthropic`: signatures of reasoning are verified; newer models and API versions take no sampling.
  * - `ollama`: `n` is not looked at (docs.ollama.com, OpenAI compatibility).
  * - `deepseek`: calls of tools are refused without the reasoning before them, an empty one at least
- *   (api-docs.deepseek.com, thinking mode).
+ *   (api-docs.deepseek.com, thinking mode), and forced ones with it: `quirks/deepseek.ts`.
  * - `moonshot`, `openai`, `openrouter`: a `prompt_cache_key` keeps a conversation where its prompt is cached.
  * - `anthropic`, `openrouter`: what `cache_control` marks is cached, and of Anthropic's models nothing else
  *   (docs.anthropic.com and openrouter.ai, prompt caching).
@@ -103,7 +119,7 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
   },
   deepseek: {
     shaping: { outputLimit: "max_tokens" },
-    adjust: inSteps(withoutDeveloper, withReasonedCalls),
+    adjust: inSteps(withoutDeveloper, withoutThinkingOfForced, withReasonedCalls),
   },
   vllm: {
     shaping: { outputLimit: "max_tokens", topK: true },

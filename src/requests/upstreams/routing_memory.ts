@@ -1,7 +1,8 @@
+import type { SentBounds } from "../../settings/catalog/mod.ts";
 import { Activity } from "./activity.ts";
 import type { CoarseTimers } from "../../ground/platform/mod.ts";
 import { Affinity } from "./affinity.ts";
-import { Bound, type SentBounds } from "./bound.ts";
+import { Bound } from "./bound.ts";
 import { KeyHealth } from "./key_health.ts";
 import { Turns } from "./turns.ts";
 

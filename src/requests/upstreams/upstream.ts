@@ -1,4 +1,9 @@
-import { DEFAULT_UPSTREAM, SIMULATOR, type Target } from "../../settings/catalog/mod.ts";
+import {
+  DEFAULT_UPSTREAM,
+  type SentBounds,
+  SIMULATOR,
+  type Target,
+} from "../../settings/catalog/mod.ts";
 import {
   proxyOf,
   type Secret,
@@ -19,7 +24,7 @@ import { HttpTransport } from "./http_transport.ts";
 import { quirksByHost } from "./presets.ts";
 import { KeyPool, type UpstreamKey } from "./key_pool.ts";
 import { type ModelPath, modelPath } from "./clouds/model_paths.ts";
-import type { Bound, SentBounds } from "./bound.ts";
+import type { Bound } from "./bound.ts";
 import type { Authorize } from "./credentials/bearer.ts";
 import { makeCredentials } from "./credentials/make.ts";
 import { withCredentials } from "./credentials/with_credentials.ts";

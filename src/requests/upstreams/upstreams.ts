@@ -1,7 +1,7 @@
+import type { AttemptRecord } from "../../money/ledger/mod.ts";
 import type { Target } from "../../settings/catalog/mod.ts";
 import type { Refusal } from "../../ground/refusal.ts";
 import {
-  type AttemptOutcome,
   Attempts,
   type AttemptsOptions,
   type Exchange,
@@ -28,14 +28,14 @@ export class ExchangeFailed extends Error {
   override readonly name = "ExchangeFailed";
   readonly refusal: Refusal;
   readonly attempts: number;
-  readonly outcomes: readonly AttemptOutcome[];
+  readonly outcomes: readonly AttemptRecord[];
   readonly last: Target | undefined;
 
   constructor(
     refusal: Refusal,
     { attempts, outcomes = [] }: {
       readonly attempts: number;
-      readonly outcomes?: readonly AttemptOutcome[] | undefined;
+      readonly outcomes?: readonly AttemptRecord[] | undefined;
     },
     last: Target | undefined,
   ) {

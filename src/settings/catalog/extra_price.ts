@@ -210,7 +210,8 @@ const KINDS = {
 } as const;
 
 /** Kinds that a reply may be charged for, with their prices: none of input where all of it is text, whatever the upstream says. */
-function kindsOf({ units = {} }: Route, { isText = false }: UsedExtras) {
+function kindsOf({ units }: Route, { isText = false }: UsedExtras) {
+  if (units === undefined) return [];
   return Object.entries(KINDS).flatMap(([name, part]) => {
     const kind = name as keyof typeof KINDS;
     const price = units[kind];

@@ -25,7 +25,14 @@ export { routeAt, routeFor } from "./price_rows.ts";
 export { affordableOutput, priceOf } from "./price.ts";
 export { compareWithKnown } from "./compare_routes.ts";
 export { type ListedModel, type Listings, NO_LISTINGS } from "./listings.ts";
-export { describeTargets, type Prices, type Route, type RouteKind, type Target } from "./route.ts";
+export {
+  describeTargets,
+  type Prices,
+  type Route,
+  type RouteKind,
+  type SentBounds,
+  type Target,
+} from "./route.ts";
 export {
   checkAsked,
   checkMedia,

@@ -4,6 +4,17 @@ import type { AllowedExtras } from "../../wire/extras/mod.ts";
 
 export type { Prices };
 
+/** What may be sent somewhere; undefined for any amount. */
+export interface SentBounds {
+  /** Requests at once. */
+  readonly requests?: number | undefined;
+  readonly requestsPerMinute?: number | undefined;
+  /** Tokens of input and of permitted output. */
+  readonly tokensPerMinute?: number | undefined;
+  /** How long a request waits for its turn before the next target is tried. */
+  readonly waitMs: number;
+}
+
 /** A model of an upstream that can serve a route. */
 export interface Target {
   readonly upstream: string;
@@ -13,13 +24,7 @@ export interface Target {
    * can reply.
    */
   readonly weight?: number | undefined;
-  /** What may be sent to it: requests at once, and requests and tokens in any minute. */
-  readonly limits?: {
-    readonly requests?: number | undefined;
-    readonly requestsPerMinute?: number | undefined;
-    readonly tokensPerMinute?: number | undefined;
-    readonly waitMs: number;
-  } | undefined;
+  readonly limits?: SentBounds | undefined;
 }
 
 /** Which images a route accepts: none, only inline ones, or also remote URLs. */

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { Secret } from "./secret.ts";
 import { httpUrl, milliseconds, secret } from "./values.ts";
 
 const tokenUrl = httpUrl.optional().describe(
@@ -50,8 +51,10 @@ export const credentialSettings = z.discriminatedUnion("kind", [
   }),
   z.strictObject({
     kind: z.literal("command").describe("A program that prints a token."),
-    command: z.array(z.string().min(1)).min(1).describe(
-      'The program and its arguments. It prints the token, or `{ "token", "expiresAt" }` with a time in ISO 8601 or seconds since 1970.',
+    command: z.array(z.string().min(1)).min(1).transform(([program, ...args]) =>
+      [program!, ...args.map((one) => new Secret(one))] as const
+    ).describe(
+      'The program and its arguments, which are treated as secrets. It prints the token, or `{ "token", "expiresAt" }` with a time in ISO 8601 or seconds since 1970.',
     ),
     ttlMs: milliseconds.default(600_000).describe(
       "How long a token is used where the program does not say it; a new one is got a minute before.",

@@ -30,7 +30,7 @@ export interface FileText {
 
 /** Settings whose values are not repeated in messages. */
 const SECRET =
-  /^(keys?|token|metricsToken|secret|headers|payments|proxy|proxies|caCert|accessKeyId|secretAccessKey|sessionToken|environment)$/;
+  /^(keys?|token|metricsToken|secret|headers|payments|proxy|proxies|caCert|command|accessKeyId|secretAccessKey|sessionToken|environment)$/;
 /** A value longer than this is cut. */
 const MAX_VALUE_CHARS = 60;
 
@@ -207,7 +207,8 @@ function rangeText(kind: string, min: number, max: number | undefined): string {
 }
 
 function shown(text: string): string {
-  const masked = text.startsWith('"') ? `"${maskAddress(text.slice(1))}` : text;
+  const [, inside] = /^"(.*?)"?$/s.exec(text) ?? [];
+  const masked = inside === undefined ? text : `"${maskAddress(inside)}"`;
   return masked.length > MAX_VALUE_CHARS ? `${masked.slice(0, MAX_VALUE_CHARS)}…` : masked;
 }
 

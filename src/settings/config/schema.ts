@@ -155,6 +155,12 @@ export const settings = z.strictObject({
   }).prefault({}),
   images: imageSettings.prefault({}),
   limits: limitSettings.prefault({}),
+  outage: z.strictObject({
+    patienceMs: z.int().nonnegative().max(86_400_000).default(600_000).describe(
+      "How long a gateway admits requests from credits that it was lent while the database does not answer. A libSQL server " +
+        "gives nobody else what may still be spent so.",
+    ),
+  }).prefault({}),
   replies: replySettings.prefault({}).describe(
     "Limits on upstream responses. Exceeding one is an upstream_unavailable error.",
   ),

@@ -9,17 +9,8 @@ export const HOLES = ["resource", "project", "region"] as const;
 export type Hole = typeof HOLES[number];
 
 /** A service that serves models, as the settings name it. */
-export interface KnownProvider {
-  readonly id: string;
-  readonly title: string;
-  /** Other IDs of it. */
-  readonly aliases: readonly string[];
-  /** Base URL, with `{resource}`, `{project}` and `{region}` for what the settings fill in. */
-  readonly url: string;
-  /** Base URLs of regions that the pattern of `url` does not hold for. */
-  readonly regionUrls: Readonly<Record<string, string>>;
-  /** Host names of the same service besides that of `url`. */
-  readonly otherHosts: readonly string[];
+export interface KnownProvider
+  extends Required<Pick<OwnRow, "id" | "title" | "aliases" | "url" | "regionUrls" | "otherHosts">> {
   readonly dialect: DialectName;
   /** Other dialects that it speaks with the same quirks. */
   readonly otherDialects: readonly DialectName[];

@@ -10,6 +10,7 @@ export interface OwnRow {
   readonly title?: string;
   /** The first is what it is spoken to in; the others it speaks as well. */
   readonly dialects?: readonly [DialectName, ...DialectName[]];
+  /** Base URL, with `{resource}`, `{project}` and `{region}` for what the settings fill in. */
   readonly url?: string;
   readonly variables?: readonly string[];
   readonly source?: string;

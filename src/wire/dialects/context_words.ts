@@ -185,12 +185,14 @@ const OTHER_MATTERS = new RegExp(
     "rate[ _-]?limit",
     "throttl",
     "quota",
+    "usage limit|\\benqueued\\b|paid account",
+    "\\b(?:access|auth\\w*|bearer|session|refresh) tokens?\\b|\\bJWT\\b",
     "too many requests",
     "please wait",
     "try again (?:later|tomorrow)",
     "(?:unknown|unrecognized|unexpected|unsupported|invalid) (?:parameter|field|argument|option|name)\\b",
     "(?:parameter|field|argument|option) is not (?:supported|permitted|allowed)",
-    "(?:image|audio|video|file|document)[^.]{0,60}(?:bytes|\\b[KM]i?B\\b|pixels)",
+    "(?:image|audio|video|file|document)[^.]{0,60}(?:bytes|\\b[KM]i?B\\b|pixels|seconds|minutes)",
   ].join("|"),
   "i",
 );
@@ -201,7 +203,7 @@ const OTHER_MATTERS = new RegExp(
  */
 const EXCESS =
   "exceed|overflow|too (?:long|large|big|many)|(?:longer|greater|larger|bigger|more) than|" +
-  "(?:not|n't) fit|supports? up to|should be|(?:must|should) (?:be|have) (?:less|at most|no more|<)|limit|maximum|>";
+  "(?:not|n't) fit|supports? (?:up to|at most)|should be|(?:must|should) (?:be|have) (?:less|at most|no more|<)|limit|maximum|>";
 const WHAT = "(?:prompts?|inputs?|messages?|conversation|sequence|context|request|total|history)";
 const OTHER_WORDS = new RegExp(
   [
@@ -219,6 +221,7 @@ const OTHER_WORDS = new RegExp(
     "too large for (?:[^.]|\\.\\d){0,60}\\. max size: [\\d,]+ tokens", // GitHub Models
     "reduce the length of the (?:messages|prompt|input)", // Groq, OpenAI
     "tokens to keep from the initial prompt", // LM Studio
+    "\\b(?:n_ctx|session_len|max_(?:seq|model)_len)\\b", // llama.cpp, LMDeploy, ExLlama, vLLM
     "上下文.{0,20}[超长限]|(?:输入|提示|对话|消息|prompt).{0,20}(?:[过超太]长|超[过出])|tokens?.{0,20}超[过出]",
   ].join("|"),
   "i",

@@ -25,6 +25,11 @@ export class EventMeter {
     return this.#meter.tokens;
   }
 
+  /** Tokens of them that some tokenizer may not need. */
+  get overcounted(): number {
+    return this.#meter.overcounted;
+  }
+
   /** Counts an event. Returns whether it says anything. */
   count(event: ReplyEvent): boolean {
     if (event.type === "seal") return this.#seal(event.seal);

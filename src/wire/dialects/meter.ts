@@ -139,6 +139,11 @@ export class Meter {
     return this.#counter.tokens + this.#more;
   }
 
+  /** Tokens of them that some tokenizer may not need, see `TokenCounter.overcounted`. */
+  get overcounted(): number {
+    return this.#counter instanceof TextQueue ? 0 : this.#counter.overcounted;
+  }
+
   /** Adds a text. */
   add(said: string): void {
     this.#counter.add(said);

@@ -11,7 +11,6 @@
 
 export { clientTags } from "./client_tags.ts";
 export { openAiErrorWords } from "./error_words.ts";
-export { writeChatUsage } from "./chat/mod.ts";
 export { MAX_ID_CHARS, shortId } from "./neutral/call_ids.ts";
 export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";
 export type {
@@ -48,7 +47,7 @@ export {
   text,
   withoutNulls,
 } from "./json.ts";
-export { messagesErrorWords, writeMessagesUsage } from "./messages/mod.ts";
+export { messagesErrorWords } from "./messages/mod.ts";
 export { type MeteredInput, meterInput, meterInTurns, meterRequest } from "./meter_request.ts";
 export { isOpenEnded } from "./open_ended.ts";
 export { parseDetached } from "./parse_detached.ts";
@@ -73,12 +72,12 @@ export { requestSchemas } from "./request_schemas.ts";
 export {
   connectionFault,
   errorFrame,
+  keptItem,
   readTurnFrame,
   turnBody,
   TurnEvents,
   type TurnFault,
   type TurnFrame,
-  writeResponsesUsage,
 } from "./responses/mod.ts";
 export { SEALED_PREFIX, type SealedKind, type Sealer } from "./sealer.ts";
 export { SseDecoder, type SseEvent, StreamFault } from "./sse/mod.ts";

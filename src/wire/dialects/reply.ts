@@ -117,6 +117,8 @@ export interface ReplyStream {
   readonly hostedCalls?: ReadonlyMap<string, number> | undefined;
   /** Output tokens so far, as counted by the gateway. */
   readonly countedOutput: number;
+  /** Tokens of them that some tokenizer may not need. Default: 0. */
+  readonly overcounted?: number | undefined;
   /** Ends the reply here, as if at its token limit; `close` is called next. */
   truncate(): string;
   /**
@@ -160,6 +162,7 @@ export type ReplyState = Pick<
   | "hiddenTokens"
   | "hostedCalls"
   | "countedOutput"
+  | "overcounted"
   | "truncate"
   | "close"
   | "fail"

@@ -18,11 +18,12 @@ import { isMarkName } from "./neutral/cache_marks.ts";
 import { joinCalls, type ReplyEvent } from "./neutral/conversation.ts";
 import { EventMeter } from "./event_meter.ts";
 import { NO_CALLS } from "./hosted_calls.ts";
+import { MeteredStream } from "./metered_stream.ts";
 import { OutputBudget } from "./output_budget.ts";
 import type { SseEvent } from "./sse/mod.ts";
 import { brokenOff } from "./upstream_error.ts";
 import type { Usage } from "./usage.ts";
-import { type PartialUsage, StreamUsage, UsageReports } from "./usage_reports.ts";
+import { UsageReports } from "./usage_reports.ts";
 
 /** A front towards the back of another dialect: everything goes through the neutral form. */
 export function translation(front: Front, back: Back): Bridge {
@@ -205,21 +206,17 @@ function withClientName(event: ReplyEvent, names: ClientNames): ReplyEvent {
 }
 
 /** A stream from one dialect to another, through the neutral form; no transcript is kept. */
-class TranslatedStream implements ReplyStream {
-  hasOutput = false;
+class TranslatedStream extends MeteredStream<EventMeter> implements ReplyStream {
   readonly hostedCalls = NO_CALLS;
   readonly #reader: EventReader;
   readonly #writer: ReplyWriter;
   readonly #toolNames: ClientNames;
-  readonly #meter: EventMeter;
-  readonly #usage: StreamUsage;
   #ended = false;
 
   constructor(reader: EventReader, writer: ReplyWriter, toolNames: ClientNames) {
+    super(new EventMeter(writer), reader.reports);
     this.#reader = reader;
     this.#writer = writer;
-    this.#meter = new EventMeter(writer);
-    this.#usage = new StreamUsage(reader.reports, () => this.#meter.tokens);
     this.#toolNames = toolNames;
   }
 
@@ -231,41 +228,25 @@ class TranslatedStream implements ReplyStream {
     return this.#reader.lacksUsage;
   }
 
-  get usage(): Usage | undefined {
-    return this.#usage.usage;
-  }
-
-  get partialUsage(): PartialUsage {
-    return this.#usage.partial;
-  }
-
   get hidesReasoning(): boolean | undefined {
-    return this.#meter.hasSeal ? false : this.#reader.hidesReasoning;
+    return this.meter.hasSeal ? false : this.#reader.hidesReasoning;
   }
 
   get hiddenTokens(): number {
-    return this.#meter.hiddenTokens;
+    return this.meter.hiddenTokens;
   }
 
   get endedChoices(): number {
     return this.#writer.finished ? 1 : 0;
   }
 
-  get hasFinishReason(): boolean {
-    return this.#writer.finished;
-  }
-
-  get countedOutput(): number {
-    return this.#meter.tokens;
-  }
-
   push({ data }: SseEvent): string {
     let written = "";
     for (const event of this.#reader.read(data)) {
-      if (this.#meter.count(event)) this.hasOutput = true;
+      if (this.meter.count(event)) this.hasOutput = true;
       written += this.#writer.write(withClientName(event, this.#toolNames));
     }
-    this.#usage.note();
+    this.noteReport();
     if (this.#reader.done && !this.#writer.finished) throw brokenOff();
     return written;
   }

@@ -21,7 +21,7 @@ export interface UpstreamError {
 export function readUpstreamError(error: unknown, depth = 0): UpstreamError {
   if (typeof error === "string") return { message: error, code: undefined, type: undefined };
   if (!isObject(error)) return { message: undefined, code: undefined, type: undefined };
-  const own = error.code ?? (typeof error.status === "number" ? error.status : undefined);
+  const own = codeOf(error) ?? (typeof error.status === "number" ? error.status : undefined);
   const code = typeof own === "number" ? String(own) : text(own);
   const said = { message: sentenceOf(error), code, type: text(error.type) ?? text(error.__type) };
   const passedOn = [text(error.message), rawOf(error)].map(errorInText).find(Boolean);
@@ -47,7 +47,22 @@ function errorInText(said: string | undefined): JsonValue | undefined {
 /** The error of a body that has no other purpose: Gemini's are in a list. Undefined for none. */
 export function errorIn(body: JsonValue): JsonValue | undefined {
   const whole = Array.isArray(body) ? body[0] : body;
-  return isObject(whole) ? whole.error ?? whole : undefined;
+  return isObject(whole) ? whole.error ?? whole.Error ?? whole : undefined;
+}
+
+/** A field under any of its names: `Message` (AWS), `error_msg` (Baidu, Huawei), `errorMessage`. */
+function named(body: JsonObject, names: readonly string[]): JsonValue | undefined {
+  for (const name of names) if (body[name] !== undefined) return body[name];
+  for (const key in body) {
+    if (!/^[eA-Z]/.test(key)) continue; // most events have none
+    const plain = key.toLowerCase().replace(/^err(?:or)?_?(?=.)/, "");
+    if (plain !== key && names.includes(plain)) return body[key];
+  }
+  return undefined;
+}
+
+function codeOf(body: JsonObject): JsonValue | undefined {
+  return named(body, ["code"]);
 }
 
 /** Fields that hold a reply, by dialect: a body with one of them is not itself an error. */
@@ -63,7 +78,7 @@ const DETAIL_FIELDS = new Set(["detail", "title", "status", "type", "instance"])
  * @returns The error, for `upstreamFault`; undefined for none.
  */
 export function reportedError(body: JsonObject): JsonValue | undefined {
-  const { error, code, type, object, base_resp: base, success, status, detail } = body;
+  const { error, type, object, base_resp: base, success, status, detail } = body;
   const says = isObject(error) ? Object.values(error).some(Boolean) : Boolean(error);
   if (says && error !== true) return error;
   const ofBase = isObject(base) ? baseError(base) : undefined;
@@ -71,7 +86,7 @@ export function reportedError(body: JsonObject): JsonValue | undefined {
   if (CONTENTS.some((name) => Array.isArray(body[name])) || !wordsOf(body)) return undefined;
   const isDetail = detail !== undefined &&
     Object.keys(body).every((name) => DETAIL_FIELDS.has(name));
-  const hasFailed = says || isErrorCode(code) || type === "error" || object === "error" ||
+  const hasFailed = says || isErrorCode(codeOf(body)) || type === "error" || object === "error" ||
     success === false || isErrorStatus(status) || isDetail;
   return hasFailed ? body : undefined;
 }
@@ -140,8 +155,8 @@ function wordsOf(value: JsonValue | undefined, depth = 0): string | undefined {
     return value.map((one) => faultOf(one, depth + 1)).filter(Boolean).join("; ") || undefined;
   }
   if (!isObject(value) || depth > 4) return undefined;
-  const { message, detail, msg, errors } = value;
-  return [message, detail, msg, errors].map((one) => wordsOf(one, depth + 1)).find(Boolean);
+  return [["message"], ["detail"], ["msg", "description"], ["errors"]]
+    .map((names) => wordsOf(named(value, names), depth + 1)).find(Boolean);
 }
 
 /** One of a list of faults, with its place in the request (`loc`). */

@@ -1,13 +1,7 @@
 import type { TokenKinds, Usage } from "./usage.ts";
 
 /** What one report of an upstream says; undefined for what it does not say. */
-export interface UsageReport {
-  /** All input, cached and written to a cache included. */
-  readonly inputTokens: number | undefined;
-  readonly cachedTokens: number | undefined;
-  readonly cacheWrittenTokens: number | undefined;
-  readonly outputTokens: number | undefined;
-  readonly reasoningTokens: number | undefined;
+export interface UsageReport extends Readonly<Record<keyof Usage, number | undefined>> {
   /** Input and output together, where the dialect has that. */
   readonly totalTokens?: number | undefined;
   /** Of the input, and of the output; undefined for text alone. */
@@ -160,40 +154,4 @@ export interface PartialUsage {
   /** See {@linkcode UsageReports.kinds} and {@linkcode UsageReports.told}. */
   readonly kinds?: TokenKinds | undefined;
   readonly told?: Told | undefined;
-}
-
-/** Reports of a stream beside what the gateway counts of it: output may follow the last report. */
-export class StreamUsage {
-  readonly #reports: UsageReports;
-  readonly #counted: () => number;
-  #reportCount = 0;
-  #countedAtReport = 0;
-
-  /**
-   * @param reports What the upstream has said.
-   * @param counted Returns the output tokens so far, as counted by the gateway.
-   */
-  constructor(reports: UsageReports, counted: () => number) {
-    this.#reports = reports;
-    this.#counted = counted;
-  }
-
-  /** Call when an event was counted and its report, if it had one, was added. */
-  note(): void {
-    const { outputReports } = this.#reports;
-    if (outputReports === this.#reportCount) return;
-    this.#reportCount = outputReports;
-    this.#countedAtReport = this.#counted();
-  }
-
-  /** As the upstream reported it; undefined until both input and output were. */
-  get usage(): Usage | undefined {
-    return this.#reports.usage;
-  }
-
-  get partial(): PartialUsage {
-    const { input, outputTokens, kinds, told } = this.#reports;
-    const outputAfter = this.#counted() - this.#countedAtReport;
-    return { input, outputTokens, outputAfter, kinds, told };
-  }
 }

@@ -1,5 +1,8 @@
 /** Commands that a command prints act on the gateway that it acted on. */
 
+import type { Command } from "commander";
+import fc from "fast-check";
+import { repeatingPlaces } from "../../../src/doors/cli/advised_commands.ts";
 import { assert, assertEquals, assertMatch } from "../../assert.ts";
 import { startCommand } from "../../fake/command.ts";
 import { sluice } from "../../fake/shell.ts";
@@ -41,6 +44,21 @@ Deno.test("printed commands name the places of the command that printed them, an
   assertMatch(plain.out, /Next: sluice key create --account ada@example\.com\n/);
 });
 
+Deno.test("what only begins like a command, such as the name of a file, stays as it is", () => {
+  const program = { commands: [] } as unknown as Command;
+  const repeat = repeatingPlaces(["--data", "own"]);
+  const names = fc.tuple(
+    fc.constantFrom(".", "-", "_", "/", "@", ":", "=", "'"),
+    fc.stringMatching(/^[a-z][a-z0-9.]{0,8}$/),
+  ).map((parts) => `sluice${parts.join("")}`);
+  fc.assert(fc.property(names, (name) => {
+    assertEquals(repeat(`write ${name} or (${name})`, program), `write ${name} or (${name})`);
+  }));
+  for (const end of ["", ".", ", then wait", ")"]) {
+    assertEquals(repeat(`run sluice${end}`, program), `run sluice --data own${end}`);
+  }
+});
+
 Deno.test("the commands of the start-up text name the gateway's places", async () => {
   await using dir = await tempDir();
   await using gateway = startCommand(["--port", "0", "--data", "own"], { directory: dir.path });
@@ -48,4 +66,5 @@ Deno.test("the commands of the start-up text name the gateway's places", async (
   const advised = [...gateway.out().matchAll(/sluice (init|key create|account link)\S*(.*)/g)];
   assertEquals(advised.length, 3, gateway.out());
   for (const [line] of advised) assertMatch(line!, /--data own/);
+  assertMatch(gateway.out(), /or write a sluice\.jsonc\./);
 });

@@ -58,8 +58,18 @@ Deno.test("a key that is changed, rotated or revoked says when it was used and w
   await using gateway = await startGateway({ lendFrom: 1e9 });
   const { keys, owner } = gateway.gateway;
   const client = await ownersClient(gateway);
-  const { id, secret } = await keys.issue(owner, { name: "laptop" });
-  assertEquals(await statusOf(gateway.chat("Hi", {}, { key: secret })), 200);
+  const { id, secret } = await keys.issue(owner, { name: "laptop", models: ["svc-k2"] });
+  const use = (content: string, body = {}) =>
+    statusOf(gateway.chat(content, body, { key: secret }));
+  const lastUsed = async () => (await client("GET", `/keys/${id}`)).json.last_used_at;
+  // what is rejected is no use; what was admitted is one, whatever becomes of it
+  assertEquals([await use("Hi", { temperature: 9 }), await use("Hi", { model: "svc-k3" })], [
+    400,
+    403,
+  ]);
+  assertEquals(await lastUsed(), null);
+  assertEquals([await use("[[status 503]]"), typeof await lastUsed()], [503, "string"]);
+  assertEquals(await use("Hi"), 200);
   const { json: known } = await client("GET", `/keys/${id}`);
   assertEquals([typeof known.last_used_at, known.spent > 0], ["string", true]);
   const command = (...args: string[]) =>

@@ -128,7 +128,9 @@ Deno.test("every form that changes something leaves a row in the log", async () 
       pool: "yes",
       discover: "yes",
       expires: path === "/console/operator/codes" ? "" : "30",
-      ...Object.fromEntries(["days", "hours", "valid", "amount"].map((name) => [name, ""])),
+      ...Object.fromEntries(
+        ["days", "hours", "valid", "amount", "at_once"].map((name) => [name, ""]),
+      ),
       route: "svc-k2",
       "price-input": "7",
       "price-cached": "7",

@@ -3,10 +3,11 @@
 import fc from "fast-check";
 import { FormFields } from "../../../src/doors/console/request.tsx";
 import { AccountError, newKeyId } from "../../../src/people/accounts/mod.ts";
-import { assert, assertEquals, assertThrows } from "../../assert.ts";
+import { assert, assertEquals, assertMatch, assertThrows } from "../../assert.ts";
 import { formsOf, type OfferedField, type PageForm } from "../../fake/forms.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { Random, testSeed } from "../../fake/random.ts";
+import { sluice } from "../../fake/shell.ts";
 import { type PlainBrowser, signedIn } from "../../fake/visitor.ts";
 import { sized } from "../../tier.ts";
 
@@ -28,6 +29,7 @@ interface Allowed {
   readonly models: readonly string[] | undefined;
   readonly expiresAtMs: number | undefined;
   readonly budget: number | undefined;
+  readonly atOnce: number | undefined;
   /** Who may use a team's key; `undefined` for everyone of the team. */
   readonly member: string | undefined;
 }
@@ -45,6 +47,7 @@ async function allowed({ gateway }: TestGateway): Promise<ReadonlyMap<string, Al
       models: row.models === null ? undefined : JSON.parse(String(row.models)),
       expiresAtMs: known(row.expires_at_ms),
       budget: known(row.budget),
+      atOnce: known(row.at_once),
       member: row.team_id === null || row.member_id === null ? undefined : String(row.member_id),
       isTeams: row.team_id !== null,
     }] as const
@@ -54,6 +57,7 @@ async function allowed({ gateway }: TestGateway): Promise<ReadonlyMap<string, Al
       models: models ?? undefined,
       expiresAtMs: undefined,
       budget: undefined,
+      atOnce: undefined,
       member: undefined,
     }] as const
   );
@@ -68,12 +72,13 @@ function more(one: Allowed, others: readonly Allowed[]): string[] {
     expiresAtMs: ({ expiresAtMs = Infinity }) =>
       (one.expiresAtMs ?? Infinity) <= expiresAtMs + 60_000,
     budget: ({ budget = Infinity }) => (one.budget ?? Infinity) <= budget,
+    atOnce: ({ atOnce = Infinity }) => (one.atOnce ?? Infinity) <= atOnce,
     member: ({ member }) => member === undefined || one.member === member,
   };
   return Object.entries(within).filter(([, is]) => !others.some(is)).map(([name]) => name);
 }
 
-/** What somebody selects who wants little: one model, a week, five credits, themselves. */
+/** What somebody selects who wants little: one model, a week, five credits, three requests at once, themselves. */
 function selected({ fields }: PageForm, random: Random): (readonly [string, string])[] {
   const boxes = fields.filter(({ name, kind }) => name === "models" && kind === "box");
   const box = boxes.length === 0
@@ -84,6 +89,7 @@ function selected({ fields }: PageForm, random: Random): (readonly [string, stri
     budget: "5",
     credits: "5",
     days: "7",
+    at_once: "3",
   };
   const valueOf = ({ name, value, kind }: OfferedField) =>
     kind === "text" && value === "" ? texts[name] ?? "" : value;
@@ -105,6 +111,7 @@ function shown(fields: readonly (readonly [string, string])[], nowMs: number): A
       : undefined,
     expiresAtMs: /^\d+$/.test(days ?? "") ? nowMs + Number(days) * 86_400_000 : undefined,
     budget: /^\d+$/.test(of("budget") ?? "") ? Number(of("budget")) : undefined,
+    atOnce: /^\d+$/.test(of("at_once") ?? "") ? Number(of("at_once")) : undefined,
     member: of("member")?.startsWith("acc_") ? of("member") : undefined,
   };
 }
@@ -247,4 +254,28 @@ Deno.test("a form whose choices went away while it was open gives no more than i
   }
   assert(sent > 50 && accepted > 5, `${sent} sent, ${accepted} accepted`);
   assertEquals((await teams.get(team.id)).models === null, false);
+});
+
+Deno.test("an empty list of models, which allows none, is shown as none wherever all is shown as all", async () => {
+  await using gateway = await startGateway();
+  const { keys, owner, teams } = gateway.gateway;
+  const none = await keys.issue(owner, { name: "locked", models: [] });
+  const team = await teams.create({ name: "Locked", pool: true, models: [] });
+  const browser = await signedIn(gateway, owner.email);
+  const pageAt = async (path: string) => await (await browser.get(path)).text();
+  const rowOf = async (path: string, id: string) => {
+    const page = await pageAt(path);
+    const row = page.split("<tr").find((one) => one.includes(id)) ?? page;
+    return row.split("<form")[0]!.replace(/<[^>]*>/g, " ");
+  };
+  const shown = {
+    "keys' page": await rowOf("/console/keys", none.id),
+    "teams' page": await rowOf("/console/teams", team.id),
+    "team's page": /Models:.*?\./s.exec(await pageAt(`/console/teams/${team.id}`))?.[0],
+  };
+  for (const [where, text] of Object.entries(shown)) assertMatch(text ?? "", /\bnone\b/, where);
+  for (const args of [["key", "list"], ["key", "update", none.id], ["team", "list"]]) {
+    const { out } = await sluice(args, { directory: gateway.directory });
+    assertMatch(out, /[Ll]ocked.* none /, args.join(" "));
+  }
 });

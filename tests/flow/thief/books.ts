@@ -117,10 +117,10 @@ export class Books {
 }
 
 const describe = (
-  { from, stream, lie, manner, field, place, choices, documentTokens }: Plan,
+  { from, stream, overSocket, lie, manner, field, place, choices, documentTokens }: Plan,
 ) =>
   `${documentTokens === 0 ? "" : `a document of ${documentTokens} `}${from} ${
-    stream ? "streamed" : "whole"
+    overSocket ? "over a socket" : stream ? "streamed" : "whole"
   } ${lie}, ${manner}, in ${field}, out ${place}, n ${choices}`;
 
 /** What a request costs by the contract's table, from what was really received and got. */

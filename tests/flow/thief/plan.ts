@@ -98,6 +98,8 @@ export interface Plan {
   readonly manner: typeof MANNERS[number];
   readonly from: DialectName;
   readonly stream: boolean;
+  /** Whether it is sent over a WebSocket, where it may continue another one. */
+  readonly overSocket: boolean;
   readonly choices: number;
   /** Input tokens of a document in it, which only its upstream knows; 0 without one. */
   readonly documentTokens: number;
@@ -159,12 +161,14 @@ export function planRequest(random: Random, to: DialectName): PlannedRequest {
   const content = hasDocument ? [said, DOCUMENTS[from]] : text;
   const body = isPlain ? { [turnsOf(from)]: [{ role: "user", content }] } : invented.body(text);
   const place = random.pick(Object.keys(DELTAS[to]));
+  const stream = random.next() < 0.7;
   const plan = {
     lie,
     documentTokens: hasDocument ? random.pick([1_000, 30_000, 90_000]) : 0,
     manner: random.pick(MANNERS),
     from,
-    stream: random.next() < 0.7,
+    stream,
+    overSocket: stream && from === "responses" && random.next() < 0.6,
     choices: from === "chat" && random.next() < 0.1 ? 2 : 1,
     field: isPlain ? "message" : invented.name,
     place,
@@ -178,7 +182,7 @@ export function planRequest(random: Random, to: DialectName): PlannedRequest {
     body: {
       ...body,
       model: "token",
-      stream: plan.stream,
+      stream,
       [from === "responses" ? "max_output_tokens" : "max_tokens"]: random.pick([10, 500, 2_000]),
       ...(plan.choices > 1 ? { n: plan.choices } : {}),
     },
@@ -203,7 +207,7 @@ export function numbered(body: JsonObject, number: number): JsonObject {
   return { ...body, [field]: [{ role: "user", content: `#${number}#` }, ...turns] };
 }
 
-/** The number in a body. */
+/** The number in a body; of one that continues others, the last one. */
 export function numberIn(raw: string): number {
-  return Number(/#(\d+)#/.exec(raw)![1]);
+  return Number([...raw.matchAll(/#(\d+)#/g)].at(-1)![1]);
 }

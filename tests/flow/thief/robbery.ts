@@ -14,6 +14,7 @@ import {
   planRaid,
   planRequest,
 } from "./plan.ts";
+import { Sockets } from "./sockets.ts";
 import { takeResponse } from "./take_response.ts";
 
 /** Clients that send one request after the other. */
@@ -33,8 +34,9 @@ interface Robber extends Customer {
 }
 
 /** Everything that is sent to some gateways of one database, and what the upstream replies. */
-export class Robbery {
+export class Robbery implements AsyncDisposable {
   readonly books = new Books();
+  readonly #sockets: Sockets;
   readonly #random: Random;
   readonly #to: DialectName;
   readonly #plans: Plan[] = [];
@@ -42,6 +44,12 @@ export class Robbery {
   constructor(random: Random, to: DialectName) {
     this.#random = random;
     this.#to = to;
+    this.#sockets = new Sockets(random);
+  }
+
+  /** Closes its connections. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#sockets[Symbol.asyncDispose]();
   }
 
   /** What the upstream replies. */
@@ -97,10 +105,14 @@ export class Robbery {
     const key = this.#random.pick(keys);
     const { path } = DIALECTS[plan.from].front;
     const sent = numbered(body, this.#plans.push(plan) - 1);
+    const canContinue = plan.documentTokens === 0; // its upstream would have to count it again
     const taken = await takeResponse(
       plan,
       this.#random,
-      (signal) => gateway.post(path, sent, { key, signal }),
+      (signal) =>
+        plan.overSocket
+          ? this.#sockets.post(gateway, sent, { key, signal, canContinue })
+          : gateway.post(path, sent, { key, signal }),
     );
     this.books.note(plan, taken);
     return taken.status;

@@ -55,7 +55,7 @@ Deno.test("frames: cut or spoilt at any byte, those before it are read, and noth
       bytes[place]! ^= flip;
       assertEquals(framesOf(bytes), whole);
     }),
-    { numRuns: RUNS },
+    { numRuns: RUNS, examples: [[["a", "b"], null, 1, 1]] },
   );
 });
 
@@ -500,7 +500,8 @@ Deno.test("whatever fails in between, all that was added is there in the end, an
       assertEquals(behind.count, 0);
       assert(file.sizes.every((size) => size <= 400));
     }),
-    { numRuns: sized(200, 3_000) },
+    // two writes beside each other, which chance brings seldom
+    { numRuns: sized(200, 3_000), examples: [[[["add", 3], ["add", 1]]]] },
   );
 });
 

@@ -1,19 +1,27 @@
 /** A database file that is moved, removed or replaced while it is open: nothing is written into another's. */
 
 import { createHash } from "node:crypto";
-import { type Database, DatabaseError, openDatabase } from "../../../src/ground/database/mod.ts";
+import {
+  type Database,
+  DatabaseError,
+  type FileState,
+  openDatabase,
+} from "../../../src/ground/database/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
-import { assert, assertEquals } from "../../assert.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { sized } from "../../tier.ts";
-import { tempDir } from "../../fake/temp.ts";
+import { tempDir, until } from "../../fake/temp.ts";
 
 const UNIX_ONLY = { ignore: Deno.build.os === "windows" };
 const FILES = ["sluice.db", "sluice.db-wal", "sluice.db-shm"];
 const ABSENT = "absent";
 
 /** Opens the database of a directory as its gateway does. */
-async function openIn(directory: string): Promise<Database> {
+async function openIn(
+  directory: string,
+  onState: (state: FileState) => void = () => {},
+): Promise<Database> {
   await Deno.mkdir(directory, { recursive: true });
   const lock = `${directory}/gateway.id`;
   await Deno.writeTextFile(lock, "", { create: true });
@@ -23,6 +31,7 @@ async function openIn(directory: string): Promise<Database> {
     rules: RULES,
     now: () => 1,
     beside: [lock],
+    onState,
   });
 }
 
@@ -137,7 +146,7 @@ Deno.test({
     const database = await openIn(own);
     let written = 0;
     for (let round = 0; round < sized(8, 300); round++) {
-      const mishap = random.pick(MISHAPS);
+      const mishap = MISHAPS[round] ?? random.pick(MISHAPS);
       const why = `seed ${seed}, round ${round}: ${mishap.why}`;
       assertEquals(await write(database), undefined, why);
       written++;
@@ -208,6 +217,77 @@ Deno.test({
       assertEquals(await write(database), "SLUICE_REPLACED");
     }
     assertEquals(await bytesOf(own), before);
+    await database.close();
+  },
+});
+
+const PAGE_BYTES = 4_096;
+/** A row of which each page has one. */
+const ROW = "j".repeat(3_000);
+
+/** A database with more pages than its connection keeps in memory, all of which are in the file. */
+async function openLong(
+  directory: string,
+  onState?: (state: FileState) => void,
+): Promise<Database> {
+  const made = await openIn(directory);
+  await made.batch([
+    { sql: "create table long (row text)" },
+    {
+      sql:
+        `insert into long with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
+        select ? from n`,
+      args: [ROW],
+    },
+  ]);
+  await made.all("pragma wal_checkpoint(truncate)");
+  await made.close();
+  return await openIn(directory, onState);
+}
+
+Deno.test({
+  name: "a state that is damaged in one page is not used, wherever that is",
+  ...UNIX_ONLY,
+  async fn() {
+    await using dir = await tempDir();
+    const own = `${dir.path}/own`;
+    const database = await openLong(own);
+    const [backup, file] = [`${dir.path}/backup.db`, `${own}/sluice.db`];
+    await database.all("vacuum into ?", [backup]);
+    const bytes = await Deno.readFile(backup);
+    const page = PAGE_BYTES *
+      Math.floor(new TextDecoder("latin1").decode(bytes).indexOf(ROW) / PAGE_BYTES);
+    await Deno.writeFile(backup, bytes.fill(0x55, page, page + 8));
+    for (const end of ["-wal", "-shm"]) await Deno.remove(`${file}${end}`);
+    await Deno.rename(backup, file);
+    for (let times = 0; times < 3; times++) assert(await write(database) !== undefined);
+    await database.close();
+  },
+});
+
+Deno.test({
+  name: "another database that is copied over the file is not used when that is opened again",
+  ...UNIX_ONLY,
+  async fn() {
+    await using dir = await tempDir();
+    const [own, other] = [`${dir.path}/own`, `${dir.path}/other`];
+    await (await openLong(other)).close();
+    const states: FileState[] = [];
+    const database = await openLong(own, (state) => states.push(state));
+    const copyOver = async (bytes: Uint8Array) => {
+      using file = await Deno.open(`${own}/sluice.db`, { write: true }); // it stays the same file
+      await file.truncate(bytes.length);
+      await file.write(bytes);
+    };
+    const bytes = await Deno.readFile(`${other}/sluice.db`);
+    await copyOver(bytes.slice().fill(0x5a, PAGE_BYTES));
+    await assertRejects(() => database.all("select sum(length(row)) from long"), DatabaseError);
+    await copyOver(bytes);
+    await until(() => states.some((one) => one.isUsable || one.code === "SLUICE_REPLACED"), {
+      what: "an attempt to open it again",
+    });
+    assert(await write(database) !== undefined);
+    assertEquals((await bytesOf(own))[0], (await bytesOf(other))[0]);
     await database.close();
   },
 });

@@ -143,7 +143,7 @@ export const ACCESS: readonly Mutation[] = [
   {
     name: "stale-keys-accepted",
     file: "src/people/accounts/key_ring.ts",
-    find: "if (this.#tick() - this.#lastSeenMs > this.#staleMs) return undefined;",
+    find: "if (this.#tick() - this.#lastSeenMs > this.#staleMs()) return undefined;",
     replace: "",
     tests: [{ file: "tests/people/accounts/stale_key_test.ts" }],
     why: "A database that has stopped answering would keep revoked keys alive.",

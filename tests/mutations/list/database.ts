@@ -6,10 +6,12 @@ const IDENTITY = "src/ground/database/gateway_identity.ts";
 const WHOSE = "tests/ground/database/whose_file_test.ts";
 const FAULTS = "tests/file_faults/file_faults_test.ts";
 const IDENTITIES = "tests/ground/database/gateway_identity_test.ts";
+const SERVER_OUTBOX = "tests/ground/database/server_outbox_test.ts";
+const AWAY = "tests/flow/server_away_test.ts";
 
-/** The file that the database is, what it is told from, and what is done when the disk fails. */ const OUTBOX_TEST =
-  "tests/ground/database/outbox_test.ts";
+const OUTBOX_TEST = "tests/ground/database/outbox_test.ts";
 
+/** The file that the database is, what it is told from, and what is done when the disk fails. */
 export const DATABASE: readonly Mutation[] = [
   {
     name: "reads-through-the-cipher",
@@ -28,6 +30,46 @@ export const DATABASE: readonly Mutation[] = [
     why: "A connection would go on with what it has in memory.",
   },
   {
+    name: "file-not-opened-again",
+    file: "src/ground/database/embedded_worker.ts",
+    find: "  setTimeout(reopen, away.afterMs);",
+    replace: "",
+    tests: [{ file: FAULTS, filter: "a failed read is noticed" }],
+    why: "After one failed read the gateway would be 503 until it is restarted.",
+  },
+  {
+    name: "file-opened-again-unchecked",
+    file: FILE,
+    find: 'if (fault !== "ok") {',
+    replace: 'if (fault === "") {',
+    tests: [{ file: WHOSE, filter: "damaged in one page" }],
+    why: "A damaged file would be read, and written into.",
+  },
+  {
+    name: "stranger-in-the-same-place",
+    file: FILE,
+    find: "if (this.#id !== undefined && id !== this.#id)",
+    replace: "if (id === null)",
+    tests: [{ file: WHOSE, filter: "copied over the file" }],
+    why: "A database that was copied over the gateway's own would be written into.",
+  },
+  {
+    name: "ready-without-a-database",
+    file: "src/doors/http/app.ts",
+    find: "await probeWrite(this.#parts.database);",
+    replace: "await Promise.resolve();",
+    tests: [{ file: "tests/operating/alerts/database_alert_test.ts" }],
+    why: "Balancers would send requests to a gateway that can serve none.",
+  },
+  {
+    name: "no-alert-of-the-database",
+    file: "src/operating/alerts/database_alert.ts",
+    find: '      this.#send("database_down", "Database cannot be used", this.#why);\n',
+    replace: "",
+    tests: [{ file: "tests/operating/alerts/database_alert_test.ts" }],
+    why: "Nobody would be told that the database cannot be used.",
+  },
+  {
     name: "file-followed-to-a-stranger",
     file: FILE,
     find: "if (idOf(connection) === this.#id) return true;",
@@ -44,12 +86,28 @@ export const DATABASE: readonly Mutation[] = [
     why: "A gateway would write into a directory that another has locked.",
   },
   {
+    name: "lock-not-told-to-the-database",
+    file: "src/assemble/gateway.ts",
+    find: "    beside: [identity.lock],\n",
+    replace: "",
+    tests: [{ file: "tests/flow/faults_test.ts", filter: "lock of the data directory" }],
+    why: "A gateway would write into a copy of its directory, which another may run on.",
+  },
+  {
     name: "reports-on-the-writing-thread",
     file: "src/ground/database/read_aside.ts",
     find: "() => work(reader));",
     replace: "() => work(this.#database));",
     tests: [{ file: "tests/ground/database/read_aside_test.ts", filter: "hold up no write" }],
     why: "Requests would wait for reports.",
+  },
+  {
+    name: "reports-that-write",
+    file: FILE,
+    find: '      connection.exec("pragma query_only = on");\n',
+    replace: "",
+    tests: [{ file: "tests/ground/database/read_aside_test.ts", filter: "hold up no write" }],
+    why: "What only reads could change the ledger.",
   },
   {
     name: "reports-without-turns",
@@ -66,6 +124,14 @@ export const DATABASE: readonly Mutation[] = [
     replace: "const isCopy = inode !== undefined && ino === null;",
     tests: [{ file: IDENTITIES, filter: "an identity of its own" }],
     why: "Two gateways at one server would use each other's loans.",
+  },
+  {
+    name: "reload-told-in-a-new-file-only",
+    file: "src/ground/database/announcement.ts",
+    find: "      if (!this.#written || this.#read()?.pid !== Deno.pid) throw error;",
+    replace: "      throw error;",
+    tests: [{ file: "tests/ground/database/announcement_test.ts" }],
+    why: "A reload without free inodes would be told of to nobody: `sluice reload` waits 30 s.",
   },
   {
     name: "unknown-forgotten",
@@ -168,6 +234,63 @@ export const DATABASE: readonly Mutation[] = [
     why: "A program with other columns would mix up tokens and credits.",
   },
   {
+    name: "kept-settlements-after-others",
+    file: "src/ground/database/server.ts",
+    find: "if (this.#outbox !== undefined && this.#outbox.count > 0) await this.#outbox.taken();",
+    replace: "",
+    tests: [{ file: SERVER_OUTBOX, filter: "before anything else" }],
+    why: "A loan would be returned, and spent by others, before what it was spent on is charged.",
+  },
+  {
+    name: "earlier-outbox-not-taken",
+    file: "src/ground/database/server.ts",
+    find: "await outbox.takeEarlier(options.writes, false);",
+    replace: "",
+    tests: [{ file: SERVER_OUTBOX, filter: "had kept when it ended" }],
+    why: "What a gateway had kept when it was killed would be charged to nobody.",
+  },
+  {
+    name: "outbox-at-the-server-not-emptied",
+    file: "src/ground/database/server_outbox.ts",
+    find: "return this.#isFilled || this.#isFaulty ||",
+    replace: "return this.#isFaulty ||",
+    tests: [{ file: SERVER_OUTBOX, filter: "files are emptied" }],
+    why: "Files would grow with each time that the server is away, until nothing can be kept.",
+  },
+  {
+    name: "written-though-not-kept",
+    file: "src/ground/database/server_outbox.ts",
+    find: "      try {\n        if (this.#isFaulty)",
+    replace:
+      "      this.#pass(write, items, all.length);\n      try {\n        if (this.#isFaulty)",
+    tests: [{ file: SERVER_OUTBOX, filter: "could not be kept" }],
+    why: "Clients would be charged for what they were told had failed.",
+  },
+  {
+    name: "silent-server-waited-for",
+    file: "src/ground/database/server_presence.ts",
+    find: "return this.#now() - Math.max(first.tick, this.#answeredTick) > SILENT_MS;",
+    replace: "return false;",
+    tests: [{ file: SERVER_OUTBOX, filter: "away after a failure" }],
+    why: "Every reply would wait for a server that hangs.",
+  },
+  {
+    name: "failure-before-an-answer",
+    file: "src/ground/database/server_presence.ts",
+    find: "if (question.tick >= this.#answeredTick)",
+    replace: "if (true)",
+    tests: [{ file: SERVER_OUTBOX, filter: "away after a failure" }],
+    why: "A server that is back would count as away because of a question that was lost before.",
+  },
+  {
+    name: "keys-unknown-while-away",
+    file: "src/people/accounts/key_ring.ts",
+    find: "database.outbox?.isUsable === true ? patienceMs() : 0",
+    replace: "0",
+    tests: [{ file: AWAY, filter: "then stopped, under load" }],
+    why: "No request would get as far as to its loan.",
+  },
+  {
     name: "uncovered-price-settled-behind",
     file: "src/money/ledger/settle.ts",
     find: "priceCredits <= lent.credits && ",
@@ -219,7 +342,7 @@ export const DATABASE: readonly Mutation[] = [
     name: "removed-outbox-written-on",
     file: "src/ground/database/outbox_file.ts",
     find:
-      "    if ((await this.#file.stat()).nlink === 0) throw new Error(`${this.path} was removed`);\n",
+      "    if (this.#file.statSync().nlink === 0) throw new Error(`${this.path} was removed`);\n",
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "removed while" }],
     why: "Charges would be kept in a file that nobody can read again.",
@@ -227,7 +350,7 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "dead-outboxes-not-swept",
     file: "src/assemble/gateway.ts",
-    find: "  if (database instanceof EmbeddedDatabase) built.use(sweepOutboxes(database, log));\n",
+    find: "    built.use(sweepOutboxes(database, log));\n",
     replace: "",
     tests: [{ file: "tests/flow/dead_outbox_test.ts" }],
     why:

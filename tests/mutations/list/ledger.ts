@@ -6,6 +6,7 @@ const INSTALLING = "tests/ground/database/rules_test.ts";
 const RELEASED = "tests/ground/database/released_test.ts";
 const BUDGETS = "tests/money/ledger/budgets_test.ts";
 const SPENDING = "tests/money/ledger/spending_test.ts";
+const DETACHED = "tests/requests/admission/detached_test.ts";
 const LOANS = "tests/requests/admission/loans_test.ts";
 const BILLING = [{ file: "tests/money/billing/billing_test.ts" }];
 const CATALOG = "tests/settings/catalog/catalog_test.ts";
@@ -185,7 +186,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "lent-credits-called-missing",
-    file: "src/requests/admission/admission.ts",
+    file: "src/requests/admission/decision_refusal.ts",
     find: "if (lentMs !== undefined) {",
     replace: "if (lentMs === Infinity) {",
     tests: [{ file: "tests/requests/admission/dead_gateway_test.ts", filter: "killed" }],
@@ -516,10 +517,58 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "loan-of-a-silent-database",
     file: "src/requests/admission/loans.ts",
-    find: "return tick - this.#heardTick < SILENT_MS &&",
+    find: "return tick - this.#heardTick < silentMs &&",
     replace: "return true &&",
     tests: [{ file: "tests/flow/faults_test.ts", filter: "while credits are lent" }],
     why: "Requests would be sent upstream that nobody can be charged for.",
+  },
+  {
+    name: "loan-ends-with-the-answers",
+    file: "src/requests/admission/loans.ts",
+    find: "const silentMs = outbox?.isUsable ? Math.max(SILENT_MS, patienceMs) : SILENT_MS;",
+    replace: "const silentMs = outbox?.isUsable ? SILENT_MS : SILENT_MS;",
+    tests: [{ file: DETACHED, filter: "for as long as the settings say" }],
+    why: "A server that is away for a moment would stop every gateway.",
+  },
+  {
+    name: "loan-spent-with-nothing-kept",
+    file: "src/requests/admission/loans.ts",
+    find: "const silentMs = outbox?.isUsable ?",
+    replace: "const silentMs = outbox !== undefined ?",
+    tests: [{ file: DETACHED, filter: "cannot be kept" }],
+    why: "Requests would be sent upstream that nobody can be charged for.",
+  },
+  {
+    name: "loan-lease-without-patience",
+    file: "src/requests/admission/loans.ts",
+    find: "return this.#isShared ? patienceMs + leaseMs : leaseMs;",
+    replace: "return leaseMs;",
+    tests: [{ file: DETACHED, filter: "the lease is as much longer" }],
+    why: "Another gateway would spend what one spends that does not reach the server.",
+  },
+  {
+    name: "loan-lost-by-asking-for-more",
+    file: "src/requests/admission/loans.ts",
+    find: "if (loan !== undefined) loan.isUncertain = true; // it may have grown",
+    replace: "loan?.close();",
+    tests: [{ file: DETACHED, filter: "could not grow" }],
+    why: "A busy account would lose its loan at the moment at which it needs it.",
+  },
+  {
+    name: "grown-loan-kept",
+    file: "src/requests/admission/loans.ts",
+    find: "!loan.isOpen || loan.isUncertain ||",
+    replace: "!loan.isOpen ||",
+    tests: [{ file: DETACHED, filter: "could not grow" }],
+    why: "Credits would be held that no gateway knows of.",
+  },
+  {
+    name: "quiet-account-without-loan",
+    file: "src/requests/admission/loans.ts",
+    find: "this.#isShared ? 1 : BUSY_REQUESTS",
+    replace: "BUSY_REQUESTS",
+    tests: [{ file: DETACHED, filter: "and no longer" }],
+    why: "A team with a request every few seconds would be rejected while the server is away.",
   },
   {
     name: "leases-not-renewed",

@@ -7,6 +7,7 @@ const BOUNDS = "tests/requests/relay/reply_bounds_test.ts";
 const MONEY = "tests/flow/money_test.ts";
 const USAGE = "src/requests/relay/charged_usage.ts";
 const ENDS = "tests/ends/ends_test.ts";
+const USAGE_TEST = "tests/wire/dialects/usage_test.ts";
 const EMBEDDINGS_MONEY = "tests/flow/embeddings_money_test.ts";
 
 /** Settling, and what is taken from upstreams. */
@@ -190,7 +191,7 @@ export const RELAY: readonly Mutation[] = [
     file: "src/wire/dialects/usage_reports.ts",
     find: "if (all < (this.#outputTokens ?? 0)) return;",
     replace: "",
-    tests: [{ file: ENDS, filter: "however a request ends" }],
+    tests: [{ file: USAGE_TEST, filter: "the largest counts" }],
     why: "Zeros after the real usage would make a reply free.",
   },
   {
@@ -198,7 +199,7 @@ export const RELAY: readonly Mutation[] = [
     file: "src/wire/dialects/usage_reports.ts",
     find: "Math.max(outputTokens, (totalTokens ?? 0) - inputTokens);",
     replace: "outputTokens;",
-    tests: [{ file: ENDS, filter: "however a request ends" }],
+    tests: [{ file: USAGE_TEST, filter: "the largest counts" }],
     why: "Reasoning that stands only in a total would be free.",
   },
   {
@@ -288,6 +289,62 @@ export const RELAY: readonly Mutation[] = [
     replace: "isUnknownKind(one)",
     tests: [{ file: "tests/wire/dialects/open_ended_test.ts", filter: "a list of something else" }],
     why: "Text requests would reserve a whole context.",
+  },
+  {
+    name: "open-door-unsaid",
+    file: "src/settings/config/load.ts",
+    find: "...quotes, ...openDoor(parsed)]",
+    replace: "...quotes]",
+    tests: [{ file: "tests/settings/config/load_test.ts", filter: "for anybody who registers" }],
+    why: "An operator would give credits to invented addresses without knowing.",
+  },
+  {
+    name: "stops-with-its-loans",
+    file: "src/requests/admission/loans.ts",
+    find: "await this.#demands.settled();\n    await this.#returnAll();",
+    replace: "",
+    tests: [{ file: "tests/requests/admission/loans_test.ts", filter: "a gateway that stops" }],
+    why: "For a minute after a restart, other gateways would reject requests for lack of credits.",
+  },
+  {
+    name: "followed-without-end",
+    file: PUMP,
+    find: "const timer = setTimeout(discard, followMs);",
+    replace: "const timer = undefined;",
+    tests: [{ file: MONEY, filter: "whose usage does not come" }],
+    why: "A reply that never ends would be read for a client that has left.",
+  },
+  {
+    name: "asked-values-beyond-limits",
+    file: "src/requests/relay/reply_limits.ts",
+    find: "if (logprobs === 0) return limits;",
+    replace: "return limits;",
+    tests: [{ file: "tests/flow/attack_circuit_test.ts", filter: "whose size the caller asked" }],
+    why: "Asking for log probabilities would end a reply by a limit after it was delivered.",
+  },
+  {
+    name: "factor-without-bound",
+    file: "src/requests/relay/input_estimates.ts",
+    find: "Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, reportedTokens / countedTokens))",
+    replace: "Math.max(MIN_FACTOR, reportedTokens / countedTokens)",
+    tests: [{ file: "tests/requests/relay/input_estimates_test.ts", filter: "up to four times" }],
+    why: "One absurd report would reject all further requests of an account.",
+  },
+  {
+    name: "factor-of-documents",
+    file: "src/requests/relay/generation.ts",
+    find: 'if (usageSource !== "upstream" || !isText) return;',
+    replace: 'if (usageSource !== "upstream") return;',
+    tests: [{ file: "tests/flow/open_ended_test.ts", filter: "raises no hold for text" }],
+    why: "One document would make all further text of an account need four times its credits.",
+  },
+  {
+    name: "departures-not-told",
+    file: "src/requests/relay/generation.ts",
+    find: "if (departs) health.usageDeparted();",
+    replace: "",
+    tests: [{ file: "tests/operating/alerts/watch_test.ts", filter: "what cannot be true" }],
+    why: "An operator would not learn that an upstream's meter lies.",
   },
   {
     name: "factor-of-others",

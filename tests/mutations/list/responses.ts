@@ -82,7 +82,7 @@ export const RESPONSES_DIALECT: readonly Mutation[] = [
     file: `${RESPONSES}/request/parse.ts`,
     find: "if (body.background === true) {",
     replace: "if (body.background === 1) {",
-    tests: [{ file: REQUEST, filter: '"background":true' }],
+    tests: [{ file: REQUEST, filter: "rejected: set stream to true" }],
     why: "A client would wait for a job that nobody runs.",
   },
   {

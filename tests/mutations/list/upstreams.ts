@@ -218,6 +218,18 @@ export const UPSTREAMS: readonly Mutation[] = [
     why: "An upstream's unasked 100 would fail the request.",
   },
   {
+    name: "trailers-break",
+    file: "src/requests/upstreams/incoming_reply.ts",
+    find: "  onResponseEnd(): void {\n",
+    replace:
+      '  onResponseEnd(_: unknown, trailers: object): void {\n    if (Object.keys(trailers).length > 0) return this.onResponseError(_ as never, new Error("trailers"));\n',
+    tests: [{
+      file: "tests/requests/upstreams/unasked_test.ts",
+      filter: "interim responses that nobody",
+    }],
+    why: "A reply that ends with trailers would fail.",
+  },
+  {
     name: "pool-of-everybody",
     file: "src/requests/upstreams/http_transport.ts",
     find: 'this.#isPerAccount = pool === "account";',
@@ -226,11 +238,19 @@ export const UPSTREAMS: readonly Mutation[] = [
     why: "A late reply could reach another account.",
   },
   {
+    name: "pool-of-those-who-want-none",
+    file: "src/requests/upstreams/http_transport.ts",
+    find: 'pipelining: pool === "none" ? 0 : 1,',
+    replace: "pipelining: 1,",
+    tests: [{ file: "tests/requests/upstreams/unasked_test.ts", filter: "pool none" }],
+    why: "A late reply could reach the next caller of an upstream that nobody trusts.",
+  },
+  {
     name: "token-for-each-request",
     file: "src/requests/upstreams/credentials/cached_token.ts",
     find: "return this.#getting ??= this.#renewOnce()",
     replace: "return this.#renewOnce()",
-    tests: [{ file: CREDENTIALS_TEST, filter: "200 requests" }],
+    tests: [{ file: CREDENTIALS_TEST, filter: "a token that ends while" }],
     why: "Two hundred requests would ask for two hundred tokens.",
   },
   {
@@ -238,7 +258,7 @@ export const UPSTREAMS: readonly Mutation[] = [
     file: "src/requests/upstreams/credentials/with_credentials.ts",
     find: "if (reply.status !== 401 || signal.aborted || !credentials.refused(own)) return reply;",
     replace: "return reply;",
-    tests: [{ file: CREDENTIALS_TEST, filter: "200 requests" }],
+    tests: [{ file: CREDENTIALS_TEST, filter: "a token that ends while" }],
     why: "A token that was revoked would fail every request until it ends.",
   },
   {

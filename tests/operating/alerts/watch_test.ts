@@ -6,7 +6,7 @@ import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { customer } from "../../fake/customer.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { until } from "../../fake/temp.ts";
-import { fakeUpstream } from "../../fake/upstream.ts";
+import { completion, fakeUpstream } from "../../fake/upstream.ts";
 
 const DAY = 86_400_000;
 const ROOMY = { freeBytes: 1e12, allBytes: 1e12 };
@@ -199,6 +199,29 @@ Deno.test("a circuit that stays open is told once, and when it is closed", async
   assertEquals(all.slice(1).map((mark) => mark.split(":")[0]), ["circuit_closed"]);
   assert(all[1]!.endsWith(`:${since}`));
   assertEquals((await pass(gateway)).length, 2);
+});
+
+Deno.test("an upstream that reports what cannot be true raises one alert a day", async () => {
+  let nowMs = Date.now();
+  let output = 3;
+  await using upstream = fakeUpstream(() =>
+    completion("well", { usage: { prompt_tokens: 9, completion_tokens: output } })
+  );
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url, model: "m" } },
+    now: () => nowMs,
+    alertTimes: TIMES,
+  });
+  const ask = async () => await (await gateway.chat("Hi", { max_tokens: 10 })).text();
+  for (let times = 0; times < 5; times++) await ask();
+  assertEquals(await pass(gateway), []);
+  output = 1_000_000;
+  for (let times = 0; times < 5; times++) await ask();
+  const day = new Date(nowMs).toISOString().slice(0, 10);
+  assertEquals(await pass(gateway), [`usage_departs:default:${day}`]);
+  nowMs += 60_000;
+  await ask();
+  assertEquals((await pass(gateway)).length, 1);
 });
 
 Deno.test("a circuit that closes before it is worth an alert is not told of at all", async () => {

@@ -390,6 +390,20 @@ Deno.test("nothing is lent of what has expired", async () => {
   assertEquals((await audit(bench.database)).mismatches, []);
 });
 
+Deno.test("a gateway that stops returns what it was lent at once", async () => {
+  await using bench = await ledgerBench("file");
+  const route = await tokenRoute();
+  const clock = { nowMs: Date.UTC(2030, 0, 1), tick: 0 };
+  const caller = await bench.account();
+  await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
+  {
+    await using one = await new Gateway(bench, { id: "gw_one", route, clock }).start();
+    await one.settle(await one.admit(caller, 1), 1);
+    await until(async () => await lentCredits(bench) > 0);
+  }
+  assertEquals(await lentCredits(bench), 0);
+});
+
 Deno.test("a dead gateway's loan returns after its lease", async () => {
   await using bench = await ledgerBench("server");
   const route = await tokenRoute();

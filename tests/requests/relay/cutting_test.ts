@@ -41,6 +41,15 @@ const ERRORS: readonly ((back: Back) => string)[] = [
   },
   () => 'error: {"code":400,"message":"no","type":"invalid_request_error"}\n\n',
   () => "data: nonsense\n\n",
+  // an end that is a failure
+  (back) => {
+    const data = {
+      chat: { choices: [{ index: 0, delta: {}, finish_reason: "network_error" }] },
+      messages: { type: "message_delta", delta: { stop_reason: "network_error" } },
+      responses: { type: "response.failed", response: { status: "failed" } },
+    }[back];
+    return `data: ${JSON.stringify(data)}\n\n`;
+  },
 ];
 
 /** What comes of a stream: its text, and whether and how it failed, before or after there was any output. */

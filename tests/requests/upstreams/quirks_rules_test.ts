@@ -11,6 +11,8 @@ import { assert, assertEquals } from "../../assert.ts";
 import { assertGrowsLinearly } from "../../growth.ts";
 import { sized } from "../../tier.ts";
 
+const RUNS = { numRuns: sized(100, 5_000) };
+
 function adjusted(quirk: keyof typeof QUIRKS, body: JsonObject) {
   const notes: string[] = [];
   const sent = QUIRKS[quirk].adjust!(body, (change) => notes.push(change));
@@ -80,6 +82,72 @@ Deno.test("anthropic: temperature and top_p are not both sent", () => {
   assertEquals([sent.temperature, sent.top_p, notes], [0.2, undefined, ["top_p=default"]]);
 });
 
+Deno.test("anthropic: no text is empty, wherever it is, and no message without content (property)", () => {
+  const texts = fc.constantFrom("", " ", "\n", "a").map((text) => ({ type: "text", text }));
+  const results = fc.array(texts, { maxLength: 2 }).map((content) => ({
+    type: "tool_result",
+    tool_use_id: "a",
+    content,
+  }));
+  const contents = fc.oneof(
+    fc.constantFrom<JsonValue>("", " ", "a"),
+    fc.array(fc.oneof(texts, results) as fc.Arbitrary<JsonValue>, { maxLength: 3 }),
+  );
+  const roles = fc.constantFrom("user", "assistant");
+  const bodies = fc.record<JsonObject>({
+    system: contents,
+    messages: fc.array(fc.record({ role: roles, content: contents })).map((more) => [
+      user,
+      ...more,
+      user,
+    ]),
+  });
+  const isText = (one: JsonValue) => typeof one === "object" && "text" in one!;
+  const saysNothing = (content: JsonValue | undefined): boolean =>
+    typeof content === "string" ? content.trim() === "" : (content as JsonObject[])
+      .some((one) =>
+        isText(one) ? saysNothing(one.text) : one.content !== undefined && saysNothing(one.content)
+      );
+  fc.assert(
+    fc.property(bodies, (body) => {
+      const { sent } = adjusted("anthropic", body);
+      assertEquals(sent.system !== undefined && saysNothing(sent.system), false);
+      for (const { content } of sent.messages as JsonObject[]) {
+        assertEquals(saysNothing(content), false);
+        assert((content as JsonValue[]).length > 0);
+      }
+      const words = (one: JsonObject) => JSON.stringify(one).match(/"a"/g)?.length;
+      assertEquals(words(sent), words(body));
+      assertEquals(adjusted("anthropic", sent).sent, sent);
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("deepseek, moonshot: a forced tool and thinking do not go together, and what was asked for is noted", () => {
+  const forced: readonly JsonValue[] = ["required", { type: "function", function: { name: "f" } }];
+  const off = { type: "disabled" };
+  const on = { type: "enabled" };
+  for (const tool_choice of forced) {
+    const of = (quirk: keyof typeof QUIRKS, more: JsonObject) => {
+      const { sent, notes } = adjusted(quirk, { messages: [user], tool_choice, ...more });
+      return [sent.tool_choice, sent.thinking, sent.reasoning_effort, ...notes];
+    };
+    assertEquals(of("deepseek", { model: "v" }), [tool_choice, off, undefined]);
+    assertEquals(of("deepseek", { thinking: off }), [tool_choice, off, undefined]);
+    for (const asked of [{ thinking: on }, { reasoning_effort: "high" }]) {
+      assertEquals(of("deepseek", asked), [tool_choice, off, undefined, "thinking=disabled"]);
+    }
+    const free = ["auto", undefined, undefined, "tool_choice=auto"];
+    assertEquals(of("deepseek", { model: "deepseek-reasoner" }), free);
+    assertEquals(of("moonshot", { model: "kimi-k2-thinking" }), free);
+  }
+  for (const tool_choice of ["auto", "none"]) {
+    const body = { messages: [user], tool_choice, thinking: on };
+    assertEquals(adjusted("deepseek", body), { sent: body, notes: [] });
+  }
+});
+
 /** Schemas with everything that the service refuses. */
 function schemaOf(depth: number): fc.Arbitrary<JsonObject> {
   const inner = depth === 0 ? fc.constant<JsonObject>({ type: "string" }) : schemaOf(depth - 1);
@@ -105,7 +173,6 @@ function schemaOf(depth: number): fc.Arbitrary<JsonObject> {
 }
 const schemas = schemaOf(2);
 
-const RUNS = { numRuns: sized(100, 5_000) };
 const REFUSED = ["oneOf", "minimum", "maxLength", "pattern"];
 
 /** The words of a schema and of all in it, names of properties left out. */
@@ -180,6 +247,60 @@ Deno.test("anthropic: what the schema of a tool refers to is in it, also from br
   );
 });
 
+Deno.test("anthropic: the schema of a strict tool has no word that is refused in outputs (property)", () => {
+  fc.assert(
+    fc.property(schemas, fc.boolean(), (input_schema, strict) => {
+      const { sent, notes } = adjusted("anthropic", {
+        tools: [{ name: "f", strict, input_schema }],
+      });
+      const [tool] = sent.tools as JsonObject[];
+      const schema = toolSchema(input_schema);
+      const expected = strict ? outputSchema(schema) : schema;
+      assertEquals(tool!.input_schema, expected);
+      const isNoted = JSON.stringify(expected) !== JSON.stringify(schema);
+      assertEquals(notes.includes("tools.input_schema"), isNoted);
+    }),
+    RUNS,
+  );
+});
+
+Deno.test("openai, anthropic: a schema has no word that is null, but values (property)", () => {
+  const nulls = fc.record(
+    {
+      type: fc.constantFrom<JsonValue>("object", null),
+      required: fc.constant(null),
+      properties: fc.constantFrom<JsonValue>(null, {
+        required: { type: "string", enum: null, default: null },
+        b: { type: "object", properties: null, items: { description: null } },
+      }),
+      anyOf: fc.constantFrom<JsonValue>(null, [{ properties: { c: { const: null, enum: null } } }]),
+    },
+    { requiredKeys: [] },
+  ) as fc.Arbitrary<JsonObject>;
+  const nullsIn = (schema: JsonValue | undefined): string[] =>
+    typeof schema !== "object" || schema === null
+      ? []
+      : Object.entries(schema).flatMap(([word, value]) =>
+        value === null ? [word] : nullsIn(value as JsonValue)
+      ).filter((word) => word !== "default" && word !== "const");
+  fc.assert(fc.property(nulls, (schema) => {
+    const ofChat = { type: "function", function: { name: "f", parameters: schema } };
+    const ofResponses = { type: "function", name: "f", parameters: schema };
+    for (
+      const [quirk, tool] of [
+        ["openai", ofChat],
+        ["openai", ofResponses],
+        ["anthropic", { name: "f", input_schema: schema }],
+      ] as const
+    ) {
+      const [sent] = adjusted(quirk, { tools: [tool] }).sent.tools as JsonObject[];
+      const own = sent!.input_schema ?? sent!.parameters ??
+        (sent!.function as JsonObject).parameters;
+      assertEquals(nullsIn(own), [], quirk);
+    }
+  }));
+});
+
 Deno.test("anthropic: a schema of many branches is linear work", () => {
   const named = (size: number) =>
     Object.fromEntries(Array.from({ length: size }, (_, at) => [`p${at}`, { type: "string" }]));
@@ -211,6 +332,22 @@ Deno.test("the role developer goes to those that know it only", () => {
     assertEquals(roleAt(quirk), "system", quirk);
   }
   for (const quirk of ["openai", "azure"] as const) assertEquals(roleAt(quirk), "developer", quirk);
+});
+
+Deno.test("openai: ids of items and their calls have 64 characters at most, the same in call and result", () => {
+  const long = "x".repeat(65);
+  const input = [
+    { type: "message", id: long, role: "user", content: "Hi" },
+    { type: "reasoning", id: long, summary: [] },
+    { type: "function_call", id: long, call_id: long, name: "f", arguments: "{}" },
+    { type: "function_call_output", call_id: long, output: "1" },
+    { type: "function_call", id: "fc_1", call_id: "b", name: "f", arguments: "{}" },
+  ];
+  const [said, thought, call, told, plain] = adjusted("openai", { input }).sent
+    .input as JsonObject[];
+  assertEquals([said!.id, thought!.id, call!.id, plain], [undefined, long, undefined, input[4]]);
+  assertEquals(call!.call_id, told!.call_id);
+  assert(String(call!.call_id).length <= 64);
 });
 
 Deno.test("openai: ids of calls have 64 characters at most, the same in call and result, and few stop sequences", () => {

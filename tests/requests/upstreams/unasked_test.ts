@@ -18,6 +18,8 @@ const reply = (content: string) => {
   return { body, framed: `content-type: application/json\r\ncontent-length: ${body.length}\r\n` };
 };
 
+const FREE = { input: 0, cached: 0, output: 0 };
+
 Deno.test("interim responses that nobody asked for, and trailers, are no failure, however they are cut", async () => {
   const seed = testSeed();
   const random = new Random(seed);
@@ -64,20 +66,33 @@ Deno.test("more interim responses than there may be are a failure, and end", asy
   await response.body?.cancel();
 });
 
+/** Who asks first, while nothing unasked comes that would end connections. */
+const QUIET: readonly string[] = ["one", "other", "one"];
+
 for (const pool of ["shared", "account", "none"] as const) {
   const whose = pool === "account" ? "another account" : "anybody";
   Deno.test(`a second, unasked reply does not reach ${whose}: pool ${pool}`, async () => {
     const seed = testSeed();
     const random = new Random(seed);
     let ended = 0;
+    let replies = 0;
+    /** Whom each connection was used for. */
+    const used: string[][] = [];
     const converse = async (connection: Deno.TcpConn) => {
+      const prompts: string[] = [];
+      used.push(prompts);
       for (let sent = ""; (sent = await readRequest(connection) ?? "") !== "";) {
         const prompt = /for (one|other)/.exec(sent)![0];
+        prompts.push(prompt);
         const { body, framed } = reply(`asked ${prompt}`);
         const second = reply(`unasked ${prompt}`);
         const unasked = `HTTP/1.1 200 OK\r\n${second.framed}\r\n${second.body}`;
         const isAtOnce = random.next() < 0.5;
         const asked = `HTTP/1.1 200 OK\r\n${framed}\r\n${body}`;
+        if (++replies <= QUIET.length) {
+          await writeAll(connection, asked);
+          continue;
+        }
         await writeAll(connection, isAtOnce ? asked + unasked : asked);
         if (isAtOnce) continue;
         await sleep(random.integer(0, 10));
@@ -95,9 +110,10 @@ for (const pool of ["shared", "account", "none"] as const) {
     const account = await accounts.create({ email: "other@example.com" });
     await sales.grant(account, { credits: 1_000 });
     const other = (await keys.issue(account, {})).secret;
-    for (let round = 0; round < sized(12, 300); round++) {
+    for (let round = 0; round < sized(14, 300); round++) {
       const before = ended;
-      const [name, key] = random.pick([["one", gateway.key], ["other", other]] as const);
+      const name = QUIET[round] ?? random.pick(["one", "other"]);
+      const key = name === "one" ? gateway.key : other;
       const response = await gateway.chat(`for ${name}`, {}, { key });
       const text = await response.text();
       assertEquals(response.status, 200, text);
@@ -105,11 +121,40 @@ for (const pool of ["shared", "account", "none"] as const) {
       assert(text.includes(`asked for ${name}"`), why);
       if (pool !== "account") assert(!text.includes("unasked"), why);
       // over a shared connection, what comes while a request is on its way cannot be told from its reply
-      if (pool === "shared") {
+      if (pool === "shared" && round >= QUIET.length) {
         await until(() => ended > before, {
           what: "the end of a connection that says something unasked",
         });
       }
     }
+    const isRight = {
+      shared: used[0]!.length >= QUIET.length,
+      account: used.every((prompts) => new Set(prompts).size <= 1) && used[0]!.length > 1,
+      none: used.every((prompts) => prompts.length <= 1),
+    };
+    assert(isRight[pool], `seed ${seed}: ${JSON.stringify(used)}`);
   });
 }
+
+Deno.test("a connection whose reply ended before its request did is not used again", async () => {
+  await using upstream = rawServer(async (connection) => {
+    const bytes = new Uint8Array(65_536);
+    await connection.read(bytes); // the rest of a long body waits
+    const { body, framed } = reply("well");
+    await writeAll(connection, `HTTP/1.1 200 OK\r\n${framed}\r\n${body}`);
+    while (await connection.read(bytes) !== null);
+  });
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: { up: { url: upstream.url } },
+      routes: {
+        long: { targets: [{ upstream: "up", model: "m" }], prices: FREE, context: 50_000_000 },
+      },
+    },
+  });
+  for (const text of ["word ".repeat(1_000_000), "Hi"]) { // more than the system takes at once
+    const response = await gateway.chat(text, { model: "long" });
+    assertEquals(response.status, 200, await response.text());
+  }
+  assertEquals(upstream.connections, 2);
+});

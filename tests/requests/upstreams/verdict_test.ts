@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { Refusal } from "../../../src/ground/refusal.ts";
+import { type Reason, Refusal } from "../../../src/ground/refusal.ts";
 import type { Failure } from "../../../src/requests/upstreams/failure.ts";
 import { verdict, verdictOfKeys } from "../../../src/requests/upstreams/verdict.ts";
 import { assert, assertEquals } from "../../assert.ts";
@@ -49,6 +49,25 @@ Deno.test("verdict(): 404 if no target has the model, 429 if all others were bus
 Deno.test("verdict() without an attempt: nothing is available, in five seconds maybe", () => {
   const { reason, retryAfterMs } = verdict([]);
   assertEquals([reason, retryAfterMs], ["upstream_unavailable", 5_000]);
+});
+
+Deno.test("verdict(): what every target says of the request is said of it; what only some say is not", () => {
+  const [one] = fc.sample(failure, 1);
+  const of = (reason: Reason) => ({
+    ...one!,
+    kind: "elsewhere" as const,
+    refusal: new Refusal(reason, reason),
+  });
+  const rows: [reasons: Reason[], said: Reason][] = [
+    [["request_invalid"], "request_invalid"],
+    [["model_unknown", "request_invalid"], "request_invalid"],
+    [["request_invalid", "model_unknown"], "model_unknown"],
+    [["request_invalid", "upstream_unavailable"], "upstream_unavailable"],
+    [["model_unknown", "upstream_unavailable"], "upstream_unavailable"],
+  ];
+  for (const [reasons, said] of rows) {
+    assertEquals(verdict(reasons.map(of)).reason, said, reasons.join(", "));
+  }
 });
 
 Deno.test("verdictOfKeys(): the key that may be used soonest, or what was not busy (property)", () => {

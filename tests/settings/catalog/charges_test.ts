@@ -1,6 +1,12 @@
 import { calcPrice, findProvider } from "@pydantic/genai-prices";
 import fc from "fast-check";
-import { Catalog, chargeOf, type ReplyUse, routeAt } from "../../../src/settings/catalog/mod.ts";
+import {
+  Catalog,
+  chargeOf,
+  pricedByOwnKey,
+  type ReplyUse,
+  routeAt,
+} from "../../../src/settings/catalog/mod.ts";
 import { settings as schema } from "../../../src/settings/config/mod.ts";
 import { findKnownProvider } from "../../../src/settings/known_providers/mod.ts";
 import { applyExtras } from "../../../src/wire/extras/mod.ts";
@@ -158,4 +164,48 @@ Deno.test("prices of the settings change at their times, in whatever order they 
   assertEquals(at("2027-01-01T00:00:00Z"), [3, 4, "routes.house 2027-01-01"]);
   assertEquals(at("2027-03-01T09:59:59Z")[0], 3);
   assertEquals(at("2027-03-01T10:00:00Z"), [5, 6, "routes.house 2027-03-01T12:00:00+02:00"]);
+});
+
+Deno.test("the minimum is charged as the examples in docs/credits.md say", async () => {
+  const page = await Deno.readTextFile(new URL("../../../docs/credits.md", import.meta.url));
+  const [, table = ""] = /\n\| minimum \|.*\n\| -.*\n((?:\|.*\n)+)/.exec(page) ?? [];
+  const rows = table.trim().split("\n").map((row) => row.split("|").slice(1, -1).map(Number));
+  assert(rows.length > 8, table);
+  for (const [minimum, tokens, calls, tier, ownKey, charge] of rows as [number, ...number[]][]) {
+    const route = new Catalog(schema.parse({
+      routes: {
+        house: {
+          targets: [{ upstream: "simulator", model: "m" }],
+          minimum,
+          prices: { input: 100_000, cached: 0, output: 0, ownKey },
+          allow: { tools: { web_search: 1 }, tiers: { priority: tier } },
+        },
+      },
+    })).find("house")!;
+    const { used } = applyExtras("chat", {
+      body: {
+        model: "house",
+        service_tier: "priority",
+        tools: [
+          { type: "function", function: { name: "f" } },
+          { type: "web_search" },
+        ],
+      },
+    }, route);
+    const use: ReplyUse = {
+      inputTokens: tokens! * 10,
+      cachedTokens: 0,
+      cacheWrittenTokens: 0,
+      outputTokens: 0,
+      reasoningTokens: 0,
+      told: { tier: "priority" },
+      hostedCalls: new Map([["web_search", calls!]]),
+    };
+    const by = pricedByOwnKey({ route, used }, use.inputTokens);
+    assertEquals(
+      chargeOf(by, use).priceCredits,
+      charge,
+      `${minimum} ${tokens} ${calls} ${tier} ${ownKey}`,
+    );
+  }
 });

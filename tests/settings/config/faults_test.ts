@@ -67,7 +67,9 @@ Deno.test("errors do not repeat secrets, nor what a variable was replaced by", a
     `{
       "upstreams": {
         "a": { "url": "ftp://me:${canary}@host/?key=${canary}", "key": ["${canary}"] },
-        "b": { "url": "\${ADDRESS}", "key": "x", "headers": { "X-A": 5, "Host": "${canary}" } }
+        "b": { "url": "\${ADDRESS}", "key": "x", "headers": { "X-A": 5, "Host": "${canary}" } },
+        "c": { "url": "http://h/v1", "credentials": { "kind": "command", "command": "vault ${canary}" } },
+        "d": { "url": "http://h/v1", "credentials": { "kind": "command", "command": ["vault", ["${canary}"]] } }
       },
       "metricsToken": { "${canary}": 1 }, "secret": "${canary}", "owner": { "key": "${canary}" }
     }`,
@@ -75,6 +77,8 @@ Deno.test("errors do not repeat secrets, nor what a variable was replaced by", a
   );
   assert(!found.join("\n").includes(canary), found.join("\n"));
   assert(found.some((line) => line.includes('got "${ADDRESS}"')), found.join("\n"));
+  const quoted = found.filter((line) => line.includes(': got "'));
+  assert(quoted.length > 2 && quoted.every((line) => line.endsWith('"')), quoted.join("\n"));
   assert(found.some((line) => line.startsWith("SLUICE_DATABASE_URL  ")), found.join("\n"));
 });
 

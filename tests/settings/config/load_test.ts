@@ -245,6 +245,16 @@ Deno.test("loadConfig warns of a misspelt variable, not of an orchestrator's", a
   assertStringIncludes(warnings[0]!, "did you mean SLUICE_UPSTREAM_URL?");
 });
 
+Deno.test("free credits for anybody who registers are warned of", async () => {
+  const warnings = async (file: string) => (await load({ file })).warnings;
+  const [told, ...rest] = await warnings(`{ "registration": "open" }`);
+  assertStringIncludes(told!, "each new account gets 10 credits");
+  assertEquals(rest, []);
+  for (const more of [`"open", "credits": { "signup": 0 }`, `"invite"`]) {
+    assertEquals(await warnings(`{ "registration": ${more} }`), [], more);
+  }
+});
+
 Deno.test("Catalog refuses targets and aliases that lead nowhere, all at once", async () => {
   const { settings } = await load({
     file: `{"upstreams": {"local": {"url": "http://127.0.0.1:1"}},

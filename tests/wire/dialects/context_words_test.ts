@@ -138,6 +138,15 @@ const CORPUS: readonly (readonly [
     1_500_000,
     1_048_575,
   ],
+  ["AWS, in capitals", { Message: "Input is too long for requested model." }],
+  ["Baidu", { error_code: 336103, error_msg: "Prompt is too long" }],
+  ["LMDeploy", { message: "input_ids length exceeds session_len: 9000 > 8192" }, 9_000, 8_192],
+  [
+    "LM Studio, later",
+    "Cannot truncate prompt with n_keep (9000) >= n_ctx (4096)",
+    9_000,
+    4_096,
+  ],
   ["Bedrock", { message: "Input is too long for requested model." }],
   [
     "Mistral",
@@ -348,6 +357,11 @@ Deno.test("other errors are not of a prompt that is too long, whatever numbers t
       "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes",
       "response_format: schema exceeds maximum nesting of 5 levels",
       "tools: too many tools, limit is 128",
+      "usage limit exceeded, 5-hour usage limit reached for Token Plan Starter (0/0 used)",
+      "Enqueued token limit reached. Limit: 90,000 enqueued tokens.",
+      "The access token has exceeded its lifetime",
+      "Audio input exceeds the maximum length of 30 seconds",
+      "Prompt tokens limit exceeded: 9000 > 3000. To increase, upgrade to a paid account",
       "messages.1: `tool_use` ids were found without `tool_result` blocks",
       "",
     ]

@@ -5,6 +5,7 @@ import {
   bridgeBetween,
   DIALECTS,
   type JsonObject,
+  ReportedError,
   SseDecoder,
   wholeOfStream,
 } from "../../../src/wire/dialects/mod.ts";
@@ -227,7 +228,7 @@ Deno.test("a messages upstream's reason to stop becomes a documented one, and a 
     assertEquals(finish, expected, reason);
     if (expected === undefined) {
       assert(error !== undefined, reason);
-      for (const read of [whole, ofStream, translated]) assertThrows(read, Error, "failed");
+      for (const read of [whole, ofStream, translated]) assertThrows(read, ReportedError);
     } else {
       assertEquals([whole(), ofStream(), translated()?.type], [expected, expected, "finish"]);
     }

@@ -22,6 +22,9 @@ const FORMS: Readonly<Record<string, (message: string, code: number) => JsonObje
   "success: false": (message, code) => ({ success: false, message, code }),
   "status: error": (msg, code) => ({ status: "error", msg, code }),
   "Cloudflare": (message, code) => ({ success: false, code, errors: [{ message }], result: null }),
+  "Baidu": (message, code) => ({ error_code: code, error_msg: message, id: "as-1" }),
+  "AWS": (message, code) => ({ Message: message, code }),
+  "OAuth": (message, code) => ({ errorCode: code, error_description: message }),
   "MiniMax": (message, code) => ({
     choices: null,
     base_resp: { status_code: code, status_msg: message },

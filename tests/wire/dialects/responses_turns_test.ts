@@ -159,6 +159,21 @@ Deno.test("the events of a stream become frames, however its bytes are cut", () 
       output,
     ]);
   }
+  const likely = [{ token: "Hi", logprob: -0.5, bytes: [72, 105], top_logprobs: [] }];
+  const text = { type: "output_text", text: "Hi", annotations: [], logprobs: likely };
+  const told = new TurnEvents(undefined);
+  told.push(
+    encoder.encode(
+      event("response.completed", {
+        response: { id: "r", status: "completed", output: [{ type: "message", content: [text] }] },
+      }),
+    ),
+  );
+  assertEquals(
+    JSON.parse(decoder.decode(told.ended!.items)),
+    { type: "message", content: [{ ...text, logprobs: [] }] },
+    "no model reads probabilities",
+  );
   const failed = new TurnEvents(undefined);
   failed.push(
     encoder.encode(event("response.failed", { response: { id: "r", status: "failed" } })),

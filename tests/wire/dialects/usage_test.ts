@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { firstCount, withCounts } from "../../../src/wire/dialects/mod.ts";
 import { readUsage } from "../../../src/wire/dialects/usage_names.ts";
+import { UsageReports } from "../../../src/wire/dialects/usage_reports.ts";
 import { assert, assertEquals } from "../../assert.ts";
 
 Deno.test("a count of tokens is read as a number or a text, rounded up", () => {
@@ -158,4 +159,21 @@ Deno.test("a value without input and output is no report", () => {
     assertEquals(readUsage(value), undefined);
   }
   assertEquals(readUsage({ completion_tokens: 0 })?.outputTokens, 0);
+});
+
+Deno.test("of several reports the largest counts, with the reasoning that stands only in a total or beside the output", () => {
+  const input = { inputTokens: 10, cachedTokens: undefined, cacheWrittenTokens: undefined };
+  const zeros = { ...input, outputTokens: 0, reasoningTokens: 0, totalTokens: 0 };
+  const reports = [
+    { ...input, outputTokens: 5, reasoningTokens: undefined, totalTokens: 22 },
+    { ...input, outputTokens: 5, reasoningTokens: 7, totalTokens: 22 },
+    { ...input, outputTokens: 4, reasoningTokens: 8 },
+    { ...input, outputTokens: 12, reasoningTokens: 7, totalTokens: 22 },
+  ];
+  for (const said of reports.flatMap((one) => [[one], [one, zeros], [zeros, one]])) {
+    const all = new UsageReports();
+    for (const report of said) all.add(report);
+    assertEquals(all.outputTokens, 12, JSON.stringify(said));
+    assert(all.reasoningTokens >= 7, JSON.stringify(said));
+  }
 });

@@ -1,3 +1,4 @@
+import type { CreditPackage } from "../../../money/payments/mod.ts";
 import { type Account, type Key, labelOf, newKeyId, ROLES } from "../../../people/accounts/mod.ts";
 import {
   ACCOUNT_DISABLE,
@@ -9,7 +10,6 @@ import {
   type Subject,
   type WriteOperation,
 } from "../../../operating/operations/mod.ts";
-import type { CreditPackage } from "../../../money/billing/mod.ts";
 import type { Budget, Credits, Entry } from "../../../money/ledger/mod.ts";
 import { Budgets, TimeZones } from "../budgets.tsx";
 import {

@@ -1,6 +1,5 @@
 import type { Session } from "../../../people/accounts/mod.ts";
 import { CREDITS, DAYS } from "../../../settings/config/mod.ts";
-import type { CreditPackage } from "../../../money/billing/mod.ts";
 import {
   CODE_CREATE,
   CODE_REVOKE,
@@ -9,7 +8,7 @@ import {
   madeCodesShape,
   mayOperate,
 } from "../../../operating/operations/mod.ts";
-import { newCodeId, type RedemptionCode } from "../../../money/payments/mod.ts";
+import { type CreditPackage, newCodeId, type RedemptionCode } from "../../../money/payments/mod.ts";
 import { Badge, Copyable, Field, Form, Table, Time } from "../components.tsx";
 import { count, number } from "../format.ts";
 import { pageWithForms } from "../forms.ts";

@@ -8,6 +8,7 @@ import {
   usageQuery,
   type UsageReport,
 } from "../../../money/usage/mod.ts";
+import { isoOf } from "../../../operating/operations/mod.ts";
 import { type ChartProps, type Series, timeSlots } from "../components.tsx";
 import { reportChart } from "../usage_chart.ts";
 import { DAY_MS, HOUR_MS } from "../../../ground/time.ts";
@@ -113,10 +114,6 @@ function spanOf(range: RangeName, nowMs: number): Span {
     untilMs: hoursSince(nowMs, 1) + HOUR_MS,
     shiftMs: days * DAY_MS,
   };
-}
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 /** Arranges credits by the top models as a chart, what the others used above them. */

@@ -73,19 +73,22 @@ function Diff({ lines }: { lines: readonly DiffLine[] }) {
   );
 }
 
+interface Previewed {
+  readonly entry: EntryPath;
+  readonly settings: Json;
+  readonly preview: Exclude<EntryPreview, { kind: "invalid" }>;
+  readonly title: string;
+  readonly forms: { readonly save: string; readonly edit: string };
+  /** Where to go from there. */
+  readonly back: { readonly href: string; readonly text: string };
+  readonly changes?: readonly string[];
+}
+
 /** What to put into the settings file where the gateway cannot write it. */
 function SettingsByHandPage(
-  { page, title, why, path, entry: [section, name], settings, back }: {
-    page: PageContext;
-    title: string;
-    why: string;
-    /** Path of the settings file. */
-    path: string;
-    entry: EntryPath;
-    settings: Json;
-    /** Where to go from there. */
-    back: { readonly href: string; readonly text: string };
-  },
+  { page, title, why, path, entry: [section, name], settings, back }:
+    & Pick<Previewed, "title" | "entry" | "settings" | "back">
+    & { page: PageContext; why: string; /** Of the settings file. */ path: string },
 ) {
   return (
     <Layout page={page} title={title}>
@@ -108,15 +111,7 @@ function SettingsByHandPage(
 export async function previewPage(
   c: PageRequest,
   { config }: Pick<ConsoleParts, "config">,
-  { entry, settings, preview, title, forms, back, changes }: {
-    readonly entry: EntryPath;
-    readonly settings: Json;
-    readonly preview: Exclude<EntryPreview, { kind: "invalid" }>;
-    readonly title: string;
-    readonly forms: { readonly save: string; readonly edit: string };
-    readonly back: { readonly href: string; readonly text: string };
-    readonly changes?: readonly string[];
-  },
+  { entry, settings, preview, title, forms, back, changes }: Previewed,
 ): Promise<Response> {
   const shown = { page: pageOf(c), path: preview.path };
   if (preview.kind === "read-only") {

@@ -1,4 +1,5 @@
-import type { CreditPackage, Invitation } from "../../../money/billing/mod.ts";
+import type { CreditPackage } from "../../../money/payments/mod.ts";
+import type { Invitation } from "../../../money/billing/mod.ts";
 import { Copyable, Stat, Table, Time } from "../components.tsx";
 import { dollars } from "../dollars.ts";
 import { number } from "../format.ts";

@@ -39,6 +39,7 @@ export function NewKeyForm({ path, csrf, models, title, hint, children }: {
         </select>
       </label>
       <ModelChoice models={models} chosen={null} />
+      <AtOnce value={null} />
       <BudgetFields />
       <button type="submit">Create key</button>
     </Form>
@@ -106,6 +107,7 @@ export function KeyForms(
               </select>
             </label>
             <ModelChoice models={models} chosen={value.models} />
+            <AtOnce value={value.atOnce} />
             <button type="submit" class="plain" aria-label={`Save key ${label}`}>Save key</button>
           </Form>
           <Form action={`${path}/rotate`} csrf={csrf}>
@@ -129,6 +131,20 @@ export function KeyForms(
         </details>
       )}
     </>
+  );
+}
+
+/** How many requests of a key may be in flight at a time. */
+function AtOnce({ value }: { value: number | null }) {
+  return (
+    <Field
+      label="Requests at once"
+      name="at_once"
+      type="number"
+      min={1}
+      value={String(value ?? "")}
+      hint="Requests in flight, on all gateways together. Empty: any number."
+    />
   );
 }
 

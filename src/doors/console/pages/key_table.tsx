@@ -20,9 +20,11 @@ export type MayChange = (key: Key, operation: WriteOperation) => boolean;
 
 /** What a table shows of keys. */
 export interface KeysView {
+  /** Those that the visitor may see, newest first. */
   readonly keys: readonly Key[];
   /** Budgets of the keys, by key ID. */
   readonly budgets: ReadonlyMap<string, readonly Budget[]>;
+  /** When keys were last used, by key ID. */
   readonly lastUse: ReadonlyMap<string, number>;
   /** Credits by key ID. */
   readonly spent: ReadonlyMap<string, number>;
@@ -147,6 +149,11 @@ function KeyRows(
           name: "models",
           cell: ({ models }) => models === null ? allModels : <Names all={models} />,
         },
+        ...(keys.every(({ atOnce }) => atOnce === null) ? [] : [{
+          name: "at once",
+          numeric: true,
+          cell: ({ atOnce }: Key) => atOnce === null ? "any" : number(atOnce),
+        }]),
         {
           name: "budget",
           bare: true,

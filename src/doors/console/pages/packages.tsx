@@ -1,7 +1,6 @@
 import type { Team } from "../../../people/accounts/mod.ts";
-import type { CreditPackage } from "../../../money/billing/mod.ts";
 import { moneyText } from "../../../settings/config/mod.ts";
-import type { Order, TopUp } from "../../../money/payments/mod.ts";
+import type { CreditPackage, Order, TopUp } from "../../../money/payments/mod.ts";
 import { Badge, Field, Form, FormId } from "../components.tsx";
 import { count, date, number } from "../format.ts";
 import { OrderTable } from "./orders.tsx";

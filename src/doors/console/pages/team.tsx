@@ -35,7 +35,7 @@ export function TeamPage(props: TeamPageProps) {
       <p>
         <TeamState team={team} />{" "}
         <span class="quiet">
-          Models: {team.models?.join(", ") ?? "all"}.{" "}
+          Models: {team.models === null ? "all" : team.models.join(", ") || "none"}.{" "}
           {team.poolId === null ? "Each member pays for their own keys." : null}
         </span>
       </p>

@@ -1,5 +1,5 @@
+import type { CreditPackage } from "../../../money/payments/mod.ts";
 import type { Team } from "../../../people/accounts/mod.ts";
-import type { CreditPackage } from "../../../money/billing/mod.ts";
 import { Stat } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { Debt, Packages, type Shop } from "./packages.tsx";

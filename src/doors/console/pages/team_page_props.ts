@@ -3,14 +3,14 @@ import type { WriteOperation } from "../../../operating/operations/mod.ts";
 import type { Budget } from "../../../money/ledger/mod.ts";
 import type { UsageSum } from "../../../money/usage/mod.ts";
 import type { PageContext } from "../layout.tsx";
-import type { MayChange } from "./key_table.tsx";
+import type { KeysView, MayChange } from "./key_table.tsx";
 import type { OwnKeysView } from "./own_keys.tsx";
 
 /** What a key was used for, and the member whose it is: of keys of the whole team `null`. */
 export type MemberUsage = UsageSum<"model" | "key"> & Pick<Key, "memberId">;
 
 /** What the page of a team shows. */
-export interface TeamPageProps {
+export interface TeamPageProps extends Omit<KeysView, "budgets"> {
   readonly page: PageContext;
   readonly team: Team;
   /** Balance of the pool; `null` without one. */
@@ -19,8 +19,6 @@ export interface TeamPageProps {
   readonly members: readonly Member[];
   /** Email addresses by account ID, those of removed members among them. */
   readonly names: ReadonlyMap<string, string>;
-  /** The keys that the visitor may see, newest first. */
-  readonly keys: readonly Key[];
   /** Budgets of the team. */
   readonly budgets: readonly Budget[];
   /** Budgets of members, by account ID. */
@@ -34,21 +32,15 @@ export interface TeamPageProps {
   readonly mayChange: MayChange;
   /** Whether the visitor may make a key for a member, by its account ID; for the whole team, by `null`. */
   readonly mayMakeFor: (memberId: string | null) => boolean;
-  /** When keys were last used, by key ID. */
-  readonly lastUse: ReadonlyMap<string, number>;
   /** When members last used a key of the team, by account ID; of its own keys, by `null`. */
   readonly lastUseByMember: ReadonlyMap<string | null, number>;
   /** This month's usage by model and key. */
   readonly usage: readonly MemberUsage[];
-  /** This month's credits by key ID. */
-  readonly spent: ReadonlyMap<string, number>;
   /** The visitor's account, if it is a member. */
   readonly self: Account | undefined;
   /** Whether the visitor may see something of this team. */
   readonly may: (action: Action) => boolean;
-  readonly models: readonly string[];
   /** Secret of the key that was just created. */
   readonly made?: string | undefined;
   readonly address: string;
-  readonly nowMs: number;
 }

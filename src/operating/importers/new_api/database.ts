@@ -1,17 +1,11 @@
-import type { ImportPlan, Notices } from "../plan.ts";
+import type { ImportPlan } from "../plan.ts";
 import { readChannels } from "./channels.ts";
 import { Ratios } from "./ratios.ts";
 import { SourceDatabase } from "./source_database.ts";
-import { readUsers } from "./users.ts";
+import { readUsers, type UserOptions } from "./users.ts";
 
 /** What a database is read with. */
-export interface DatabaseOptions {
-  /** The group whose channels and prices are imported. */
-  readonly group: string;
-  readonly creditsPerUsd: number;
-  readonly nowMs: number;
-  readonly notices: Notices;
-}
+export type DatabaseOptions = Omit<UserOptions, "quotaPerUsd">;
 
 const IMPORTED = ["abilities", "channels", "options", "tokens", "users"];
 

@@ -13,6 +13,7 @@ import {
 
 /** What users and tokens are read with. */
 export interface UserOptions {
+  /** The group whose channels and prices are imported. */
   readonly group: string;
   readonly creditsPerUsd: number;
   readonly quotaPerUsd: number;

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { type Account, ROLES } from "../../../people/accounts/mod.ts";
-import { iso, timestamp } from "./common.ts";
+import { ROLES } from "../../../people/accounts/mod.ts";
+import { describer, timestamp } from "./common.ts";
 
 /** An account as commands and the API show it. */
 export const accountShape = z.strictObject({
@@ -14,14 +14,4 @@ export const accountShape = z.strictObject({
 });
 
 /** Describes an account. */
-export function describeAccount(account: Account): z.output<typeof accountShape> {
-  return {
-    id: account.id,
-    email: account.email,
-    name: account.name,
-    kind: account.kind,
-    role: account.role,
-    created_at: iso(account.createdAtMs),
-    disabled_at: iso(account.disabledAtMs),
-  };
-}
+export const describeAccount = describer(accountShape);

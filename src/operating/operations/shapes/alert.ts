@@ -1,6 +1,16 @@
 import * as z from "zod";
 import type { Notice } from "../../alerts/mod.ts";
-import { iso, timestamp } from "./common.ts";
+import { describer, iso, timestamp } from "./common.ts";
+
+const deliveryShape = z.strictObject({
+  receiver: z.string(),
+  state: z.enum(["waiting", "delivered", "given_up"]),
+  attempts: z.int(),
+  status: z.int().nullable(),
+  error: z.string().nullable(),
+  next_at: timestamp.nullable(),
+  delivered_at: timestamp.nullable(),
+});
 
 /** An alert as commands and the API show it. */
 export const alertShape = z.strictObject({
@@ -13,37 +23,18 @@ export const alertShape = z.strictObject({
   title: z.string(),
   text: z.string(),
   data: z.record(z.string(), z.unknown()),
-  deliveries: z.array(z.strictObject({
-    receiver: z.string(),
-    state: z.enum(["waiting", "delivered", "given_up"]),
-    attempts: z.int(),
-    status: z.int().nullable(),
-    error: z.string().nullable(),
-    next_at: timestamp.nullable(),
-    delivered_at: timestamp.nullable(),
-  })),
+  deliveries: z.array(deliveryShape),
 });
 
+const describeDelivery = describer(
+  deliveryShape,
+  ({ state, dueAtMs }: Notice["deliveries"][number]) => ({
+    next_at: state === "waiting" ? iso(dueAtMs) : null,
+  }),
+);
+
 /** Describes an alert with its deliveries. */
-export function describeAlert(one: Notice): z.output<typeof alertShape> {
-  return {
-    id: one.id,
-    kind: one.kind,
-    mark: one.mark,
-    created_at: iso(one.createdAtMs),
-    read_at: iso(one.readAtMs),
-    account_id: one.accountId,
-    title: one.title,
-    text: one.text,
-    data: { ...one.data },
-    deliveries: one.deliveries.map(({ receiver, state, attempts, status, error, ...times }) => ({
-      receiver,
-      state,
-      attempts,
-      status,
-      error,
-      next_at: state === "waiting" ? iso(times.dueAtMs) : null,
-      delivered_at: iso(times.deliveredAtMs),
-    })),
-  };
-}
+export const describeAlert = describer(alertShape, ({ data, deliveries }: Notice) => ({
+  data: { ...data },
+  deliveries: deliveries.map(describeDelivery),
+}));

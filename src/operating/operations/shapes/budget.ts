@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { BUDGET_OWNERS, BUDGET_PERIODS } from "../../../money/ledger/mod.ts";
-import { timestamp } from "./common.ts";
+import { type Budget, BUDGET_OWNERS, BUDGET_PERIODS } from "../../../money/ledger/mod.ts";
+import { describer, iso, timestamp } from "./common.ts";
 
 const spendable = z.int().nonnegative();
 
-/** A budget as `describeBudget` shows it. */
+/** A budget as commands and the API show it. */
 export const budgetShape = z.strictObject({
   id: z.string(),
   owner: z.enum(BUDGET_OWNERS).describe("What the budget is on."),
@@ -21,3 +21,14 @@ export const budgetShape = z.strictObject({
   renews_at: timestamp.nullable().describe("When the next period begins; `null` for never."),
   marks: z.array(z.int().positive()).describe("Percentages at which a warning is sent."),
 });
+
+/** Describes a budget; one for life has neither start nor renewal. */
+export const describeBudget = describer(
+  budgetShape,
+  ({ zone, raise, startsAtMs, renewsAtMs, marks }: Budget) => ({
+    time_zone: zone,
+    raise: raise && { credits: raise.credits, until: iso(raise.untilMs) },
+    starts_at: renewsAtMs === null ? null : iso(startsAtMs),
+    marks: marks.slice(),
+  }),
+);

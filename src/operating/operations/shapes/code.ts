@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { RedemptionCode } from "../../../money/payments/mod.ts";
-import { credits, iso, timestamp } from "./common.ts";
+import { credits, describer, timestamp } from "./common.ts";
 
 /** A redemption code as commands and the API show it, without the code itself. */
 export const codeShape = z.strictObject({
@@ -18,18 +18,7 @@ export const codeShape = z.strictObject({
 });
 
 /** Describes a code. */
-export function describeCode(code: RedemptionCode): z.output<typeof codeShape> {
-  return {
-    id: code.id,
-    hint: code.hint,
-    package: code.packageId,
-    credits: code.credits,
-    valid_days: code.validDays,
-    note: code.note,
-    created_at: iso(code.createdAtMs),
-    expires_at: iso(code.expiresAtMs),
-    revoked_at: iso(code.revokedAtMs),
-    redeemed_at: iso(code.redeemedAtMs),
-    redeemed_by: code.redeemedBy,
-  };
-}
+export const describeCode = describer(
+  codeShape,
+  (code: RedemptionCode) => ({ package: code.packageId }),
+);

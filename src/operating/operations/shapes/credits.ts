@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { Entry, Lot } from "../../../money/ledger/mod.ts";
-import { credits, iso, timestamp } from "./common.ts";
+import type { Entry } from "../../../money/ledger/mod.ts";
+import { credits, describer, timestamp } from "./common.ts";
 
 /** A lot as commands and the API show it. */
 export const lotShape = z.strictObject({
@@ -26,28 +26,10 @@ export const entryShape = z.strictObject({
 });
 
 /** Describes a lot. */
-export function describeLot(lot: Lot): z.output<typeof lotShape> {
-  return {
-    id: lot.id,
-    source: lot.source,
-    note: lot.note,
-    granted: lot.granted,
-    remaining: lot.remaining,
-    created_at: iso(lot.createdAtMs),
-    expires_at: iso(lot.expiresAtMs),
-  };
-}
+export const describeLot = describer(lotShape);
 
 /** Describes an entry. */
-export function describeEntry(entry: Entry): z.output<typeof entryShape> {
-  return {
-    cause: entry.causeId,
-    lot: entry.lotId,
-    kind: entry.kind,
-    credits: entry.credits,
-    at: iso(entry.atMs),
-    source: entry.source,
-    note: entry.note,
-    reason: entry.reason,
-  };
-}
+export const describeEntry = describer(entryShape, ({ causeId, lotId }: Entry) => ({
+  cause: causeId,
+  lot: lotId,
+}));

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { type Key, SCOPES } from "../../../people/accounts/mod.ts";
-import { type Budget, describeBudget } from "../../../money/ledger/mod.ts";
-import { budgetShape } from "./budget.ts";
-import { credits, iso, timestamp } from "./common.ts";
+import type { Budget } from "../../../money/ledger/mod.ts";
+import { budgetShape, describeBudget } from "./budget.ts";
+import { credits, describer, iso, timestamp } from "./common.ts";
 
 /** A key as commands and the API show it, without its secret. */
 export const keyShape = z.strictObject({
@@ -30,23 +30,9 @@ export const listedKeyShape = keyShape.extend({
 });
 
 /** Describes a key. */
-export function describeKey(key: Key, budgets: readonly Budget[] = []): z.output<typeof keyShape> {
-  return {
-    id: key.id,
-    account_id: key.accountId,
-    team_id: key.teamId,
-    member_id: key.memberId,
-    scopes: key.scopes,
-    name: key.name,
-    hint: key.hint,
-    models: key.models,
-    // for the key's life; `budgets` has all
-    budget: budgets.find(({ period }) => period === "life")?.credits ?? key.budgetCredits,
-    budgets: budgets.map(describeBudget),
-    created_at: iso(key.createdAtMs),
-    expires_at: iso(key.expiresAtMs),
-    revoked_at: iso(key.revokedAtMs),
-    previous_valid_until: iso(key.previousUntilMs),
-    at_once: key.atOnce,
-  };
-}
+export const describeKey = describer(keyShape, (key: Key, budgets: readonly Budget[] = []) => ({
+  // for the key's life; `budgets` has all
+  budget: budgets.find(({ period }) => period === "life")?.credits ?? key.budgetCredits,
+  budgets: budgets.map(describeBudget),
+  previous_valid_until: iso(key.previousUntilMs),
+}));

@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { DOORS, type LogEntry } from "../../../people/operation_log/mod.ts";
-import { iso, timestamp } from "./common.ts";
+import { DOORS } from "../../../people/operation_log/mod.ts";
+import { describer, timestamp } from "./common.ts";
 
 /** A row of the log as commands and the API show it. */
 export const logShape = z.strictObject({
@@ -22,22 +22,4 @@ export const logShape = z.strictObject({
 });
 
 /** Describes a row of the log. */
-export function describeLogEntry(entry: LogEntry): z.output<typeof logShape> {
-  return {
-    id: entry.id,
-    at: iso(entry.atMs),
-    operation: entry.operation,
-    door: entry.door,
-    address: entry.address,
-    actor: entry.actor,
-    actor_id: entry.actorId,
-    key_id: entry.keyId,
-    account_id: entry.accountId,
-    team_id: entry.teamId,
-    object_id: entry.objectId,
-    before: entry.before,
-    after: entry.after,
-    outcome: entry.outcome,
-    error: entry.error,
-  };
-}
+export const describeLogEntry = describer(logShape);

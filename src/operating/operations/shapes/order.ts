@@ -6,7 +6,7 @@ import {
   type OrderCredits,
   type OrderEvent,
 } from "../../../money/payments/mod.ts";
-import { credits, iso, timestamp } from "./common.ts";
+import { credits, describer, iso, timestamp } from "./common.ts";
 
 const minorUnits = z.int().nullable().describe("In the currency's minor units, e.g. cents.");
 
@@ -73,33 +73,15 @@ export async function ownerOf(
 }
 
 /** Describes an order. The address where it is paid is not in it. */
-export function describeOrder(
-  order: Order,
-  { account, team }: OrderOwner,
-): z.output<typeof orderShape> {
-  return {
-    id: order.id,
-    account,
-    team,
-    state: order.state,
-    package: order.packageId,
-    credits: order.credits,
-    amount: order.amount,
-    paid_amount: order.paidAmount,
-    gone_amount: order.goneAmount,
-    currency: order.currency,
-    live: order.livemode,
-    provider: order.provider,
-    origin: order.origin,
-    payment: order.paymentId,
-    session: order.sessionId,
-    lot: order.paidAtMs === null ? null : order.lotId,
-    receipt: order.receipt,
-    created_at: iso(order.createdAtMs),
-    paid_at: iso(order.paidAtMs),
-    needs_look: order.needsLook || null,
-  };
-}
+export const describeOrder = describer(orderShape, (order: Order, owner: OrderOwner) => ({
+  ...owner,
+  package: order.packageId,
+  live: order.livemode,
+  payment: order.paymentId,
+  session: order.sessionId,
+  lot: order.paidAtMs === null ? null : order.lotId,
+  needs_look: order.needsLook || null,
+}));
 
 /** Describes what happened to an order, and the credits that it moved. @param emailOf By account ID. */
 export function describeHistory(

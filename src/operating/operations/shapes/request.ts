@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { KEY_OWNERS } from "../../../money/ledger/mod.ts";
 import { outcomeOf, type RequestRecord } from "../../../money/usage/mod.ts";
-import { iso, timestamp } from "./common.ts";
+import { describer, timestamp } from "./common.ts";
 
 const count = z.int();
 
@@ -53,44 +53,20 @@ export const requestShape = z.strictObject({
 });
 
 /** Describes a record, with the email address of its account. */
-export function describeRequest(
-  record: RequestRecord,
-  email: string,
-): z.output<typeof requestShape> {
-  return {
-    id: record.requestId,
-    account: email,
-    key_id: record.keyId,
-    started_at: iso(record.startedAtMs),
-    dialect: record.dialect,
-    streamed: record.streamed,
-    model: record.route,
-    outcome: outcomeOf(record),
-    status: record.status,
-    reason: record.reason,
-    message: record.message,
-    upstream: record.upstream,
-    upstream_model: record.upstreamModel,
-    answered_model: record.details.model ?? null,
-    upstream_request_id: record.details.id ?? null,
-    service_tier: record.details.tier ?? null,
-    speed: record.details.speed ?? null,
-    region: record.details.region ?? null,
-    price_row: record.details.row ?? null,
-    extras: record.details.extras ?? {},
-    attempts: record.attempts,
-    /** `null` if every attempt got a reply, and in records from before schema 10. */
-    attempt_list:
-      record.attemptList?.map(({ durationMs, ...one }) => ({ ...one, ms: durationMs })) ??
-        null,
-    input_tokens: record.inputTokens,
-    cached_tokens: record.cachedTokens,
-    output_tokens: record.outputTokens,
-    extra_credits: record.extraCredits,
-    own_key: record.ownKey,
-    credits: record.chargedCredits,
-    first_token_ms: record.firstTokenMs,
-    duration_ms: record.durationMs,
-    tags: record.tags ?? {},
-  };
-}
+export const describeRequest = describer(requestShape, (record: RequestRecord, email: string) => ({
+  id: record.requestId,
+  account: email,
+  model: record.route,
+  outcome: outcomeOf(record),
+  answered_model: record.details.model ?? null,
+  upstream_request_id: record.details.id ?? null,
+  service_tier: record.details.tier ?? null,
+  speed: record.details.speed ?? null,
+  region: record.details.region ?? null,
+  price_row: record.details.row ?? null,
+  extras: record.details.extras ?? {},
+  /** `null` if every attempt got a reply, and in records from before schema 10. */
+  attempt_list: record.attemptList?.map(({ durationMs: ms, ...one }) => ({ ...one, ms })) ?? null,
+  credits: record.chargedCredits,
+  tags: record.tags ?? {},
+}));

@@ -9,7 +9,7 @@ import {
 import type { Database } from "../../../ground/database/mod.ts";
 import { balancesOf } from "../../../money/ledger/mod.ts";
 import { budgetShape } from "./budget.ts";
-import { credits, iso, timestamp } from "./common.ts";
+import { credits, describer, timestamp } from "./common.ts";
 
 /** A team as commands and the API show it. */
 export const teamShape = z.strictObject({
@@ -39,6 +39,14 @@ export const listedMemberShape = memberShape.extend({
   budgets: z.array(budgetShape),
 });
 
+const describe = describer(
+  teamShape,
+  (team: Team, paid: { readonly pool: string | null; readonly credits: number | null }) => ({
+    ...paid,
+    own_keys: team.ownKeyUse,
+  }),
+);
+
 /** Describes a team. */
 export async function describeTeam(
   { accounts, database }: { readonly accounts: Accounts; readonly database: Database },
@@ -49,30 +57,10 @@ export async function describeTeam(
   const balance = poolId === null
     ? null
     : (await balancesOf(database, [poolId])).get(poolId)?.balance ?? 0;
-  return {
-    id: team.id,
-    name: team.name,
-    pool: pool?.email ?? null,
-    credits: balance,
-    models: team.models,
-    own_keys: team.ownKeyUse,
-    created_at: iso(team.createdAtMs),
-    disabled_at: iso(team.disabledAtMs),
-  };
+  return describe(team, { pool: pool?.email ?? null, credits: balance });
 }
 
 /** Describes a member. */
-export function describeMember(member: Member): z.output<typeof memberShape> {
-  return {
-    account_id: member.accountId,
-    email: member.email,
-    name: member.name,
-    role: member.role,
-    state: member.disabledAtMs !== null
-      ? "disabled"
-      : member.stoppedAtMs !== null
-      ? "stopped"
-      : "active",
-    added_at: iso(member.addedAtMs),
-  };
-}
+export const describeMember = describer(memberShape, ({ disabledAtMs, stoppedAtMs }: Member) => ({
+  state: disabledAtMs !== null ? "disabled" : stoppedAtMs !== null ? "stopped" : "active",
+}));

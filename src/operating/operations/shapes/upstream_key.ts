@@ -1,6 +1,5 @@
 import * as z from "zod";
-import type { OwnUpstreamKey } from "../../../people/accounts/mod.ts";
-import { iso, timestamp } from "./common.ts";
+import { describer, timestamp } from "./common.ts";
 
 /** An own key of an upstream as commands and the API show it, without the key. */
 export const upstreamKeyShape = z.strictObject({
@@ -13,13 +12,4 @@ export const upstreamKeyShape = z.strictObject({
 });
 
 /** Describes an own key of an upstream. */
-export function describeUpstreamKey(key: OwnUpstreamKey): z.output<typeof upstreamKeyShape> {
-  return {
-    id: key.id,
-    account_id: key.accountId,
-    team_id: key.teamId,
-    upstream: key.upstream,
-    hint: key.hint,
-    set_at: iso(key.setAtMs),
-  };
-}
+export const describeUpstreamKey = describer(upstreamKeyShape);

@@ -12,14 +12,14 @@ const MAX_CHARS = 65_536;
  * @throws {CredentialsFault} If the program fails, takes too long or prints something else.
  */
 export async function fromCommand(
-  { command: [program = "", ...args], ttlMs, timeoutMs }: CredentialSettings & { kind: "command" },
+  { command: [program, ...args], ttlMs, timeoutMs }: CredentialSettings & { kind: "command" },
   now: () => number,
 ): Promise<Token> {
   const named = `the command ${program}`;
   let child: Deno.ChildProcess;
   try {
     child = new Deno.Command(program, {
-      args,
+      args: args.map((one) => one.reveal()),
       stdin: "null",
       stdout: "piped",
       stderr: "null", // it may print secrets

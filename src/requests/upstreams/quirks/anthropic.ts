@@ -1,6 +1,12 @@
 /** Rules of Anthropic's service for fields that are right alone and refused together, or at the end of a conversation. */
 
-import { isObject, type JsonObject, objects, text } from "../../../wire/dialects/mod.ts";
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  objects,
+  text,
+} from "../../../wire/dialects/mod.ts";
 import type { Adjust } from "./adjust.ts";
 import { outputSchema, toolSchema, unionsOf } from "./anthropic_schema.ts";
 
@@ -63,6 +69,42 @@ export const withOneSampling: Adjust = (body, note) => {
   return { ...rest, temperature: temperature!, ...(has(topK) ? { top_k: topK! } : {}) };
 };
 
+/**
+ * Texts of nothing but white space are refused wherever they are, and so are messages without content but the last one of the
+ * assistant's. Source: api.anthropic.com says "text content blocks must be non-empty", and "must contain non-whitespace text".
+ */
+export const withoutEmptyTexts: Adjust = (body) => {
+  const given = objects(body.messages);
+  const messages = given.flatMap((message) => {
+    const content = saying(message.content);
+    if (content === message.content) return [message];
+    return content === undefined ? [] : [{ ...message, content }];
+  });
+  const system = saying(body.system);
+  const isSame = system === body.system && messages.length === given.length &&
+    messages.every((message, at) => message === given[at]);
+  if (isSame || messages.length === 0) return body;
+  const { system: _, ...rest } = body;
+  return { ...rest, ...(system === undefined ? {} : { system }), messages };
+};
+
+/** Content without empty texts, also in results of tools; undefined where nothing is left. */
+function saying(content: JsonObject[string] | undefined): JsonObject[string] | undefined {
+  if (typeof content === "string") return content.trim() === "" ? undefined : content;
+  if (!Array.isArray(content)) return content;
+  const blocks = content.flatMap((block): JsonValue[] => {
+    if (!isObject(block)) return [block];
+    if (block.type === "text") return (text(block.text) ?? "x").trim() === "" ? [] : [block];
+    if (block.type !== "tool_result" || !Array.isArray(block.content)) return [block];
+    const own = saying(block.content);
+    if (own === block.content) return [block];
+    const { content: _, ...rest } = block;
+    return [own === undefined ? rest : { ...rest, content: own }];
+  });
+  const isSame = blocks.length === content.length && blocks.every((one, at) => one === content[at]);
+  return blocks.length === 0 ? undefined : isSame ? content : blocks;
+}
+
 /** A prefill cannot end in white space. */
 export const withTrimmedPrefill: Adjust = (body) => {
   const messages = objects(body.messages);
@@ -99,7 +141,11 @@ export const withTakenSchemas: Adjust = (body, note) => {
     ? body.tools.map((tool) => {
       if (!isObject(tool) || !isObject(tool.input_schema)) return tool;
       for (const word of unionsOf(tool.input_schema)) note(`tools.input_schema.${word}`);
-      return { ...tool, input_schema: toolSchema(tool.input_schema) };
+      const schema = toolSchema(tool.input_schema);
+      // what is strict is bound by the rules of outputs
+      const taken = tool.strict === true ? outputSchema(schema) : schema;
+      if (JSON.stringify(taken) !== JSON.stringify(schema)) note("tools.input_schema");
+      return { ...tool, input_schema: taken };
     })
     : undefined;
   const config = body.output_config;

@@ -6,6 +6,7 @@ import {
   objects,
   text,
 } from "../../../wire/dialects/mod.ts";
+import { withoutNullWords } from "./null_words.ts";
 
 /** Where a schema holds schemas by name, and in a list. */
 const NAMED = ["properties", "$defs", "definitions"];
@@ -23,7 +24,8 @@ export function unionsOf(schema: JsonObject): string[] {
  * Source: docs.anthropic.com, tool use; its service answers 400 "input_schema does not support oneOf, allOf, or anyOf at the top level".
  */
 export function toolSchema(schema: JsonObject): JsonObject {
-  return asObject(schema, schema, new Set());
+  const whole = withoutNullWords(schema);
+  return asObject(whole, whole, new Set());
 }
 
 /** @param expanded Definitions that were referred to: each is expanded once, as they may refer to each other. */

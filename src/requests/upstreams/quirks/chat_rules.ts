@@ -18,9 +18,24 @@ export const withoutDeveloper: Adjust = (body) => {
   return { ...body, messages };
 };
 
+const isLong = (id: unknown) => typeof id === "string" && id.length > MAX_ID_CHARS;
+
+/** The same in the responses dialect, whose items have ids of their own, which need not be told. */
+export const withShortItemIds: Adjust = (body) => {
+  const given = objects(body.input);
+  if (!given.some(({ id, call_id: callId }) => isLong(id) || isLong(callId))) return body;
+  const input = given.map((item): JsonObject => {
+    const { id, ...rest } = item;
+    // reasoning is found, and references are made, by it
+    const isNeeded = !isLong(id) || item.type === "reasoning" || item.type === "item_reference";
+    const own = isNeeded ? item : rest;
+    return isLong(own.call_id) ? { ...own, call_id: shortId(text(own.call_id)!) } : own;
+  });
+  return { ...body, input };
+};
+
 /** Longer ids of calls are shortened, a call's and its result's alike. */
 export const withShortIds: Adjust = (body) => {
-  const isLong = (id: unknown) => typeof id === "string" && id.length > MAX_ID_CHARS;
   const messages = objects(body.messages);
   const hasLong = messages.some((message) =>
     isLong(message.tool_call_id) || objects(message.tool_calls).some(({ id }) => isLong(id))
@@ -54,10 +69,12 @@ export const withFewStops: Adjust = (body, note) => {
   return { ...body, stop: body.stop.slice(0, MAX_STOPS) };
 };
 
+const TOOL_FIELDS: readonly string[] = ["tools", "tool_choice", "parallel_tool_calls"];
+
 /** No tools are offered by an empty list or by none, and none can be chosen then; a stored prompt may have some. */
 export const withoutEmptyTools: Adjust = (body) => {
-  const { tools, tool_choice: choice, parallel_tool_calls: parallel, ...rest } = body;
-  const isNone = Array.isArray(tools) ? tools.length === 0 : (tools ?? null) === null;
-  const isSaid = tools !== undefined || choice !== undefined || parallel !== undefined;
-  return isNone && isSaid && body.prompt === undefined ? rest : body;
+  const { tools = null, prompt } = body;
+  const isNone = tools === null || Array.isArray(tools) && tools.length === 0;
+  if (!isNone || prompt !== undefined || !TOOL_FIELDS.some((name) => name in body)) return body;
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !TOOL_FIELDS.includes(name)));
 };

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, objects, text } from "../../../wire/dialects/mod.ts";
+import type { Adjust, NoteChange } from "./adjust.ts";
 import { withReasonedCalls } from "./history.ts";
 import { moonshotSchema } from "./moonshot_schema.ts";
 
@@ -9,13 +10,13 @@ import { moonshotSchema } from "./moonshot_schema.ts";
  * `reasoning_content is missing in assistant tool call message`: continuedev/continue#11711;
  * `tool_choice … is incompatible with thinking enabled`: UKGovernmentBEIS/inspect_ai#5152.
  */
-export function adjustForMoonshot(body: JsonObject): JsonObject {
+export const adjustForMoonshot: Adjust = (body, note) => {
   const { n: _, ...rest } = body;
   const model = text(body.model) ?? "";
-  const adjusted = withFreeChoice(rest, model);
+  const adjusted = withFreeChoice(rest, model, note);
   const reasoned = reasons(adjusted, model) ? withReasonedCalls(adjusted) : adjusted;
   return withPartial(withSchemas(reasoned));
-}
+};
 
 /** Schemas of tools and of the answer, in the service's form. */
 function withSchemas(body: JsonObject): JsonObject {
@@ -52,7 +53,7 @@ function reasons({ thinking }: JsonObject, model: string): boolean {
  * tool alone; k2.5 and k2.6 give up reasoning where the caller did not ask for it; the others are
  * left to choose.
  */
-function withFreeChoice(body: JsonObject, model: string): JsonObject {
+function withFreeChoice(body: JsonObject, model: string, note: NoteChange): JsonObject {
   const { tool_choice: choice, ...rest } = body;
   const name = isObject(choice) && isObject(choice.function)
     ? text(choice.function.name)
@@ -67,6 +68,7 @@ function withFreeChoice(body: JsonObject, model: string): JsonObject {
   if (!alwaysReasons(model) && body.thinking === undefined) {
     return { ...body, thinking: { type: "disabled" } };
   }
+  note("tool_choice=auto");
   return { ...rest, tool_choice: "auto" };
 }
 

@@ -4,7 +4,7 @@ import type { Conversation } from "../neutral/conversation.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { offeredNames } from "./departures.ts";
 import { ChatReader, readChatReply } from "./read_reply.ts";
-import { longNames } from "../neutral/tool_names.ts";
+import { changedNames } from "../neutral/tool_names.ts";
 import { writeConversation } from "./write.ts";
 
 /** Chat as upstreams speak it. */
@@ -43,6 +43,6 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
     sent.stream_options = { include_usage: true };
   }
   const { takesMarks } = written;
-  const toolNames = longNames(conversation.tools);
+  const toolNames = changedNames(conversation.tools);
   return { body: sent, dropped, takesMarks, toolNames, offered: offeredNames(sent) };
 }

@@ -20,12 +20,13 @@ import {
   withoutNulls,
 } from "../json.ts";
 import { Meter } from "../meter.ts";
+import { MeteredStream } from "../metered_stream.ts";
 import { meterBeside, meterChoice, saysReasoning } from "../meter_reply.ts";
 import { OutputBudget } from "../output_budget.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import { isSameUsage, type Usage } from "../usage.ts";
 import { readUsage } from "../usage_names.ts";
-import { type PartialUsage, StreamUsage, UsageReports } from "../usage_reports.ts";
+import { UsageReports } from "../usage_reports.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { ChunksAsWhole } from "./chunks_as_whole.ts";
@@ -145,13 +146,9 @@ function truncatedChoice({ index, message }: JsonObject, maxTokens: number): Jso
   return { index, message: taken, logprobs: null, finish_reason: "length" };
 }
 
-class CarriedChatStream implements ReplyStream {
+class CarriedChatStream extends MeteredStream<Meter> implements ReplyStream {
   finished = false;
-  hasOutput = false;
   hidesReasoning: boolean | undefined;
-  readonly #reports = new UsageReports();
-  readonly #meter = new Meter();
-  readonly #usage = new StreamUsage(this.#reports, () => this.#meter.tokens);
   readonly #context: StreamContext;
   readonly #wantsUsage: boolean;
   readonly #ended = new Set<number>();
@@ -167,6 +164,7 @@ class CarriedChatStream implements ReplyStream {
   #rawUsage: JsonObject | undefined;
 
   constructor(context: ReplyContext) {
+    super(new Meter());
     this.#context = streamContextOf(context);
     this.#choices = context.request.choices;
     this.#thinkTags = context.written.thinkTags ?? false;
@@ -181,20 +179,8 @@ class CarriedChatStream implements ReplyStream {
     return this.#ended.size;
   }
 
-  get hasFinishReason(): boolean {
+  override get hasFinishReason(): boolean {
     return this.#ended.size >= this.#choices;
-  }
-
-  get usage(): Usage | undefined {
-    return this.#usage.usage;
-  }
-
-  get partialUsage(): PartialUsage {
-    return this.#usage.partial;
-  }
-
-  get countedOutput(): number {
-    return this.#meter.tokens;
   }
 
   get lacksUsage(): boolean {
@@ -293,11 +279,11 @@ class CarriedChatStream implements ReplyStream {
 
   #take(chunk: JsonObject, choices: readonly JsonObject[]): void {
     if (typeof chunk.created === "number") this.#created = chunk.created;
-    this.#reports.heard({ model: chunk.model, tier: chunk.service_tier });
-    if (meterBeside(this.#meter, chunk)) this.hasOutput = true;
+    this.reports.heard({ model: chunk.model, tier: chunk.service_tier });
+    if (meterBeside(this.meter, chunk)) this.hasOutput = true;
     for (const choice of choices) {
-      if (meterChoice(this.#meter, choice)) this.hasOutput = true;
       checkNotFailed(choice);
+      if (meterChoice(this.meter, choice)) this.hasOutput = true;
       if (typeof choice.finish_reason === "string") {
         this.#ended.add(typeof choice.index === "number" ? choice.index : 0);
       }
@@ -310,7 +296,7 @@ class CarriedChatStream implements ReplyStream {
     const reported = usageIn(chunk, choice).find((one) => readUsage(one));
     if (reported === undefined) return;
     this.#rawUsage = reported as JsonObject;
-    this.#reports.add(readUsage(reported));
-    this.#usage.note();
+    this.reports.add(readUsage(reported));
+    this.noteReport();
   }
 }

@@ -9,7 +9,7 @@ import { writeSchema } from "../neutral/output_format.ts";
 import { pairResults, withIds } from "../neutral/tool_results.ts";
 import { withoutDocuments } from "../neutral/without_documents.ts";
 import type { JsonObject } from "../json.ts";
-import { shortName } from "../neutral/tool_names.ts";
+import { legalName } from "../neutral/tool_names.ts";
 import { extrasIn } from "./extra_content.ts";
 
 /** Writes a conversation's fields in the chat dialect. */
@@ -123,7 +123,7 @@ function assistantOf(turn: AssistantTurn, target: Target): JsonObject {
         ...extras.calls.get(number),
         id,
         type: "function",
-        function: { name: shortName(name), arguments: args },
+        function: { name: legalName(name), arguments: args },
       })),
     }),
   };
@@ -182,7 +182,7 @@ function toolOf({ name, description, schema, strict }: Tool): JsonObject {
   return {
     type: "function",
     function: {
-      name: shortName(name),
+      name: legalName(name),
       ...(description === undefined ? {} : { description }),
       parameters: withoutMeta(schema),
       ...(strict === undefined ? {} : { strict }),
@@ -193,7 +193,7 @@ function toolOf({ name, description, schema, strict }: Tool): JsonObject {
 function choiceOf(choice: NonNullable<Conversation["toolChoice"]>): JsonObject | string {
   return typeof choice === "string"
     ? choice
-    : { type: "function", function: { name: shortName(choice.name) } };
+    : { type: "function", function: { name: legalName(choice.name) } };
 }
 
 /** Some upstreams fail over `$schema`, and none needs it. */

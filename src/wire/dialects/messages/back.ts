@@ -8,6 +8,7 @@ import { versionHeaders } from "./headers.ts";
 import { MessagesReader, readMessagesReply } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
 import { ownSeals } from "../neutral/sealed_reasoning.ts";
+import { changedNames, MAX_CHARS_OF_MESSAGES } from "../neutral/tool_names.ts";
 import { isSequence, writeConversation } from "./write.ts";
 
 /** Messages as upstreams speak it. */
@@ -78,7 +79,8 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   const isCapped = temperature !== undefined && temperature !== conversation.temperature &&
     conversation.temperature !== undefined;
   if (isCapped) adjusted.push(`temperature=${temperature}`);
-  return { body: sent, dropped, adjusted, takesMarks: true };
+  const toolNames = changedNames(conversation.tools, MAX_CHARS_OF_MESSAGES);
+  return { body: sent, dropped, adjusted, takesMarks: true, toolNames };
 }
 
 /** What a conversation holds that the dialect has no place for. */

@@ -11,12 +11,12 @@ import {
 } from "../dialect.ts";
 import { isObject, type JsonObject, objects, text, withoutFields, withoutNulls } from "../json.ts";
 import { Meter, SEALED_CHARS_PER_TOKEN } from "../meter.ts";
+import { MeteredStream } from "../metered_stream.ts";
 import { meterEvent } from "../meter_reply.ts";
 import { HostedCalls } from "../hosted_calls.ts";
 import { OutputBudget } from "../output_budget.ts";
 import type { SseEvent } from "../sse/mod.ts";
 import { type Usage, withCounts } from "../usage.ts";
-import { type PartialUsage, StreamUsage, UsageReports } from "../usage_reports.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { legalId } from "../neutral/call_ids.ts";
@@ -180,9 +180,8 @@ const EMPTY_MESSAGE: JsonObject = {
   stop_sequence: null,
 };
 
-class CarriedMessagesStream implements ReplyStream {
+class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream {
   finished = false;
-  hasOutput = false;
   readonly #context: StreamContext;
   readonly #ids: MessagesCallIds;
   hidesReasoning: boolean | undefined;
@@ -190,26 +189,16 @@ class CarriedMessagesStream implements ReplyStream {
   readonly #hostsTools: boolean;
   /** Tokens when the open block began. */
   #tokensBefore = 0;
-  readonly #reports = new UsageReports();
-  readonly #meter = new Meter();
-  readonly #usage = new StreamUsage(this.#reports, () => this.#meter.tokens);
   readonly #hosted = new HostedCalls();
   #stopped = false;
   readonly #repair = new EventRepair();
   #hasBegun = false;
 
   constructor(context: ReplyContext) {
+    super(new Meter());
     this.#context = streamContextOf(context);
     this.#ids = new MessagesCallIds(context.request.body, "messages");
     this.#hostsTools = context.request.hostsTools ?? false;
-  }
-
-  get usage(): Usage | undefined {
-    return this.#usage.usage;
-  }
-
-  get partialUsage(): PartialUsage {
-    return this.#usage.partial;
   }
 
   get hostedCalls(): ReadonlyMap<string, number> {
@@ -218,14 +207,6 @@ class CarriedMessagesStream implements ReplyStream {
 
   get endedChoices(): number {
     return this.#stopped ? 1 : 0;
-  }
-
-  get hasFinishReason(): boolean {
-    return this.#stopped;
-  }
-
-  get countedOutput(): number {
-    return this.#meter.tokens;
   }
 
   push({ data }: SseEvent): string {
@@ -241,7 +222,7 @@ class CarriedMessagesStream implements ReplyStream {
     switch (event.type) {
       case "message_start": {
         const message = isObject(event.message) ? event.message : {};
-        this.#reports.add(readFirstUsage(message.usage)).heard(toldIn(message));
+        this.reports.add(readFirstUsage(message.usage)).heard(toldIn(message));
         if (this.#hasBegun) return "";
         this.#hasBegun = true;
         const { id, model, inputTokens } = this.#context;
@@ -255,7 +236,7 @@ class CarriedMessagesStream implements ReplyStream {
       }
       case "content_block_start":
         if (isObject(event.content_block)) {
-          this.#tokensBefore = this.#meter.tokens;
+          this.#tokensBefore = this.meter.tokens;
           if (event.content_block.type === "thinking") this.hidesReasoning ??= true;
           if (event.content_block.type === "redacted_thinking") this.hidesReasoning = false;
           this.#hosted.block(event.content_block);
@@ -269,33 +250,34 @@ class CarriedMessagesStream implements ReplyStream {
         }
         break;
       case "message_delta":
-        this.#reports.add(readMessagesUsage(event.usage)).heard(toldIn(event));
+        this.reports.add(readMessagesUsage(event.usage)).heard(toldIn(event));
         event.usage = {
           output_tokens: readMessagesUsage(event.usage)?.outputTokens ?? this.countedOutput,
           ...(isObject(event.usage) ? withCounts(event.usage) : {}),
         };
-        if (isObject(event.delta) && text(event.delta.stop_reason)) this.#stopped = true;
         break;
       case "message_stop":
         if (!this.#stopped) throw brokenOff();
-        this.#reports.add(readBedrockUsage(event));
+        this.reports.add(readBedrockUsage(event));
         this.finished = true;
         return ""; // sent when the usage is settled
     }
-    const sent = this.#repair.repair(event).map((one) => this.#sent(one)).join("");
-    this.#usage.note();
+    const repaired = this.#repair.repair(event); // it throws for a reason that is a failure
+    if (isObject(event.delta) && text(event.delta.stop_reason)) this.#stopped = true;
+    const sent = repaired.map((one) => this.#sent(one)).join("");
+    this.noteReport();
     return sent;
   }
 
   #sent(event: JsonObject): string {
     const isFound = this.#hostsTools && isFoundByTool(event);
-    if (isFound || meterEvent(this.#meter, event)) this.hasOutput = true;
+    if (isFound || meterEvent(this.meter, event)) this.hasOutput = true;
     return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
   }
 
   /** A signature seals all of the reasoning before it, of which the text may be a summary. */
   #noteSeal(signature: string): void {
-    const shown = this.#meter.tokens - this.#tokensBefore;
+    const shown = this.meter.tokens - this.#tokensBefore;
     this.hiddenTokens += Math.max(0, Math.ceil(signature.length / SEALED_CHARS_PER_TOKEN) - shown);
     this.hidesReasoning = false;
   }

@@ -11,25 +11,17 @@ import {
 import { type Conversation, parseArgs, type Part, type Turn } from "../neutral/conversation.ts";
 import { JSON_INSTRUCTION, type JsonSchemaFormat } from "../neutral/output_format.ts";
 import { legalId } from "../neutral/call_ids.ts";
+import { legalName, MAX_CHARS_OF_MESSAGES } from "../neutral/tool_names.ts";
 import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
 import { pairResults, withUniqueIds } from "../neutral/tool_results.ts";
-import { ownSeals } from "../neutral/sealed_reasoning.ts";
+import { ownSeals, type SealTarget } from "../neutral/sealed_reasoning.ts";
 import { sealedBlock } from "./read_reply.ts";
 import { SIGNATURE } from "./writer.ts";
-
-/** How a conversation is written for one upstream. */
-export interface MessagesOptions {
-  /** The upstream verifies signatures: reasoning that it did not sign is dropped. */
-  readonly signed: boolean;
-  /** The upstream's name, and the model's there: what they signed is returned to them alone. */
-  readonly upstream: string;
-  readonly model: string;
-}
 
 /** Writes a conversation's fields in the messages dialect. */
 export function writeConversation(
   conversation: Conversation,
-  options: MessagesOptions,
+  options: SealTarget,
 ): JsonObject {
   const { turns, tools, toolChoice, parallelTools, stop, format } = conversation;
   const more = format?.type === "json_object" ? [JSON_INSTRUCTION] : [];
@@ -47,7 +39,7 @@ export function writeConversation(
     ...writeMark(conversation.cached),
     ...(tools.length === 0 ? {} : {
       tools: tools.map(({ name, description, schema, strict, cached }) => ({
-        name,
+        name: nameOf(name),
         ...(description === undefined ? {} : { description }),
         input_schema: { type: "object", ...schema },
         ...(strict === undefined ? {} : { strict }),
@@ -95,11 +87,17 @@ export function isSequence(stop: string): boolean {
 function choiceOf(choice: Conversation["toolChoice"]): JsonObject | undefined {
   if (choice === undefined) return undefined;
   if (choice === "required") return { type: "any" };
-  return typeof choice === "string" ? { type: choice } : { type: "tool", name: choice.name };
+  return typeof choice === "string"
+    ? { type: choice }
+    : { type: "tool", name: nameOf(choice.name) };
+}
+
+function nameOf(tool: string): string {
+  return legalName(tool, MAX_CHARS_OF_MESSAGES);
 }
 
 /** Consecutive turns of one side become one message, tool results first. */
-function messagesOf(turns: readonly Turn[], options: MessagesOptions): JsonObject[] {
+function messagesOf(turns: readonly Turn[], options: SealTarget): JsonObject[] {
   const messages: { role: "user" | "assistant"; results: JsonObject[]; blocks: JsonObject[] }[] =
     [];
   for (const turn of turns) {
@@ -117,7 +115,7 @@ function messagesOf(turns: readonly Turn[], options: MessagesOptions): JsonObjec
 
 function assistantBlocks(
   turn: Turn & { role: "assistant" },
-  options: MessagesOptions,
+  options: SealTarget,
 ): JsonObject[] {
   const { reasoning, text, refusal = "", calls } = turn;
   const own = ownSeals(turn, options);
@@ -130,7 +128,7 @@ function assistantBlocks(
     ...calls.map(({ id, name, args }) => ({
       type: "tool_use",
       id,
-      name,
+      name: nameOf(name),
       // arguments that a model once wrote may be invalid JSON
       input: parseArgs(args) ?? { _raw: args },
     })),

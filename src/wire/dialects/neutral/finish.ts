@@ -1,5 +1,5 @@
-import { Refusal } from "../../../ground/refusal.ts";
 import type { JsonValue } from "../json.ts";
+import { upstreamFault } from "../upstream_error.ts";
 
 const FINISHES = new Set(["stop", "length", "tool_calls", "content_filter", "function_call"]);
 
@@ -33,8 +33,7 @@ export function documentedFinish(reason: JsonValue | undefined): JsonValue | und
   return OTHER_FINISHES.find(([words]) => words.test(plain))?.[1] ?? "stop";
 }
 
-/** @throws {Refusal} `upstream_unavailable` for a reason that is a failure: some upstreams say so there only. */
+/** @throws {Refusal} for a reason that is a failure, as for a reported error of this code: some upstreams say so there only. */
 export function checkFinish(reason: JsonValue | undefined): void {
-  if (documentedFinish(reason) !== "error") return;
-  throw new Refusal("upstream_unavailable", "The upstream failed in the middle of its response.");
+  if (documentedFinish(reason) === "error") throw upstreamFault({ code: String(reason) });
 }

@@ -2,6 +2,15 @@ import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";
 import type { SealedReasoning, Turn } from "./conversation.ts";
 
+/** How a conversation is written for an upstream that may have sealed reasoning in it. */
+export interface SealTarget {
+  /** The upstream's name, and the model's there: what they sealed is returned to them alone. */
+  readonly upstream: string;
+  readonly model: string;
+  /** The upstream verifies reasoning: what it did not seal is dropped. */
+  readonly signed: boolean;
+}
+
 /** What one upstream's model sealed of a turn: it is returned to that one alone. */
 export function ownSeals(
   { sealed = [] }: Turn & { role: "assistant" },

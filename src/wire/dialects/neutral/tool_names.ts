@@ -1,21 +1,30 @@
 import { createHash } from "node:crypto";
 import type { Tool } from "./conversation.ts";
 
-/** Maximum length of a tool's name in the chat and responses dialects; the messages dialect allows 128 characters. */
+/** Maximum length of a tool's name in the chat and responses dialects. */
 const MAX_CHARS = 64;
+/** The same in the messages dialect. */
+export const MAX_CHARS_OF_MESSAGES = 128;
+/** What names consist of in every dialect (platform.openai.com, docs.anthropic.com). */
+const ILLEGAL = /[^A-Za-z0-9_-]/g;
 
-/** A tool's name as chat and responses upstreams accept it; always the same for the same name, so that prompt caches hold. */
-export function shortName(name: string): string {
-  if (name.length <= MAX_CHARS) return name;
+/** A tool's name as upstreams accept it; always the same for the same name, so that prompt caches hold. */
+export function legalName(name: string, maxChars: number = MAX_CHARS): string {
+  const plain = name.replace(ILLEGAL, "_");
+  if (plain === name && name.length <= maxChars) return name;
   const mark = `_${createHash("sha256").update(name).digest("hex").slice(0, 8)}`;
-  return name.slice(0, MAX_CHARS - mark.length) + mark;
+  return plain.slice(0, maxChars - mark.length) + mark;
 }
 
-/** The tools whose names are shortened, by their short names; undefined when there are none. */
-export function longNames(tools: readonly Tool[]): ReadonlyMap<string, string> | undefined {
-  let long: Map<string, string> | undefined;
+/** The tools whose names are changed, by their legal names; undefined when there are none. */
+export function changedNames(
+  tools: readonly Tool[],
+  maxChars: number = MAX_CHARS,
+): ReadonlyMap<string, string> | undefined {
+  let changed: Map<string, string> | undefined;
   for (const { name } of tools) {
-    if (name.length > MAX_CHARS) (long ??= new Map()).set(shortName(name), name);
+    const legal = legalName(name, maxChars);
+    if (legal !== name) (changed ??= new Map()).set(legal, name);
   }
-  return long;
+  return changed;
 }

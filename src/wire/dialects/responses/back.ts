@@ -1,7 +1,7 @@
 import type { Back, WriteConversationOptions, WrittenRequest } from "../dialect.ts";
 import { items, type JsonObject, withoutFields } from "../json.ts";
 import type { Conversation } from "../neutral/conversation.ts";
-import { longNames } from "../neutral/tool_names.ts";
+import { changedNames } from "../neutral/tool_names.ts";
 import { withoutDocuments } from "../neutral/without_documents.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { readResponsesReply, ResponsesReader } from "./upstream/read_reply.ts";
@@ -44,7 +44,7 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   addLogprobs(sent, conversation.logprobs);
   sent.store = false;
   if (stream) sent.stream = true;
-  return { body: sent, dropped, toolNames: longNames(conversation.tools) };
+  return { body: sent, dropped, toolNames: changedNames(conversation.tools) };
 }
 
 function addLogprobs(sent: JsonObject, logprobs: number | undefined): void {

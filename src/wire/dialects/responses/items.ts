@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 
 /** The items of a request's input; a text is one message of the user. */
 export function inputItems({ input }: JsonObject): readonly JsonObject[] {
@@ -22,6 +22,18 @@ export function typeOf({ type, role }: JsonObject): string {
 /** The parts of an output item; some upstreams write a text instead. */
 export function partsOf(parts: JsonValue | undefined, type = "output_text"): readonly JsonObject[] {
   return typeof parts === "string" ? [{ type, text: parts }] : objects(parts);
+}
+
+/**
+ * An output item as it is kept for later requests: without the log probabilities of its tokens, which are many times its text and
+ * which no model reads.
+ */
+export function keptItem(item: JsonObject): JsonObject {
+  const { content } = item;
+  if (!Array.isArray(content)) return item;
+  const partOf = (part: JsonValue) =>
+    isObject(part) && items(part.logprobs).length > 0 ? { ...part, logprobs: [] } : part;
+  return { ...item, content: content.map(partOf) };
 }
 
 /** Kinds of items that are results of calls, which are named by `call_id`. */

@@ -19,6 +19,7 @@ export const responses: Dialect = {
   carry: responsesCarry,
 };
 
+export { keptItem } from "./items.ts";
 export { connectionFault, errorFrame, TurnEvents, type TurnFault } from "./socket/events.ts";
 export { readTurnFrame, turnBody, type TurnFrame } from "./socket/frame.ts";
 export { writeResponsesUsage } from "./usage.ts";

@@ -1,10 +1,12 @@
-/** What every roll-up of requests adds up. */
-const SUMS = `requests integer not null check (requests >= 0),
+/** What every roll-up of requests adds up, but for credits. */
+const COUNTS = `requests integer not null check (requests >= 0),
     errors integer not null check (errors >= 0),
     input_tokens integer not null check (input_tokens >= 0),
     cached_tokens integer not null check (cached_tokens >= 0),
     output_tokens integer not null check (output_tokens >= 0),
-    duration_ms integer not null check (duration_ms >= 0),
+    duration_ms integer not null check (duration_ms >= 0)`;
+/** The same with credits. */
+const SUMS = `${COUNTS},
     credits integer not null check (credits >= 0),
     -- what cached input saved, by the prices of each charge, in millionths of credits: sums are exact
     saved_millionths integer not null check (saved_millionths >= 0)`;
@@ -81,12 +83,7 @@ export const USAGE = [
     hour_at_ms integer not null check (hour_at_ms % 3600000 = 0),
     key_id text not null,
     route text not null,
-    requests integer not null check (requests >= 0),
-    errors integer not null check (errors >= 0),
-    input_tokens integer not null check (input_tokens >= 0),
-    cached_tokens integer not null check (cached_tokens >= 0),
-    output_tokens integer not null check (output_tokens >= 0),
-    duration_ms integer not null check (duration_ms >= 0),
+    ${COUNTS},
     credits integer not null default 0 check (credits >= 0),
     saved_millionths integer not null default 0 check (saved_millionths >= 0),
     primary key (account_id, hour_at_ms, key_id, route)
@@ -154,12 +151,7 @@ export const USAGE = [
     hour_at_ms integer not null,
     key_id text not null,
     route text not null,
-    requests integer not null check (requests >= 0),
-    errors integer not null check (errors >= 0),
-    input_tokens integer not null check (input_tokens >= 0),
-    cached_tokens integer not null check (cached_tokens >= 0),
-    output_tokens integer not null check (output_tokens >= 0),
-    duration_ms integer not null check (duration_ms >= 0),
+    ${COUNTS},
     credits integer not null check (credits >= 0),
     uncollected_requests integer not null check (uncollected_requests >= 0),
     uncollected_credits integer not null check (uncollected_credits >= 0),

@@ -19,6 +19,7 @@ import {
   withoutFields,
   withoutNulls,
 } from "../../json.ts";
+import { MeteredStream } from "../../metered_stream.ts";
 import { OutputBudget } from "../../output_budget.ts";
 import type { SseEvent } from "../../sse/mod.ts";
 import { DEFAULT_SAMPLING } from "../../sampling.ts";
@@ -27,7 +28,7 @@ import { brokenOff } from "../../upstream_error.ts";
 import { HostedCalls } from "../../hosted_calls.ts";
 import { inner, isSameUsage, type Usage } from "../../usage.ts";
 import { readUsage } from "../../usage_names.ts";
-import { type PartialUsage, StreamUsage, UsageReports } from "../../usage_reports.ts";
+import { UsageReports } from "../../usage_reports.ts";
 import { type Refusal } from "../../../../ground/refusal.ts";
 import { responsesBack } from "../back.ts";
 import { carriedInput } from "./carried_input.ts";
@@ -253,15 +254,11 @@ function idPartOf({ id }: { readonly id: string }): string {
   return id.replace(/^resp_/, "");
 }
 
-class CarriedResponsesStream implements ReplyStream {
+class CarriedResponsesStream extends MeteredStream<OutputMeter> implements ReplyStream {
   finished = false;
-  hasOutput = false;
   hidesReasoning: boolean | undefined;
-  readonly #reports = new UsageReports();
-  readonly #usage = new StreamUsage(this.#reports, () => this.#meter.tokens);
   readonly #hosted = new HostedCalls();
   readonly #reply: CarriedReply;
-  readonly #meter: OutputMeter;
   readonly #lines: EventLines;
   readonly #output: CarriedOutput;
   /** The upstream's last response object. */
@@ -270,8 +267,8 @@ class CarriedResponsesStream implements ReplyStream {
   #end: string | undefined;
 
   constructor(context: ReplyContext) {
+    super(new OutputMeter(context.request.body, context.request.hostsTools));
     this.#reply = new CarriedReply(context);
-    this.#meter = new OutputMeter(context.request.body, context.request.hostsTools);
     this.#lines = new EventLines(this.#reply.echo);
     this.#output = new CarriedOutput({
       idPart: idPartOf(context),
@@ -284,24 +281,8 @@ class CarriedResponsesStream implements ReplyStream {
     return this.#end === undefined ? 0 : 1;
   }
 
-  get hasFinishReason(): boolean {
-    return this.#end !== undefined;
-  }
-
-  get usage(): Usage | undefined {
-    return this.#usage.usage;
-  }
-
-  get partialUsage(): PartialUsage {
-    return this.#usage.partial;
-  }
-
   get hostedCalls(): ReadonlyMap<string, number> {
     return this.#hosted.calls;
-  }
-
-  get countedOutput(): number {
-    return this.#meter.tokens;
   }
 
   get outputItems(): readonly JsonObject[] | undefined {
@@ -316,15 +297,15 @@ class CarriedResponsesStream implements ReplyStream {
     this.hidesReasoning ??= hidesReasoning(event);
     if (isObject(event.item)) this.#hosted.item(event.item, event.output_index);
     output.forEach((item, at) => this.#hosted.item(item, at));
-    this.#reports.add(readUsage(response.usage)).heard({ model: response.model });
+    this.reports.add(readUsage(response.usage)).heard({ model: response.model });
     // the beginning repeats what was asked for
-    if (kind?.step === "end") this.#reports.heard({ tier: response.service_tier });
+    if (kind?.step === "end") this.reports.heard({ tier: response.service_tier });
     // the beginning is written with what comes next: a failure before that is still an HTTP status
     const isKept = kind?.isCarried && kind.step !== "beginning";
     if (isKept && kind.step === "end") return this.#finish(event, response, output);
     const step = isKept ? this.#output.walk.step(this.#reply.custom.event(event)) : undefined;
-    if (step !== undefined && this.#meter.event(step)) this.hasOutput = true;
-    this.#usage.note();
+    if (step !== undefined && this.meter.event(step)) this.hasOutput = true;
+    this.noteReport();
     return step === undefined ? "" : this.#output.event(step);
   }
 
@@ -366,9 +347,9 @@ class CarriedResponsesStream implements ReplyStream {
 
   #finish(event: JsonObject, response: JsonObject, output: readonly JsonObject[]): string {
     const pairs = this.#output.walk.match(this.#reply.custom.output(output));
-    const isSaid = this.#meter.response(response, pairs);
-    if (this.#meter.end(event) || isSaid) this.hasOutput = true;
-    this.#usage.note();
+    const isSaid = this.meter.response(response, pairs);
+    if (this.meter.end(event) || isSaid) this.hasOutput = true;
+    this.noteReport();
     const rest = this.#output.finish(pairs);
     this.#response = response;
     this.#end = response.status === "incomplete" ? "response.incomplete" : text(event.type);

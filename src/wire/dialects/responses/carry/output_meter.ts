@@ -67,6 +67,11 @@ export class OutputMeter {
     return this.#meter.tokens;
   }
 
+  /** Tokens of them that some tokenizer may not need. */
+  get overcounted(): number {
+    return this.#meter.overcounted;
+  }
+
   /** Counts an event. Returns whether it says anything. */
   event(step: OutputStep<CountedItem>): boolean {
     const { event, kind, item: { state }, index } = step;

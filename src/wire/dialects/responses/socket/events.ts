@@ -1,4 +1,5 @@
 import { isObject, items, type JsonObject, text } from "../../json.ts";
+import { keptItem } from "../items.ts";
 
 /** Events that hold the whole response. */
 const WHOLE = /^event: response\.(created|in_progress|completed|incomplete|failed)$/m;
@@ -54,7 +55,10 @@ export class TurnEvents {
 }
 
 function endOf(response: JsonObject, status: string | undefined): EndedTurn {
-  const output = items(response.output).map((item) => JSON.stringify(item)).join(",");
+  const output = items(response.output).map((item) =>
+    JSON.stringify(isObject(item) ? keptItem(item) : item)
+  )
+    .join(",");
   return {
     id: text(response.id) ?? "",
     isComplete: status === "completed" || status === "incomplete",

@@ -3,23 +3,14 @@ import type { JsonObject } from "../../json.ts";
 import { shortId, upstreamIds } from "../../neutral/call_ids.ts";
 import type { Conversation, Part, Tool, Turn } from "../../neutral/conversation.ts";
 import { pairResults, withUniqueIds } from "../../neutral/tool_results.ts";
-import { shortName } from "../../neutral/tool_names.ts";
-import { ownSeals } from "../../neutral/sealed_reasoning.ts";
+import { legalName } from "../../neutral/tool_names.ts";
+import { ownSeals, type SealTarget } from "../../neutral/sealed_reasoning.ts";
 import { writeSchema } from "../../neutral/output_format.ts";
-
-/** How a conversation is written for one upstream. */
-export interface ResponsesOptions {
-  /** The upstream's name, and the model's there: what they sealed is returned to them alone. */
-  readonly upstream: string;
-  readonly model: string;
-  /** The upstream verifies reasoning: what it did not seal is dropped. */
-  readonly signed: boolean;
-}
 
 /** Writes a conversation's fields in the responses dialect. */
 export function writeConversation(
   conversation: Conversation,
-  options: ResponsesOptions,
+  options: SealTarget,
 ): { readonly body: JsonObject; readonly dropsReasoning: boolean } {
   const { instructions, tools, toolChoice, parallelTools, format } = conversation;
   const { temperature, topP, user, safetyId, verbosity, serviceTier } = conversation;
@@ -62,7 +53,7 @@ export function writeConversation(
 
 type AssistantTurn = Turn & { role: "assistant" };
 
-function itemsOf(turn: Turn, options: ResponsesOptions): JsonObject[] {
+function itemsOf(turn: Turn, options: SealTarget): JsonObject[] {
   switch (turn.role) {
     case "user":
       return turn.parts.length === 0 ? [] : [message("user", contentOf(turn.parts))];
@@ -84,7 +75,7 @@ function itemsOf(turn: Turn, options: ResponsesOptions): JsonObject[] {
         ...turn.calls.map(({ id, name, args }) => ({
           type: "function_call",
           call_id: id,
-          name: shortName(name),
+          name: legalName(name),
           arguments: args,
         })),
       ];
@@ -97,7 +88,7 @@ function message(role: string, content: string | JsonObject[]): JsonObject {
 }
 
 /** As the upstream sealed it; else as text, where the upstream takes reasoning that it did not write. */
-function reasoningItems(turn: AssistantTurn, options: ResponsesOptions): JsonObject[] {
+function reasoningItems(turn: AssistantTurn, options: SealTarget): JsonObject[] {
   const own = ownSeals(turn, options);
   if (own.length > 0) {
     return own.map(({ text, seal }) => ({
@@ -153,7 +144,7 @@ function toolOf({ name, description, schema, strict = false }: Tool): JsonObject
   const { $schema: _, ...parameters } = schema;
   return {
     type: "function",
-    name: shortName(name),
+    name: legalName(name),
     ...(description === undefined ? {} : { description }),
     parameters,
     strict,
@@ -161,5 +152,5 @@ function toolOf({ name, description, schema, strict = false }: Tool): JsonObject
 }
 
 function choiceOf(choice: NonNullable<Conversation["toolChoice"]>): JsonObject | string {
-  return typeof choice === "string" ? choice : { type: "function", name: shortName(choice.name) };
+  return typeof choice === "string" ? choice : { type: "function", name: legalName(choice.name) };
 }

@@ -1,0 +1,198 @@
+import { DatabaseError, type Json, type JsonObject, type RefusedItem } from "./database.ts";
+import { Gatherer } from "./gatherer.ts";
+import { type Commit, isAboutTheData, itemsOf, type Writing } from "./group_writer.ts";
+import { outboxPath, WriteOutbox } from "./outbox.ts";
+import { refusedFiles, refusedItem, RefusedItems } from "./refused_items.ts";
+import { takeOutboxes } from "./take_outboxes.ts";
+import { type Piece, singly, takeSet } from "./writes_behind.ts";
+
+/** What a {@linkcode ServerOutbox} goes by. */
+export interface ServerOutboxOptions {
+  /** Where its files are: how their names begin. */
+  readonly path: string;
+  /** Whose it is. */
+  readonly gatewayId: string;
+  /** ID of the server's database. */
+  readonly database: string;
+  readonly durable: boolean;
+  /** Commits at the server, before whatever waits for the outbox. */
+  readonly commit: Commit;
+  readonly onRefused: (item: RefusedItem) => void;
+  /** Called when nothing can be kept, and when it can be again. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** Has the files emptied, in turn with what is kept. */
+const EMPTY = Symbol("empty");
+
+interface Waiting {
+  readonly write: Writing;
+  readonly item: JsonObject;
+  readonly done: PromiseWithResolvers<void>;
+}
+
+/**
+ * Keeps what a server could not be told, until it has it. An item is passed on only once it is durable: what cannot be kept is not
+ * written later either, as its caller learns that.
+ */
+export class ServerOutbox {
+  readonly #options: ServerOutboxOptions;
+  readonly #outbox: WriteOutbox;
+  readonly #refused: RefusedItems;
+  readonly #gatherer = new Gatherer<Waiting | typeof EMPTY>((batch) => this.#keepAll(batch));
+  readonly #writes = new Map<string, Writing>();
+  #pieces: Piece[] = [];
+  #writing: Promise<void> | undefined;
+  #isFaulty = false;
+  /** Whether its files have anything. */
+  #isFilled = false;
+
+  constructor(options: ServerOutboxOptions) {
+    this.#options = options;
+    const { path, gatewayId, database, durable } = options;
+    this.#refused = new RefusedItems(path);
+    this.#outbox = new WriteOutbox({
+      path: outboxPath(path, gatewayId),
+      database,
+      durable,
+      taken: () => this.taken(),
+    });
+  }
+
+  /** Whether items can be kept, as far as is known. */
+  get isUsable(): boolean {
+    return !this.#isFaulty;
+  }
+
+  /** Items that were kept and that the server does not have. */
+  get count(): number {
+    return this.#pieces.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** Whether there is something to {@linkcode empty}: what its files have may be at the server already. */
+  get isToEmpty(): boolean {
+    return this.#isFilled || this.#isFaulty || this.#pieces.length > 0;
+  }
+
+  /**
+   * Keeps an item; resolves when it is durable.
+   *
+   * @throws If it cannot be kept: then it is not written.
+   */
+  async keepItem(write: Writing, item: JsonObject): Promise<void> {
+    const done = Promise.withResolvers<void>();
+    this.#gatherer.join({ write, item, done });
+    await done.promise;
+  }
+
+  /**
+   * Resolves when the server has all that was kept before the call.
+   *
+   * @throws {DatabaseError} If it does not take it; it is kept for the next call.
+   */
+  async taken(): Promise<void> {
+    await this.#writing?.catch(() => {});
+    if (this.#pieces.length > 0) {
+      await (this.#writing ??= this.#writeAll().finally(() => this.#writing = undefined));
+    }
+    await this.#refused.keep();
+  }
+
+  /**
+   * Writes what earlier gateways on the data directory have kept.
+   *
+   * @throws {DatabaseError} If the server does not take it: what was lent to them must not be released before.
+   */
+  async takeEarlier(writes: readonly Writing[], onlyDead: boolean): Promise<void> {
+    const { path, database } = this.#options;
+    await takeOutboxes({
+      file: path,
+      database,
+      writes,
+      send: (write, items, count) => this.#pass(write, items, count),
+      taken: () => this.taken(),
+      forget: () => Promise.resolve(),
+      refused: this.#refused.paths,
+    }, { onlyDead });
+    await this.taken();
+  }
+
+  /** Items that the server refused, and that nobody has dealt with yet. */
+  async refused(): Promise<RefusedItem[]> {
+    const { path, database } = this.#options;
+    const items = (await refusedFiles(path)).map((one) => refusedItem(one, database));
+    return (await Promise.all(items)).filter((item) => item !== undefined);
+  }
+
+  /** Lets go of its files; what the server does not have stays in them. */
+  async close(): Promise<void> {
+    await this.#gatherer.idle();
+    await this.#outbox.close();
+  }
+
+  /** Has the server take what was kept, and empties the files. Failures are tried again with the next call. */
+  async empty(): Promise<void> {
+    await this.taken();
+    this.#gatherer.join(EMPTY);
+  }
+
+  async #keepAll(batch: readonly (Waiting | typeof EMPTY)[]): Promise<void> {
+    const waiting = batch.filter((one) => one !== EMPTY);
+    if (waiting.length === 0) await this.#restart().catch(() => {}); // what they have is harmless
+    for (const [write, all] of Map.groupBy(waiting, ({ write }) => write)) {
+      const items = itemsOf(write, all.map(({ item }) => item));
+      try {
+        if (this.#isFaulty) await this.#restart();
+        this.#isFilled = true;
+        await this.#outbox.keepItems({ write: write.name, columns: write.columns ?? [], items });
+      } catch (error) {
+        if (!this.#isFaulty) this.#options.onFault(error);
+        this.#isFaulty = true;
+        for (const { done } of all) done.reject(error);
+        continue;
+      }
+      this.#pass(write, items, all.length);
+      for (const { done } of all) done.resolve();
+    }
+  }
+
+  /** Begins again with empty files, once the server has all. */
+  async #restart(): Promise<void> {
+    await this.#outbox.restart();
+    if (this.#isFaulty) this.#options.onFault(undefined);
+    this.#isFaulty = this.#isFilled = false;
+  }
+
+  #pass({ name: write, statements, columns = [] }: Writing, items: string, count: number): void {
+    this.#writes.set(write, { name: write, statements, columns });
+    const refused: Piece["refused"] = ({ item, code, message }) => {
+      const values = JSON.parse(item) as readonly Json[] | JsonObject;
+      const named: JsonObject = values instanceof Array
+        ? Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null]))
+        : values;
+      const error = { write, item: named, error: `${code}: ${message}` };
+      this.#refused.note({ database: this.#options.database, ...error });
+      this.#options.onRefused(error);
+    };
+    this.#pieces.push({ write, statements, items, count, refused });
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#pieces.length > 0) {
+      const set = takeSet([...this.#pieces]);
+      const [first] = set as [Piece, ...Piece[]];
+      const args = [`[${set.map(({ items }) => items.slice(1, -1)).join(",")}]`];
+      let rest: Piece[] = [];
+      try {
+        await this.#options.commit(first.statements.map((sql) => ({ sql, args })), true);
+      } catch (error) {
+        if (!(error instanceof DatabaseError) || !isAboutTheData(error)) throw error;
+        const { write, items } = first;
+        const { code, message } = error;
+        if (first.isAlone) first.refused({ write, item: items.slice(1, -1), code, message });
+        else rest = set.flatMap(singly);
+      }
+      this.#pieces.splice(0, set.length, ...rest); // others came behind them meanwhile
+    }
+  }
+}

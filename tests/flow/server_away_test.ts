@@ -1,0 +1,295 @@
+/** Gateways whose database does not answer for a while, under load: a real libSQL server, or a file. */
+
+import DatabaseConstructor from "libsql";
+import { audit } from "../../src/money/ledger/mod.ts";
+import { assert, assertEquals, assertMatch } from "../assert.ts";
+import { startCommand } from "../fake/command.ts";
+import { customer } from "../fake/customer.ts";
+import { startGateway, type TestGateway, WIDE_TIERS } from "../fake/gateway.ts";
+import { type SqldServer, sqldServer } from "../fake/sqld.ts";
+import { sleep, tempDir, until } from "../fake/temp.ts";
+import { completion, fakeUpstream } from "../fake/upstream.ts";
+import { PROOF, sized } from "../tier.ts";
+
+/** How long the server is away: longer than whatever is waited for without it. */
+const AWAY_MS = sized(2_500, 25_000);
+/** Pause of a client between two requests. */
+const PAUSE_MS = 20;
+/** Replies of each client that were admitted from a loan before the server goes away. */
+const WARM = 4;
+
+/** A request as its client knows it. */
+interface Asked {
+  /** Undefined while there is no reply, and when the gateway has died meanwhile. */
+  status?: number;
+  credits: number;
+  text: string;
+}
+
+/** What asks one gateway with one key, one request after the other. */
+class Client {
+  readonly asked: Asked[] = [];
+  readonly #over: Promise<void>;
+  #isOver = false;
+
+  constructor(address: () => string | undefined, key: string) {
+    this.#over = this.#run(address, key);
+  }
+
+  get replies(): readonly Asked[] {
+    return this.asked.filter(({ status }) => status !== undefined);
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#over;
+  }
+
+  async #run(address: () => string | undefined, key: string): Promise<void> {
+    for (; !this.#isOver; await sleep(PAUSE_MS)) {
+      const url = address();
+      if (url === undefined) continue;
+      const one: Asked = { credits: 0, text: "" };
+      this.asked.push(one);
+      try {
+        const reply = await fetch(`${url}/v1/chat/completions`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+          body: JSON.stringify({ model: "svc-k2", messages: [{ role: "user", content: "Hi" }] }),
+        });
+        one.text = await reply.text();
+        one.credits = Number(reply.headers.get("x-sluice-credits"));
+        one.status = reply.status;
+      } catch {
+        // its gateway was killed
+      }
+    }
+  }
+}
+
+async function scene() {
+  const stack = new AsyncDisposableStack();
+  const { path } = stack.use(await tempDir());
+  let server = await sqldServer(`${path}/sqld`);
+  stack.defer(() => server[Symbol.asyncDispose]());
+  const upstream = stack.use(fakeUpstream(() => completion("ok")));
+  const settings = {
+    database: { url: server.url },
+    upstream: { url: upstream.url, discover: false },
+    tiers: WIDE_TIERS,
+  };
+  const clients: Client[] = [];
+  return {
+    path,
+    settings,
+    clients: clients as readonly Client[],
+    gateway: async () => stack.use(await startGateway({ settings })),
+    use: <T extends AsyncDisposable>(one: T) => stack.use(one),
+    /** Starts a client; resolves when what is lent covers its requests. */
+    client: async (address: () => string | undefined, key: string) => {
+      const client = new Client(address, key);
+      clients.push(client);
+      await until(() => client.replies.length > WARM, { what: "replies" });
+      return client;
+    },
+    /** Has the server away for a while. */
+    away: async (
+      goes: (server: SqldServer) => Promise<() => Promise<SqldServer>>,
+      work = () => sleep(AWAY_MS),
+    ) => {
+      const comesBack = await goes(server);
+      await work();
+      server = await comesBack();
+    },
+    async killed(gone: SqldServer) {
+      await gone[Symbol.asyncDispose]();
+      return () => sqldServer(`${path}/sqld`, { port: gone.port });
+    },
+    /** Ends all clients; returns what they asked. */
+    async end() {
+      await Promise.all(clients.map((client) => client.end()));
+      return clients.flatMap(({ asked }) => asked);
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function stopped(server: SqldServer) {
+  server.signal("SIGSTOP");
+  return Promise.resolve(() => {
+    server.signal("SIGCONT");
+    return Promise.resolve(server);
+  });
+}
+
+/** What the books say of all requests, once the server has what was kept. */
+async function booked(gateways: readonly TestGateway[]) {
+  const [{ gateway: { database } }] = gateways as [TestGateway];
+  await until(() => gateways.every(({ gateway }) => gateway.database.outbox?.kept === 0), {
+    what: "the end of the outboxes",
+  });
+  assertEquals((await audit(database)).mismatches, []);
+  const row = await database.one(
+    "select sum(consumed) as credits, sum(requests) as n from balances",
+  );
+  return { credits: Number(row!.credits), requests: Number(row!.n) };
+}
+
+function paid(asked: readonly Asked[]) {
+  const replies = asked.filter(({ status }) => status === 200);
+  return {
+    credits: replies.reduce((sum, { credits }) => sum + credits, 0),
+    requests: replies.length,
+  };
+}
+
+// Proves P2, P4.
+Deno.test("a server that is killed, then stopped, under load: no request with lent credits fails, and each is charged once", async () => {
+  await using at = await scene();
+  const both = [await at.gateway(), await at.gateway()];
+  const { keys } = await customer(both[0]!, 1_000_000, { keys: 2 });
+  for (const { url } of both) await Promise.all(keys.map((key) => at.client(() => url, key)));
+  for (const goes of [at.killed, stopped]) {
+    await at.away(goes, async () => {
+      const counts = at.clients.map(({ replies }) => replies.length);
+      await sleep(AWAY_MS);
+      await until(() => at.clients.every(({ replies }, n) => replies.length > counts[n]! + WARM), {
+        what: "replies to all clients without the server",
+      });
+      for (const { url } of both) {
+        const metrics = await (await fetch(`${url}/metrics`)).text();
+        assertMatch(metrics, /^sluice_detached 1\n[^]*^sluice_settlements_kept [1-9]/m);
+      }
+    });
+    await sleep(AWAY_MS / 5);
+  }
+  const asked = await at.end();
+  const failed = asked.filter(({ status }) => status !== 200);
+  assertEquals(failed.length, 0, failed[0]?.text);
+  assertEquals(await booked(both), paid(asked));
+  for (const gateway of both) {
+    const log = gateway.log();
+    assert(log.includes("the database cannot be used") && log.includes("can be used again"), log);
+  }
+});
+
+// Proves P2.
+// two processes of their own; the gate has tests/ground/database/server_outbox_test.ts
+Deno.test(
+  "a gateway that is killed while its server is away charges what it had kept, once it is started again",
+  PROOF,
+  async () => {
+    await using at = await scene();
+    const beside = await at.gateway();
+    const { keys: [key], accountId } = await customer(beside, 1_000_000);
+    const { keys: [otherKey] } = await customer(beside, 1_000_000);
+    const directory = `${at.path}/killed`;
+    await Deno.mkdir(directory);
+    await Deno.writeTextFile(
+      `${directory}/sluice.jsonc`,
+      JSON.stringify({ ...at.settings, port: 0 }),
+    );
+    const start = async () => {
+      const process = at.use(startCommand([], { directory }));
+      const [, url] = await process.waitFor(/listening on (http:\S+)/);
+      return { process, url };
+    };
+    const first = await start();
+    let url: string | undefined = first.url;
+    const client = await at.client(() => url, key!);
+    const other = await at.client(() => beside.url, otherKey!);
+    await at.away(at.killed, async () => {
+      const before = client.replies.length;
+      await sleep(AWAY_MS / 2);
+      await until(() => client.replies.length > before + WARM, {
+        what: "replies without the server",
+      });
+      first.process.signal("SIGKILL");
+      await first.process.status;
+      url = undefined;
+      await sleep(AWAY_MS / 2);
+    });
+    // what it kept is nobody else's while it is down
+    const { length } = other.replies;
+    await until(() => other.replies.length > length + WARM, { what: "replies with the server" });
+    const again = await start();
+    const charged = await beside.gateway.database.one(
+      "select requests as n from balances where account_id = ?",
+      [accountId],
+    );
+    assert(
+      Number(charged!.n) >= client.replies.length,
+      "what it had kept is charged before it listens",
+    );
+    ({ url } = again);
+    const before = client.replies.length;
+    await until(() => client.replies.length > before + WARM, { what: "replies of the new one" });
+    const asked = await at.end();
+    const failed = asked.filter(({ status }) => status !== 200 && status !== undefined);
+    assertEquals(failed.length, 0, failed[0]?.text);
+    const cut = asked.filter(({ status }) => status === undefined).length;
+    const [books, told] = [await booked([beside]), paid(asked)];
+    const more = books.requests - told.requests;
+    assert(more >= 0 && more <= cut, `${more} more than clients got, ${cut} were cut`);
+    assertEquals(books.credits - told.credits, more); // each costs one
+  },
+);
+
+// Proves P2, P5.
+Deno.test("a server that is away while nothing can be kept: what a client was told has failed is not charged later", async () => {
+  await using at = await scene();
+  const gateway = await at.gateway();
+  const { keys: [key] } = await customer(gateway, 1_000_000);
+  const client = await at.client(() => gateway.url, key!);
+  const data = gateway.gateway.config.settings.data;
+  await at.away(at.killed, async () => {
+    await Deno.rename(data, `${data}-away`); // files cannot be made there any more
+    await sleep(AWAY_MS);
+    await Deno.rename(`${data}-away`, data);
+  });
+  const { length } = client.replies;
+  await until(
+    () => client.replies.slice(length).filter(({ status }) => status === 200).length > WARM,
+    {
+      what: "replies with the server",
+    },
+  );
+  const asked = await at.end();
+  assertEquals(await booked([gateway]), paid(asked));
+});
+
+// Proves P2, P4.
+Deno.test("a file that does not answer under load: no request with lent credits fails, and each is charged once", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    looksInside: true,
+    settings: { upstream: { url: upstream.url } },
+  });
+  const { keys: [key] } = await customer(gateway, 1_000_000);
+  const clients = [1, 2].map(() => new Client(() => gateway.url, key!));
+  const moreReplies = (what: string) => {
+    const counts = clients.map(({ replies }) => replies.length);
+    return until(() => clients.every(({ replies }, n) => replies.length > counts[n]! + WARM), {
+      what,
+    });
+  };
+  const { database } = gateway.gateway;
+  await until(async () => (await audit(database)).lentCredits > 0, { what: "a loan" });
+  await moreReplies("requests from the loan");
+  // each write waits for it, and so does all that is asked after that
+  const other = new DatabaseConstructor(database.place) as unknown as {
+    exec(sql: string): void;
+    close(): void;
+  };
+  other.exec("begin immediate");
+  await sleep(AWAY_MS);
+  await moreReplies("replies without the file");
+  other.exec("rollback");
+  other.close();
+  await moreReplies("replies with the file");
+  await Promise.all(clients.map((client) => client.end()));
+  const asked = clients.flatMap(({ asked }) => asked);
+  const failed = asked.filter(({ status }) => status !== 200);
+  assertEquals(failed.length, 0, failed[0]?.text);
+  assertEquals(await booked([gateway]), paid(asked));
+});
