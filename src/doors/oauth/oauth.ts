@@ -182,7 +182,7 @@ export class OAuth {
   }
 
   async #approved(code: string, address: string) {
-    const polled = await this.#codes.poll(code);
+    const polled = await this.#codes.askedFor(code);
     if (typeof polled === "string") {
       if (polled === "expired_token") this.#guessed(address);
       throw new OAuthError(polled, POLLED[polled]);
@@ -195,7 +195,7 @@ export class OAuth {
       return reply(await this.#grants.issue(account, polled.client, polled.use), account.email);
     } catch (error) {
       // the transaction fails where the code was used meanwhile
-      if (!(error instanceof DatabaseError) || await this.#codes.poll(code) !== "expired_token") {
+      if (!(error instanceof DatabaseError) || await this.#codes.askedFor(code) !== "expired_token") {
         throw error;
       }
       throw new OAuthError("expired_token", POLLED.expired_token);

@@ -140,8 +140,8 @@ export class DeviceCodes {
     return decided!.length > 0;
   }
 
-  /** A tool asks whether it was approved. */
-  async poll(deviceCode: string): Promise<Polled> {
+  /** What becomes of a tool that asks whether it was approved. */
+  async askedFor(deviceCode: string): Promise<Polled> {
     const digest = digestOf(deviceCode);
     const now = this.#now();
     const row = await this.#database.one("select * from device_codes where digest = ?", [digest]);

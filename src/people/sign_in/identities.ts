@@ -113,12 +113,11 @@ export class Identities {
       {
         sql: `insert into identities
             (issuer, subject, account_id, provider, linked_by, linked_at_ms)
-          select ?, ?, id, ?, 'hand', ? from accounts
-            where id = ? and kind = 'person' and disabled_at_ms is null
+          values (?, ?, ?, ?, 'hand', ?)
           on conflict (issuer, subject) do update set linked_by = 'hand'
             where account_id = excluded.account_id
           returning account_id`,
-        args: [identity.issuer, identity.subject, settings.name, this.#now(), account.id],
+        args: [identity.issuer, identity.subject, account.id, settings.name, this.#now()],
       },
       ...also,
     ]);

@@ -161,31 +161,31 @@ Deno.test("a tool waits for its code to be approved, and gets tokens once, howev
   const { codes, grants, account, clock } = one;
   const code = (await codes.begin("Claude Code", "192.0.2.1"))!;
   assert(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/.test(code.userCode));
-  assertEquals(await codes.poll(code.deviceCode), "slow_down", "at once");
+  assertEquals(await codes.askedFor(code.deviceCode), "slow_down", "at once");
   clock.nowMs += 9_999;
-  assertEquals(await codes.poll(code.deviceCode), "slow_down", "the interval has grown");
+  assertEquals(await codes.askedFor(code.deviceCode), "slow_down", "the interval has grown");
   clock.nowMs += 15_000;
-  assertEquals(await codes.poll(code.deviceCode), "authorization_pending");
+  assertEquals(await codes.askedFor(code.deviceCode), "authorization_pending");
   assertEquals(await codes.find("BCDF-GHJK"), undefined);
   for (const typed of [code.userCode, code.userCode.toLowerCase().replace("-", " ")]) {
     assertEquals((await codes.find(typed))?.client, "Claude Code");
   }
   assert(await codes.decide(code.userCode, account, true));
   assert(!await codes.decide(code.userCode, account, false), "once");
-  const polled = await Promise.all([1, 2, 3].map(() => codes.poll(code.deviceCode)));
+  const polled = await Promise.all([1, 2, 3].map(() => codes.askedFor(code.deviceCode)));
   const issued = await Promise.allSettled(polled.map((answer) => {
     assert(typeof answer !== "string");
     return grants.issue({ id: answer.accountId }, answer.client, answer.use);
   }));
   assertEquals(issued.filter(({ status }) => status === "fulfilled").length, 1);
-  assertEquals(await codes.poll(code.deviceCode), "expired_token");
+  assertEquals(await codes.askedFor(code.deviceCode), "expired_token");
 
   const denied = (await codes.begin("tool", "192.0.2.1"))!;
   assert(await codes.decide(denied.userCode, account, false));
-  assertEquals(await codes.poll(denied.deviceCode), "access_denied");
+  assertEquals(await codes.askedFor(denied.deviceCode), "access_denied");
   const late = (await codes.begin("tool", "192.0.2.1"))!;
   clock.nowMs += 600_000;
-  assertEquals(await codes.poll(late.deviceCode), "expired_token");
+  assertEquals(await codes.askedFor(late.deviceCode), "expired_token");
   assert(!await codes.decide(late.userCode, account, true));
 });
 
