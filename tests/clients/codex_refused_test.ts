@@ -44,7 +44,7 @@ const REFUSED: readonly {
       routes: {
         small: {
           targets: [{ upstream: "default", model: "m" }],
-          context: 4_000,
+          context: 2_000, // so small that no tokenizer makes it fit
           minimum: 1,
           prices: { input: 1, cached: 1, output: 1 },
         },

@@ -248,10 +248,11 @@ Deno.test("a prompt is refused by the gateway's count only if no tokenizer could
       routes: { m: { ...settings.routes["m-chat"]!, context, maxOutput: 100 } },
     },
   });
-  for (let round = 0; round < sized(10, 100); round++) {
-    const language = random.pick(Object.keys(TEXTS));
+  const languages = Object.keys(TEXTS);
+  const drawn = Array.from({ length: sized(5, 100) }, () => random.pick(languages));
+  for (const language of [...Object.keys(FEWER), ...drawn]) {
     // a tokenizer made for the language makes it fit
-    const fits = running(language, 1.2 * context / (FEWER[language] ?? 1));
+    const fits = running(language, 0.95 * context / (FEWER[language] ?? 0.7));
     upstream.received.length = 0;
     await (await gateway.chat(fits, { model: "m" })).text();
     assert(upstream.received.length > 0, `seed ${seed}: ${language}`);

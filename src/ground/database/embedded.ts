@@ -3,7 +3,6 @@ import {
   DatabaseError,
   type DatabaseLine,
   type GroupWrite,
-  type Json,
   type JsonObject,
   type ObserveCommit,
   type OutboxState,
@@ -25,7 +24,7 @@ import { giveFileThread, takeFileThread } from "./file_threads.ts";
 import { BehindWriter } from "./behind_writer.ts";
 import { GroupWriter, type Writing } from "./group_writer.ts";
 import { outboxPath, WriteOutbox } from "./outbox.ts";
-import { refusedFiles, refusedItem, RefusedItems } from "./refused_items.ts";
+import { namedItem, refusedFiles, RefusedItems, refusedItemsOf } from "./refused_items.ts";
 import { takeOutboxes } from "./take_outboxes.ts";
 
 /** The way to the thread that owns the file. */
@@ -204,8 +203,7 @@ export class EmbeddedDatabase implements Database {
     const paths = await refusedFiles(this.place);
     const database = paths.length === 0 ? undefined : await this.identify();
     if (database === undefined) return [];
-    const items = await Promise.all(paths.map((path) => refusedItem(path, database)));
-    return items.filter((item) => item !== undefined);
+    return await refusedItemsOf(this.place, database);
   }
 
   /** Writes behind from now on, with an outbox of its own. */
@@ -315,11 +313,7 @@ export class EmbeddedDatabase implements Database {
   }
 
   #keepRefused({ write, item, code, message }: RefusedBehind): void {
-    const values = JSON.parse(item) as readonly Json[] | JsonObject;
-    const columns = this.#writes.get(write)?.columns ?? [];
-    const named: JsonObject = values instanceof Array
-      ? Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null]))
-      : values;
+    const named = namedItem(item, this.#writes.get(write)?.columns ?? []);
     const refused = { write, item: named, error: `${code}: ${message}` };
     this.#refused.note({ database: this.#id ?? "", ...refused });
     this.#onRefused(refused);

@@ -62,17 +62,14 @@ export async function gatewayIdentity(
   await refuseLinks(directory);
   // a gateway locks one of these; of two, one is handing over to the other
   const paths = LOCKS.map((name) => joinPath(directory, name));
+  const isTaken = () => file === undefined || other === undefined && !takeover;
   let [files, file, other] = await lockedOf(paths);
-  for (
-    let tries = 0;
-    tries < MAX_TRIES && (file === undefined || other === undefined && !takeover);
-    tries++
-  ) {
+  for (let tries = 0; tries < MAX_TRIES && isTaken(); tries++) {
     file?.close();
     await delay(TRY_MS);
     [files, file, other] = await lockedOf(paths);
   }
-  if (file === undefined || (other === undefined && !takeover)) {
+  if (file === undefined || isTaken()) {
     file?.close();
     throw new DirectoryInUse(
       takeover

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "../files/mod.ts";
-import type { RefusedItem } from "./database.ts";
+import type { Json, JsonObject, RefusedItem } from "./database.ts";
 import { filesWith, type KeptItems, outboxPath } from "./outbox.ts";
 
 /** Files of one database. Beyond that nothing is kept: a rule that refuses everything is not gone on with. */
@@ -77,6 +77,24 @@ export async function refusedItem(
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw error;
   }
+}
+
+/**
+ * Reads the items of a database that were refused.
+ *
+ * @param database ID of the database.
+ */
+export async function refusedItemsOf(file: string, database: string): Promise<RefusedItem[]> {
+  const items = (await refusedFiles(file)).map((path) => refusedItem(path, database));
+  return (await Promise.all(items)).filter((item) => item !== undefined);
+}
+
+/** An item as it was written, its members by name. */
+export function namedItem(text: string, columns: readonly string[]): JsonObject {
+  const values = JSON.parse(text) as readonly Json[] | JsonObject;
+  return values instanceof Array
+    ? Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null]))
+    : values;
 }
 
 /** The item as an outbox keeps it. */

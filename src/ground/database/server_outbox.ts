@@ -1,8 +1,8 @@
-import { DatabaseError, type Json, type JsonObject, type RefusedItem } from "./database.ts";
+import { DatabaseError, type JsonObject, type RefusedItem } from "./database.ts";
 import { Gatherer } from "./gatherer.ts";
 import { type Commit, isAboutTheData, itemsOf, type Writing } from "./group_writer.ts";
 import { outboxPath, WriteOutbox } from "./outbox.ts";
-import { refusedFiles, refusedItem, RefusedItems } from "./refused_items.ts";
+import { namedItem, RefusedItems, refusedItemsOf } from "./refused_items.ts";
 import { takeOutboxes } from "./take_outboxes.ts";
 import { type Piece, singly, takeSet } from "./writes_behind.ts";
 
@@ -40,7 +40,6 @@ export class ServerOutbox {
   readonly #outbox: WriteOutbox;
   readonly #refused: RefusedItems;
   readonly #gatherer = new Gatherer<Waiting | typeof EMPTY>((batch) => this.#keepAll(batch));
-  readonly #writes = new Map<string, Writing>();
   #pieces: Piece[] = [];
   #writing: Promise<void> | undefined;
   #isFaulty = false;
@@ -119,9 +118,7 @@ export class ServerOutbox {
 
   /** Items that the server refused, and that nobody has dealt with yet. */
   async refused(): Promise<RefusedItem[]> {
-    const { path, database } = this.#options;
-    const items = (await refusedFiles(path)).map((one) => refusedItem(one, database));
-    return (await Promise.all(items)).filter((item) => item !== undefined);
+    return await refusedItemsOf(this.#options.path, this.#options.database);
   }
 
   /** Lets go of its files; what the server does not have stays in them. */
@@ -164,13 +161,8 @@ export class ServerOutbox {
   }
 
   #pass({ name: write, statements, columns = [] }: Writing, items: string, count: number): void {
-    this.#writes.set(write, { name: write, statements, columns });
     const refused: Piece["refused"] = ({ item, code, message }) => {
-      const values = JSON.parse(item) as readonly Json[] | JsonObject;
-      const named: JsonObject = values instanceof Array
-        ? Object.fromEntries(columns.map((column, at) => [column, values[at] ?? null]))
-        : values;
-      const error = { write, item: named, error: `${code}: ${message}` };
+      const error = { write, item: namedItem(item, columns), error: `${code}: ${message}` };
       this.#refused.note({ database: this.#options.database, ...error });
       this.#options.onRefused(error);
     };

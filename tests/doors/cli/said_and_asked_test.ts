@@ -14,10 +14,11 @@ import { commandText } from "../../../src/doors/cli/format.ts";
 async function wordsOf(lines: readonly string[]): Promise<string[][]> {
   const script = lines.map((line) => `printf '%s\\0' ${line}; printf '\\n\\0'`).join("\n");
   const child = new Deno.Command("bash", { args: ["-s"], stdin: "piped", stdout: "piped" }).spawn();
+  const output = child.output(); // a full pipe would hold the shell, and it the writer
   const writer = child.stdin.getWriter();
   await writer.write(new TextEncoder().encode(script));
   await writer.close();
-  const text = new TextDecoder().decode((await child.output()).stdout);
+  const text = new TextDecoder().decode((await output).stdout);
   return text.split("\n\0").slice(0, -1).map((one) => one.split("\0").slice(0, -1));
 }
 

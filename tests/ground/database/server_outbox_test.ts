@@ -154,7 +154,7 @@ const STEPS = fc.array(
   { maxLength: 30 },
 );
 
-Deno.test("a server is away after a failure, and when nothing has been answered for a second to whoever has asked", () => {
+Deno.test("a server is away after a failure, and when nothing has been answered for a second", () => {
   fc.assert(
     fc.property(STEPS, (steps) => {
       let tick = 0;

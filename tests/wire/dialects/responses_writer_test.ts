@@ -165,6 +165,19 @@ Deno.test("a call comes back in the form in which the client offered its tool", 
   ]);
 });
 
+Deno.test("a call of a tool without its namespace is of the only tool of that name", () => {
+  const found = (name: string, more: readonly JsonObject[] = []) => {
+    const writer = writerOf({ tools: [...TOOLS, ...more] });
+    const [item] = outputOf(streamOf([call("a", "{}", name, "a"), finish("tools")], writer));
+    return [item!.type, item!.name, item!.namespace];
+  };
+  assertEquals(found("exec"), ["custom_tool_call", "exec", "files"]);
+  assertEquals(found("open"), ["function_call", "open", "files"]);
+  assertEquals(found("read"), ["function_call", "read", undefined]);
+  const other = { type: "namespace", name: "shell", tools: [{ type: "custom", name: "exec" }] };
+  assertEquals(found("exec", [other]), ["function_call", "exec", undefined], "of two");
+});
+
 Deno.test("interleaved calls and text follow each other", () => {
   const output = outputOf(streamOf([
     call("a", '{"p":', "read", "a"),

@@ -144,7 +144,9 @@ export const withTakenSchemas: Adjust = (body, note) => {
       const schema = toolSchema(tool.input_schema);
       // what is strict is bound by the rules of outputs
       const taken = tool.strict === true ? outputSchema(schema) : schema;
-      if (JSON.stringify(taken) !== JSON.stringify(schema)) note("tools.input_schema");
+      if (taken !== schema && JSON.stringify(taken) !== JSON.stringify(schema)) {
+        note("tools.input_schema");
+      }
       return { ...tool, input_schema: taken };
     })
     : undefined;

@@ -175,7 +175,7 @@ export class OutputWriter {
   #openCall(call: Call): string {
     const { idPart, tools, callIds } = this.#options;
     const closed = this.#closeItem("completed");
-    const tool = tools.get(call.name!) ??
+    const tool = tools.get(call.name!) ?? toolNamed(call.name!, tools) ??
       { kind: "function" as const, name: call.name!, namespace: undefined };
     const id = callIds.unique(call.id || `call_${idPart}_${this.items.length}`);
     call.item = new CallItem(this.#place(callPrefix(tool)), tool, id);
@@ -206,4 +206,10 @@ export class OutputWriter {
     if (!isCutCall) this.kept.push(item.kept?.() ?? this.items.at(-1)!);
     return text;
   }
+}
+
+/** The tool of that name in some namespace, which models leave out; undefined if there are several. */
+function toolNamed(own: string, tools: ReadonlyMap<string, ClientTool>): ClientTool | undefined {
+  const [found, other] = tools.values().filter(({ name }) => name === own);
+  return other === undefined ? found : undefined;
 }
