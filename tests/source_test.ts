@@ -86,7 +86,8 @@ const RULES: readonly Rule[] = [
       "doors/cli/":
         "commands run beside the gateway, on the clock of the machine that they are typed on",
       "ground/files/replace_file.ts": "compares with the times of files, which are the machine's",
-      "people/sign_in/provider.ts": "its library has that clock: it is told by how much ours differs",
+      "people/sign_in/provider.ts":
+        "its library has that clock: it is told by how much ours differs",
       "wire/dialects/responses/errors.ts": "the date of an object that nothing is known of",
     },
     examples: ["const atMs = Date.now();", "const options = { now: Date.now };", "new Date();"],

@@ -36,7 +36,8 @@ export const VOLATILE: Readonly<Record<string, string>> = {
 };
 
 /** What no log line and no row may have: secrets by their form, and what tests write where only its receiver should read it. */
-const SECRET = /\bsk-[\w-]{16,}|\bwhsec_\w{8,}|\b[sr]k_(?:test|live)_\w{8,}|private-words/;
+const SECRET =
+  /\bsk-[\w-]{16,}|\brt-key_\w+-\d+-|\bwhsec_\w{8,}|\b[sr]k_(?:test|live)_\w{8,}|private-words/;
 
 /** Text for a prompt, a password, or a field, that must never be stored or logged. */
 export const PRIVATE_WORDS = "private-words";

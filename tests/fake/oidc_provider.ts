@@ -10,6 +10,8 @@ export interface FakeProvider extends AsyncDisposable {
   readonly client: { readonly id: string; readonly secret: string };
   /** Those who may sign in, by subject. */
   readonly people: Map<string, Person>;
+  /** Replies with tokens, as they were sent. */
+  readonly issued: readonly Readonly<Record<string, unknown>>[];
   /**
    * Signs somebody in through the provider's pages, as a browser would.
    *
@@ -48,8 +50,9 @@ export async function startProvider(
   const { port } = server.address() as { port: number };
   const issuer = `http://127.0.0.1:${port}`;
   const people = new Map<string, Person>();
-  const make = () =>
-    new Provider(issuer, {
+  const issued: Readonly<Record<string, unknown>>[] = [];
+  const make = () => {
+    const provider = new Provider(issuer, {
       clients: [{
         client_id: CLIENT.id,
         client_secret: CLIENT.secret,
@@ -67,12 +70,19 @@ export async function startProvider(
       features: { devInteractions: { enabled: true }, backchannelLogout: { enabled: true } },
       cookies: { keys: ["a-key-of-cookies"] },
     });
+    provider.on(
+      "grant.success",
+      ({ body }: { body: Record<string, unknown> }) => issued.push(body),
+    );
+    return provider;
+  };
   let handle: ReturnType<InstanceType<typeof Provider>["callback"]> | undefined;
   server.on("request", (request, response) => (handle ??= make().callback())(request, response));
   return {
     issuer,
     client: CLIENT,
     people,
+    issued,
     signIn: (url, subject) => walk(url, issuer, subject),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

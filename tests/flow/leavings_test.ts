@@ -3,6 +3,7 @@
  * with an account and a route of its own, and names all that may be there afterwards.
  */
 
+import { DeviceCodes } from "../../src/people/accounts/mod.ts";
 import { assertEquals } from "../assert.ts";
 import { adminClient } from "../fake/admin_client.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
@@ -196,6 +197,39 @@ async ({ gateway: { gateway, url } }) => {
   const act = async () => (await adminClient(url, secret)("POST", path, request)).status;
   for (let times = 0; times < before; times++) await act();
   return act;
+};
+
+const TOOL = "/oauth/token";
+const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+/** How far a tool has come that then sends something. */
+const STEPS = ["begun", "approved", "signed in"] as const;
+
+/** What a tool sends, from what it got: its codes, and its tokens. */
+const tools = (
+  after: typeof STEPS[number],
+  path: string,
+  fields: (got: Readonly<Record<string, string>>) => Record<string, string>,
+): Row["ready"] =>
+async ({ gateway }) => {
+  const { url, gateway: { accounts, database } } = gateway;
+  const send = (at: string, form: Record<string, string>) =>
+    fetch(`${url}${at}`, { method: "POST", body: new URLSearchParams(form) });
+  const steps = STEPS.indexOf(after);
+  const got = await (await send("/oauth/device_authorization", { client_id: "codex" })).json();
+  const { email } = await customer(gateway, 100);
+  if (steps > 0) {
+    const codes = new DeviceCodes(database, () => NOON);
+    await codes.decide(got.user_code, await accounts.get(email), true);
+  }
+  if (steps > 1) {
+    const form = { grant_type: DEVICE_GRANT, device_code: got.device_code };
+    Object.assign(got, await (await send(TOOL, form)).json());
+  }
+  const form = fields(got);
+  if (!path.startsWith("/console/")) return () => statusOf(send(path, form));
+  const browser = await signedIn(gateway, email);
+  await browser.token("/console/account");
+  return () => statusOf(browser.post(path, form, { from: "/console/account" }));
 };
 
 /** A command beside the gateway. */
@@ -491,6 +525,83 @@ const ROWS: Readonly<Record<string, Row>> = {
     ready: visits((browser) => () => browser.get(`/console/link/${PRIVATE_WORDS}`)),
   },
 
+  "a tool that begins to sign in": {
+    status: 200,
+    leaves: { rows: { device_codes: 1 } },
+    ready: tools("begun", "/oauth/device_authorization", () => ({ client_id: "tool" })),
+  },
+  "a tool that nobody approved": {
+    status: 400,
+    leaves: { rows: { "~device_codes": 1 } },
+    ready: tools("begun", TOOL, (got) => ({ ...got, grant_type: DEVICE_GRANT })),
+  },
+  "the approval of a tool": {
+    status: 200,
+    leaves: { rows: { "~device_codes": 1, "operation_log": 1 } },
+    ready: tools("begun", "/console/device", ({ user_code: code = "" }) => ({
+      code,
+      decision: "approve",
+    })),
+  },
+  "the approval of a tool that was approved": {
+    status: 400,
+    leaves: NOTHING,
+    ready: tools("approved", "/console/device", ({ user_code: code = "" }) => ({
+      code,
+      decision: "approve",
+    })),
+  },
+  "a tool that was approved": {
+    status: 200,
+    leaves: { rows: { "-device_codes": 1, "keys": 1, "tool_grants": 1, "~revisions": 1 } },
+    ready: tools("approved", TOOL, (got) => ({ ...got, grant_type: DEVICE_GRANT })),
+  },
+  "a tool that refreshes": {
+    status: 200,
+    leaves: { rows: { "~keys": 1, "~tool_grants": 1, "~revisions": 1 } },
+    ready: tools("signed in", TOOL, (got) => ({ ...got, grant_type: "refresh_token" })),
+  },
+  "a tool whose refresh token is another": {
+    status: 401,
+    leaves: NOTHING,
+    ready: tools("signed in", TOOL, ({ refresh_token: token }) => ({
+      grant_type: "refresh_token",
+      refresh_token: `${token}x`,
+    })),
+  },
+  "a tool that signs out": {
+    status: 200,
+    leaves: { rows: { "~keys": 1, "~revisions": 1 } },
+    ready: tools("signed in", "/oauth/revoke", ({ refresh_token: token = "" }) => ({ token })),
+  },
+  "a session that ended before": {
+    status: 303,
+    leaves: NOTHING,
+    ready: posts("/console/account/sessions/0123456789abcdef/end", {}),
+  },
+  "an identity that was unlinked before": {
+    status: 303,
+    leaves: NOTHING,
+    ready: posts("/console/account/unlink", { issuer: PRIVATE_WORDS, subject: PRIVATE_WORDS }),
+  },
+  "a provider that is away": {
+    status: 503,
+    leaves: {
+      calls: { "127.0.0.1:1/.well-known/openid-configuration": 1 },
+      log: { "warn sign-in refused": 1 },
+    },
+    ready: visits((browser) => () => browser.get("/console/sign-in/oidc/company")),
+  },
+  "a callback that no browser waits for": {
+    status: 403,
+    leaves: { log: { "warn sign-in refused": 1 } },
+    ready: visits((browser) => () =>
+      browser.get(
+        `/console/sign-in/oidc/company/callback?state=${PRIVATE_WORDS}&code=${PRIVATE_WORDS}`,
+      )
+    ),
+  },
+
   "an operation": {
     status: 201,
     leaves: {
@@ -661,6 +772,7 @@ Deno.test("each action leaves what its row says, and nothing else", async () => 
       ...shopSettings(stripe),
       tiers: [{ above: 0, minute: 1, hour: 1, day: 1 }, { ...WIDE_TIERS[0]!, above: 10 }],
       limits: { bodyBytes: 250_000 },
+      signIn: { oidc: [{ name: "company", issuer: "http://127.0.0.1:1", client: "sluice" }] },
       images: { allowPrivateHosts: [new URL(imageUrl).host] },
       alerts: {
         dailyAudit: false,

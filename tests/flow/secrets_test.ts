@@ -116,6 +116,14 @@ function settingsWith(
     logLevel: "debug",
     owner: { key: KEYS.owner },
     metricsToken: secret("metricsToken"),
+    signIn: {
+      oidc: [{
+        name: "company",
+        issuer: urls.tokens,
+        client: "c",
+        secret: secret("signIn.oidc.secret"),
+      }],
+    },
     secret: secret("secret", (one) => one + one),
     proxies: { https: proxy("proxies.https"), http: proxy("proxies.http"), except: ["127.0.0.1"] },
     images: { proxy: proxy("images.proxy") },

@@ -12,6 +12,7 @@ import { PROXIES } from "./list/proxies.ts";
 import { PREFIX } from "./list/prefix.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
+import { SIGN_IN } from "./list/sign_in.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
 import { WILD } from "./list/wild.ts";
@@ -32,6 +33,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...PROXIES,
   ...LIMITS,
   ...ACCESS,
+  ...SIGN_IN,
   ...CONSOLE,
   ...PREFIX,
   ...COMMANDS,

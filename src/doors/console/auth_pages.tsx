@@ -111,8 +111,7 @@ export class AuthPages {
     const token = await this.#parts.sessions.begin(account, {
       before: c.var.token,
       forMs: seconds * 1_000,
-      address: c.env.visitor.address,
-      agent: c.req.header("user-agent"),
+      ...(signIn && { address: c.env.visitor.address, agent: c.req.header("user-agent") }),
       ...by,
     });
     const { name, ...attributes } = cookieOf(SESSION, c.env);
@@ -219,7 +218,7 @@ export class AuthPages {
     const { passwords, sessions, now } = this.#parts;
     const hasPassword = await passwords.isSet(session.account);
     const ownKeys = await ownKeysOf(this.#parts, { accountId: session.account.id });
-    const { oidc = [] } = this.#parts.config.settings.signIn ?? {};
+    const { signIn } = this.#parts.config.settings;
     return await page(
       c,
       <AccountPage
@@ -227,10 +226,10 @@ export class AuthPages {
         session={session}
         hasPassword={hasPassword}
         ownKeys={ownKeys}
-        sessions={await sessions.list(session.account, { own: c.var.token })}
-        signIn={{
+        signIn={signIn && {
+          sessions: await sessions.list(session.account, { own: c.var.token }),
           links: await new Identities(this.#parts).list(session.account),
-          providers: oidc.map(({ name }) => name),
+          providers: signIn.oidc.map(({ name }) => name),
         }}
         nowMs={now()}
       />,
@@ -240,19 +239,23 @@ export class AuthPages {
 
   /** Ends one session of the account, maybe the one that asks. */
   async endSession(c: PageRequest, session: Session): Promise<Response> {
-    const record = recordOf(c, this.#parts, { session, operation: "account.end_session" });
-    await this.#parts.sessions.endOne(session.account, c.req.param("session") ?? "", [record]);
+    await this.#parts.sessions.endOne(
+      session.account,
+      c.req.param("session") ?? "",
+      (onlyIf) => recordOf(c, this.#parts, { session, operation: "account.end_session", onlyIf }),
+    );
     return seeOther(c, "/console/account?done=session-ended");
   }
 
   /** Unlinks an identity at a provider. */
   async unlink(c: PageRequest, session: Session): Promise<Response> {
     const { form } = c.var;
-    const record = recordOf(c, this.#parts, { session, operation: "account.unlink_identity" });
-    await new Identities(this.#parts).unlink(session.account, {
-      issuer: form.raw("issuer"),
-      subject: form.raw("subject"),
-    }, [record]);
+    await new Identities(this.#parts).unlink(
+      session.account,
+      { issuer: form.raw("issuer"), subject: form.raw("subject") },
+      (onlyIf) =>
+        recordOf(c, this.#parts, { session, operation: "account.unlink_identity", onlyIf }),
+    );
     return seeOther(c, "/console/account?done=unlinked");
   }
 

@@ -167,13 +167,16 @@ export class Console {
       (c) => c.var.session === undefined ? entrance.signInPage(c) : seeOther(c, "/console/"),
     );
     app.post("/console/sign-in", (c) => entrance.signIn(c));
-    const providers = new ProviderPages(
+    // without the setting there is nothing of it
+    const providers = this.#parts.config.settings.signIn && new ProviderPages(
       this.#parts,
       (c, account, by) => entrance.begin(c, account, by),
     );
-    app.get("/console/sign-in/oidc/:provider", (c) => providers.visit(c));
-    app.get("/console/sign-in/oidc/:provider/callback", (c) => providers.callback(c));
-    app.post("/console/sign-in/oidc/:provider/logout", (c) => providers.loggedOut(c));
+    if (providers !== undefined) {
+      app.get("/console/sign-in/oidc/:provider", (c) => providers.visit(c));
+      app.get("/console/sign-in/oidc/:provider/callback", (c) => providers.callback(c));
+      app.post("/console/sign-in/oidc/:provider/logout", (c) => providers.loggedOut(c));
+    }
     app.get("/console/link/:token", (c) => entrance.useLink(c));
     app.get("/console/register", (c) => entrance.registerPage(c));
     app.post("/console/register", (c) => entrance.register(c));
@@ -191,7 +194,7 @@ export class Console {
       ),
     );
     addKeysPage(app, this.#parts, pages);
-    if (this.#parts.config.settings.signIn !== undefined) {
+    if (providers !== undefined) {
       const devices = new DevicePages(this.#parts);
       app.get("/console/device", own((c, session) => devices.show(c, session)));
       app.post("/console/device", own((c, session) => devices.decide(c, session)));
@@ -239,12 +242,14 @@ export class Console {
       }),
     );
     app.post("/console/account/password", own((c, session) => entrance.setPassword(c, session)));
-    app.post(
-      "/console/account/sessions/:session/end",
-      own((c, session) => entrance.endSession(c, session)),
-    );
-    app.post("/console/account/unlink", own((c, session) => entrance.unlink(c, session)));
-    app.post("/console/account/link/:provider", own((c, session) => providers.visit(c, session)));
+    if (providers !== undefined) {
+      app.post(
+        "/console/account/sessions/:session/end",
+        own((c, session) => entrance.endSession(c, session)),
+      );
+      app.post("/console/account/unlink", own((c, session) => entrance.unlink(c, session)));
+      app.post("/console/account/link/:provider", own((c, session) => providers.visit(c, session)));
+    }
     const ofAccount = pageWithForms(app, this.#parts, "/console/account", {
       action: "self.use",
       show: (c, session, _page, { error }) => entrance.accountPage(c, session, error),
@@ -262,7 +267,7 @@ export class Console {
     app.post(
       "/console/sign-out",
       own(async (c) => {
-        const elsewhere = await providers.logoutUrl(c);
+        const elsewhere = await providers?.logoutUrl(c);
         await this.#parts.sessions.end(c.var.token!);
         return entrance.signedOut(c, "signed-out", elsewhere);
       }),

@@ -1,4 +1,4 @@
-import { AccountError, DeviceCodes, type Session } from "../../people/accounts/mod.ts";
+import { type Account, DeviceCodes, type Session } from "../../people/accounts/mod.ts";
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
@@ -31,23 +31,9 @@ export class DevicePages {
     const code = (c.req.query("code") ?? "").slice(0, MAX_CODE_CHARS);
     if (code === "") return await page(c, <DevicePage page={pageOf(c)} />);
     const { account } = session;
-    if (this.#guesses.waitMs(account.id) > 0 || this.#guessesOfAll.waitMs(ALL) > 0) {
-      return await this.#form(
-        c,
-        "Too many wrong codes. Wait 10 minutes.",
-        STATUS_CODE.TooManyRequests,
-      );
-    }
+    if (this.#isGuessing(account)) return await this.#tooMany(c);
     const tool = await this.#codes.find(code);
-    if (tool === undefined) {
-      this.#guesses.add(account.id);
-      this.#guessesOfAll.add(ALL);
-      return await this.#form(
-        c,
-        "No tool waits with this code: it may have expired.",
-        STATUS_CODE.NotFound,
-      );
-    }
+    if (tool === undefined) return await this.#unknown(c, account);
     return await page(
       c,
       <ApproveToolPage
@@ -62,15 +48,18 @@ export class DevicePages {
 
   async decide(c: PageRequest, session: Session): Promise<Response> {
     const { form } = c.var;
+    const { account } = session;
     const decision = form.choice("decision", "approve or deny", ["approve", "deny"]);
     const isApproved = decision === "approve";
+    // a form is a guess as good as an address
+    if (this.#isGuessing(account)) return await this.#tooMany(c);
     const isDone = await this.#codes.decide(
       form.text("code").slice(0, MAX_CODE_CHARS),
-      session.account,
+      account,
       isApproved,
-      [recordOf(c, this.#parts, { session, operation: `tool.${decision}` })],
+      (onlyIf) => recordOf(c, this.#parts, { session, operation: `tool.${decision}`, onlyIf }),
     );
-    if (!isDone) throw new AccountError("No tool waits with this code: it may have expired");
+    if (!isDone) return await this.#unknown(c, account);
     return await page(
       c,
       <MessagePage
@@ -80,6 +69,21 @@ export class DevicePages {
         link={{ href: "/console/keys", words: "Keys and tools" }}
       />,
     );
+  }
+
+  #isGuessing({ id }: Account): boolean {
+    return this.#guesses.waitMs(id) > 0 || this.#guessesOfAll.waitMs(ALL) > 0;
+  }
+
+  #tooMany(c: PageRequest): Promise<Response> {
+    return this.#form(c, "Too many wrong codes. Wait 10 minutes.", STATUS_CODE.TooManyRequests);
+  }
+
+  #unknown(c: PageRequest, { id }: Account): Promise<Response> {
+    this.#guesses.add(id);
+    this.#guessesOfAll.add(ALL);
+    const error = "No tool waits with this code: it may have expired.";
+    return this.#form(c, error, STATUS_CODE.BadRequest);
   }
 
   async #form(c: PageRequest, error: string, status: number): Promise<Response> {

@@ -59,20 +59,20 @@ export class ProviderPages {
     try {
       const { url, challenge } = await provider.begin(this.#redirectUri(c, provider));
       const { name } = provider.settings;
-      const browser = await this.#visits.begin(name, challenge, link?.account.id);
+      await this.#visits.begin(name, challenge, link?.account.id);
       // a browser lets no form lead elsewhere (`form-action` of the content policy)
       const response = link === undefined ? c.redirect(url.href, STATUS_CODE.SeeOther) : await page(
         c,
         <MessagePage
           page={pageOf(c)}
           title={`Link ${name}`}
-          text={`Whoever signs in to ${name} next in this browser can sign in to this account.`}
+          text={`The person who signs in to ${name} next in this browser can sign in to this account.`}
           link={{ href: url.href, words: `Continue to ${name}` }}
         />,
       );
       setCookie(response.headers, {
         ...cookieOf(VISIT, c.env),
-        value: browser,
+        value: challenge.secret,
         maxAge: VISIT_SECONDS,
       });
       return response;
@@ -164,7 +164,7 @@ export class ProviderPages {
       },
     });
     if (unknownTeams.length > 0) {
-      log.warn("sign-in: the settings name teams that there are none of", {
+      log.warn("sign-in: the settings name unknown teams", {
         provider,
         teams: unknownTeams.join(", "),
       });
@@ -185,8 +185,12 @@ export class ProviderPages {
         "Sign in to the account that the identity is to be linked to, and link it again",
       );
     }
-    const record = recordOf(c, this.#parts, { session, operation: "account.link_identity" });
-    await this.#identities.link(session.account, identity, settings, [record]);
+    await this.#identities.link(
+      session.account,
+      identity,
+      settings,
+      (onlyIf) => recordOf(c, this.#parts, { session, operation: "account.link_identity", onlyIf }),
+    );
     return seeOther(c, "/console/account?done=linked");
   }
 
@@ -212,6 +216,8 @@ export class ProviderPages {
   #forget(c: PageRequest, response: Response): Response {
     const { name, ...attributes } = cookieOf(VISIT, c.env);
     deleteCookie(response.headers, name, attributes);
+    // the address of this page has the provider's code
+    response.headers.set("referrer-policy", "no-referrer");
     return response;
   }
 

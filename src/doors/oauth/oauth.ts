@@ -195,7 +195,9 @@ export class OAuth {
       return reply(await this.#grants.issue(account, polled.client, polled.use), account.email);
     } catch (error) {
       // the transaction fails where the code was used meanwhile
-      if (!(error instanceof DatabaseError) || await this.#codes.askedFor(code) !== "expired_token") {
+      if (
+        !(error instanceof DatabaseError) || await this.#codes.askedFor(code) !== "expired_token"
+      ) {
         throw error;
       }
       throw new OAuthError("expired_token", POLLED.expired_token);

@@ -1,4 +1,4 @@
-import type { Database, Statement } from "../../ground/database/mod.ts";
+import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import type { Account } from "./account.ts";
 import { digestOf } from "./key.ts";
@@ -115,29 +115,26 @@ export class DeviceCodes {
   /**
    * Approves or denies a tool.
    *
-   * @param also Statements for the same transaction.
+   * @param record Returns the statement of the log; what it is given holds if the tool still waits.
    * @returns Whether it still waited.
    */
   async decide(
     typed: string,
     account: Pick<Account, "id">,
     isApproved: boolean,
-    also: readonly Statement[] = [],
+    record?: (onlyIf: Condition) => Statement,
   ): Promise<boolean> {
-    const [decided] = await this.#database.batch([
+    const waits = "user_digest = ? and state = 'pending' and expires_at_ms > ?";
+    const args = [digestOf(readUserCode(typed)), this.#now()];
+    const exists = `exists (select 1 from device_codes where ${waits})`;
+    const results = await this.#database.batch([
+      ...(record === undefined ? [] : [record({ sql: exists, args })]),
       {
-        sql: `update device_codes set state = ?, account_id = ?
-          where user_digest = ? and state = 'pending' and expires_at_ms > ? returning digest`,
-        args: [
-          isApproved ? "approved" : "denied",
-          isApproved ? account.id : null,
-          digestOf(readUserCode(typed)),
-          this.#now(),
-        ],
+        sql: `update device_codes set state = ?, account_id = ? where ${waits} returning digest`,
+        args: [isApproved ? "approved" : "denied", isApproved ? account.id : null, ...args],
       },
-      ...also,
     ]);
-    return decided!.length > 0;
+    return results.at(-1)!.length > 0;
   }
 
   /** What becomes of a tool that asks whether it was approved. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Database, Statement } from "../../ground/database/mod.ts";
+import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import { type Account, AccountError, readAccount } from "./account.ts";
 import { digestOf } from "./key.ts";
@@ -170,18 +170,21 @@ export class Sessions {
     }));
   }
 
-  /** Ends a session of an account, by its ID. Does nothing if there is none. */
+  /**
+   * Ends a session of an account, by its ID. Does nothing if there is none.
+   *
+   * @param record Returns the statement of the log; what it is given holds if there is something to end.
+   */
   async endOne(
     { id }: Pick<Account, "id">,
     sessionId: string,
-    also: readonly Statement[] = [],
+    record: (onlyIf: Condition) => Statement,
   ): Promise<void> {
+    const those = `from sessions where account_id = ? and substr(digest, 1, ${ID_CHARS}) = ?`;
+    const args = [id, sessionId];
     await this.#database.batch([
-      {
-        sql: `delete from sessions where account_id = ? and substr(digest, 1, ${ID_CHARS}) = ?`,
-        args: [id, sessionId],
-      },
-      ...also,
+      record({ sql: `exists (select 1 ${those})`, args }),
+      { sql: `delete ${those}`, args },
     ]);
   }
 

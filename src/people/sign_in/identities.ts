@@ -1,5 +1,10 @@
 import * as z from "zod";
-import { type Database, DatabaseError, type Statement } from "../../ground/database/mod.ts";
+import {
+  type Condition,
+  type Database,
+  DatabaseError,
+  type Statement,
+} from "../../ground/database/mod.ts";
 import { rowOf } from "../../ground/row.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
 import { type Account, AccountError, type Accounts } from "../accounts/mod.ts";
@@ -101,13 +106,14 @@ export class Identities {
   /**
    * Links an identity to an account, whose owner asks for it.
    *
+   * @param record Returns the statement of the log; what it is given holds if the identity is linked.
    * @throws {SignInError} If it signs in another account.
    */
   async link(
     account: Account,
     identity: Identity,
     settings: OidcSettings,
-    also: readonly Statement[] = [],
+    record?: (onlyIf: Condition) => Statement,
   ): Promise<void> {
     const [linked] = await this.#database.batch([
       {
@@ -119,7 +125,7 @@ export class Identities {
           returning account_id`,
         args: [identity.issuer, identity.subject, account.id, settings.name, this.#now()],
       },
-      ...also,
+      ...(record === undefined ? [] : [record(isLinked(account, identity))]),
     ]);
     if (linked!.length === 0) {
       throw new SignInError(
@@ -128,18 +134,18 @@ export class Identities {
     }
   }
 
-  /** Removes what links an identity to an account. */
+  /** Removes what links an identity to an account. @param record As for {@linkcode link}. */
   async unlink(
     account: Pick<Account, "id">,
     link: Pick<Link, "issuer" | "subject">,
-    also: readonly Statement[] = [],
+    record?: (onlyIf: Condition) => Statement,
   ): Promise<void> {
     await this.#database.batch([
+      ...(record === undefined ? [] : [record(isLinked(account, link))]),
       {
         sql: "delete from identities where account_id = ? and issuer = ? and subject = ?",
         args: [account.id, link.issuer, link.subject],
       },
-      ...also,
     ]);
   }
 
@@ -202,6 +208,16 @@ export class Identities {
       args: [issuer, subject, accountId, settings.name, why, this.#now()],
     };
   }
+}
+
+function isLinked(
+  { id }: Pick<Account, "id">,
+  { issuer, subject }: Pick<Link, "issuer" | "subject">,
+): Condition {
+  return {
+    sql: "exists (select 1 from identities where account_id = ? and issuer = ? and subject = ?)",
+    args: [id, issuer, subject],
+  };
 }
 
 /** By what somebody may sign in who has not linked the identity by hand; `undefined` if by nothing. */

@@ -8,13 +8,8 @@
  * @module
  */
 
+export type { Challenge } from "./challenge.ts";
 export { type Groups, groupsOf, type Rights, rightsOf } from "./groups.ts";
 export { Identities, type Link, type SignedIn } from "./identities.ts";
-export {
-  type Challenge,
-  type Identity,
-  OidcProvider,
-  type ProviderOptions,
-  SignInError,
-} from "./provider.ts";
+export { type Identity, OidcProvider, type ProviderOptions, SignInError } from "./provider.ts";
 export { type Visit, Visits } from "./visits.ts";

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { JWTVerifyGetKey } from "jose";
 import type * as OAuth from "oauth4webapi";
 import { exchange, type OutgoingProxy } from "../../ground/ways_out/mod.ts";
-import { randomText } from "../../ground/platform/mod.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
+import { type Challenge, challengeOf } from "./challenge.ts";
 import { type Claims, type Groups, groupsOf } from "./groups.ts";
 
 /** How long what a provider says of itself is believed. */
@@ -16,7 +16,6 @@ const MAX_BYTES = 512 * 1024;
 const SKEW_S = 60;
 /** Identity tokens that are older when they arrive are refused. */
 const MAX_AGE_S = 600;
-const RANDOM_CHARS = 43;
 /** How soon the provider's keys are asked for again for a key that is not among them. */
 const KEYS_COOLDOWN_MS = 60_000;
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
@@ -25,14 +24,6 @@ const ALGORITHMS: readonly string[] = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
-
-/** What a browser was sent to the provider with: what comes back must fit it. */
-export interface Challenge {
-  readonly state: string;
-  readonly nonce: string;
-  /** Of PKCE (RFC 7636). */
-  readonly verifier: string;
-}
 
 /** Who a provider says that somebody is. */
 export interface Identity {
@@ -89,21 +80,28 @@ export class OidcProvider {
   }
 
   /**
+   * Reads what the provider says of itself.
+   *
+   * @returns The address of its page of signing in.
+   * @throws {SignInError} If it cannot be reached, or does not describe itself as the settings do.
+   */
+  async check(): Promise<string> {
+    const { authorization_endpoint: endpoint } = await this.#server();
+    if (endpoint === undefined) throw this.#error("has no authorization endpoint");
+    return endpoint;
+  }
+
+  /**
    * Starts a sign-in.
    *
    * @param redirectUri Where the provider is to send the browser back to.
-   * @returns Where to send the browser, and what has to be kept for {@linkcode finish}.
-   * @throws {SignInError} If the provider cannot be reached, or does not describe itself as the settings do.
+   * @returns Where to send the browser, and whose secret it has to keep for {@linkcode finish}.
+   * @throws {SignInError} As {@linkcode check}.
    */
   async begin(redirectUri: string): Promise<{ readonly url: URL; readonly challenge: Challenge }> {
     const oauth = await library();
-    const { authorization_endpoint: endpoint } = await this.#server();
-    if (endpoint === undefined) throw this.#error("has no authorization endpoint");
-    const challenge = {
-      state: randomText(RANDOM_CHARS),
-      nonce: randomText(RANDOM_CHARS),
-      verifier: oauth.generateRandomCodeVerifier(),
-    };
+    const endpoint = await this.check();
+    const challenge = challengeOf();
     const url = new URL(endpoint);
     const { client, scopes } = this.settings;
     const parameters = {

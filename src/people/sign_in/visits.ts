@@ -1,13 +1,11 @@
 import type { Database } from "../../ground/database/mod.ts";
-import { randomText } from "../../ground/platform/mod.ts";
 import { digestOf } from "../accounts/mod.ts";
-import type { Challenge } from "./provider.ts";
+import { type Challenge, challengeOf } from "./challenge.ts";
 
 /** How long somebody may take at a provider. */
 const VISIT_MS = 600_000;
 /** Visits that are kept: beyond that, the oldest ones are given up. */
 const MAX_VISITS = 10_000;
-const BROWSER_CHARS = 32;
 
 /** A browser that was sent to a provider, and is back. */
 export interface Visit {
@@ -16,7 +14,10 @@ export interface Visit {
   readonly accountId: string | undefined;
 }
 
-/** Remembers browsers that were sent to a provider: each comes back once, within ten minutes, with what only it has. */
+/**
+ * Remembers browsers that were sent to a provider: each comes back once, within ten minutes, with what only it has. The challenge is made
+ * of that, so that neither the database nor a backup of it has a secret of a sign-in.
+ */
 export class Visits {
   readonly #database: Database;
   readonly #now: () => number;
@@ -29,14 +30,14 @@ export class Visits {
   /**
    * Notes that a browser is sent to a provider.
    *
-   * @returns What the browser has to keep.
+   * @param challenge Its secret is what the browser has to keep.
+   * @param accountId The account that the identity is to be linked to.
    */
   async begin(
     provider: string,
-    { state, nonce, verifier }: Challenge,
+    { secret }: Pick<Challenge, "secret">,
     accountId?: string,
-  ): Promise<string> {
-    const browser = randomText(BROWSER_CHARS);
+  ): Promise<void> {
     const now = this.#now();
     await this.#database.batch([
       { sql: "delete from provider_visits where expires_at_ms <= ?", args: [now] },
@@ -46,42 +47,31 @@ export class Visits {
         args: [MAX_VISITS - 1],
       },
       {
-        sql: `insert into provider_visits
-            (digest, browser, provider, nonce, verifier, account_id, expires_at_ms)
-          values (?, ?, ?, ?, ?, ?, ?)`,
-        args: [
-          digestOf(state),
-          digestOf(browser),
-          provider,
-          nonce,
-          verifier,
-          accountId ?? null,
-          now + VISIT_MS,
-        ],
+        sql: `insert into provider_visits (digest, provider, account_id, expires_at_ms)
+          values (?, ?, ?, ?)`,
+        args: [digestOf(secret), provider, accountId ?? null, now + VISIT_MS],
       },
     ]);
-    return browser;
   }
 
   /**
    * Ends a visit.
    *
    * @param state That the provider sent.
-   * @param browser What the browser has kept.
+   * @param secret That the browser has kept.
    * @returns `undefined` if there is none, or it was to another provider, by another browser or too long ago.
    */
-  async end(provider: string, state: string, browser: string): Promise<Visit | undefined> {
-    // one statement: of two browsers with the same state, one is back
+  async end(provider: string, state: string, secret: string): Promise<Visit | undefined> {
+    const challenge = challengeOf(secret);
+    if (challenge.state !== state) return undefined;
+    // one statement: of two requests with the same state, one is back
     const [found] = await this.#database.batch([{
-      sql: `delete from provider_visits where digest = ? and browser = ? and provider = ?
-        returning nonce, verifier, account_id, expires_at_ms`,
-      args: [digestOf(state), digestOf(browser), provider],
+      sql: `delete from provider_visits where digest = ? and provider = ?
+        returning account_id, expires_at_ms`,
+      args: [digestOf(secret), provider],
     }]);
     const [row] = found!;
     if (row === undefined || Number(row.expires_at_ms) <= this.#now()) return undefined;
-    return {
-      challenge: { state, nonce: String(row.nonce), verifier: String(row.verifier) },
-      accountId: row.account_id === null ? undefined : String(row.account_id),
-    };
+    return { challenge, accountId: row.account_id === null ? undefined : String(row.account_id) };
   }
 }

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { credits, secret } from "./values.ts";
 
-/** Roles that groups may give. An owner is made by an owner: whoever runs the provider would else own the gateway. */
+/** Roles that groups may give. An owner is made by an owner: otherwise the people who run the provider would own the gateway. */
 const GROUP_ROLES = ["operator", "finance"] as const;
 
 const issuer = z.url({ protocol: /^https?$/ }).refine(isSafe, {

@@ -15,7 +15,8 @@ import { exists, tempDir } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
 /** Commands that write nothing of the gateway's, or go on until they are ended. */
-const APART = ["serve", "simulate", "completion", "doctor", "reload", "upstream test", "restore"];
+const APART = ["serve", "simulate", "completion", "doctor", "reload", "upstream test", "restore"]
+  .concat(["auth login", "auth token", "auth logout", "auth status"]);
 const COMMON = ["--config", "--data", "--json", "--create"];
 
 /** Values that a command may take, by option or argument; words in capitals are made for each command. */

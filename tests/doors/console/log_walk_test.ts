@@ -1,9 +1,11 @@
 import { Console } from "../../../src/doors/console/mod.ts";
+import { DeviceCodes } from "../../../src/people/accounts/mod.ts";
 import { digestOf } from "../../../src/settings/config/mod.ts";
 import { setBudget } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { contentOf } from "../../fake/admin_client.ts";
 import { startGateway } from "../../fake/gateway.ts";
+import { startProvider } from "../../fake/oidc_provider.ts";
 import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
 import { fakeStripe } from "../../money/payments/fake_stripe.ts";
 import { shopSettings } from "../../money/payments/shop.ts";
@@ -11,6 +13,7 @@ import { fakeUpstream } from "../../fake/upstream.ts";
 
 /** Forms that change nothing but what their own visitor sees, or a session. */
 const NOT_LOGGED = [
+  "/console/account/link/:provider", // the browser is sent to the provider, nothing is linked yet
   "/console/sign-in",
   "/console/sign-out",
   "/console/notices", // which of their own notices somebody has read
@@ -25,17 +28,20 @@ const TWO_OPERATIONS = ["/console/top-up"];
 
 Deno.test("every form that changes something leaves a row in the log", async () => {
   await using stripe = fakeStripe();
+  await using provider = await startProvider({ redirectUris: () => ["http://127.0.0.1/"] });
   await using upstream = fakeUpstream(() => Response.json({ object: "list", data: [] }));
   await using gateway = await startGateway({
     lendFrom: 1e9,
     settings: {
       payments: shopSettings(stripe).payments,
       registration: "open",
+      signIn: { oidc: [{ name: "company", issuer: provider.issuer, client: "sluice" }] },
       upstreams: { local: { url: upstream.url, key: "x" } },
       routes: { "svc-k2": { targets: [{ upstream: "local", model: "svc-k2" }] } },
     },
   });
-  const { accounts, codes, keys, members, sales, teamKeys, teams, database } = gateway.gateway;
+  const { accounts, codes, keys, members, sales, teamKeys, teams } = gateway.gateway;
+  const { database, owner, sessions } = gateway.gateway;
   const routes = new Console(
     {
       ...gateway.gateway,
@@ -43,7 +49,10 @@ Deno.test("every form that changes something leaves a row in the log", async () 
     } as unknown as ConstructorParameters<
       typeof Console
     >[0],
-  ).routes.filter(({ method, path }) => method === "POST" && !path.endsWith("*"));
+  ).routes.filter(({ method, path }) =>
+    // that a provider says that somebody has signed out there is tested in sign_in_test.ts
+    method === "POST" && !/\*$|\/oidc\/:provider\/logout$/.test(path)
+  );
   assert(routes.length > 35, String(routes.length));
   let browser = await signedIn(gateway, gateway.gateway.owner.email);
   const content = () => contentOf(database, ["sessions", "sign_in_links", "operation_log"]);
@@ -70,11 +79,25 @@ Deno.test("every form that changes something leaves a row in the log", async () 
     const { lotId } = await sales.grant(account, { credits: 20 });
     const sale = await sales.sell(account, sales.package("starter"), { paid: true });
     const [code] = await codes.make({ credits: 3 });
+    const waiting = path === "/console/device"
+      ? await new DeviceCodes(database, Date.now).begin("tool", "192.0.2.1")
+      : undefined;
+    const own = path.includes(":session") ? await sessions.begin(owner) : undefined;
+    const session = (await sessions.list(owner, { own })).find(({ isOwn }) => isOwn);
+    if (path === "/console/account/unlink") {
+      await database.batch([{
+        sql: `insert into identities
+          (issuer, subject, account_id, provider, linked_by, linked_at_ms)
+          values (?, 's-1', ?, 'company', 'hand', 1)`,
+        args: [provider.issuer, owner.id],
+      }]);
+    }
     const at = path.replace(":team", team.id).replace(":account", account.id)
       .replace("/accounts/:id", `/accounts/${account.id}`)
       .replace("/orders/:id", `/orders/${sale.lotId.replace("lot_", "ord_")}`)
       .replace(":key", key?.id ?? "").replace(":id", key?.id ?? "")
-      .replace(":code", code!.id).replace(":upstream", "local");
+      .replace(":code", code!.id).replace(":upstream", "local")
+      .replace(":provider", "company").replace(":session", session?.id ?? "");
     if (path.endsWith("/:upstream/remove")) {
       const [column, id] = path.includes("/teams/")
         ? ["team_id", team.id]
@@ -114,7 +137,10 @@ Deno.test("every form that changes something leaves a row in the log", async () 
       lot: lotId,
       note: "walk",
       package: path === "/console/operator/codes" ? "" : "starter",
-      code: path === "/console/redeem" ? code!.code : "",
+      code: path === "/console/redeem" ? code!.code : waiting?.userCode ?? "",
+      decision: "approve",
+      issuer: provider.issuer,
+      subject: "s-1",
       turn: "on",
       below: "5",
       max: "1",
@@ -159,12 +185,13 @@ Deno.test("every form that changes something leaves a row in the log", async () 
     const wanted = TWO_OPERATIONS.includes(path) ? 2 : 1;
     if (isChanged && !isExempt) assertEquals(await logged(), rows + wanted, path);
     if (isExempt) assertEquals(await logged(), rows, path);
-    if (/sign-out|password/.test(path)) {
+    if (/sign-out|password|\/link\//.test(path)) {
       browser = await signedIn(gateway, gateway.gateway.owner.email);
     }
   }
   // nothing was left out because the form was filled in wrongly
   assertEquals(unchanged.toSorted(), [
+    "/console/account/sessions/:session/end", // sessions only, and logged
     "/console/account/sign-out-everywhere", // sessions only, and logged
     "/console/notices",
     "/console/operator/accounts/:id/link", // a link only, and logged

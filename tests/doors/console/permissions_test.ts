@@ -12,6 +12,7 @@ import {
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { routesOf } from "../../fake/console_routes.ts";
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
+import { startProvider } from "../../fake/oidc_provider.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
 import { sized } from "../../tier.ts";
@@ -24,6 +25,9 @@ const PUBLIC = [
   "GET /console/models",
   "GET /console/sign-in",
   "POST /console/sign-in",
+  "GET /console/sign-in/oidc/:provider",
+  "GET /console/sign-in/oidc/:provider/callback",
+  "POST /console/sign-in/oidc/:provider/logout",
   "GET /console/link/:token",
   "GET /console/register",
   "POST /console/register",
@@ -74,6 +78,7 @@ async function target({ gateway }: TestGateway, visitors: Iterable<Visitor>) {
         (await teamKeys.issue(team, inTeam === undefined ? other : account)).id;
     const keyId = isOfTeam ? await teamKey() : othersKey.id;
     return path.replace(":team", team.id).replace(":account", other.id)
+      .replace(":provider", "company")
       .replace("/operator/orders/:id", `/operator/orders/${orderId}`)
       .replace("/keys/:id/", `/keys/${ownKey?.id}/`).replace(
         "/accounts/:id",
@@ -90,11 +95,18 @@ function mayChange(table: string, path: string, status: number): boolean {
   return makes || !["keys", "teams"].includes(table);
 }
 
-/** What is not an operation of the log: that somebody signed out, and how often codes were guessed. */
-const isUnlogged = (table: string) => ["-sessions", "code_tries", "~code_tries"].includes(table);
+/** What is not an operation of the log: that somebody signed out or is sent to a provider, and how often codes were guessed. */
+const isUnlogged = (table: string) =>
+  ["-sessions", "code_tries", "~code_tries", "provider_visits"].includes(table);
 
 Deno.test("every page and form, as every role, is as the table of permissions says", async () => {
-  await using gateway = await startGateway();
+  await using provider = await startProvider({ redirectUris: () => ["http://127.0.0.1/"] });
+  const { issuer, client } = provider;
+  await using gateway = await startGateway({
+    settings: { signIn: { oidc: [{ name: "company", issuer, client: client.id }] } },
+  });
+  // what the provider says of itself is asked for once
+  await statusOf(fetch(`${gateway.url}/console/sign-in/oidc/company`, { redirect: "manual" }));
   const { accounts } = gateway.gateway;
   const visitor = async (
     name: string,
@@ -151,7 +163,7 @@ Deno.test("every page and form, as every role, is as the table of permissions sa
       if (method === "GET" || !expected) assertEquals(rows, {}, what);
       assertEquals(Object.keys(rows).filter((table) => !mayChange(table, path, status)), [], what);
       assert(rows.operation_log === 1 || Object.keys(rows).every(isUnlogged), what);
-      if (/sign-out|password/.test(path)) one.browser = await signedIn(gateway, account.email);
+      if (/sign-out|password|\/link\//.test(path)) one.browser = await signedIn(gateway, account.email);
       // what a form may have changed is made again for the next visitor
       if (method === "POST" && status < 400) about = await target(gateway, Object.values(visitors));
     }

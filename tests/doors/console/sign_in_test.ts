@@ -3,9 +3,19 @@
 import { Buffer } from "node:buffer";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { OAuth2Server } from "oauth2-mock-server";
+import { backUp } from "../../../src/ground/database/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
+import { challengeOf } from "../../../src/people/sign_in/challenge.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { type FakeProvider, startProvider } from "../../fake/oidc_provider.ts";
+
+/** All that the database has. */
+async function everyRow({ gateway: { database } }: TestGateway): Promise<unknown[]> {
+  const tables = await database.all(
+    "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'",
+  );
+  return await Promise.all(tables.map(({ name }) => database.all(`select * from "${name}"`)));
+}
 
 /** A browser with a jar of cookies, which follows nothing by itself. */
 class Browser {
@@ -30,6 +40,7 @@ class Browser {
     }
     return {
       status: response.status,
+      headers: response.headers,
       location: response.headers.get("location"),
       text: await response.text(),
     };
@@ -48,6 +59,7 @@ async function bench(
   { domains = ["example.com"], groups = {} }: { domains?: string[]; groups?: unknown } = {},
 ) {
   const stack = new AsyncDisposableStack();
+  // deno-lint-ignore prefer-const -- the provider is started before it, and asks for its address later
   let gateway: TestGateway | undefined;
   const provider = stack.use(
     await startProvider({
@@ -207,6 +219,9 @@ Deno.test("an account lists its sessions and identities, ends the ones, and unli
   assertStringIncludes(text, "Unlink s-1 at company");
   const ada = await gateway.gateway.accounts.get("ada@example.com");
   const listed = await gateway.gateway.sessions.list(ada, { own: first.cookies.get("sluice") });
+  for (const { createdAtMs, expiresAtMs } of listed) {
+    assertEquals(expiresAtMs - createdAtMs, 12 * 3_600_000, "the setting sessionHours");
+  }
   const other = listed.find(({ isOwn }) => !isOwn)!;
   const send = (path: string, fields = {}) =>
     first.open(path, { method: "POST", body: new URLSearchParams({ csrf, ...fields }) });
@@ -222,6 +237,52 @@ Deno.test("an account lists its sessions and identities, ends the ones, and unli
   assertEquals((await first.open("/console/account")).status, 200);
   await send("/console/account/unlink", { issuer: provider.issuer, subject: "s-1" });
   assertStringIncludes((await first.open("/console/account")).text, "No identity is linked");
+});
+
+Deno.test("nothing of a sign-in is in the log, in a backup, in a page, or in what a browser tells the next page", async () => {
+  await using one = await bench();
+  const { gateway, provider } = one;
+  provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
+  const browser = one.browser();
+  const away = new URL((await browser.open("/console/sign-in/oidc/company")).location!);
+  const [secret] = [...browser.cookies.values()];
+  const back = await provider.signIn(away, "s-1");
+  const waiting = await one.browser().open("/console/sign-in/oidc/company");
+  const copy = `${gateway.directory}/copy.db`;
+  await backUp(gateway.gateway.database, copy);
+  const path = `${back.pathname}${back.search}`;
+  const refused = await one.browser().open(path);
+  assertEquals(refused.headers.get("referrer-policy"), "no-referrer");
+  const done = await browser.open(path);
+  assertEquals([done.status, done.headers.get("referrer-policy")], [303, "no-referrer"]);
+  const { text } = await browser.open("/console/account");
+  const [issued] = provider.issued;
+  const secrets = {
+    "the browser's secret": secret,
+    "the state": away.searchParams.get("state"),
+    "the nonce": away.searchParams.get("nonce"),
+    "the verifier": challengeOf(secret).verifier,
+    "the code": back.searchParams.get("code"),
+    "the access token": issued!.access_token,
+    "the identity token": issued!.id_token,
+    "the client's secret": provider.client.secret,
+    "the session": browser.cookies.get("sluice"),
+    "the state of who is away": new URL(waiting.location!).searchParams.get("state"),
+  };
+  const places = {
+    "the log": gateway.log(),
+    "the copy": new TextDecoder("latin1").decode(await Deno.readFile(copy)),
+    "the database": JSON.stringify(await everyRow(gateway)),
+    "a page": text,
+    "a refusal": refused.text,
+  };
+  const found = Object.entries(secrets).flatMap(([what, value]) => {
+    assert(typeof value === "string" && value.length > 20, what);
+    return Object.entries(places).flatMap(([place, content]) =>
+      content.includes(value) ? [`${what} in ${place}`] : []
+    );
+  });
+  assertEquals(found, []);
 });
 
 Deno.test("signing out here says where to sign out there", async () => {

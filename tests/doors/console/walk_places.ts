@@ -3,6 +3,7 @@
 import type { Page } from "playwright-core";
 import { raiseBudget, setBudget } from "../../../src/money/ledger/mod.ts";
 import type { SettingsInput } from "../../../src/settings/config/mod.ts";
+import { DeviceCodes } from "../../../src/people/accounts/mod.ts";
 import type { TestGateway } from "../../fake/gateway.ts";
 import type { FakeStripe } from "../../money/payments/fake_stripe.ts";
 import { fillOrders, fillRichly, type Orders, type RichData, richShopSettings } from "./rich.ts";
@@ -51,6 +52,7 @@ export function walkSettings(
   const rich = richShopSettings(stripe);
   return {
     ...rich,
+    signIn: { oidc: [{ name: "company", issuer: "https://login.example.com", client: "sluice" }] },
     upstreams: { [UPSTREAM]: { url: upstream.url } },
     routes: { ...rich.routes, real: { targets: [{ upstream: UPSTREAM, model: "m" }] } },
   };
@@ -60,6 +62,8 @@ export function walkSettings(
 export interface WalkData {
   readonly rich: RichData;
   readonly orders: Orders;
+  /** The code of a tool that waits to be approved. */
+  readonly userCode: string;
   /** A member of the team. */
   readonly member: { readonly id: string; readonly email: string };
   /** Email addresses by role. */
@@ -76,6 +80,7 @@ export async function fillWalk(gateway: TestGateway, stripe: FakeStripe): Promis
   }
   await accounts.create({ email: "new@example.com" });
   await codes.make({ credits: 5, count: 2 });
+  const { userCode } = (await new DeviceCodes(database, Date.now).begin("Claude Code", "::1"))!;
   await (await gateway.chat("Hi", { model: "real" })).body?.cancel();
   const team = await teams.get(rich.teamId);
   const { email } = (await members.list(team)).find(({ role }) => role === "member")!;
@@ -104,11 +109,11 @@ export async function fillWalk(gateway: TestGateway, stripe: FakeStripe): Promis
     operator: "operator@example.com",
     owner: OWNER,
   };
-  return { rich, orders, member, roles };
+  return { rich, orders, userCode, member, roles };
 }
 
 /** Who walks, and where. */
-export function walkersOf({ rich, orders, member }: WalkData): Record<string, Walker> {
+export function walkersOf({ rich, orders, userCode, member }: WalkData): Record<string, Walker> {
   return {
     nobody: {
       places: [{ path: "sign-in" }, { path: "register" }, { path: "models" }, { path: "../docs" }],
@@ -146,7 +151,10 @@ export function walkersOf({ rich, orders, member }: WalkData): Record<string, Wa
         { path: `teams/${rich.teamId}/credits` },
         { path: `teams/${rich.teamId}/statement` },
         { path: "notices", isVariant: true },
-        { path: "account" },
+        { path: "account", hasRows: true },
+        { path: "device", isVariant: true },
+        { path: "device?code=BBBB-BBBB", isVariant: true, status: 400 },
+        { path: `device?code=${userCode}` },
         { path: "nothing", status: 404 },
         { path: "_components", hasRows: true },
         { path: "../docs", isVariant: true },

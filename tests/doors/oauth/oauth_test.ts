@@ -27,6 +27,11 @@ async function approved(gateway: TestGateway, browser: PlainBrowser): Promise<st
   const { device_code: code, user_code: typed } = begun.body as Record<string, string>;
   const page = await browser.get(`/console/device?code=${typed}`);
   assertStringIncludes(await page.text(), "Claude Code asks to use models in your name");
+  // looking at it approves nothing, nor does a form of another page
+  const forged = await browser.post("/console/device", { code: typed!, decision: "approve" });
+  assertEquals([forged.status, (await forged.text()).includes("has expired")], [403, true]);
+  const pending = await ask(gateway, "/oauth/token", { grant_type: GRANT, device_code: code! });
+  assertEquals(pending.body.error, "slow_down");
   const done = await browser.post("/console/device", { code: typed!, decision: "approve" }, {
     from: `/console/device?code=${typed}`,
   });
@@ -79,6 +84,33 @@ Deno.test("a tool signs in by a code, works, refreshes, and is signed out", asyn
     const secret of [code, body.access_token, body.refresh_token, refreshed.body.refresh_token]
   ) {
     assert(!gateway.log().includes(String(secret)));
+  }
+});
+
+Deno.test("codes are guessed ten times by an account, by address or by form; then it waits, whatever it types", async () => {
+  for (const isForm of [false, true]) {
+    await using gateway = await startGateway({ settings: { signIn: {} } });
+    const { accounts } = gateway.gateway;
+    const browser = await signedIn(gateway, (await accounts.owner())!.email);
+    const from = "/console/account";
+    await browser.token(from);
+    const begun = await ask(gateway, "/oauth/device_authorization", { client_id: "codex" });
+    const guess = async (code: string) => {
+      const reply = await (isForm
+        ? browser.post("/console/device", { code, decision: "approve" }, { from })
+        : browser.get(`/console/device?code=${code}`));
+      await reply.body?.cancel();
+      return reply.status;
+    };
+    for (let times = 0; times < 10; times++) {
+      assertEquals(await guess("BBBB-BBBB"), 400);
+    }
+    assertEquals(await guess("BBBB-BBBB"), 429);
+    assertEquals(await guess(String(begun.body.user_code)), 429);
+    const log = "select operation from operation_log where operation like 'tool.%'";
+    assertEquals(await gateway.gateway.database.all(log), [], "nothing was approved");
+    const other = await signedIn(gateway, (await accounts.create({ email: "b@b.example" })).email);
+    assertEquals((await other.get(`/console/device?code=${begun.body.user_code}`)).status, 200);
   }
 });
 

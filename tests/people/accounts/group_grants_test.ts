@@ -1,8 +1,10 @@
 import {
   Accounts,
   GroupGrants,
+  Keys,
   Members,
   type Role,
+  TeamKeys,
   type TeamRole,
   Teams,
 } from "../../../src/people/accounts/mod.ts";
@@ -89,6 +91,41 @@ Deno.test("what groups give goes with them; what was given by hand stays, in wha
       message,
     );
   }
+});
+
+Deno.test("a team that came from a group goes with its keys, and other keys stay", async () => {
+  await using ledger = await ledgerBench("file");
+  const { database } = ledger;
+  const now = () => Date.UTC(2030, 0, 1);
+  const [accounts, teams] = [new Accounts(database, now), new Teams(database, now)];
+  const [team, other] = [
+    await teams.create({ name: "One", pool: true }),
+    await teams.create({ name: "Two", pool: true }),
+  ];
+  const [account, colleague] = [
+    await accounts.create({ email: "a@b.example" }),
+    await accounts.create({ email: "c@b.example" }),
+  ];
+  const grants = new GroupGrants(database, now);
+  const [members, teamKeys] = [new Members(database, now), new TeamKeys(database, now)];
+  const give = (...ids: string[]) =>
+    database.batch(grants.statements(account.id, "company", {
+      role: "none",
+      teams: new Map(ids.map((id) => [id, "member"])),
+      budgets: new Set(),
+    }));
+  await give(team.id);
+  await members.add(team, colleague);
+  await members.add(other, account);
+  const keys = {
+    "of the team": await teamKeys.issue(team, account),
+    "of a colleague": await teamKeys.issue(team, colleague),
+    "of another team": await teamKeys.issue(other, account),
+    "own": await new Keys(database, now).issue(account),
+  };
+  await give();
+  const revoked = await database.all("select id from keys where revoked_at_ms is not null");
+  assertEquals(revoked.map(({ id }) => id), [keys["of the team"].id]);
 });
 
 Deno.test("groups make nobody an owner, and take nothing from one", async () => {

@@ -23,6 +23,16 @@ Deno.test("groups are read as each provider sends them, and never taken for none
   for (const [name, claims, groups] of rows) assertEquals(groupsOf(claims, name), groups);
 });
 
+Deno.test("settings give no group the role of an owner", () => {
+  const provider = { name: "company", issuer: "https://login.example.com", client: "sluice" };
+  const parse = (role: string) =>
+    signInSettings.safeParse({ oidc: [{ ...provider, groups: { all: { role } } }] });
+  assertEquals(parse("operator").success, true);
+  assertEquals(parse("owner").error?.issues.map(({ path, message }) => [path.join("."), message]), [
+    ["oidc.0.groups.all.role", 'must be "operator" or "finance": owners are made by owners'],
+  ]);
+});
+
 Deno.test("of several groups the role that may more counts, and the larger budget of each period", () => {
   const { groups } = signInSettings.parse({
     oidc: [{

@@ -1,7 +1,8 @@
 import { Accounts } from "../../../src/people/accounts/mod.ts";
+import { challengeOf } from "../../../src/people/sign_in/challenge.ts";
 import { Identities, type Identity, SignInError, Visits } from "../../../src/people/sign_in/mod.ts";
 import { type OidcSettings, signInSettings } from "../../../src/settings/config/mod.ts";
-import { assertEquals, assertRejects } from "../../assert.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 
 const SETTINGS = signInSettings.parse({
@@ -32,6 +33,7 @@ async function bench() {
   const accounts = new Accounts(database, now);
   return {
     clock,
+    database,
     accounts,
     visits: new Visits(database, now),
     identities: new Identities({ database, accounts, now }),
@@ -195,15 +197,20 @@ Deno.test("what was linked by hand needs no group; what came by one is refused w
 
 Deno.test("a visit ends once, for its browser, at its provider, within ten minutes; how many are kept is bounded", async () => {
   await using one = await bench();
-  const { visits, clock } = one;
-  const challenge = { state: "state-1", nonce: "n", verifier: "v" };
-  const browser = await visits.begin("company", challenge, undefined);
-  assertEquals(await visits.end("other", "state-1", browser), undefined);
-  assertEquals(await visits.end("company", "state-1", "another"), undefined);
-  assertEquals(await visits.end("company", "state-2", browser), undefined);
-  const ended = await Promise.all([1, 2].map(() => visits.end("company", "state-1", browser)));
+  const { visits, clock, database } = one;
+  const challenge = challengeOf();
+  const { state, secret } = challenge;
+  await visits.begin("company", challenge, undefined);
+  assertEquals(await visits.end("other", state, secret), undefined);
+  assertEquals(await visits.end("company", state, challengeOf().secret), undefined);
+  assertEquals(await visits.end("company", challengeOf().state, secret), undefined);
+  const ended = await Promise.all([1, 2].map(() => visits.end("company", state, secret)));
   assertEquals(ended.filter((visit) => visit !== undefined), [{ challenge, accountId: undefined }]);
-  const late = await visits.begin("company", challenge);
+  await visits.begin("company", challenge);
+  const rows = JSON.stringify(await database.all("select * from provider_visits"));
+  for (const text of Object.values(challenge)) assert(!rows.includes(text), "a backup has it");
   clock.nowMs += 600_000;
-  assertEquals(await visits.end("company", "state-1", late), undefined);
+  assertEquals(await visits.end("company", state, secret), undefined);
+  for (let at = 0; at < 3; at++) await visits.begin("company", challengeOf());
+  assertEquals(await database.all("select count(*) as n from provider_visits"), [{ n: 3 }]);
 });

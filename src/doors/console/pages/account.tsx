@@ -7,14 +7,19 @@ import { Identities, Sessions } from "./sessions.tsx";
 
 /** The user's account: password, own keys of upstreams and sessions. */
 export function AccountPage(
-  { page, session, hasPassword, ownKeys, sessions, signIn, nowMs }: {
+  { page, session, hasPassword, ownKeys, signIn, nowMs }: {
     page: PageContext;
     session: Session;
     hasPassword: boolean;
     ownKeys: OwnKeysView;
-    sessions: readonly ListedSession[];
-    /** Identities of the account, and providers at which another can be linked. */
-    signIn: { readonly links: readonly Link[]; readonly providers: readonly string[] };
+    /** Sessions and identities of the account, and providers at which another can be linked. */
+    signIn:
+      | {
+        readonly sessions: readonly ListedSession[];
+        readonly links: readonly Link[];
+        readonly providers: readonly string[];
+      }
+      | undefined;
     nowMs: number;
   },
 ) {
@@ -56,9 +61,9 @@ export function AccountPage(
         <button type="submit">Save</button>
       </Form>
       <OwnKeys {...ownKeys} csrf={page.csrf} base="/console/account" nowMs={nowMs} />
-      <Identities {...signIn} csrf={page.csrf} nowMs={nowMs} />
+      {signIn && <Identities {...signIn} csrf={page.csrf} nowMs={nowMs} />}
       <h2>Sessions</h2>
-      <Sessions sessions={sessions} csrf={page.csrf} nowMs={nowMs} />
+      {signIn && <Sessions sessions={signIn.sessions} csrf={page.csrf} nowMs={nowMs} />}
       <Form action="/console/account/sign-out-everywhere" csrf={page.csrf} class="card narrow">
         <p>Signs out every session of this account, including this one.</p>
         <button type="submit" class="danger">Sign out everywhere</button>

@@ -21,13 +21,9 @@ export const SIGN_IN: Migration = {
     `create index identities_by_account on identities (account_id)`,
     // Browsers that were sent to a provider, for ten minutes at most.
     `create table provider_visits (
-      -- of the state that comes back
-      digest text primary key check (length(digest) = 64),
       -- of what only this browser has
-      browser text not null check (length(browser) = 64),
+      digest text primary key check (length(digest) = 64),
       provider text not null,
-      nonce text not null,
-      verifier text not null,
       -- the account that the identity is to be linked to
       account_id text references accounts (id),
       expires_at_ms integer not null
