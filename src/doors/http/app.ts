@@ -21,7 +21,7 @@ import { asRefusal, Refusal } from "../../ground/refusal.ts";
 import { WEBHOOK_PATH } from "../../money/payments/mod.ts";
 import type { RelayParts } from "../../requests/relay/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
-import { isOAuthPath } from "../oauth/mod.ts";
+import { isOAuthPath, OAUTH, WELL_KNOWN } from "../oauth/mod.ts";
 import { isAdminPath } from "./admin_path.ts";
 import { Callers, type CallersParts } from "./callers.ts";
 import { codexModels, isCodex as isFromCodex } from "./codex.ts";
@@ -105,7 +105,11 @@ export class App {
   get endpoints(): readonly { readonly method: string; readonly path: string }[] {
     const relayed = [...DIALECT_AT.keys(), EMBEDDINGS_PATH]
       .map((path) => ({ method: "POST", path }));
-    return [...relayed, { method: "GET", path: RESPONSES }, ...this.#hono.routes];
+    const signIn = [
+      ...Object.values(WELL_KNOWN).map((path) => ({ method: "GET", path })),
+      ...Object.values(OAUTH).map((path) => ({ method: "POST", path })),
+    ];
+    return [...relayed, ...signIn, { method: "GET", path: RESPONSES }, ...this.#hono.routes];
   }
 
   /** Resolves when no request to a model is in progress. For an app that gets no new ones. */

@@ -1,6 +1,7 @@
 import { VERSION } from "../../../ground/platform/mod.ts";
 import { adminPaths } from "./admin_paths.ts";
 import { CLIENT_ENDPOINTS, pathsOf, SERVICE_ENDPOINTS } from "./endpoints.ts";
+import { SIGN_IN_ENDPOINTS } from "./sign_in_endpoints.ts";
 import { HEADERS, type Json } from "./operation.ts";
 import { jsonSchemas } from "./schemas.ts";
 
@@ -24,9 +25,15 @@ export const DOCUMENT: Json = {
       name: "admin",
       description: "The operator's API, for keys with the scope `admin` or `read`.",
     },
+    { name: "sign-in", description: "How tools sign in, where the setting `signIn` is." },
     { name: "operation", description: "Health, metrics and API description, for operators." },
   ],
-  paths: { ...pathsOf(CLIENT_ENDPOINTS), ...adminPaths(), ...pathsOf(SERVICE_ENDPOINTS) },
+  paths: {
+    ...pathsOf(CLIENT_ENDPOINTS),
+    ...adminPaths(),
+    ...pathsOf(SIGN_IN_ENDPOINTS),
+    ...pathsOf(SERVICE_ENDPOINTS),
+  },
   components: {
     securitySchemes: {
       bearer: { type: "http", scheme: "bearer" },

@@ -1,7 +1,7 @@
 import { DIALECTS } from "../../../wire/dialects/mod.ts";
 import { EMBEDDINGS_PATH } from "../../../wire/embeddings/mod.ts";
 import { WEBHOOK_PATH } from "../../../money/payments/mod.ts";
-import type { Reason } from "../../../ground/refusal.ts";
+import { ANY_JSON, type Endpoint, OPEN, plain } from "./endpoint.ts";
 import { COMPACTION, RESPONSE } from "./examples.ts";
 import {
   errors,
@@ -14,29 +14,9 @@ import {
   ok,
   parameter,
   RELAY_ERRORS,
-  type Shape,
   WITH_BODY,
 } from "./operation.ts";
 import { IDS, LIMIT_HEADERS, REPLY_HEADERS } from "../response_headers.ts";
-
-/** An endpoint. Its further fields are those of an operation in OpenAPI. */
-interface Endpoint extends Readonly<Record<string, unknown>> {
-  readonly at: readonly ["get" | "post", path: string];
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly tag: "inference" | "account" | "operation";
-  readonly parameters?: readonly Json[];
-  /** The content of the request's body. */
-  readonly body?: Json;
-  readonly replies: Readonly<Record<number, Json>>;
-  /** Whose errors it has, and which. */
-  readonly errors: readonly [Shape, readonly Reason[]];
-}
-
-/** For endpoints without a key. */
-const OPEN = { security: [] };
-const ANY_JSON = { "application/json": { schema: { type: "object" } } };
 
 const STATUS = { ...OPEN, tag: "operation", errors: ["chat", ["request_invalid"]] } as const;
 const MODELS = { ...OPEN, tag: "inference" } as const;
@@ -250,14 +230,12 @@ export const SERVICE_ENDPOINTS: readonly Endpoint[] = [
       parameter("Stripe-Signature", "Time and signatures of the body.", {}, { required: true }),
     ],
     body: ANY_JSON,
-    replies: Object.fromEntries(
-      Object.entries({
-        200: "The event is recorded, whether it has an effect or not.",
-        400: "The signature, its time or the body is not valid.",
-        413: "The body is too long.",
-        503: "The database cannot be used now. Stripe sends the event again.",
-      }).map(([status, description]) => [status, { description, content: ANY_JSON }]),
-    ),
+    replies: plain({
+      200: "The event is recorded, whether it has an effect or not.",
+      400: "The signature, its time or the body is not valid.",
+      413: "The body is too long.",
+      503: "The database cannot be used now. Stripe sends the event again.",
+    }),
     errors: ["chat", ["path_unknown"]],
   },
   {
