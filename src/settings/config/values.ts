@@ -8,6 +8,7 @@ import { Secret } from "./secret.ts";
 export const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" });
 /** First parts of the gateway's own paths: below one of these, nobody could tell whether a prefix was taken off. */
 const OWN_PATHS = [
+  ".well-known",
   "v1",
   "user",
   "admin",
@@ -17,6 +18,7 @@ const OWN_PATHS = [
   "healthz",
   "readyz",
   "metrics",
+  "oauth",
   "openapi.json",
 ];
 /** Such as no proxy writes in another way. */

@@ -88,6 +88,7 @@ async function crawl(
     const kind = kindOf(one.path);
     const count = seen.get(kind) ?? 0;
     if (!one.isPlace && count >= MAX_OF_KIND) continue;
+    if (one.path.includes("/sign-in/oidc/")) continue; // leads to the company's provider
     seen.set(kind, count + 1);
     const { path } = one;
     const reply = await visitor.get(path);
