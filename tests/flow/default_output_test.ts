@@ -55,6 +55,21 @@ Deno.test("defaultMaxOutput replaces 1,024, and only that", async () => {
   assertEquals(sent.house, [5_000, 5_000, 5_000, 7]);
 });
 
+Deno.test("log probabilities: no more output than they can be passed on for", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  const asked: [Record<string, unknown>, number][] = [
+    [{ logprobs: true, top_logprobs: 20 }, 7_936], // 2,000,000 values, 21 of 12 each for a token
+    [{ logprobs: true, top_logprobs: 20, max_tokens: 50 }, 50],
+    [{ logprobs: true }, 128_000],
+  ];
+  for (const [body, limit] of asked) {
+    const reply = await gateway.chat("Hi", { model: "svc-k3", tools, ...body });
+    await reply.body?.cancel();
+    assertEquals([reply.status, upstream.received.at(-1)!.body.max_tokens], [200, limit]);
+  }
+});
+
 Deno.test("a small balance still serves: the limit is lowered to what it pays for", async () => {
   await using upstream = fakeUpstream(({ body }) =>
     body.stream

@@ -54,6 +54,24 @@ Deno.test("charged: complete, by the upstream's usage; the headers are exact", a
   await assertLedgerClean(gateway);
 });
 
+Deno.test("charged: a request sent again with its Idempotency-Key is another one", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
+  });
+  const { keys: [key], balance } = await customer(gateway, 100);
+  const headers = { "idempotency-key": "again" };
+  for (const left of [97, 94]) {
+    const reply = await gateway.post("/v1/chat/completions", ask("Hi"), { key: key!, headers });
+    await reply.body?.cancel();
+    assertEquals([reply.status, await balance()], [200, left]);
+  }
+  assertEquals(upstream.received.map(({ headers }) => headers.get("idempotency-key")), [
+    null,
+    null,
+  ]);
+});
+
 Deno.test("charged: an explicit zero is a report and costs the minimum", async () => {
   const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
   await using upstream = fakeUpstream(({ body }) =>

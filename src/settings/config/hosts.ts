@@ -21,7 +21,9 @@ export function hostIn(text: string): string {
   const { hostname } = URL.parse(`http://${isIpv6 ? `[${inner}]` : inner}/`) ?? {};
   const host = hostname?.replace(/^\[(.*)\]$/, "$1").replace(/\.$/, "") ?? "";
   const isPlain = /^[^\s/?#@\\]+$/.test(inner);
-  if (!isPlain || !(isIpv6 ? /^[0-9a-f:.]+$/ : /^[0-9a-z._-]+$/).test(host)) throw fault("");
+  if (!isPlain || !(isIpv6 ? /^[0-9a-f:.]+$/ : /^[0-9a-z_-]+(\.[0-9a-z_-]+)*$/).test(host)) {
+    throw fault("");
+  }
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(host) ?? [];
   if (high === undefined) return host;
   const bytes = [high, low!].flatMap((hex) => [parseInt(hex, 16) >> 8, parseInt(hex, 16) & 0xff]);

@@ -36,9 +36,10 @@ const FORMS: readonly (readonly [given: string, host: string, reached: string])[
 ];
 
 const REFUSED = [
-  ..."127.0.0.1:80 [::1]:80 http://127.0.0.1 256.1.1.1 1.2.3.4.5 *:80 * a/b a@b ::1::1 [::1".split(
-    " ",
-  ),
+  ..."127.0.0.1:80 [::1]:80 http://127.0.0.1 256.1.1.1 1.2.3.4.5 .. a..b .a *:80 * a/b a@b ::1::1 [::1"
+    .split(
+      " ",
+    ),
   "",
   " ",
   "127.0.0.1 ",
@@ -73,6 +74,7 @@ Deno.test("every host becomes one of which a URL says the same, and stays as it 
     fc.domain(),
     fc.domain().map((one) => `${one.toUpperCase()}.`),
     fc.string(),
+    fc.string({ unit: fc.constantFrom(..."a1.:-[]") }),
   );
   fc.assert(
     fc.property(address, (given) => {

@@ -29,6 +29,14 @@ export const RELAY: readonly Mutation[] = [
     why: "A gateway that is killed then would have answered without a charge.",
   },
   {
+    name: "more-output-than-log-probabilities-fit",
+    file: "src/requests/relay/relay.ts",
+    find: "      outputWith(request.logprobs ?? 0),\n",
+    replace: "",
+    tests: [{ file: "tests/flow/default_output_test.ts", filter: "log probabilities" }],
+    why: "A reply that was paid for upstream would be too large to be passed on, and be free.",
+  },
+  {
     name: "embeddings-before-their-charge",
     file: "src/requests/relay/embedding.ts",
     find: "const settled = await this.#life.settle({",
