@@ -12,6 +12,7 @@ import { type CommandContext, CommandStatus } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { size } from "./format.ts";
 import { paymentFindings } from "./doctor_payments.ts";
+import { signInFindings } from "./doctor_sign_in.ts";
 import { CLOCK_SLACK_MS, upstreamFindings } from "./doctor_upstreams.ts";
 import { failed, type Finding, findingLine, ok, warning } from "./finding.ts";
 import { progress } from "./progress.ts";
@@ -112,6 +113,8 @@ async function examine(
   if (options.local) return findings;
   tell("receivers of alerts");
   findings.push(...await receivers(config));
+  tell("sign-in");
+  findings.push(...await signInFindings(config, context.now));
   const { findings: ofUpstreams, clock } = await upstreamFindings(config, catalog, {
     now: context.now,
     tell,

@@ -313,14 +313,16 @@ export async function operate(
 export function recordOf(
   c: PageRequest,
   { now }: Pick<ConsoleParts, "now">,
-  { session, operation }: {
+  { session, operation, after }: {
     readonly session: Pick<Session, "account" | "teams">;
     readonly operation: string;
+    /** What the row says besides. */
+    readonly after?: unknown;
   },
 ): Statement {
   const { id } = session.account;
   const about = { accountId: id, objectId: id };
-  return recordStatement(byOf(c, session), { operation, about, atMs: now() });
+  return recordStatement(byOf(c, session), { operation, about, atMs: now(), after });
 }
 
 function byOf(c: PageRequest, session: Pick<Session, "account" | "teams">) {

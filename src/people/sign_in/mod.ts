@@ -2,12 +2,13 @@
  * Who somebody is by the word of a provider: OpenID Connect, and what groups give.
  *
  * Promise: nobody is signed in by an address alone; a provider makes nobody an owner; each visit to a provider counts once, for the
- * browser that made it. Its outward calls go to addresses that the operator's settings and their documents name, encrypted (P10).
+ * browser that made it. Its outward calls are encrypted, and go to the issuers of the settings and what is public beside them (P10).
  * Leaves to others: sessions, roles and teams (`accounts/`), budgets (`money/ledger`), pages (`doors/console`).
  *
  * @module
  */
 
+export { checkProvider, type ProviderStep } from "./check_provider.ts";
 export { type Groups, groupsOf, type Rights, rightsOf } from "./groups.ts";
 export { Identities, type Link, type SignedIn } from "./identities.ts";
 export {
@@ -18,3 +19,4 @@ export {
   SignInError,
 } from "./provider.ts";
 export { type Visit, Visits } from "./visits.ts";
+export { WayError, type WaysOptions } from "./ways.ts";

@@ -10,7 +10,8 @@ export function AccountPage(
   { page, session, hasPassword, ownKeys, sessions, signIn, nowMs }: {
     page: PageContext;
     session: Session;
-    hasPassword: boolean;
+    /** Undefined if it may have none. */
+    hasPassword: boolean | undefined;
     ownKeys: OwnKeysView;
     sessions: readonly ListedSession[];
     /** Identities of the account, and providers at which another can be linked. */
@@ -29,10 +30,43 @@ export function AccountPage(
           ["Role", account.role === "none" ? "user" : account.role],
         ]}
       />
-      <h2>{hasPassword ? "Change password" : "Set a password"}</h2>
-      <Form action="/console/account/password" csrf={page.csrf} class="card narrow">
-        <input type="hidden" name="username" autocomplete="username" value={account.email} />
-        {hasPassword && !byLink
+      {hasPassword === undefined
+        ? <p class="quiet">Only owners sign in with a password here.</p>
+        : (
+          <PasswordForm
+            email={account.email}
+            isSet={hasPassword}
+            asks={hasPassword && !byLink}
+            csrf={page.csrf}
+          />
+        )}
+      <OwnKeys {...ownKeys} csrf={page.csrf} base="/console/account" nowMs={nowMs} />
+      <Identities {...signIn} csrf={page.csrf} nowMs={nowMs} />
+      <h2>Sessions</h2>
+      <Sessions sessions={sessions} csrf={page.csrf} nowMs={nowMs} />
+      <Form action="/console/account/sign-out-everywhere" csrf={page.csrf} class="card narrow">
+        <p>Signs out every session of this account, including this one.</p>
+        <button type="submit" class="danger">Sign out everywhere</button>
+      </Form>
+    </Layout>
+  );
+}
+
+/** @param asks Whether the current password is asked for. */
+function PasswordForm(
+  { email, isSet, asks, csrf }: {
+    email: string;
+    isSet: boolean;
+    asks: boolean;
+    csrf: string;
+  },
+) {
+  return (
+    <>
+      <h2>{isSet ? "Change password" : "Set a password"}</h2>
+      <Form action="/console/account/password" csrf={csrf} class="card narrow">
+        <input type="hidden" name="username" autocomplete="username" value={email} />
+        {asks
           ? (
             <Field
               label="Current password"
@@ -55,14 +89,6 @@ export function AccountPage(
         />
         <button type="submit">Save</button>
       </Form>
-      <OwnKeys {...ownKeys} csrf={page.csrf} base="/console/account" nowMs={nowMs} />
-      <Identities {...signIn} csrf={page.csrf} nowMs={nowMs} />
-      <h2>Sessions</h2>
-      <Sessions sessions={sessions} csrf={page.csrf} nowMs={nowMs} />
-      <Form action="/console/account/sign-out-everywhere" csrf={page.csrf} class="card narrow">
-        <p>Signs out every session of this account, including this one.</p>
-        <button type="submit" class="danger">Sign out everywhere</button>
-      </Form>
-    </Layout>
+    </>
   );
 }
