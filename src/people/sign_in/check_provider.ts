@@ -82,7 +82,7 @@ export async function checkProvider(
     endpointsStep(ways, document),
     pkceStep(document),
     algorithmsStep(document),
-    await keysStep(ways, document),
+    ...document.jwks_uri === undefined ? [] : [await keysStep(ways, document.jwks_uri)],
     clientStep(settings, document),
     scopesStep(settings, document),
     groupsStep(settings, document),
@@ -190,8 +190,7 @@ function algorithmsStep(
   );
 }
 
-async function keysStep(ways: Ways, { jwks_uri: url }: Discovered): Promise<ProviderStep> {
-  if (url === undefined) return failed("keys", "the document names none", "see endpoints");
+async function keysStep(ways: Ways, url: string): Promise<ProviderStep> {
   const response = await ask(ways, url);
   if (!(response instanceof Response)) return failed("keys", ...response);
   const keys = keySet.safeParse(jsonIn(await response.text())).data?.keys
