@@ -233,7 +233,7 @@ export class OidcProvider {
     return {
       issuer: claims.iss,
       subject: claims.sub,
-      email: typeof email === "string" ? email.toLowerCase() : undefined,
+      email: typeof email === "string" && email !== "" ? email.toLowerCase() : undefined,
       // some send it as text; Entra has one of its own (https://learn.microsoft.com/entra/identity-platform/optional-claims-reference)
       isVerified: ["true", ...(verified === undefined ? ["1"] : [])]
         .includes(String(verified ?? entraVerified)),
@@ -246,6 +246,7 @@ export class OidcProvider {
 
   #checkClaims(claims: OAuth.IDToken, accessToken: string): void {
     const nowS = this.#options.now() / 1_000;
+    if (claims.sub === "") throw this.#error("sent an identity token of nobody");
     if (claims.iat > nowS + SKEW_S) throw this.#error("sent an identity token of the future");
     if (claims.iat < nowS - MAX_AGE_S) throw this.#error("sent an old identity token");
     const { at_hash: hash } = claims;

@@ -126,6 +126,16 @@ const LIES: readonly Lie[] = [
     claims: (claims) => delete claims.sub,
   },
   {
+    name: "of nobody",
+    says: "sent an identity token of nobody",
+    claims: (claims) => claims.sub = "",
+  },
+  {
+    name: "of a number",
+    says: "sent what does not fit",
+    claims: (claims) => claims.sub = 1,
+  },
+  {
     name: "of another access token",
     says: "sent an access token that is not the identity token's (at_hash)",
     claims: (claims) => claims.at_hash = "AAAAAAAAAAAAAAAAAAAAAA",
@@ -190,6 +200,21 @@ const LIES: readonly Lie[] = [
     name: "keys without encryption elsewhere",
     says: "names an address that is not encrypted: http://192.0.2.1",
     document: (body) => body.jwks_uri = "http://192.0.2.1/keys",
+  },
+  {
+    name: "keys on another host that nobody checks",
+    says: "names another host: https://keys.example.com",
+    document: (body) => body.jwks_uri = "https://keys.example.com/keys",
+  },
+  {
+    name: "a page that is a script",
+    says: "names an address that is not encrypted: javascript:",
+    document: (body) => body.authorization_endpoint = "javascript:alert(1)",
+  },
+  {
+    name: "a page that is none",
+    says: "names an address that is none",
+    document: (body) => body.authorization_endpoint = "/auth",
   },
   {
     name: "no key that this signature may have",
