@@ -15,6 +15,8 @@ export const SKEW_S = 60;
 /** Identity tokens that are older when they arrive are refused. */
 const MAX_AGE_S = 600;
 const RANDOM_CHARS = 43;
+/** OpenID Connect Core 1.0, section 2. */
+const MAX_SUBJECT_CHARS = 255;
 /** How soon the provider's keys are asked for again for a key that is not among them. */
 const KEYS_COOLDOWN_MS = 60_000;
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
@@ -246,7 +248,9 @@ export class OidcProvider {
 
   #checkClaims(claims: OAuth.IDToken, accessToken: string): void {
     const nowS = this.#options.now() / 1_000;
-    if (claims.sub === "") throw this.#error("sent an identity token of nobody");
+    if (claims.sub === "" || claims.sub.length > MAX_SUBJECT_CHARS) {
+      throw this.#error("sent an identity token of nobody");
+    }
     if (claims.iat > nowS + SKEW_S) throw this.#error("sent an identity token of the future");
     if (claims.iat < nowS - MAX_AGE_S) throw this.#error("sent an old identity token");
     const { at_hash: hash } = claims;

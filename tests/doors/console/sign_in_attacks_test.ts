@@ -311,6 +311,93 @@ Deno.test("visits to providers that nobody comes back from are bounded", async (
   assertEquals((await browser.open(path)).status, 303);
 });
 
+Deno.test("what was made for one place is nothing at another", async () => {
+  await using one = await bench();
+  const { gateway } = one;
+  const { accounts, keys, sessions } = gateway.gateway;
+  const ada = await accounts.get("ada@example.com");
+  const browser = one.browser();
+  await WAYS.password!.enter(browser, "ada", one);
+  const post = async (path: string, fields: Record<string, string>) => {
+    const body = new URLSearchParams({ client_id: "tool", ...fields });
+    const reply = await fetch(`${gateway.url}${path}`, { method: "POST", body });
+    return { status: reply.status, body: await reply.json() };
+  };
+  const byCode = (code: string) =>
+    post("/oauth/token", {
+      grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+      device_code: code,
+    });
+  const approved = async () => {
+    const { device_code, user_code } = (await post("/oauth/device_authorization", {})).body;
+    const path = `/console/device?code=${user_code}`;
+    await browser.send(path, "/console/device", { code: user_code, decision: "approve" });
+    return String(device_code);
+  };
+  const tokens = (await byCode(await approved())).body;
+  const csrf = /name="csrf" value="([0-9a-f]{64})"/
+    .exec((await browser.open("/console/account")).text)![1]!;
+  const made: Record<string, string> = {
+    session: browser.cookies.get("sluice")!,
+    link: await sessions.makeLink(ada),
+    key: (await keys.issue(ada)).secret,
+    "access token": tokens.access_token,
+    "refresh token": tokens.refresh_token,
+    "device code": await approved(),
+    "form token": csrf,
+    password: PASSWORD,
+  };
+  /** Whether a place takes a secret, and of which kinds. */
+  const places: Record<string, [(secret: string) => Promise<boolean>, ...string[]]> = {
+    "the console's cookie": [async (secret) => {
+      const own = one.browser();
+      own.cookies.set("sluice", secret);
+      return await whoIs(own) !== undefined;
+    }, "session"],
+    "a link": [
+      async (secret) =>
+        (await one.browser().open(`/console/link/${encodeURIComponent(secret)}`)).status === 303,
+      "link",
+    ],
+    "the API": [
+      async (secret) =>
+        await statusOf(
+          fetch(`${gateway.url}/user/credits`, { headers: { "x-api-key": secret } }),
+        ) ===
+          200,
+      "key",
+      "access token",
+    ],
+    "a refresh": [
+      async (secret) =>
+        (await post("/oauth/token", { grant_type: "refresh_token", refresh_token: secret }))
+          .status === 200,
+      "refresh token",
+    ],
+    "a device": [async (secret) => (await byCode(secret)).status === 200, "device code"],
+    "a form": [async (secret) => {
+      const body = new URLSearchParams({ csrf: secret });
+      const path = "/console/account/sessions/none/end";
+      return (await browser.open(path, { method: "POST", body })).status === 303;
+    }, "form token"],
+    "the form to sign in": [
+      async (secret) => (await byPassword(one.browser(), "ada@example.com", secret)).status === 303,
+      "password",
+    ],
+  };
+  for (const [place, [takes, ...kinds]] of Object.entries(places)) {
+    // its own last: some are used up
+    const rows = Object.entries(made).toSorted(([a], [b]) =>
+      Number(kinds.includes(a)) - Number(kinds.includes(b))
+    );
+    for (const [kind, secret] of rows) {
+      // guesses at one account's password are bounded
+      if (place === "the form to sign in" && !["key", "link", "password"].includes(kind)) continue;
+      assertEquals(await takes(secret), kinds.includes(kind), `a ${kind} at ${place}`);
+    }
+  }
+});
+
 /** What a request may carry, and who that is. */
 const CARRIED: Readonly<Record<string, readonly (readonly [state: string, who: string])[]>> = {
   authorization: [["none", ""], ["invented", ""], ["valid", "ada"]],

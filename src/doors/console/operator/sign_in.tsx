@@ -68,7 +68,7 @@ export function signInRoutes(app: GuardedApp, { config, now }: ConsoleParts): vo
 function typedProvider({ issuer, groupsClaim }: Typed): OidcSettings {
   const settings = signInSettings.safeParse({
     oidc: [{
-      name: "NAME",
+      name: "name",
       issuer,
       client: "CLIENT-ID",
       secret: "typed",
