@@ -291,7 +291,7 @@ export class AuthPages {
     return seeOther(c, "/console/account?done=password");
   }
 
-  /** Who may register: whoever does has nothing but a password to sign in with. */
+  /** Who may register: a new account has nothing but a password to sign in with. */
   get #registration() {
     const { registration, signIn } = this.#parts.config.settings;
     return signIn?.password === false ? "closed" : registration;

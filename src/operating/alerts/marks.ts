@@ -151,10 +151,10 @@ export function ownerSignedInMark(
     mark: `owner_signed_in:${id}`,
     kind: "owner_signed_in",
     accountId,
-    title: `Owner signed in by ${by}: ${actor}`,
+    title: `Owner signed in with ${by}: ${actor}`,
     text:
-      `${actor} signed in by ${by} and not by a provider, from ${address} on ${minute(atMs)}. ` +
-      "If that was none of you, end the sessions, and replace the password (sluice account link).",
+      `${actor} signed in with ${by} instead of a provider, from ${address} on ${minute(atMs)}. ` +
+      "If no owner did, end the account's sessions, and replace its password (sluice account link).",
     data: { email: actor, by, address, at: iso(atMs) },
   };
 }

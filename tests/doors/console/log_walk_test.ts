@@ -108,6 +108,7 @@ Deno.test("every form that changes something leaves a row in the log", async () 
       use: "last",
       provider: "other",
       url: "http://127.0.0.1:9/v1",
+      issuer: "https://127.0.0.1", // which is not public
       role: path.includes("/members") ? "lead" : "finance",
       password: "correct horse battery staple",
       credits: "5",
@@ -176,6 +177,7 @@ Deno.test("every form that changes something leaves a row in the log", async () 
     "/console/operator/routes/edit", // shows the form again
     "/console/operator/routes/preview", // shows only
     "/console/operator/routes/save", // a file only, and logged
+    "/console/operator/settings/sign-in", // asks a provider only
     "/console/operator/upstreams", // asks an upstream only, and logged
     "/console/operator/upstreams/add", // shows the form again
     "/console/operator/upstreams/preview", // shows only

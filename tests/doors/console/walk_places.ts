@@ -179,6 +179,14 @@ export function walkersOf({ rich, orders, member }: WalkData): Record<string, Wa
         { path: "operator", hasRows: true, bytes: [20_000, 130_000] },
         { path: "operator?range=90d", isVariant: true, isInProofs: true },
         { path: "operator/settings", hasRows: true },
+        {
+          path: "operator/settings/sign-in",
+          prepare: async (page) => {
+            await page.getByLabel("Issuer").fill("https://127.0.0.1");
+            await page.getByRole("button", { name: "Check" }).click();
+            await page.getByText("Nobody can sign in with").waitFor();
+          },
+        },
         { path: "operator/accounts", hasRows: true },
         { path: `operator/accounts/${rich.accountId}`, hasRows: true },
         { path: `operator/accounts/${member.id}`, budgets: 3 },
