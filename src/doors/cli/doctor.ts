@@ -113,7 +113,6 @@ async function examine(
   if (options.local) return findings;
   tell("receivers of alerts");
   findings.push(...await receivers(config));
-  tell("sign-in");
   findings.push(...await signInFindings(config, context.now));
   const { findings: ofUpstreams, clock } = await upstreamFindings(config, catalog, {
     now: context.now,

@@ -15,11 +15,11 @@ export const SKEW_S = 60;
 /** Identity tokens that are older when they arrive are refused. */
 const MAX_AGE_S = 600;
 const RANDOM_CHARS = 43;
-/** OpenID Connect Core 1.0, section 2. */
-const MAX_SUBJECT_CHARS = 255;
 /** How soon the provider's keys are asked for again for a key that is not among them. */
 const KEYS_COOLDOWN_MS = 60_000;
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
+/** OpenID Connect Core 1.0, section 2. */
+const MAX_SUBJECT_CHARS = 255;
 /** Signatures that are checked by a public key of the provider: never `none`, never one made with a shared secret. */
 export const ALGORITHMS: readonly string[] = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],

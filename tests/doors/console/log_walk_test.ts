@@ -108,7 +108,6 @@ Deno.test("every form that changes something leaves a row in the log", async () 
       use: "last",
       provider: "other",
       url: "http://127.0.0.1:9/v1",
-      issuer: "https://127.0.0.1", // which is not public
       role: path.includes("/members") ? "lead" : "finance",
       password: "correct horse battery staple",
       credits: "5",

@@ -62,10 +62,11 @@ Deno.test("an owner checks a provider of the settings, and a public one before i
   assertEquals(await statusOf(sent), 404);
 });
 
-Deno.test("without signIn the page of settings is as it was", async () => {
+Deno.test("without signIn there is no such page, and none that leads to it", async () => {
   await using gateway = await startGateway();
   const owner = await signedIn(gateway, OWNER);
   assert(!(await (await owner.get("/console/operator/settings")).text()).includes("sign-in"));
+  assertEquals(await statusOf(owner.get(PATH)), 404);
 });
 
 Deno.test("doctor checks the providers of the settings: one line for one that is well, and what is wrong with another", async () => {

@@ -5,8 +5,44 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import { OAuth2Server } from "oauth2-mock-server";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
-import { startProvider } from "../../fake/oidc_provider.ts";
-import { JarBrowser } from "../../fake/sign_in.ts";
+import { type FakeProvider, startProvider } from "../../fake/oidc_provider.ts";
+
+/** A browser with a jar of cookies, which follows nothing by itself. */
+class Browser {
+  readonly #origin: string;
+  readonly cookies = new Map<string, string>();
+
+  constructor(origin: string) {
+    this.#origin = origin;
+  }
+
+  async open(path: string, init: RequestInit = {}) {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response = await fetch(new URL(path, this.#origin), {
+      redirect: "manual",
+      ...init,
+      headers: { cookie, "sec-fetch-site": "same-origin", ...init.headers },
+    });
+    for (const set of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(set)!;
+      if (value === "") this.cookies.delete(name!);
+      else this.cookies.set(name!, value!);
+    }
+    return {
+      status: response.status,
+      location: response.headers.get("location"),
+      text: await response.text(),
+    };
+  }
+
+  /** Goes to the provider, through its pages, and back. */
+  async signIn(provider: FakeProvider, subject: string) {
+    const away = await this.open("/console/sign-in/oidc/company");
+    assertEquals(away.status, 303, away.text);
+    const back = await provider.signIn(new URL(away.location!), subject);
+    return await this.open(`${back.pathname}${back.search}`);
+  }
+}
 
 async function bench(
   { domains = ["example.com"], groups = {} }: { domains?: string[]; groups?: unknown } = {},
@@ -38,7 +74,7 @@ async function bench(
   return {
     provider,
     gateway,
-    browser: () => new JarBrowser(gateway!.url),
+    browser: () => new Browser(gateway!.url),
     [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose](),
   };
 }
@@ -89,7 +125,7 @@ Deno.test("a callback counts once, for the browser that was sent away", async ()
   const away = await browser.open("/console/sign-in/oidc/company");
   const back = await provider.signIn(new URL(away.location!), "s-1");
   const path = `${back.pathname}${back.search}`;
-  const refused = async (by: JarBrowser, at: string, says = "was not begun by this browser") => {
+  const refused = async (by: Browser, at: string, says = "was not begun by this browser") => {
     const page = await by.open(at);
     assertEquals(page.status, 403);
     assertStringIncludes(page.text, says);

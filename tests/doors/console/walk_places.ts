@@ -51,6 +51,7 @@ export function walkSettings(
   const rich = richShopSettings(stripe);
   return {
     ...rich,
+    signIn: { oidc: [{ name: "company", issuer: "https://login.example.com", client: "sluice" }] },
     upstreams: { [UPSTREAM]: { url: upstream.url } },
     routes: { ...rich.routes, real: { targets: [{ upstream: UPSTREAM, model: "m" }] } },
   };
@@ -183,7 +184,7 @@ export function walkersOf({ rich, orders, member }: WalkData): Record<string, Wa
           path: "operator/settings/sign-in",
           prepare: async (page) => {
             await page.getByLabel("Issuer").fill("https://127.0.0.1");
-            await page.getByRole("button", { name: "Check" }).click();
+            await page.getByRole("button", { name: "Check", exact: true }).click();
             await page.getByText("Nobody can sign in with").waitFor();
           },
         },

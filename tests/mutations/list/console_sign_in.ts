@@ -78,18 +78,10 @@ export const CONSOLE_SIGN_IN: readonly Mutation[] = [
   {
     name: "visit-of-another-provider",
     file: "src/people/sign_in/visits.ts",
-    find: "where digest = ? and browser = ? and provider = ?",
-    replace: "where digest = ? and browser = ? and ? is not null",
+    find: " and provider = ?\n",
+    replace: " and ? is not null\n",
     tests: [{ file: ATTACKS, filter: "mix-up" }],
     why: "One provider's reply would be taken for another's.",
-  },
-  {
-    name: "visit-of-another-browser",
-    file: "src/people/sign_in/visits.ts",
-    find: "where digest = ? and browser = ? and provider = ?",
-    replace: "where digest = ? and ? is not null and provider = ?",
-    tests: [{ file: "tests/doors/console/sign_in_test.ts", filter: "a callback counts once" }],
-    why: "Somebody could have a browser finish the sign-in that they began.",
   },
   {
     name: "visits-without-bound",

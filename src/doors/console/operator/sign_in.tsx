@@ -24,7 +24,9 @@ interface Typed {
 
 /** Checking providers of the settings, and others before they are. */
 export function signInRoutes(app: GuardedApp, { config, now }: ConsoleParts): void {
-  const { oidc = [] } = config.settings.signIn ?? {};
+  // without the setting there is nothing of it
+  if (config.settings.signIn === undefined) return;
+  const { oidc } = config.settings.signIn;
   const show = (
     c: PageRequest,
     shown: { readonly checked?: Checked; readonly typed?: Typed; readonly error?: string } = {},
