@@ -8,7 +8,6 @@
  * @module
  */
 
-export { checkProvider, type ProviderStep } from "./check_provider.ts";
 export { type Groups, groupsOf, type Rights, rightsOf } from "./groups.ts";
 export { Identities, type Link, type SignedIn } from "./identities.ts";
 export {
@@ -20,3 +19,4 @@ export {
 } from "./provider.ts";
 export { type Visit, Visits } from "./visits.ts";
 export { WayError, type WaysOptions } from "./ways.ts";
+export { checkProvider, type ProviderStep } from "./check_provider.ts";

@@ -1,8 +1,9 @@
 import type { ListedSession, Session } from "../../../people/accounts/mod.ts";
 import type { Link } from "../../../people/sign_in/mod.ts";
-import { Facts, Field, Form } from "../components.tsx";
+import { Facts, Form } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { OwnKeys, type OwnKeysView } from "./own_keys.tsx";
+import { PasswordForm } from "./password_form.tsx";
 import { Identities, Sessions } from "./sessions.tsx";
 
 /** The user's account: password, own keys of upstreams and sessions. */
@@ -49,46 +50,5 @@ export function AccountPage(
         <button type="submit" class="danger">Sign out everywhere</button>
       </Form>
     </Layout>
-  );
-}
-
-/** @param asks Whether the current password is asked for. */
-function PasswordForm(
-  { email, isSet, asks, csrf }: {
-    email: string;
-    isSet: boolean;
-    asks: boolean;
-    csrf: string;
-  },
-) {
-  return (
-    <>
-      <h2>{isSet ? "Change password" : "Set a password"}</h2>
-      <Form action="/console/account/password" csrf={csrf} class="card narrow">
-        <input type="hidden" name="username" autocomplete="username" value={email} />
-        {asks
-          ? (
-            <Field
-              label="Current password"
-              name="current"
-              type="password"
-              required
-              autocomplete="current-password"
-            />
-          )
-          : null}
-        <Field
-          label="New password"
-          name="password"
-          type="password"
-          required
-          minlength={10}
-          maxlength={200}
-          autocomplete="new-password"
-          hint="At least 10 characters. Saving signs out all other sessions."
-        />
-        <button type="submit">Save</button>
-      </Form>
-    </>
   );
 }
