@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { assert, assertEquals } from "../../assert.ts";
 import type { Steps } from "../../fake/browser.ts";
-import { startGateway, type TestGateway } from "../../fake/gateway.ts";
+import { startGateway } from "../../fake/gateway.ts";
 import { startProvider } from "../../fake/oidc_provider.ts";
 
 /** Signs in on the provider's own pages: who somebody is, and that the gateway may know. */
@@ -20,12 +20,12 @@ export const SIGN_IN_STEPS: Steps = {
     async (
       pages,
     ) => {
-      let gateway: TestGateway | undefined;
+      let origin = ""; // once the gateway runs
       await using provider = await startProvider({
         redirectUris: () =>
-          ["/oidc/company/callback", ""].map((path) => `${gateway!.url}/console/sign-in${path}`),
+          ["/oidc/company/callback", ""].map((path) => `${origin}/console/sign-in${path}`),
       });
-      await using started = await startGateway({
+      await using gateway = await startGateway({
         settings: {
           signIn: {
             password: false,
@@ -40,7 +40,7 @@ export const SIGN_IN_STEPS: Steps = {
           },
         },
       } as never);
-      gateway = started;
+      origin = gateway.url;
       const ada = { email: "ada@example.com", email_verified: true, name: "Ada" };
       const { teams } = gateway.gateway;
       const team = await teams.create({ name: "Platform", pool: false });
