@@ -296,3 +296,29 @@ Deno.test("an issuer that was typed is asked only if it is public", async () => 
   }
   assertEquals(asked, ["id.example.com"]);
 });
+
+Deno.test("a provider has the gateway ask no address inside a network, however it is written", async () => {
+  await using one = provider();
+  const names = new Map([["rebound.example.com", "100.64.0.1"], ["mixed.example.com", "::1"]]);
+  const ways = providerWays(
+    { proxies: proxiesIn({}) },
+    (name) => Promise.resolve(["93.184.215.14", names.get(name) ?? "93.184.215.14"]),
+  );
+  const hosts = [
+    ...["10.0.0.1", "100.64.0.1", "169.254.169.254", "0x0a.1", "167772161", "localhost"],
+    ...["[::1]", "[::ffff:10.0.0.1]", "[64:ff9b::a00:1]", "[2002:a00:1::]", "[fec0::1]"],
+    ...["metadata.google.internal", "vault.corp", ...names.keys()],
+  ];
+  for (const host of hosts) {
+    const well = wellOf(one.issuer);
+    one.says({ ...well, document: { ...well.document, jwks_uri: `https://${host}/keys` } });
+    const found = await checkProvider(settingsOf({ issuer: one.issuer }), {
+      ...ways,
+      publicUrl: PUBLIC_URL,
+      now: Date.now,
+    });
+    const keys = found.find(({ check }) => check === "keys")!;
+    assertEquals(keys.state, "failed", host);
+    assertStringIncludes(keys.detail, "names an address that is not asked", host);
+  }
+});

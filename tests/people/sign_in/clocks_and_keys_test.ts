@@ -95,6 +95,33 @@ Deno.test("keys that a provider changes are asked for again, at most once a minu
   }
 });
 
+Deno.test("what a provider says of itself is asked for once an hour, and again after it was wrong", async () => {
+  let nowMs = Date.now();
+  const now = () => nowMs;
+  await using provider = await quickProvider(now);
+  provider.people.set("s-1", { email: "a@example.com" });
+  const company = companyAt(provider.issuer, now);
+  let [asked, issuer] = [0, "https://elsewhere.example"];
+  provider.server.service.on("beforeWellKnownOpenIdConfiguration", ({ body }) => {
+    asked++;
+    body.issuer = issuer;
+  });
+  for (let at = 1; at <= 2; at++) {
+    await assertRejects(() => company.begin(REDIRECT), SignInError, "sent what does not fit");
+    assertEquals(asked, at);
+  }
+  issuer = provider.issuer;
+  for (let at = 0; at < 3; at++) await signIn(company, provider);
+  assertEquals(asked, 3);
+  nowMs += 3_599_000;
+  await signIn(company, provider);
+  assertEquals(asked, 3);
+  nowMs += 1_000;
+  issuer = "https://elsewhere.example";
+  await assertRejects(() => company.begin(REDIRECT), SignInError, "sent what does not fit");
+  assertEquals(asked, 4);
+});
+
 Deno.test("what a provider says little of is nobody's: an empty address is none, and one is verified only by its word", async () => {
   await using provider = await quickProvider();
   const company = companyAt(provider.issuer, Date.now);
