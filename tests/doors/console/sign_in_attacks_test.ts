@@ -1,7 +1,9 @@
 /** What somebody may try who wants to be signed in as another: each way in beside each other, and what is between them. */
 
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "../../assert.ts";
-import { startGateway, statusOf } from "../../fake/gateway.ts";
+import { DatabaseError } from "../../../src/ground/database/mod.ts";
+import { type GatewayOptions, startGateway, statusOf } from "../../fake/gateway.ts";
+import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { JarBrowser, quickProvider } from "../../fake/sign_in.ts";
 
 const PASSWORD = "a long enough password";
@@ -9,7 +11,10 @@ const DOMAINS = ["example.com"];
 const AWAY = "was not begun by this browser";
 
 /** A gateway with two providers, at which the same subjects are other people. */
-async function bench(more: Record<string, unknown> = {}) {
+async function bench(
+  more: Record<string, unknown> = {},
+  options: Pick<GatewayOptions, "wrapDatabase"> = {},
+) {
   const stack = new AsyncDisposableStack();
   const [company, other] = [stack.use(await quickProvider()), stack.use(await quickProvider())];
   const person = (name: string) => ({ email: `${name}@example.com`, email_verified: true });
@@ -32,6 +37,7 @@ async function bench(more: Record<string, unknown> = {}) {
         },
         ...more,
       },
+      ...options,
     } as never),
   );
   const { accounts, passwords } = gateway.gateway;
@@ -293,6 +299,31 @@ Deno.test("a provider that is down is said to be, and keeps nobody out who is in
   assertEquals((await WAYS.password!.enter(one.browser(), "bob", one)).status, 303);
   assertEquals((await WAYS.other!.enter(one.browser(), "bob", one)).status, 303);
   await company.server.start(0, "127.0.0.1"); // to be ended with the test
+});
+
+Deno.test("a database that is away is the gateway's fault in each way in, and never said to be the visitor's", async () => {
+  let isAway = false;
+  await using one = await bench({}, {
+    wrapDatabase: (database) =>
+      guardedDatabase(database, () => {
+        if (isAway) throw new DatabaseError("SLUICE_SERVER", "away", { outcomeUnknown: true });
+      }),
+  });
+  const { accounts, sessions } = one.gateway.gateway;
+  const link = `/console/link/${await sessions.makeLink(await accounts.get("ada@example.com"))}`;
+  const browser = one.browser();
+  const callback = await browser.away(one.company, "s-1");
+  const tries = () =>
+    [
+      byPassword(one.browser(), "ada@example.com", PASSWORD),
+      one.browser().open(link),
+      browser.open(callback),
+    ].map(async (reply) => (await reply).status);
+  isAway = true;
+  assertEquals(await Promise.all(tries()), [500, 500, 500]);
+  isAway = false;
+  // what was begun goes on
+  assertEquals(await Promise.all(tries()), [303, 303, 303]);
 });
 
 Deno.test("visits to providers that nobody comes back from are bounded", async () => {
