@@ -1,4 +1,5 @@
 import { isOAuthPath, OAuth } from "../doors/oauth/mod.ts";
+import { HOUR_MS } from "../ground/time.ts";
 import { TrustedProxies, visitorOf } from "../ground/web/mod.ts";
 import type { KeyRing } from "../people/accounts/mod.ts";
 import { Registration, Sales } from "../money/billing/mod.ts";
@@ -156,6 +157,12 @@ export async function openServing(
     log.info("upstreams list other models", { routes: catalog.routes.length });
     listsChanged?.(newsOf(lists));
   });
+  const { signIn } = settings;
+  // what has begun under other settings is under these
+  const signedIn = {
+    passwords: store.passwords.under({ onlyOwners: signIn?.password === false }),
+    sessions: store.sessions.lasting(signIn && signIn.sessionHours * HOUR_MS),
+  };
   const own = {
     ...parts,
     config,
@@ -208,6 +215,7 @@ export async function openServing(
     const { Console } = await import("../doors/console/mod.ts");
     opened = new Console({
       ...store,
+      ...signedIn,
       ...own,
       ...billing,
       database: reports,

@@ -3,6 +3,7 @@ import { AUDIT } from "./list/audit.ts";
 import { CARELESS_UPSTREAMS } from "./list/careless_upstreams.ts";
 import { COMMANDS } from "./list/commands.ts";
 import { CONSOLE } from "./list/console.ts";
+import { CONSOLE_SIGN_IN } from "./list/console_sign_in.ts";
 import { DATABASE } from "./list/database.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
@@ -35,6 +36,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...ACCESS,
   ...SIGN_IN,
   ...CONSOLE,
+  ...CONSOLE_SIGN_IN,
   ...PREFIX,
   ...COMMANDS,
   ...OPERATORS,

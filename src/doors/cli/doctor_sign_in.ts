@@ -1,30 +1,22 @@
-import { OidcProvider, SignInError } from "../../people/sign_in/mod.ts";
-import { type Config, proxyOf } from "../../settings/config/mod.ts";
-import { failed, type Finding, ok } from "./finding.ts";
-import { hostAndWay, proxyAdvice } from "./way_out.ts";
+import { checkProvider } from "../../people/sign_in/mod.ts";
+import { providerWays } from "../../operating/operations/mod.ts";
+import type { Config } from "../../settings/config/mod.ts";
+import { type Finding, ok } from "./finding.ts";
 
-/** Reads what each provider of sign-in says of itself. Nobody is signed in. */
+/** Looks at the providers that people sign in with: what is wrong of each, or the address that it has to know. */
 export async function signInFindings(
-  { settings: { signIn, proxies } }: Config,
+  { settings }: Pick<Config, "settings">,
   now: () => number,
 ): Promise<Finding[]> {
-  return await Promise.all((signIn?.oidc ?? []).map(async (provider) => {
-    const check = `sign-in ${provider.name}`;
-    try {
-      await new OidcProvider(provider, { now, proxyFor: (url) => proxyOf(url, { proxies }) })
-        .check();
-      return ok(
-        check,
-        `${hostAndWay(provider.issuer, { proxies })} describes itself as the issuer`,
-      );
-    } catch (error) {
-      if (!(error instanceof SignInError)) throw error;
-      const why = error.cause instanceof Error ? `: ${error.cause.message}` : "";
-      return failed(
-        check,
-        `${error.message}${error.isDown ? why : ""}`,
-        proxyAdvice(why) ?? "compare its issuer with the provider's own page: see docs/sign_in.md",
-      );
-    }
+  const { publicUrl, signIn } = settings;
+  const all = await Promise.all((signIn?.oidc ?? []).map(async (provider) => {
+    const name = `sign-in ${provider.name}`;
+    const options = { ...providerWays(settings), publicUrl, now };
+    const steps = await checkProvider(provider, options);
+    const wrong = steps.filter(({ state }) => state !== "ok");
+    return wrong.length === 0
+      ? [ok(name, `${provider.issuer}; ${steps.at(-1)!.detail}`)]
+      : wrong.map((step) => ({ ...step, check: name, detail: `${step.check}: ${step.detail}` }));
   }));
+  return all.flat();
 }

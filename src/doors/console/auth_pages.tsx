@@ -6,6 +6,8 @@ import {
   type Session,
   type SessionStart,
 } from "../../people/accounts/mod.ts";
+import type { Statement } from "../../ground/database/mod.ts";
+import { OWNER_SIGN_IN } from "../../people/operation_log/mod.ts";
 import { Identities } from "../../people/sign_in/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { Attempts } from "./attempts.ts";
@@ -51,14 +53,15 @@ export class AuthPages {
     email = "",
     status: number = STATUS_CODE.OK,
   ): Response | Promise<Response> {
-    const { registration, signIn } = this.#parts.config.settings;
+    const { signIn } = this.#parts.config.settings;
     return page(
       c,
       <SignInPage
         page={pageOf(c, error)}
-        registration={registration}
+        registration={this.#registration}
         email={email}
         providers={signIn?.oidc.map(({ name }) => name) ?? []}
+        onlyOwners={signIn?.password === false}
       />,
       status,
     );
@@ -85,13 +88,16 @@ export class AuthPages {
       return this.signInPage(c, SIGN_IN_REFUSED, email, STATUS_CODE.Unauthorized);
     }
     this.#attempts.succeeded(email, address);
-    return await this.begin(c, account, {});
+    return await this.begin(c, account, { also: this.#pastProviders(c, account, "password") });
   }
 
   async useLink(c: PageRequest): Promise<Response> {
     if (c.req.method !== "GET") return notFound(c); // a HEAD request of a link preview does not use it up
     const account = await this.#parts.sessions.useLink(c.req.param("token") ?? "");
-    if (account !== undefined) return await this.begin(c, account, { byLink: true });
+    if (account !== undefined) {
+      const also = this.#pastProviders(c, account, "link");
+      return await this.begin(c, account, { byLink: true, also });
+    }
     return await page(
       c,
       <MessagePage
@@ -110,7 +116,6 @@ export class AuthPages {
     const seconds = signIn === undefined ? SESSION_SECONDS : signIn.sessionHours * 3_600;
     const token = await this.#parts.sessions.begin(account, {
       before: c.var.token,
-      forMs: seconds * 1_000,
       ...(signIn && { address: c.env.visitor.address, agent: c.req.header("user-agent") }),
       ...by,
     });
@@ -145,7 +150,7 @@ export class AuthPages {
     error?: string,
     status: number = STATUS_CODE.OK,
   ): Response | Promise<Response> {
-    const { registration } = this.#parts.config.settings;
+    const registration = this.#registration;
     if (registration === "closed") return notFound(c);
     const form = c.req.method === "POST" ? c.var.form : undefined;
     return page(
@@ -163,8 +168,8 @@ export class AuthPages {
 
   /** Shows the same page whether or not the email address is in use. */
   async register(c: PageRequest): Promise<Response> {
-    const { config, registration, accounts, passwords } = this.#parts;
-    const mode = config.settings.registration;
+    const { registration, accounts, passwords } = this.#parts;
+    const mode = this.#registration;
     if (mode === "closed") return notFound(c);
     const { form } = c.var;
     const { address } = c.env.visitor;
@@ -224,7 +229,7 @@ export class AuthPages {
       <AccountPage
         page={pageOf(c, error)}
         session={session}
-        hasPassword={hasPassword}
+        hasPassword={passwords.mayUse(session.account) ? hasPassword : undefined}
         ownKeys={ownKeys}
         signIn={signIn && {
           sessions: await sessions.list(session.account, { own: c.var.token }),
@@ -287,6 +292,20 @@ export class AuthPages {
       return await this.accountPage(c, session, `${error.message}.`);
     }
     return seeOther(c, "/console/account?done=password");
+  }
+
+  /** Who may register: a new account has nothing but a password to sign in with. */
+  get #registration() {
+    const { registration, signIn } = this.#parts.config.settings;
+    return signIn?.password === false ? "closed" : registration;
+  }
+
+  /** What records that an owner signs in without a provider although there are some: the watch makes an alert of it. */
+  #pastProviders(c: PageRequest, account: Account, by: "password" | "link"): readonly Statement[] {
+    const { oidc = [] } = this.#parts.config.settings.signIn ?? {};
+    if (account.role !== "owner" || oidc.length === 0) return [];
+    const session = { account, teams: new Map() };
+    return [recordOf(c, this.#parts, { session, operation: OWNER_SIGN_IN, after: { by } })];
   }
 }
 

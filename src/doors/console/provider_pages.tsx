@@ -7,8 +7,8 @@ import {
   SignInError,
   Visits,
 } from "../../people/sign_in/mod.ts";
-import { applyGroups } from "../../operating/operations/mod.ts";
-import { type OidcSettings, proxyOf } from "../../settings/config/mod.ts";
+import { applyGroups, providerWays } from "../../operating/operations/mod.ts";
+import type { OidcSettings } from "../../settings/config/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { cookieOf, readCookie } from "./cookies.ts";
 import { MessagePage } from "./pages/message.tsx";
@@ -227,15 +227,12 @@ export class ProviderPages {
 
   /** The provider of that name, by the settings as they are now. */
   #provider(name: string): OidcProvider | undefined {
-    const { signIn, proxies } = this.#parts.config.settings;
-    const settings = signIn?.oidc.find((one) => one.name === name);
+    const { config: { settings: all }, now } = this.#parts;
+    const settings = all.signIn?.oidc.find((one) => one.name === name);
     if (settings === undefined) return undefined;
     const known = this.#providers.get(name);
     if (known?.settings === settings) return known;
-    const made = new OidcProvider(settings, {
-      now: this.#parts.now,
-      proxyFor: (url) => proxyOf(url, { proxies }),
-    });
+    const made = new OidcProvider(settings, { ...providerWays(all), now });
     this.#providers.set(name, made);
     return made;
   }

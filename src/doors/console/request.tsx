@@ -313,16 +313,18 @@ export async function operate(
 export function recordOf(
   c: PageRequest,
   { now }: Pick<ConsoleParts, "now">,
-  { session, operation, onlyIf }: {
+  { session, operation, after, onlyIf }: {
     readonly session: Pick<Session, "account" | "teams">;
     readonly operation: string;
     /** Nothing is recorded where it does not hold. */
     readonly onlyIf?: Condition;
+    /** What the row says besides. */
+    readonly after?: unknown;
   },
 ): Statement {
   const { id } = session.account;
   const about = { accountId: id, objectId: id };
-  return recordStatement(byOf(c, session), { operation, about, atMs: now(), onlyIf });
+  return recordStatement(byOf(c, session), { operation, about, atMs: now(), after, onlyIf });
 }
 
 function byOf(c: PageRequest, session: Pick<Session, "account" | "teams">) {

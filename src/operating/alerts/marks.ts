@@ -1,4 +1,6 @@
+import * as z from "zod";
 import type { Account, ExpiringKey } from "../../people/accounts/mod.ts";
+import type { LogEntry } from "../../people/operation_log/mod.ts";
 import type { Budget, ExpiringLot, LowBalance } from "../../money/ledger/mod.ts";
 import type { StoppedTopUp } from "../../money/payments/mod.ts";
 import type { NewAlert } from "./alert.ts";
@@ -139,6 +141,26 @@ export function topUpStoppedMark(
     data: { email, package: packageId, why, stopped_at: iso(stoppedAtMs) },
   };
 }
+
+/** The alert of an owner who signed in although there are providers: once for each time. */
+export function ownerSignedInMark(
+  { id, actor, accountId, address, atMs, after }: LogEntry,
+): NewAlert {
+  const by = signInRow.parse(after).by === "link" ? "a one-time link" : "a password";
+  return {
+    mark: `owner_signed_in:${id}`,
+    kind: "owner_signed_in",
+    accountId,
+    title: `Owner signed in with ${by}: ${actor}`,
+    text:
+      `${actor} signed in with ${by} instead of a provider, from ${address} on ${minute(atMs)}. ` +
+      "If no owner did, end the account's sessions, and replace its password (sluice account link).",
+    data: { email: actor, by, address, at: iso(atMs) },
+  };
+}
+
+/** What such a row says besides. */
+const signInRow = z.object({ by: z.enum(["password", "link"]) });
 
 /** The alert of a target that is left alone, as it fails. */
 export function circuitOpenedMark({ name, detail, beganAtMs }: Condition): NewAlert {

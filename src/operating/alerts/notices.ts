@@ -48,7 +48,8 @@ const COLUMNS =
 
 /** Kinds whose marks carry a time, so that they are not reached again when they were forgotten. */
 const PRUNED_KINDS = `'lot_expiring', 'key_expiring', 'top_up_stopped', 'circuit_opened',
-  'circuit_closed', 'usage_departs', 'model_changed', 'cache_share_fell', 'catalog_changed', 'disk_low'`;
+  'circuit_closed', 'usage_departs', 'model_changed', 'cache_share_fell', 'catalog_changed', 'disk_low',
+  'owner_signed_in'`;
 
 /**
  * Lists alerts, newest first.

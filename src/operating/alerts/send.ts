@@ -1,12 +1,6 @@
-import { proxyOf, type ProxySettings, type ReceiverSettings } from "../../settings/config/mod.ts";
+import type { ProxySettings, ReceiverSettings } from "../../settings/config/mod.ts";
 import { checkConnection, exchange } from "../../ground/ways_out/mod.ts";
-import {
-  checkAddress,
-  checkName,
-  connectAddress,
-  ImageFault,
-  type Resolve,
-} from "../../requests/images/mod.ts";
+import { ImageFault, type Resolve, wayTo } from "../../requests/images/mod.ts";
 import { following, networkErrorWords, until, VERSION } from "../../ground/platform/mod.ts";
 import type { SentAlert } from "./alert.ts";
 import type { DeliveryOutcome } from "./outbox.ts";
@@ -75,23 +69,6 @@ export async function checkReceiver(
   } catch (error) {
     return signal.aborted ? `no connection within ${timeoutMs} ms` : why(error);
   }
-}
-
-/** How a receiver is reached: at an address that was checked, or through a proxy. */
-async function wayTo(
-  url: string,
-  { allowPrivateHosts, proxies, ...options }: Pick<
-    SendOptions,
-    "allowPrivateHosts" | "proxies" | "timeoutMs" | "resolve" | "signal"
-  >,
-) {
-  const target = checkAddress(url, { allowPrivateHosts, ports: [] });
-  const proxy = proxyOf(target.url, { proxies });
-  if (proxy === undefined) {
-    return { url: target.url, proxy, address: await connectAddress(target, options) };
-  }
-  await checkName(target, options);
-  return { url: target.url, proxy, address: undefined };
 }
 
 async function deliver(

@@ -5,6 +5,7 @@ import {
   type Keys,
   type Teams,
 } from "../../people/accounts/mod.ts";
+import { logEntries, OWNER_SIGN_IN } from "../../people/operation_log/mod.ts";
 import type { Route } from "../../settings/catalog/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { audit, budgetUses, expiringLots, lowBalances } from "../../money/ledger/mod.ts";
@@ -34,6 +35,7 @@ import {
   keyExpiringMark,
   lotExpiringMark,
   lowCreditsMark,
+  ownerSignedInMark,
   topUpStoppedMark,
 } from "./marks.ts";
 import { pruneAlerts } from "./notices.ts";
@@ -84,6 +86,10 @@ const MAX_PAGES = 20;
 const KEEP_MS = 90 * 86_400_000;
 /** Younger stops are looked at: shorter than alerts are kept, so that none is raised again. */
 const STOPPED_MS = 30 * 86_400_000;
+/** Younger sign-ins of owners are looked at: shorter than alerts are kept, so that none is raised again. */
+const SIGN_INS_MS = 86_400_000;
+/** How much later than it says a row of the log may come. */
+const LOG_LAG_MS = 600_000;
 const PRUNE_ROWS = 200;
 const TIDY_MS = 3_600_000;
 
@@ -106,6 +112,8 @@ export class Watch {
   #seeing: Promise<void> | undefined;
   #passing: Promise<void> | undefined;
   #auditing = false;
+  /** Up to when the log was looked through. */
+  #loggedMs = 0;
   /** When old rows are looked for next. */
   #tidyTick = 0;
   #stopped = false;
@@ -143,6 +151,19 @@ export class Watch {
     const found = await stoppedTopUps(database, { after, sinceMs, limit: PAGE_ROWS });
     await this.#raiseFound(found, topUpStoppedMark);
     return found.length < PAGE_ROWS ? undefined : found.at(-1)?.accountId;
+  });
+
+  readonly #ownerSignIns = this.#walk<string>(async (after) => {
+    const { database, outbox, now } = this.#options;
+    const nowMs = now();
+    const sinceMs = Math.max(nowMs - SIGN_INS_MS, Math.min(nowMs, this.#loggedMs) - LOG_LAG_MS);
+    const page = { operation: OWNER_SIGN_IN, sinceMs, after, limit: PAGE_ROWS };
+    const alerts = (await logEntries(database, page)).map(ownerSignedInMark);
+    const known = await outbox.known(alerts.map(({ mark }) => mark));
+    await this.#raise(alerts.filter(({ mark }) => !known.has(mark)));
+    if (alerts.length === PAGE_ROWS) return alerts.at(-1)!.mark.split(":")[1];
+    this.#loggedMs = nowMs;
+    return undefined;
   });
 
   constructor(options: WatchOptions) {
@@ -199,6 +220,7 @@ export class Watch {
     await this.#lots();
     await this.#keys();
     await this.#topUps();
+    await this.#ownerSignIns();
     await this.#audit();
     if (performance.now() >= this.#tidyTick) {
       await outbox.giveUpOthers(settings().receivers);

@@ -31,37 +31,60 @@ export class Passwords {
   readonly #cost: PasswordCost;
   /** The hash of a password that nobody has: an account that does not exist takes as long to check. */
   readonly #nobody: string;
+  readonly #onlyOwners: boolean;
 
-  /** @param cost What a hash costs to compute; tests pass less. */
-  constructor(database: Database, now: () => number, cost: PasswordCost = COST) {
+  /**
+   * @param cost What a hash costs to compute; tests pass less.
+   * @param onlyOwners Whether passwords of others than owners count for nothing, and cannot be set.
+   */
+  constructor(
+    database: Database,
+    now: () => number,
+    cost: PasswordCost = COST,
+    onlyOwners = false,
+  ) {
     this.#database = database;
     this.#now = now;
     this.#cost = cost;
+    this.#onlyOwners = onlyOwners;
     this.#nobody = format(cost, `${"A".repeat(22)}==`, `${"A".repeat(43)}=`);
   }
 
-  /**
-   * Returns whether an account has a password.
-   */
+  /** The same passwords by other rules: those of the settings as they are now. */
+  under({ onlyOwners }: { readonly onlyOwners: boolean }): Passwords {
+    return new Passwords(this.#database, this.#now, this.#cost, onlyOwners);
+  }
+
+  /** Whether an account may have and use a password. */
+  mayUse({ role }: Pick<Account, "role">): boolean {
+    return !this.#onlyOwners || role === "owner";
+  }
+
+  /** Returns whether an account has a password that it may use. */
   async isSet(account: Account): Promise<boolean> {
-    return await this.#hashOf(account) !== undefined;
+    return this.mayUse(account) && await this.#hashOf(account) !== undefined;
   }
 
   /**
    * Hashes a new password, for the transaction that sets it.
    *
-   * @returns Makes the statement that sets or replaces the password of an account.
+   * @returns Makes the statement that sets or replaces the password of an account; it throws if that one may not have a password.
    * @throws {AccountError} If the password is too short or too long.
    */
-  async hashed(password: string): Promise<(account: Pick<Account, "id">) => Statement> {
+  async hashed(password: string): Promise<(account: Pick<Account, "id" | "role">) => Statement> {
     checkPassword(password);
     const hash = await hashOf(password, this.#cost);
-    return ({ id }) => ({
-      sql: `insert into passwords (account_id, hash, changed_at_ms) values (?, ?, ?)
-        on conflict (account_id) do update set hash = excluded.hash,
-          changed_at_ms = excluded.changed_at_ms`,
-      args: [id, hash, this.#now()],
-    });
+    return (account) => {
+      if (!this.mayUse(account)) {
+        throw new AccountError("Only owners sign in with a password here", { fault: "conflict" });
+      }
+      return {
+        sql: `insert into passwords (account_id, hash, changed_at_ms) values (?, ?, ?)
+          on conflict (account_id) do update set hash = excluded.hash,
+            changed_at_ms = excluded.changed_at_ms`,
+        args: [account.id, hash, this.#now()],
+      };
+    };
   }
 
   /**
@@ -78,12 +101,12 @@ export class Passwords {
    *
    * @param account The account, or `undefined` if the email address is unknown.
    * @param password The password to check.
-   * @returns Whether the account exists, has a password, and it is this one.
+   * @returns Whether the account exists, may use a password, has one, and it is this one.
    */
   async matches(account: Account | undefined, password: string): Promise<boolean> {
     const hash = account === undefined ? undefined : await this.#hashOf(account);
     const right = await isRight(password.slice(0, MAX_LENGTH), hash ?? this.#nobody);
-    return right && hash !== undefined;
+    return right && hash !== undefined && account !== undefined && this.mayUse(account);
   }
 
   async #hashOf(account: Account): Promise<string | undefined> {

@@ -34,8 +34,6 @@ export interface SessionStart {
   readonly before?: string | undefined;
   /** Whether a sign-in link was used. */
   readonly byLink?: boolean | undefined;
-  /** How long it lasts, in milliseconds. Default: 30 days. */
-  readonly forMs?: number | undefined;
   /** The settings' name of the provider that signed its account in. */
   readonly provider?: string | undefined;
   /** The provider's own session, which may end it. */
@@ -44,6 +42,8 @@ export interface SessionStart {
   readonly address?: string | undefined;
   /** What its browser calls itself. */
   readonly agent?: string | undefined;
+  /** Statements for the same transaction. */
+  readonly also?: readonly Statement[] | undefined;
 }
 
 /** A session as its account lists it. */
@@ -63,10 +63,18 @@ export interface ListedSession {
 export class Sessions {
   readonly #database: Database;
   readonly #now: () => number;
+  readonly #maxMs: number;
 
-  constructor(database: Database, now: () => number) {
+  /** @param maxMs How long a session lasts, also one that began when that was longer, in milliseconds. Default: 30 days. */
+  constructor(database: Database, now: () => number, maxMs = SESSION_MS) {
     this.#database = database;
     this.#now = now;
+    this.#maxMs = maxMs;
+  }
+
+  /** The same sessions, each over after this time: that of the settings as they are now, in milliseconds. */
+  lasting(maxMs: number | undefined): Sessions {
+    return new Sessions(this.#database, this.#now, maxMs);
   }
 
   /**
@@ -75,7 +83,7 @@ export class Sessions {
    * @returns The new session's token. It is invalid if the account was disabled meanwhile.
    */
   async begin(account: Account, options: SessionStart = {}): Promise<string> {
-    const { before = "", byLink = false, forMs = SESSION_MS } = options;
+    const { before = "", byLink = false, also = [] } = options;
     const token = randomText(TOKEN_LENGTH);
     const now = this.#now();
     await this.#database.batch([
@@ -90,7 +98,7 @@ export class Sessions {
           digestOf(token),
           byLink ? 1 : 0,
           now,
-          now + forMs,
+          now + this.#maxMs,
           options.provider ?? null,
           options.providerSession ?? null,
           options.address ?? null,
@@ -98,6 +106,7 @@ export class Sessions {
           account.id,
         ],
       },
+      ...also,
     ]);
     return token;
   }
@@ -119,6 +128,7 @@ export class Sessions {
    * @returns Those that go on, by token; without those whose account is disabled.
    */
   async findAll(tokens: readonly string[]): Promise<ReadonlyMap<string, Session>> {
+    const now = this.#now();
     const byDigest = new Map(tokens.map((token) => [digestOf(token), token]));
     const rows = await this.#database.all(
       `select accounts.*, digest, by_link, sessions.created_at_ms as begun_at_ms, (
@@ -127,8 +137,9 @@ export class Sessions {
         ) as teams
         from sessions join accounts on accounts.id = account_id
         where kind = 'person' and digest in (select value from json_each(?))
+          and sessions.created_at_ms > ?
           and expires_at_ms > ? and disabled_at_ms is null`,
-      [JSON.stringify([...byDigest.keys()]), this.#now()],
+      [JSON.stringify([...byDigest.keys()]), now - this.#maxMs, now],
     );
     return new Map(rows.map((row) => {
       const token = byDigest.get(String(row.digest))!;
@@ -154,9 +165,10 @@ export class Sessions {
     { own = "" }: { readonly own?: string | undefined } = {},
   ): Promise<ListedSession[]> {
     const rows = await this.#database.all(
-      `select digest, provider, address, agent, created_at_ms, expires_at_ms from sessions
-        where account_id = ? and expires_at_ms > ? order by created_at_ms desc, digest`,
-      [id, this.#now()],
+      `select digest, provider, address, agent, created_at_ms,
+          min(expires_at_ms, created_at_ms + ?2) as ends_at_ms from sessions
+        where account_id = ?1 and ends_at_ms > ?3 order by created_at_ms desc, digest`,
+      [id, this.#maxMs, this.#now()],
     );
     const ownDigest = digestOf(own);
     return rows.map((row) => ({
@@ -165,7 +177,7 @@ export class Sessions {
       address: textOrNull(row.address),
       agent: textOrNull(row.agent),
       createdAtMs: Number(row.created_at_ms),
-      expiresAtMs: Number(row.expires_at_ms),
+      expiresAtMs: Number(row.ends_at_ms),
       isOwn: row.digest === ownDigest,
     }));
   }

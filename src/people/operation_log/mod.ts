@@ -10,5 +10,5 @@
 export * from "./actor.ts";
 export * from "./log.ts";
 export * from "./operation_error.ts";
-export { recordStatement } from "./record.ts";
+export { OWNER_SIGN_IN, recordStatement } from "./record.ts";
 export * from "./requests.ts";

@@ -3,6 +3,9 @@ import { newId } from "../../ground/platform/mod.ts";
 import { logStatement, type NewEntry } from "./log.ts";
 import type { By } from "./actor.ts";
 
+/** An owner has signed in past the providers of the settings: a row of the log, and an alert. */
+export const OWNER_SIGN_IN = "account.owner_sign_in";
+
 /**
  * Returns the statement that records a change other than an operation of the API, such as a new password or an import, for the
  * transaction that does it where there is one.

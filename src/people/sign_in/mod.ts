@@ -2,7 +2,7 @@
  * Who somebody is by the word of a provider: OpenID Connect, and what groups give.
  *
  * Promise: nobody is signed in by an address alone; a provider makes nobody an owner; each visit to a provider counts once, for the
- * browser that made it. Its outward calls go to addresses that the operator's settings and their documents name, encrypted (P10).
+ * browser that made it. Its outward calls are encrypted, and go to the issuers of the settings and what is public beside them (P10).
  * Leaves to others: sessions, roles and teams (`accounts/`), budgets (`money/ledger`), pages (`doors/console`).
  *
  * @module
@@ -13,3 +13,5 @@ export { type Groups, groupsOf, type Rights, rightsOf } from "./groups.ts";
 export { Identities, type Link, type SignedIn } from "./identities.ts";
 export { type Identity, OidcProvider, type ProviderOptions, SignInError } from "./provider.ts";
 export { type Visit, Visits } from "./visits.ts";
+export { WayError, type WaysOptions } from "./ways.ts";
+export { checkProvider, type ProviderStep } from "./check_provider.ts";

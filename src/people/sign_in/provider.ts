@@ -1,26 +1,26 @@
 import { createHash } from "node:crypto";
 import type { JWTVerifyGetKey } from "jose";
 import type * as OAuth from "oauth4webapi";
-import { exchange, type OutgoingProxy } from "../../ground/ways_out/mod.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
 import { type Challenge, challengeOf } from "./challenge.ts";
 import { type Claims, type Groups, groupsOf } from "./groups.ts";
+import { WayError, Ways, type WaysOptions } from "./ways.ts";
 
 /** How long what a provider says of itself is believed. */
 const METADATA_MS = 3_600_000;
 /** How long a request to a provider may take, in all. */
 const TIMEOUT_MS = 10_000;
-/** Bytes of a reply that are read: a document of keys has some thousand. */
-const MAX_BYTES = 512 * 1024;
 /** Seconds by which clocks may differ (identity tokens: `exp`, `iat`). */
-const SKEW_S = 60;
+export const SKEW_S = 60;
 /** Identity tokens that are older when they arrive are refused. */
 const MAX_AGE_S = 600;
 /** How soon the provider's keys are asked for again for a key that is not among them. */
 const KEYS_COOLDOWN_MS = 60_000;
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
+/** OpenID Connect Core 1.0, section 2. */
+const MAX_SUBJECT_CHARS = 255;
 /** Signatures that are checked by a public key of the provider: never `none`, never one made with a shared secret. */
-const ALGORITHMS: readonly string[] = [
+export const ALGORITHMS: readonly string[] = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
@@ -55,11 +55,9 @@ export class SignInError extends Error {
 }
 
 /** What a provider needs of its surroundings. */
-export interface ProviderOptions {
+export interface ProviderOptions extends WaysOptions {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Proxy for an address. */
-  readonly proxyFor?: ((url: URL) => OutgoingProxy | undefined) | undefined;
 }
 
 /**
@@ -69,6 +67,7 @@ export interface ProviderOptions {
 export class OidcProvider {
   readonly settings: OidcSettings;
   readonly #options: ProviderOptions;
+  readonly #ways: Ways;
   readonly #client: OAuth.Client;
   #logoutKeys: JWTVerifyGetKey | undefined;
   #metadata: { readonly server: OAuth.AuthorizationServer; readonly atMs: number } | undefined;
@@ -76,6 +75,7 @@ export class OidcProvider {
   constructor(settings: OidcSettings, options: ProviderOptions) {
     this.settings = settings;
     this.#options = options;
+    this.#ways = new Ways(settings, options);
     this.#client = { client_id: settings.client };
   }
 
@@ -101,8 +101,8 @@ export class OidcProvider {
   async begin(redirectUri: string): Promise<{ readonly url: URL; readonly challenge: Challenge }> {
     const oauth = await library();
     const endpoint = await this.check();
+    const url = await this.#checked(oauth, () => Promise.resolve(this.#ways.read(endpoint)));
     const challenge = challengeOf();
-    const url = new URL(endpoint);
     const { client, scopes } = this.settings;
     const parameters = {
       client_id: client,
@@ -160,7 +160,7 @@ export class OidcProvider {
   async logoutUrl(returnTo: string): Promise<URL | undefined> {
     const { end_session_endpoint: endpoint } = await this.#server();
     if (endpoint === undefined) return undefined;
-    const url = new URL(endpoint);
+    const url = this.#ways.read(endpoint);
     url.searchParams.set("client_id", this.settings.client);
     url.searchParams.set("post_logout_redirect_uri", returnTo);
     return url;
@@ -181,12 +181,7 @@ export class OidcProvider {
     this.#logoutKeys ??= jose.createRemoteJWKSet(new URL(address), {
       cooldownDuration: KEYS_COOLDOWN_MS,
       [jose.customFetch]: (url, { headers }) =>
-        this.#fetch(new URL(url), {
-          method: "GET",
-          headers: Object.fromEntries(new Headers(headers)),
-          body: undefined,
-          redirect: "manual",
-        }),
+        this.#ways.fetch(url, { headers: Object.fromEntries(new Headers(headers)) }),
     });
     try {
       const { payload } = await jose.jwtVerify(token, this.#logoutKeys, {
@@ -234,13 +229,14 @@ export class OidcProvider {
 
   #identity(claims: OAuth.IDToken, more: Claims): Identity {
     const { email, email_verified: verified } = claims.email === undefined ? more : claims;
-    const { name, sid } = { ...more, ...claims };
+    const { name, sid, xms_edov: entraVerified } = { ...more, ...claims };
     return {
       issuer: claims.iss,
       subject: claims.sub,
-      email: typeof email === "string" ? email.toLowerCase() : undefined,
-      // some send it as text
-      isVerified: verified === true || verified === "true",
+      email: typeof email === "string" && email !== "" ? email.toLowerCase() : undefined,
+      // some send it as text; Entra has one of its own (https://learn.microsoft.com/entra/identity-platform/optional-claims-reference)
+      isVerified: ["true", ...(verified === undefined ? ["1"] : [])]
+        .includes(String(verified ?? entraVerified)),
       name: typeof name === "string" ? name : "",
       groups: groupsOf(claims, this.settings.groupsClaim) ??
         groupsOf(more, this.settings.groupsClaim) ?? [],
@@ -250,6 +246,9 @@ export class OidcProvider {
 
   #checkClaims(claims: OAuth.IDToken, accessToken: string): void {
     const nowS = this.#options.now() / 1_000;
+    if (claims.sub === "" || claims.sub.length > MAX_SUBJECT_CHARS) {
+      throw this.#error("sent an identity token of nobody");
+    }
     if (claims.iat > nowS + SKEW_S) throw this.#error("sent an identity token of the future");
     if (claims.iat < nowS - MAX_AGE_S) throw this.#error("sent an old identity token");
     const { at_hash: hash } = claims;
@@ -304,36 +303,10 @@ export class OidcProvider {
   #http(oauth: typeof OAuth) {
     return {
       [oauth.customFetch]: (url: string, init: OAuth.CustomFetchOptions<string, unknown>) =>
-        this.#fetch(new URL(url), init),
-      // settings refuse http except for this machine
-      [oauth.allowInsecureRequests]: new URL(this.settings.issuer).protocol === "http:",
+        this.#ways.fetch(url, init),
+      [oauth.allowInsecureRequests]: this.#ways.isNear,
       signal: () => AbortSignal.timeout(TIMEOUT_MS),
     };
-  }
-
-  async #fetch(
-    url: URL,
-    { method, headers, body, signal }: OAuth.CustomFetchOptions<string, unknown>,
-  ): Promise<Response> {
-    // http is for this machine, whatever a document of the provider says
-    if (url.protocol !== "https:" && url.hostname !== new URL(this.settings.issuer).hostname) {
-      throw this.#error(`names an address that is not encrypted: ${url.origin}`);
-    }
-    const reply = await exchange({
-      url,
-      method: method === "POST" ? "POST" : "GET",
-      headers,
-      body: body === undefined || body === null ? undefined : String(body),
-      proxy: this.#options.proxyFor?.(url),
-      timeoutMs: TIMEOUT_MS,
-      maxBytes: MAX_BYTES,
-      signal: signal ?? AbortSignal.timeout(TIMEOUT_MS),
-    });
-    const kept = ["content-type", "www-authenticate"].flatMap((name) => {
-      const value = reply.headers[name];
-      return typeof value === "string" ? [[name, value] as [string, string]] : [];
-    });
-    return new Response(reply.text, { status: reply.status, headers: kept });
   }
 
   /** Does something of the protocol, and says what failed in words that name the provider and no value. */
@@ -342,6 +315,7 @@ export class OidcProvider {
       return await work();
     } catch (error) {
       if (error instanceof SignInError) throw error;
+      if (error instanceof WayError) throw this.#error(error.message, { cause: error });
       if (error instanceof oauth.AuthorizationResponseError) {
         throw this.#error(`refused: ${error.error}`, { cause: error });
       }

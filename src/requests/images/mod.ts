@@ -17,3 +17,4 @@ export { Images } from "./images.ts";
 export { checkName, connectAddress } from "./connect_address.ts";
 export { type Resolve, systemResolve } from "./resolve.ts";
 export { checkAddress } from "./target.ts";
+export { type WayTo, wayTo } from "./way_to.ts";

@@ -16,6 +16,7 @@ export const ALERT_KINDS = [
   "cache_share_fell",
   "audit_failed",
   "catalog_changed",
+  "owner_signed_in",
   "disk_low",
   "database_down",
   "database_up",

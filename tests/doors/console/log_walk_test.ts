@@ -203,6 +203,7 @@ Deno.test("every form that changes something leaves a row in the log", async () 
     "/console/operator/routes/edit", // shows the form again
     "/console/operator/routes/preview", // shows only
     "/console/operator/routes/save", // a file only, and logged
+    "/console/operator/settings/sign-in", // asks a provider only
     "/console/operator/upstreams", // asks an upstream only, and logged
     "/console/operator/upstreams/add", // shows the form again
     "/console/operator/upstreams/preview", // shows only

@@ -187,6 +187,14 @@ export function walkersOf({ rich, orders, userCode, member }: WalkData): Record<
         { path: "operator", hasRows: true, bytes: [20_000, 130_000] },
         { path: "operator?range=90d", isVariant: true, isInProofs: true },
         { path: "operator/settings", hasRows: true },
+        {
+          path: "operator/settings/sign-in",
+          prepare: async (page) => {
+            await page.getByLabel("Issuer").fill("https://127.0.0.1");
+            await page.getByRole("button", { name: "Check", exact: true }).click();
+            await page.getByText("Nobody can sign in with").waitFor();
+          },
+        },
         { path: "operator/accounts", hasRows: true },
         { path: `operator/accounts/${rich.accountId}`, hasRows: true },
         { path: `operator/accounts/${member.id}`, budgets: 3 },

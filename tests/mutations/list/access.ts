@@ -421,8 +421,8 @@ export const ACCESS: readonly Mutation[] = [
     file: "src/people/accounts/sessions.ts",
     find: "and expires_at_ms > ? and disabled_at_ms is null",
     replace: "and ? is not null and disabled_at_ms is null",
-    tests: [{ file: SESSIONS, filter: "to the millisecond" }],
-    why: "A session would never end.",
+    tests: [{ file: "tests/doors/console/passwords_off_test.ts", filter: "sessionHours" }],
+    why: "A session would last longer than it was given when it began.",
   },
   {
     name: "link-for-good",

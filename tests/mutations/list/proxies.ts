@@ -69,7 +69,7 @@ export const PROXIES: readonly Mutation[] = [
   },
   {
     name: "proxy-around-the-check-of-receivers",
-    file: "src/operating/alerts/send.ts",
+    file: "src/requests/images/way_to.ts",
     find: "  await checkName(target, options);\n",
     replace: "",
     tests: [{ file: OTHERS, filter: "alerts go through" }],

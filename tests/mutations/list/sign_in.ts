@@ -161,14 +161,6 @@ export const SIGN_IN: readonly Mutation[] = [
     why: "Anybody could end another's sessions.",
   },
   {
-    name: "session-that-the-setting-does-not-end",
-    file: "src/doors/console/auth_pages.tsx",
-    find: "signIn === undefined ? SESSION_SECONDS : signIn.sessionHours * 3_600",
-    replace: "SESSION_SECONDS",
-    tests: CONSOLE,
-    why: "Who was removed at the provider would stay signed in for a month.",
-  },
-  {
     name: "sign-out-by-an-identity-token",
     file: PROVIDER,
     find: "if (!isLogout || nonce !== undefined || ",

@@ -126,6 +126,21 @@ const LIES: readonly Lie[] = [
     claims: (claims) => delete claims.sub,
   },
   {
+    name: "of nobody",
+    says: "sent an identity token of nobody",
+    claims: (claims) => claims.sub = "",
+  },
+  {
+    name: "of a subject that is too long",
+    says: "sent an identity token of nobody",
+    claims: (claims) => claims.sub = "s".repeat(256),
+  },
+  {
+    name: "of a number",
+    says: "sent what does not fit",
+    claims: (claims) => claims.sub = 1,
+  },
+  {
     name: "of another access token",
     says: "sent an access token that is not the identity token's (at_hash)",
     claims: (claims) => claims.at_hash = "AAAAAAAAAAAAAAAAAAAAAA",
@@ -190,6 +205,21 @@ const LIES: readonly Lie[] = [
     name: "keys without encryption elsewhere",
     says: "names an address that is not encrypted: http://192.0.2.1",
     document: (body) => body.jwks_uri = "http://192.0.2.1/keys",
+  },
+  {
+    name: "keys on another host that nobody checks",
+    says: "names another host: https://keys.example.com",
+    document: (body) => body.jwks_uri = "https://keys.example.com/keys",
+  },
+  {
+    name: "a page that is a script",
+    says: "names an address that is not encrypted: javascript:",
+    document: (body) => body.authorization_endpoint = "javascript:alert(1)",
+  },
+  {
+    name: "a page that is none",
+    says: "names an address that is none",
+    document: (body) => body.authorization_endpoint = "/auth",
   },
   {
     name: "no key that this signature may have",
@@ -269,7 +299,7 @@ Deno.test("a provider that lies signs nobody in, and its lie is named", async ()
   }
 });
 
-Deno.test("keys that a provider changes are asked for again, at most once a minute; one that is down is said to be", async () => {
+Deno.test("tokens are checked by the gateway's clock; a provider that is down is said to be", async () => {
   const server = new OAuth2Server();
   await server.issuer.keys.generate("RS256", { kid: "first" });
   await server.start(0, "127.0.0.1");

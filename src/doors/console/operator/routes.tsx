@@ -14,6 +14,7 @@ import { overviewRoutes } from "./overview.tsx";
 import { paymentsRoutes } from "./payments.tsx";
 import { routeTableRoutes } from "./route_table.tsx";
 import { settingsRoutes } from "./settings.tsx";
+import { signInRoutes } from "./sign_in.tsx";
 import { upstreamsRoutes } from "./upstreams.tsx";
 
 /** Pages for operators; for everybody else they are not there. */
@@ -27,6 +28,7 @@ export function operatorRoutes(parts: ConsoleParts): GuardedApp {
   upstreamsRoutes(app, parts);
   routeTableRoutes(app, parts);
   settingsRoutes(app, parts);
+  signInRoutes(app, parts);
   invitesRoutes(app, parts);
   paymentsRoutes(app, parts);
   orderRoutes(app, parts);

@@ -24,6 +24,7 @@ export function settingsRoutes(app: GuardedApp, { config, reloads }: ConsolePart
           file={fileOf(settings)}
           query={query}
           isSet={isSet}
+          hasSignIn={config.settings.signIn !== undefined}
           reload={reloads()}
         />,
       );
@@ -33,7 +34,7 @@ export function settingsRoutes(app: GuardedApp, { config, reloads }: ConsolePart
 
 /** Settings as they are in effect, secrets masked. */
 function SettingsPage(
-  { page, settings, file, query, isSet, reload }: {
+  { page, settings, file, query, isSet, hasSignIn, reload }: {
     page: PageContext;
     settings: readonly EffectiveSetting[];
     /** Path of the settings file, if it sets anything. */
@@ -42,6 +43,7 @@ function SettingsPage(
     query: string;
     /** Whether only settings that are no defaults are shown. */
     isSet: boolean;
+    hasSignIn: boolean;
     reload: LastReload | undefined;
   },
 ) {
@@ -53,6 +55,13 @@ function SettingsPage(
           Settings file: <Name text={file} code />
         </p>
       )}
+      {hasSignIn
+        ? (
+          <p>
+            <a href="/console/operator/settings/sign-in">Check a sign-in provider</a>
+          </p>
+        )
+        : null}
       <form method="get" action="/console/operator/settings" class="row filters" role="search">
         <Field label="Setting" name="q" type="search" value={query} />
         <label class="check">

@@ -1,8 +1,9 @@
 import type { ListedSession, Session } from "../../../people/accounts/mod.ts";
 import type { Link } from "../../../people/sign_in/mod.ts";
-import { Facts, Field, Form } from "../components.tsx";
+import { Facts, Form } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { OwnKeys, type OwnKeysView } from "./own_keys.tsx";
+import { PasswordForm } from "./password_form.tsx";
 import { Identities, Sessions } from "./sessions.tsx";
 
 /** The user's account: password, own keys of upstreams and sessions. */
@@ -10,7 +11,8 @@ export function AccountPage(
   { page, session, hasPassword, ownKeys, signIn, nowMs }: {
     page: PageContext;
     session: Session;
-    hasPassword: boolean;
+    /** Undefined if it may have none. */
+    hasPassword: boolean | undefined;
     ownKeys: OwnKeysView;
     /** Sessions and identities of the account, and providers at which another can be linked. */
     signIn:
@@ -34,32 +36,16 @@ export function AccountPage(
           ["Role", account.role === "none" ? "user" : account.role],
         ]}
       />
-      <h2>{hasPassword ? "Change password" : "Set a password"}</h2>
-      <Form action="/console/account/password" csrf={page.csrf} class="card narrow">
-        <input type="hidden" name="username" autocomplete="username" value={account.email} />
-        {hasPassword && !byLink
-          ? (
-            <Field
-              label="Current password"
-              name="current"
-              type="password"
-              required
-              autocomplete="current-password"
-            />
-          )
-          : null}
-        <Field
-          label="New password"
-          name="password"
-          type="password"
-          required
-          minlength={10}
-          maxlength={200}
-          autocomplete="new-password"
-          hint="At least 10 characters. Saving signs out all other sessions."
-        />
-        <button type="submit">Save</button>
-      </Form>
+      {hasPassword === undefined
+        ? <p class="quiet">Only owners sign in with a password here.</p>
+        : (
+          <PasswordForm
+            email={account.email}
+            isSet={hasPassword}
+            asks={hasPassword && !byLink}
+            csrf={page.csrf}
+          />
+        )}
       <OwnKeys {...ownKeys} csrf={page.csrf} base="/console/account" nowMs={nowMs} />
       {signIn && <Identities {...signIn} csrf={page.csrf} nowMs={nowMs} />}
       <h2>Sessions</h2>

@@ -6,12 +6,14 @@ export type RegistrationMode = "open" | "invite" | "closed";
 
 /** Sign-in form. Errors never say whether the email address or the password was wrong. */
 export function SignInPage(
-  { page, registration, email = "", providers = [] }: {
+  { page, registration, email = "", providers = [], onlyOwners = false }: {
     page: PageContext;
     registration: RegistrationMode;
     email?: string;
     /** Names of the company's providers. */
     providers?: readonly string[];
+    /** Whether a password signs in nobody else. */
+    onlyOwners?: boolean;
   },
 ) {
   return (
@@ -22,6 +24,7 @@ export function SignInPage(
         </p>
       ))}
       <form method="post" action="/console/sign-in" class="card narrow">
+        {onlyOwners ? <p>Only owners sign in with a password here.</p> : null}
         <Field
           label="Email"
           name="email"
@@ -46,7 +49,8 @@ export function SignInPage(
         </p>
       )}
       <p class="quiet">
-        No password, or forgot it? Ask your operator for a sign-in link (<code>
+        {onlyOwners ? "No other way in?" : "No password, or forgot it?"}{" "}
+        Ask your operator for a sign-in link (<code>
           sluice account link
         </code>).
       </p>
