@@ -68,3 +68,9 @@ export { budgetShape, describeBudget } from "./shapes/budget.ts";
 export { describeKey } from "./shapes/key.ts";
 export { ownerOf as describeOwner } from "./shapes/order.ts";
 export { type Applied, applyGroups, type ApplyParts } from "./apply_groups.ts";
+export {
+  type IfMatch,
+  type ProvisionedUser,
+  Provisioning,
+  type ProvisioningParts,
+} from "./provisioning.ts";
