@@ -7,7 +7,7 @@ import {
   SignInError,
   Visits,
 } from "../../people/sign_in/mod.ts";
-import { applyGroups, Provisioning } from "../../operating/operations/mod.ts";
+import { applyGroups, DirectoryRights } from "../../operating/operations/mod.ts";
 import { type OidcSettings, proxyOf } from "../../settings/config/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { cookieOf, readCookie } from "./cookies.ts";
@@ -42,7 +42,7 @@ export class ProviderPages {
   readonly #visits: Visits;
   readonly #identities: Identities;
   readonly #grants: GroupGrants;
-  readonly #provisioning: Provisioning;
+  readonly #directoryRights: DirectoryRights;
 
   constructor(parts: ConsoleParts, beginSession: BeginSession) {
     const { database, now } = parts;
@@ -51,7 +51,7 @@ export class ProviderPages {
     this.#visits = new Visits(database, now);
     const providers = parts.config.settings.signIn?.oidc ?? [];
     this.#identities = new Identities({ ...parts, providers });
-    this.#provisioning = new Provisioning({ ...parts, providers });
+    this.#directoryRights = new DirectoryRights({ ...parts, providers });
     this.#grants = new GroupGrants(database, now);
   }
 
@@ -167,7 +167,7 @@ export class ProviderPages {
       rights: rightsOf(groups, settings.groups),
       by,
     });
-    await this.#provisioning.evaluateAccount(by, account);
+    await this.#directoryRights.evaluateAccount(by, account);
     if (unknownTeams.length > 0) {
       log.warn("sign-in: the settings name teams that there are none of", {
         provider,

@@ -1,5 +1,4 @@
 import { type Context, Hono } from "@hono/hono";
-import type { ContentfulStatusCode } from "@hono/hono/utils/http-status";
 import type { KeyRing, Keys } from "../../people/accounts/mod.ts";
 import { asOperationError, type By, keyActor } from "../../people/operation_log/mod.ts";
 import {
@@ -31,6 +30,7 @@ import { keyFor } from "./key_for.ts";
 import { pathOf } from "./request_line.ts";
 import { MAX_PAGE, RESOURCE_TYPES, SCHEMAS, SERVICE_PROVIDER } from "./scim_discovery.ts";
 import { SCIM_BASE } from "./scim_path.ts";
+import { errorReply, etagOf, listOf, metaOf, reply, resourceReply } from "./scim_replies.ts";
 
 /** Dependencies of {@linkcode Scim}. */
 export interface ScimParts extends ProvisioningParts {
@@ -40,9 +40,6 @@ export interface ScimParts extends ProvisioningParts {
   readonly rate: RateLimit;
 }
 
-const MEDIA_TYPE = "application/scim+json";
-const ERROR_SCHEMA = "urn:ietf:params:scim:api:messages:2.0:Error";
-const LIST_SCHEMA = "urn:ietf:params:scim:api:messages:2.0:ListResponse";
 const MAX_BODY_BYTES = 1_024 * 1_024;
 const BODY_MS = 10_000;
 const DEFAULT_PAGE = 100;
@@ -72,7 +69,7 @@ export class Scim {
   /**
    * Handles a request. Never rejects: errors become responses.
    *
-   * @param visitor Who asks.
+   * @param visitor The caller.
    * @param base Address of the gateway as the directory knows it, with the path of the public URL.
    */
   async fetch(request: Request, { visitor, base }: Env["Bindings"]): Promise<Response> {
@@ -178,13 +175,13 @@ export class Scim {
 
   async #userReply(c: ScimRequest, one: ProvisionedUser, status: number = STATUS_CODE.OK) {
     const [shown] = await this.#shownUsers(c, [one]);
-    return resourceReply(c, shown!, { at: "Users", status, ...one.user });
+    return resourceReply(c.req, shown!, { base: c.env.base, at: "Users", status, ...one.user });
   }
 
   async #groupReply(c: ScimRequest, id: string, status: number = STATUS_CODE.OK) {
     const group = await this.#provisioning.group(id);
     const [shown] = await this.#shownGroups(c, [group]);
-    return resourceReply(c, shown!, { at: "Groups", status, ...group });
+    return resourceReply(c.req, shown!, { base: c.env.base, at: "Groups", status, ...group });
   }
 
   async #shownUsers(c: ScimRequest, users: readonly ProvisionedUser[]): Promise<Attributes[]> {
@@ -255,93 +252,6 @@ export class Scim {
   }
 }
 
-function reply(
-  body: unknown,
-  { status = STATUS_CODE.OK, headers = {} }: {
-    readonly status?: number;
-    readonly headers?: Readonly<Record<string, string>>;
-  } = {},
-): Response {
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { "content-type": MEDIA_TYPE, "cache-control": "no-store", ...headers },
-  });
-}
-
-function errorReply(
-  status: number,
-  detail: string,
-  { scimType, retryAfterMs }: {
-    readonly scimType?: string | undefined;
-    readonly retryAfterMs?: number | undefined;
-  },
-): Response {
-  const waitS = Math.max(1, Math.ceil((retryAfterMs ?? 2_000) / 1_000));
-  const isPassing = status === STATUS_CODE.TooManyRequests ||
-    status === STATUS_CODE.ServiceUnavailable;
-  return reply({
-    schemas: [ERROR_SCHEMA],
-    status: String(status),
-    ...(scimType !== undefined && { scimType }),
-    detail,
-  }, {
-    status: status as ContentfulStatusCode,
-    headers: {
-      ...(isPassing && { "retry-after": String(waitS) }),
-      ...(status === STATUS_CODE.Unauthorized && { "www-authenticate": "Bearer" }),
-    },
-  });
-}
-
-function resourceReply(
-  c: ScimRequest,
-  body: Attributes,
-  { id, version, at, status }: {
-    readonly id: string;
-    readonly version: number;
-    readonly at: "Users" | "Groups";
-    readonly status: number;
-  },
-): Response {
-  const etag = etagOf(version);
-  const headers = { etag, location: `${c.env.base}/${at}/${id}` };
-  if (c.req.method === "GET" && c.req.header("if-none-match") === etag) {
-    return new Response(null, { status: STATUS_CODE.NotModified, headers });
-  }
-  return reply(body, { status, headers });
-}
-
-function listOf(resources: readonly unknown[], total: number, startIndex: number) {
-  return {
-    schemas: [LIST_SCHEMA],
-    totalResults: total,
-    startIndex,
-    itemsPerPage: resources.length,
-    Resources: resources,
-  };
-}
-
-function metaOf(
-  resourceType: string,
-  { createdAtMs, changedAtMs, version }: Pick<
-    DirectoryGroup,
-    "createdAtMs" | "changedAtMs" | "version"
-  >,
-  location: string,
-) {
-  return {
-    resourceType,
-    created: new Date(createdAtMs).toISOString(),
-    lastModified: new Date(changedAtMs).toISOString(),
-    location,
-    version: etagOf(version),
-  };
-}
-
-function etagOf(version: number): string {
-  return `W/"${version}"`;
-}
-
 /** Who changes something, and which version of it. */
 function changeOf(c: ScimRequest): { readonly by: By; readonly ifMatch: IfMatch } {
   const wanted = c.req.header("if-match");
@@ -398,6 +308,8 @@ async function bodyOf(c: ScimRequest): Promise<Attributes> {
   } catch {
     throw new ScimError("invalidSyntax", "The request body is not valid JSON.");
   }
-  if (!isObject(body)) throw new ScimError("invalidSyntax", "The request body is no JSON object.");
+  if (!isObject(body)) {
+    throw new ScimError("invalidSyntax", "The request body must be a JSON object.");
+  }
   return body;
 }

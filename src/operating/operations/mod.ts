@@ -68,6 +68,7 @@ export { budgetShape, describeBudget } from "./shapes/budget.ts";
 export { describeKey } from "./shapes/key.ts";
 export { ownerOf as describeOwner } from "./shapes/order.ts";
 export { type Applied, applyGroups, type ApplyParts } from "./apply_groups.ts";
+export { DirectoryRights, type DirectoryRightsParts } from "./directory_rights.ts";
 export {
   type IfMatch,
   type ProvisionedUser,

@@ -2,13 +2,10 @@ import {
   type Account,
   AccountError,
   type Accounts,
-  digestOf,
   giveAccess,
-  GroupGrants,
   isNoOwner,
   renamed,
   takeAccess,
-  type Teams,
 } from "../../people/accounts/mod.ts";
 import { type By, guardStatement, recordStatement } from "../../people/operation_log/mod.ts";
 import {
@@ -24,22 +21,14 @@ import {
   type UserDocument,
   userDocument,
 } from "../../people/scim/mod.ts";
-import { Identities, rightsOf } from "../../people/sign_in/mod.ts";
-import { type Database, DatabaseError, type Statement } from "../../ground/database/mod.ts";
+import { Identities } from "../../people/sign_in/mod.ts";
+import { DatabaseError, type Statement } from "../../ground/database/mod.ts";
 import { nameFrom, newId } from "../../ground/platform/mod.ts";
-import type { Log } from "../../ground/telemetry/mod.ts";
-import type { OidcSettings } from "../../settings/config/mod.ts";
-import { applyGroups } from "./apply_groups.ts";
+import { DirectoryRights, type DirectoryRightsParts, undisturbed } from "./directory_rights.ts";
 
 /** Dependencies of {@linkcode Provisioning}. */
-export interface ProvisioningParts {
-  readonly database: Database;
+export interface ProvisioningParts extends DirectoryRightsParts {
   readonly accounts: Accounts;
-  readonly teams: Pick<Teams, "list">;
-  /** The providers of the settings, whose groups say what a directory's groups give. */
-  readonly providers: readonly OidcSettings[];
-  readonly now: () => number;
-  readonly log: Log;
 }
 
 /** A user with its account. */
@@ -51,11 +40,6 @@ export interface ProvisionedUser {
 /** Which version a change is for: else it fails with 412. */
 export type IfMatch = (version: number) => boolean;
 
-/** In marks of what groups gave; no provider of the settings can have this name. */
-const DIRECTORY = "SCIM";
-/** Users whose rights a request evaluates besides those that it is about. */
-const EVALUATED_BESIDES = 200;
-const MAX_ATTEMPTS = 10;
 /** IDs of members that a row of the log names. */
 const LOGGED_MEMBERS = 100;
 
@@ -67,14 +51,13 @@ const LOGGED_MEMBERS = 100;
 export class Provisioning {
   readonly #parts: ProvisioningParts;
   readonly #directory: Directory;
-  readonly #grants: GroupGrants;
+  readonly #rights: DirectoryRights;
   readonly #identities: Identities;
 
   constructor(parts: ProvisioningParts) {
-    const { database, now } = parts;
     this.#parts = parts;
-    this.#directory = new Directory(database);
-    this.#grants = new GroupGrants(database, now);
+    this.#directory = new Directory(parts.database);
+    this.#rights = new DirectoryRights(parts);
     this.#identities = new Identities(parts);
   }
 
@@ -90,7 +73,6 @@ export class Provisioning {
     if (email === undefined) {
       throw new ScimError("invalidValue", "userName or one of the emails must be an address.");
     }
-    const found = await this.#accountFor(document, email);
     const id = newId("scim");
     const nowMs = now();
     const statements = (account: Account, before: DirectoryUser | undefined): Statement[] => {
@@ -113,27 +95,25 @@ export class Provisioning {
         }),
       ];
     };
-    try {
+    await undisturbed(async () => {
+      const found = await this.#accountFor(document, email);
       if (found === undefined) {
         await accounts.create(
           { email, name: nameFrom(document.name) },
           (made) => statements(made, undefined),
         );
-      } else {
-        const before = await this.#directory.userOf(found.id);
-        if (before?.deletedAtMs === null) throw taken();
-        await this.#parts.database.batch([
-          ...statements(found, before),
-          ...this.#rename(found, document),
-        ]);
+        return;
       }
-    } catch (error) {
+      await this.#parts.database.batch([
+        ...statements(found, await this.#directory.userOf(found.id)),
+        ...this.#rename(found, document),
+      ]);
+    }).catch((error) => {
       const isTaken = error instanceof DatabaseError && error.isDuplicate ||
         error instanceof AccountError && error.fault === "conflict";
-      if (isTaken) throw taken({ cause: error });
-      throw error;
-    }
-    await this.evaluate(by, [id]);
+      throw isTaken ? taken({ cause: error }) : error;
+    });
+    await this.#rights.evaluate(by, [id]);
     return await this.user(id);
   }
 
@@ -155,7 +135,7 @@ export class Provisioning {
     edit: (attributes: Attributes) => Attributes,
     { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
   ): Promise<ProvisionedUser> {
-    await this.#attempt(async () => {
+    const change = async () => {
       const { user, account } = await this.user(id);
       mustMatch(user.version, ifMatch);
       const isActive = account.disabledAtMs === null;
@@ -181,8 +161,11 @@ export class Provisioning {
           after: logged(document, document.active),
         }),
       ]);
+    };
+    await undisturbed(change).catch((error) => {
+      throw error instanceof DatabaseError && error.isDuplicate ? taken({ cause: error }) : error;
     });
-    await this.evaluate(by, [id]);
+    await this.#rights.evaluate(by, [id]);
     return await this.user(id);
   }
 
@@ -191,7 +174,7 @@ export class Provisioning {
     id: string,
     { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
   ): Promise<void> {
-    await this.#attempt(async () => {
+    await undisturbed(async () => {
       const { user, account } = await this.user(id);
       mustMatch(user.version, ifMatch);
       mustNotBeOwner(account);
@@ -211,7 +194,7 @@ export class Provisioning {
         }),
       ]);
     });
-    await this.evaluate(by, [id]);
+    await this.#rights.evaluate(by, [id]);
   }
 
   /** Creates a group. @returns Its ID. */
@@ -226,7 +209,7 @@ export class Provisioning {
       ...this.#directory.changeMembers(id, change),
       this.#groupRecord(by, "scim_group.create", { id, nowMs, document, ...change }),
     ]);
-    await this.evaluate(by, document.members);
+    await this.#rights.evaluate(by, document.members);
     return id;
   }
 
@@ -248,7 +231,7 @@ export class Provisioning {
     { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
   ): Promise<void> {
     const concerned = new Set<string>();
-    await this.#attempt(async () => {
+    await undisturbed(async () => {
       const { group, members } = await this.#groupWithMembers(id, ifMatch);
       const document = readGroup(edit(groupDocument({ ...group, members })));
       const [before, after] = [new Set(members), new Set(document.members)];
@@ -269,7 +252,7 @@ export class Provisioning {
         this.#groupRecord(by, "scim_group.update", { id, nowMs, document, added, removed }),
       ]);
     });
-    await this.evaluate(by, [...concerned]);
+    await this.#rights.evaluate(by, [...concerned]);
   }
 
   /** Deletes a group: what it gave its members goes. */
@@ -278,7 +261,7 @@ export class Provisioning {
     { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
   ): Promise<void> {
     const concerned = new Set<string>();
-    await this.#attempt(async () => {
+    await undisturbed(async () => {
       const { group, members } = await this.#groupWithMembers(id, ifMatch);
       for (const one of members) concerned.add(one);
       const nowMs = this.#parts.now();
@@ -291,57 +274,7 @@ export class Provisioning {
         }),
       ]);
     });
-    await this.evaluate(by, [...concerned]);
-  }
-
-  /**
-   * Gives users what their groups give, and takes what those no longer give: those that are named, and some others that are due because
-   * the settings or teams have changed or a gateway stopped before it came to them.
-   */
-  async evaluate(by: By, userIds: readonly string[] = []): Promise<void> {
-    const { providers, teams } = this.#parts;
-    const groups = providers.map((one) => one.groups);
-    // a team that the settings name may be made later
-    const settings = digestOf(JSON.stringify([
-      groups,
-      (await teams.list()).map(({ id, name }) => [id, name]),
-    ])).slice(0, 16);
-    const due = [
-      ...await this.#directory.due(settings, { of: userIds, limit: userIds.length }),
-      ...await this.#directory.due(settings, { limit: EVALUATED_BESIDES }),
-    ];
-    for (const { id } of new Map(due.map((user) => [user.id, user])).values()) {
-      await this.#attempt(() => this.#evaluateOne(by, id, settings));
-    }
-  }
-
-  /** The same for the user that an account is, if it is one. */
-  async evaluateAccount(by: By, { id }: Pick<Account, "id">): Promise<void> {
-    const user = await this.#directory.userOf(id);
-    if (user !== undefined) await this.evaluate(by, [user.id]);
-  }
-
-  async #evaluateOne(by: By, id: string, settings: string): Promise<void> {
-    const { database, teams, now, providers, log } = this.#parts;
-    const [user] = await this.#directory.due(settings, { of: [id], limit: 1 });
-    if (user === undefined) return;
-    const groups = (await this.#directory.groupsOf([id])).get(id) ?? [];
-    const names = groups.flatMap(({ displayName, externalId }) => [displayName, externalId ?? ""]);
-    const { unknownTeams } = await applyGroups({ database, teams, grants: this.#grants, now }, {
-      account: { id: user.accountId },
-      provider: DIRECTORY,
-      rights: rightsOf(names, ...providers.map((one) => one.groups)),
-      by,
-      also: [
-        guardStatement(this.#directory.hasChanges(user)),
-        this.#directory.evaluated(user, settings),
-      ],
-    });
-    if (unknownTeams.length > 0) {
-      log.warn("SCIM: the settings name teams that there are none of", {
-        teams: unknownTeams.join(", "),
-      });
-    }
+    await this.#rights.evaluate(by, [...concerned]);
   }
 
   /** The account that a new user is to have, if there is one already. */
@@ -427,19 +360,6 @@ export class Provisioning {
         removed: removed.slice(0, LOGGED_MEMBERS),
       },
     });
-  }
-
-  /** Does something that a guard lets fail if another change came in between; then it is done again, on what is there now. */
-  async #attempt(work: () => Promise<void>): Promise<void> {
-    for (let attempt = 1;; attempt++) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!(error instanceof DatabaseError)) throw error;
-        if (error.isDuplicate) throw taken({ cause: error });
-        if (attempt === MAX_ATTEMPTS || !error.code.startsWith("SQLITE_CONSTRAINT")) throw error;
-      }
-    }
   }
 }
 

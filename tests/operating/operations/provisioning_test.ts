@@ -18,11 +18,14 @@ import {
 import { logEntries, sessionActor } from "../../../src/people/operation_log/mod.ts";
 import { patched, ScimError } from "../../../src/people/scim/mod.ts";
 import { Identities, type Identity, rightsOf } from "../../../src/people/sign_in/mod.ts";
-import { applyGroups, Provisioning } from "../../../src/operating/operations/mod.ts";
+import {
+  applyGroups,
+  DirectoryRights,
+  Provisioning,
+} from "../../../src/operating/operations/mod.ts";
 import { GroupGrants } from "../../../src/people/accounts/mod.ts";
 import { budgetsOf } from "../../../src/money/ledger/mod.ts";
 import { type OidcSettings, signInSettings } from "../../../src/settings/config/mod.ts";
-import type { Database } from "../../../src/ground/database/mod.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { Had } from "../../fake/had.ts";
@@ -65,8 +68,8 @@ async function bench(providers: readonly OidcSettings[] = PROVIDERS) {
     owner,
     by: { actor, origin: { door: "api", address: "192.0.2.1" } } as const,
     provisioning: new Provisioning(parts),
-    provisioningBy: (other: readonly OidcSettings[]) =>
-      new Provisioning({ ...parts, providers: other }),
+    rightsBy: (other: readonly OidcSettings[]) =>
+      new DirectoryRights({ ...parts, providers: other }),
     keys: new Keys(database, now),
     members: new Members(database, now),
     sessions: new Sessions(database, now),
@@ -300,11 +303,11 @@ Deno.test("settings and teams that change later give and take; two changes at on
   }
   // a team of the settings that is made later
   const team = await b.teams.create({ name: "A", pool: false });
-  await provisioning.evaluate(by);
+  await b.rightsBy(PROVIDERS).evaluate(by);
   assertEquals((await b.members.find(team, account))?.role, "lead");
   // other settings
   const fewer = [{ ...PROVIDERS[0]!, groups: {} }];
-  await b.provisioningBy(fewer).evaluateAccount(by, account);
+  await b.rightsBy(fewer).evaluateAccount(by, account);
   assertEquals([await role(), await b.members.find(team, account)], ["none", undefined]);
   await provisioning.deleteGroup(id, { by });
   await provisioning.deleteUser(user.id, { by });
