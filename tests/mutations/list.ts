@@ -12,6 +12,7 @@ import { PROXIES } from "./list/proxies.ts";
 import { PREFIX } from "./list/prefix.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
+import { SCIM } from "./list/scim.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
 import { WILD } from "./list/wild.ts";
@@ -36,4 +37,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...PREFIX,
   ...COMMANDS,
   ...OPERATORS,
+  ...SCIM,
 ];
