@@ -33,7 +33,7 @@ import { Inference, type InferenceOptions } from "./inference.ts";
 import { modelInfo, modelList } from "./models.ts";
 import { openApiDocument } from "./on_demand.ts";
 import { clientRequestIdOf, isApiPath, isConsolePath, pathOf, withPath } from "./request_line.ts";
-import { isScimPath } from "./scim_path.ts";
+import { isScimPath, SCIM_BASE, SCIM_ENDPOINTS } from "./scim_path.ts";
 import type { ResponseSockets } from "./response_sockets.ts";
 import type { RequestState } from "./request_state.ts";
 import { errorResponse, shuttingDown, upgradeRequired } from "./responses.ts";
@@ -106,7 +106,8 @@ export class App {
   get endpoints(): readonly { readonly method: string; readonly path: string }[] {
     const relayed = [...DIALECT_AT.keys(), EMBEDDINGS_PATH]
       .map((path) => ({ method: "POST", path }));
-    return [...relayed, { method: "GET", path: RESPONSES }, ...this.#hono.routes];
+    const scim = SCIM_ENDPOINTS.map(([method, path]) => ({ method, path: `${SCIM_BASE}${path}` }));
+    return [...relayed, ...scim, { method: "GET", path: RESPONSES }, ...this.#hono.routes];
   }
 
   /** Resolves when no request to a model is in progress. For an app that gets no new ones. */

@@ -68,16 +68,15 @@ export class Identities {
     also: (account: Account, news: SignedIn["news"]) => readonly Statement[] = () => [],
   ): Promise<SignedIn> {
     const link = await this.#find(identity);
-    const why = whyAllowed(identity, settings);
+    const sent = link === undefined ? await this.#sent(identity) : undefined;
+    const why = whyAllowed(identity, settings) ??
+      (sent !== undefined || await this.#isSent(link) ? "scim" : undefined);
     if (link !== undefined) {
-      // what was linked by hand needs no group: its owner did it while signed in; nor does whom a directory sends
-      const isAllowed = link.linkedBy === "hand" || why !== undefined ||
-        (await this.#directory.userOf(link.accountId))?.deletedAtMs === null;
-      if (!isAllowed) throw notAllowed(identity, settings);
+      // what was linked by hand needs no group: its owner did it while signed in
+      if (link.linkedBy !== "hand" && why === undefined) throw notAllowed(identity, settings);
       const account = await this.#accounts.byId(link.accountId);
       return { account: usable(account), news: "known" };
     }
-    const sent = await this.#sent(identity);
     if (sent !== undefined) {
       const { sql, args } = this.#statement(sent.id, identity, { settings, why: "scim" });
       // the same person may come back in two windows
@@ -198,6 +197,12 @@ export class Identities {
     const account = accountId === undefined ? undefined : await this.#accounts.byId(accountId);
     // an owner links identities by hand
     return account === undefined || account.role === "owner" ? undefined : usable(account);
+  }
+
+  /** Whether a directory has sent the user of an account, and not deleted it. */
+  async #isSent(link: Link | undefined): Promise<boolean> {
+    return link !== undefined &&
+      (await this.#directory.userOf(link.accountId))?.deletedAtMs === null;
   }
 
   async #create(

@@ -3,6 +3,7 @@ import { adminPaths } from "./admin_paths.ts";
 import { CLIENT_ENDPOINTS, pathsOf, SERVICE_ENDPOINTS } from "./endpoints.ts";
 import { HEADERS, type Json } from "./operation.ts";
 import { jsonSchemas } from "./schemas.ts";
+import { scimPaths } from "./scim_paths.ts";
 
 /** All endpoints: an OpenAPI 3.1 document. Its making takes a few hundred milliseconds, once in a process. */
 export const DOCUMENT: Json = {
@@ -24,9 +25,19 @@ export const DOCUMENT: Json = {
       name: "admin",
       description: "The operator's API, for keys with the scope `admin` or `read`.",
     },
+    {
+      name: "scim",
+      description:
+        "How a company's directory sends people and groups, for keys with the scope `scim`.",
+    },
     { name: "operation", description: "Health, metrics and API description, for operators." },
   ],
-  paths: { ...pathsOf(CLIENT_ENDPOINTS), ...adminPaths(), ...pathsOf(SERVICE_ENDPOINTS) },
+  paths: {
+    ...pathsOf(CLIENT_ENDPOINTS),
+    ...adminPaths(),
+    ...scimPaths(),
+    ...pathsOf(SERVICE_ENDPOINTS),
+  },
   components: {
     securitySchemes: {
       bearer: { type: "http", scheme: "bearer" },
