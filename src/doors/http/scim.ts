@@ -26,6 +26,7 @@ import type { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { asRefusal } from "../../ground/refusal.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { BodyTooLong, readBounded, type Visitor } from "../../ground/web/mod.ts";
+import { jsonExcess } from "../../wire/json/mod.ts";
 import { keyFor } from "./key_for.ts";
 import { pathOf } from "./request_line.ts";
 import { MAX_PAGE, RESOURCE_TYPES, SCHEMAS, SERVICE_PROVIDER } from "./scim_discovery.ts";
@@ -42,6 +43,7 @@ export interface ScimParts extends ProvisioningParts {
 
 const MAX_BODY_BYTES = 1_024 * 1_024;
 const BODY_MS = 10_000;
+const JSON_BOUNDS = { depth: 20, values: 200_000, members: 1_000 };
 const DEFAULT_PAGE = 100;
 const CREATED = 201;
 const MAX_NAMES = 100;
@@ -303,6 +305,9 @@ async function bodyOf(c: ScimRequest): Promise<Attributes> {
     );
   }
   let body: unknown;
+  if (jsonExcess(text, JSON_BOUNDS) !== undefined) {
+    throw new ScimError("invalidSyntax", "The request body has too many values or levels.");
+  }
   try {
     body = JSON.parse(text);
   } catch {

@@ -1,7 +1,7 @@
 import { type Account, digestOf, GroupGrants, type Teams } from "../../people/accounts/mod.ts";
 import { type By, guardStatement } from "../../people/operation_log/mod.ts";
-import { Directory } from "../../people/scim/mod.ts";
-import { rightsOf } from "../../people/sign_in/mod.ts";
+import { Directory, type DirectoryGroup } from "../../people/scim/mod.ts";
+import { type Rights, rightsOf } from "../../people/sign_in/mod.ts";
 import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
@@ -52,7 +52,16 @@ export class DirectoryRights {
       ...await this.#directory.due(settings, { of: userIds, limit: userIds.length }),
       ...await this.#directory.due(settings, { limit: EVALUATED_BESIDES }),
     ];
-    for (const { id } of new Map(due.map((user) => [user.id, user])).values()) {
+    const users = [...new Map(due.map((user) => [user.id, user])).values()];
+    const groupsOf = await this.#directory.groupsOf(users.map(({ id }) => id));
+    // many are in groups of which the settings know nothing
+    const alike = users.filter(({ id, rights }) =>
+      rights === digestOfRights(this.#rightsOf(groupsOf.get(id)), settings)
+    );
+    if (alike.length > 0) {
+      await this.#parts.database.batch([this.#directory.evaluatedAlike(alike, settings)]);
+    }
+    for (const { id } of new Set(users).difference(new Set(alike))) {
       await undisturbed(() => this.#evaluateOne(by, id, settings));
     }
   }
@@ -63,20 +72,27 @@ export class DirectoryRights {
     if (user !== undefined) await this.evaluate(by, [user.id]);
   }
 
+  #rightsOf(groups: readonly DirectoryGroup[] = []): Rights {
+    const names = groups.flatMap(({ displayName, externalId }) => [displayName, externalId ?? ""]);
+    return rightsOf(names, ...this.#parts.providers.map((one) => one.groups));
+  }
+
   async #evaluateOne(by: By, id: string, settings: string): Promise<void> {
-    const { database, teams, now, providers, log } = this.#parts;
+    const { database, teams, now, log } = this.#parts;
     const [user] = await this.#directory.due(settings, { of: [id], limit: 1 });
     if (user === undefined) return;
-    const groups = (await this.#directory.groupsOf([id])).get(id) ?? [];
-    const names = groups.flatMap(({ displayName, externalId }) => [displayName, externalId ?? ""]);
+    const rights = this.#rightsOf((await this.#directory.groupsOf([id])).get(id));
     const { unknownTeams } = await applyGroups({ database, teams, grants: this.#grants, now }, {
       account: { id: user.accountId },
       provider: DIRECTORY,
-      rights: rightsOf(names, ...providers.map((one) => one.groups)),
+      rights,
       by,
       also: [
         guardStatement(this.#directory.hasChanges(user)),
-        this.#directory.evaluated(user, settings),
+        this.#directory.evaluated(
+          { ...user, rights: digestOfRights(rights, settings) },
+          settings,
+        ),
       ],
     });
     if (unknownTeams.length > 0) {
@@ -85,6 +101,11 @@ export class DirectoryRights {
       });
     }
   }
+}
+
+/** By what rights are known, and the settings that they were evaluated by. */
+function digestOfRights({ role, teams, budgets }: Rights, settings: string): string {
+  return digestOf(JSON.stringify([settings, role, [...teams], [...budgets]])).slice(0, 16);
 }
 
 /** Does something that a guard lets fail if another change came in between; then it is done again, on what is there now. */

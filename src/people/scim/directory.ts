@@ -18,6 +18,8 @@ const userRow = rowOf({
   disabled_at_ms: z.int().nullable(),
   deleted_at_ms: z.int().nullable(),
   changes: z.int(),
+  /** What its groups gave when that was evaluated last, as a digest. */
+  rights: z.string(),
 });
 
 const groupRow = rowOf({
@@ -48,7 +50,7 @@ interface Part {
 }
 
 const USER_COLUMNS = `id, account_id, user_name, external_id, attributes, version, created_at_ms,
-  changed_at_ms, disabled_at_ms, deleted_at_ms, changes`;
+  changed_at_ms, disabled_at_ms, deleted_at_ms, changes, rights`;
 const GROUP_COLUMNS = "id, display_name, external_id, version, created_at_ms, changed_at_ms";
 
 /** Conditions by the attribute that a filter names, in lower case. */
@@ -183,11 +185,27 @@ export class Directory {
     );
   }
 
-  /** Notes that a user's rights were evaluated. */
-  evaluated({ id, changes }: Pick<DirectoryUser, "id" | "changes">, settings: string): Statement {
+  /** Notes that a user's rights were evaluated, and what they are. */
+  evaluated(
+    { id, changes, rights }: Pick<DirectoryUser, "id" | "changes" | "rights">,
+    settings: string,
+  ): Statement {
     return {
-      sql: "update scim_users set evaluated = changes || ' ' || ? where id = ? and changes = ?",
-      args: [settings, id, changes],
+      sql: `update scim_users set evaluated = changes || ' ' || ?, rights = ?
+        where id = ? and changes = ?`,
+      args: [settings, rights, id, changes],
+    };
+  }
+
+  /** Notes that the rights of users are what they were. */
+  evaluatedAlike(
+    users: readonly Pick<DirectoryUser, "id" | "changes">[],
+    settings: string,
+  ): Statement {
+    return {
+      sql: `update scim_users set evaluated = changes || ' ' || ?
+        where (id, changes) in (select value ->> 0, value ->> 1 from json_each(?))`,
+      args: [settings, JSON.stringify(users.map(({ id, changes }) => [id, changes]))],
     };
   }
 

@@ -411,6 +411,13 @@ Deno.test("what is wrong has the error of the RFC", async () => {
     ],
     ["POST", "/Users", "{", 400, "invalidSyntax"],
     ["POST", "/Users", "[]", 400, "invalidSyntax"],
+    [
+      "POST",
+      "/Users",
+      `{"userName":"b@example.com","x":${"[".repeat(1e5)}${"]".repeat(1e5)}}`,
+      400,
+      "invalidSyntax",
+    ],
     ["POST", "/Users", `"${"x".repeat(1_100_000)}"`, 400, "invalidSyntax"],
     ["POST", "/Groups", { members: [] }, 400, "invalidValue"],
     [

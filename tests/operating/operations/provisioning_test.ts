@@ -411,6 +411,8 @@ class Person {
   disabledBy: "directory" | "operator" | undefined;
   liveKeys = 0;
   isDue = false;
+  /** What its groups at the directory gave last. */
+  given: string | undefined;
   readonly role = new Had<Role>("none");
   readonly inTeams = {
     A: new Had<TeamRole | "none">("none"),
@@ -489,7 +491,12 @@ Deno.test("any history of a directory, operators and sign-ins gives what a model
           const work = provisioning.createUser({ userName: person!.email }, by);
           if (person!.userId !== undefined || isOwner) return await refused(work, "uniqueness");
           const made = await work;
-          Object.assign(person!, { account: made.account, userId: made.user.id, isDue: true });
+          Object.assign(person!, {
+            account: made.account,
+            userId: made.user.id,
+            isDue: true,
+            given: undefined,
+          });
           if (person!.disabledBy === "directory") person!.disabledBy = undefined;
           return;
         }
@@ -585,11 +592,12 @@ Deno.test("any history of a directory, operators and sign-ins gives what a model
       await take(step);
       for (const [index, person] of people.entries()) {
         if (person.isDue) {
-          person.give(
-            "SCIM",
-            groups.flatMap(({ members, name }) => members.has(index) ? [name] : []),
-          );
-          person.isDue = false;
+          const names = groups.flatMap(({ members, name }) => members.has(index) ? [name] : []);
+          const { role, teams, budgets } = rightsOf(names, PROVIDERS[0]!.groups);
+          const given = JSON.stringify([role, [...teams], [...budgets]]);
+          // where groups give what they gave, what was taken by hand stays away
+          if (given !== person.given) person.give("SCIM", names);
+          Object.assign(person, { given, isDue: false });
         }
         if (person.account === undefined) continue;
         const { id } = person.account;

@@ -22,7 +22,9 @@ export const SCIM: Migration = {
       -- how often its groups have changed
       changes integer not null default 0,
       -- after which of these changes, and by which settings, its rights were evaluated
-      evaluated text not null default ''
+      evaluated text not null default '',
+      -- what they were then, as a digest
+      rights text not null default ''
     ) strict, without rowid`,
     // names are free once a user is deleted
     `create unique index scim_users_by_name on scim_users (user_name) where deleted_at_ms is null`,
