@@ -10,7 +10,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   operating: [["operations"], ["alerts", "importers"]],
   requests: [["relay"], ["admission", "upstreams", "images"], ["simulator"]],
   money: [["billing", "usage"], ["payments"], ["ledger"]],
-  people: [["operation_log", "sign_in"], ["accounts"]],
+  people: [["operation_log", "sign_in"], ["scim"], ["accounts"]],
   settings: [["catalog"], ["config"], ["known_models", "known_providers"], ["known_prices"]],
   wire: [
     ["kept_items"],

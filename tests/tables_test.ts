@@ -8,6 +8,7 @@ import { TABLES as KEPT_ITEMS } from "../src/wire/kept_items/tables.ts";
 import { TABLES as LEDGER } from "../src/money/ledger/tables.ts";
 import { TABLES as PAYMENTS } from "../src/money/payments/tables.ts";
 import { TABLES as OPERATION_LOG } from "../src/people/operation_log/tables.ts";
+import { TABLES as SCIM } from "../src/people/scim/tables.ts";
 import { TABLES as SIGN_IN } from "../src/people/sign_in/tables.ts";
 import { TABLES as SEALING } from "../src/wire/sealing/tables.ts";
 import { TABLES as USAGE } from "../src/money/usage/tables.ts";
@@ -23,6 +24,7 @@ const OWNED = {
   payments: PAYMENTS,
   operation_log: OPERATION_LOG,
   sealing: SEALING,
+  scim: SCIM,
   sign_in: SIGN_IN,
   usage: USAGE,
 } as const;

@@ -8,8 +8,10 @@ import type { Config } from "../settings/config/mod.ts";
 import {
   App,
   isAdminPath,
+  isScimPath,
   openAdmin,
   openApiDocument,
+  openScim,
   type Pages,
   type ResponseSockets,
 } from "../doors/http/mod.ts";
@@ -229,15 +231,23 @@ export async function openServing(
   const admin = lazily(() =>
     openAdmin({ operations, readFor, keyRing: parts.keyRing, rate: bounds.adminRequests, log })
   );
+  const scim = lazily(() =>
+    openScim({
+      ...{ ...store, now, log, keyRing: parts.keyRing, rate: bounds.adminRequests },
+      providers: settings.signIn?.oidc ?? [],
+    })
+  );
   const trusted = new TrustedProxies(settings.trustedProxies);
   const oauth = new OAuth({ ...store, now, log, sealKey: operations.sealKey });
   const pages: Pages = parts.pages ?? {
     fetch: async (request, peer) => {
       const { pathname } = new URL(request.url);
       if (isAdminPath(pathname)) return await (await admin()).fetch(request, peer);
-      if (!isOAuthPath(pathname)) return await (await console()).fetch(request, peer);
+      const isScim = isScimPath(pathname);
+      if (!isScim && !isOAuthPath(pathname)) return await (await console()).fetch(request, peer);
       const visitor = visitorOf(request, peer, trusted);
-      return await oauth.fetch(request, { visitor, base: settings.publicUrl ?? visitor.origin });
+      const door = isScim ? await scim() : oauth;
+      return await door.fetch(request, { visitor, base: settings.publicUrl ?? visitor.origin });
     },
   };
   const { payments } = billing;

@@ -14,6 +14,7 @@ import { PREFIX } from "./list/prefix.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
 import { SIGN_IN } from "./list/sign_in.ts";
+import { SCIM } from "./list/scim.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
 import { WILD } from "./list/wild.ts";
@@ -40,4 +41,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...PREFIX,
   ...COMMANDS,
   ...OPERATORS,
+  ...SCIM,
 ];

@@ -7,7 +7,7 @@ import {
   SignInError,
   Visits,
 } from "../../people/sign_in/mod.ts";
-import { applyGroups, providerWays } from "../../operating/operations/mod.ts";
+import { applyGroups, DirectoryRights, providerWays } from "../../operating/operations/mod.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { cookieOf, readCookie } from "./cookies.ts";
@@ -42,13 +42,16 @@ export class ProviderPages {
   readonly #visits: Visits;
   readonly #identities: Identities;
   readonly #grants: GroupGrants;
+  readonly #directoryRights: DirectoryRights;
 
   constructor(parts: ConsoleParts, beginSession: BeginSession) {
     const { database, now } = parts;
     this.#parts = parts;
     this.#beginSession = beginSession;
     this.#visits = new Visits(database, now);
-    this.#identities = new Identities(parts);
+    const providers = parts.config.settings.signIn?.oidc ?? [];
+    this.#identities = new Identities({ ...parts, providers });
+    this.#directoryRights = new DirectoryRights({ ...parts, providers });
     this.#grants = new GroupGrants(database, now);
   }
 
@@ -154,15 +157,17 @@ export class ProviderPages {
       }),
     ]);
     const groups = identity.groups === "too many" ? [] : identity.groups;
+    const by = {
+      actor: { account, teams: new Map(), keyId: null, name: account.email },
+      origin: { door: "console", address: c.env.visitor.address },
+    } as const;
     const { unknownTeams } = await applyGroups({ database, teams, grants: this.#grants, now }, {
       account,
       provider,
       rights: rightsOf(groups, settings.groups),
-      by: {
-        actor: { account, teams: new Map(), keyId: null, name: account.email },
-        origin: { door: "console", address: c.env.visitor.address },
-      },
+      by,
     });
+    await this.#directoryRights.evaluateAccount(by, account);
     if (unknownTeams.length > 0) {
       log.warn("sign-in: the settings name unknown teams", {
         provider,

@@ -1,5 +1,5 @@
 import { type Context, Hono } from "@hono/hono";
-import { type Caller, can, type KeyRing, type Scope } from "../../people/accounts/mod.ts";
+import type { KeyRing } from "../../people/accounts/mod.ts";
 import { databaseRefusal, type ReadFor } from "../../ground/database/mod.ts";
 import { DIALECTS } from "../../wire/dialects/mod.ts";
 import {
@@ -19,11 +19,11 @@ import {
   performRead,
 } from "../../operating/operations/mod.ts";
 import type { RateLimit } from "../../ground/rate_limits/mod.ts";
-import { asRefusal, invalid, Refusal } from "../../ground/refusal.ts";
+import { asRefusal, invalid } from "../../ground/refusal.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { BodyTooLong, readBounded, TrustedProxies, visitorOf } from "../../ground/web/mod.ts";
 import { ADMIN_BASE } from "./admin_path.ts";
-import { presentedKeys } from "./guard.ts";
+import { keyFor } from "./key_for.ts";
 import { pathOf } from "./request_line.ts";
 
 /** Dependencies of {@linkcode Admin}. */
@@ -40,9 +40,6 @@ const MAX_BODY_BYTES = 256 * 1_024;
 const BODY_MS = 10_000;
 /** 1 to 255 printable characters. */
 const IDEMPOTENCY_KEY = /^[\x20-\x7e]{1,255}$/;
-/** What the role of an account must allow for a scope of its keys: a key can do no more than its account. */
-const ACTION_OF_SCOPE = { admin: "key.admin", read: "key.read" } as const;
-
 interface Env {
   Bindings: { readonly peer: string };
 }
@@ -116,48 +113,10 @@ export class Admin {
     return Response.json(await perform(parts, by, operation, input), { status: operation.status });
   }
 
-  /** Who sent a request: the account and key are read again, as a permission may just have been taken away. */
-  async #identify(c: Context<Env>, operation: Operation): Promise<By> {
+  async #identify(c: Context<Env>, { scopes }: Operation): Promise<By> {
     const { keyRing, rate, operations: { accounts, keys } } = this.#parts;
     const request = c.req.raw;
-    const caller: Caller = await keyRing.identify(presentedKeys(request.headers));
-    const waitMs = rate.waitMs(caller.accountId);
-    if (waitMs > 0) {
-      throw new Refusal(
-        "rate_exceeded",
-        `Too many requests to the operator's API: the limit is ${rate.limit} per minute and account.`,
-        { retryAfterMs: waitMs },
-      );
-    }
-    rate.add(caller.accountId);
-    const [account, key] = await Promise.all([
-      accounts.byId(caller.accountId),
-      keys.byId(caller.keyId),
-    ]);
-    if (account === undefined || key === undefined || key.revokedAtMs !== null) {
-      throw new Refusal("key_invalid", "This API key has been revoked. Use another key.");
-    }
-    if (account.disabledAtMs !== null) {
-      const message = "The account of this API key is disabled. Contact the operator.";
-      throw new Refusal("permission_denied", message);
-    }
-    const allowed = operation.scopes.filter((scope): scope is Exclude<Scope, "inference"> =>
-      scope !== "inference" && key.scopes.includes(scope)
-    );
-    if (allowed.length === 0) {
-      const scopes = operation.scopes.map((scope) => `'${scope}'`).join(" or ");
-      throw new OperationError(
-        "permission_denied",
-        `This API key does not have the scope ${scopes}: it has ${key.scopes.join(", ")}.`,
-      );
-    }
-    const holder = { account, teams: new Map() };
-    if (!allowed.some((scope) => can(holder, ACTION_OF_SCOPE[scope]))) {
-      throw new OperationError(
-        "permission_denied",
-        `The role '${account.role}' of this key's account does not allow the operator's API.`,
-      );
-    }
+    const { account, key } = await keyFor(request, { scopes, keyRing, rate, accounts, keys });
     const { address } = visitorOf(request, c.env.peer, this.#trusted);
     return { actor: keyActor(account, key.id), origin: { door: "api", address } };
   }

@@ -33,6 +33,7 @@ import { Inference, type InferenceOptions } from "./inference.ts";
 import { modelInfo, modelList } from "./models.ts";
 import { openApiDocument } from "./on_demand.ts";
 import { clientRequestIdOf, isApiPath, isConsolePath, pathOf, withPath } from "./request_line.ts";
+import { isScimPath, SCIM_BASE, SCIM_ENDPOINTS } from "./scim_path.ts";
 import type { ResponseSockets } from "./response_sockets.ts";
 import type { RequestState } from "./request_state.ts";
 import { errorResponse, shuttingDown, upgradeRequired } from "./responses.ts";
@@ -109,7 +110,9 @@ export class App {
       ...Object.values(WELL_KNOWN).map((path) => ({ method: "GET", path })),
       ...Object.values(OAUTH).map((path) => ({ method: "POST", path })),
     ];
-    return [...relayed, ...signIn, { method: "GET", path: RESPONSES }, ...this.#hono.routes];
+    const scim = SCIM_ENDPOINTS.map(([method, path]) => ({ method, path: `${SCIM_BASE}${path}` }));
+    const own = [...relayed, ...signIn, ...scim];
+    return [...own, { method: "GET", path: RESPONSES }, ...this.#hono.routes];
   }
 
   /** Resolves when no request to a model is in progress. For an app that gets no new ones. */
@@ -158,7 +161,8 @@ export class App {
     if (isOAuthPath(state.path) && this.#options.settings.signIn !== undefined) {
       return this.#page(request, state);
     }
-    if (isAdminPath(state.path)) {
+    const isScim = isScimPath(state.path) && this.#options.settings.signIn !== undefined;
+    if (isScim || isAdminPath(state.path)) {
       if (this.#stopping) return this.#refuse(state, shuttingDown());
       return this.#admin(request, state).catch((error) => this.#fail(error, state));
     }
@@ -221,7 +225,7 @@ export class App {
     return this.#parts.pages.fetch(plain, peer && "hostname" in peer ? peer.hostname : "");
   }
 
-  /** The operator's API, which the thread of the console serves as well. */
+  /** The APIs of operators and directories, which the thread of the console serves as well. */
   async #admin(request: Request, state: RequestState): Promise<Response> {
     const response = await this.#page(request, state);
     for (const [name, value] of Object.entries(state.headers)) response.headers.set(name, value);

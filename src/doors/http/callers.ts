@@ -1,4 +1,9 @@
-import { AccountDisabled, type Caller, type KeyRing } from "../../people/accounts/mod.ts";
+import {
+  AccountDisabled,
+  type Caller,
+  checkScope,
+  type KeyRing,
+} from "../../people/accounts/mod.ts";
 import type { Admission } from "../../requests/admission/mod.ts";
 import { presentedKeys } from "./guard.ts";
 import type { RequestState } from "./request_state.ts";
@@ -26,7 +31,10 @@ export class Callers {
    */
   async identify(request: Request, state: RequestState): Promise<Caller> {
     try {
-      return state.caller = await this.#parts.keyRing.identify(presentedKeys(request.headers));
+      const caller = await this.#parts.keyRing.identify(presentedKeys(request.headers));
+      // a directory's key is for its API alone
+      if (caller.scopes.size === 1 && caller.scopes.has("scim")) checkScope(caller, "inference");
+      return state.caller = caller;
     } catch (error) {
       if (error instanceof AccountDisabled) state.caller = error.caller;
       throw error;

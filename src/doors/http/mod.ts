@@ -18,4 +18,5 @@ export { Sockets } from "./sockets.ts";
 export { ResponseSockets } from "./response_sockets.ts";
 export { serve, type ServeOptions, type Server } from "./serve.ts";
 export { isAdminPath } from "./admin_path.ts";
-export { openAdmin, openApiDocument } from "./on_demand.ts";
+export { openAdmin, openApiDocument, openScim } from "./on_demand.ts";
+export { isScimPath } from "./scim_path.ts";

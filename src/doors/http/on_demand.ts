@@ -1,5 +1,6 @@
 import type { Admin, AdminParts } from "./admin.ts";
 import type { Json } from "./openapi/operation.ts";
+import type { Scim, ScimParts } from "./scim.ts";
 
 /*
  * What the first request for it loads. The definitions of operations with their schemas hold megabytes that most gateways
@@ -10,6 +11,12 @@ import type { Json } from "./openapi/operation.ts";
 export async function openAdmin(parts: AdminParts): Promise<Admin> {
   const { Admin } = await import("./admin.ts");
   return new Admin(parts);
+}
+
+/** Loads the API of directories. */
+export async function openScim(parts: ScimParts): Promise<Scim> {
+  const { Scim } = await import("./scim.ts");
+  return new Scim(parts);
 }
 
 /** Loads the description of all endpoints: an OpenAPI 3.1 document. */

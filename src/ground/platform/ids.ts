@@ -27,7 +27,7 @@ export function randomText(length: number, characters = ALPHABET): string {
 
 /** A new id, such as `acc_h3KxTq8mPw2Nc5Ry`: 16 characters, 93 bits. */
 export function newId(
-  prefix: "acc" | "alert" | "code" | "key" | "loan" | "op" | "ord" | "refund" | "team",
+  prefix: "acc" | "alert" | "code" | "key" | "loan" | "op" | "ord" | "refund" | "scim" | "team",
 ): string {
   return `${prefix}_${randomText(16)}`;
 }

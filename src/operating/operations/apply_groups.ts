@@ -1,5 +1,6 @@
 import {
   type Account,
+  type Granted,
   type GroupGrants,
   type Holdings,
   type TeamRole,
@@ -38,11 +39,13 @@ export interface Applied {
  */
 export async function applyGroups(
   { database, teams, grants, now }: ApplyParts,
-  { account, provider, rights, by }: {
+  { account, provider, rights, by, also = [] }: {
     readonly account: Pick<Account, "id">;
     readonly provider: string;
     readonly rights: Rights;
     readonly by: By;
+    /** Statements for the same transaction, before it. */
+    readonly also?: readonly Statement[];
   },
 ): Promise<Applied> {
   const known = await teams.list();
@@ -55,15 +58,14 @@ export async function applyGroups(
   }
   const before = await grants.read(account.id, provider);
   const budgets = await budgetsFor(account.id, before, { database, rights, now });
-  if (budgets.statements.length === 0 && isSame(before, rights.role ?? "none", wanted)) {
+  const after = { role: rights.role ?? "none", teams: wanted, budgets: budgets.granted } as const;
+  if (budgets.statements.length === 0 && isSame(before, after)) {
+    if (also.length > 0) await database.batch(also);
     return { unknownTeams };
   }
   await database.batch([
-    ...grants.statements(account.id, provider, {
-      role: rights.role ?? "none",
-      teams: wanted,
-      budgets: budgets.granted,
-    }),
+    ...also,
+    ...grants.statements(account.id, provider, after),
     ...budgets.statements,
     logStatement({
       id: newId("op"),
@@ -87,39 +89,44 @@ function described(role: string, teams: ReadonlyMap<string, TeamRole>) {
   return { role, teams: Object.fromEntries(teams) };
 }
 
-/** Whether groups give what an account has from them already, or has by hand. */
-function isSame(
-  { role, teams, fromGroups }: Holdings,
-  wantedRole: string,
-  wanted: ReadonlyMap<string, TeamRole>,
-): boolean {
-  const isRole = role === wantedRole || (!fromGroups.role && role !== "none");
-  const lost = [...fromGroups.teams].some((id) => !wanted.has(id));
-  const gained = [...wanted].some(([id, teamRole]) =>
-    !teams.has(id) || fromGroups.teams.has(id) && teams.get(id) !== teamRole
-  );
-  return isRole && !lost && !gained;
+/** Whether groups give what they gave before, as far as nothing was given by hand. */
+function isSame({ role, teams, granted, others }: Holdings, wanted: Granted): boolean {
+  const isFree = role === "none" || granted.role !== "none" || others.role !== "none";
+  const isOurs = (id: string) => !teams.has(id) || granted.teams.has(id) || others.teams.has(id);
+  const isIn = (id: string) => teams.has(id) && granted.teams.get(id) === wanted.teams.get(id);
+  return granted.role === (isFree ? wanted.role : "none") &&
+    [...wanted.teams.keys()].every((id) => !isOurs(id) || isIn(id)) &&
+    [...granted.teams.keys()].every((id) => wanted.teams.has(id)) &&
+    granted.budgets.size === wanted.budgets.size &&
+    [...wanted.budgets].every(([period, credits]) => granted.budgets.get(period) === credits);
 }
 
 /** Periods of the budgets that groups give, where none was set by hand, and the statements that set those and remove the others. */
 async function budgetsFor(
   accountId: string,
-  { budgets: granted }: Holdings,
+  { granted, others }: Holdings,
   { database, rights, now }: {
     readonly database: Database;
     readonly rights: Rights;
     readonly now: () => number;
   },
-): Promise<{ readonly granted: ReadonlySet<string>; readonly statements: readonly Statement[] }> {
+): Promise<
+  { readonly granted: ReadonlyMap<string, number>; readonly statements: readonly Statement[] }
+> {
   const owner = { owner: "account", ownerId: accountId } as const;
   const there = new Map(
     (await budgetsOf(database, owner, now())).map((one) => [one.period, one.credits]),
   );
-  const free = BUDGET_PERIODS.filter((period) => granted.has(period) || !there.has(period));
+  const free = BUDGET_PERIODS.filter((period) =>
+    granted.budgets.has(period) || others.budgets.has(period) || !there.has(period)
+  );
+  const own = new Map([...rights.budgets].filter(([period]) => free.some((one) => one === period)));
   return {
-    granted: new Set(free.filter((period) => rights.budgets.has(period))),
+    granted: own,
     statements: free.flatMap((period): Statement[] => {
-      const credits = rights.budgets.get(period);
+      const given = [own.get(period), others.budgets.get(period)]
+        .filter((credits) => credits !== undefined);
+      const credits = given.length === 0 ? undefined : Math.max(...given);
       if (credits === there.get(period)) return [];
       return credits === undefined
         ? removeStatements({ ...owner, period })

@@ -69,3 +69,10 @@ export { describeKey } from "./shapes/key.ts";
 export { ownerOf as describeOwner } from "./shapes/order.ts";
 export { providerWays } from "./provider_ways.ts";
 export { type Applied, applyGroups, type ApplyParts } from "./apply_groups.ts";
+export { DirectoryRights, type DirectoryRightsParts } from "./directory_rights.ts";
+export {
+  type IfMatch,
+  type ProvisionedUser,
+  Provisioning,
+  type ProvisioningParts,
+} from "./provisioning.ts";

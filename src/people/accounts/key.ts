@@ -10,8 +10,11 @@ import {
 import { type Account, AccountError, readName } from "./account.ts";
 import { newId, randomText } from "../../ground/platform/mod.ts";
 
-/** What a key may be used for. `inference`: requests to models; `read` and `admin`: the operator's HTTP API. */
-export const SCOPES = ["inference", "admin", "read"] as const;
+/**
+ * What a key may be used for. `inference`: requests to models; `read` and `admin`: the operator's HTTP API; `scim`: the API by which a
+ * company's directory sends people and groups, and nothing else.
+ */
+export const SCOPES = ["inference", "admin", "read", "scim"] as const;
 /** One of {@linkcode SCOPES}. */
 export type Scope = typeof SCOPES[number];
 

@@ -39,6 +39,7 @@ const LONGEST_OVERLAP_MS = 90 * 86_400_000;
 const ROLES_OF_SCOPE: Readonly<Record<Exclude<Scope, "inference">, Action>> = {
   admin: "key.admin",
   read: "key.read",
+  scim: "key.scim",
 };
 
 /** Issues, lists, changes and revokes API keys. */

@@ -18,6 +18,7 @@ export {
   mustNotMislead,
 } from "./account.ts";
 export { Accounts } from "./accounts.ts";
+export { giveAccess, isNoOwner, renamed, takeAccess } from "./access.ts";
 export { type Authority, stillHas } from "./authority.ts";
 export { invitedBy, isActive } from "./invitations.ts";
 export {

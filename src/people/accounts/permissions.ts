@@ -72,6 +72,10 @@ export const PERMISSIONS = {
   "backup.download": { does: "Download a backup", allowed: ["owner"] },
   "key.admin": { does: "Create own keys with the scope `admin`", allowed: OPERATORS },
   "key.read": { does: "Create own keys with the scope `read`", allowed: REPORTS },
+  "key.scim": {
+    does: "Create own keys with the scope `scim`, by which a directory manages people and groups",
+    allowed: ["owner"],
+  },
   "team.list": { does: "See all teams", allowed: REPORTS },
   "team.create": { does: "Create teams", allowed: OPERATORS },
   "team.update": { does: "Rename, limit, disable and enable a team", allowed: OPERATORS },

@@ -46,12 +46,16 @@ function isLeftOut(claims: Claims, name: string): boolean {
     typeof names === "object" && names !== null && name in names;
 }
 
-/** What groups give together: of roles the one that may more, of budgets the larger. */
+/**
+ * What groups give together: of roles the one that may more, of budgets the larger.
+ *
+ * @param settings Of one provider or more.
+ */
 export function rightsOf(
   groups: readonly string[],
-  settings: Readonly<Record<string, GroupRights>>,
+  ...settings: readonly Readonly<Record<string, GroupRights>>[]
 ): Rights {
-  const given = Object.entries(settings)
+  const given = settings.flatMap((one) => Object.entries(one))
     .flatMap(([group, rights]) => groups.includes(group) ? [rights] : []);
   const roles = given.map(({ role }) => role);
   const teams = new Map<string, TeamRole>();

@@ -8,17 +8,21 @@ import {
 import { rowOf } from "../../ground/row.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
 import { type Account, AccountError, type Accounts } from "../accounts/mod.ts";
+import { Directory } from "../scim/mod.ts";
 import { type Identity, SignInError } from "./provider.ts";
 
-/** Why an identity signs in an account: its owner said so, its domain is claimed, or it is in a group that the settings list. */
-type LinkedBy = "hand" | "domain" | "group";
+/**
+ * Why an identity signs in an account: its owner said so, its domain is claimed, it is in a group that the settings list, or the
+ * company's directory has sent it.
+ */
+type LinkedBy = "hand" | "domain" | "group" | "scim";
 
 const linkRow = rowOf({
   issuer: z.string(),
   subject: z.string(),
   account_id: z.string(),
   provider: z.string(),
-  linked_by: z.enum(["hand", "domain", "group"]),
+  linked_by: z.enum(["hand", "domain", "group", "scim"]),
   linked_at_ms: z.int(),
 });
 
@@ -36,16 +40,22 @@ export interface SignedIn {
 export class Identities {
   readonly #database: Database;
   readonly #accounts: Accounts;
+  readonly #directory: Directory;
+  readonly #providers: readonly unknown[];
   readonly #now: () => number;
 
+  /** @param providers Those of the settings: of one alone, subjects may be the IDs by which a directory knows its users. */
   constructor(
-    { database, accounts, now }: {
+    { database, accounts, providers = [], now }: {
       readonly database: Database;
       readonly accounts: Accounts;
+      readonly providers?: readonly unknown[];
       readonly now: () => number;
     },
   ) {
     this.#database = database;
+    this.#directory = new Directory(database);
+    this.#providers = providers;
     this.#accounts = accounts;
     this.#now = now;
   }
@@ -63,12 +73,22 @@ export class Identities {
     also: (account: Account, news: SignedIn["news"]) => readonly Statement[] = () => [],
   ): Promise<SignedIn> {
     const link = await this.#find(identity);
-    const why = whyAllowed(identity, settings);
+    const sent = link === undefined ? await this.#sent(identity) : undefined;
+    const why = whyAllowed(identity, settings) ??
+      (sent !== undefined || await this.#isSent(link) ? "scim" : undefined);
     if (link !== undefined) {
       // what was linked by hand needs no group: its owner did it while signed in
       if (link.linkedBy !== "hand" && why === undefined) throw notAllowed(identity, settings);
       const account = await this.#accounts.byId(link.accountId);
       return { account: usable(account), news: "known" };
+    }
+    if (sent !== undefined) {
+      const { sql, args } = this.#statement(sent.id, identity, { settings, why: "scim" });
+      // the same person may come back in two windows
+      const links = { sql: `${sql} on conflict do nothing`, args: args! };
+      await this.#database.batch([links, ...also(sent, "linked")]);
+      const { account } = await this.signIn(identity, settings);
+      return { account, news: "linked" };
     }
     if (why === undefined) throw notAllowed(identity, settings);
     const { email } = identity;
@@ -171,6 +191,24 @@ export class Identities {
       [issuer, subject],
     );
     return row === undefined ? undefined : linkRow.parse(row);
+  }
+
+  /**
+   * The account of the user whom a directory knows by the identity's subject. Where several providers sign people in, one could name the
+   * other's people.
+   */
+  async #sent({ subject }: Identity): Promise<Account | undefined> {
+    if (this.#providers.length !== 1) return undefined;
+    const accountId = await this.#directory.accountOf(subject);
+    const account = accountId === undefined ? undefined : await this.#accounts.byId(accountId);
+    // an owner links identities by hand
+    return account === undefined || account.role === "owner" ? undefined : usable(account);
+  }
+
+  /** Whether a directory has sent the user of an account, and not deleted it. */
+  async #isSent(link: Link | undefined): Promise<boolean> {
+    return link !== undefined &&
+      (await this.#directory.userOf(link.accountId))?.deletedAtMs === null;
   }
 
   async #create(

@@ -43,7 +43,7 @@ export const ACCESS: readonly Mutation[] = [
   },
   {
     name: "demoted-key-of-the-api",
-    file: "src/doors/http/admin.ts",
+    file: "src/doors/http/key_for.ts",
     find: "if (!allowed.some((scope) => can(holder, ACTION_OF_SCOPE[scope]))) {",
     replace: "if (false) {",
     tests: [{ file: ADMIN, filter: "each scope and role" }],

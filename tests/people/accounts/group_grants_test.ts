@@ -9,17 +9,14 @@ import {
   Teams,
 } from "../../../src/people/accounts/mod.ts";
 import { assertEquals } from "../../assert.ts";
+import { Had } from "../../fake/had.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { sized } from "../../tier.ts";
 
-/** What an account has, and whether it came from groups. */
-interface Had<Value> {
-  value: Value;
-  isGranted: boolean;
-}
+const PROVIDERS = ["company", "SCIM"] as const;
 
-Deno.test("what groups give goes with them; what was given by hand stays, in whatever order both come", async () => {
+Deno.test("what groups give goes with the last provider that gives it; what was given by hand stays, in whatever order they come", async () => {
   await using ledger = await ledgerBench("file");
   const now = () => Date.UTC(2030, 0, 1);
   const { database } = ledger;
@@ -31,62 +28,58 @@ Deno.test("what groups give goes with them; what was given by hand stays, in wha
   const account = await accounts.create({ email: "a@b.example" });
   const seed = testSeed();
   const random = new Random(seed);
-  const role: Had<Role> = { value: "none", isGranted: false };
-  const inTeams = teams.map((): Had<TeamRole | undefined> => ({
-    value: undefined,
-    isGranted: false,
-  }));
+  const role = new Had<Role>("none");
+  const inTeams = teams.map(() => new Had<TeamRole | "none">("none"));
   const teamRoles: TeamRole[] = ["lead", "member"];
-  for (let step = 0; step < sized(120, 3_000); step++) {
+  for (let step = 0; step < sized(200, 4_000); step++) {
     const at = random.integer(0, 1);
     const [team, had] = [teams[at]!, inTeams[at]!];
     const teamRole = random.pick(teamRoles);
-    switch (random.integer(0, 5)) {
+    switch (random.integer(0, 7)) {
       case 0: {
-        role.value = random.pick(["none", "finance", "operator"]);
-        role.isGranted = false;
+        role.byHand(random.pick(["none", "finance", "operator"]));
         await accounts.setRole(account.email, role.value);
         break;
       }
       case 1: {
         await members.add(team, account, teamRole);
-        Object.assign(had, { value: teamRole, isGranted: false });
+        had.byHand(teamRole);
         break;
       }
       case 2: {
-        if (had.value === undefined) break;
+        if (had.value === "none") break;
         await members.remove(team, account);
-        had.value = undefined;
+        had.value = "none";
         break;
       }
       default: {
+        const provider = random.pick([...PROVIDERS]);
         const given: Role = random.pick(["none", "finance", "operator"]);
-        const some = teams.flatMap(({ id }) =>
-          random.next() < 0.5 ? [] : [[id, random.pick(teamRoles)] as const]
+        const some = new Map(
+          teams.flatMap(({ id }) =>
+            random.next() < 0.5 ? [] : [[id, random.pick(teamRoles)] as const]
+          ),
         );
         await database.batch(
-          grants.statements(account.id, "company", {
-            role: given,
-            teams: new Map(some),
-            budgets: new Set(),
-          }),
+          grants.statements(account.id, provider, { role: given, teams: some, budgets: new Map() }),
         );
-        if (role.isGranted || role.value === "none") {
-          Object.assign(role, { value: given, isGranted: given !== "none" });
-        }
+        role.byGroups(provider, given);
         for (const [index, one] of inTeams.entries()) {
-          const wanted = new Map(some).get(teams[index]!.id);
-          if (!one.isGranted && one.value !== undefined) continue;
-          Object.assign(one, { value: wanted, isGranted: wanted !== undefined });
+          const wanted = some.get(teams[index]!.id) ?? "none";
+          // who was taken out by hand comes back when a group gives it again
+          const isOut = one.value === "none" && wanted === "none";
+          one.byGroups(provider, wanted);
+          if (isOut) one.value = "none";
         }
       }
     }
-    const found = await grants.read(account.id, "company");
+    const found = await grants.read(account.id, PROVIDERS[0]);
     const message = `step ${step}, SLUICE_TEST_SEED=${seed}`;
     assertEquals(found.role, role.value, message);
-    assertEquals(found.fromGroups.role, role.isGranted, message);
+    assertEquals(found.granted.role, role.byProvider.get(PROVIDERS[0]) ?? "none", message);
+    assertEquals(found.others.role, role.byProvider.get(PROVIDERS[1]) ?? "none", message);
     assertEquals(
-      teams.map(({ id }) => found.teams.get(id)),
+      teams.map(({ id }) => found.teams.get(id) ?? "none"),
       inTeams.map(({ value }) => value),
       message,
     );
@@ -112,7 +105,7 @@ Deno.test("a team that came from a group goes with its keys, and other keys stay
     database.batch(grants.statements(account.id, "company", {
       role: "none",
       teams: new Map(ids.map((id) => [id, "member"])),
-      budgets: new Set(),
+      budgets: new Map(),
     }));
   await give(team.id);
   await members.add(team, colleague);
@@ -136,7 +129,7 @@ Deno.test("groups make nobody an owner, and take nothing from one", async () => 
   const grants = new GroupGrants(database, Date.now);
   for (const role of ["operator", "none"] as const) {
     await database.batch(
-      grants.statements(owner.id, "company", { role, teams: new Map(), budgets: new Set() }),
+      grants.statements(owner.id, "company", { role, teams: new Map(), budgets: new Map() }),
     );
     assertEquals((await accounts.byId(owner.id))?.role, "owner");
   }

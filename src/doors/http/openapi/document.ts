@@ -4,6 +4,7 @@ import { CLIENT_ENDPOINTS, pathsOf, SERVICE_ENDPOINTS } from "./endpoints.ts";
 import { SIGN_IN_ENDPOINTS } from "./sign_in_endpoints.ts";
 import { HEADERS, type Json } from "./operation.ts";
 import { jsonSchemas } from "./schemas.ts";
+import { scimPaths } from "./scim_paths.ts";
 
 /** All endpoints: an OpenAPI 3.1 document. Its making takes a few hundred milliseconds, once in a process. */
 export const DOCUMENT: Json = {
@@ -26,12 +27,18 @@ export const DOCUMENT: Json = {
       description: "The operator's API, for keys with the scope `admin` or `read`.",
     },
     { name: "sign-in", description: "How tools sign in, where the setting `signIn` is." },
+    {
+      name: "scim",
+      description:
+        "How a company's directory sends people and groups, for keys with the scope `scim`.",
+    },
     { name: "operation", description: "Health, metrics and API description, for operators." },
   ],
   paths: {
     ...pathsOf(CLIENT_ENDPOINTS),
     ...adminPaths(),
     ...pathsOf(SIGN_IN_ENDPOINTS),
+    ...scimPaths(),
     ...pathsOf(SERVICE_ENDPOINTS),
   },
   components: {

@@ -1,0 +1,416 @@
+import {
+  type Account,
+  AccountError,
+  type Accounts,
+  giveAccess,
+  isNoOwner,
+  renamed,
+  takeAccess,
+} from "../../people/accounts/mod.ts";
+import { type By, guardStatement, recordStatement } from "../../people/operation_log/mod.ts";
+import {
+  type Attributes,
+  Directory,
+  type DirectoryGroup,
+  type DirectoryUser,
+  type GroupDocument,
+  groupDocument,
+  readGroup,
+  readUser,
+  ScimError,
+  type UserDocument,
+  userDocument,
+} from "../../people/scim/mod.ts";
+import { Identities } from "../../people/sign_in/mod.ts";
+import { DatabaseError, type Statement } from "../../ground/database/mod.ts";
+import { nameFrom, newId } from "../../ground/platform/mod.ts";
+import { DirectoryRights, type DirectoryRightsParts, undisturbed } from "./directory_rights.ts";
+
+/** Dependencies of {@linkcode Provisioning}. */
+export interface ProvisioningParts extends DirectoryRightsParts {
+  readonly accounts: Accounts;
+}
+
+/** A user with its account. */
+export interface ProvisionedUser {
+  readonly user: DirectoryUser;
+  readonly account: Account;
+}
+
+/** Which version a change is for: else it fails with 412. */
+export type IfMatch = (version: number) => boolean;
+
+/** IDs of members that a row of the log names. */
+const LOGGED_MEMBERS = 100;
+
+/**
+ * Carries out what a company's directory says: users are accounts, and groups give what the settings say that they give.
+ *
+ * What a directory gave goes with it; what was given or taken by hand stays so. It makes nobody an owner, and takes nothing from one.
+ */
+export class Provisioning {
+  readonly #parts: ProvisioningParts;
+  readonly #directory: Directory;
+  readonly #rights: DirectoryRights;
+  readonly #identities: Identities;
+
+  constructor(parts: ProvisioningParts) {
+    this.#parts = parts;
+    this.#directory = new Directory(parts.database);
+    this.#rights = new DirectoryRights(parts);
+    this.#identities = new Identities(parts);
+  }
+
+  /**
+   * Creates a user: with the account that signs in by its external ID, the one that has its address of a claimed domain, or a new one.
+   *
+   * @throws {ScimError} `uniqueness` if there is such a user, or an account that a directory must not take over.
+   */
+  async createUser(sent: Attributes, by: By): Promise<ProvisionedUser> {
+    const document = readUser(sent);
+    const { accounts, now } = this.#parts;
+    const { email } = document;
+    if (email === undefined) {
+      throw new ScimError("invalidValue", "userName or one of the emails must be an address.");
+    }
+    const id = newId("scim");
+    const nowMs = now();
+    const statements = (account: Account, before: DirectoryUser | undefined): Statement[] => {
+      const access = accessOf({ account, before, isActive: document.active, nowMs });
+      return [
+        guardStatement(isNoOwner(account.id)),
+        ...access.statements,
+        ...this.#directory.insertUser({
+          ...document,
+          id,
+          accountId: account.id,
+          disabledAtMs: access.disabledAtMs,
+          nowMs,
+        }),
+        recordStatement(by, {
+          operation: "scim_user.create",
+          about: { accountId: account.id, objectId: account.id },
+          atMs: nowMs,
+          after: logged(document, document.active),
+        }),
+      ];
+    };
+    await undisturbed(async () => {
+      const found = await this.#accountFor(document, email);
+      if (found === undefined) {
+        await accounts.create(
+          { email, name: nameFrom(document.name) },
+          (made) => statements(made, undefined),
+        );
+        return;
+      }
+      await this.#parts.database.batch([
+        ...statements(found, await this.#directory.userOf(found.id)),
+        ...this.#rename(found, document),
+      ]);
+    }).catch((error) => {
+      const isTaken = error instanceof DatabaseError && error.isDuplicate ||
+        error instanceof AccountError && error.fault === "conflict";
+      throw isTaken ? taken({ cause: error }) : error;
+    });
+    await this.#rights.evaluate(by, [id]);
+    return await this.user(id);
+  }
+
+  /** Finds a user. @throws {ScimError} 404. */
+  async user(id: string): Promise<ProvisionedUser> {
+    const user = await this.#directory.user(id);
+    const account = user && await this.#parts.accounts.byId(user.accountId);
+    if (account === undefined) throw missing("User", id);
+    return { user: user!, account };
+  }
+
+  /**
+   * Changes a user.
+   *
+   * @param edit Returns the attributes that it is to have; it may be asked again.
+   */
+  async changeUser(
+    id: string,
+    edit: (attributes: Attributes) => Attributes,
+    { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
+  ): Promise<ProvisionedUser> {
+    const change = async () => {
+      const { user, account } = await this.user(id);
+      mustMatch(user.version, ifMatch);
+      const isActive = account.disabledAtMs === null;
+      const before = userDocument({ ...user, active: isActive });
+      const document = readUser(edit(before));
+      const nowMs = this.#parts.now();
+      if (isActive && !document.active) mustNotBeOwner(account);
+      const access = accessOf({ account, before: user, isActive: document.active, nowMs });
+      const names = this.#rename(account, document, user);
+      const isSame = access.statements.length === 0 && names.length === 0 &&
+        JSON.stringify(userDocument({ ...document, active: isActive })) === JSON.stringify(before);
+      if (isSame) return;
+      await this.#parts.database.batch([
+        guardStatement(this.#directory.isSameUser(user)),
+        ...(isActive && !document.active ? [guardStatement(isNoOwner(account.id))] : []),
+        ...access.statements,
+        ...names,
+        this.#directory.updateUser(id, document, { disabledAtMs: access.disabledAtMs, nowMs }),
+        recordStatement(by, {
+          operation: "scim_user.update",
+          about: { accountId: account.id, objectId: account.id },
+          atMs: nowMs,
+          after: logged(document, document.active),
+        }),
+      ]);
+    };
+    await undisturbed(change).catch((error) => {
+      throw error instanceof DatabaseError && error.isDuplicate ? taken({ cause: error }) : error;
+    });
+    await this.#rights.evaluate(by, [id]);
+    return await this.user(id);
+  }
+
+  /** Deletes a user: its account loses all access and what the directory gave it; its usage stays. */
+  async deleteUser(
+    id: string,
+    { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
+  ): Promise<void> {
+    await undisturbed(async () => {
+      const { user, account } = await this.user(id);
+      mustMatch(user.version, ifMatch);
+      mustNotBeOwner(account);
+      const nowMs = this.#parts.now();
+      const access = accessOf({ account, before: user, isActive: false, nowMs });
+      await this.#parts.database.batch([
+        guardStatement(this.#directory.isSameUser(user)),
+        guardStatement(isNoOwner(account.id)),
+        // also where it was disabled by hand: whoever enables it gives back no key
+        ...takeAccess(account.id, nowMs),
+        ...this.#directory.deleteUser(id, { disabledAtMs: access.disabledAtMs, nowMs }),
+        recordStatement(by, {
+          operation: "scim_user.delete",
+          about: { accountId: account.id, objectId: account.id },
+          atMs: nowMs,
+          after: logged(user, false),
+        }),
+      ]);
+    });
+    await this.#rights.evaluate(by, [id]);
+  }
+
+  /** Creates a group. @returns Its ID. */
+  async createGroup(sent: Attributes, by: By): Promise<string> {
+    const id = newId("scim");
+    const document = readGroup(sent);
+    await this.#mustBeUsers(document.members);
+    const nowMs = this.#parts.now();
+    const change = { added: document.members, removed: [] };
+    await this.#parts.database.batch([
+      this.#directory.insertGroup(id, document, nowMs),
+      ...this.#directory.changeMembers(id, change),
+      this.#groupRecord(by, "scim_group.create", { id, nowMs, document, ...change }),
+    ]);
+    await this.#rights.evaluate(by, document.members);
+    return id;
+  }
+
+  /** Finds a group. @throws {ScimError} 404. */
+  async group(id: string): Promise<DirectoryGroup> {
+    const group = await this.#directory.group(id);
+    if (group === undefined) throw missing("Group", id);
+    return group;
+  }
+
+  /**
+   * Changes a group.
+   *
+   * @param edit Returns the attributes that it is to have; it may be asked again.
+   */
+  async changeGroup(
+    id: string,
+    edit: (attributes: Attributes) => Attributes,
+    { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
+  ): Promise<void> {
+    const concerned = new Set<string>();
+    await undisturbed(async () => {
+      const { group, members } = await this.#groupWithMembers(id, ifMatch);
+      const document = readGroup(edit(groupDocument({ ...group, members })));
+      const [before, after] = [new Set(members), new Set(document.members)];
+      const added = document.members.filter((one) => !before.has(one));
+      const removed = members.filter((one) => !after.has(one));
+      const isRenamed = group.displayName !== document.displayName ||
+        group.externalId !== document.externalId;
+      if (!isRenamed && added.length === 0 && removed.length === 0) return;
+      await this.#mustBeUsers(added);
+      const nowMs = this.#parts.now();
+      for (const one of isRenamed ? [...members, ...added] : [...added, ...removed]) {
+        concerned.add(one);
+      }
+      await this.#parts.database.batch([
+        guardStatement(this.#directory.isSameGroup(group)),
+        ...this.#directory.updateGroup(id, document, nowMs),
+        ...this.#directory.changeMembers(id, { added, removed }),
+        this.#groupRecord(by, "scim_group.update", { id, nowMs, document, added, removed }),
+      ]);
+    });
+    await this.#rights.evaluate(by, [...concerned]);
+  }
+
+  /** Deletes a group: what it gave its members goes. */
+  async deleteGroup(
+    id: string,
+    { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
+  ): Promise<void> {
+    const concerned = new Set<string>();
+    await undisturbed(async () => {
+      const { group, members } = await this.#groupWithMembers(id, ifMatch);
+      for (const one of members) concerned.add(one);
+      const nowMs = this.#parts.now();
+      const document = { ...group, members: [] };
+      await this.#parts.database.batch([
+        guardStatement(this.#directory.isSameGroup(group)),
+        ...this.#directory.deleteGroup(id),
+        this.#groupRecord(by, "scim_group.delete", {
+          ...{ id, nowMs, document, added: [], removed: members },
+        }),
+      ]);
+    });
+    await this.#rights.evaluate(by, [...concerned]);
+  }
+
+  /** The account that a new user is to have, if there is one already. */
+  async #accountFor(
+    { externalId }: UserDocument,
+    email: string,
+  ): Promise<Account | undefined> {
+    const { accounts, providers } = this.#parts;
+    const [only] = providers;
+    const linked = providers.length !== 1 || externalId === null
+      ? undefined
+      : await this.#identities.accountOf(only!.issuer, externalId);
+    const account = linked === undefined ? await accounts.find(email) : await accounts.byId(linked);
+    if (account === undefined) return undefined;
+    if (account.kind !== "person" || account.role === "owner") {
+      throw new ScimError(
+        "uniqueness",
+        `${email} is ${
+          account.role === "owner" ? "an owner" : "not a person"
+        } here: directories do not manage such accounts.`,
+      );
+    }
+    const before = await this.#directory.userOf(account.id);
+    if (before?.deletedAtMs === null) throw taken();
+    if (linked !== undefined || before !== undefined) return account;
+    const domain = email.slice(email.lastIndexOf("@") + 1);
+    const isClaimed = providers.some(({ domains }) => domains.includes(domain));
+    // an address that no provider has verified may be anybody's
+    const isLabel = (await this.#identities.list(account)).some(({ linkedBy }) =>
+      linkedBy === "group"
+    );
+    if (isClaimed && !isLabel) return account;
+    throw new ScimError(
+      "uniqueness",
+      `${email} has an account here already, and signIn.oidc[].domains does not claim its domain.`,
+    );
+  }
+
+  /** Gives the account the user's name, if that is another than before. */
+  #rename(account: Account, { name: sent }: UserDocument, before?: DirectoryUser): Statement[] {
+    const name = nameFrom(sent);
+    const isNew = before === undefined ||
+      nameFrom(readUser(userDocument({ ...before, active: true })).name) !== name;
+    return isNew && name !== "" && name !== account.name ? [renamed(account.id, name)] : [];
+  }
+
+  async #groupWithMembers(id: string, ifMatch: IfMatch) {
+    const group = await this.group(id);
+    mustMatch(group.version, ifMatch);
+    const members = (await this.#directory.membersOf([id])).get(id) ?? [];
+    return { group, members: members.map((one) => one.id) };
+  }
+
+  async #mustBeUsers(ids: readonly string[]): Promise<void> {
+    const [unknown] = await this.#directory.unknown(ids);
+    if (unknown === undefined) return;
+    throw new ScimError(
+      "invalidValue",
+      `No user has the ID ${JSON.stringify(unknown.slice(0, 100))}: send users before groups.`,
+    );
+  }
+
+  #groupRecord(
+    by: By,
+    operation: string,
+    { id, nowMs, document: { displayName, externalId, members }, added, removed }: {
+      readonly id: string;
+      readonly nowMs: number;
+      readonly document: GroupDocument;
+      readonly added: readonly string[];
+      readonly removed: readonly string[];
+    },
+  ): Statement {
+    return recordStatement(by, {
+      operation,
+      about: { objectId: id },
+      atMs: nowMs,
+      after: {
+        display_name: displayName,
+        external_id: externalId,
+        members: members.length,
+        added: added.slice(0, LOGGED_MEMBERS),
+        removed: removed.slice(0, LOGGED_MEMBERS),
+      },
+    });
+  }
+}
+
+/**
+ * What becomes of an account's access. What was disabled by hand is not enabled: the account was disabled at another time than the
+ * directory's user says.
+ */
+function accessOf(
+  { account, before, isActive, nowMs }: {
+    readonly account: Account;
+    readonly before: DirectoryUser | undefined;
+    readonly isActive: boolean;
+    readonly nowMs: number;
+  },
+): { readonly disabledAtMs: number | null; readonly statements: readonly Statement[] } {
+  const { id, disabledAtMs: isDisabledAtMs } = account;
+  const byDirectoryAtMs = before?.disabledAtMs ?? null;
+  if (isActive) {
+    return byDirectoryAtMs === null || byDirectoryAtMs !== isDisabledAtMs
+      ? { disabledAtMs: null, statements: [] }
+      : { disabledAtMs: null, statements: [giveAccess(id, byDirectoryAtMs)] };
+  }
+  return isDisabledAtMs === null
+    ? { disabledAtMs: nowMs, statements: takeAccess(id, nowMs) }
+    : { disabledAtMs: byDirectoryAtMs, statements: [] };
+}
+
+function logged(
+  { userName, externalId }: Pick<UserDocument, "userName" | "externalId">,
+  active: boolean,
+) {
+  return { user_name: userName, external_id: externalId, active };
+}
+
+function mustMatch(version: number, ifMatch: IfMatch): void {
+  if (ifMatch(version)) return;
+  throw new ScimError(412, "This was changed meanwhile: read it again.");
+}
+
+function mustNotBeOwner({ role, email }: Account): void {
+  if (role !== "owner") return;
+  throw new ScimError(
+    403,
+    `${email} is an owner here, whom a directory cannot deactivate: have another owner take that role first.`,
+  );
+}
+
+function taken(options?: ErrorOptions): ScimError {
+  return new ScimError("uniqueness", "There is a user of this name or account already.", options);
+}
+
+function missing(what: string, id: string): ScimError {
+  return new ScimError(404, `${what} ${JSON.stringify(id.slice(0, 100))} not found.`);
+}

@@ -1,0 +1,32 @@
+/**
+ * People and groups as a company's directory sends them (SCIM 2.0: RFC 7643, RFC 7644): documents, their changes in the spellings of
+ * Entra and Okta, filters, and what is kept of them.
+ *
+ * Promise: a user is one account, and an account one user at most; two changes at once do not undo each other.
+ * Leaves to others: accounts (`accounts/`), what groups give and the log (`operating/operations`), HTTP (`doors/http`).
+ *
+ * @module
+ */
+
+export {
+  type Attributes,
+  ENTERPRISE_SCHEMA,
+  GROUP_SCHEMA,
+  isObject,
+  PATCH_SCHEMA,
+  projected,
+  USER_SCHEMA,
+  valueOf,
+} from "./attributes.ts";
+export { Directory, type DirectoryGroup, type DirectoryUser, type Page } from "./directory.ts";
+export {
+  type GroupDocument,
+  groupDocument,
+  readGroup,
+  readUser,
+  type UserDocument,
+  userDocument,
+} from "./documents.ts";
+export { ScimError, type ScimType } from "./error.ts";
+export { parseFilter, type Term } from "./filter.ts";
+export { patched } from "./patch.ts";
