@@ -6,7 +6,7 @@ import {
   type Session,
   type SessionStart,
 } from "../../people/accounts/mod.ts";
-import { Identities } from "../../people/sign_in/mod.ts";
+import { Identities, Passkeys } from "../../people/sign_in/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { Attempts } from "./attempts.ts";
 import { ownKeysOf } from "./own_keys.ts";
@@ -59,6 +59,7 @@ export class AuthPages {
         registration={registration}
         email={email}
         providers={signIn?.oidc.map(({ name }) => name) ?? []}
+        passkeys={signIn?.passkeys ?? false}
       />,
       status,
     );
@@ -219,7 +220,7 @@ export class AuthPages {
     const { passwords, sessions, now } = this.#parts;
     const hasPassword = await passwords.isSet(session.account);
     const ownKeys = await ownKeysOf(this.#parts, { accountId: session.account.id });
-    const { oidc = [] } = this.#parts.config.settings.signIn ?? {};
+    const { oidc = [], passkeys = false } = this.#parts.config.settings.signIn ?? {};
     return await page(
       c,
       <AccountPage
@@ -231,6 +232,7 @@ export class AuthPages {
         signIn={{
           links: await new Identities(this.#parts).list(session.account),
           providers: oidc.map(({ name }) => name),
+          passkeys: passkeys ? await new Passkeys(this.#parts).list(session.account) : undefined,
         }}
         nowMs={now()}
       />,

@@ -1,8 +1,9 @@
 import type { ListedSession, Session } from "../../../people/accounts/mod.ts";
-import type { Link } from "../../../people/sign_in/mod.ts";
+import type { Link, Passkey } from "../../../people/sign_in/mod.ts";
 import { Facts, Field, Form } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { OwnKeys, type OwnKeysView } from "./own_keys.tsx";
+import { Passkeys } from "./passkeys.tsx";
 import { Identities, Sessions } from "./sessions.tsx";
 
 /** The user's account: password, own keys of upstreams and sessions. */
@@ -13,14 +14,24 @@ export function AccountPage(
     hasPassword: boolean;
     ownKeys: OwnKeysView;
     sessions: readonly ListedSession[];
-    /** Identities of the account, and providers at which another can be linked. */
-    signIn: { readonly links: readonly Link[]; readonly providers: readonly string[] };
+    signIn: {
+      /** Identities of the account, and providers at which another can be linked. */
+      readonly links: readonly Link[];
+      readonly providers: readonly string[];
+      /** `undefined` where people do not sign in with passkeys. */
+      readonly passkeys: readonly Passkey[] | undefined;
+    };
     nowMs: number;
   },
 ) {
-  const { account, byLink } = session;
+  const { account, byLink, isRecent } = session;
+  const { passkeys, ...ofProviders } = signIn;
   return (
-    <Layout page={page} title="Account">
+    <Layout
+      page={page}
+      title="Account"
+      {...(passkeys === undefined ? {} : { script: "passkeys.js" })}
+    >
       <Facts
         class="card"
         rows={[
@@ -55,8 +66,16 @@ export function AccountPage(
         />
         <button type="submit">Save</button>
       </Form>
+      {passkeys === undefined ? null : (
+        <Passkeys
+          passkeys={passkeys}
+          mayAdd={isRecent || byLink}
+          csrf={page.csrf}
+          nowMs={nowMs}
+        />
+      )}
       <OwnKeys {...ownKeys} csrf={page.csrf} base="/console/account" nowMs={nowMs} />
-      <Identities {...signIn} csrf={page.csrf} nowMs={nowMs} />
+      <Identities {...ofProviders} csrf={page.csrf} nowMs={nowMs} />
       <h2>Sessions</h2>
       <Sessions sessions={sessions} csrf={page.csrf} nowMs={nowMs} />
       <Form action="/console/account/sign-out-everywhere" csrf={page.csrf} class="card narrow">
