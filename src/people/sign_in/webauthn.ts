@@ -13,6 +13,8 @@ export const ALGORITHMS = [-7, -8, -257] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
 const MIN_RSA_BITS = 2_048;
+/** Names of the curve P-256; the second one is Deno 2.4's. */
+const P256 = ["prime256v1", "p256"];
 /** Of a credential's ID, of a user handle, and of anything else. */
 const MAX_ID_BYTES = 1_023;
 const MAX_USER_BYTES = 64;
@@ -158,7 +160,7 @@ function keyOf(spki: Buffer, algorithm: Algorithm): KeyObject | undefined {
     const key = createPublicKey({ key: spki, format: "der", type: "spki" });
     const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
     const isOfKind = algorithm === -7
-      ? type === "ec" && details?.namedCurve === "prime256v1"
+      ? type === "ec" && P256.includes(details?.namedCurve ?? "")
       : algorithm === -8
       ? type === "ed25519"
       : type === "rsa" && (details?.modulusLength ?? 0) >= MIN_RSA_BITS;
