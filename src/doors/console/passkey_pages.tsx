@@ -19,6 +19,9 @@ const BROWSER = "sluice-passkey";
 const BROWSER_SECONDS = 300;
 /** Challenges that an address may have: a page that offers passkeys asks for one every four minutes. */
 const CHALLENGES = { limit: 300, windowMs: 10 * MINUTE_MS };
+/** Sign-ins of an address that fail: each is checked, and is a line of the log. */
+const FAILURES = { limit: 100, windowMs: 10 * MINUTE_MS };
+const TOO_MANY = "Too many attempts from your address. Wait 10 minutes.";
 
 /** Adds what signs in by passkeys, and the forms of the page Account that add, rename and remove them. */
 export function passkeyRoutes(app: GuardedApp, parts: ConsoleParts, entrance: AuthPages): void {
@@ -42,12 +45,14 @@ class PasskeyPages {
   readonly #entrance: AuthPages;
   readonly #passkeys: Passkeys;
   readonly #challenges: RateLimit;
+  readonly #failures: RateLimit;
 
   constructor(parts: ConsoleParts, entrance: AuthPages) {
     this.#parts = parts;
     this.#entrance = entrance;
     this.#passkeys = new Passkeys(parts);
     this.#challenges = new RateLimit({ ...CHALLENGES, now: parts.now });
+    this.#failures = new RateLimit({ ...FAILURES, now: parts.now });
   }
 
   /** Options for signing in, as JSON for the page's script. */
@@ -56,11 +61,16 @@ class PasskeyPages {
   }
 
   async signIn(c: PageRequest): Promise<Response> {
+    const { address } = c.env.visitor;
+    if (mustWait(c, this.#failures)) {
+      return await this.#entrance.signInPage(c, TOO_MANY, "", STATUS_CODE.TooManyRequests);
+    }
     let found: Awaited<ReturnType<Passkeys["signIn"]>>;
     try {
       found = await this.#passkeys.signIn(this.#useOf(c));
     } catch (error) {
       const why = this.#refusedBy(error);
+      this.#failures.add(address);
       return await this.#entrance.signInPage(c, `${why}.`, "", STATUS_CODE.Unauthorized);
     }
     return await this.#entrance.begin(c, found.account, { passkey: found.passkey });
@@ -128,14 +138,10 @@ class PasskeyPages {
       browser: string | undefined,
     ) => Promise<{ readonly browser: string; readonly options: object }>,
   ): Promise<Response> {
-    const { address } = c.env.visitor;
-    const waitMs = this.#challenges.waitMs(address);
-    if (waitMs > 0) {
-      c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
-      const error = "Too many attempts from your address. Wait 10 minutes.";
-      return c.json({ error }, STATUS_CODE.TooManyRequests);
+    if (mustWait(c, this.#challenges)) {
+      return c.json({ error: TOO_MANY }, STATUS_CODE.TooManyRequests);
     }
-    this.#challenges.add(address);
+    this.#challenges.add(c.env.visitor.address);
     try {
       const { browser, options } = await begin(this.#site(c), this.#browser(c));
       const response = c.json(options);
@@ -172,6 +178,13 @@ class PasskeyPages {
     this.#parts.log.warn("passkey refused", { reason: error.message });
     return error.message;
   }
+}
+
+/** Whether the visitor's address is over a limit; the response says until when. */
+function mustWait(c: PageRequest, limit: RateLimit): boolean {
+  const waitMs = limit.waitMs(c.env.visitor.address);
+  if (waitMs > 0) c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
+  return waitMs > 0;
 }
 
 function mustBeRecent({ isRecent, byLink }: Session): void {

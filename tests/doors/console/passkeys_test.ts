@@ -235,7 +235,7 @@ Deno.test("below a path, a passkey is used at the public URL's origin, and its c
   assertEquals((await signIn(later, device, origin)).location, "/gateway/console/");
 });
 
-Deno.test("an address asks for three hundred challenges in ten minutes, and then waits", async () => {
+Deno.test("an address asks for three hundred challenges in ten minutes, and fails a hundred times, and then waits", async () => {
   const clock = { nowMs: Date.now() };
   await using gateway = await startGateway({ ...WITH_PASSKEYS, now: () => clock.nowMs });
   const browser = new JarBrowser(gateway.url);
@@ -245,6 +245,11 @@ Deno.test("an address asks for three hundred challenges in ten minutes, and then
     assertEquals(asked, Array(50).fill(200));
   }
   assertEquals(await ask(), 429);
+  const fail = async () => (await browser.post("/console/sign-in/passkey")).status;
+  for (let times = 0; times < 100; times += 50) {
+    assertEquals(await Promise.all(Array.from({ length: 50 }, fail)), Array(50).fill(401));
+  }
+  assertEquals(await fail(), 429);
   clock.nowMs += 11 * MINUTE_MS;
   assertEquals(await ask(), 200);
 });

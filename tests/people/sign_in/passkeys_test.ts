@@ -123,6 +123,7 @@ Deno.test("a lie about a passkey that was made is refused, and nothing is kept o
     [{ flags: FLAGS }, "made another passkey"],
     [{ madeId: Buffer.from("another-credential") }, "made another passkey"],
     [{ madeId: Buffer.concat([device.id, device.id]) }, "made another passkey"],
+    [{ madeId: Buffer.alloc(device.id.length, 1) }, "made another passkey"],
     [{ algorithm: -8 }, "of a kind that is not accepted"],
     [{ algorithm: -257 }, "of a kind that is not accepted"],
     [{ algorithm: -35, publicKey: p384 }, "of a kind that is not accepted"],

@@ -30,14 +30,6 @@ export function Passkeys(
             name: "",
             cell: ({ id, name }) => (
               <>
-                <details>
-                  <summary>Rename</summary>
-                  <Form action="/console/account/passkeys/rename" csrf={csrf}>
-                    <input type="hidden" name="passkey" value={id} />
-                    <Field label="Name" name="name" value={name} required maxlength={200} />
-                    <button type="submit">Rename</button>
-                  </Form>
-                </details>
                 <Form
                   action="/console/account/passkeys/remove"
                   csrf={csrf}
@@ -46,6 +38,14 @@ export function Passkeys(
                   <input type="hidden" name="passkey" value={id} />
                   <button type="submit" class="danger" aria-label={`Remove ${name}`}>Remove</button>
                 </Form>
+                <details>
+                  <summary>Rename</summary>
+                  <Form action="/console/account/passkeys/rename" csrf={csrf}>
+                    <input type="hidden" name="passkey" value={id} />
+                    <Field label="Name" name="name" value={name} required maxlength={200} />
+                    <button type="submit">Rename</button>
+                  </Form>
+                </details>
               </>
             ),
           },
@@ -94,7 +94,7 @@ export function PasskeyForm(
         <input type="hidden" name="csrf" value={csrf} />
         <input type="hidden" name="result" />
         {children}
-        <p class="bad" role="alert" hidden></p>
+        <p class="notice bad" role="alert" hidden></p>
       </form>
     </>
   );
