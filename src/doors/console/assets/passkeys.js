@@ -60,7 +60,7 @@ const WAYS = {
 const FAULTS = {
   NotAllowedError: "Cancelled, or it took too long.",
   InvalidStateError: "There is a passkey of this account already.",
-  SecurityError: "Passkeys need https, and a host with a name.",
+  SecurityError: "This address takes no passkeys: they need https, and the name of the host.",
 };
 
 async function ask(form, more) {
