@@ -28,7 +28,8 @@ export interface Lies {
   readonly madeId?: Buffer;
   readonly user?: string;
   readonly algorithm?: number;
-  readonly publicKey?: KeyObject;
+  /** A key, or bytes in its place. */
+  readonly publicKey?: KeyObject | Buffer;
   /** Signs in place of the passkey's own. */
   readonly privateKey?: KeyObject;
   /** What is signed in place of what is sent. */
@@ -47,6 +48,7 @@ interface Options {
 }
 
 const text = (bytes: Uint8Array | string) => Buffer.from(bytes).toString("base64url");
+const spkiOf = (key: KeyObject) => key.export({ type: "spki", format: "der" }) as Buffer;
 const sha256 = (data: Uint8Array | string) => createHash("sha256").update(data).digest();
 
 /** One passkey, at one site. */
@@ -69,6 +71,7 @@ export class Authenticator {
     const id = lies.id ?? this.id;
     const madeId = lies.madeId ?? id;
     this.user = Buffer.from(options.user!.id, "base64url").toString();
+    const { publicKey = this.keys.publicKey } = lies;
     const length = Buffer.alloc(2);
     length.writeUInt16BE(madeId.length);
     const credential = [Buffer.alloc(16), length, madeId, Buffer.from("a0", "hex")];
@@ -79,9 +82,7 @@ export class Authenticator {
         this.#data(options.rp!.id, { flags: FLAGS | MADE, ...lies }),
         ...credential,
       ])),
-      publicKey: text(
-        (lies.publicKey ?? this.keys.publicKey).export({ type: "spki", format: "der" }) as Buffer,
-      ),
+      publicKey: text(publicKey instanceof Uint8Array ? publicKey : spkiOf(publicKey)),
       algorithm: lies.algorithm ?? Number(this.algorithm),
     };
   }

@@ -13,6 +13,15 @@ import { sized } from "../../tier.ts";
 const ORIGIN = "https://llm.example.com";
 const SITE = siteOf(`${ORIGIN}/gateway`);
 const MINUTE_MS = 60_000;
+/** A key of RSA with PSS, which is another algorithm: Deno 2.4 makes none. */
+const RSA_PSS = Buffer.from(
+  "MIIBIDALBgkqhkiG9w0BAQoDggEPADCCAQoCggEBANpnMzhZyrU3enPqJMxSe5ux-BVhzvTgjYWNKzkNxyl4XNyS" +
+    "80bROUQ2ZjVI8-qFg2BrZPtlsTMN85r01gjvMVA3e1pgwMMWJp4VZR0JmVMctn3n1ZFdTj5TZg6SPVZuxXE0_B8L" +
+    "lgPq9ealXTI9wEnQa9ahPACglyk4_O-nJYDnzOVOEQt7ZnSVRQw2ZfZeTJReFdV5ravS-CpNljRrTdtcZYrOq3Wo" +
+    "wp_eKhVuIDoK-eGIdOdf5rAFDC6enPg9ZAaOz6N3tSYz32ZthifKuF05lIcOo42yv-Lz5Fgvo0sgANBW5prM4X8d" +
+    "GMaMUV6FluaRL-Gb9HC4Egt85OaMmSkCAwEAAQ",
+  "base64url",
+);
 
 async function bench() {
   const ledger = await ledgerBench("file");
@@ -130,6 +139,7 @@ Deno.test("a lie about a passkey that was made is refused, and nothing is kept o
     [{ publicKey: p384 }, "of a kind that is not accepted"],
     [{ publicKey: other }, "of a kind that is not accepted"],
     [{ algorithm: -257, publicKey: short }, "of a kind that is not accepted"],
+    [{ algorithm: -257, publicKey: RSA_PSS }, "of a kind that is not accepted"],
   ];
   for (const [lies, says] of rows) {
     await refused(() => one.add(device, lies), says, JSON.stringify(lies));
