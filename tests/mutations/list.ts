@@ -8,6 +8,7 @@ import { DATABASE } from "./list/database.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
 import { OPERATORS } from "./list/operators.ts";
+import { PASSKEY_MUTATIONS } from "./list/passkeys.ts";
 import { PAYMENTS_MUTATIONS } from "./list/payments.ts";
 import { PROXIES } from "./list/proxies.ts";
 import { PREFIX } from "./list/prefix.ts";
@@ -36,6 +37,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LIMITS,
   ...ACCESS,
   ...SIGN_IN,
+  ...PASSKEY_MUTATIONS,
   ...CONSOLE,
   ...CONSOLE_SIGN_IN,
   ...PREFIX,

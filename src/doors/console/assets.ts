@@ -10,6 +10,7 @@ const ASSETS: Readonly<Record<string, string>> = {
   "live.js": "text/javascript; charset=utf-8",
   "playground.js": "text/javascript; charset=utf-8",
   "dialects.js": "text/javascript; charset=utf-8",
+  "passkeys.js": "text/javascript; charset=utf-8",
   "sdk_code.js": "text/javascript; charset=utf-8",
   "icon.svg": "image/svg+xml",
 };

@@ -8,7 +8,7 @@ import {
 } from "../../people/accounts/mod.ts";
 import type { Statement } from "../../ground/database/mod.ts";
 import { OWNER_SIGN_IN } from "../../people/operation_log/mod.ts";
-import { Identities } from "../../people/sign_in/mod.ts";
+import { Identities, Passkeys } from "../../people/sign_in/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { Attempts } from "./attempts.ts";
 import { ownKeysOf } from "./own_keys.ts";
@@ -62,6 +62,7 @@ export class AuthPages {
         email={email}
         providers={signIn?.oidc.map(({ name }) => name) ?? []}
         onlyOwners={signIn?.password === false}
+        passkeys={signIn?.passkeys ?? false}
       />,
       status,
     );
@@ -235,6 +236,9 @@ export class AuthPages {
           sessions: await sessions.list(session.account, { own: c.var.token }),
           links: await new Identities(this.#parts).list(session.account),
           providers: signIn.oidc.map(({ name }) => name),
+          passkeys: signIn.passkeys
+            ? await new Passkeys(this.#parts).list(session.account)
+            : undefined,
         }}
         nowMs={now()}
       />,

@@ -12,6 +12,7 @@ import { pageWithForms } from "./forms.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
 import { addKeysPage } from "./key_form.ts";
 import { addUpstreamKeyForms } from "./own_keys.ts";
+import { passkeyRoutes } from "./passkey_pages.tsx";
 import { paymentRoutes } from "./payment_pages.tsx";
 import { ComponentsPage } from "./pages/components.tsx";
 import { RequestPages } from "./request_pages.tsx";
@@ -194,6 +195,7 @@ export class Console {
       ),
     );
     addKeysPage(app, this.#parts, pages);
+    if (this.#parts.config.settings.signIn?.passkeys) passkeyRoutes(app, this.#parts, entrance);
     if (providers !== undefined) {
       const devices = new DevicePages(this.#parts);
       app.get("/console/device", own((c, session) => devices.show(c, session)));
@@ -322,7 +324,7 @@ export class Console {
     const { session } = c.var;
     if (session !== undefined && form.raw("csrf") !== session.csrfToken) {
       // signing in or registering again does not write to this session
-      const free = ["/console/sign-in", "/console/register"].includes(c.req.path);
+      const free = /^\/console\/(?:sign-in(?:\/passkey(?:\/options)?)?|register)$/.test(c.req.path);
       if (!free) {
         return refused(c, "This form has expired. Go back, reload the page, and submit it again.");
       }

@@ -11,6 +11,8 @@ const SESSION_MS = 30 * 86_400_000;
 /** How long a session started by a link may replace the password without the current one. */
 const LINK_SESSION_MS = 3_600_000;
 const LINK_MS = 24 * 3_600_000;
+/** How long after a sign-in what outlives the session, such as a passkey, may be added. */
+const RECENT_MS = 600_000;
 const MAX_AGENT_CHARS = 300;
 /** Characters of a digest that name a session among those of its account. */
 const ID_CHARS = 16;
@@ -26,6 +28,8 @@ export interface Session {
   readonly csrfToken: string;
   /** Whether a sign-in link started the session within the last hour: a forgotten password can be replaced. */
   readonly byLink: boolean;
+  /** Whether somebody signed in within the last ten minutes. */
+  readonly isRecent: boolean;
 }
 
 /** How a session begins. */
@@ -38,6 +42,8 @@ export interface SessionStart {
   readonly provider?: string | undefined;
   /** The provider's own session, which may end it. */
   readonly providerSession?: string | undefined;
+  /** ID of the passkey that was used: the session ends with it. */
+  readonly passkey?: string | undefined;
   /** The client's address. */
   readonly address?: string | undefined;
   /** What its browser calls itself. */
@@ -51,6 +57,7 @@ export interface ListedSession {
   /** The beginning of its token's digest. */
   readonly id: string;
   readonly provider: string | null;
+  readonly isByPasskey: boolean;
   readonly address: string | null;
   readonly agent: string | null;
   readonly createdAtMs: number;
@@ -91,8 +98,8 @@ export class Sessions {
       { sql: "delete from sessions where digest = ?", args: [digestOf(before)] },
       {
         sql: `insert into sessions (digest, account_id, by_link, created_at_ms, expires_at_ms,
-            provider, provider_session, address, agent)
-          select ?, id, ?, ?, ?, ?, ?, ?, ? from accounts
+            provider, provider_session, passkey, address, agent)
+          select ?, id, ?, ?, ?, ?, ?, ?, ?, ? from accounts
           where id = ? and disabled_at_ms is null and kind = 'person'`,
         args: [
           digestOf(token),
@@ -101,6 +108,7 @@ export class Sessions {
           now + this.#maxMs,
           options.provider ?? null,
           options.providerSession ?? null,
+          options.passkey ?? null,
           options.address ?? null,
           options.agent?.slice(0, MAX_AGENT_CHARS) ?? null,
           account.id,
@@ -148,6 +156,7 @@ export class Sessions {
         teams: new Map(Object.entries(teamRoles.parse(JSON.parse(String(row.teams))))),
         csrfToken: digestOf(`csrf ${token}`),
         byLink: row.by_link === 1 && Number(row.begun_at_ms) > this.#now() - LINK_SESSION_MS,
+        isRecent: Number(row.begun_at_ms) > this.#now() - RECENT_MS,
       }];
     }));
   }
@@ -165,7 +174,7 @@ export class Sessions {
     { own = "" }: { readonly own?: string | undefined } = {},
   ): Promise<ListedSession[]> {
     const rows = await this.#database.all(
-      `select digest, provider, address, agent, created_at_ms,
+      `select digest, provider, passkey, address, agent, created_at_ms,
           min(expires_at_ms, created_at_ms + ?2) as ends_at_ms from sessions
         where account_id = ?1 and ends_at_ms > ?3 order by created_at_ms desc, digest`,
       [id, this.#maxMs, this.#now()],
@@ -174,6 +183,7 @@ export class Sessions {
     return rows.map((row) => ({
       id: String(row.digest).slice(0, ID_CHARS),
       provider: textOrNull(row.provider),
+      isByPasskey: row.passkey !== null,
       address: textOrNull(row.address),
       agent: textOrNull(row.agent),
       createdAtMs: Number(row.created_at_ms),

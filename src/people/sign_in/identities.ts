@@ -288,7 +288,8 @@ function notAllowed({ email, isVerified }: Identity, settings: OidcSettings): Si
   );
 }
 
-function usable(account: Account | undefined): Account {
+/** @throws {SignInError} If nobody may sign in to an account. */
+export function usable(account: Account | undefined): Account {
   if (account === undefined || account.kind !== "person") {
     throw new SignInError("This account is not a person's");
   }

@@ -1,8 +1,9 @@
 /**
- * Who somebody is by the word of a provider: OpenID Connect, and what groups give.
+ * Who somebody is by the word of a provider (OpenID Connect, and what groups give), or by a passkey (WebAuthn).
  *
- * Promise: nobody is signed in by an address alone; a provider makes nobody an owner; each visit to a provider counts once, for the
- * browser that made it. Its outward calls are encrypted, and go to the issuers of the settings and what is public beside them (P10).
+ * Promise: nobody is signed in by an address alone; a provider makes nobody an owner; each visit to a provider, and each challenge to
+ * a passkey, counts once, for the browser that made it; of a passkey, only the public half is kept. Its outward calls are encrypted, and
+ * go to the issuers of the settings and what is public beside them (P10).
  * Leaves to others: sessions, roles and teams (`accounts/`), budgets (`money/ledger`), pages (`doors/console`).
  *
  * @module
@@ -11,7 +12,9 @@
 export type { Challenge } from "./challenge.ts";
 export { type Groups, groupsOf, type Rights, rightsOf } from "./groups.ts";
 export { Identities, type Link, type SignedIn } from "./identities.ts";
+export { type Passkey, Passkeys, type PasskeyUse } from "./passkeys.ts";
 export { type Identity, OidcProvider, type ProviderOptions, SignInError } from "./provider.ts";
 export { type Visit, Visits } from "./visits.ts";
 export { WayError, type WaysOptions } from "./ways.ts";
 export { checkProvider, type ProviderStep } from "./check_provider.ts";
+export { ALGORITHMS, type Site, siteOf } from "./webauthn.ts";

@@ -1,2 +1,7 @@
 /** Tables of this folder: only its SQL reads and writes them (`tests/tables_test.ts`). */
-export const TABLES = ["identities", "provider_visits"] as const;
+export const TABLES = [
+  "identities",
+  "provider_visits",
+  "passkeys",
+  "passkey_challenges",
+] as const;

@@ -14,4 +14,5 @@ export const ROLE_NONE: Session = {
   teams: new Map(),
   csrfToken: "",
   byLink: false,
+  isRecent: false,
 };

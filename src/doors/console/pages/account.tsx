@@ -1,8 +1,9 @@
 import type { ListedSession, Session } from "../../../people/accounts/mod.ts";
-import type { Link } from "../../../people/sign_in/mod.ts";
+import type { Link, Passkey } from "../../../people/sign_in/mod.ts";
 import { Facts, Form } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { OwnKeys, type OwnKeysView } from "./own_keys.tsx";
+import { Passkeys } from "./passkeys.tsx";
 import { PasswordForm } from "./password_form.tsx";
 import { Identities, Sessions } from "./sessions.tsx";
 
@@ -20,14 +21,20 @@ export function AccountPage(
         readonly sessions: readonly ListedSession[];
         readonly links: readonly Link[];
         readonly providers: readonly string[];
+        /** `undefined` where people do not sign in with passkeys. */
+        readonly passkeys: readonly Passkey[] | undefined;
       }
       | undefined;
     nowMs: number;
   },
 ) {
-  const { account, byLink } = session;
+  const { account, byLink, isRecent } = session;
   return (
-    <Layout page={page} title="Account">
+    <Layout
+      page={page}
+      title="Account"
+      {...(signIn?.passkeys === undefined ? {} : { script: "passkeys.js" })}
+    >
       <Facts
         class="card"
         rows={[
@@ -46,6 +53,14 @@ export function AccountPage(
             csrf={page.csrf}
           />
         )}
+      {signIn?.passkeys && (
+        <Passkeys
+          passkeys={signIn.passkeys}
+          mayAdd={isRecent || byLink}
+          csrf={page.csrf}
+          nowMs={nowMs}
+        />
+      )}
       <OwnKeys {...ownKeys} csrf={page.csrf} base="/console/account" nowMs={nowMs} />
       {signIn && <Identities {...signIn} csrf={page.csrf} nowMs={nowMs} />}
       <h2>Sessions</h2>

@@ -25,7 +25,11 @@ export function Sessions(
           ),
         },
         { name: "browser", cell: ({ agent }) => browserOf(agent) },
-        { name: "signed in by", cell: ({ provider }) => provider ?? "password or link" },
+        {
+          name: "signed in by",
+          cell: ({ provider, isByPasskey }) =>
+            provider ?? (isByPasskey ? "passkey" : "password or link"),
+        },
         { name: "since", cell: ({ createdAtMs: ms }) => <RelativeTime ms={ms} nowMs={nowMs} /> },
         { name: "ends", cell: ({ expiresAtMs: ms }) => <RelativeTime ms={ms} nowMs={nowMs} /> },
         {

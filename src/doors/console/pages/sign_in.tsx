@@ -1,12 +1,13 @@
 import { Field } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
+import { PasskeyForm } from "./passkeys.tsx";
 
 /** Who may register. */
 export type RegistrationMode = "open" | "invite" | "closed";
 
 /** Sign-in form. Errors never say whether the email address or the password was wrong. */
 export function SignInPage(
-  { page, registration, email = "", providers = [], onlyOwners = false }: {
+  { page, registration, email = "", providers = [], onlyOwners = false, passkeys = false }: {
     page: PageContext;
     registration: RegistrationMode;
     email?: string;
@@ -14,15 +15,24 @@ export function SignInPage(
     providers?: readonly string[];
     /** Whether a password signs in nobody else. */
     onlyOwners?: boolean;
+    /** Whether people sign in with passkeys. */
+    passkeys?: boolean;
   },
 ) {
   return (
-    <Layout page={page} title="Sign in">
+    <Layout page={page} title="Sign in" {...(passkeys ? { script: "passkeys.js" } : {})}>
       {providers.map((name) => (
         <p key={name}>
           <a class="button" href={`/console/sign-in/oidc/${name}`}>Sign in with {name}</a>
         </p>
       ))}
+      {passkeys
+        ? (
+          <PasskeyForm action="/console/sign-in/passkey" csrf="" does="get">
+            <button type="submit">Sign in with a passkey</button>
+          </PasskeyForm>
+        )
+        : null}
       <form method="post" action="/console/sign-in" class="card narrow">
         {onlyOwners ? <p>Only owners sign in with a password here.</p> : null}
         <Field
@@ -31,7 +41,7 @@ export function SignInPage(
           type="email"
           value={email}
           required
-          autocomplete="username"
+          autocomplete={passkeys ? "username webauthn" : "username"}
         />
         <Field
           label="Password"

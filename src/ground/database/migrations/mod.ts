@@ -10,6 +10,7 @@
 import { CHARGE_DETAILS } from "./0028_charge_details.ts";
 import { KEYS_AT_ONCE } from "./0029_keys_at_once.ts";
 import { SIGN_IN } from "./0030_sign_in.ts";
+import { PASSKEYS } from "./0031_passkeys.ts";
 import { SCIM } from "./0032_scim.ts";
 import { BASELINE } from "./baseline/mod.ts";
 import type { Migration } from "./migration.ts";
@@ -25,6 +26,7 @@ export const MIGRATIONS: readonly Migration[] = [
   CHARGE_DETAILS,
   KEYS_AT_ONCE,
   SIGN_IN,
+  PASSKEYS,
   SCIM,
 ];
 
