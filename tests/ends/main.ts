@@ -39,6 +39,7 @@ for (let from = first; from < last; from += CAMPAIGN_RUNS) {
   const length = Math.min(CAMPAIGN_RUNS, last - from);
   const report = await campaign({ seed, numbers: Array.from({ length }, (_, at) => from + at) });
   total.add(report);
+  for (const { run, fault } of report.violations) say(`run ${run.plan.number}: ${fault}`);
   const perSecond = total.runs / ((performance.now() - startTick) / 1_000);
   say(
     `${total.runs} runs, ${total.violations.length} violations, ${perSecond.toFixed(0)} a second`,

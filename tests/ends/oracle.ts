@@ -81,7 +81,10 @@ function mayHaveBroken(plan: Plan, exchanges: readonly Exchange[], taken: Taken)
   if (!hasBroken(plan, exchanges, taken)) return false;
   const { leftTick, slowPart, slowMs } = taken;
   if (leftTick !== undefined) {
-    const brokeTick = Math.min(...exchanges.map((one) => one.brokeTick ?? Infinity));
+    // where the process stood still for a while, the gateway noticed the caller's leaving later
+    const brokeTick = Math.min(
+      ...exchanges.map((one) => (one.brokeTick ?? Infinity) - one.gapMs),
+    );
     return brokeTick < leftTick + SURE_MS;
   }
   return slowMs < SLOW_MS || slowPart < SLOW_PART;
