@@ -496,3 +496,71 @@ Deno.test("an upstream whose credentials are forwarded is sent own keys and forw
     assertEquals([headers.get("x-title"), headers.get("x-api-key")], ["Sluice", null]);
   }
 });
+
+Deno.test("reasoning that was encrypted for one key's organization goes back with that key alone (random)", async () => {
+  const seed = testSeed();
+  const random = new Random(seed);
+  const own = "sk-own-0123456789abcd";
+  let down = "";
+  let replies = 0;
+  const returned: string[] = [];
+  // as OpenAI: what an organization's key got is rejected with another's
+  await using upstream = fakeUpstream(({ headers, body }) => {
+    const key = headers.get("authorization")!.slice("Bearer ".length);
+    if (key === down) return refusing(503, "overloaded")();
+    const sealed: string[] = body.input.flatMap((item: { encrypted_content?: string }) =>
+      item.encrypted_content ?? []
+    );
+    if (sealed.some((one) => !one.startsWith(key))) return refusing(400, "invalid_encrypted")();
+    returned.push(...sealed);
+    const text = { type: "output_text", text: "well", annotations: [] };
+    return Response.json({
+      id: "resp_1",
+      object: "response",
+      status: "completed",
+      model: "m",
+      output: [
+        {
+          type: "reasoning",
+          id: `rs_${++replies}`,
+          summary: [],
+          encrypted_content: `${key} ${replies} `.padEnd(100, "x"),
+        },
+        { type: "message", id: "msg_1", role: "assistant", status: "completed", content: [text] },
+      ],
+      usage: { input_tokens: 9, output_tokens: TOKENS, total_tokens: 9 + TOKENS },
+    });
+  });
+  const settings = settingsOf({ one: upstream.url }, {
+    dialect: "responses",
+    allowForwardedKeys: true,
+  });
+  Object.assign(settings.routes!.token!, { reasoning: "always" });
+  await using gateway = await start(settings);
+  const { key } = await teamWith(gateway, { keys: { one: own } });
+  const fronts = {
+    "/v1/responses": {
+      said: "input",
+      more: { store: false, include: ["reasoning.encrypted_content"] },
+    },
+    "/v1/messages": {
+      said: "messages",
+      more: { max_tokens: 2_000, thinking: { type: "adaptive" } },
+    },
+  };
+  for (const [path, { said, more }] of Object.entries(fronts)) {
+    const turns: unknown[] = [];
+    for (let round = 0; round < sized(8, 60); round++) {
+      down = random.pick(["", own, `${GATEWAYS}one`]);
+      turns.push({ role: "user", content: `Go on, ${round}.` });
+      const headers = random.next() < 0.2 ? { "x-sluice-upstream-key": "sk-forwarded-012345" } : {};
+      const body = { model: "token", [said]: turns, ...more };
+      const reply = await gateway.post(path, body, { key: key.secret, headers });
+      const text = await reply.text();
+      assertEquals(reply.status, 200, `${path} ${round} seed ${seed}: ${text}`);
+      const { output, content } = JSON.parse(text);
+      turns.push(...output ?? [{ role: "assistant", content }]);
+    }
+  }
+  assert(returned.some((one) => one.startsWith(own)), `nothing came back, seed ${seed}`);
+});

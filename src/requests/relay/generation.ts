@@ -297,7 +297,7 @@ export class Generation {
 
   /** @param sent What was sent, where that is not the client's request as a whole. */
   #context(
-    { target }: Plan,
+    { target, source }: Plan,
     sent: Pick<ReplyContext, "request" | "written" | "choice"> = {
       request: this.#request,
       written: {},
@@ -310,7 +310,7 @@ export class Generation {
       choice: sent.choice,
       id: DIALECTS[dialect].front.replyId(requestId),
       model: this.#request.model,
-      source: { route: route.id, upstream: target.upstream, model: target.model },
+      source: { route: route.id, upstream: source, model: target.model },
       sealer,
       inputTokens: this.#input.tokens,
       createdAtS: Math.floor(this.#parts.now() / 1_000),

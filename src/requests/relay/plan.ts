@@ -52,10 +52,20 @@ export class Plan implements TargetPlan {
   withOwnKey(ownKey: OwnKey): Plan {
     const shaping = this.#shaping;
     const plan = new Plan(this.#dialect, this.target, this.upstream, { shaping, ownKey });
+    if (plan.source !== this.source) return plan; // it may be sent other reasoning
     plan.#last = this.#last;
     plan.#lastOutput = this.#lastOutput;
     plan.#written = this.#written;
     return plan;
+  }
+
+  /**
+   * Who can read what a reply has sealed: OpenAI encrypts reasoning for the organization of a key, and rejects that of another
+   * (github.com/BerriAI/litellm/pull/21994). Signatures, as of Gemini and Anthropic, hold for any key.
+   */
+  get source(): string {
+    const { target: { upstream }, upstream: { dialect }, ownKey } = this;
+    return dialect === "responses" && ownKey !== undefined ? `${upstream} ${ownKey.id}` : upstream;
   }
 
   /** The request as one exchange asks for it: with all of its choices, or with one where the target returns one. */
@@ -79,7 +89,7 @@ export class Plan implements TargetPlan {
   write(request: ParsedRequest, permittedOutput: number): WrittenRequest {
     if (this.#last === request && this.#lastOutput === permittedOutput) return this.#written!;
     const shaping = this.#shaping;
-    const { model, upstream } = this.target;
+    const { target: { model }, source: upstream } = this;
     const bridged = this.bridge.request(request, { model, upstream, permittedOutput, shaping });
     const { thinkTags } = shaping;
     const adjusted = [...bridged.adjusted ?? []];

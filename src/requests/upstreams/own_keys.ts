@@ -8,7 +8,7 @@ import {
 import type { KeyOwner } from "../../money/ledger/mod.ts";
 import { invalid, Refusal } from "../../ground/refusal.ts";
 import { KeyHealth } from "./key_health.ts";
-import { KeyPool } from "./key_pool.ts";
+import { keyId, KeyPool } from "./key_pool.ts";
 import type { OwnKey } from "./own_key.ts";
 import type { TargetPlan } from "./routing.ts";
 import type { RoutingMemory } from "./routing_memory.ts";
@@ -114,8 +114,10 @@ export class OwnKeys {
   ): OwnKey {
     const hint = upstreamKeyHint(key);
     const name = `${NAMES[owner]}${hint === "" ? "" : ` …${hint}`}`;
-    const one = { id: name, position: 0, weight: 1, headers: upstream.headersWith(key), health };
+    const id = keyId(key);
+    const one = { id, position: 0, weight: 1, headers: upstream.headersWith(key), health };
     return {
+      id,
       owner,
       keys: new KeyPool([one], new Turns(), name),
       redact: (text) => text.replaceAll(key, "[secret]"),
