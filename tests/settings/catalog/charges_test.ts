@@ -11,6 +11,7 @@ import { settings as schema } from "../../../src/settings/config/mod.ts";
 import { findKnownPrices } from "../../../src/settings/known_prices/mod.ts";
 import { UNITS } from "../../../src/settings/known_prices/units.ts";
 import { findKnownProvider } from "../../../src/settings/known_providers/mod.ts";
+import type { JsonObject } from "../../../src/wire/dialects/mod.ts";
 import { applyExtras } from "../../../src/wire/extras/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { sized } from "../../tier.ts";
@@ -254,5 +255,131 @@ Deno.test("the minimum is charged as the examples in docs/credits.md say", async
       charge,
       `${minimum} ${tokens} ${calls} ${tier} ${ownKey}`,
     );
+  }
+});
+
+/** A charge in credits, and what genai-prices computes in credits: of a model of OpenAI's or Perplexity's, for this reply. */
+function both(
+  model: string,
+  { perUsd = PER_USD, settings: own = {}, body = {}, isText = false, use = {} }: {
+    perUsd?: number;
+    settings?: object;
+    body?: JsonObject;
+    isText?: boolean;
+    use?: Partial<ReplyUse>;
+  },
+): [charged: number, theirs: number | undefined] {
+  const provider = model.startsWith("sonar") ? "perplexity" : "openai";
+  const { url } = findKnownProvider(provider)!;
+  const targets = [{ upstream: provider, model }];
+  const known = new Catalog(schema.parse({
+    credits: { perUsd },
+    upstreams: { [provider]: { url } },
+    routes: { house: { targets, minimum: 0, ...own } },
+  })).find("house")!;
+  const atMs = Date.UTC(2026, 10, 26);
+  const route = routeAt(known, atMs);
+  const { used } = applyExtras("responses", { body: { model: "house", ...body } }, route);
+  const reply = {
+    inputTokens: 0,
+    cachedTokens: 0,
+    cacheWrittenTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    ...use,
+  };
+  const price = calcPrice(
+    {
+      input_tokens: reply.inputTokens,
+      input_audio_tokens: reply.kinds?.audioInput ?? 0,
+      output_tokens: reply.outputTokens,
+      output_reasoning_tokens: reply.reasoningTokens,
+    },
+    model,
+    { provider: findProvider({ providerId: provider })!, timestamp: new Date(atMs) },
+  );
+  const { priceCredits } = chargeOf({ route, used: { ...used, isText } }, reply);
+  return [
+    priceCredits,
+    price === null ? undefined : Math.round(price.total_price * perUsd * 1e6) / 1e6,
+  ];
+}
+
+const MILLION_IN = { inputTokens: 1_000_000 };
+const PRIORITY = { service_tier: "priority" };
+const TIERS = { allow: { tiers: { priority: 2 } } };
+
+/** Where a charge differs from the source on purpose: the cases of docs/credits.md, each with a try of it or the test that has one. */
+const DIFFERENCES: Readonly<
+  Record<
+    string,
+    (() => [number, number | undefined, ours: number, theirs: number | undefined]) | string
+  >
+> = {
+  "a price of less than a credit per million tokens, or a factor": () => [
+    ...both("gpt-5-mini", { perUsd: 1, use: MILLION_IN }),
+    1,
+    0.25,
+  ],
+  "a request that costs less than `minimum`": () => [
+    ...both("gpt-5-mini", { settings: { minimum: 5 }, use: { inputTokens: 4 } }),
+    5,
+    1,
+  ],
+  "tokens that cost less than input or output, as some reasoning": () => [
+    ...both("sonar-deep-research", { use: { outputTokens: 1_000, reasoningTokens: 1_000 } }),
+    8_000,
+    3_000,
+  ],
+  "service tiers, speeds and regions": () => [
+    ...both("gpt-5-mini", {
+      settings: TIERS,
+      body: PRIORITY,
+      use: { ...MILLION_IN, told: { tier: "priority" } },
+    }),
+    500_000,
+    250_000,
+  ],
+  "a dearer tier or a longer cache than was asked for": () => [
+    ...both("gpt-5-mini", { settings: TIERS, use: { ...MILLION_IN, told: { tier: "priority" } } }),
+    250_000,
+    250_000,
+  ],
+  "tokens of sound or pictures where all input is text": () => [
+    ...both("gpt-audio", {
+      isText: true,
+      use: { ...MILLION_IN, kinds: { audioInput: 1_000_000 } },
+    }),
+    2_500_000,
+    32_000_000,
+  ],
+  "a report that cannot be true": "tests/flow/overlong_reply_test.ts",
+  "calls that the upstream does not tell": () => [
+    ...both("gpt-5-mini", {
+      body: { tools: [{ type: "function", name: "f" }, { type: "web_search" }] },
+    }),
+    10_000,
+    0,
+  ],
+  "a model of which no price is known": () => {
+    const [charged, theirs] = both("a-model-of-tomorrow", { use: MILLION_IN });
+    return [Math.sign(charged), theirs, 1, undefined];
+  },
+  "pages of documents, seconds of sound, citations": "tests/settings/catalog/charges_test.ts",
+};
+
+Deno.test("each difference from genai-prices is as the table of docs/credits.md says", async () => {
+  const root = new URL("../../../", import.meta.url);
+  const page = await Deno.readTextFile(new URL("docs/credits.md", root));
+  const [, table = ""] = /\n\| case .*\n\| -.*\n((?:\|.*\n)+)/.exec(page) ?? [];
+  const cases = table.trim().split("\n").map((row) => row.split("|")[1]!.trim());
+  assertEquals(cases, Object.keys(DIFFERENCES));
+  for (const [name, one] of Object.entries(DIFFERENCES)) {
+    if (typeof one === "string") {
+      assert((await Deno.stat(new URL(one, root))).isFile);
+      continue;
+    }
+    const [charged, theirs, ...expected] = one();
+    assertEquals([charged, theirs], expected, name);
   }
 });
