@@ -497,6 +497,9 @@ Deno.test("an upstream whose credentials are forwarded is sent own keys and forw
   }
 });
 
+/** Keys of two organizations. */
+const GATEWAY_KEYS = ["sk-gateway-a-0123456789", "sk-gateway-b-0123456789"];
+
 Deno.test("reasoning that was encrypted for one key's organization goes back with that key alone (random)", async () => {
   const seed = testSeed();
   const random = new Random(seed);
@@ -507,7 +510,10 @@ Deno.test("reasoning that was encrypted for one key's organization goes back wit
   // as OpenAI: what an organization's key got is rejected with another's
   await using upstream = fakeUpstream(({ headers, body }) => {
     const key = headers.get("authorization")!.slice("Bearer ".length);
-    if (key === down) return refusing(503, "overloaded")();
+    if (key === down) {
+      const error = { error: { message: "busy", code: "rate_limit_exceeded" } };
+      return Response.json(error, { status: 429, headers: { "retry-after": "0" } });
+    }
     const sealed: string[] = body.input.flatMap((item: { encrypted_content?: string }) =>
       item.encrypted_content ?? []
     );
@@ -534,10 +540,13 @@ Deno.test("reasoning that was encrypted for one key's organization goes back wit
   const settings = settingsOf({ one: upstream.url }, {
     dialect: "responses",
     allowForwardedKeys: true,
+    key: undefined,
+    keys: GATEWAY_KEYS,
   });
   Object.assign(settings.routes!.token!, { reasoning: "always" });
   await using gateway = await start(settings);
-  const { key } = await teamWith(gateway, { keys: { one: own } });
+  const team = await teamWith(gateway, { keys: { one: own } });
+  const others = await teamOf(gateway);
   const fronts = {
     "/v1/responses": {
       said: "input",
@@ -549,18 +558,28 @@ Deno.test("reasoning that was encrypted for one key's organization goes back wit
     },
   };
   for (const [path, { said, more }] of Object.entries(fronts)) {
-    const turns: unknown[] = [];
-    for (let round = 0; round < sized(8, 60); round++) {
-      down = random.pick(["", own, `${GATEWAYS}one`]);
-      turns.push({ role: "user", content: `Go on, ${round}.` });
-      const headers = random.next() < 0.2 ? { "x-sluice-upstream-key": "sk-forwarded-012345" } : {};
-      const body = { model: "token", [said]: turns, ...more };
-      const reply = await gateway.post(path, body, { key: key.secret, headers });
-      const text = await reply.text();
-      assertEquals(reply.status, 200, `${path} ${round} seed ${seed}: ${text}`);
-      const { output, content } = JSON.parse(text);
-      turns.push(...output ?? [{ role: "assistant", content }]);
+    for (const key of [team.key.secret, others.members[0]!.key.secret]) {
+      const turns: unknown[] = [];
+      for (let round = 0; round < sized(8, 60); round++) {
+        down = random.pick(["", own, ...GATEWAY_KEYS]);
+        turns.push({ role: "user", content: `Go on, ${round}.` });
+        const forwarded = { "x-sluice-upstream-key": "sk-forwarded-012345" };
+        const headers = random.next() < 0.2 ? forwarded : {};
+        const reply = await gateway.post(path, { model: "token", [said]: turns, ...more }, {
+          key,
+          headers,
+        });
+        const text = await reply.text();
+        assertEquals(reply.status, 200, `${path} ${round} seed ${seed}: ${text}`);
+        const { output, content } = JSON.parse(text);
+        turns.push(...output ?? [{ role: "assistant", content }]);
+      }
     }
   }
-  assert(returned.some((one) => one.startsWith(own)), `nothing came back, seed ${seed}`);
+  for (const one of [own, ...GATEWAY_KEYS]) {
+    assert(
+      returned.some((seal) => seal.startsWith(one)),
+      `nothing came back to ${one}, seed ${seed}`,
+    );
+  }
 });

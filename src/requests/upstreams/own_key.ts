@@ -3,8 +3,6 @@ import type { KeyPool } from "./key_pool.ts";
 
 /** A key that is not the gateway's, with which a request is sent to one upstream. */
 export interface OwnKey {
-  /** A hash of the key. */
-  readonly id: string;
   readonly owner: KeyOwner;
   /** The key as a pool of one: how it has been doing is nobody's else. */
   readonly keys: KeyPool;

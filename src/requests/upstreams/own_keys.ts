@@ -114,10 +114,14 @@ export class OwnKeys {
   ): OwnKey {
     const hint = upstreamKeyHint(key);
     const name = `${NAMES[owner]}${hint === "" ? "" : ` …${hint}`}`;
-    const id = keyId(key);
-    const one = { id, position: 0, weight: 1, headers: upstream.headersWith(key), health };
+    const one = {
+      id: keyId(key),
+      position: 0,
+      weight: 1,
+      headers: upstream.headersWith(key),
+      health,
+    };
     return {
-      id,
       owner,
       keys: new KeyPool([one], new Turns(), name),
       redact: (text) => text.replaceAll(key, "[secret]"),
