@@ -94,6 +94,30 @@ Deno.test("no files import each other in a circle", async () => {
   assertEquals(circles, []);
 });
 
+/** What an idle gateway does not load: packages for kinds of credentials, streams and files that most have none of. */
+const ON_DEMAND = ["aws4fetch", "jose", "@smithy/eventstream-codec", "yaml", "@libsql/client"];
+
+Deno.test("packages of clouds and rare formats are loaded only when they are needed", async () => {
+  const loaded = new Map<string, string>();
+  const found = new Set<string>();
+  const visit = async (file: string) => {
+    const text = await Deno.readTextFile(new URL(file, SRC));
+    const code = text.replaceAll(/\/\*\*[\s\S]*?\*\//g, "");
+    // types are not loaded, and `import("…")` is when it is called
+    for (
+      const [, target] of code.matchAll(/^(?:import|export)\b(?! type)[^;"]*"([^"]+)"/gm)
+    ) {
+      if (/^\.\.?$/.test(target!)) continue;
+      const path = new URL(target!, new URL(file, SRC)).pathname.slice(SRC.pathname.length);
+      if (!target!.startsWith(".")) found.add(target!);
+      else if (!loaded.has(path)) await visit(loaded.set(path, file) && path);
+    }
+  };
+  await visit("../main.ts");
+  assert(loaded.size > 400 && found.has("zod"), `${loaded.size} modules`);
+  assertEquals(ON_DEMAND.filter((name) => found.has(name)), []);
+});
+
 Deno.test("each room says in its mod.ts what it promises, and its wing names it", async () => {
   for await (const wing of Deno.readDir(SRC)) {
     if (WINGS[wing.name]?.length === 0) continue;

@@ -496,3 +496,90 @@ Deno.test("an upstream whose credentials are forwarded is sent own keys and forw
     assertEquals([headers.get("x-title"), headers.get("x-api-key")], ["Sluice", null]);
   }
 });
+
+/** Keys of two organizations. */
+const GATEWAY_KEYS = ["sk-gateway-a-0123456789", "sk-gateway-b-0123456789"];
+
+Deno.test("reasoning that was encrypted for one key's organization goes back with that key alone (random)", async () => {
+  const seed = testSeed();
+  const random = new Random(seed);
+  const own = "sk-own-0123456789abcd";
+  let down = "";
+  let replies = 0;
+  const returned: string[] = [];
+  // as OpenAI: what an organization's key got is rejected with another's
+  await using upstream = fakeUpstream(({ headers, body }) => {
+    const key = headers.get("authorization")!.slice("Bearer ".length);
+    if (key === down) {
+      const error = { error: { message: "busy", code: "rate_limit_exceeded" } };
+      return Response.json(error, { status: 429, headers: { "retry-after": "0" } });
+    }
+    const sealed: string[] = body.input.flatMap((item: { encrypted_content?: string }) =>
+      item.encrypted_content ?? []
+    );
+    if (sealed.some((one) => !one.startsWith(key))) return refusing(400, "invalid_encrypted")();
+    returned.push(...sealed);
+    const text = { type: "output_text", text: "well", annotations: [] };
+    return Response.json({
+      id: "resp_1",
+      object: "response",
+      status: "completed",
+      model: "m",
+      output: [
+        {
+          type: "reasoning",
+          id: `rs_${++replies}`,
+          summary: [],
+          encrypted_content: `${key} ${replies} `.padEnd(100, "x"),
+        },
+        { type: "message", id: "msg_1", role: "assistant", status: "completed", content: [text] },
+      ],
+      usage: { input_tokens: 9, output_tokens: TOKENS, total_tokens: 9 + TOKENS },
+    });
+  });
+  const settings = settingsOf({ one: upstream.url }, {
+    dialect: "responses",
+    allowForwardedKeys: true,
+    key: undefined,
+    keys: GATEWAY_KEYS,
+  });
+  Object.assign(settings.routes!.token!, { reasoning: "always" });
+  await using gateway = await start(settings);
+  const team = await teamWith(gateway, { keys: { one: own } });
+  const others = await teamOf(gateway);
+  const fronts = {
+    "/v1/responses": {
+      said: "input",
+      more: { store: false, include: ["reasoning.encrypted_content"] },
+    },
+    "/v1/messages": {
+      said: "messages",
+      more: { max_tokens: 2_000, thinking: { type: "adaptive" } },
+    },
+  };
+  for (const [path, { said, more }] of Object.entries(fronts)) {
+    for (const key of [team.key.secret, others.members[0]!.key.secret]) {
+      const turns: unknown[] = [];
+      for (let round = 0; round < sized(8, 60); round++) {
+        down = random.pick(["", own, ...GATEWAY_KEYS]);
+        turns.push({ role: "user", content: `Go on, ${round}.` });
+        const forwarded = { "x-sluice-upstream-key": "sk-forwarded-012345" };
+        const headers = random.next() < 0.2 ? forwarded : {};
+        const reply = await gateway.post(path, { model: "token", [said]: turns, ...more }, {
+          key,
+          headers,
+        });
+        const text = await reply.text();
+        assertEquals(reply.status, 200, `${path} ${round} seed ${seed}: ${text}`);
+        const { output, content } = JSON.parse(text);
+        turns.push(...output ?? [{ role: "assistant", content }]);
+      }
+    }
+  }
+  for (const one of [own, ...GATEWAY_KEYS]) {
+    assert(
+      returned.some((seal) => seal.startsWith(one)),
+      `nothing came back to ${one}, seed ${seed}`,
+    );
+  }
+});

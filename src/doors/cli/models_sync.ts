@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import {
   Catalog,
   embeddingsSettings,
+  knownUrlOf,
   type ListedModel,
   type Listings,
   settingsOfModel,
@@ -100,7 +101,9 @@ function compare(settings: Settings, asked: readonly Asked[]): SyncRow[] {
     catalog.routes.filter(({ targets }) =>
       targets.some((target) => target.upstream === upstream && target.model === model)
     ).map(({ id }) => id);
-  const rows = asked.flatMap(({ name, settings: { discover, dialect, url }, probe }): SyncRow[] => {
+  const rows = asked.flatMap(({ name, settings: own, probe }): SyncRow[] => {
+    const { discover, dialect } = own;
+    const url = knownUrlOf(name, settings) ?? own.url;
     if (!probe.lists) {
       return [{ upstream: name, model: null, served_as: [], note: whyNoList(probe), adds: null }];
     }
@@ -116,7 +119,9 @@ function compare(settings: Settings, asked: readonly Asked[]): SyncRow[] {
         .find((one) => identifier.safeParse(one).success && !taken.has(one));
       if (route === undefined) return { ...row, note: "no free route ID can be made of its name" };
       taken.add(route);
-      return { ...row, note: "no route has it as target", adds: route };
+      const dispute = disputeOf(id, url);
+      const note = `no route has it as target${dispute === null ? "" : `; ${dispute}`}`;
+      return { ...row, note, adds: route };
     });
   });
   return [...rows, ...missing(catalog, asked)];
@@ -178,8 +183,9 @@ async function addRoutes(
   if (adding.length === 0) return undefined;
   const editor = await editSettings(config);
   for (const { upstream, model, adds } of adding) {
-    const { settings: { url }, probe: { models } } = asked.find(({ name }) => name === upstream)!;
+    const { settings: own, probe: { models } } = asked.find(({ name }) => name === upstream)!;
     const listed = models.find(({ id }) => id === model)!;
+    const url = knownUrlOf(upstream, config.settings) ?? own.url;
     const of = { url, creditsPerUsd: config.settings.credits.perUsd };
     const limits = embeddingsSettings(listed, of) ?? settingsOfModel(listed, of).settings;
     editor.add(["routes", adds!], { targets: [{ upstream, model }], ...limits });

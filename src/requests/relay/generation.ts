@@ -15,7 +15,7 @@ import {
 } from "../../wire/dialects/mod.ts";
 import type { JsonBody } from "../../wire/large_bodies/mod.ts";
 import { during, type Trace } from "../../ground/telemetry/mod.ts";
-import { type Routing, type Sent, type UpstreamReply } from "../upstreams/mod.ts";
+import type { Routing, Sent, UpstreamKey, UpstreamReply } from "../upstreams/mod.ts";
 import { ChargedUsage } from "./charged_usage.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -262,9 +262,9 @@ export class Generation {
       trace,
       unstreamedTokens: stream ? 0 : permittedOutput,
       tokens: this.#input.tokens + permittedOutput * this.#request.choices,
-      write: (plan) => {
+      write: (plan, key) => {
         const { back } = DIALECTS[plan.upstream.dialect];
-        const { body } = plan.write(variantFor(plan), permittedOutput);
+        const { body } = plan.write(variantFor(plan), permittedOutput, key);
         return {
           path: plan.upstream.pathFor({ model: plan.target.model, stream }) ?? back.path,
           headers: {
@@ -274,15 +274,15 @@ export class Generation {
           body: detached.reattach(JSON.stringify(body)),
         };
       },
-      open: async (reply, plan, { canFailOver }) => {
+      open: async (reply, plan, { canFailOver, key }) => {
         const request = variantFor(plan);
-        const written = plan.write(request, permittedOutput);
+        const written = plan.write(request, permittedOutput, key);
         const isOfSeveral = this.#request.choices > request.choices;
         const context = this.#context(plan, {
           request,
           written,
           choice: isOfSeveral ? choice : undefined,
-        });
+        }, key);
         const { timers, settings: { limits: { pingMs } } } = this.#parts;
         const options = { dialect, plan, context, limits: this.#replyLimits, timers };
         const { hold: { outputTokens } } = this.#life;
@@ -297,12 +297,14 @@ export class Generation {
 
   /** @param sent What was sent, where that is not the client's request as a whole. */
   #context(
-    { target }: Plan,
+    plan: Plan,
     sent: Pick<ReplyContext, "request" | "written" | "choice"> = {
       request: this.#request,
       written: {},
     },
+    key?: UpstreamKey,
   ): ReplyContext {
+    const { target } = plan;
     const { dialect, requestId, route, sealer } = this.#options;
     return {
       request: sent.request,
@@ -310,7 +312,7 @@ export class Generation {
       choice: sent.choice,
       id: DIALECTS[dialect].front.replyId(requestId),
       model: this.#request.model,
-      source: { route: route.id, upstream: target.upstream, model: target.model },
+      source: { route: route.id, upstream: plan.sourceWith(key), model: target.model },
       sealer,
       inputTokens: this.#input.tokens,
       createdAtS: Math.floor(this.#parts.now() / 1_000),

@@ -9,7 +9,7 @@ import {
   type WrittenRequest,
 } from "../../wire/dialects/mod.ts";
 import { invalid, Refusal } from "../../ground/refusal.ts";
-import type { OwnKey, TargetPlan, Upstream, Upstreams } from "../upstreams/mod.ts";
+import type { OwnKey, TargetPlan, Upstream, UpstreamKey, Upstreams } from "../upstreams/mod.ts";
 
 /** A request that is to be planned. */
 export interface PlannedRequest {
@@ -32,6 +32,7 @@ export class Plan implements TargetPlan {
   /** The last request that was written, since it is often written again unchanged. */
   #last: ParsedRequest | undefined;
   #lastOutput = 0;
+  #lastSource = "";
   #written: WrittenRequest | undefined;
 
   constructor(
@@ -54,8 +55,20 @@ export class Plan implements TargetPlan {
     const plan = new Plan(this.#dialect, this.target, this.upstream, { shaping, ownKey });
     plan.#last = this.#last;
     plan.#lastOutput = this.#lastOutput;
+    plan.#lastSource = this.#lastSource;
     plan.#written = this.#written;
     return plan;
+  }
+
+  /**
+   * Who can read what a reply has sealed: OpenAI encrypts reasoning for the organization of a key, and rejects that of another
+   * (github.com/BerriAI/litellm/pull/21994). Signatures, as of Gemini and Anthropic, hold for any key.
+   *
+   * @param key The key that it is sent with; undefined at an upstream that has not several.
+   */
+  sourceWith(key: Pick<UpstreamKey, "id"> | undefined): string {
+    const { target: { upstream }, upstream: { dialect } } = this;
+    return dialect === "responses" && key !== undefined ? `${upstream} ${key.id}` : upstream;
   }
 
   /** The request as one exchange asks for it: with all of its choices, or with one where the target returns one. */
@@ -74,12 +87,20 @@ export class Plan implements TargetPlan {
   /**
    * The request in the target's dialect.
    *
+   * @param key The key that it is sent with: what another one's replies have sealed is left out.
    * @throws {Refusal} `request_invalid` when the target cannot serve it.
    */
-  write(request: ParsedRequest, permittedOutput: number): WrittenRequest {
-    if (this.#last === request && this.#lastOutput === permittedOutput) return this.#written!;
+  write(
+    request: ParsedRequest,
+    permittedOutput: number,
+    key?: Pick<UpstreamKey, "id">,
+  ): WrittenRequest {
+    const hasSeals = (request.opened?.size ?? 0) > 0;
+    const upstream = hasSeals ? this.sourceWith(key) : this.target.upstream;
+    const isSame = this.#lastOutput === permittedOutput && this.#lastSource === upstream;
+    if (this.#last === request && isSame) return this.#written!;
     const shaping = this.#shaping;
-    const { model, upstream } = this.target;
+    const { model } = this.target;
     const bridged = this.bridge.request(request, { model, upstream, permittedOutput, shaping });
     const { thinkTags } = shaping;
     const adjusted = [...bridged.adjusted ?? []];
@@ -87,6 +108,7 @@ export class Plan implements TargetPlan {
     this.#written = { ...bridged, body, adjusted, thinkTags, sampling: samplingOf(body) };
     this.#last = request;
     this.#lastOutput = permittedOutput;
+    this.#lastSource = upstream;
     return this.#written;
   }
 

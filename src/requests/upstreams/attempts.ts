@@ -26,7 +26,8 @@ export interface Exchange<Plan extends TargetPlan, Opened> {
   readonly unstreamedTokens: number;
   /** Tokens of its input and of the output that is permitted. */
   readonly tokens: number;
-  write(plan: Plan): {
+  /** @param key The key that it is sent with; undefined at an upstream that has not several. */
+  write(plan: Plan, key: UpstreamKey | undefined): {
     readonly path: string;
     readonly body: string | ChunkedBody;
     readonly headers: Readonly<Record<string, string>>;
@@ -38,7 +39,7 @@ export interface Exchange<Plan extends TargetPlan, Opened> {
   open(
     reply: UpstreamReply,
     plan: Plan,
-    options: { readonly canFailOver: boolean },
+    options: { readonly canFailOver: boolean; readonly key: UpstreamKey | undefined },
   ): Promise<Opened>;
 }
 
@@ -207,7 +208,7 @@ export class Attempts {
     const stage = exchange.trace.begin("upstream", { "sluice.upstream": name }, "client");
     tally.attempts++;
     const result = await this.#exchange(exchange, attempt, {
-      headers: key?.headers ?? plan.upstream.headers,
+      key,
       traceparent: stage.traceparent,
       ended,
     });
@@ -244,8 +245,8 @@ export class Attempts {
   async #exchange<Plan extends TargetPlan, Opened>(
     exchange: Exchange<Plan, Opened>,
     { plan, canFailOver }: Attempt<Plan>,
-    { headers: ownHeaders, traceparent, ended }: {
-      readonly headers: Upstream["headers"];
+    { key, traceparent, ended }: {
+      readonly key: UpstreamKey | undefined;
       readonly traceparent: string | undefined;
       readonly ended: () => void;
     },
@@ -257,8 +258,8 @@ export class Attempts {
       ? upstream
       : { redact: (text: string) => ownKey.redact(upstream.redact(text)) };
     try {
-      const { path, body, headers } = exchange.write(plan);
-      const sent: Record<string, string> = { ...headers, ...ownHeaders };
+      const { path, body, headers } = exchange.write(plan, key);
+      const sent: Record<string, string> = { ...headers, ...(key ?? upstream).headers };
       if (traceparent !== undefined) sent.traceparent = traceparent;
       const reply = await upstream.send({
         path,
@@ -275,7 +276,7 @@ export class Attempts {
       }
       try {
         const kept = ended === nothing ? reply : untilEnd(reply, ended);
-        const opened = await exchange.open(kept, plan, { canFailOver });
+        const opened = await exchange.open(kept, plan, { canFailOver, key });
         if (ownKey === undefined) {
           upstream.health.succeeded(Math.round(performance.now() - startedTick));
         }

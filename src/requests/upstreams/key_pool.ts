@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Bound } from "./bound.ts";
 import type { Pass } from "./circuit.ts";
 import type { Failure } from "./failure.ts";
@@ -15,6 +16,11 @@ export interface UpstreamKey extends TurnTaker {
   readonly health: KeyHealth;
   /** Undefined for nothing. */
   readonly bound?: Bound | undefined;
+}
+
+/** A hash of a key. */
+export function keyId(key: string): string {
+  return createHash("sha256").update(key).digest("base64").slice(0, 22);
 }
 
 /** The keys of an upstream that has several. */

@@ -32,6 +32,7 @@ export {
 export { mergedStates, stateOf, type UpstreamState } from "./upstream_state.ts";
 export type { Sent } from "./attempts.ts";
 export type { OwnKey } from "./own_key.ts";
+export type { UpstreamKey } from "./key_pool.ts";
 export { FORWARDED_KEY_HEADER, type OwnKeyCaller, type OwnKeyPlan, OwnKeys } from "./own_keys.ts";
 export { Promised } from "./promised.ts";
 export type { RetryPolicy } from "./retry_policy.ts";

@@ -8,7 +8,7 @@ import {
 import type { KeyOwner } from "../../money/ledger/mod.ts";
 import { invalid, Refusal } from "../../ground/refusal.ts";
 import { KeyHealth } from "./key_health.ts";
-import { KeyPool } from "./key_pool.ts";
+import { keyId, KeyPool } from "./key_pool.ts";
 import type { OwnKey } from "./own_key.ts";
 import type { TargetPlan } from "./routing.ts";
 import type { RoutingMemory } from "./routing_memory.ts";
@@ -114,7 +114,13 @@ export class OwnKeys {
   ): OwnKey {
     const hint = upstreamKeyHint(key);
     const name = `${NAMES[owner]}${hint === "" ? "" : ` …${hint}`}`;
-    const one = { id: name, position: 0, weight: 1, headers: upstream.headersWith(key), health };
+    const one = {
+      id: keyId(key),
+      position: 0,
+      weight: 1,
+      headers: upstream.headersWith(key),
+      health,
+    };
     return {
       owner,
       keys: new KeyPool([one], new Turns(), name),

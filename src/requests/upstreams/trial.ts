@@ -31,6 +31,8 @@ export interface TrialResult {
 
 /** A model name that does not exist. */
 const NO_MODEL = "sluice-no-such-model";
+/** A report of zero is believed. */
+const NO_OUTPUT = "usage with 0 tokens of output: its replies cost nothing";
 /** Enough for models that reason before they reply. */
 const MAX_OUTPUT = 1_024;
 const MAX_REPLY_CHARS = 4_000_000;
@@ -168,6 +170,7 @@ class Trial {
       const heard = isStream ? this.#heardStream(got.body) : this.#heardWhole(got.body);
       const departures = this.#upstream.dialect === "chat" ? chatDepartures(heard.raw) : [];
       if (heard.isLate) departures.push("usage after the end mark");
+      if (heard.usage?.outputTokens === 0) departures.push(NO_OUTPUT);
       if (stream && !isStream) departures.push("a whole reply to a request for a stream");
       return { ...judged(heard, { check, tools }), departures };
     } catch (error) {

@@ -11,7 +11,6 @@ import {
   type UpstreamSettings,
   upstreamSettings,
 } from "../../settings/config/mod.ts";
-import { createHash } from "node:crypto";
 import type { CoarseTimers } from "../../ground/platform/mod.ts";
 import {
   type DialectName,
@@ -22,7 +21,7 @@ import {
 import { Health } from "./health.ts";
 import { HttpTransport } from "./http_transport.ts";
 import { quirksByHost } from "./presets.ts";
-import { KeyPool, type UpstreamKey } from "./key_pool.ts";
+import { keyId, KeyPool, type UpstreamKey } from "./key_pool.ts";
 import { type ModelPath, modelPath } from "./clouds/model_paths.ts";
 import type { Bound } from "./bound.ts";
 import type { Authorize } from "./credentials/bearer.ts";
@@ -244,7 +243,7 @@ function keyPool(
   boundOf: (place: string, bounds: SentBounds | undefined) => Bound | undefined,
 ): KeyPool {
   const keys = keysOf(settings).map(({ key, weight, limits }, at): UpstreamKey => {
-    const id = createHash("sha256").update(key.reveal()).digest("base64").slice(0, 22);
+    const id = keyId(key.reveal());
     return {
       id,
       position: at + 1,

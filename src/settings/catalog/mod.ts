@@ -10,7 +10,7 @@
 export { BUILTIN_ROUTES } from "./builtin.ts";
 export { type Alias, Catalog } from "./catalog.ts";
 export { embeddingsSettings, type ListedSettings, settingsOfModel } from "./route_defaults.ts";
-export { DEFAULT_UPSTREAM, SIMULATOR } from "./upstream_names.ts";
+export { DEFAULT_UPSTREAM, knownUrlOf, SIMULATOR } from "./upstream_names.ts";
 export { claudeName, kindByName, whyNotServed } from "./model_names.ts";
 export {
   chargeOf,

@@ -36,7 +36,7 @@ export interface ReplyContext {
 export interface ReplySource {
   /** The route's id. */
   readonly route: string;
-  /** The upstream's name. */
+  /** The upstream's name, and whose key it was where that matters to seals. */
   readonly upstream: string;
   /** The model's name there. */
   readonly model: string;

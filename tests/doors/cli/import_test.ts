@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { CLOUDS } from "../../../src/operating/importers/litellm/providers.ts";
+import { findKnownProvider } from "../../../src/settings/known_providers/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { homeIn } from "../../fake/command.ts";
 import { KEYS, makeSource, shop } from "../../fake/import/new_api.ts";
@@ -69,7 +71,7 @@ Deno.test("import litellm: shows what it would do, and no secret", async () => {
     const line of [
       "model_list[0] (gpt-4o) rpm: rate limits follow the balance",
       "model_list[6] (text-embedding-3-small): mode embedding",
-      "model_list[7] (titan): bedrock speaks a protocol of its own",
+      'model_list[7] (titan): add an upstream with "provider": "bedrock" or "provider": "bedrock-anthropic"',
       "fallbacks: claude-sonnet → gone: there is no such model",
       "model_group_alias.nowhere:",
       "router_settings.routing_strategy:",
@@ -478,4 +480,9 @@ Deno.test("import: sources that are none, or hostile, say so without what is in 
   assertEquals([refused.code, refused.err.includes("not-ascii")], [1, false], refused.err);
   assertEquals(await Deno.stat(here.file).then(() => true, () => false), false);
   assertEquals((await here.run(["import", "new-api", "evil.db", "--domain", "x y"])).code, 2);
+});
+
+Deno.test("providers that the import of LiteLLM's clouds names are there", () => {
+  const all = Object.values(CLOUDS).flat();
+  assertEquals(all.filter((id) => findKnownProvider(id) === undefined), []);
 });

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { fakeUpstream } from "../../fake/upstream.ts";
@@ -108,4 +108,39 @@ Deno.test("models sync: without upstreams, and with a file that has errors", asy
   assertEquals(extra.code, 2);
   await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, `{ "upstreamz": {} }`);
   assertEquals((await sluice(["models", "sync", "--write"], { directory: dir.path })).code, 1);
+});
+
+Deno.test("models sync: prices are those of the provider that the settings name, and those that sources do not agree on are said", async () => {
+  const models = ["openai/gpt-oss-safeguard-20b", "openai/gpt-oss-120b"];
+  await using fake = listing(...models);
+  await using dir = await tempDir();
+  const file = `${dir.path}/sluice.jsonc`;
+  const write = (more: object) =>
+    Deno.writeTextFile(
+      file,
+      JSON.stringify({
+        upstreams: { groq: { provider: "groq", url: fake.url, key: "k", ...more } },
+      }),
+    );
+  const run = async (...args: string[]) => {
+    const given = [...args, "--json", "--config", file];
+    const { code, out, err } = await sluice(given, { directory: dir.path });
+    assertEquals([code, err], [0, ""]);
+    return JSON.parse(out);
+  };
+  const disputed = /check the price: input \$0\.15, models\.dev says \$0\.075/;
+  await write({ discover: true });
+  const [guard, other] = await run("models", "sync");
+  assertMatch(guard.note, disputed);
+  assertEquals(other.note, null);
+  const prices = async () =>
+    (await run("models")).filter(({ id }: { id: string }) => models.includes(id)).map((
+      { id, prices }: { id: string; prices: unknown },
+    ) => [id, prices]);
+  const discovered = await prices();
+  assertEquals(discovered.length, 2);
+  await write({ discover: false });
+  const [added] = await run("models", "sync", "--write");
+  assertMatch(added.note, disputed);
+  assertEquals(await prices(), discovered);
 });

@@ -458,4 +458,21 @@ export const UPSTREAMS: readonly Mutation[] = [
     tests: [{ file: "tests/doors/console/own_keys_test.ts", filter: "a lead sets" }],
     why: "Anybody would get free replies of a server that needs no key.",
   },
+  {
+    name: "encrypted-reasoning-goes-to-any-key",
+    file: "src/requests/relay/plan.ts",
+    find: 'dialect === "responses" && key !== undefined ? `${upstream} ${key.id}` : upstream',
+    replace: "key === undefined ? upstream : upstream",
+    tests: [{ file: OWN_KEYS_TEST, filter: "encrypted for one" }],
+    why:
+      "After a failover between keys of two organizations, each turn of a conversation would be rejected.",
+  },
+  {
+    name: "prelude-of-a-frame-is-not-checked",
+    file: "src/requests/upstreams/clouds/event_frames.ts",
+    find: "crc32(bytes.subarray(0, 8)) !== view.getUint32(8)",
+    replace: "false",
+    tests: [{ file: "tests/requests/upstreams/clouds/event_frames_test.ts", filter: "at once" }],
+    why: "A damaged length would keep a stream waiting for what never comes.",
+  },
 ];

@@ -104,6 +104,28 @@ for (const dialect of DIALECT_NAMES) {
   });
 }
 
+test("a trial names usage without output, by which replies would be free, in each dialect", async () => {
+  for (const dialect of DIALECT_NAMES) {
+    await using gateway = await startGateway();
+    const { url, key } = gateway;
+    // the same replies with zeros in them
+    await using upstream = fakeUpstream(async ({ path, raw }) => {
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      const reply = await fetch(`${url}${path}`, { method: "POST", headers, body: raw });
+      const zeros = (await reply.text()).replaceAll(/"(\w+_tokens)":\d+/g, '"$1":0');
+      const type = reply.headers.get("content-type")!;
+      return new Response(zeros, { status: reply.status, headers: { "content-type": type } });
+    });
+    const results = await tried(upstream.url, { dialect, model: "svc-k2" });
+    const texts = results.filter(({ check }) => check.startsWith("text"));
+    assertEquals(
+      texts.map(({ fault, departures }) => [fault, departures]),
+      new Array(2).fill([undefined, ["usage with 0 tokens of output: its replies cost nothing"]]),
+      dialect,
+    );
+  }
+});
+
 test("a trial says why requests fail, without secrets and addresses", async () => {
   await using upstream = fakeUpstream(() =>
     Response.json({ error: { message: "bad key sk-secret-1234567" } }, { status: 401 })

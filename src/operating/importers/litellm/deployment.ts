@@ -1,8 +1,8 @@
-import { isObject, items, type JsonObject, text } from "../../../wire/dialects/mod.ts";
+import { entryOf, isObject, items, type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import { baseUrl, slug, whyNotImported } from "../names.ts";
 import type { Notices, PlannedUpstream } from "../plan.ts";
 import type { SourceModel, UsdPrices } from "../route_limits.ts";
-import { providedModel, type Provider, PROVIDERS, upstreamUrl } from "./providers.ts";
+import { CLOUDS, providedModel, type Provider, PROVIDERS, upstreamUrl } from "./providers.ts";
 import { why } from "./reasons.ts";
 
 /** An entry of `model_list`. */
@@ -95,8 +95,13 @@ export function deploymentOf(
     ? PROVIDERS[providerName]
     : undefined;
   if (provider === undefined) {
+    const ours = entryOf(CLOUDS, providerName)?.map((id) => `"provider": "${id}"`);
     return void reject(
-      `${providerName} speaks a protocol of its own: use its OpenAI-compatible endpoint, if it has one`,
+      ours === undefined
+        ? `${providerName} speaks a protocol of its own: use its OpenAI-compatible endpoint, if it has one`
+        : `add an upstream with ${
+          ours.join(" or ")
+        } to the settings: sluice providers says what it needs`,
     );
   }
   const mode = text(info.mode);

@@ -48,6 +48,17 @@ function known(id: string, keyVariable?: string): Provider {
   return { url, keyVariable: keyVariable ?? keyVariables[0]!, ...(isChat ? {} : { dialect }) };
 }
 
+/** Providers whose requests are signed or have a token, by IDs of ours. */
+export const CLOUDS: Readonly<Record<string, readonly string[]>> = {
+  azure_ai: ["azure", "azure-anthropic"],
+  bedrock: ["bedrock", "bedrock-anthropic"],
+  bedrock_converse: ["bedrock", "bedrock-anthropic"],
+  databricks: ["databricks"],
+  snowflake: ["snowflake-cortex"],
+  vertex_ai: ["vertex", "vertex-anthropic"],
+  vertex_ai_beta: ["vertex", "vertex-anthropic"],
+};
+
 /** Providers that speak a protocol of their own. */
 const OTHERS = (
   "ai21 azure_ai azure_text baseten bedrock bedrock_converse cloudflare codestral cohere " +

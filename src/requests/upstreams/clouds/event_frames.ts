@@ -1,5 +1,6 @@
-import { jsonIn } from "../../../ground/platform/mod.ts";
+import { joinBytes, jsonIn } from "../../../ground/platform/mod.ts";
 import { Buffer } from "node:buffer";
+import { crc32 } from "node:zlib";
 import { EventStreamCodec } from "@smithy/eventstream-codec";
 import { entryOf, isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import { type ByteSource, type Transport, TransportFault } from "../transport.ts";
@@ -34,7 +35,10 @@ export function withFrames(send: Transport): Transport {
 /** Reads the events of frames, each checked by its two checksums (docs.aws.amazon.com, Amazon event stream encoding). */
 export class FrameReader implements ByteSource {
   readonly #source: ByteSource;
-  #rest = new Uint8Array(0);
+  #rest: Uint8Array = new Uint8Array(0);
+  /** Bytes that the next frame needs, as far as that is known. */
+  #wanted = MIN_FRAME;
+  #fault: TransportFault | undefined;
 
   /** @param source The frames, in pieces that are cut anywhere. */
   constructor(source: ByteSource) {
@@ -45,41 +49,59 @@ export class FrameReader implements ByteSource {
     while (true) {
       const events = this.#takeAll();
       if (events !== "") return encoder.encode(events);
-      const more = await this.#source.read();
-      if (more !== undefined) {
-        this.#rest = joined(this.#rest, more);
-        continue;
-      }
+      if (this.#fault !== undefined) throw this.#fault;
+      if (await this.#gather()) continue;
       if (this.#rest.byteLength === 0) return undefined;
       throw new TransportFault("broken", "the stream ended within a frame");
     }
   }
 
-  /** The events of all frames that have come whole. */
+  /** Waits for the bytes that are wanted, and joins them once, in however many pieces they come; false if the stream ends before. */
+  async #gather(): Promise<boolean> {
+    const pieces = [this.#rest];
+    let size = this.#rest.byteLength;
+    while (size < this.#wanted) {
+      const more = await this.#source.read();
+      if (more === undefined) break;
+      pieces.push(more);
+      size += more.byteLength;
+    }
+    this.#rest = joinBytes(pieces, size);
+    return size >= this.#wanted;
+  }
+
+  /** The events of all frames that have come whole. A damaged one ends the reply after those before it. */
   #takeAll(): string {
     let events = "";
-    while (this.#rest.byteLength >= MIN_FRAME) {
-      const view = new DataView(this.#rest.buffer, this.#rest.byteOffset, this.#rest.byteLength);
-      const length = view.getUint32(0);
-      if (length < MIN_FRAME || length > MAX_FRAME) {
-        throw new TransportFault(
-          "broken",
-          `a frame of the stream says that it has ${length} bytes`,
-        );
+    try {
+      while (this.#rest.byteLength >= MIN_FRAME) {
+        this.#wanted = lengthOf(this.#rest);
+        if (this.#rest.byteLength < this.#wanted) return events;
+        events += eventOf(this.#rest.subarray(0, this.#wanted));
+        this.#rest = this.#rest.subarray(this.#wanted);
       }
-      if (this.#rest.byteLength < length) break;
-      events += eventOf(this.#rest.subarray(0, length));
-      this.#rest = this.#rest.subarray(length);
+    } catch (error) {
+      if (!(error instanceof TransportFault)) throw error;
+      this.#fault = error;
+      this.#rest = new Uint8Array(0);
     }
+    this.#wanted = MIN_FRAME;
     return events;
   }
 }
 
-function joined(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
-  const both = new Uint8Array(one.byteLength + other.byteLength);
-  both.set(one);
-  both.set(other, one.byteLength);
-  return both;
+/** The length of the frame that begins here, by a prelude that is not damaged: nothing is waited for that does not come. */
+function lengthOf(bytes: Uint8Array): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = view.getUint32(0);
+  const isDamaged = crc32(bytes.subarray(0, 8)) !== view.getUint32(8);
+  if (!isDamaged && length >= MIN_FRAME && length <= MAX_FRAME) return length;
+  throw new TransportFault(
+    "broken",
+    isDamaged
+      ? "the prelude of a frame is damaged"
+      : `a frame of the stream says that it has ${length} bytes`,
+  );
 }
 
 /** A frame's event as server-sent text; nothing for a frame of a kind that says nothing. */
