@@ -1,4 +1,4 @@
-import { isOAuthPath, OAuth } from "../doors/oauth/mod.ts";
+import { isOAuthPath, openOAuth } from "../doors/oauth/mod.ts";
 import { TrustedProxies, visitorOf } from "../ground/web/mod.ts";
 import type { KeyRing } from "../people/accounts/mod.ts";
 import { Registration, Sales } from "../money/billing/mod.ts";
@@ -222,14 +222,15 @@ export async function openServing(
     openAdmin({ operations, readFor, keyRing: parts.keyRing, rate: bounds.adminRequests, log })
   );
   const trusted = new TrustedProxies(settings.trustedProxies);
-  const oauth = new OAuth({ ...store, now, log, sealKey: operations.sealKey });
+  const oauth = lazily(() => openOAuth({ ...store, now, log, sealKey: operations.sealKey }));
   const pages: Pages = parts.pages ?? {
     fetch: async (request, peer) => {
       const { pathname } = new URL(request.url);
       if (isAdminPath(pathname)) return await (await admin()).fetch(request, peer);
       if (!isOAuthPath(pathname)) return await (await console()).fetch(request, peer);
       const visitor = visitorOf(request, peer, trusted);
-      return await oauth.fetch(request, { visitor, base: settings.publicUrl ?? visitor.origin });
+      const base = settings.publicUrl ?? visitor.origin;
+      return await (await oauth()).fetch(request, { visitor, base });
     },
   };
   const { payments } = billing;
