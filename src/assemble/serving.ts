@@ -1,4 +1,4 @@
-import { isOAuthPath, OAuth } from "../doors/oauth/mod.ts";
+import { isOAuthPath, openOAuth } from "../doors/oauth/mod.ts";
 import { HOUR_MS } from "../ground/time.ts";
 import { TrustedProxies, visitorOf } from "../ground/web/mod.ts";
 import type { KeyRing } from "../people/accounts/mod.ts";
@@ -238,7 +238,7 @@ export async function openServing(
     })
   );
   const trusted = new TrustedProxies(settings.trustedProxies);
-  const oauth = new OAuth({ ...store, now, log, sealKey: operations.sealKey });
+  const oauth = lazily(() => openOAuth({ ...store, now, log, sealKey: operations.sealKey }));
   const pages: Pages = parts.pages ?? {
     fetch: async (request, peer) => {
       const { pathname } = new URL(request.url);
@@ -246,7 +246,7 @@ export async function openServing(
       const isScim = isScimPath(pathname);
       if (!isScim && !isOAuthPath(pathname)) return await (await console()).fetch(request, peer);
       const visitor = visitorOf(request, peer, trusted);
-      const door = isScim ? await scim() : oauth;
+      const door = await (isScim ? scim() : oauth());
       return await door.fetch(request, { visitor, base: settings.publicUrl ?? visitor.origin });
     },
   };

@@ -8,5 +8,13 @@
  * @module
  */
 
-export { OAuth, type OAuthParts } from "./oauth.ts";
+import type { OAuth, OAuthParts } from "./oauth.ts";
+
+export type { OAuth, OAuthParts };
 export { isOAuthPath, OAUTH, WELL_KNOWN } from "./oauth_path.ts";
+
+/** Loads the door when the first tool comes: most gateways never need it. */
+export async function openOAuth(parts: OAuthParts): Promise<OAuth> {
+  const { OAuth } = await import("./oauth.ts");
+  return new OAuth(parts);
+}

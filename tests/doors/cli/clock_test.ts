@@ -85,6 +85,7 @@ for (const [name, machineMs] of Object.entries(MACHINES)) {
 
 /** Files of commands that read the machine's clock, and of what. */
 const ALLOWED: Readonly<Record<string, string>> = {
+  "auth.ts": "how long a token is valid that a gateway elsewhere gave",
   "backup.ts": "a file's name and a note, on the machine that has the database",
   "define_command.ts":
     "looks for wrong usage before a database is open; what is done goes by the database's",

@@ -509,17 +509,29 @@ Deno.test("every command that prints data takes --json, --config and --data", as
   }));
   const without = (option: string) =>
     options.filter(({ words }) => !words.includes(option)).map(({ path }) => path);
+  const elsewhere = ["auth login", "auth token", "auth logout", "auth status"];
   const groups = [
-    ...["", "account", "key", "team", "credits", "import", "invite", "config", "alerts"],
+    ...["", "auth", "account", "key", "team", "credits", "import", "invite", "config", "alerts"],
     ...["payments", "codes", "upstream", "upstream-key"],
   ];
   assertEquals(
     new Set(without("--json")),
-    new Set([...groups, "serve", "init", "run", "simulate", "completion"]),
+    new Set([
+      ...[...groups, "serve", "init", "run", "simulate", "completion"],
+      ...elsewhere.filter((path) => path !== "auth status"),
+    ]),
   );
   assertEquals(
     new Set(without("--data")),
-    new Set([...groups, "init", "config schema", "simulate", "completion", "version"]),
+    new Set([
+      ...groups,
+      ...elsewhere,
+      "init",
+      "config schema",
+      "simulate",
+      "completion",
+      "version",
+    ]),
   );
   assertEquals(without("--data"), without("--config"));
 });
