@@ -336,7 +336,7 @@ export class Provisioning {
     return { group, members: members.map((one) => one.id) };
   }
 
-  /** Accounts of users who come into a group or leave it. @throws {ScimError} If somebody is to come in who is no user. */
+  /** Accounts of users who come into a group or leave it. @throws {ScimError} If an ID of the first is not of a user. */
   async #accountsOf(added: readonly string[], removed: readonly string[]) {
     const accounts = await this.#directory.accountsOf([...added, ...removed]);
     const unknown = added.find((id) => !accounts.has(id));

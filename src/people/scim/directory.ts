@@ -234,7 +234,7 @@ export class Directory {
     };
   }
 
-  /** Creates a user; in the place of one that was deleted if its account was one before. */
+  /** Creates a user. One that was deleted and had its account is replaced. */
   insertUser(
     user: Pick<UserDocument, "userName" | "externalId" | "attributes"> & {
       readonly id: string;
