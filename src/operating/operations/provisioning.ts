@@ -40,7 +40,7 @@ export interface ProvisionedUser {
 /** Which version a change is for: else it fails with 412. */
 export type IfMatch = (version: number) => boolean;
 
-/** IDs of members that a row of the log names. */
+/** Members that a row of the log names. */
 const LOGGED_MEMBERS = 100;
 
 /**
@@ -201,13 +201,13 @@ export class Provisioning {
   async createGroup(sent: Attributes, by: By): Promise<string> {
     const id = newId("scim");
     const document = readGroup(sent);
-    await this.#mustBeUsers(document.members);
+    const accounts = await this.#accountsOf(document.members, []);
     const nowMs = this.#parts.now();
     const change = { added: document.members, removed: [] };
     await this.#parts.database.batch([
       this.#directory.insertGroup(id, document, nowMs),
       ...this.#directory.changeMembers(id, change),
-      this.#groupRecord(by, "scim_group.create", { id, nowMs, document, ...change }),
+      this.#groupRecord(by, "scim_group.create", { id, nowMs, document, accounts, ...change }),
     ]);
     await this.#rights.evaluate(by, document.members);
     return id;
@@ -240,7 +240,7 @@ export class Provisioning {
       const isRenamed = group.displayName !== document.displayName ||
         group.externalId !== document.externalId;
       if (!isRenamed && added.length === 0 && removed.length === 0) return;
-      await this.#mustBeUsers(added);
+      const accounts = await this.#accountsOf(added, removed);
       const nowMs = this.#parts.now();
       for (const one of isRenamed ? [...members, ...added] : [...added, ...removed]) {
         concerned.add(one);
@@ -249,7 +249,14 @@ export class Provisioning {
         guardStatement(this.#directory.isSameGroup(group)),
         ...this.#directory.updateGroup(id, document, nowMs),
         ...this.#directory.changeMembers(id, { added, removed }),
-        this.#groupRecord(by, "scim_group.update", { id, nowMs, document, added, removed }),
+        this.#groupRecord(by, "scim_group.update", {
+          id,
+          nowMs,
+          document,
+          accounts,
+          added,
+          removed,
+        }),
       ]);
     });
     await this.#rights.evaluate(by, [...concerned]);
@@ -264,13 +271,14 @@ export class Provisioning {
     await undisturbed(async () => {
       const { group, members } = await this.#groupWithMembers(id, ifMatch);
       for (const one of members) concerned.add(one);
+      const accounts = await this.#accountsOf([], members);
       const nowMs = this.#parts.now();
       const document = { ...group, members: [] };
       await this.#parts.database.batch([
         guardStatement(this.#directory.isSameGroup(group)),
         ...this.#directory.deleteGroup(id),
         this.#groupRecord(by, "scim_group.delete", {
-          ...{ id, nowMs, document, added: [], removed: members },
+          ...{ id, nowMs, document, accounts, added: [], removed: members },
         }),
       ]);
     });
@@ -328,9 +336,11 @@ export class Provisioning {
     return { group, members: members.map((one) => one.id) };
   }
 
-  async #mustBeUsers(ids: readonly string[]): Promise<void> {
-    const [unknown] = await this.#directory.unknown(ids);
-    if (unknown === undefined) return;
+  /** Accounts of users who come into a group or leave it. @throws {ScimError} If an ID of the first is not of a user. */
+  async #accountsOf(added: readonly string[], removed: readonly string[]) {
+    const accounts = await this.#directory.accountsOf([...added, ...removed]);
+    const unknown = added.find((id) => !accounts.has(id));
+    if (unknown === undefined) return accounts;
     throw new ScimError(
       "invalidValue",
       `No user has the ID ${JSON.stringify(unknown.slice(0, 100))}: send users before groups.`,
@@ -340,14 +350,18 @@ export class Provisioning {
   #groupRecord(
     by: By,
     operation: string,
-    { id, nowMs, document: { displayName, externalId, members }, added, removed }: {
+    { id, nowMs, document: { displayName, externalId, members }, accounts, added, removed }: {
       readonly id: string;
       readonly nowMs: number;
       readonly document: GroupDocument;
+      /** IDs of accounts by those of users: the log is of accounts. */
+      readonly accounts: ReadonlyMap<string, string>;
       readonly added: readonly string[];
       readonly removed: readonly string[];
     },
   ): Statement {
+    const some = (ids: readonly string[]) =>
+      ids.slice(0, LOGGED_MEMBERS).flatMap((one) => accounts.get(one) ?? []);
     return recordStatement(by, {
       operation,
       about: { objectId: id },
@@ -356,8 +370,8 @@ export class Provisioning {
         display_name: displayName,
         external_id: externalId,
         members: members.length,
-        added: added.slice(0, LOGGED_MEMBERS),
-        removed: removed.slice(0, LOGGED_MEMBERS),
+        added: some(added),
+        removed: some(removed),
       },
     });
   }

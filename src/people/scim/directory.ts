@@ -158,14 +158,14 @@ export class Directory {
     return Map.groupBy(members, ({ groupId }) => groupId);
   }
 
-  /** Which of some IDs are of no user. */
-  async unknown(ids: readonly string[]): Promise<string[]> {
+  /** The accounts of users that were not deleted, by the users' IDs. */
+  async accountsOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const rows = await this.#database.all(
-      `select value from json_each(?) where value not in (
-        select id from scim_users where deleted_at_ms is null)`,
+      `select id, account_id from scim_users
+        where deleted_at_ms is null and id in (select value from json_each(?))`,
       [JSON.stringify(ids)],
     );
-    return rows.map(({ value }) => String(value));
+    return new Map(rows.map((row) => [String(row.id), String(row.account_id)]));
   }
 
   /**
@@ -234,7 +234,7 @@ export class Directory {
     };
   }
 
-  /** Creates a user; in the place of one that was deleted if its account was one before. */
+  /** Creates a user. One that was deleted and had its account is replaced. */
   insertUser(
     user: Pick<UserDocument, "userName" | "externalId" | "attributes"> & {
       readonly id: string;

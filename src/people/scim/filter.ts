@@ -16,7 +16,7 @@ const TERM =
  * Parses a filter (RFC 7644, section 3.4.2.2): `userName eq "ada"`, and several of them with `and`.
  *
  * @param fault The kind of error if it is invalid, which within a path is another.
- * @throws {ScimError} If it has another operator, or is no filter.
+ * @throws {ScimError} If it has another operator, or is not a filter.
  */
 export function parseFilter(text: string, fault: ScimType = "invalidFilter"): Term[] {
   const terms: Term[] = [];

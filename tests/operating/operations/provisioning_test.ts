@@ -324,6 +324,14 @@ Deno.test("settings and teams that change later give and take; two changes at on
     [3, 1, 4, 1],
   );
   assertEquals(count("scim_user.delete"), 1);
+  const [deleted] = await logEntries(b.database, { operation: "scim_group.delete", limit: 1 });
+  assertEquals(deleted?.objectId, id);
+  const { members, removed } = deleted?.after as { members: number; removed: string[] };
+  assertEquals(members, 0);
+  assertEquals(
+    new Set(removed),
+    new Set([account, ...others.map((o) => o.account)].map((a) => a.id)),
+  );
   assert(count("account.groups") >= 3);
   // what changes nothing is no row
   await provisioning.changeUser(others[0]!.user.id, (same) => same, { by });
