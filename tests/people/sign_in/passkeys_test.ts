@@ -3,6 +3,7 @@
 import { Buffer } from "node:buffer";
 import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
+import { DatabaseError } from "../../../src/ground/database/mod.ts";
 import { Accounts } from "../../../src/people/accounts/mod.ts";
 import { Passkeys, SignInError, siteOf } from "../../../src/people/sign_in/mod.ts";
 import { assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
@@ -147,6 +148,15 @@ Deno.test("a lie about a passkey that was made is refused, and nothing is kept o
   for (const [lies, says] of rows) {
     await refused(() => one.add(device, lies), says, JSON.stringify(lies));
   }
+  assertEquals(await one.passkeys.list(one.ada), []);
+  // a database that fails is not the passkey's fault
+  const { browser, options } = await one.passkeys.beginAdding(one.ada, SITE, undefined);
+  const result = JSON.stringify(device.create(options, ORIGIN));
+  const also = [{ sql: "select * from nothing", args: [] }];
+  await assertRejects(
+    () => one.passkeys.register(one.ada, { site: SITE, browser, result }, { name: "x", also }),
+    DatabaseError,
+  );
   assertEquals(await one.passkeys.list(one.ada), []);
   await one.add(device);
   await refused(() => one.add(device), "signs in an account already");
