@@ -32,6 +32,8 @@ export interface Lies {
   readonly publicKey?: KeyObject | Buffer;
   /** Signs in place of the passkey's own. */
   readonly privateKey?: KeyObject;
+  /** Bytes that are sent of what the authenticator says. */
+  readonly length?: number;
   /** What is signed in place of what is sent. */
   readonly signs?: Buffer;
 }
@@ -78,10 +80,12 @@ export class Authenticator {
     return {
       id: text(id),
       clientData: text(this.#client("webauthn.create", options, { origin, ...lies })),
-      authenticatorData: text(Buffer.concat([
-        this.#data(options.rp!.id, { flags: FLAGS | MADE, ...lies }),
-        ...credential,
-      ])),
+      authenticatorData: text(
+        Buffer.concat([
+          this.#data(options.rp!.id, { flags: FLAGS | MADE, ...lies }),
+          ...credential,
+        ]).subarray(0, lies.length),
+      ),
       publicKey: text(publicKey instanceof Uint8Array ? publicKey : spkiOf(publicKey)),
       algorithm: lies.algorithm ?? Number(this.algorithm),
     };
@@ -91,7 +95,7 @@ export class Authenticator {
   get(options: Options, origin: string, lies: Lies = {}): Sent {
     if (this.counts) this.counter++;
     const client = this.#client("webauthn.get", options, { origin, ...lies });
-    const data = this.#data(options.rpId!, lies);
+    const data = this.#data(options.rpId!, lies).subarray(0, lies.length);
     const signed = lies.signs ?? Buffer.concat([data, sha256(client)]);
     const [, digest] = KINDS[this.algorithm];
     return {

@@ -25,6 +25,7 @@ export class JarBrowser {
     return {
       status: response.status,
       location: response.headers.get("location"),
+      retryAfter: response.headers.get("retry-after"),
       cookies: response.headers.getSetCookie(),
       text: await response.text(),
     };

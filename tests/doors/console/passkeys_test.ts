@@ -239,13 +239,18 @@ Deno.test("an address asks for three hundred challenges in ten minutes, and fail
   const clock = { nowMs: Date.now() };
   await using gateway = await startGateway({ ...WITH_PASSKEYS, now: () => clock.nowMs });
   const browser = new JarBrowser(gateway.url);
-  const ask = async () => (await browser.post("/console/sign-in/passkey/options")).status;
+  const statusOf = async (path: string) => {
+    const { status, retryAfter } = await browser.post(path);
+    assertEquals(retryAfter !== null, status === 429);
+    return status;
+  };
+  const ask = () => statusOf("/console/sign-in/passkey/options");
   for (let times = 0; times < 300; times += 50) {
     const asked = await Promise.all(Array.from({ length: 50 }, ask));
     assertEquals(asked, Array(50).fill(200));
   }
   assertEquals(await ask(), 429);
-  const fail = async () => (await browser.post("/console/sign-in/passkey")).status;
+  const fail = () => statusOf("/console/sign-in/passkey");
   for (let times = 0; times < 100; times += 50) {
     assertEquals(await Promise.all(Array.from({ length: 50 }, fail)), Array(50).fill(401));
   }

@@ -3,6 +3,7 @@
 import { Buffer } from "node:buffer";
 import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
+import { DatabaseError } from "../../../src/ground/database/mod.ts";
 import { Accounts } from "../../../src/people/accounts/mod.ts";
 import { Passkeys, SignInError, siteOf } from "../../../src/people/sign_in/mod.ts";
 import { assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
@@ -92,6 +93,7 @@ Deno.test("a lie about a use is refused", async () => {
     [{ crossOrigin: true }, "was used at"],
     [{ rpId: "evil.example" }, "another site's"],
     [{ rpId: "example.com" }, "another site's"],
+    [{ length: 36 }, "another site's"],
     [{ type: "webauthn.create" }, "for something else"],
     [{ challenge: "A".repeat(44) }, "was not begun by this browser"],
     [{ flags: FLAGS & ~0x04 }, "has not verified its user"],
@@ -130,6 +132,8 @@ Deno.test("a lie about a passkey that was made is refused, and nothing is kept o
     [{ flags: 0x41 }, "has not verified its user"],
     [{ flags: 0x44 }, "has not verified its user"],
     [{ flags: FLAGS }, "made another passkey"],
+    [{ length: 37 }, "made another passkey"],
+    [{ length: 37 + 18 + device.id.length }, "made another passkey"],
     [{ madeId: Buffer.from("another-credential") }, "made another passkey"],
     [{ madeId: Buffer.concat([device.id, device.id]) }, "made another passkey"],
     [{ madeId: Buffer.alloc(device.id.length, 1) }, "made another passkey"],
@@ -144,6 +148,15 @@ Deno.test("a lie about a passkey that was made is refused, and nothing is kept o
   for (const [lies, says] of rows) {
     await refused(() => one.add(device, lies), says, JSON.stringify(lies));
   }
+  assertEquals(await one.passkeys.list(one.ada), []);
+  // a database that fails is not the passkey's fault
+  const { browser, options } = await one.passkeys.beginAdding(one.ada, SITE, undefined);
+  const result = JSON.stringify(device.create(options, ORIGIN));
+  const also = [{ sql: "select * from nothing", args: [] }];
+  await assertRejects(
+    () => one.passkeys.register(one.ada, { site: SITE, browser, result }, { name: "x", also }),
+    DatabaseError,
+  );
   assertEquals(await one.passkeys.list(one.ada), []);
   await one.add(device);
   await refused(() => one.add(device), "signs in an account already");
@@ -260,6 +273,7 @@ Deno.test("an account names, lists and removes its own passkeys, up to twenty", 
   const { id } = (await passkeys.list(ada))[0]!;
   await passkeys.rename(ada, id, { name: "  phone " });
   await passkeys.rename(bob, id, { name: "bob's" });
+  assertEquals((await passkeys.list(ada)).filter(({ name }) => name === "laptop").length, 19);
   const name = async () => (await passkeys.list(ada)).find((one) => one.id === id)?.name;
   assertEquals(await name(), "phone");
   for (const wrong of ["", " ", "x".repeat(201), "a\u202eb"]) {
