@@ -2,6 +2,7 @@ import { Hono } from "@hono/hono";
 import type { ContentfulStatusCode } from "@hono/hono/utils/http-status";
 import {
   type Accounts,
+  CLAUDE_CODE,
   DeviceCodes,
   ToolGrants,
   type ToolTokens,
@@ -48,7 +49,7 @@ const ALL = "";
 
 /** What some tools call themselves, by what they send. */
 const KNOWN_CLIENTS: Readonly<Record<string, string>> = {
-  claude_code: "Claude Code",
+  claude_code: CLAUDE_CODE,
   codex: "Codex",
 };
 
@@ -195,7 +196,9 @@ export class OAuth {
       return reply(await this.#grants.issue(account, polled.client, polled.use), account.email);
     } catch (error) {
       // the transaction fails where the code was used meanwhile
-      if (!(error instanceof DatabaseError) || await this.#codes.askedFor(code) !== "expired_token") {
+      if (
+        !(error instanceof DatabaseError) || await this.#codes.askedFor(code) !== "expired_token"
+      ) {
         throw error;
       }
       throw new OAuthError("expired_token", POLLED.expired_token);
