@@ -47,7 +47,7 @@ function limitOf(share: Share, isActive: boolean) {
   };
 }
 
-/** Whole percent, as the headers have it in hundredths. */
+/** Whole percent, as the headers have it in hundredths; 100 only where all is used. */
 function percentOf(share: Share): number {
-  return Math.round(100 * usedFraction(share));
+  return share.usedCredits >= share.ofCredits ? 100 : Math.round(100 * usedFraction(share));
 }

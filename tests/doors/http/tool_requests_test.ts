@@ -1,6 +1,8 @@
 /** What a signed-in tool is told and asks for: live credits, errors of its protocol, settings, telemetry. */
 
 import type { SettingsInput } from "../../../src/settings/config/mod.ts";
+import { Callers } from "../../../src/doors/http/callers.ts";
+import { Granted } from "../../../src/doors/tools/mod.ts";
 import { canonicalJson } from "../../../src/doors/tools/managed_settings.ts";
 import { setBudget } from "../../../src/money/ledger/mod.ts";
 import { type Account, CLAUDE_CODE, ToolGrants } from "../../../src/people/accounts/mod.ts";
@@ -308,13 +310,72 @@ Deno.test("telemetry of tools goes to the collector with the account of its toke
 
 Deno.test("without signIn there is nothing of it", async () => {
   await using gateway = await startGateway();
-  const { key } = await signedIn(gateway);
+  const { key, account } = await signedIn(gateway);
   for (const path of ["/api/oauth/usage", "/managed/settings"]) {
     assertEquals((await get(gateway, path, key)).status, 404);
+  }
+  const { secret } = await gateway.gateway.keys.issue(account);
+  await setBudget(gateway.gateway.database, {
+    owner: "account",
+    ownerId: account.id,
+    period: "day",
+    credits: 1_000,
+  }, { nowMs: Date.now() });
+  for (let asked = 0; asked < 3; asked++) {
+    const { status, told } = await read(gateway.post("/v1/messages", HELLO, { key: secret }));
+    assertEquals([status, told], [200, {}]);
   }
   for (const path of ["/v1/traces", "/v1/metrics", "/v1/logs"]) {
     const { status, text } = await read(gateway.post(path, {}, { key }));
     assertEquals(status, 404);
     assertStringIncludes(text, "not_found");
+  }
+});
+
+Deno.test("what Claude Code shows of the balance reads lots once a minute, and only for itself; a key of another scope gets nothing", async () => {
+  const read: string[] = [];
+  const account = (accountId: string, more = {}) => ({
+    ...{ accountId, tool: CLAUDE_CODE, hasBudget: false, teamId: null },
+    ...more,
+  });
+  const callers: Record<string, unknown> = {
+    own: account("own"),
+    pool: account("pool", { teamId: "team" }),
+    limited: account("limited", { hasBudget: true }),
+    key: account("key", { tool: null }),
+    other: account("other", { tool: "Codex" }),
+  };
+  const parts = { keyRing: { identify: ([key]: string[]) => callers[key!] } };
+  // deno-lint-ignore no-explicit-any -- only what it looks up
+  const door = new Callers(parts as any, { of: (id) => (read.push(id), 7) });
+  for (const key of Object.keys(callers)) {
+    const request = new Request("http://x", { headers: { "x-api-key": key } });
+    // deno-lint-ignore no-explicit-any -- only what it notes
+    const state: any = {};
+    await door.identify(request, state);
+    assertEquals(state.granted, key === "own" ? 7 : undefined, key);
+  }
+  assertEquals(read, ["own"]);
+
+  await using gateway = await startGateway({ settings: { signIn: {} } });
+  const { keys, accounts, database } = gateway.gateway;
+  let nowMs = Date.now();
+  let reads = 0;
+  const counted = {
+    ...database,
+    all: (...args: Parameters<typeof database.all>) => (reads++, database.all(...args)),
+    one: (...args: Parameters<typeof database.one>) => (reads++, database.one(...args)),
+  } as typeof database;
+  const owner = (await accounts.owner())!;
+  const granted = new Granted(counted, () => nowMs);
+  assertEquals(granted.of(owner.id), undefined, "no request waits");
+  await until(() => granted.of(owner.id) === 1_000_000, { what: "the lots" });
+  const before = reads;
+  assertEquals([granted.of(owner.id), reads], [1_000_000, before]);
+  nowMs += 60_000;
+  assertEquals([granted.of(owner.id), reads > before], [1_000_000, true]);
+  const { secret } = await keys.issue(owner, { scopes: ["read"] });
+  for (const path of ["/api/oauth/usage", "/managed/settings"]) {
+    assertEquals((await get(gateway, path, secret)).status, 403);
   }
 });

@@ -157,6 +157,12 @@ Deno.test("amounts are cents, and pair with the headers: the same percent, the s
       },
     ],
   });
+  const spent = toolUsage({ balance: 5, budget: budgetOf(1_000) }, {
+    budgets: [],
+    granted: undefined,
+    perUsd: 3,
+  });
+  assertEquals([spent.extra_usage?.utilization, spent.extra_usage?.used_credits], [100, 33_333]);
   const none = { budgets: [], granted: undefined, perUsd: 100 };
   assertEquals(toolUsage({ balance: 5 }, none), { limits: [] });
   const ofBalance = toolUsage({ balance: 50 }, { ...none, granted: 1_000 });
