@@ -11,15 +11,18 @@ import { type PlainBrowser, signedIn } from "../fake/visitor.ts";
 const claude = Deno.env.get("CLAUDE_CODE");
 
 /** Each request costs ten credits, which are ten cents; only the settings that the gateway gives name a model that it serves by itself. */
-const SETTINGS: SettingsInput = {
-  signIn: { managedSettings: { all: { model: "claude-svc-k2" } } },
+const settings = (collector: string): SettingsInput => ({
+  signIn: {
+    managedSettings: { all: { model: "claude-svc-k2" } },
+    telemetry: { url: collector },
+  },
   credits: { perUsd: 100 },
   aliases: { "claude-*": "svc-k3" },
   routes: {
     "svc-k2": { minimum: 10, prices: { input: 0, cached: 0, output: 0 } },
     "svc-k3": { minimum: 10, prices: { input: 0, cached: 0, output: 0 } },
   },
-};
+});
 
 /** Starts it in a home of its own, whose settings name the gateway to sign in to, as an operator sets up machines. */
 async function start({ url }: TestGateway, home: string): Promise<Terminal> {
@@ -45,12 +48,36 @@ async function start({ url }: TestGateway, home: string): Promise<Terminal> {
   });
   const terminal = startTerminal(claude!, {
     cwd: work,
-    env: Object.fromEntries(
-      Object.entries(env).filter(([name]) => !/^(?:ANTHROPIC|CLAUDE)/.test(name)),
-    ),
+    env: {
+      ...Object.fromEntries(
+        Object.entries(env).filter(([name]) => !/^(?:ANTHROPIC|CLAUDE)/.test(name)),
+      ),
+      CLAUDE_CODE_ENABLE_TELEMETRY: "1",
+      OTEL_LOGS_EXPORTER: "otlp",
+      OTEL_METRICS_EXPORTER: "otlp",
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",
+      OTEL_LOGS_EXPORT_INTERVAL: "500",
+      OTEL_METRIC_EXPORT_INTERVAL: "500",
+    },
   });
   await terminal.shows(/Not logged in/);
   return terminal;
+}
+
+/** Notes which telemetry came, and from which account's resource. */
+function telemetryCollector() {
+  const received: string[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+    const text = await request.text();
+    const [id] = /acc_\w+/.exec(text) ?? [];
+    received.push(`${new URL(request.url).pathname} of ${id}`);
+    return new Response();
+  });
+  return {
+    url: `http://127.0.0.1:${server.addr.port}`,
+    received: () => received,
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
 }
 
 async function enter(terminal: Terminal, text: string): Promise<void> {
@@ -94,7 +121,8 @@ Deno.test(
     ignore: claude === undefined,
   },
   async () => {
-    await using gateway = await startGateway({ settings: SETTINGS });
+    await using collector = telemetryCollector();
+    await using gateway = await startGateway({ settings: settings(collector.url) });
     const { accounts, database, clock } = gateway.gateway;
     const owner = (await accounts.owner())!;
     const budget = (credits: number) =>
@@ -128,6 +156,11 @@ Deno.test(
     );
     const models = await database.all("select distinct route from usage_records");
     assert(models.some(({ route }) => route === "svc-k2"), "the model of the managed settings");
+    for (const signal of ["/v1/logs", "/v1/metrics"]) {
+      await until(() => collector.received().includes(`${signal} of ${owner.id}`), {
+        what: signal,
+      });
+    }
 
     await budget(10_000);
     await enter(terminal, "say again");

@@ -80,7 +80,7 @@ export class ToolRequests {
       const response = managed.respond(request, teams, state.headers);
       if (response !== undefined) return response;
     }
-    throw new Refusal("path_unknown", "There are no managed settings for this account.");
+    throw new Refusal("path_unknown", "No managed settings for this account: the operator has set none.");
   }
 
   /** Telemetry of a tool. */

@@ -1,7 +1,7 @@
 import type { Reason, Refusal } from "../../ground/refusal.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 
-/** How Claude Code is told an error. */
+/** An error as Claude Code reads it. */
 export interface ClaudeCodeError {
   readonly status: number;
   /** `error.type` in the body. */
@@ -26,7 +26,7 @@ const ERRORS: Partial<Readonly<Record<Reason, ClaudeCodeError>>> = {
 const TOO_LARGE = { status: STATUS_CODE.ContentTooLarge, type: "request_too_large" };
 
 /**
- * How Claude Code is told a refusal when it is signed in ("Errors" of the protocol that `claude gateway` 2.1.329 serves at `/protocol`).
+ * A refusal as a signed-in Claude Code reads it ("Errors" of the protocol that `claude gateway` 2.1.329 serves at `/protocol`).
  *
  * @returns undefined where the messages dialect has it as well.
  */

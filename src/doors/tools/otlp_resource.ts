@@ -23,7 +23,7 @@ const FIXED32 = 5;
 const MAX_VARINT_BYTES = 10;
 const MAX_NUMBER = 2 ** 29 - 1;
 
-/** Names that a tool may not give: where one of ours begins with them. */
+/** Begins the names of attributes that only the gateway sets. */
 const OWN_PREFIX = "sluice.";
 /** What the conventions of OpenTelemetry call a user, and older ones did. */
 const USERS = ["user.id", "user.email", "user.name", "user.full_name", "user.hash", "enduser.id"];
@@ -70,7 +70,7 @@ export function nameInProtobuf(
   return join(...named);
 }
 
-/** The fields of a resource without attributes that are ours to set. */
+/** The fields of a resource without attributes that only the gateway sets. */
 function foreignFields(resource: Uint8Array): Uint8Array[] {
   const kept: Uint8Array[] = [];
   for (const field of fieldsOf(resource)) {
