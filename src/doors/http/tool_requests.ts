@@ -80,7 +80,10 @@ export class ToolRequests {
       const response = managed.respond(request, teams, state.headers);
       if (response !== undefined) return response;
     }
-    throw new Refusal("path_unknown", "No managed settings for this account: the operator has set none.");
+    throw new Refusal(
+      "path_unknown",
+      "No managed settings for this account: the operator has set none.",
+    );
   }
 
   /** Telemetry of a tool. */

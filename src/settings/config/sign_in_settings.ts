@@ -58,7 +58,7 @@ const oidcProvider = z.strictObject({
 export type OidcSettings = z.output<typeof oidcProvider>;
 
 /** Settings of Claude Code, which it knows; nothing of them is read here. */
-const toolSettings = z.record(z.string(), z.json());
+const toolSettings = z.looseObject({});
 
 const managedSettings = z.strictObject({
   all: toolSettings.optional().describe("For everybody who is in none of the teams below."),

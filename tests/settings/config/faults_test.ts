@@ -203,7 +203,7 @@ function wrongFor(
 
 /** How the validator speaks. */
 const RAW =
-  /invalid|expected|received|too (small|big)|unrecognized|regex|pattern|\bint\b|NaN|undefined/i;
+  /invalid|expected|received|too (small|big)|unrecognized|regex|pattern|\bint\b|\bNaN\b|undefined/i;
 
 Deno.test("whatever is wrong with a setting: path, line, what is right, in plain words", async () => {
   let count = 0;
