@@ -119,6 +119,18 @@ function settingsWith(
     secret: secret("secret", (one) => one + one),
     proxies: { https: proxy("proxies.https"), http: proxy("proxies.http"), except: ["127.0.0.1"] },
     images: { proxy: proxy("images.proxy") },
+    signIn: {
+      oidc: [{
+        name: "company",
+        issuer: "https://idp.example.com",
+        client: "c",
+        secret: secret("signIn.oidc.secret"),
+      }],
+      telemetry: {
+        url: `${urls.receiver}/telemetry`,
+        headers: { "x-collector": secret("signIn.telemetry.headers") },
+      },
+    },
     alerts: {
       receivers: {
         hook: {
