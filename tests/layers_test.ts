@@ -6,7 +6,7 @@ import { assert, assertEquals } from "./assert.ts";
  */
 const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   assemble: [],
-  doors: [["http", "console", "cli"], ["oauth"]],
+  doors: [["http", "console", "cli"], ["oauth", "tools"]],
   operating: [["operations"], ["alerts", "importers"]],
   requests: [["relay"], ["admission", "upstreams", "images"], ["simulator"]],
   money: [["billing", "usage"], ["payments"], ["ledger"]],

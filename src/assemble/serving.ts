@@ -253,6 +253,7 @@ export async function openServing(
   const { payments } = billing;
   const app = new App({
     ...own,
+    members: store.members,
     reports,
     readFor,
     webhook: (request) => payments.webhook(request),

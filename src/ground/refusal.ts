@@ -63,6 +63,8 @@ export class Refusal extends Error {
   readonly details: RefusalOptions["details"];
   /** Whether it concerns only this request, and says nothing about the upstream's health. */
   ofThisRequest = false;
+  /** Whether the body is larger than it may be. */
+  isTooLarge = false;
   /** Whether the simulator produced it. */
   simulated = false;
 

@@ -116,6 +116,9 @@ function settingsWith(
     logLevel: "debug",
     owner: { key: KEYS.owner },
     metricsToken: secret("metricsToken"),
+    secret: secret("secret", (one) => one + one),
+    proxies: { https: proxy("proxies.https"), http: proxy("proxies.http"), except: ["127.0.0.1"] },
+    images: { proxy: proxy("images.proxy") },
     signIn: {
       oidc: [{
         name: "company",
@@ -123,10 +126,11 @@ function settingsWith(
         client: "c",
         secret: secret("signIn.oidc.secret"),
       }],
+      telemetry: {
+        url: `${urls.receiver}/telemetry`,
+        headers: { "x-collector": secret("signIn.telemetry.headers") },
+      },
     },
-    secret: secret("secret", (one) => one + one),
-    proxies: { https: proxy("proxies.https"), http: proxy("proxies.http"), except: ["127.0.0.1"] },
-    images: { proxy: proxy("images.proxy") },
     alerts: {
       receivers: {
         hook: {

@@ -75,9 +75,8 @@ const PROOFS: readonly Step[] = [
       };
       const rounds = [deno, "task", "clients", "--only", "claude-code,codex,openai-agents,ai-sdk"];
       const played = await runCommand(workplace, "clients", rounds, { env, deadlineMs: HOUR_MS });
-      const files = ["claude_code", "codex", "codex_refused"].map((name) =>
-        `tests/clients/${name}_test.ts`
-      );
+      const files = ["claude_code", "claude_sign_in", "codex", "codex_refused", "codex_sign_in"]
+        .map((name) => `tests/clients/${name}_test.ts`);
       const tested = await runSuite(workplace, "clients", {
         deno,
         all: ["task", "test:only", ...files],

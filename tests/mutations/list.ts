@@ -17,6 +17,7 @@ import { RESPONSES_DIALECT } from "./list/responses.ts";
 import { SIGN_IN } from "./list/sign_in.ts";
 import { SCIM } from "./list/scim.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
+import { TOOLS } from "./list/tools.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
 import { WILD } from "./list/wild.ts";
 import type { Mutation } from "./mutation.ts";
@@ -44,4 +45,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...COMMANDS,
   ...OPERATORS,
   ...SCIM,
+  ...TOOLS,
 ];

@@ -2,12 +2,7 @@ import { checkScope } from "../../people/accounts/mod.ts";
 import { type Context, Hono } from "@hono/hono";
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import type { Settings } from "../../settings/config/mod.ts";
-import {
-  type Database,
-  databaseRefusal,
-  probeWrite,
-  type ReadFor,
-} from "../../ground/database/mod.ts";
+import { type Database, databaseRefusal, probeWrite } from "../../ground/database/mod.ts";
 import {
   type DialectName,
   DIALECTS,
@@ -22,6 +17,7 @@ import { WEBHOOK_PATH } from "../../money/payments/mod.ts";
 import type { RelayParts } from "../../requests/relay/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { isOAuthPath, OAUTH, WELL_KNOWN } from "../oauth/mod.ts";
+import { Granted, type Signal, SIGNALS } from "../tools/mod.ts";
 import { isAdminPath } from "./admin_path.ts";
 import { Callers, type CallersParts } from "./callers.ts";
 import { codexModels, isCodex as isFromCodex } from "./codex.ts";
@@ -37,14 +33,14 @@ import { isScimPath, SCIM_BASE, SCIM_ENDPOINTS } from "./scim_path.ts";
 import type { ResponseSockets } from "./response_sockets.ts";
 import type { RequestState } from "./request_state.ts";
 import { errorResponse, shuttingDown, upgradeRequired } from "./responses.ts";
+import { ToolRequests, type ToolRequestsParts } from "./tool_requests.ts";
 import { describeWrongPath } from "./wrong_path.ts";
 
 /** What the door leads to. */
-export interface AppParts extends RelayParts, CallersParts {
+export interface AppParts extends RelayParts, CallersParts, ToolRequestsParts {
   readonly sockets: Pick<ResponseSockets, "open">;
   /** The database for reports: what takes long there holds up no request to a model. */
   readonly reports: Database;
-  readonly readFor: ReadFor;
   /** The console and the operator's API. */
   readonly pages: Pages;
   /** Handles a call of the payment webhook; `undefined` where payments are not configured. */
@@ -62,7 +58,14 @@ export interface Pages {
 export interface AppOptions extends InferenceOptions {
   readonly settings: Pick<
     Settings,
-    "limits" | "cors" | "metricsToken" | "publicUrl" | "responses" | "signIn"
+    | "limits"
+    | "cors"
+    | "metricsToken"
+    | "publicUrl"
+    | "responses"
+    | "signIn"
+    | "credits"
+    | "proxies"
   >;
 }
 
@@ -87,6 +90,7 @@ export class App {
   readonly #parts: AppParts;
   readonly #options: AppOptions;
   readonly #callers: Callers;
+  readonly #granted: Granted;
   readonly #inference: Inference;
   readonly #base: BasePath;
   readonly #hono: Hono<Env>;
@@ -97,7 +101,8 @@ export class App {
     this.#parts = parts;
     this.#options = options;
     this.#base = new BasePath(options.settings.publicUrl);
-    this.#callers = new Callers(parts);
+    this.#granted = new Granted(parts.reports, parts.now);
+    this.#callers = new Callers(parts, this.#granted);
     this.#inference = new Inference(parts, this.#callers, options);
     this.#hono = this.#routes(this.#inference);
   }
@@ -285,11 +290,24 @@ export class App {
       return (await document).respond(c.req.raw, { "cache-control": "no-cache" });
     });
 
+    if (this.#options.settings.signIn !== undefined) this.#toolRoutes(app);
     app.post(WEBHOOK_PATH, (c) => this.#parts.webhook?.(c.req.raw) ?? this.#unknownPath(c));
 
     app.notFound((c) => this.#unknownPath(c));
     app.onError((error, { env }) => this.#fail(error, env));
     return app;
+  }
+
+  /** What signed-in tools ask for. */
+  #toolRoutes(app: Hono<Env>): void {
+    const { settings } = this.#options;
+    const parts = { callers: this.#callers, granted: this.#granted, settings };
+    const tools = new ToolRequests(this.#parts, parts);
+    app.get("/api/oauth/usage", ({ req, env }) => tools.usage(req.raw, env));
+    app.get("/managed/settings", ({ req, env }) => tools.managedSettings(req.raw, env));
+    for (const signal of Object.keys(SIGNALS) as Signal[]) {
+      app.post(signal, ({ req, env }) => tools.telemetry(req.raw, env, signal));
+    }
   }
 
   #unknownPath(c: Context<Env>): Response {

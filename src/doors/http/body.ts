@@ -365,7 +365,8 @@ function tooSlow(why: string): Refusal {
 }
 
 function tooLarge({ bodyBytes }: BodyLimits): Refusal {
-  return invalid(undefined, `Request body too large: the limit is ${humanBytes(bodyBytes)}.`);
+  const message = `Request body too large: the limit is ${humanBytes(bodyBytes)}.`;
+  return Object.assign(invalid(undefined, message), { isTooLarge: true });
 }
 
 /** Decodes strictly: the platform's reader would insert replacement characters into a prompt. */

@@ -2,9 +2,11 @@ import {
   AccountDisabled,
   type Caller,
   checkScope,
+  CLAUDE_CODE,
   type KeyRing,
 } from "../../people/accounts/mod.ts";
 import type { Admission } from "../../requests/admission/mod.ts";
+import type { Granted } from "../tools/mod.ts";
 import { presentedKeys } from "./guard.ts";
 import type { RequestState } from "./request_state.ts";
 import { accountStatusHeaders } from "./responses.ts";
@@ -19,9 +21,11 @@ export interface CallersParts {
 /** Finds the callers of requests by their keys, and what responses say about their accounts. */
 export class Callers {
   readonly #parts: CallersParts;
+  readonly #granted: Pick<Granted, "of">;
 
-  constructor(parts: CallersParts) {
+  constructor(parts: CallersParts, granted: Pick<Granted, "of">) {
     this.#parts = parts;
+    this.#granted = granted;
   }
 
   /**
@@ -34,6 +38,7 @@ export class Callers {
       const caller = await this.#parts.keyRing.identify(presentedKeys(request.headers));
       // a directory's key is for its API alone
       if (caller.scopes.size === 1 && caller.scopes.has("scim")) checkScope(caller, "inference");
+      if (showsBalance(caller)) state.granted = this.#granted.of(caller.accountId);
       return state.caller = caller;
     } catch (error) {
       if (error instanceof AccountDisabled) state.caller = error.caller;
@@ -55,4 +60,9 @@ export class Callers {
     state.accountStatus ??= await this.#parts.admission.accountStatus(state.caller);
     return { ...state.headers, ...accountStatusHeaders(state.accountStatus, this.#parts.now()) };
   }
+}
+
+/** Whether a caller's tool shows what is left of the balance. Who pays by a team's pool does not see its lots. */
+function showsBalance({ tool, hasBudget, teamId }: Caller): boolean {
+  return tool === CLAUDE_CODE && !hasBudget && teamId === null;
 }

@@ -1,5 +1,5 @@
 import type { Caller } from "../../people/accounts/mod.ts";
-import type { HeaderLookup } from "../../wire/dialects/mod.ts";
+import type { Front, HeaderLookup } from "../../wire/dialects/mod.ts";
 import type { AccountStatus } from "../../money/ledger/mod.ts";
 
 /**
@@ -24,6 +24,10 @@ export interface RequestState {
   model?: string | undefined;
   /** Whose key it came with, once that is known. */
   caller?: Caller;
+  /** The dialect of its errors, where the path does not say. */
+  front?: Front;
+  /** Credits that were granted to a caller whose tool shows what is left of them, as far as they are known. */
+  granted?: number | undefined;
   /** The caller's credits and request windows, once they are known. */
   accountStatus?: AccountStatus;
 }

@@ -1,8 +1,11 @@
 import { nearestWindow } from "../../requests/admission/mod.ts";
 import type { AccountStatus, Budget } from "../../money/ledger/mod.ts";
+import { CLAUDE_CODE } from "../../people/accounts/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { SIMULATED_HEADER } from "../../requests/upstreams/mod.ts";
+import { DIALECTS } from "../../wire/dialects/mod.ts";
+import { blockedHeaders, claudeCodeError, claudeCodeHeaders, shareOf } from "../tools/mod.ts";
 import { codexHeaders } from "./codex.ts";
 import { frontAt } from "./dialect_paths.ts";
 import type { RequestState } from "./request_state.ts";
@@ -42,13 +45,21 @@ export const EVENT_STREAM = {
 
 /** Headers with the caller's status, as its client reads them. */
 export function statusHeaders(
-  { isCodex }: Pick<RequestState, "isCodex">,
+  { isCodex, caller, path, granted }: Pick<RequestState, "isCodex" | "caller" | "path" | "granted">,
   accountStatus: AccountStatus,
   nowMs: number,
 ): Record<string, string> {
   const headers = accountStatusHeaders(accountStatus, nowMs);
-  return isCodex ? { ...headers, ...codexHeaders(accountStatus, nowMs) } : headers;
+  const tool = caller?.tool ?? null;
+  if (isCodex) {
+    return { ...headers, ...codexHeaders(accountStatus, nowMs, { showsBudget: tool !== null }) };
+  }
+  return tool === CLAUDE_CODE && path === MESSAGES.path
+    ? { ...headers, ...claudeCodeHeaders(shareOf(accountStatus, granted)) }
+    : headers;
 }
+
+const MESSAGES = DIALECTS.messages.front;
 
 /** What a request is refused with while the gateway shuts down. */
 export function shuttingDown(): Refusal {
@@ -64,16 +75,25 @@ export function errorResponse(
   nowMs: number,
 ): Response {
   const { path, requestId, headers, accountStatus, header, model = "" } = state;
-  const front = frontAt(path);
+  const front = state.front ?? frontAt(path);
+  const told = front === MESSAGES && state.caller?.tool === CLAUDE_CODE
+    ? claudeCodeError(refusal)
+    : undefined;
+  const describe = front === MESSAGES ? accountStatusHeaders : statusHeaders.bind(null, state);
   const own: Record<string, string> = {
     ...headers,
-    ...(accountStatus === undefined ? {} : statusHeaders(state, accountStatus, nowMs)),
+    ...(accountStatus === undefined ? {} : describe(accountStatus, nowMs)),
     "content-type": "application/json",
   };
   if (refusal.simulated) own[SIMULATED_HEADER] = "true";
   if (!refusal.retryable) own["x-should-retry"] = "false";
-  const { status } = refusal;
-  if (status === STATUS_CODE.TooManyRequests || status === STATUS_CODE.ServiceUnavailable) {
+  const { status } = told ?? refusal;
+  if (told?.isBlocked) {
+    Object.assign(
+      own,
+      blockedHeaders(accountStatus && shareOf(accountStatus, state.granted), nowMs),
+    );
+  } else if (status === STATUS_CODE.TooManyRequests || status === STATUS_CODE.ServiceUnavailable) {
     const seconds = Math.ceil((refusal.retryAfterMs ?? 5_000) / 1_000);
     own["retry-after"] = String(Math.max(1, seconds));
   }
@@ -81,8 +101,9 @@ export function errorResponse(
   if (streamed !== undefined) {
     return new Response(streamed, { headers: { ...own, ...EVENT_STREAM } });
   }
-  const body = JSON.stringify(front.errorBody(refusal, requestId));
-  return new Response(body, { status, headers: own });
+  const body = front.errorBody(refusal, requestId);
+  if (told !== undefined) Object.assign(body.error as object, { type: told.type });
+  return new Response(JSON.stringify(body), { status, headers: own });
 }
 
 /** The response to a request that should have been a WebSocket handshake. */

@@ -2,6 +2,7 @@ import { Hono } from "@hono/hono";
 import type { ContentfulStatusCode } from "@hono/hono/utils/http-status";
 import {
   type Accounts,
+  CLAUDE_CODE,
   DeviceCodes,
   ToolGrants,
   type ToolTokens,
@@ -48,7 +49,7 @@ const ALL = "";
 
 /** What some tools call themselves, by what they send. */
 const KNOWN_CLIENTS: Readonly<Record<string, string>> = {
-  claude_code: "Claude Code",
+  claude_code: CLAUDE_CODE,
   codex: "Codex",
 };
 

@@ -53,6 +53,7 @@ export const STATUS_CODE: {
   readonly Unauthorized: 401;
   readonly Forbidden: 403;
   readonly NotFound: 404;
+  readonly ContentTooLarge: 413;
   readonly UpgradeRequired: 426;
   readonly TooManyRequests: 429;
   readonly InternalServerError: 500;

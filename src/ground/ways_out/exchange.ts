@@ -15,7 +15,7 @@ export interface ExchangeRequest {
   readonly url: URL;
   readonly method: "GET" | "PUT" | "POST";
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
+  readonly body?: string | Uint8Array | undefined;
   /** Undefined for a direct connection. */
   readonly proxy: OutgoingProxy | undefined;
   /** IP address to connect to instead of the URL's host, which is then not resolved. Only without a proxy. */

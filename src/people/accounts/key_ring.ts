@@ -40,6 +40,8 @@ const callerRow = rowOf({
   own_keys: ownKeysColumn,
   /** Whether they are used alone, before the gateway's keys or after them. */
   own_key_use: z.enum(OWN_KEY_USES),
+  /** What the tool calls itself that signed in and has this key as its token; `null` for other keys. */
+  tool: z.string().nullable(),
 }).transform(({ teamModels, ...caller }) => ({
   ...caller,
   /** The account that what is kept or sealed for the client belongs to: the member's, else the one that pays. */
@@ -103,7 +105,8 @@ const BY_DIGEST = `
            when team_members.account_id is null or stopped_at_ms is not null then 'member'
            when members.disabled_at_ms is not null then 'person'
          end as closed,
-         ${OWN_KEYS_OF_CALLER} as own_keys, coalesce(teams.own_keys, 'first') as own_key_use
+         ${OWN_KEYS_OF_CALLER} as own_keys, coalesce(teams.own_keys, 'first') as own_key_use,
+         (select client from tool_grants where key_id = keys.id) as tool
   from keys join accounts on accounts.id = keys.account_id
     left join teams on teams.id = keys.team_id
     left join team_members

@@ -61,4 +61,4 @@ export {
 } from "./upstream_keys.ts";
 export { hasFewInvited, hasFewSignups, noteSignup } from "./signups.ts";
 export { type DeviceCode, DeviceCodes, type Polled, type WaitingTool } from "./device_codes.ts";
-export { type Refreshed, ToolGrants, type ToolTokens } from "./tool_grants.ts";
+export { CLAUDE_CODE, type Refreshed, ToolGrants, type ToolTokens } from "./tool_grants.ts";

@@ -11,6 +11,8 @@ const IDLE_MS = 30 * 86_400_000;
 /** How long after a refresh its token gives the same again: the reply may have been lost, or two processes of a tool share it. */
 const AGAIN_MS = 60_000;
 const SALT_CHARS = 32;
+/** What Claude Code is called when it signs in. */
+export const CLAUDE_CODE = "Claude Code";
 const PURPOSE = "sluice refresh token of a tool";
 const REFRESH_TOKEN = /^rt-(key_[A-Za-z0-9]{16})-([1-9][0-9]{0,14})-([A-Za-z0-9_-]{43})$/;
 

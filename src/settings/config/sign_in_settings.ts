@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { credits, secret } from "./values.ts";
+import { credits, httpUrl, secret } from "./values.ts";
 
 /** Roles that groups may give. An owner is made by an owner: otherwise the people who run the provider would own the gateway. */
 const GROUP_ROLES = ["operator", "finance"] as const;
@@ -58,6 +58,25 @@ const oidcProvider = z.strictObject({
 /** Settings of one OpenID provider. */
 export type OidcSettings = z.output<typeof oidcProvider>;
 
+/** Settings of Claude Code, which it knows; nothing of them is read here. */
+const toolSettings = z.looseObject({});
+
+const managedSettings = z.strictObject({
+  all: toolSettings.optional().describe("For everybody who is in none of the teams below."),
+  teams: z.record(z.string().min(1).max(200), toolSettings).default({}).describe(
+    "For the members of teams, by the team's name or ID: the first one counts that somebody is in.",
+  ),
+});
+
+const toolTelemetry = z.strictObject({
+  url: httpUrl.refine((text) => !/[?#]/.test(text), { error: "must have no query and no fragment" })
+    .transform((text) => text.replace(/\/+$/, ""))
+    .describe("Address of the collector, to which `/v1/traces` and the like are appended."),
+  headers: z.record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/), secret).default({}).describe(
+    "Extra headers, such as `authorization`.",
+  ),
+});
+
 /** Schema of the settings of sign-in. */
 export const signInSettings = z.strictObject({
   oidc: z.array(oidcProvider).max(20).default([]).describe("OpenID providers: see docs/sign_in.md.")
@@ -71,4 +90,12 @@ export const signInSettings = z.strictObject({
   sessionHours: z.int().min(1).max(24 * 30).default(12).describe(
     "How long a session lasts, in hours.",
   ),
+  managedSettings: managedSettings.optional().describe(
+    "Settings of Claude Code on all machines that are signed in.",
+  ),
+  telemetry: toolTelemetry.optional().describe(
+    "OpenTelemetry collector for what signed-in tools report; without, it is dropped.",
+  ),
 });
+/** Settings of sign-in. */
+export type SignInSettings = z.output<typeof signInSettings>;

@@ -1,4 +1,6 @@
 import { codexHeaders } from "../../../src/doors/http/codex.ts";
+import { setBudget } from "../../../src/money/ledger/mod.ts";
+import { ToolGrants } from "../../../src/people/accounts/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { startGateway, type TestGateway, usageRecords } from "../../fake/gateway.ts";
 
@@ -33,6 +35,67 @@ Deno.test("Codex is told the balance, and the two nearest windows of different l
     "x-codex-credits-unlimited": "false",
     "x-codex-credits-balance": "0",
   });
+});
+
+Deno.test("a Codex that is signed in is told the budget with the least left, and the nearest window", async () => {
+  const windows = [{ of: "key", span: "hour", limit: 4, used: 1 }] as const;
+  const budget = {
+    id: "key:k:week",
+    owner: "key",
+    ownerId: "k",
+    period: "week",
+    zone: "UTC",
+    credits: 200,
+    raise: { credits: 100, untilMs: NOW + 1 },
+    marks: [],
+    setAtMs: 0,
+    startsAtMs: 0,
+    renewsAtMs: NOW + 5_000,
+    spent: 100,
+    held: 50,
+    left: 150,
+  } as const;
+  const told = (of: Parameters<typeof codexHeaders>[0], showsBudget: boolean) =>
+    Object.fromEntries(
+      Object.entries(codexHeaders(of, NOW, { showsBudget }))
+        .filter(([name]) => !name.startsWith("x-codex-credits-"))
+        .map(([name, value]) => [name.slice(8), value]),
+    );
+  const window = (name: string) => ({
+    [`${name}-used-percent`]: "25",
+    [`${name}-window-minutes`]: "60",
+    [`${name}-reset-at`]: String(Date.UTC(2030, 0, 1, 11) / 1_000),
+  });
+  assertEquals(told({ balance: 7, windows, budget }, true), {
+    "primary-used-percent": "33.3",
+    "primary-window-minutes": "10080",
+    "primary-reset-at": String(NOW / 1_000 + 5),
+    ...window("secondary"),
+  });
+  assertEquals(told({ balance: 7, windows, budget }, false), window("primary"));
+  const life = { ...budget, period: "life", renewsAtMs: null, spent: 1_000 } as const;
+  assertEquals(told({ balance: 7, windows: [], budget: life }, true), {
+    "primary-used-percent": "100",
+  });
+
+  await using gateway = await startGateway({ settings: { signIn: {} } });
+  const { accounts, database, clock } = gateway.gateway;
+  const owner = (await accounts.owner())!;
+  const { accessToken: key, keyId } = await new ToolGrants({
+    database,
+    now: clock.now,
+    key: () => Promise.resolve(new Uint8Array(32)),
+  }).issue(owner, "A tool");
+  const { renewsAtMs } = await setBudget(database, {
+    owner: "key",
+    ownerId: keyId,
+    period: "month",
+    credits: 1_000,
+  }, { nowMs: clock.now() });
+  const { headers, body } = await ask(gateway, { key, headers: CODEX });
+  await body?.cancel();
+  assertEquals(headers.get("x-codex-primary-window-minutes"), "43200");
+  assertEquals(headers.get("x-codex-primary-reset-at"), String(renewsAtMs! / 1_000));
 });
 
 Deno.test("only Codex gets its headers, and only from /v1/responses", async () => {

@@ -1,0 +1,101 @@
+import { checkScope, type Members } from "../../people/accounts/mod.ts";
+import type { Settings } from "../../settings/config/mod.ts";
+import { type Database, type ReadFor, readTogether } from "../../ground/database/mod.ts";
+import { DIALECTS } from "../../wire/dialects/mod.ts";
+import { Refusal } from "../../ground/refusal.ts";
+import type { Log } from "../../ground/telemetry/mod.ts";
+import { keyBudgetsReading } from "../../money/ledger/mod.ts";
+import type { Admission } from "../../requests/admission/mod.ts";
+import {
+  type Granted,
+  ManagedSettings,
+  type Signal,
+  TelemetryRelay,
+  toolUsage,
+} from "../tools/mod.ts";
+import type { Callers } from "./callers.ts";
+import type { RequestState } from "./request_state.ts";
+
+/** Dependencies of {@linkcode ToolRequests}. */
+export interface ToolRequestsParts {
+  /** The database for reports. */
+  readonly reports: Database;
+  readonly readFor: ReadFor;
+  readonly members: Pick<Members, "ofAccount">;
+  readonly admission: Admission;
+  readonly now: () => number;
+  readonly log: Log;
+  /** Aborted when the gateway closes. */
+  readonly closing: AbortSignal;
+}
+
+/** Requests of signed-in tools that are not for models, by the protocol of Claude Code: errors are those of the messages dialect. */
+export class ToolRequests {
+  readonly #parts: ToolRequestsParts;
+  readonly #callers: Callers;
+  readonly #granted: Granted;
+  readonly #perUsd: number;
+  readonly #managed: ManagedSettings | undefined;
+  readonly #telemetry: TelemetryRelay;
+
+  constructor(
+    parts: ToolRequestsParts,
+    { callers, granted, settings }: {
+      readonly callers: Callers;
+      readonly granted: Granted;
+      readonly settings: Pick<Settings, "credits" | "proxies" | "signIn">;
+    },
+  ) {
+    const { managedSettings, telemetry } = settings.signIn ?? {};
+    this.#parts = parts;
+    this.#callers = callers;
+    this.#granted = granted;
+    this.#perUsd = settings.credits.perUsd;
+    this.#managed = managedSettings && new ManagedSettings(managedSettings);
+    this.#telemetry = new TelemetryRelay({ ...parts, settings, collector: telemetry });
+  }
+
+  /** What the caller has used, in cents. */
+  async usage(request: Request, state: RequestState): Promise<Response> {
+    const caller = await this.#identify(request, state);
+    const { reports, readFor, admission, now } = this.#parts;
+    const { accountId, keyId, teamId } = caller;
+    const status = await admission.accountStatus(caller);
+    const body = await readFor(accountId, async () => {
+      const { budgets } = await readTogether(reports, { budgets: keyBudgetsReading(keyId, now()) });
+      const granted = teamId === null ? await this.#granted.read(accountId) : undefined;
+      return toolUsage(status, { budgets, granted, perUsd: this.#perUsd });
+    });
+    return Response.json(body, { headers: { ...state.headers, "cache-control": "no-store" } });
+  }
+
+  /** The settings that the operator has for the caller's tool. */
+  async managedSettings(request: Request, state: RequestState): Promise<Response> {
+    const { memberId, accountId } = await this.#identify(request, state);
+    const managed = this.#managed;
+    if (managed !== undefined) {
+      const teams = (await this.#parts.members.ofAccount({ id: memberId ?? accountId }))
+        .filter(({ stoppedAtMs }) => stoppedAtMs === null)
+        .map(({ teamId: id, teamName: name }) => ({ id, name }));
+      const response = managed.respond(request, teams, state.headers);
+      if (response !== undefined) return response;
+    }
+    throw new Refusal(
+      "path_unknown",
+      "No managed settings for this account: the operator has set none.",
+    );
+  }
+
+  /** Telemetry of a tool. */
+  async telemetry(request: Request, state: RequestState, signal: Signal): Promise<Response> {
+    const caller = await this.#identify(request, state);
+    return await this.#telemetry.take(request, signal, caller, state.headers);
+  }
+
+  async #identify(request: Request, state: RequestState) {
+    state.front = DIALECTS.messages.front;
+    const caller = await this.#callers.identify(request, state);
+    checkScope(caller, "inference");
+    return caller;
+  }
+}

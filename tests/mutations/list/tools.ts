@@ -1,0 +1,130 @@
+import type { Mutation } from "../mutation.ts";
+
+const LIVE = "tests/doors/tools/live_credits_test.ts";
+const OTLP = "tests/doors/tools/otlp_resource_test.ts";
+const REQUESTS = "tests/doors/http/tool_requests_test.ts";
+const BUDGET = [{ file: REQUESTS, filter: "is told its budget" }];
+
+/** What signed-in tools are told, and what is taken from them. */
+export const TOOLS: readonly Mutation[] = [
+  {
+    name: "tool-share-of-one",
+    file: "src/doors/tools/live_credits.ts",
+    find: "return Math.min(hundredths / 100, MAX_ADMITTED);",
+    replace: "return hundredths / 100;",
+    tests: [{ file: LIVE, filter: "is below 1" }],
+    why: "A tool would say that all is spent while requests are admitted.",
+  },
+  {
+    name: "tool-mark-late",
+    file: "src/doors/tools/live_credits.ts",
+    find: "fraction >= mark",
+    replace: "fraction > mark",
+    tests: [{ file: LIVE, filter: "warned at" }],
+    why: "Nobody would be warned at the mark itself.",
+  },
+  {
+    name: "tool-blocked-with-claim",
+    file: "src/doors/http/responses.ts",
+    find: "const describe = front === MESSAGES ? accountStatusHeaders",
+    replace: "const describe = false ? accountStatusHeaders",
+    tests: BUDGET,
+    why: "Claude Code would put a sentence of its own in the place of the gateway's.",
+  },
+  {
+    name: "tool-errors-for-keys",
+    file: "src/doors/http/responses.ts",
+    find: "const told = front === MESSAGES && state.caller?.tool === CLAUDE_CODE",
+    replace: "const told = front === MESSAGES",
+    tests: BUDGET,
+    why: "Clients with a key would get other errors than the documented ones.",
+  },
+  {
+    name: "tool-headers-for-keys",
+    file: "src/doors/http/responses.ts",
+    find: "return tool === CLAUDE_CODE && path === MESSAGES.path",
+    replace: "return path === MESSAGES.path",
+    tests: [{ file: REQUESTS, filter: "without signIn" }],
+    why: "Headers of Claude Code would be sent to everybody.",
+  },
+  {
+    name: "tool-too-large-as-400",
+    file: "src/doors/tools/claude_code_error.ts",
+    find: "return isTooLarge ? TOO_LARGE : ERRORS[reason];",
+    replace: "return ERRORS[reason];",
+    tests: [{ file: LIVE, filter: "told without a claim" }],
+    why: "Claude Code would not make a request smaller that is too large.",
+  },
+  {
+    name: "tool-lots-of-pool",
+    file: "src/doors/http/callers.ts",
+    find: "return tool === CLAUDE_CODE && !hasBudget && teamId === null;",
+    replace: "return tool === CLAUDE_CODE;",
+    tests: [{ file: REQUESTS, filter: "reads lots once" }],
+    why: "Lots would be read for callers who are not told of them, and a pool's for its members.",
+  },
+  {
+    name: "tool-settings-of-stopped-member",
+    file: "src/doors/http/tool_requests.ts",
+    find: ".filter(({ stoppedAtMs }) => stoppedAtMs === null)",
+    replace: "",
+    tests: [{ file: REQUESTS, filter: "managed settings" }],
+    why: "A stopped member would have the team's settings on.",
+  },
+  {
+    name: "tool-settings-unsorted",
+    file: "src/doors/tools/managed_settings.ts",
+    find: ".toSorted(([a], [b]) => a < b ? -1 : 1)",
+    replace: "",
+    tests: [{ file: REQUESTS, filter: "managed settings" }],
+    why: "Tools would compute another checksum, and be sent the same settings each hour.",
+  },
+  {
+    name: "tool-names-itself",
+    file: "src/doors/tools/otlp_resource.ts",
+    find: "if (!isOwn) kept.push(field.whole);",
+    replace: "kept.push(field.whole);",
+    tests: [{ file: OTLP, filter: "in protocol buffers" }],
+    why: "A tool could report in another account's name.",
+  },
+  {
+    name: "tool-names-itself-in-json",
+    file: "src/doors/tools/otlp_resource.ts",
+    find: 'return typeof key === "string" && !isOurs(key);',
+    replace: 'return typeof key === "string";',
+    tests: [{ file: OTLP, filter: "in JSON" }],
+    why: "A tool could report in another account's name.",
+  },
+  {
+    name: "telemetry-without-bound",
+    file: "src/doors/tools/telemetry_relay.ts",
+    find: "    this.#check(keyId);\n",
+    replace: "",
+    tests: [{ file: REQUESTS, filter: "telemetry of tools" }],
+    why: "One key could have the gateway relay without end.",
+  },
+  {
+    name: "telemetry-without-key",
+    file: "src/doors/http/tool_requests.ts",
+    find: 'checkScope(caller, "inference");',
+    replace: "",
+    tests: [{ file: REQUESTS, filter: "another scope" }],
+    why: "Keys of the operator's API could be used as a tool's token.",
+  },
+  {
+    name: "tool-endpoints-for-all",
+    file: "src/doors/http/app.ts",
+    find: "if (this.#options.settings.signIn !== undefined) this.#toolRoutes(app);",
+    replace: "this.#toolRoutes(app);",
+    tests: [{ file: REQUESTS, filter: "without signIn" }],
+    why: "Endpoints would be there without the setting.",
+  },
+  {
+    name: "codex-budget-for-keys",
+    file: "src/doors/http/codex.ts",
+    find: "budget !== undefined && showsBudget",
+    replace: "budget !== undefined",
+    tests: [{ file: "tests/doors/http/codex_test.ts", filter: "signed in" }],
+    why: "What Codex is told with a key would have changed without signIn.",
+  },
+];
