@@ -18,7 +18,7 @@ const BILLING: ClaudeCodeError = {
 
 /** Where the protocol has other words than the messages dialect. */
 const ERRORS: Partial<Readonly<Record<Reason, ClaudeCodeError>>> = {
-  // after a 403 it would ask for another sign-in, and not show why
+  // of these it shows the sentence as it is, and sends nothing again
   budget_spent: BILLING,
   credits_short: BILLING,
   permission_denied: { status: STATUS_CODE.Forbidden, type: "permission_error" },
