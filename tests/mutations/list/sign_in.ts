@@ -121,6 +121,22 @@ export const SIGN_IN: readonly Mutation[] = [
     why: "A page elsewhere could have a browser finish a sign-in that somebody else began.",
   },
   {
+    name: "nonce-that-is-the-state",
+    file: "src/people/sign_in/challenge.ts",
+    find: 'nonce: of("nonce")',
+    replace: 'nonce: of("state")',
+    tests: WHO,
+    why: "Who reads the state in an address could make a token that fits it.",
+  },
+  {
+    name: "code-without-a-verifier",
+    file: PROVIDER,
+    find: '      code_challenge_method: "S256",\n',
+    replace: "",
+    tests: [{ file: "tests/people/sign_in/provider_test.ts", filter: "a real provider" }],
+    why: "A code that leaked on its way back would be worth tokens.",
+  },
+  {
     name: "visit-that-took-a-day",
     file: VISITS,
     find: "|| Number(row.expires_at_ms) <= this.#now()) return",

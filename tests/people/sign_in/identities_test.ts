@@ -200,6 +200,7 @@ Deno.test("a visit ends once, for its browser, at its provider, within ten minut
   const { visits, clock, database } = one;
   const challenge = challengeOf();
   const { state, secret } = challenge;
+  assertEquals(new Set(Object.values(challenge)).size, 4, "each part is for one purpose");
   await visits.begin("company", challenge, undefined);
   assertEquals(await visits.end("other", state, secret), undefined);
   assertEquals(await visits.end("company", state, challengeOf().secret), undefined);
