@@ -5,7 +5,7 @@ import type { Admission } from "../../requests/admission/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import { type Config, moneyIn } from "../../settings/config/mod.ts";
 import { AmountError, wholeIn, type WholeRule } from "../../ground/amounts/mod.ts";
-import type { Database, ReadFor, Statement } from "../../ground/database/mod.ts";
+import type { Condition, Database, ReadFor, Statement } from "../../ground/database/mod.ts";
 import { OperationError, recordStatement, sessionActor } from "../../people/operation_log/mod.ts";
 import {
   type Json,
@@ -316,14 +316,16 @@ export async function operate(
 export function recordOf(
   c: PageRequest,
   { now }: Pick<ConsoleParts, "now">,
-  { session, operation }: {
+  { session, operation, onlyIf }: {
     readonly session: Pick<Session, "account" | "teams">;
     readonly operation: string;
+    /** Nothing is recorded where it does not hold. */
+    readonly onlyIf?: Condition;
   },
 ): Statement {
   const { id } = session.account;
   const about = { accountId: id, objectId: id };
-  return recordStatement(byOf(c, session), { operation, about, atMs: now() });
+  return recordStatement(byOf(c, session), { operation, about, atMs: now(), onlyIf });
 }
 
 function byOf(c: PageRequest, session: Pick<Session, "account" | "teams">) {
