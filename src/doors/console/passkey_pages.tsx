@@ -93,16 +93,23 @@ class PasskeyPages {
   }
 
   async rename(c: PageRequest, session: Session): Promise<Response> {
-    const also = [recordOf(c, this.#parts, { session, operation: "account.rename_passkey" })];
+    const operation = "account.rename_passkey";
     return await this.#change(c, session, "passkey-renamed", async ({ account, id, name }) => {
-      await this.#passkeys.rename(account, id, { name, also });
+      await this.#passkeys.rename(account, id, {
+        name,
+        record: (onlyIf) => recordOf(c, this.#parts, { session, operation, onlyIf }),
+      });
     });
   }
 
   async remove(c: PageRequest, session: Session): Promise<Response> {
-    const also = [recordOf(c, this.#parts, { session, operation: "account.remove_passkey" })];
+    const operation = "account.remove_passkey";
     return await this.#change(c, session, "passkey-removed", async ({ account, id }) => {
-      await this.#passkeys.remove(account, id, also);
+      await this.#passkeys.remove(
+        account,
+        id,
+        (onlyIf) => recordOf(c, this.#parts, { session, operation, onlyIf }),
+      );
     });
   }
 

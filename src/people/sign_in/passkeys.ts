@@ -1,6 +1,11 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod";
-import { type Database, DatabaseError, type Statement } from "../../ground/database/mod.ts";
+import {
+  type Condition,
+  type Database,
+  DatabaseError,
+  type Statement,
+} from "../../ground/database/mod.ts";
 import { tidyName, whyNoName } from "../../ground/platform/mod.ts";
 import { rowOf, shownText } from "../../ground/row.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
@@ -42,6 +47,9 @@ export interface PasskeyUse {
   /** What the page's script sends: JSON. */
   readonly result: string;
 }
+
+/** Makes the statement that records a change, where a condition holds. */
+type RecordIf = (onlyIf: Condition) => Statement;
 
 /** Signs people in by passkeys (WebAuthn Level 3), of which only public keys are stored. */
 export class Passkeys {
@@ -199,30 +207,32 @@ export class Passkeys {
     return rows.map((row) => passkeyRow.parse(row));
   }
 
-  /** Renames a passkey of an account. Does nothing if there is none. @throws {SignInError} If the name cannot be one. */
+  /**
+   * Renames a passkey of an account. Does nothing if there is none.
+   *
+   * @param record Makes the statement that records it, where a condition holds.
+   * @throws {SignInError} If the name cannot be one.
+   */
   async rename(
     account: Pick<Account, "id">,
     id: string,
-    { name, also = [] }: { readonly name: string; readonly also?: readonly Statement[] },
+    { name, record }: { readonly name: string; readonly record?: RecordIf },
   ): Promise<void> {
+    const tidy = nameOf(name);
     await this.#database.batch([
+      ...(record === undefined ? [] : [record(has(account, id))]),
       {
         sql: "update passkeys set name = ? where account_id = ? and id = ?",
-        args: [nameOf(name), account.id, id],
+        args: [tidy, account.id, id],
       },
-      ...also,
     ]);
   }
 
-  /** Removes a passkey of an account, and ends the sessions that it began. Does nothing if there is none. */
-  async remove(
-    account: Pick<Account, "id">,
-    id: string,
-    also: readonly Statement[] = [],
-  ): Promise<void> {
+  /** Removes a passkey of an account, and ends the sessions that it began. Does nothing if there is none. @param record As for {@linkcode rename}. */
+  async remove(account: Pick<Account, "id">, id: string, record?: RecordIf): Promise<void> {
     await this.#database.batch([
+      ...(record === undefined ? [] : [record(has(account, id))]),
       { sql: "delete from passkeys where account_id = ? and id = ?", args: [account.id, id] },
-      ...also,
     ]);
   }
 
@@ -237,6 +247,14 @@ export class Passkeys {
       "This was not begun by this browser, took longer than five minutes, or is over: try again",
     );
   }
+}
+
+/** Whether a passkey is one of an account. */
+function has(account: Pick<Account, "id">, id: string): Condition {
+  return {
+    sql: "exists (select 1 from passkeys where account_id = ? and id = ?)",
+    args: [account.id, id],
+  };
 }
 
 function nameOf(text: string): string {

@@ -122,6 +122,14 @@ export const PASSKEY_MUTATIONS: readonly Mutation[] = [
     why: "Anyone would remove passkeys of others.",
   },
   {
+    name: "passkey-change-that-nobody-made",
+    file: PASSKEYS,
+    find: 'sql: "exists (select 1 from passkeys where account_id = ? and id = ?)",',
+    replace: 'sql: "(1 or exists (select 1 from passkeys where account_id = ? and id = ?))",',
+    tests: [{ file: CONSOLE, filter: "renames and removes" }],
+    why: "The log would have rows of what was not done.",
+  },
+  {
     name: "passkeys-of-others-are-renamed",
     file: PASSKEYS,
     find: '"update passkeys set name = ? where account_id = ? and id = ?"',
