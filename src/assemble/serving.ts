@@ -222,7 +222,14 @@ export async function openServing(
     openAdmin({ operations, readFor, keyRing: parts.keyRing, rate: bounds.adminRequests, log })
   );
   const trusted = new TrustedProxies(settings.trustedProxies);
-  const oauth = new OAuth({ ...store, now, log, sealKey: operations.sealKey });
+  const oauth = new OAuth({
+    ...store,
+    settings,
+    catalog: own.catalog,
+    now,
+    log,
+    sealKey: operations.sealKey,
+  });
   const pages: Pages = parts.pages ?? {
     fetch: async (request, peer) => {
       const { pathname } = new URL(request.url);

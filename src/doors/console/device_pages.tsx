@@ -4,6 +4,7 @@ import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
 import { ApproveToolPage, DevicePage } from "./pages/device.tsx";
 import { MessagePage } from "./pages/message.tsx";
+import { providerOf } from "./tool_pages.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest, recordOf } from "./request.tsx";
 
 /** Codes that are wrong, of one account and of all. */
@@ -66,7 +67,7 @@ export class DevicePages {
     const isApproved = decision === "approve";
     const isDone = await this.#codes.decide(
       form.text("code").slice(0, MAX_CODE_CHARS),
-      session.account,
+      { id: session.account.id, provider: await providerOf(c, this.#parts, session) },
       isApproved,
       [recordOf(c, this.#parts, { session, operation: `tool.${decision}` })],
     );

@@ -2,13 +2,15 @@ import { type Account, GroupGrants, type Session } from "../../people/accounts/m
 import {
   Identities,
   type Identity,
-  OidcProvider,
+  type OidcProvider,
+  Providers,
   rightsOf,
   SignInError,
   Visits,
+  Vouchers,
 } from "../../people/sign_in/mod.ts";
 import { applyGroups } from "../../operating/operations/mod.ts";
-import { type OidcSettings, proxyOf } from "../../settings/config/mod.ts";
+import type { OidcSettings } from "../../settings/config/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { cookieOf, readCookie } from "./cookies.ts";
 import { MessagePage } from "./pages/message.tsx";
@@ -38,7 +40,8 @@ export type BeginSession = (
 export class ProviderPages {
   readonly #parts: ConsoleParts;
   readonly #beginSession: BeginSession;
-  readonly #providers = new Map<string, OidcProvider>();
+  readonly #providers: Providers;
+  readonly #vouchers: Vouchers;
   readonly #visits: Visits;
   readonly #identities: Identities;
   readonly #grants: GroupGrants;
@@ -49,6 +52,13 @@ export class ProviderPages {
     this.#beginSession = beginSession;
     this.#visits = new Visits(database, now);
     this.#identities = new Identities(parts);
+    this.#providers = new Providers(() => parts.config.settings, now);
+    this.#vouchers = new Vouchers({
+      database,
+      now,
+      sealKey: parts.operations.sealKey,
+      providerOf: (name) => this.#provider(name),
+    });
     this.#grants = new GroupGrants(database, now);
   }
 
@@ -100,12 +110,11 @@ export class ProviderPages {
         visit.challenge,
         this.#redirectUri(c, provider),
       );
-      return this.#forget(
-        c,
-        visit.accountId === undefined
-          ? await this.#signIn(c, identity, settings)
-          : await this.#link(c, identity, settings, visit.accountId),
-      );
+      const response = visit.accountId === undefined
+        ? await this.#signIn(c, identity, settings)
+        : await this.#link(c, identity, settings, visit.accountId);
+      await this.#vouchers.note(identity);
+      return this.#forget(c, response);
     } catch (error) {
       return this.#forget(c, await this.#refused(c, error));
     }
@@ -221,16 +230,6 @@ export class ProviderPages {
 
   /** The provider of that name, by the settings as they are now. */
   #provider(name: string): OidcProvider | undefined {
-    const { signIn, proxies } = this.#parts.config.settings;
-    const settings = signIn?.oidc.find((one) => one.name === name);
-    if (settings === undefined) return undefined;
-    const known = this.#providers.get(name);
-    if (known?.settings === settings) return known;
-    const made = new OidcProvider(settings, {
-      now: this.#parts.now,
-      proxyFor: (url) => proxyOf(url, { proxies }),
-    });
-    this.#providers.set(name, made);
-    return made;
+    return this.#providers.find(name);
   }
 }

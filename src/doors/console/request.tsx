@@ -200,6 +200,7 @@ const DONE: Readonly<Record<string, string>> = {
   linked: "The identity signs in this account from now on.",
   unlinked: "The identity has been unlinked.",
   "session-ended": "The session has been ended.",
+  "tool-ended": "Signed out. The tool stops working within a second.",
   granted: "Credits granted.",
   recorded: "Package recorded.",
   "taken-back": "Credits taken back.",

@@ -8,5 +8,12 @@
  * @module
  */
 
+export {
+  answerTo,
+  AUTHORIZE_FIELDS,
+  AuthorizeError,
+  type AuthorizeRequest,
+  readAuthorizeRequest,
+} from "./authorize_request.ts";
 export { OAuth, type OAuthParts } from "./oauth.ts";
 export { isOAuthPath, OAUTH, WELL_KNOWN } from "./oauth_path.ts";

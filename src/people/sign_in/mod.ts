@@ -17,4 +17,7 @@ export {
   type ProviderOptions,
   SignInError,
 } from "./provider.ts";
+export { Providers } from "./providers.ts";
+export { Vouchers } from "./vouchers.ts";
+export { type Workload, WorkloadError, Workloads } from "./workloads.ts";
 export { type Visit, Visits } from "./visits.ts";

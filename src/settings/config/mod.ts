@@ -36,4 +36,10 @@ export type { Json } from "./settings_text.ts";
 export { Secret } from "./secret.ts";
 export { type EffectiveSetting, effectiveSettings } from "./show.ts";
 
-export { type GroupRights, type OidcSettings, signInSettings } from "./sign_in_settings.ts";
+export {
+  type GroupRights,
+  type OidcSettings,
+  signInSettings,
+  type ToolClientSettings,
+  type WorkloadSettings,
+} from "./sign_in_settings.ts";

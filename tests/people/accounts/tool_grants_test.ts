@@ -175,7 +175,7 @@ Deno.test("a tool waits for its code to be approved, and gets tokens once, howev
   const polled = await Promise.all([1, 2, 3].map(() => codes.askedFor(code.deviceCode)));
   const issued = await Promise.allSettled(polled.map((answer) => {
     assert(typeof answer !== "string");
-    return grants.issue({ id: answer.accountId }, answer.client, answer.use);
+    return grants.issue({ id: answer.accountId }, answer.client, answer.grant);
   }));
   assertEquals(issued.filter(({ status }) => status === "fulfilled").length, 1);
   assertEquals(await codes.askedFor(code.deviceCode), "expired_token");

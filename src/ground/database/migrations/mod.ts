@@ -10,6 +10,7 @@
 import { CHARGE_DETAILS } from "./0028_charge_details.ts";
 import { KEYS_AT_ONCE } from "./0029_keys_at_once.ts";
 import { SIGN_IN } from "./0030_sign_in.ts";
+import { TOOLS } from "./0033_tools.ts";
 import { BASELINE } from "./baseline/mod.ts";
 import type { Migration } from "./migration.ts";
 
@@ -19,7 +20,13 @@ export type { Migration };
 export const FIRST: Migration = { version: 27, name: "baseline", statements: BASELINE };
 
 /** Every step, oldest first. */
-export const MIGRATIONS: readonly Migration[] = [FIRST, CHARGE_DETAILS, KEYS_AT_ONCE, SIGN_IN];
+export const MIGRATIONS: readonly Migration[] = [
+  FIRST,
+  CHARGE_DETAILS,
+  KEYS_AT_ONCE,
+  SIGN_IN,
+  TOOLS,
+];
 
 /** The last commit whose program carries databases of smaller numbers over to the first step's schema. */
 const LAST_TO_CARRY_OVER = "14e0bef";
