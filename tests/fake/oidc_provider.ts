@@ -10,6 +10,8 @@ export interface FakeProvider extends AsyncDisposable {
   readonly client: { readonly id: string; readonly secret: string };
   /** Those who may sign in, by subject. */
   readonly people: Map<string, Person>;
+  /** Those of them whom the company has removed. */
+  readonly removed: Set<string>;
   /**
    * Signs somebody in through the provider's pages, as a browser would.
    *
@@ -36,9 +38,11 @@ const MAX_STEPS = 12;
  * @param inUserinfo Whether claims of scopes are left out of identity tokens, as Okta does.
  */
 export async function startProvider(
-  { redirectUris, inUserinfo = false, logoutUri }: {
+  { redirectUris, inUserinfo = false, refreshes = false, logoutUri }: {
     readonly redirectUris: () => readonly string[];
     readonly inUserinfo?: boolean;
+    /** Whether it gives refresh tokens, each for one use. */
+    readonly refreshes?: boolean;
     /** Where it says that somebody has signed out. */
     readonly logoutUri?: () => string;
   },
@@ -48,22 +52,27 @@ export async function startProvider(
   const { port } = server.address() as { port: number };
   const issuer = `http://127.0.0.1:${port}`;
   const people = new Map<string, Person>();
+  const removed = new Set<string>();
   const make = () =>
     new Provider(issuer, {
       clients: [{
         client_id: CLIENT.id,
         client_secret: CLIENT.secret,
         redirect_uris: redirectUris(),
+        grant_types: ["authorization_code", "refresh_token"],
         post_logout_redirect_uris: redirectUris(),
         backchannel_logout_session_required: true,
         ...(logoutUri !== undefined && { backchannel_logout_uri: logoutUri() }),
       }],
       claims: CLAIMS,
       conformIdTokenClaims: inUserinfo,
-      findAccount: (_: unknown, sub: string) => ({
-        accountId: sub,
-        claims: () => ({ sub, ...people.get(sub) }),
-      }),
+      findAccount: (_: unknown, sub: string) =>
+        removed.has(sub) ? undefined : {
+          accountId: sub,
+          claims: () => ({ sub, ...people.get(sub) }),
+        },
+      issueRefreshToken: () => refreshes,
+      rotateRefreshToken: true,
       features: { devInteractions: { enabled: true }, backchannelLogout: { enabled: true } },
       cookies: { keys: ["a-key-of-cookies"] },
     });
@@ -73,6 +82,7 @@ export async function startProvider(
     issuer,
     client: CLIENT,
     people,
+    removed,
     signIn: (url, subject) => walk(url, issuer, subject),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
