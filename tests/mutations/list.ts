@@ -13,6 +13,7 @@ import { PREFIX } from "./list/prefix.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
+import { TOOLS_MUTATIONS } from "./list/tools.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
 import { WILD } from "./list/wild.ts";
 import type { Mutation } from "./mutation.ts";
@@ -36,4 +37,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...PREFIX,
   ...COMMANDS,
   ...OPERATORS,
+  ...TOOLS_MUTATIONS,
 ];

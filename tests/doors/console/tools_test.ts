@@ -176,6 +176,7 @@ Deno.test("without refresh tokens of the provider, its sign-in counts for a week
 
   clock.laterMs = 0;
   assertEquals((await one.signIn()).status, 303);
+  const byProvider = await approve();
   // a tool that somebody approved without the provider has nothing to do with it
   const own = await signedIn(gateway, "ada@example.com");
   const code = (await decide(own, "approve")).searchParams.get("code")!;
@@ -183,6 +184,7 @@ Deno.test("without refresh tokens of the provider, its sign-in counts for a week
   one.provider.people.set("ada", { email: "ada@example.com", groups: [] });
   assertEquals((await one.signIn()).status, 403);
   assertEquals((await refresh(free)).status, 200);
+  assertEquals((await refresh(byProvider)).status, 401, "refused at the provider's sign-in");
   assert((await accounts.find("ada@example.com"))!.disabledAtMs === null);
 });
 

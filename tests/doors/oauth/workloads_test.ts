@@ -114,8 +114,10 @@ Deno.test("a job's token becomes a key of the rule's account or team, for its mi
   const late = await exchange(token);
   assertEquals([late.status, late.body.error], [400, "invalid_grant"]);
   laterMs = 0;
-  const next = await exchange(await issuer.sign({ jti: "two" }));
+  const revoked = await issuer.sign({ jti: "two" });
+  const next = await exchange(revoked);
   await keys.revoke((await keys.bySecret(String(next.body.access_token)))!.id);
+  assertEquals((await exchange(revoked)).body.error, "invalid_grant");
   assertEquals((await exchange(await issuer.sign({ jti: "three" }))).status, 200);
 
   const ofTeam = await exchange(await issuer.sign({ sub: "repo:acme/x", environment: "test" }));
@@ -190,6 +192,13 @@ Deno.test("a token that is not what it says gives nothing, and an issuer that is
   assertStringIncludes(await why(await sign({ iat: undefined as never })), "iat");
   assertEquals(await why(await sign({ exp: nowS() - 30 })), SUBJECT, "clocks may differ");
   assert(issuer.asked.length <= 4, `asked: ${issuer.asked.join(", ")}`);
+
+  // a rule's claims count for its own audience
+  const [rule] = rules;
+  const two = [rule!, { ...rule!, audience: "https://two.example", claims: { sub: ["x"] } }];
+  const both = new Workloads(two, { now: Date.now });
+  assertStringIncludes(await why(await sign({ aud: "https://two.example" }), both), "No rule fits");
+  assertEquals(await why(await sign(), both), SUBJECT);
 
   issuer.lie.issuer = "https://evil.example";
   const fresh = new Workloads(rules, { now: Date.now });
