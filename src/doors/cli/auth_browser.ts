@@ -27,7 +27,7 @@ export class NoBrowser extends Error {
  */
 export async function loginByBrowser(context: CommandContext, gateway: string): Promise<unknown> {
   const program = browserOf(context.env);
-  if (program === undefined) throw new NoBrowser("there is no browser here");
+  if (program === undefined) throw new NoBrowser("this machine has no browser");
   const server = metadata.parse(await askGateway(context, gateway, WELL_KNOWN.server));
   const { issuer, authorization_endpoint: endpoint } = server;
   if (endpoint === undefined) throw new NoBrowser("the gateway takes no sign-in by a browser");

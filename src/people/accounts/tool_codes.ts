@@ -7,7 +7,7 @@ import type { GrantOptions } from "./tool_grants.ts";
 
 /** How long a tool has to fetch its tokens (RFC 6749, section 4.1.2, has ten minutes at most). */
 const CODE_MS = 60_000;
-/** For how long it is remembered that a code was used, so that whoever sends it again ends what it gave. */
+/** For how long it is remembered that a code was used, so that sending it again ends what it gave. */
 const KEPT_MS = 86_400_000;
 const CODE_CHARS = 43;
 /** Codes of an account that are remembered at once. */
@@ -25,7 +25,7 @@ export interface CodeRequest {
   readonly challenge: string;
   /** Of the browser. */
   readonly address: string;
-  /** The settings' name of the provider that had signed in whoever approved. */
+  /** The settings' name of the provider that had signed in the person who approved. */
   readonly provider: string | null;
 }
 

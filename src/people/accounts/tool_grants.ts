@@ -28,7 +28,7 @@ export interface ToolTokens {
 
 /**
  * What became of a refresh token: tokens; `unknown`, expired or revoked; or its tool is signed out, as the token had been used before or
- * the provider no longer vouches for whoever approved the tool.
+ * the provider no longer vouches for the person who approved the tool.
  */
 export type Refreshed = ToolTokens | "unknown" | "reused" | "refused";
 
@@ -38,7 +38,7 @@ export interface GrantOptions {
   readonly keyId?: string | undefined;
   /** From where it asked. */
   readonly address?: string | null | undefined;
-  /** The settings' name of the provider that had signed in whoever approved it. */
+  /** The settings' name of the provider that had signed in the person who approved it. */
   readonly provider?: string | null | undefined;
   /** Statements for the same transaction, before it; it fails with them. */
   readonly onlyWith?: readonly Statement[] | undefined;

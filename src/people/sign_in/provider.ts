@@ -170,7 +170,7 @@ export class OidcProvider {
    *
    * @param refreshToken Of their last sign-in or refresh.
    * @returns The refresh token that is valid from now on; `undefined` if the provider refuses.
-   * @throws {SignInError} If the provider cannot say so just now.
+   * @throws {SignInError} If the provider cannot be asked just now.
    */
   async refresh(refreshToken: string): Promise<string | undefined> {
     const oauth = await library();

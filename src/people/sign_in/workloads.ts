@@ -12,7 +12,7 @@ const METADATA_MS = HOUR_MS;
 /** How soon an issuer's keys are asked for again for a key that is not among them. */
 const KEYS_COOLDOWN_MS = MINUTE_MS;
 const SKEW_S = 60;
-/** A token that is valid for longer is no job's. */
+/** A job's token is not valid for longer. */
 const MAX_LIFE_S = 24 * 3_600;
 
 /** A job that a rule of the settings lets in. */

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { credits, secret } from "./values.ts";
 
-/** Roles that groups may give. An owner is made by an owner: whoever runs the provider would else own the gateway. */
+/** Roles that groups may give. An owner is made by an owner: anyone who runs the provider would else own the gateway. */
 const GROUP_ROLES = ["operator", "finance"] as const;
 
 const issuer = z.url({ protocol: /^https?$/ }).refine(isSafe, {
@@ -78,7 +78,9 @@ const workload = z.strictObject({
   ).describe(
     "What a token must say: of each claim one of the texts; `*` stands for any characters.",
   ),
-  account: z.email().optional().describe("Who pays: the account with this address."),
+  account: z.string().min(1).max(254).optional().describe(
+    "Who pays: the account with this address.",
+  ),
   team: z.string().min(1).max(200).optional().describe(
     "Who pays: the pool of this team, by name or ID.",
   ),

@@ -1,6 +1,6 @@
 import type { Migration } from "./migration.ts";
 
-/** Tools that sign in by a browser, and what ends them when a provider refuses whoever signed them in. */
+/** Tools that sign in by a browser, and what ends them when a provider refuses the person who approved them. */
 export const TOOLS: Migration = {
   version: 33,
   name: "tools",
@@ -15,7 +15,7 @@ export const TOOLS: Migration = {
       -- of PKCE: the digest of what only the tool knows
       challenge text not null check (length(challenge) = 43),
       account_id text not null references accounts (id),
-      -- the provider that had signed in whoever approved
+      -- the provider that had signed in the person who approved
       provider text,
       address text not null check (length(address) <= 100),
       expires_at_ms integer not null,
@@ -25,7 +25,7 @@ export const TOOLS: Migration = {
     // which have ended, and how many an account has
     `create index tool_codes_by_end on tool_codes (expires_at_ms)`,
     `create index tool_codes_by_account on tool_codes (account_id)`,
-    // From where a tool was signed in, and by which provider whoever approved it.
+    // From where a tool was signed in, and by which provider the person who approved it.
     `alter table tool_grants add column address text`,
     `alter table tool_grants add column provider text`,
     `alter table device_codes add column provider text`,
