@@ -56,7 +56,7 @@ export class ProviderPages {
     this.#vouchers = new Vouchers({
       database,
       now,
-      sealKey: parts.operations.sealKey,
+      sealKey: () => parts.operations.sealKey(),
       providerOf: (name) => this.#provider(name),
     });
     this.#grants = new GroupGrants(database, now);

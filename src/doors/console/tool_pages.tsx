@@ -41,8 +41,9 @@ export async function providerOf(
 }
 
 /** The tools of accounts. */
-export function toolGrantsOf({ database, now, operations }: ConsoleParts): ToolGrants {
-  return new ToolGrants({ database, now, key: operations.sealKey });
+export function toolGrantsOf(parts: ConsoleParts): ToolGrants {
+  const { database, now } = parts;
+  return new ToolGrants({ database, now, key: () => parts.operations.sealKey() });
 }
 
 class ToolPages {

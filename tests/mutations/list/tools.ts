@@ -27,7 +27,7 @@ export const TOOLS_MUTATIONS: readonly Mutation[] = [
     file: CODES,
     find: "where not exists (select 1 from tool_codes where digest = ? and key_id is null)`",
     replace: "where 0 and not exists (select 1 from tool_codes where digest = ?)`",
-    tests: AUTHORIZE,
+    tests: [{ file: "tests/people/accounts/tool_grants_test.ts", filter: "code of a browser" }],
     why: "Two who send one code at once would both get tokens.",
   },
   {
