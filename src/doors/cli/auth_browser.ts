@@ -7,6 +7,8 @@ import type { CommandContext } from "./context.ts";
 
 /** How long somebody has to sign in and to approve this terminal. */
 const WAIT_MS = 5 * 60_000;
+/** How long it is waited for the browser to have its reply. */
+const CLOSE_MS = 2_000;
 const VERIFIER_CHARS = 64;
 const STATE_CHARS = 43;
 const CLIENT = "sluice";
@@ -125,7 +127,11 @@ class Listener {
   }
 
   async close(): Promise<void> {
-    await this.#server.shutdown(); // the browser gets its reply
+    const patience = Promise.withResolvers<void>();
+    const timer = setTimeout(() => patience.resolve(), CLOSE_MS);
+    // the browser gets its reply; connections that it opened and has sent nothing on are not waited for
+    await Promise.race([this.#server.shutdown(), patience.promise]);
+    clearTimeout(timer);
   }
 
   #answer(

@@ -153,7 +153,9 @@ Deno.test("sluice auth login: the browser of this machine brings the code, and t
         ? new Response(metadata)
         : new Response(null, { status: 404 }),
   );
-  const mixedUp = await run("true", "login", "--gateway", `http://127.0.0.1:${liar.addr.port}`);
-  assertEquals(mixedUp.code, 1);
-  assertStringIncludes(mixedUp.err, `by a code, as the gateway calls itself ${gateway.url}.`);
+  seen = "";
+  const mixedUp = run("true", "login", "--gateway", `http://127.0.0.1:${liar.addr.port}`);
+  await until(() => /by a code|Waiting/.test(seen), { what: "the terminal's words" });
+  assertStringIncludes(seen, `by a code, as the gateway calls itself ${gateway.url}.`);
+  assertEquals((await mixedUp).code, 1);
 });

@@ -116,4 +116,16 @@ Deno.test("what a tool sends that is wrong has the error of the RFC; without the
     assertEquals(reply.status, 404);
     await reply.body?.cancel();
   }
+  for (const path of ["/oauth/authorize", "/.well-known/oauth-protected-resource"]) {
+    const reply = await fetch(`${plain.url}${path}`);
+    assertEquals(reply.status, 404);
+    await reply.body?.cancel();
+  }
+  const owner = (await plain.gateway.accounts.owner())!;
+  const browser = await signedIn(plain, owner.email);
+  assertEquals((await browser.get("/console/authorize")).status, 404);
+  assertEquals(
+    (await browser.post("/console/tools/end", {}, { from: "/console/keys" })).status,
+    404,
+  );
 });

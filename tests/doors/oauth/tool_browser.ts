@@ -65,6 +65,11 @@ export async function decide(
   const page = `/console/authorize?${new URLSearchParams(fields)}`;
   const reply = await browser.post("/console/authorize", { ...fields, decision }, { from: page });
   await reply.body?.cancel();
+  // the address with the code goes nowhere else
+  assertEquals(
+    ["referrer-policy", "cache-control"].map((name) => reply.headers.get(name)),
+    ["same-origin", "no-store"],
+  );
   const [, to] = /^0; url=(.*)$/.exec(reply.headers.get("refresh") ?? "") ?? [];
   assert(to !== undefined, `status ${reply.status}`);
   return new URL(to);
