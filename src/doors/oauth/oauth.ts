@@ -1,5 +1,6 @@
 import { Hono } from "@hono/hono";
 import {
+  AccountError,
   type Accounts,
   DeviceCodes,
   type GrantOptions,
@@ -298,6 +299,9 @@ export class OAuth {
         "The gateway cannot look up tokens just now: try again.",
         STATUS_CODE.ServiceUnavailable,
       );
+    }
+    if (error instanceof AccountError) {
+      return new OAuthError("access_denied", `${error.message}.`);
     }
     this.#parts.log.error("sign-in of a tool failed", { error: error.stack ?? error.message });
     return new OAuthError(

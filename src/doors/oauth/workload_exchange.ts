@@ -143,7 +143,7 @@ export class WorkloadExchange {
     const routes = catalog();
     const options = {
       secret,
-      name: nameFrom(`${rule.name}: ${subject}`.slice(0, MAX_NAME_CHARS)) || rule.name,
+      name: nameFrom(`${rule.name}: ${subject}`.slice(0, MAX_NAME_CHARS)),
       expiresAtMs: now() + rule.minutes * MINUTE_MS,
       models: rule.models?.map((name) => routes.find(name)?.id ?? name),
     };
@@ -170,7 +170,7 @@ export class WorkloadExchange {
     const { accounts, teams, log } = this.#parts;
     if (email !== undefined) {
       const account = await accounts.find(email.toLowerCase());
-      if (account?.disabledAtMs === null && account.kind !== "pool") return account;
+      if (account?.disabledAtMs === null) return account;
     } else {
       const all = await teams.list();
       const team = all.find(({ id }) => id === name) ?? all.find((one) => one.name === name);

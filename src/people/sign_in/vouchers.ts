@@ -51,8 +51,8 @@ export class Vouchers {
     if (asked === undefined) return false;
     const rows = await this.#database.all(
       `select issuer, subject from identities where account_id = ? and provider = ?
-        and refresh_sealed is not null and coalesce(asked_at_ms, 0) <= ?`,
-      [accountId, provider, this.#now() - ASKED_MS],
+        and refresh_sealed is not null`,
+      [accountId, provider],
     );
     for (const row of rows) {
       await this.#ask(asked, { issuer: String(row.issuer), subject: String(row.subject) });

@@ -143,6 +143,7 @@ async function company(refreshes: boolean) {
   return {
     provider,
     gateway,
+    settings,
     clock,
     signIn,
     approve,
@@ -221,7 +222,14 @@ Deno.test("with its refresh tokens, the provider is asked once an hour, and whom
   provider.removed.delete("ada");
   assertEquals((await one.signIn()).status, 303);
   const third = await approve();
+  const [oidc] = one.settings.signIn.oidc;
+  const wrong = { signIn: { oidc: [{ ...oidc!, secret: "not-the-secret-of-the-client" }] } };
+  assertEquals((await gateway.reload(wrong)).fault, null);
+  await later(HOUR_MS);
+  const fourth = await refresh(third);
+  assertEquals(fourth.status, 200, "it refuses this gateway, which says nothing of the person");
+  assertEquals((await gateway.reload(one.settings)).fault, null);
   await provider[Symbol.asyncDispose]();
   await later(HOUR_MS);
-  assertEquals((await refresh(third)).status, 200, "a provider that is away refuses nobody");
+  assertEquals((await refresh(fourth.body)).status, 200, "a provider that is away refuses nobody");
 });

@@ -130,6 +130,13 @@ Deno.test("a job's token becomes a key of the rule's account or team, for its mi
   await accounts.disable("ci@example.com");
   assertEquals((await exchange(await issuer.sign({ jti: "four" }))).body.error, "access_denied");
 
+  // the pool of a team pays for keys of the team alone
+  const pool = (await accounts.byId(team.poolId!))!.email;
+  const ofPool = rule("pool", { claims: { sub: "pool" }, account: pool });
+  assertEquals((await gateway.reload({ signIn: { workloads: [ofPool] } })).fault, null);
+  const fromPool = await exchange(await issuer.sign({ sub: "pool" }));
+  assertEquals([fromPool.status, fromPool.body.error], [400, "access_denied"]);
+
   for (const fields of [{ subject_token: "" }, { subject_token_type: "urn:x" }]) {
     assertEquals((await exchange(token, fields)).body.error, "invalid_request");
   }

@@ -177,6 +177,14 @@ export const TOOLS_MUTATIONS: readonly Mutation[] = [
     why: "Two tools that refresh at once would use one token of the provider twice, which ends it.",
   },
   {
+    name: "vouching-ended-by-a-wrong-secret",
+    file: "src/people/sign_in/provider.ts",
+    find: 'if (error instanceof oauth.ResponseBodyError && error.error === "invalid_grant") {',
+    replace: "if (error instanceof oauth.ResponseBodyError) {",
+    tests: TOOLS,
+    why: "A client secret that has expired would sign out the tools of the whole company.",
+  },
+  {
     name: "workload-token-for-others",
     file: JOBS,
     find: "if ([aud].flat().length !== 1)",

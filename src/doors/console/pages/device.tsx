@@ -22,7 +22,7 @@ export function DevicePage({ page, code = "" }: { page: PageContext; code?: stri
   );
 }
 
-/** Which tool asks to be signed in, and from where: whoever sends a code by mail hopes that nobody reads this. */
+/** Which tool asks to be signed in, and from where: a stranger who sends a code by mail hopes that nobody reads this. */
 export function ApproveToolPage(
   { page, code, tool, email, nowMs }: {
     page: PageContext;
