@@ -181,7 +181,7 @@ export const TOOLS_MUTATIONS: readonly Mutation[] = [
     file: "src/people/sign_in/provider.ts",
     find: 'if (error instanceof oauth.ResponseBodyError && error.error === "invalid_grant") {',
     replace: "if (error instanceof oauth.ResponseBodyError) {",
-    tests: TOOLS,
+    tests: [{ file: "tests/people/sign_in/refresh_test.ts" }],
     why: "A client secret that has expired would sign out the tools of the whole company.",
   },
   {

@@ -189,6 +189,7 @@ Deno.test("a tool waits for its code to be approved, and gets tokens once, howev
   const late = (await codes.begin("tool", "192.0.2.1"))!;
   clock.nowMs += 600_000;
   assertEquals(await codes.askedFor(late.deviceCode), "expired_token");
+  assertEquals(await codes.find(late.userCode), undefined);
   assert(!await codes.decide(late.userCode, account, true));
 });
 
