@@ -238,7 +238,16 @@ export async function openServing(
     })
   );
   const trusted = new TrustedProxies(settings.trustedProxies);
-  const oauth = lazily(() => openOAuth({ ...store, now, log, sealKey: operations.sealKey }));
+  const oauth = lazily(() =>
+    openOAuth({
+      ...store,
+      settings,
+      catalog: own.catalog,
+      now,
+      log,
+      sealKey: operations.sealKey,
+    })
+  );
   const pages: Pages = parts.pages ?? {
     fetch: async (request, peer) => {
       const { pathname } = new URL(request.url);

@@ -12,6 +12,8 @@ export interface FakeProvider extends AsyncDisposable {
   readonly people: Map<string, Person>;
   /** Replies with tokens, as they were sent. */
   readonly issued: readonly Readonly<Record<string, unknown>>[];
+  /** Those of them whom the company has removed. */
+  readonly removed: Set<string>;
   /**
    * Signs somebody in through the provider's pages, as a browser would.
    *
@@ -38,9 +40,11 @@ const MAX_STEPS = 12;
  * @param inUserinfo Whether claims of scopes are left out of identity tokens, as Okta does.
  */
 export async function startProvider(
-  { redirectUris, inUserinfo = false, logoutUri }: {
+  { redirectUris, inUserinfo = false, refreshes = false, logoutUri }: {
     readonly redirectUris: () => readonly string[];
     readonly inUserinfo?: boolean;
+    /** Whether it gives refresh tokens, each for one use. */
+    readonly refreshes?: boolean;
     /** Where it says that somebody has signed out. */
     readonly logoutUri?: () => string;
   },
@@ -51,22 +55,27 @@ export async function startProvider(
   const issuer = `http://127.0.0.1:${port}`;
   const people = new Map<string, Person>();
   const issued: Readonly<Record<string, unknown>>[] = [];
+  const removed = new Set<string>();
   const make = () => {
     const provider = new Provider(issuer, {
       clients: [{
         client_id: CLIENT.id,
         client_secret: CLIENT.secret,
         redirect_uris: redirectUris(),
+        grant_types: ["authorization_code", "refresh_token"],
         post_logout_redirect_uris: redirectUris(),
         backchannel_logout_session_required: true,
         ...(logoutUri !== undefined && { backchannel_logout_uri: logoutUri() }),
       }],
       claims: CLAIMS,
       conformIdTokenClaims: inUserinfo,
-      findAccount: (_: unknown, sub: string) => ({
-        accountId: sub,
-        claims: () => ({ sub, ...people.get(sub) }),
-      }),
+      findAccount: (_: unknown, sub: string) =>
+        removed.has(sub) ? undefined : {
+          accountId: sub,
+          claims: () => ({ sub, ...people.get(sub) }),
+        },
+      issueRefreshToken: () => refreshes,
+      rotateRefreshToken: true,
       features: { devInteractions: { enabled: true }, backchannelLogout: { enabled: true } },
       cookies: { keys: ["a-key-of-cookies"] },
     });
@@ -83,6 +92,7 @@ export async function startProvider(
     client: CLIENT,
     people,
     issued,
+    removed,
     signIn: (url, subject) => walk(url, issuer, subject),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

@@ -18,6 +18,7 @@ import { SIGN_IN } from "./list/sign_in.ts";
 import { SCIM } from "./list/scim.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
 import { TOOLS } from "./list/tools.ts";
+import { AUTHORIZATION } from "./list/authorization.ts";
 import { UPSTREAMS } from "./list/upstreams.ts";
 import { WILD } from "./list/wild.ts";
 import type { Mutation } from "./mutation.ts";
@@ -46,4 +47,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...OPERATORS,
   ...SCIM,
   ...TOOLS,
+  ...AUTHORIZATION,
 ];

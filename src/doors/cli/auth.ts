@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import * as z from "zod";
-import { exchange } from "../../ground/ways_out/mod.ts";
 import { displayed } from "../../ground/platform/mod.ts";
-import { proxiesIn, proxyOf } from "../../settings/config/mod.ts";
 import { OAUTH } from "../oauth/mod.ts";
 import { AuthStore, type SignedInAt } from "./auth_store.ts";
-import { type CommandContext, UsageError } from "./context.ts";
+import { loginByBrowser, NoBrowser } from "./auth_browser.ts";
+import { addressIn, askGateway, Refused } from "./auth_gateway.ts";
+import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 
 const GATEWAY = option(
@@ -13,8 +13,6 @@ const GATEWAY = option(
   "the gateway's address; the one signed in to last by default",
 );
 const DEFAULT_GATEWAY = "http://127.0.0.1:8787";
-const TIMEOUT_MS = 30_000;
-const MAX_BYTES = 64 * 1_024;
 /** An access token that ends sooner than that is refreshed: what it is used for takes a while. */
 const SOON_MS = 5 * 60_000;
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
@@ -33,20 +31,20 @@ const tokenReply = z.object({
   expires_in: z.number(),
   email: z.string().optional(),
 });
-const faultReply = z.object({ error: z.string(), error_description: z.string().default("") });
 
 /** `sluice auth`: how the tools of this user sign in to a gateway. */
 export function authCommand(program: Command, context: CommandContext): void {
   const auth = program.command("auth").description("sign in to a gateway from this terminal");
   defineCommand<{ gateway?: string; device?: true }>(auth, context, {
     name: "login",
-    description: "sign in: somebody approves this terminal in the gateway's console",
+    description: "sign in: by a browser here, or by a code that is approved in one elsewhere",
     options: [
       GATEWAY,
-      option("--device", "by a code that is typed in a browser, here or elsewhere"),
+      option("--device", "by a code, without a browser on this machine"),
     ],
     json: false,
-    run: ({ options }) => login(context, addressIn(options.gateway) ?? DEFAULT_GATEWAY),
+    run: ({ options: { gateway, device = false } }) =>
+      login(context, addressIn(gateway) ?? DEFAULT_GATEWAY, device),
   });
   defineCommand<{ gateway?: string }>(auth, context, {
     name: "token",
@@ -90,8 +88,24 @@ export function authCommand(program: Command, context: CommandContext): void {
 }
 
 /** Has somebody approve this terminal, and waits for it. */
-async function login(context: CommandContext, url: string): Promise<void> {
-  const store = new AuthStore(context);
+async function login(context: CommandContext, url: string, byDevice: boolean): Promise<void> {
+  const reply = byDevice ? await loginByDevice(context, url) : await loginByEither(context, url);
+  const tokens = kept(context, reply);
+  await new AuthStore(context).write(url, tokens);
+  context.err(`Signed in${tokens.email === undefined ? "" : ` as ${displayed(tokens.email)}`}.\n`);
+}
+
+async function loginByEither(context: CommandContext, url: string): Promise<unknown> {
+  try {
+    return await loginByBrowser(context, url);
+  } catch (error) {
+    if (!(error instanceof NoBrowser)) throw error;
+    context.err(`Signing in by a code, as ${error.message}.\n`);
+    return await loginByDevice(context, url);
+  }
+}
+
+async function loginByDevice(context: CommandContext, url: string): Promise<unknown> {
   const begun = deviceReply.parse(
     await askGateway(context, url, OAUTH.device, { client_id: "sluice" }),
   );
@@ -104,12 +118,7 @@ async function login(context: CommandContext, url: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, waitMs));
     try {
       const fields = { grant_type: DEVICE_GRANT, device_code: begun.device_code };
-      const tokens = kept(context, await askGateway(context, url, OAUTH.token, fields));
-      await store.write(url, tokens);
-      context.err(
-        `Signed in${tokens.email === undefined ? "" : ` as ${displayed(tokens.email)}`}.\n`,
-      );
-      return;
+      return await askGateway(context, url, OAUTH.token, fields);
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       if (error.fault === "slow_down") waitMs += 5_000;
@@ -124,7 +133,7 @@ async function login(context: CommandContext, url: string): Promise<void> {
 }
 
 /** Tokens that are valid for a while. Two processes that refresh at once get the same. */
-async function tokensOf(context: CommandContext, url?: string): Promise<SignedInAt> {
+export async function tokensOf(context: CommandContext, url?: string): Promise<SignedInAt> {
   const store = new AuthStore(context);
   const found = await store.read(url);
   if (found === undefined) {
@@ -166,61 +175,4 @@ function kept(context: CommandContext, reply: unknown): SignedInAt {
     tokenReply.parse(reply);
   const expiresAtMs = Math.round(context.now() + forS * 1_000);
   return { accessToken, refreshToken, expiresAtMs, ...(email === undefined ? {} : { email }) };
-}
-
-/** Thrown if a gateway says no. */
-class Refused extends Error {
-  readonly fault: string;
-
-  constructor(fault: string, message: string) {
-    super(message);
-    this.fault = fault;
-  }
-}
-
-async function askGateway(
-  { env }: CommandContext,
-  gateway: string,
-  path: string,
-  fields: Readonly<Record<string, string>>,
-): Promise<unknown> {
-  const url = new URL(`${gateway}${path}`);
-  const reply = await exchange({
-    url,
-    method: "POST",
-    headers: { "content-type": "application/x-www-form-urlencoded", accept: "application/json" },
-    body: new URLSearchParams(fields).toString(),
-    proxy: proxyOf(url, { proxies: proxiesIn(env) }),
-    timeoutMs: TIMEOUT_MS,
-    maxBytes: MAX_BYTES,
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).catch((error) => {
-    throw new Error(`The gateway ${gateway} cannot be reached`, { cause: error });
-  });
-  let body: unknown;
-  try {
-    body = JSON.parse(reply.text);
-  } catch {
-    body = undefined;
-  }
-  if (reply.status === 200) return body;
-  const fault = faultReply.safeParse(body);
-  if (fault.success) {
-    throw new Refused(
-      fault.data.error,
-      displayed(fault.data.error_description || fault.data.error),
-    );
-  }
-  throw new Error(
-    `The gateway ${gateway} signs no tools in (status ${reply.status}): its operator sets signIn`,
-  );
-}
-
-/** The address of a gateway, without a slash at its end. */
-function addressIn(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined;
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    throw new UsageError(`--gateway ${text}: send an address such as https://llm.example.com`);
-  }
-  return text.replace(/\/+$/, "");
 }

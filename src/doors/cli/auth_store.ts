@@ -63,7 +63,9 @@ export class AuthStore {
     try {
       return stored.parse(JSON.parse(await Deno.readTextFile(this.#path)));
     } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return { gateways: {} };
+      if (
+        error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory
+      ) return { gateways: {} };
       if (error instanceof SyntaxError || error instanceof z.ZodError) {
         throw new Error(`${this.#path} is damaged: remove it, and sign in again`);
       }

@@ -7,6 +7,8 @@ export interface ClientGateway {
   readonly url: string;
   readonly key: string;
   readonly models: ToolModels;
+  /** A command that prints a key which is valid, where `key` ends soon: a tool that can runs it again and again. */
+  readonly renewal?: readonly string[];
 }
 
 /**

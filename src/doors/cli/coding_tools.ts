@@ -1,5 +1,6 @@
 import { dirname } from "../../ground/std/mod.ts";
 import { clientEnvironment, type ClientGateway } from "./client_environment.ts";
+import { shellWord } from "./format.ts";
 import { crushConfig, opencodeConfig, piExtension } from "./tool_files.ts";
 import type { ToolModel } from "./tool_models.ts";
 
@@ -75,7 +76,11 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     // the variables of the user's own settings file win over those of the environment, these over both
     file: {
       name: "settings.json",
-      content: (gateway) => JSON.stringify({ env: claudeEnvironment(gateway) }),
+      content: (gateway) =>
+        JSON.stringify({
+          env: claudeEnvironment(gateway),
+          ...(gateway.renewal && { apiKeyHelper: gateway.renewal.map(shellWord).join(" ") }),
+        }),
     },
     setUp: (gateway, file) => ({
       env: claudeEnvironment(gateway),
@@ -94,7 +99,7 @@ export const CODING_TOOLS: readonly CodingTool[] = [
           'model_provider="sluice"',
           'model_providers.sluice.name="Sluice"',
           `model_providers.sluice.base_url=${JSON.stringify(`${gateway.url}/v1`)}`,
-          'model_providers.sluice.env_key="OPENAI_API_KEY"',
+          ...codexKey(gateway),
           'model_providers.sluice.wire_api="responses"',
         ].map((setting) => ({ args: ["-c", setting] })),
         ...codexModel(gateway.models.main).map((setting) => ({
@@ -292,6 +297,8 @@ export const TOOLS_PAST_US: readonly (KnownTool & { readonly refused: string })[
 function claudeEnvironment(gateway: ClientGateway): Record<string, string> {
   return {
     ...clientEnvironment(gateway),
+    // it would win over the command that prints another key
+    ...(gateway.renewal && { ANTHROPIC_AUTH_TOKEN: "" }),
     ...Object.fromEntries(CLAUDE_CLOUDS.map((name) => [`CLAUDE_CODE_USE_${name}`, ""])),
     ...claudeContext(gateway.models.main),
   };
@@ -303,6 +310,13 @@ function claudeContext(model: ToolModel | undefined): Record<string, string> {
   return tokens === undefined || tokens >= 1_000_000
     ? {}
     : { CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(tokens) };
+}
+
+function codexKey({ renewal: [command, ...args] = [] }: ClientGateway): string[] {
+  return command === undefined ? ['model_providers.sluice.env_key="OPENAI_API_KEY"'] : [
+    `model_providers.sluice.auth.command=${JSON.stringify(command)}`,
+    `model_providers.sluice.auth.args=${JSON.stringify(args)}`,
+  ];
 }
 
 /** Codex does not know the gateway's models, and compacts a conversation by its configured context window. */

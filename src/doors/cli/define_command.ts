@@ -68,6 +68,8 @@ type CommandDefinition<Options> =
   & (
     | {
       readonly opens: "database" | "new database";
+      /** Does it without a database where it can, and says whether it has. */
+      readonly instead?: (run: Run<Options>) => Promise<boolean>;
       /** Whether it answers requests, and so needs the keys of upstreams. */
       readonly serving?: true;
       /** Finds wrong usage before a database is opened, or made. */
@@ -146,7 +148,8 @@ export function defineCommand<Options>(
     switch (definition.opens) {
       case "database":
       case "new database": {
-        const { run, rehearse } = definition;
+        const { run, rehearse, instead } = definition;
+        if (await instead?.({ options, print })) return;
         const using =
           (work: (run: PartsRun<Options>) => Promise<unknown>) =>
           (parts: CommandParts, config: Config) =>

@@ -2,12 +2,13 @@ import type { Command } from "commander";
 import type { Config } from "../../settings/config/mod.ts";
 import { SILENT } from "../../ground/telemetry/mod.ts";
 import { checkKey, type GatewayAddress, gatewayAddress, refuseOther } from "./address.ts";
-import { clientEnvironment } from "./client_environment.ts";
+import { clientEnvironment, type ClientGateway } from "./client_environment.ts";
 import { ClientKeys, type ClientKeyUse } from "./client_keys.ts";
 import { recogniseProgram, toolArguments } from "./recognise_program.ts";
 import { type CommandContext, type CommandParts, CommandStatus } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parseDuration, shellWord } from "./format.ts";
+import { signedInGateway } from "./signed_in_gateway.ts";
 import { type ToolModels, toolModels } from "./tool_models.ts";
 import { activeAccount } from "./settings.ts";
 import { resolvePath } from "../../ground/std/mod.ts";
@@ -29,9 +30,18 @@ export function environmentCommands(program: Command, context: CommandContext): 
     ],
     help:
       "\nThe key is kept for the next time in this directory, and renewed before it expires. With\nSLUICE_OWNER_KEY, " +
-      'that key is printed.\n\nExample:\n  eval "$(sluice env)"',
+      "that key is printed; after sluice auth login the gateway's address and your token, which is valid\nfor an hour." +
+      '\n\nExample:\n  eval "$(sluice env)"',
     opens: "new database",
     check: ({ options }) => void parseDuration("--expires", options.expires),
+    async instead({ options, print }) {
+      const signedIn = await signedInGateway(context, options, "env");
+      if (signedIn === undefined) return false;
+      print(clientEnvironment(signedIn.gateway), exported);
+      const until = new Date(signedIn.expiresAtMs).toISOString().slice(11, 16);
+      context.err(`sluice: the token is valid until ${until} UTC\n`);
+      return true;
+    },
     rehearse: ({ parts, options }) => activeAccount(parts, options.account),
     async run({ options, parts, config, print }) {
       const lifeMs = parseDuration("--expires", options.expires);
@@ -48,10 +58,7 @@ export function environmentCommands(program: Command, context: CommandContext): 
       const models = await toolModels(context, config, answers ? local : undefined);
       print(
         clientEnvironment({ url, key: secret, models }),
-        (all) =>
-          Object.entries(all).map(([name, value]) => `export ${name}=${shellWord(value)}\n`).join(
-            "",
-          ),
+        exported,
       );
       if (!answers) {
         context.err(
@@ -73,11 +80,25 @@ export function environmentCommands(program: Command, context: CommandContext): 
     help:
       "\nClaude Code, Codex, opencode, Cline, pi, Qwen Code, aider and goose are set up to use the gateway's\nmodels. Other programs get the environment that sluice env prints.\n" +
       "\nThe key is kept for the next run in this directory, and renewed before it expires. If no gateway is\nrunning, one is started for the program and stopped with it. To run several programs, start a\ngateway first: sluice\n" +
+      "\nAfter sluice auth login, programs use that gateway in your name, unless --account, --data or --config\nnames another.\n" +
       "\nExamples:\n  sluice run -- claude\n  sluice run --account ada@example.com -- python agent.py",
     opens: "new database",
     serving: true,
     json: false,
     check: ({ options: { program, args } }) => refuseProgram(context, program, args),
+    async instead({ options }) {
+      const { program, args } = options;
+      const signedIn = await signedInGateway(
+        context,
+        options,
+        recogniseProgram(program, args).name,
+      );
+      if (signedIn === undefined) return false;
+      await refuseProgram(context, program, args);
+      const status = await startProgram(context, { program, args, ...signedIn });
+      if (status !== 0) throw new CommandStatus(status);
+      return true;
+    },
     rehearse: ({ parts, options }) => activeAccount(parts, options.account),
     async run({ options, parts, config }) {
       const { program, args } = options;
@@ -85,6 +106,13 @@ export function environmentCommands(program: Command, context: CommandContext): 
       if (status !== 0) throw new CommandStatus(status);
     },
   });
+}
+
+/** Lines for a shell. */
+function exported(all: Readonly<Record<string, string>>): string {
+  return Object.entries(all).map(([name, value]) => `export ${name}=${shellWord(value)}\n`).join(
+    "",
+  );
 }
 
 interface Run {
@@ -100,7 +128,7 @@ interface ProgramRun extends Run {
 
 async function runProgram(context: CommandContext, run: ProgramRun): Promise<number> {
   const { config, program, args } = run;
-  const { name, tool, argsFrom } = recogniseProgram(program, args);
+  const { name } = recogniseProgram(program, args);
   const use = { tool: name, name: `sluice run ${name}`.slice(0, 100) };
   // before a gateway starts, which would make the owner a first key and show it to nobody
   const { secret, file } = await keyOf(context, run, {
@@ -111,7 +139,27 @@ async function runProgram(context: CommandContext, run: ProgramRun): Promise<num
   try {
     const models = await toolModels(context, config, url);
     sayIfSimulated(context, name, models);
-    const gateway = { url, key: secret, models };
+    return await startProgram(context, {
+      program,
+      args,
+      gateway: { url, key: secret, models },
+      file,
+    });
+  } finally {
+    await close();
+  }
+}
+
+/** Starts a program that is set up for a gateway, and resolves with its exit status. */
+async function startProgram(
+  context: CommandContext,
+  { program, args, gateway, file }: Pick<ProgramRun, "program" | "args"> & {
+    readonly gateway: ClientGateway;
+    readonly file: HeldKey["file"];
+  },
+): Promise<number> {
+  const { tool, argsFrom } = recogniseProgram(program, args);
+  try {
     if (tool === undefined) {
       return await context.runProgram(program, args, clientEnvironment(gateway));
     }
@@ -126,8 +174,6 @@ async function runProgram(context: CommandContext, run: ProgramRun): Promise<num
     );
   } catch (error) {
     throw error instanceof Deno.errors.NotFound ? notFound(program, args, error) : error;
-  } finally {
-    await close();
   }
 }
 

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { kindByName, SIMULATOR } from "../../settings/catalog/mod.ts";
-import type { Config } from "../../settings/config/mod.ts";
+import type { Config, ProxySettings } from "../../settings/config/mod.ts";
 import { askGateway } from "./address.ts";
 import type { CommandContext } from "./context.ts";
 import { servedCatalog } from "./served_catalog.ts";
@@ -48,17 +48,22 @@ export async function toolModels(
   config: Config,
   url: string | undefined,
 ): Promise<ToolModels> {
-  const all = await listed(url, config) ?? await configured(context, config);
+  const listed = url === undefined ? undefined : await modelsAt(url, config.settings.proxies);
+  return chosenModels(listed ?? await configured(context, config));
+}
+
+/** Which models of a gateway a tool is set up with. */
+export function chosenModels(all: readonly ToolModel[]): ToolModels {
   const named = (id: string) => all.find((model) => model.id === id);
   const main = named("svc-k3") ?? all.find(({ id }) => !NOT_FOR_CHAT.test(id)) ?? all[0];
   return { all, main, small: named("svc-k2") ?? main };
 }
 
-async function listed(
-  url: string | undefined,
-  { settings: { proxies } }: Config,
+/** The models that a gateway lists; `undefined` if it does not tell. */
+export async function modelsAt(
+  url: string,
+  proxies: ProxySettings,
 ): Promise<readonly ToolModel[] | undefined> {
-  if (url === undefined) return undefined;
   try {
     const { text } = await askGateway(`${url}/v1/models`, { proxies });
     return list.parse(JSON.parse(text)).data.filter(isForReplies).map((model) => ({

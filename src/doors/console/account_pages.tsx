@@ -10,6 +10,7 @@ import { shopOf } from "./shop.ts";
 import type { StatementView } from "./pages/credit_statement.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
 import { KeysPage } from "./pages/keys.tsx";
+import { toolGrantsOf } from "./tool_pages.tsx";
 import { NoticesPage } from "./pages/notices.tsx";
 import {
   addressOf,
@@ -39,7 +40,10 @@ export class AccountPages {
   ) {
     const { keys, teams } = this.#parts;
     const { account } = session;
-    const own = await keys.list(account);
+    const grants = toolGrantsOf(this.#parts);
+    const all = await keys.list(account);
+    const ofTools = await grants.keysAmong(all.map(({ id }) => id));
+    const own = all.filter(({ id }) => !ofTools.has(id));
     const inTeams = own.some(({ teamId }) => teamId !== null);
     const names = inTeams ? (await teams.list()).map(({ id, name }) => [id, name] as const) : [];
     return await page(
@@ -50,6 +54,7 @@ export class AccountPages {
         teams={inTeams ? new Map(names) : undefined}
         mayChange={await mayChangeOf(this.#parts, session, own)}
         address={addressOf(c, this.#parts.config)}
+        tools={await grants.list(account)}
         {...more}
       />,
       statusOf(more.error),

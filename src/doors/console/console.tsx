@@ -38,6 +38,7 @@ import {
 import { findModels, modelSearch } from "./model_search.ts";
 import { isoOf, KEY_CREATE } from "../../operating/operations/mod.ts";
 import { teamRoutes } from "./team_pages.tsx";
+import { toolRoutes } from "./tool_pages.tsx";
 import { respondWithEvents } from "./event_pages.ts";
 import { AccountSource } from "./live_account.tsx";
 import { PageSource } from "./live_pages.ts";
@@ -200,6 +201,7 @@ export class Console {
       const devices = new DevicePages(this.#parts);
       app.get("/console/device", own((c, session) => devices.show(c, session)));
       app.post("/console/device", own((c, session) => devices.decide(c, session)));
+      toolRoutes(app, this.#parts);
     }
     const usage = new UsagePages(this.#parts);
     app.get("/console/usage", own((c, session) => usage.page(c, session)));

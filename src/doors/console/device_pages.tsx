@@ -4,6 +4,7 @@ import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
 import { ApproveToolPage, DevicePage } from "./pages/device.tsx";
 import { MessagePage } from "./pages/message.tsx";
+import { providerOf } from "./tool_pages.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest, recordOf } from "./request.tsx";
 
 /** Codes that are wrong, of one account and of all. */
@@ -55,7 +56,7 @@ export class DevicePages {
     if (this.#isGuessing(account)) return await this.#tooMany(c);
     const isDone = await this.#codes.decide(
       form.text("code").slice(0, MAX_CODE_CHARS),
-      account,
+      { id: account.id, provider: await providerOf(c, this.#parts, session) },
       isApproved,
       (onlyIf) => recordOf(c, this.#parts, { session, operation: `tool.${decision}`, onlyIf }),
     );

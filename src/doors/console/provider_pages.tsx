@@ -2,10 +2,12 @@ import { type Account, GroupGrants, type Session } from "../../people/accounts/m
 import {
   Identities,
   type Identity,
-  OidcProvider,
+  type OidcProvider,
+  Providers,
   rightsOf,
   SignInError,
   Visits,
+  Vouchers,
 } from "../../people/sign_in/mod.ts";
 import { applyGroups, DirectoryRights, providerWays } from "../../operating/operations/mod.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
@@ -38,7 +40,8 @@ export type BeginSession = (
 export class ProviderPages {
   readonly #parts: ConsoleParts;
   readonly #beginSession: BeginSession;
-  readonly #providers = new Map<string, OidcProvider>();
+  readonly #providers: Providers;
+  readonly #vouchers: Vouchers;
   readonly #visits: Visits;
   readonly #identities: Identities;
   readonly #grants: GroupGrants;
@@ -52,6 +55,17 @@ export class ProviderPages {
     const providers = parts.config.settings.signIn?.oidc ?? [];
     this.#identities = new Identities({ ...parts, providers });
     this.#directoryRights = new DirectoryRights({ ...parts, providers });
+    this.#providers = new Providers({
+      settings: () => parts.config.settings,
+      waysOf: providerWays,
+      now,
+    });
+    this.#vouchers = new Vouchers({
+      database,
+      now,
+      sealKey: () => parts.operations.sealKey(),
+      providerOf: (name) => this.#provider(name),
+    });
     this.#grants = new GroupGrants(database, now);
   }
 
@@ -103,12 +117,11 @@ export class ProviderPages {
         visit.challenge,
         this.#redirectUri(c, provider),
       );
-      return this.#forget(
-        c,
-        visit.accountId === undefined
-          ? await this.#signIn(c, identity, settings)
-          : await this.#link(c, identity, settings, visit.accountId),
-      );
+      const response = visit.accountId === undefined
+        ? await this.#signIn(c, identity, settings)
+        : await this.#link(c, identity, settings, visit.accountId);
+      await this.#vouchers.note(identity);
+      return this.#forget(c, response);
     } catch (error) {
       return this.#forget(c, await this.#refused(c, error));
     }
@@ -232,13 +245,6 @@ export class ProviderPages {
 
   /** The provider of that name, by the settings as they are now. */
   #provider(name: string): OidcProvider | undefined {
-    const { config: { settings: all }, now } = this.#parts;
-    const settings = all.signIn?.oidc.find((one) => one.name === name);
-    if (settings === undefined) return undefined;
-    const known = this.#providers.get(name);
-    if (known?.settings === settings) return known;
-    const made = new OidcProvider(settings, { ...providerWays(all), now });
-    this.#providers.set(name, made);
-    return made;
+    return this.#providers.find(name);
   }
 }

@@ -203,6 +203,7 @@ const DONE: Readonly<Record<string, string>> = {
   "passkey-renamed": "Passkey renamed.",
   "passkey-removed": "The passkey has been removed, and its sessions have been ended.",
   "session-ended": "The session has been ended.",
+  "tool-ended": "Signed out. The tool stops working within a second.",
   granted: "Credits granted.",
   recorded: "Package recorded.",
   "taken-back": "Credits taken back.",

@@ -10,6 +10,13 @@
 
 import type { OAuth, OAuthParts } from "./oauth.ts";
 
+export {
+  answerTo,
+  AUTHORIZE_FIELDS,
+  AuthorizeError,
+  type AuthorizeRequest,
+  readAuthorizeRequest,
+} from "./authorize_request.ts";
 export type { OAuth, OAuthParts };
 export { isOAuthPath, OAUTH, WELL_KNOWN } from "./oauth_path.ts";
 

@@ -1,12 +1,17 @@
 import { Hono } from "@hono/hono";
-import type { ContentfulStatusCode } from "@hono/hono/utils/http-status";
 import {
+  AccountError,
   type Accounts,
   CLAUDE_CODE,
   DeviceCodes,
+  type GrantOptions,
+  ToolCodes,
   ToolGrants,
   type ToolTokens,
 } from "../../people/accounts/mod.ts";
+import { providerWays } from "../../operating/operations/mod.ts";
+import { Providers, Vouchers } from "../../people/sign_in/mod.ts";
+import type { Settings } from "../../settings/config/mod.ts";
 import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import { tidyName } from "../../ground/platform/mod.ts";
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
@@ -14,30 +19,21 @@ import { STATUS_CODE } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
 import { BodyTooLong, readBounded, type Visitor } from "../../ground/web/mod.ts";
+import { AUTHORIZE_FIELDS, AuthorizeError, readAuthorizeRequest } from "./authorize_request.ts";
 import { OAUTH, WELL_KNOWN } from "./oauth_path.ts";
+import { OAuthError } from "./oauth_error.ts";
+import { WorkloadExchange, type WorkloadParts } from "./workload_exchange.ts";
 
 /** Dependencies of {@linkcode OAuth}. */
-export interface OAuthParts {
+export interface OAuthParts extends WorkloadParts {
   readonly database: Database;
-  readonly accounts: Pick<Accounts, "byId">;
-  readonly sealKey: () => Promise<Uint8Array>;
-  readonly now: () => number;
+  readonly accounts: Pick<Accounts, "byId" | "find">;
+  readonly settings: Pick<Settings, "signIn" | "proxies">;
   readonly log: Log;
 }
 
-/** Errors of RFC 6749, section 5.2, and RFC 8628, section 3.5. */
-type Fault =
-  | "invalid_request"
-  | "invalid_grant"
-  | "unsupported_grant_type"
-  | "authorization_pending"
-  | "slow_down"
-  | "access_denied"
-  | "expired_token"
-  | "temporarily_unavailable"
-  | "server_error";
-
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
+const EXCHANGE_GRANT = "urn:ietf:params:oauth:grant-type:token-exchange";
 const MAX_FORM_BYTES = 16 * 1_024;
 const FORM_MS = 10_000;
 const MAX_CLIENT_CHARS = 60;
@@ -53,43 +49,40 @@ const KNOWN_CLIENTS: Readonly<Record<string, string>> = {
   codex: "Codex",
 };
 
-/** A reply that says why a tool gets no tokens. */
-class OAuthError extends Error {
-  readonly fault: Fault;
-  readonly status: ContentfulStatusCode;
-
-  constructor(
-    fault: Fault,
-    message: string,
-    status: ContentfulStatusCode = STATUS_CODE.BadRequest,
-  ) {
-    super(message);
-    this.fault = fault;
-    this.status = status;
-  }
-}
-
 interface Env {
   Bindings: { readonly visitor: Visitor; readonly base: string };
 }
 
 /**
- * The authorization server by which tools sign in: device codes (RFC 8628), refresh (RFC 6749) and revocation (RFC 7009) for public
- * clients. Fields and headers that it does not know are no reason to refuse.
+ * The authorization server by which tools sign in: codes with PKCE (RFC 6749, RFC 7636), device codes (RFC 8628), refresh, and
+ * revocation (RFC 7009) for public clients; tokens of workloads are exchanged (RFC 8693). Fields and headers that it does not know are no
+ * reason to refuse.
  */
 export class OAuth {
   readonly #parts: OAuthParts;
-  readonly #codes: DeviceCodes;
+  readonly #devices: DeviceCodes;
+  readonly #codes: ToolCodes;
   readonly #grants: ToolGrants;
+  readonly #workloads: WorkloadExchange;
   readonly #guesses: RateLimit;
   readonly #guessesOfAll: RateLimit;
   readonly #hono: Hono<Env>;
 
   constructor(parts: OAuthParts) {
-    const { database, sealKey: key, now } = parts;
+    const { database, sealKey, now, settings } = parts;
     this.#parts = parts;
-    this.#codes = new DeviceCodes(database, now);
-    this.#grants = new ToolGrants({ database, key, now });
+    this.#devices = new DeviceCodes(database, now);
+    this.#codes = new ToolCodes(database, now);
+    const providers = new Providers({ settings: () => settings, waysOf: providerWays, now });
+    const providerOf = (name: string) => providers.find(name);
+    const vouchers = new Vouchers({ database, sealKey, now, providerOf });
+    this.#grants = new ToolGrants({
+      database,
+      key: sealKey,
+      now,
+      vouches: (...of) => vouchers.vouches(...of),
+    });
+    this.#workloads = new WorkloadExchange(parts);
     this.#guesses = new RateLimit({ ...GUESSES, now });
     this.#guessesOfAll = new RateLimit({ ...GUESSES_OF_ALL, now });
     this.#hono = this.#routes();
@@ -114,13 +107,22 @@ export class OAuth {
     app.get(WELL_KNOWN.server, ({ json, env: { base } }) =>
       json({
         issuer: base,
+        authorization_endpoint: `${base}${OAUTH.authorize}`,
         device_authorization_endpoint: `${base}${OAUTH.device}`,
         token_endpoint: `${base}${OAUTH.token}`,
         revocation_endpoint: `${base}${OAUTH.revoke}`,
         token_endpoint_auth_methods_supported: ["none"],
         revocation_endpoint_auth_methods_supported: ["none"],
-        grant_types_supported: [DEVICE_GRANT, "refresh_token"],
-        response_types_supported: [],
+        grant_types_supported: [
+          "authorization_code",
+          DEVICE_GRANT,
+          "refresh_token",
+          ...(this.#workloads.isOn ? [EXCHANGE_GRANT] : []),
+        ],
+        response_types_supported: ["code"],
+        response_modes_supported: ["query"],
+        code_challenge_methods_supported: ["S256"],
+        authorization_response_iss_parameter_supported: true,
         scopes_supported: ["inference"],
       }));
     app.get(WELL_KNOWN.resource, ({ json, env: { base } }) =>
@@ -130,9 +132,26 @@ export class OAuth {
         scopes_supported: ["inference"],
         bearer_methods_supported: ["header"],
       }));
+    app.get(OAUTH.authorize, ({ req, env: { base }, redirect, text }) => {
+      const sent = new URL(req.url).searchParams;
+      try {
+        const clients = this.#parts.settings.signIn?.clients ?? [];
+        readAuthorizeRequest(sent, { issuer: base, clients });
+      } catch (error) {
+        if (!(error instanceof AuthorizeError)) throw error;
+        if (error.answer === undefined) return text(error.message, STATUS_CODE.BadRequest);
+        return redirect(error.answer.href, STATUS_CODE.SeeOther);
+      }
+      // somebody who is signed in decides, in the console
+      const kept = AUTHORIZE_FIELDS.flatMap((name) =>
+        sent.has(name) ? [[name, sent.get(name)!]] : []
+      );
+      const page = `${base}/console/authorize?${new URLSearchParams(kept)}`;
+      return redirect(page, STATUS_CODE.SeeOther);
+    });
     app.post(OAUTH.device, async ({ req, env, json }) => {
       const form = await formOf(req.raw);
-      const code = await this.#codes.begin(clientOf(form), env.visitor.address);
+      const code = await this.#devices.begin(clientOf(form), env.visitor.address);
       if (code === undefined) {
         throw new OAuthError(
           "temporarily_unavailable",
@@ -155,14 +174,18 @@ export class OAuth {
       const { address } = env.visitor;
       this.#checkGuesses(address);
       switch (form.get("grant_type")) {
+        case "authorization_code":
+          return json(await this.#redeemed(form, address));
         case DEVICE_GRANT:
           return json(await this.#approved(required(form, "device_code"), address));
         case "refresh_token":
           return json(await this.#refreshed(required(form, "refresh_token"), address));
+        case EXCHANGE_GRANT:
+          return json(await this.#workloads.exchange(form, address, () => this.#guessed(address)));
         default:
           throw new OAuthError(
             "unsupported_grant_type",
-            `Unknown grant_type: send ${DEVICE_GRANT} or refresh_token.`,
+            `Unknown grant_type: send authorization_code, ${DEVICE_GRANT} or refresh_token.`,
           );
       }
     });
@@ -183,25 +206,62 @@ export class OAuth {
   }
 
   async #approved(code: string, address: string) {
-    const polled = await this.#codes.askedFor(code);
+    const polled = await this.#devices.askedFor(code);
     if (typeof polled === "string") {
       if (polled === "expired_token") this.#guessed(address);
       throw new OAuthError(polled, POLLED[polled]);
     }
-    const account = await this.#parts.accounts.byId(polled.accountId);
+    const isUsed = async () => await this.#devices.askedFor(code) === "expired_token";
+    const issued = await this.#issued(polled, isUsed);
+    if (issued === undefined) throw new OAuthError("expired_token", POLLED.expired_token);
+    return issued;
+  }
+
+  async #redeemed(form: URLSearchParams, address: string) {
+    const code = required(form, "code");
+    const proof = {
+      clientId: required(form, "client_id"),
+      redirectUri: required(form, "redirect_uri"),
+      verifier: required(form, "code_verifier"),
+    };
+    const isUsed = async () => {
+      const again = await this.#codes.redeem(code, proof);
+      return again === "unknown" || "usedBy" in again;
+    };
+    const redeemed = await this.#codes.redeem(code, proof);
+    if (redeemed !== "unknown" && !("usedBy" in redeemed)) {
+      const issued = await this.#issued(redeemed, isUsed);
+      if (issued !== undefined) return issued;
+    }
+    this.#guessed(address);
+    // RFC 6749, section 4.1.2: what was given for it ends
+    const used = await this.#codes.redeem(code, proof);
+    if (used !== "unknown" && "usedBy" in used) {
+      await this.#grants.end(used.usedBy);
+      this.#parts.log.warn("a tool was signed out: its code was used again", { address });
+    }
+    throw new OAuthError("invalid_grant", "The code has expired, was used, or is unknown.");
+  }
+
+  /** Signs a tool in. @returns `undefined` if its code was used meanwhile. */
+  async #issued(
+    { accountId, client, grant }: {
+      readonly accountId: string;
+      readonly client: string;
+      readonly grant: GrantOptions;
+    },
+    isUsed: () => Promise<boolean>,
+  ) {
+    const account = await this.#parts.accounts.byId(accountId);
     if (account === undefined || account.disabledAtMs !== null) {
       throw new OAuthError("access_denied", "The account that approved this tool is disabled.");
     }
     try {
-      return reply(await this.#grants.issue(account, polled.client, polled.use), account.email);
+      return reply(await this.#grants.issue(account, client, grant), account.email);
     } catch (error) {
       // the transaction fails where the code was used meanwhile
-      if (
-        !(error instanceof DatabaseError) || await this.#codes.askedFor(code) !== "expired_token"
-      ) {
-        throw error;
-      }
-      throw new OAuthError("expired_token", POLLED.expired_token);
+      if (!(error instanceof DatabaseError) || !await isUsed()) throw error;
+      return undefined;
     }
   }
 
@@ -209,9 +269,7 @@ export class OAuth {
     const refreshed = await this.#grants.refresh(token);
     if (typeof refreshed !== "string") return reply(refreshed);
     if (refreshed === "unknown") this.#guessed(address);
-    else {this.#parts.log.warn("a tool was signed out: an old refresh token of it was used", {
-        address,
-      });}
+    else this.#parts.log.warn(`a tool was signed out: ${SIGNED_OUT[refreshed]}`, { address });
     // 401: Claude Code signs in again then (RFC 6749 would have 400)
     throw new OAuthError(
       "invalid_grant",
@@ -244,6 +302,9 @@ export class OAuth {
         STATUS_CODE.ServiceUnavailable,
       );
     }
+    if (error instanceof AccountError) {
+      return new OAuthError("access_denied", `${error.message}.`);
+    }
     this.#parts.log.error("sign-in of a tool failed", { error: error.stack ?? error.message });
     return new OAuthError(
       "server_error",
@@ -252,6 +313,11 @@ export class OAuth {
     );
   }
 }
+
+const SIGNED_OUT = {
+  reused: "an old refresh token of it was used",
+  refused: "the provider no longer vouches for whoever approved it",
+} as const;
 
 const POLLED = {
   authorization_pending: "The tool is not approved yet.",

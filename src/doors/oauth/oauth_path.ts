@@ -5,6 +5,7 @@ export const WELL_KNOWN = {
 } as const;
 /** Where tools sign in. */
 export const OAUTH = {
+  authorize: "/oauth/authorize",
   device: "/oauth/device_authorization",
   token: "/oauth/token",
   revoke: "/oauth/revoke",

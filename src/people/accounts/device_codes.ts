@@ -2,6 +2,7 @@ import type { Condition, Database, Statement } from "../../ground/database/mod.t
 import { randomText } from "../../ground/platform/mod.ts";
 import type { Account } from "./account.ts";
 import { digestOf } from "./key.ts";
+import type { GrantOptions } from "./tool_grants.ts";
 
 /** How long somebody has to approve a tool (RFC 8628, section 6.1 has the reasons of these figures). */
 const CODE_MS = 600_000;
@@ -37,8 +38,8 @@ export type Polled =
   | {
     readonly accountId: string;
     readonly client: string;
-    /** For the transaction that issues the tokens: it fails if the code was used meanwhile. */
-    readonly use: readonly Statement[];
+    /** How to sign the tool in; the transaction that does so fails if the code was used meanwhile. */
+    readonly grant: GrantOptions;
   }
   | "authorization_pending"
   | "slow_down"
@@ -115,12 +116,13 @@ export class DeviceCodes {
   /**
    * Approves or denies a tool.
    *
+   * @param account Whose tool it becomes, and the provider that has signed them in.
    * @param record Returns the statement of the log; what it is given holds if the tool still waits.
    * @returns Whether it still waited.
    */
   async decide(
     typed: string,
-    account: Pick<Account, "id">,
+    account: Pick<Account, "id"> & { readonly provider?: string | null },
     isApproved: boolean,
     record?: (onlyIf: Condition) => Statement,
   ): Promise<boolean> {
@@ -130,8 +132,14 @@ export class DeviceCodes {
     const results = await this.#database.batch([
       ...(record === undefined ? [] : [record({ sql: exists, args })]),
       {
-        sql: `update device_codes set state = ?, account_id = ? where ${waits} returning digest`,
-        args: [isApproved ? "approved" : "denied", isApproved ? account.id : null, ...args],
+        sql: `update device_codes set state = ?, account_id = ?, provider = ?
+          where ${waits} returning digest`,
+        args: [
+          isApproved ? "approved" : "denied",
+          isApproved ? account.id : null,
+          account.provider ?? null,
+          ...args,
+        ],
       },
     ]);
     return results.at(-1)!.length > 0;
@@ -148,15 +156,19 @@ export class DeviceCodes {
       return {
         accountId: String(row.account_id),
         client: String(row.client),
-        // violates a check if the code is gone: of two that ask at once, one gets tokens
-        use: [
-          {
-            sql: `insert into device_codes (digest) select null
-              where not exists (select 1 from device_codes where digest = ?)`,
-            args: [digest],
-          },
-          { sql: "delete from device_codes where digest = ?", args: [digest] },
-        ],
+        grant: {
+          address: String(row.address),
+          provider: row.provider === null ? null : String(row.provider),
+          // violates a check if the code is gone: of two that ask at once, one gets tokens
+          onlyWith: [
+            {
+              sql: `insert into device_codes (digest) select null
+                where not exists (select 1 from device_codes where digest = ?)`,
+              args: [digest],
+            },
+            { sql: "delete from device_codes where digest = ?", args: [digest] },
+          ],
+        },
       };
     }
     const isSoon = now - Number(row.asked_at_ms) < Number(row.interval_ms);

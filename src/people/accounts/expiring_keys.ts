@@ -14,9 +14,11 @@ const expiringKey = rowOf({
 /** A key that is going to expire. Times are in milliseconds since the epoch. */
 export type ExpiringKey = z.output<typeof expiringKey>;
 
+/** Keys of tools are left out: a tool that is in use refreshes its own. */
 const FIND = `select id, account_id, name, hint, created_at_ms, expires_at_ms from keys
   where revoked_at_ms is null and expires_at_ms is not null
     and (expires_at_ms, id) > (?, ?) and expires_at_ms <= ?
+    and not exists (select 1 from tool_grants where key_id = keys.id)
   order by expires_at_ms, id limit ?`;
 
 /**

@@ -61,4 +61,13 @@ export {
 } from "./upstream_keys.ts";
 export { hasFewInvited, hasFewSignups, noteSignup } from "./signups.ts";
 export { type DeviceCode, DeviceCodes, type Polled, type WaitingTool } from "./device_codes.ts";
-export { CLAUDE_CODE, type Refreshed, ToolGrants, type ToolTokens } from "./tool_grants.ts";
+export { type CodeProof, type CodeRequest, type Redeemed, ToolCodes } from "./tool_codes.ts";
+export {
+  CLAUDE_CODE,
+  type GrantOptions,
+  type Refreshed,
+  type SignedInTool,
+  ToolGrants,
+  type ToolTokens,
+  type Vouching,
+} from "./tool_grants.ts";

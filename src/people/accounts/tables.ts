@@ -18,6 +18,8 @@ export const TABLES = [
   /** Tools that are signed in, and those that wait for it. */
   "tool_grants",
   "device_codes",
+  /** Tools that were approved in a browser. */
+  "tool_codes",
   /** Registrations of the last two days, by network. */
   "signups",
 ] as const;

@@ -1,6 +1,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import * as z from "zod";
 import type { Database, Statement } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
+import { rowOf, shownText } from "../../ground/row.ts";
 import type { Account } from "./account.ts";
 import { digestOf, hintOf, insertKey, newKey, newKeyId } from "./key.ts";
 
@@ -26,11 +28,47 @@ export interface ToolTokens {
   readonly forMs: number;
 }
 
-/** What became of a refresh token: tokens; `unknown`, expired or revoked; or it had been used before, and its tool is signed out. */
-export type Refreshed = ToolTokens | "unknown" | "reused";
+/**
+ * What became of a refresh token: tokens; `unknown`, expired or revoked; or its tool is signed out, as the token had been used before or
+ * the provider no longer vouches for the person who approved the tool.
+ */
+export type Refreshed = ToolTokens | "unknown" | "reused" | "refused";
+
+/** How a tool is signed in. */
+export interface GrantOptions {
+  /** Default: a new one. */
+  readonly keyId?: string | undefined;
+  /** From where it asked. */
+  readonly address?: string | null | undefined;
+  /** The settings' name of the provider that had signed in the person who approved it. */
+  readonly provider?: string | null | undefined;
+  /** Statements for the same transaction, before it; it fails with them. */
+  readonly onlyWith?: readonly Statement[] | undefined;
+}
+
+const signedInTool = rowOf({
+  /** Of its key. */
+  key_id: z.string(),
+  /** What it calls itself. */
+  client: shownText,
+  /** From where it was signed in. */
+  address: z.string().nullable(),
+  created_at_ms: z.int(),
+  refreshed_at_ms: z.int(),
+  /** When it has to refresh at the latest. */
+  expires_at_ms: z.int(),
+});
+
+/** A tool that is signed in, as its account lists it. */
+export type SignedInTool = z.output<typeof signedInTool>;
+
+/** Says whether the provider still vouches for somebody who has approved a tool. */
+export type Vouching = (accountId: string, provider: string) => Promise<boolean>;
 
 interface GrantRow {
   readonly key_id: string;
+  readonly account_id: string;
+  readonly provider: string | null;
   readonly salt: string;
   readonly generation: number;
   readonly refreshed_at_ms: number;
@@ -48,32 +86,37 @@ export class ToolGrants {
   readonly #database: Database;
   readonly #key: () => Promise<Uint8Array>;
   readonly #now: () => number;
+  readonly #vouches: Vouching;
 
-  /** @param key The key of the seals. */
+  /**
+   * @param options.key The key of the seals.
+   * @param options.vouches Asked at each refresh of a tool that somebody has approved whom a provider had signed in.
+   */
   constructor(
-    { database, key, now }: {
+    { database, key, now, vouches = () => Promise.resolve(true) }: {
       readonly database: Database;
       readonly key: () => Promise<Uint8Array>;
       readonly now: () => number;
+      readonly vouches?: Vouching;
     },
   ) {
     this.#database = database;
     this.#key = key;
     this.#now = now;
+    this.#vouches = vouches;
   }
 
   /**
    * Signs a tool in.
    *
    * @param client What the tool calls itself; its key has that name.
-   * @param onlyWith Statements for the same transaction, before it; it fails with them.
    */
   async issue(
     account: Pick<Account, "id">,
     client: string,
-    onlyWith: readonly Statement[] = [],
+    { keyId = newKeyId(), address = null, provider = null, onlyWith = [] }: GrantOptions = {},
   ): Promise<ToolTokens> {
-    const [keyId, salt, now] = [newKeyId(), randomText(SALT_CHARS), this.#now()];
+    const [salt, now] = [randomText(SALT_CHARS), this.#now()];
     const tokens = await this.#tokens({ keyId, salt, generation: 1 });
     const key = newKey(account, tokens.accessToken, now, {
       id: keyId,
@@ -85,9 +128,9 @@ export class ToolGrants {
       insertKey(key, digestOf(tokens.accessToken), "issued"),
       {
         sql: `insert into tool_grants
-            (key_id, client, salt, generation, refreshed_at_ms, expires_at_ms)
-          values (?, ?, ?, 1, ?, ?)`,
-        args: [keyId, client, salt, now, now + IDLE_MS],
+            (key_id, client, salt, generation, refreshed_at_ms, expires_at_ms, address, provider)
+          values (?, ?, ?, 1, ?, ?, ?, ?)`,
+        args: [keyId, client, salt, now, now + IDLE_MS, address, provider],
       },
     ]);
     return tokens;
@@ -101,7 +144,7 @@ export class ToolGrants {
     const generation = Number(parts[2]);
     const now = this.#now();
     const row = await this.#database.one(
-      `select tool_grants.* from tool_grants join keys on keys.id = key_id
+      `select tool_grants.*, account_id from tool_grants join keys on keys.id = key_id
           join accounts on accounts.id = keys.account_id
         where key_id = ? and revoked_at_ms is null and disabled_at_ms is null`,
       [keyId],
@@ -117,6 +160,10 @@ export class ToolGrants {
     if (!isLast) {
       await this.end(keyId);
       return "reused";
+    }
+    if (row.provider !== null && !await this.#vouches(row.account_id, row.provider)) {
+      await this.end(keyId);
+      return "refused";
     }
     const digest = digestOf(next.accessToken);
     await this.#database.batch([
@@ -162,13 +209,61 @@ export class ToolGrants {
     await this.end(row.key_id);
   }
 
+  /** Lists the tools that an account has signed in, those that refreshed last first. */
+  async list({ id }: Pick<Account, "id">): Promise<SignedInTool[]> {
+    const rows = await this.#database.all(
+      `select key_id, client, address, created_at_ms, refreshed_at_ms, tool_grants.expires_at_ms
+        from tool_grants join keys on keys.id = key_id
+        where account_id = ? and revoked_at_ms is null and tool_grants.expires_at_ms > ?
+        order by refreshed_at_ms desc, key_id`,
+      [id, this.#now()],
+    );
+    return rows.map((row) => signedInTool.parse(row));
+  }
+
+  /** Which of some keys are those of tools, signed in or not. */
+  async keysAmong(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#database.all(
+      "select key_id from tool_grants where key_id in (select value from json_each(?))",
+      [JSON.stringify(ids)],
+    );
+    return new Set(rows.map((row) => String(row.key_id)));
+  }
+
   /** Signs out a tool: its key is revoked. */
   async end(keyId: string): Promise<void> {
+    await this.#end("id = ?", keyId);
+  }
+
+  /**
+   * Signs out tools of an account.
+   *
+   * @param which One of them by its key; those that a provider's person approved; default: all.
+   * @param also Statements for the same transaction.
+   */
+  async endOf(
+    { id }: Pick<Account, "id">,
+    { keyId, provider }: { readonly keyId?: string; readonly provider?: string } = {},
+    also: readonly Statement[] = [],
+  ): Promise<void> {
+    const [which, value] = keyId !== undefined
+      ? ["id = ?", keyId]
+      : provider !== undefined
+      ? ["exists (select 1 from tool_grants where key_id = keys.id and provider = ?)", provider]
+      : ["account_id = ?", id];
+    await this.#end(`account_id = ? and ${which}`, [id, value], also);
+  }
+
+  async #end(
+    which: string,
+    args: string | readonly string[],
+    also: readonly Statement[] = [],
+  ): Promise<void> {
     await this.#database.batch([{
-      sql: `update keys set revoked_at_ms = ? where id = ? and revoked_at_ms is null
+      sql: `update keys set revoked_at_ms = ? where ${which} and revoked_at_ms is null
         and exists (select 1 from tool_grants where key_id = keys.id)`,
-      args: [this.#now(), keyId],
-    }]);
+      args: [this.#now(), ...[args].flat()],
+    }, ...also]);
   }
 
   async #tokens(grant: Grant): Promise<ToolTokens> {

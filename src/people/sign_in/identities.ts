@@ -10,6 +10,7 @@ import type { OidcSettings } from "../../settings/config/mod.ts";
 import { type Account, AccountError, type Accounts } from "../accounts/mod.ts";
 import { Directory } from "../scim/mod.ts";
 import { type Identity, SignInError } from "./provider.ts";
+import { disowning } from "./vouchers.ts";
 
 /**
  * Why an identity signs in an account: its owner said so, its domain is claimed, it is in a group that the settings list, or the
@@ -78,7 +79,10 @@ export class Identities {
       (sent !== undefined || await this.#isSent(link) ? "scim" : undefined);
     if (link !== undefined) {
       // what was linked by hand needs no group: its owner did it while signed in
-      if (link.linkedBy !== "hand" && why === undefined) throw notAllowed(identity, settings);
+      if (link.linkedBy !== "hand" && why === undefined) {
+        await this.#database.batch([disowning(link)]);
+        throw notAllowed(identity, settings);
+      }
       const account = await this.#accounts.byId(link.accountId);
       return { account: usable(account), news: "known" };
     }

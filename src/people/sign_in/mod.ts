@@ -1,9 +1,9 @@
 /**
- * Who somebody is by the word of a provider (OpenID Connect, and what groups give), or by a passkey (WebAuthn).
+ * Who somebody is by the word of a provider (OpenID Connect, and what groups give), or by a passkey (WebAuthn). Which jobs of CI get keys.
  *
  * Promise: nobody is signed in by an address alone; a provider makes nobody an owner; each visit to a provider, and each challenge to
- * a passkey, counts once, for the browser that made it; of a passkey, only the public half is kept. Its outward calls are encrypted, and
- * go to the issuers of the settings and what is public beside them (P10).
+ * a passkey, counts once, for the browser that made it; of a passkey, only the public half is kept; a job's token counts for what a rule
+ * of the settings says. Its outward calls are encrypted, and go to the issuers of the settings and what is public beside them (P10).
  * Leaves to others: sessions, roles and teams (`accounts/`), budgets (`money/ledger`), pages (`doors/console`).
  *
  * @module
@@ -14,6 +14,9 @@ export { type Groups, groupsOf, type Rights, rightsOf } from "./groups.ts";
 export { Identities, type Link, type SignedIn } from "./identities.ts";
 export { type Passkey, Passkeys, type PasskeyUse } from "./passkeys.ts";
 export { type Identity, OidcProvider, type ProviderOptions, SignInError } from "./provider.ts";
+export { Providers } from "./providers.ts";
+export { Vouchers } from "./vouchers.ts";
+export { type Workload, WorkloadError, Workloads } from "./workloads.ts";
 export { type Visit, Visits } from "./visits.ts";
 export { WayError, type WaysOptions } from "./ways.ts";
 export { checkProvider, type ProviderStep } from "./check_provider.ts";

@@ -38,6 +38,8 @@ export interface Identity {
   readonly groups: Groups;
   /** The provider's session, by which it ends ours. */
   readonly session: string | undefined;
+  /** By which the provider is asked whether somebody may still sign in, where it gives one. */
+  readonly refreshToken?: string;
 }
 
 /** Thrown if somebody cannot be signed in. The message says why, for people, without a final full stop. */
@@ -152,7 +154,45 @@ export class OidcProvider {
       await oauth.validateApplicationLevelSignature(server, response, http);
       const claims = oauth.getValidatedIdTokenClaims(tokens)!;
       this.#checkClaims(claims, tokens.access_token);
-      return this.#identity(claims, await this.#more(oauth, server, claims, tokens.access_token));
+      const more = await this.#more(oauth, server, claims, tokens.access_token);
+      const { refresh_token: refreshToken } = tokens;
+      return {
+        ...this.#identity(claims, more),
+        ...(refreshToken !== undefined && { refreshToken }),
+      };
+    });
+  }
+
+  /**
+   * Asks whether somebody may still sign in.
+   *
+   * @param refreshToken Of their last sign-in or refresh.
+   * @returns The refresh token that is valid from now on; `undefined` if the provider refuses.
+   * @throws {SignInError} If the provider cannot be asked just now.
+   */
+  async refresh(refreshToken: string): Promise<string | undefined> {
+    const oauth = await library();
+    const server = await this.#server();
+    return await this.#checked(oauth, async () => {
+      const authentication = this.#authentication(oauth, server);
+      const response = await oauth.refreshTokenGrantRequest(
+        server,
+        this.#client,
+        authentication,
+        refreshToken,
+        this.#http(oauth),
+      );
+      try {
+        const client = this.#clientAt(oauth);
+        const tokens = await oauth.processRefreshTokenResponse(server, client, response);
+        return tokens.refresh_token ?? refreshToken;
+      } catch (error) {
+        // of the other errors none says anything of the person (RFC 6749, section 5.2)
+        if (error instanceof oauth.ResponseBodyError && error.error === "invalid_grant") {
+          return undefined;
+        }
+        throw error;
+      }
     });
   }
 

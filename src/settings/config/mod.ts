@@ -41,4 +41,6 @@ export {
   type OidcSettings,
   type SignInSettings,
   signInSettings,
+  type ToolClientSettings,
+  type WorkloadSettings,
 } from "./sign_in_settings.ts";

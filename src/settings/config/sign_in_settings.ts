@@ -36,8 +36,13 @@ const groupRights = z.strictObject({
 /** Settings of what a group gives. */
 export type GroupRights = z.output<typeof groupRights>;
 
+const ruleName = z.string().regex(
+  /^[a-z0-9][a-z0-9-]{0,39}$/,
+  "must be 1 to 40 of a-z, 0-9 and -",
+);
+
 const oidcProvider = z.strictObject({
-  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/, "must be 1 to 40 of a-z, 0-9 and -").describe(
+  name: ruleName.describe(
     "In addresses, in the log and on the button: `entra`, `google`, `okta`.",
   ),
   issuer: issuer.describe("As the provider's discovery document has it."),
@@ -76,6 +81,58 @@ const toolTelemetry = z.strictObject({
     "Extra headers, such as `authorization`.",
   ),
 });
+const pattern = z.string().min(1).max(500).regex(/^[^*]/, "must not begin with *");
+const patterns = z.union([pattern.transform((one) => [one]), z.array(pattern).min(1).max(100)]);
+
+/** Jobs that get a key by the token that their issuer gives them. */
+const workload = z.strictObject({
+  name: ruleName.describe("In the log, and in the names of keys."),
+  issuer: issuer.describe("Of the tokens, such as `https://token.actions.githubusercontent.com`."),
+  audience: z.string().min(1).max(500).describe(
+    "Whom the tokens must be for, and nobody else: the job asks for a token with it.",
+  ),
+  claims: z.record(z.string().min(1).max(200), patterns).refine(
+    (all) => Object.keys(all).length > 0,
+    { error: "must name a claim: else every token of the issuer would do" },
+  ).describe(
+    "What a token must say: of each claim one of the texts; `*` stands for any characters.",
+  ),
+  account: z.string().min(1).max(254).optional().describe(
+    "Who pays: the account with this address.",
+  ),
+  team: z.string().min(1).max(200).optional().describe(
+    "Who pays: the pool of this team, by name or ID.",
+  ),
+  minutes: z.int().min(1).max(720).default(60).describe("How long a key is valid, in minutes."),
+  models: z.array(z.string().min(1).max(200)).min(1).max(200).optional().describe(
+    "Models that keys may use; all by default.",
+  ),
+}).refine(({ account, team }) => (account === undefined) !== (team === undefined), {
+  error: "must have either account or team",
+});
+/** Settings of jobs that get a key by a token. */
+export type WorkloadSettings = z.output<typeof workload>;
+
+const redirect = z.url({ protocol: /^https?$/ }).max(500).refine(
+  (url) => isSafe(url) && !url.includes("#"),
+  { error: "must be an https:// address (http:// for this machine only), without #" },
+);
+
+/** A tool that signs in by a browser. */
+const toolClient = z.strictObject({
+  id: z.string().regex(/^[\w.:-]{1,100}$/, "must be 1 to 100 letters, digits and _ . : -").describe(
+    "The client ID that it sends.",
+  ),
+  name: z.string().min(1).max(60).describe("What people call it."),
+  redirects: z.array(redirect).min(1).max(20).describe(
+    "Where the browser may be sent back to, exactly; on this machine at any port.",
+  ),
+});
+/** Settings of a tool that signs in by a browser. */
+export type ToolClientSettings = z.output<typeof toolClient>;
+
+/** Whether no two of a list have the same value. */
+const areUnique = (values: readonly string[]) => new Set(values).size === values.length;
 
 /** Schema of the settings of sign-in. */
 export const signInSettings = z.strictObject({
@@ -96,6 +153,16 @@ export const signInSettings = z.strictObject({
   telemetry: toolTelemetry.optional().describe(
     "OpenTelemetry collector for what signed-in tools report; without, it is dropped.",
   ),
+  clients: z.array(toolClient).max(100).default([]).describe(
+    "Tools that sign in by a browser, besides those that are known: see docs/sign_in.md.",
+  ).refine((all) => areUnique(all.map(({ id }) => id)), {
+    error: "must not have two clients of one ID",
+  }),
+  workloads: z.array(workload).max(100).default([]).describe(
+    "Jobs of CI and clusters that get keys by tokens of their own: see docs/sign_in.md.",
+  ).refine((all) => areUnique(all.map(({ name }) => name)), {
+    error: "must not have two workloads of one name",
+  }),
 });
 /** Settings of sign-in. */
 export type SignInSettings = z.output<typeof signInSettings>;

@@ -5,6 +5,7 @@ import { startGateway } from "../../fake/gateway.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir, until } from "../../fake/temp.ts";
 import { signedIn } from "../../fake/visitor.ts";
+import { decide } from "../oauth/tool_browser.ts";
 
 Deno.test("sluice auth: login, token, status, logout", async () => {
   await using gateway = await startGateway({ settings: { signIn: {} } });
@@ -21,7 +22,7 @@ Deno.test("sluice auth: login, token, status, logout", async () => {
   assertEquals(JSON.parse((await run("status", "--json")).out).signed_in, false);
   const owner = (await gateway.gateway.accounts.owner())!;
   const browser = await signedIn(gateway, owner.email);
-  const login = run("login", "--gateway", `${gateway.url}/`);
+  const login = run("login", "--device", "--gateway", `${gateway.url}/`);
   await until(() => seen.includes("Waiting"), { what: "the terminal's code" });
   const code = /the code ([B-Z]{4}-[B-Z]{4})/.exec(seen)![1]!;
   await browser.post("/console/device", { code, decision: "approve" }, {
@@ -66,12 +67,95 @@ Deno.test("sluice auth: what a gateway says no to is said, and what it is not", 
   await using home = await tempDir();
   const run = (...args: string[]) =>
     sluice(["auth", ...args], { env: { XDG_STATE_HOME: home.path }, directory: home.path });
-  const none = await run("login", "--gateway", gateway.url);
+  const none = await run("login", "--device", "--gateway", gateway.url);
   assertEquals(none.code, 1);
   assertStringIncludes(none.err, "signs no tools in (status 404): its operator sets signIn");
   const wrong = await run("login", "--gateway", "llm.example.com");
   assertEquals(wrong.code, 2);
   assertStringIncludes(wrong.err, "send an address such as https://llm.example.com");
-  const away = await run("login", "--gateway", "http://127.0.0.1:1");
+  const away = await run("login", "--device", "--gateway", "http://127.0.0.1:1");
   assertStringIncludes(away.err, "The gateway http://127.0.0.1:1 cannot be reached");
+});
+
+Deno.test("sluice auth login: the browser of this machine brings the code, and takes no other answer for it", async () => {
+  await using gateway = await startGateway({ settings: { signIn: {} } });
+  await using home = await tempDir();
+  let seen = "";
+  const run = (browser: string, ...args: string[]) =>
+    sluice(["auth", ...args], {
+      env: { XDG_STATE_HOME: home.path, BROWSER: browser },
+      directory: home.path,
+      seen: (text) => seen += text,
+    });
+  const owner = (await gateway.gateway.accounts.owner())!;
+  const browser = await signedIn(gateway, owner.email);
+  /** Starts a sign-in, and answers with what the terminal asks for and where it listens. */
+  const begin = async () => {
+    seen = "";
+    const login = run("true", "login", "--gateway", gateway.url);
+    await until(() => seen.includes("Waiting"), { what: "the terminal's question" });
+    const asked = new URL(/^http\S+$/m.exec(seen)![0]);
+    return { login, fields: Object.fromEntries(asked.searchParams), asked };
+  };
+  const visit = async (url: URL | string) => {
+    const reply = await fetch(url);
+    return [reply.status, await reply.text()] as const;
+  };
+
+  const { login, fields, asked } = await begin();
+  assertEquals(`${asked.origin}${asked.pathname}`, `${gateway.url}/oauth/authorize`);
+  const to = await decide(browser, "approve", fields);
+  for (
+    const [name, value] of [["state", "another"], ["iss", "https://evil.example"], ["iss", ""]]
+  ) {
+    const other = new URL(to);
+    other.searchParams.set(name!, value!);
+    assertEquals((await visit(other))[0], 400, `${name} ${value}`);
+  }
+  assertEquals((await visit(new URL("/", to)))[0], 404);
+  const [status, text] = await visit(to);
+  assertEquals([status, text], [200, "The terminal goes on. You can close this window.\n"]);
+  const done = await login;
+  assertEquals(done.code, 0, done.err);
+  assertStringIncludes(done.err, `Signed in as ${owner.email}`);
+  const { out } = await run("true", "token");
+  const reply = await gateway.chat("Hi", { max_tokens: 5 }, { key: out.trim() });
+  assertEquals(reply.status, 200);
+  await reply.body?.cancel();
+
+  const second = await begin();
+  assertEquals((await visit(await decide(browser, "deny", second.fields)))[0], 200);
+  const denied = await second.login;
+  assertEquals(denied.code, 1);
+  assertStringIncludes(denied.err, "This terminal was denied");
+
+  // what cannot be done by a browser is done by a code, in words
+  const device = async (browserName: string, at: string, why: string) => {
+    seen = "";
+    const login = run(browserName, "login", "--gateway", at);
+    await until(() => seen.includes("and check that it shows"), { what: why });
+    assertStringIncludes(seen, `Signing in by a code, as ${why}.`);
+    const code = /the code ([B-Z]{4}-[B-Z]{4})/.exec(seen)![1]!;
+    const from = `/console/device?code=${code}`;
+    const page = await browser.post("/console/device", { code, decision: "deny" }, { from });
+    await page.body?.cancel();
+    assertStringIncludes((await login).err, "The tool was denied");
+  };
+  await device("false", gateway.url, "the browser does not open");
+
+  // a gateway that sends people to another one would get that one's code
+  const metadata = await (await fetch(`${gateway.url}/.well-known/oauth-authorization-server`))
+    .text();
+  await using liar = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    (request) =>
+      new URL(request.url).pathname.startsWith("/.well-known/")
+        ? new Response(metadata)
+        : new Response(null, { status: 404 }),
+  );
+  seen = "";
+  const mixedUp = run("true", "login", "--gateway", `http://127.0.0.1:${liar.addr.port}`);
+  await until(() => /by a code|Waiting/.test(seen), { what: "the terminal's words" });
+  assertStringIncludes(seen, `by a code, as the gateway calls itself ${gateway.url}.`);
+  assertEquals((await mixedUp).code, 1);
 });

@@ -6,6 +6,7 @@ import { LIVE_STEPS } from "./live_browser.ts";
 import { OPERATOR_STEPS } from "./operator_browser.ts";
 import { PASSKEY_STEPS } from "./passkey_browser.ts";
 import { SIGN_IN_STEPS } from "./sign_in_browser.ts";
+import { TOOL_STEPS } from "./tool_steps_browser.ts";
 
 inOneBrowser("leads, operators, passkeys, live parts and sign-in in a browser", {
   ...LEAD_STEPS,
@@ -13,4 +14,5 @@ inOneBrowser("leads, operators, passkeys, live parts and sign-in in a browser", 
   ...PASSKEY_STEPS,
   ...LIVE_STEPS,
   ...SIGN_IN_STEPS,
+  ...TOOL_STEPS,
 });

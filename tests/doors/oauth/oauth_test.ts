@@ -47,7 +47,6 @@ Deno.test("a tool signs in by a code, works, refreshes, and is signed out", asyn
     .json();
   assertEquals(metadata.issuer, gateway.url);
   assertEquals(metadata.token_endpoint, `${gateway.url}/oauth/token`);
-  assert(!("authorization_endpoint" in metadata), "Claude Code wants none");
   const browser = await signedIn(gateway, owner.email);
   const code = await approved(gateway, browser);
   const { status, body } = await ask(gateway, "/oauth/token", {
@@ -149,4 +148,16 @@ Deno.test("what a tool sends that is wrong has the error of the RFC; without the
     assertEquals(reply.status, 404);
     await reply.body?.cancel();
   }
+  for (const path of ["/oauth/authorize", "/.well-known/oauth-protected-resource"]) {
+    const reply = await fetch(`${plain.url}${path}`);
+    assertEquals(reply.status, 404);
+    await reply.body?.cancel();
+  }
+  const owner = (await plain.gateway.accounts.owner())!;
+  const browser = await signedIn(plain, owner.email);
+  assertEquals((await browser.get("/console/authorize")).status, 404);
+  assertEquals(
+    (await browser.post("/console/tools/end", {}, { from: "/console/keys" })).status,
+    404,
+  );
 });

@@ -1,13 +1,16 @@
+import { createHash } from "node:crypto";
 import {
+  AccountError,
   Accounts,
   DeviceCodes,
   KeyRing,
   Keys,
+  ToolCodes,
   ToolGrants,
   type ToolTokens,
 } from "../../../src/people/accounts/mod.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
-import { assert, assertEquals } from "../../assert.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { sized } from "../../tier.ts";
@@ -175,7 +178,7 @@ Deno.test("a tool waits for its code to be approved, and gets tokens once, howev
   const polled = await Promise.all([1, 2, 3].map(() => codes.askedFor(code.deviceCode)));
   const issued = await Promise.allSettled(polled.map((answer) => {
     assert(typeof answer !== "string");
-    return grants.issue({ id: answer.accountId }, answer.client, answer.use);
+    return grants.issue({ id: answer.accountId }, answer.client, answer.grant);
   }));
   assertEquals(issued.filter(({ status }) => status === "fulfilled").length, 1);
   assertEquals(await codes.askedFor(code.deviceCode), "expired_token");
@@ -186,6 +189,7 @@ Deno.test("a tool waits for its code to be approved, and gets tokens once, howev
   const late = (await codes.begin("tool", "192.0.2.1"))!;
   clock.nowMs += 600_000;
   assertEquals(await codes.askedFor(late.deviceCode), "expired_token");
+  assertEquals(await codes.find(late.userCode), undefined);
   assert(!await codes.decide(late.userCode, account, true));
 });
 
@@ -201,4 +205,40 @@ Deno.test("how many codes wait is bounded, of an address and of all", async () =
   assert(!await begin("192.0.2.2"), "a thousand");
   const [count] = await database.all("select count(*) as n from device_codes");
   assertEquals(count!.n, 1_000);
+});
+
+Deno.test("a code of a browser gives tokens once, however many ask; how many an account has in a day is bounded", async () => {
+  await using one = await bench();
+  const { database, grants, account, clock } = one;
+  const codes = new ToolCodes(database, () => clock.nowMs);
+  const verifier = "v".repeat(43);
+  const redirectUri = "http://127.0.0.1:1/callback";
+  const request = {
+    clientId: "sluice",
+    client: "sluice auth",
+    redirectUri,
+    challenge: createHash("sha256").update(verifier).digest("base64url"),
+    address: "192.0.2.1",
+    provider: null,
+  };
+  const code = await codes.issue(account, request);
+  const proof = { clientId: "sluice", redirectUri, verifier };
+  const redeemed = await Promise.all([1, 2, 3].map(() => codes.redeem(code, proof)));
+  const issued = await Promise.allSettled(redeemed.map((answer) => {
+    assert(typeof answer !== "string" && "grant" in answer);
+    return grants.issue({ id: answer.accountId }, answer.client, answer.grant);
+  }));
+  const given = issued.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
+  assertEquals(given.length, 1);
+  assertEquals(await codes.redeem(code, proof), { usedBy: given[0]!.keyId });
+  clock.nowMs += HOUR_MS;
+  assertEquals(await codes.redeem(code, proof), { usedBy: given[0]!.keyId }, "an hour later");
+  for (let at = 1; at < 100; at++) await codes.issue(account, request);
+  await assertRejects(() => codes.issue(account, request), AccountError, "within a day");
+  const [count] = await database.all("select count(*) as n from tool_codes");
+  assertEquals(count!.n, 100);
+  clock.nowMs += DAY_MS + 60_000;
+  await codes.issue(account, request);
+  const [left] = await database.all("select count(*) as n from tool_codes");
+  assertEquals(left!.n, 1);
 });

@@ -1,14 +1,16 @@
+import type { SignedInTool } from "../../../people/accounts/mod.ts";
 import { TimeZones } from "../budgets.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { NewKey, NewKeyForm } from "./key_forms.tsx";
 import { type KeysView, KeyTable, type MayChange } from "./key_table.tsx";
+import { ToolTable } from "./tools.tsx";
 
 /** With this many keys, the form for another one is far below. */
 const MANY_KEYS = 5;
 
 /** An account's keys, and a form to create one. */
 export function KeysPage(
-  { page, view, teams, mayChange, made, address }: {
+  { page, view, teams, mayChange, made, address, tools }: {
     page: PageContext;
     view: KeysView;
     /** Names of teams by ID; `undefined` if no key is a team's. */
@@ -17,6 +19,7 @@ export function KeysPage(
     /** Secret of the key that was just created. */
     made?: string | undefined;
     address: string;
+    tools: readonly SignedInTool[];
   },
 ) {
   const { keys, models } = view;
@@ -36,6 +39,7 @@ export function KeysPage(
         mayChange={mayChange}
       />
       <TimeZones />
+      <ToolTable tools={tools} csrf={page.csrf} nowMs={view.nowMs} />
       <h2 id="create">Create a key</h2>
       <NewKeyForm
         path="/console/keys"

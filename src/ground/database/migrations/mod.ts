@@ -12,6 +12,7 @@ import { KEYS_AT_ONCE } from "./0029_keys_at_once.ts";
 import { SIGN_IN } from "./0030_sign_in.ts";
 import { PASSKEYS } from "./0031_passkeys.ts";
 import { SCIM } from "./0032_scim.ts";
+import { TOOLS } from "./0033_tools.ts";
 import { BASELINE } from "./baseline/mod.ts";
 import type { Migration } from "./migration.ts";
 
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly Migration[] = [
   SIGN_IN,
   PASSKEYS,
   SCIM,
+  TOOLS,
 ];
 
 /** The last commit whose program carries databases of smaller numbers over to the first step's schema. */

@@ -1,0 +1,160 @@
+import { type Session, ToolCodes, ToolGrants } from "../../people/accounts/mod.ts";
+import { STATUS_CODE } from "../../ground/std/mod.ts";
+import {
+  answerTo,
+  AUTHORIZE_FIELDS,
+  AuthorizeError,
+  type AuthorizeRequest,
+  readAuthorizeRequest,
+} from "../oauth/mod.ts";
+import type { GuardedApp } from "./guard.ts";
+import { may } from "./guard.ts";
+import { AuthorizePage } from "./pages/authorize.tsx";
+import { MessagePage } from "./pages/message.tsx";
+import {
+  addressOf,
+  type ConsoleParts,
+  page,
+  pageOf,
+  type PageRequest,
+  recordOf,
+  seeOther,
+} from "./request.tsx";
+
+/** Adds the pages on which somebody approves a tool by a browser, and signs tools out. */
+export function toolRoutes(app: GuardedApp, parts: ConsoleParts): void {
+  const tools = new ToolPages(parts);
+  app.get("/console/authorize", may("self.use", (c, session) => tools.show(c, session)));
+  app.post("/console/authorize", may("self.use", (c, session) => tools.decide(c, session)));
+  app.post("/console/tools/end", may("self.use", (c, session) => tools.end(c, session)));
+  app.post("/console/tools/:key/end", may("self.use", (c, session) => tools.end(c, session)));
+}
+
+/** The provider that has signed in the session of a request; `null` if none has. */
+export async function providerOf(
+  c: PageRequest,
+  { sessions }: Pick<ConsoleParts, "sessions">,
+  { account }: Session,
+): Promise<string | null> {
+  const all = await sessions.list(account, { own: c.var.token });
+  return all.find(({ isOwn }) => isOwn)?.provider ?? null;
+}
+
+/** The tools of accounts. */
+export function toolGrantsOf(parts: ConsoleParts): ToolGrants {
+  const { database, now } = parts;
+  return new ToolGrants({ database, now, key: () => parts.operations.sealKey() });
+}
+
+class ToolPages {
+  readonly #parts: ConsoleParts;
+  readonly #codes: ToolCodes;
+  readonly #grants: ToolGrants;
+
+  constructor(parts: ConsoleParts) {
+    this.#parts = parts;
+    this.#codes = new ToolCodes(parts.database, parts.now);
+    this.#grants = toolGrantsOf(parts);
+  }
+
+  async show(c: PageRequest, { account }: Session): Promise<Response> {
+    const request = this.#read(c, new URL(c.req.url).searchParams);
+    if (request instanceof AuthorizeError) return await this.#refused(c, request);
+    const { hostname, host } = new URL(request.redirectUri);
+    const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+    return await page(
+      c,
+      <AuthorizePage
+        page={pageOf(c)}
+        tool={request.client.name}
+        host={isHere ? undefined : host}
+        email={account.email}
+        fields={fieldsOf(request)}
+      />,
+    );
+  }
+
+  async decide(c: PageRequest, session: Session): Promise<Response> {
+    const { form } = c.var;
+    const request = this.#read(c, new URLSearchParams(form.entries.map(([...field]) => field)));
+    if (request instanceof AuthorizeError) return await this.#refused(c, request);
+    const decision = form.choice("decision", "approve or deny", ["approve", "deny"]);
+    const issuer = addressOf(c, this.#parts.config);
+    const record = recordOf(c, this.#parts, { session, operation: `tool.${decision}` });
+    if (decision === "deny") {
+      await this.#parts.database.batch([record]);
+      return await leadOn(c, answerTo(request, { issuer, error: "access_denied" }), "Denied");
+    }
+    const code = await this.#codes.issue(session.account, {
+      clientId: request.client.id,
+      client: request.client.name,
+      redirectUri: request.redirectUri,
+      challenge: request.challenge,
+      address: c.env.visitor.address,
+      provider: await providerOf(c, this.#parts, session),
+    }, [record]);
+    return await leadOn(c, answerTo(request, { issuer, code }), "Approved");
+  }
+
+  /** Signs out one tool of the account, or all. */
+  async end(c: PageRequest, session: Session): Promise<Response> {
+    const keyId = c.req.param("key");
+    const record = recordOf(c, this.#parts, { session, operation: "tool.sign_out" });
+    await this.#grants.endOf(session.account, keyId === undefined ? {} : { keyId }, [record]);
+    return seeOther(c, "/console/keys?done=tool-ended");
+  }
+
+  #read(c: PageRequest, sent: URLSearchParams): AuthorizeRequest | AuthorizeError {
+    const { config } = this.#parts;
+    const clients = config.settings.signIn?.clients ?? [];
+    try {
+      return readAuthorizeRequest(sent, { issuer: addressOf(c, config), clients });
+    } catch (error) {
+      if (error instanceof AuthorizeError) return error;
+      throw error;
+    }
+  }
+
+  /** Says why a tool gets nothing. It is not told: who links to this page could use it to lead elsewhere. */
+  async #refused(c: PageRequest, { message }: AuthorizeError): Promise<Response> {
+    return await page(
+      c,
+      <MessagePage
+        page={pageOf(c)}
+        title="This tool cannot sign in"
+        text={message}
+        link={{ href: "/console/", words: "Back to the console" }}
+      />,
+      STATUS_CODE.BadRequest,
+    );
+  }
+}
+
+/** Leads the browser to a tool. By a page: a browser lets no form lead elsewhere (`form-action` of the content policy). */
+async function leadOn(c: PageRequest, answer: URL, title: string): Promise<Response> {
+  const response = await page(
+    c,
+    <MessagePage
+      page={pageOf(c)}
+      title={title}
+      text="The tool goes on by itself. If it does not, follow the link."
+      link={{ href: answer.href, words: "Back to the tool" }}
+    />,
+  );
+  response.headers.set("refresh", `0; url=${answer.href}`);
+  return response;
+}
+
+function fieldsOf({ client, redirectUri, state, challenge }: AuthorizeRequest) {
+  const fields: Record<typeof AUTHORIZE_FIELDS[number], string | undefined> = {
+    client_id: client.id,
+    redirect_uri: redirectUri,
+    response_type: "code",
+    state,
+    code_challenge: challenge,
+    code_challenge_method: "S256",
+  };
+  return Object.fromEntries(
+    AUTHORIZE_FIELDS.flatMap((name) => fields[name] === undefined ? [] : [[name, fields[name]]]),
+  );
+}
