@@ -67,8 +67,8 @@ export const SIGN_IN: readonly Mutation[] = [
   {
     name: "out-of-the-group-and-in",
     file: IDENTITIES,
-    find: 'if (link.linkedBy !== "hand" && why === undefined) throw',
-    replace: "if (false) throw",
+    find: 'if (link.linkedBy !== "hand" && why === undefined) {',
+    replace: "if (false) {",
     tests: WHO,
     why: "Who left the company's group would go on signing in.",
   },
@@ -91,8 +91,8 @@ export const SIGN_IN: readonly Mutation[] = [
   {
     name: "mark-on-what-was-given-by-hand",
     file: GRANTS,
-    find: "kind = 'person' and role = 'none')\",",
-    replace: "kind = 'person')\",",
+    find: "kind = 'person' and (role = 'none' or ${marked(\"role\")}))`,",
+    replace: "kind = 'person')`,",
     tests: MARKS,
     why: "A role that an operator gave would be a group's, and go with it.",
   },
@@ -235,8 +235,8 @@ export const SIGN_IN: readonly Mutation[] = [
   {
     name: "device-code-used-twice",
     file: CODES,
-    find: "select null\n              where not exists",
-    replace: "select null\n              where false and not exists",
+    find: "select null\n                where not exists",
+    replace: "select null\n                where false and not exists",
     tests: TOKENS,
     why: "Two programs with one device code would both be signed in.",
   },
@@ -275,8 +275,8 @@ export const SIGN_IN: readonly Mutation[] = [
   {
     name: "tool-approved-by-another-site",
     file: "src/doors/console/console.tsx",
-    find: '["/console/sign-in", "/console/register"].includes',
-    replace: '["/console/sign-in", "/console/register", "/console/device"].includes',
+    find: "(?:\\/options)?)?|register)$/",
+    replace: "(?:\\/options)?)?|register|device)$/",
     tests: DOOR,
     why: "A form without the session's token would approve a tool.",
   },

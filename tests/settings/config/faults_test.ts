@@ -214,11 +214,14 @@ Deno.test("whatever is wrong with a setting: path, line, what is right, in plain
         throw new Error(`${path} took ${JSON.stringify(value)}`, { cause: error });
       });
       // other settings of the same object may be missing, too
-      const own = found.filter((line) => line.includes(`  ${path}: `));
+      const place = [path, `${path}[0]`].find((one) =>
+        found.some((line) => line.includes(`  ${one}: `))
+      );
+      const own = found.filter((line) => line.includes(`  ${place}: `));
       assertEquals(own.length, 1, `${file}\n${found.join("\n")}`);
       const [, line, column] = /^sluice\.jsonc:(\d+):(\d+) {2}/.exec(own[0]!) ?? [];
       const written = file.split("\n")[Number(line) - 1]!.slice(Number(column) - 1);
-      const key = /([^.[\]]+)$/.exec(path)?.[1];
+      const key = /([^.[\]]+)$/.exec(place!)?.[1];
       assert(key === undefined || written.startsWith(JSON.stringify(key)), `${own}\n${written}`);
       assertMatch(own[0]!, /: (the name )?(must|is missing: must) /);
       for (const one of found) assert(!RAW.test(one.replace(/: got .*/, "")), one);
