@@ -99,8 +99,11 @@ class ToolPages {
   /** Signs out one tool of the account, or all. */
   async end(c: PageRequest, session: Session): Promise<Response> {
     const keyId = c.req.param("key");
-    const record = recordOf(c, this.#parts, { session, operation: "tool.sign_out" });
-    await this.#grants.endOf(session.account, keyId === undefined ? {} : { keyId }, [record]);
+    await this.#grants.endOf(
+      session.account,
+      keyId === undefined ? {} : { keyId },
+      (onlyIf) => recordOf(c, this.#parts, { session, operation: "tool.sign_out", onlyIf }),
+    );
     return seeOther(c, "/console/keys?done=tool-ended");
   }
 

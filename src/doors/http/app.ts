@@ -113,7 +113,10 @@ export class App {
       .map((path) => ({ method: "POST", path }));
     const signIn = [
       ...Object.values(WELL_KNOWN).map((path) => ({ method: "GET", path })),
-      ...Object.values(OAUTH).map((path) => ({ method: "POST", path })),
+      ...Object.values(OAUTH).map((path) => ({
+        method: path === OAUTH.authorize ? "GET" : "POST",
+        path,
+      })),
     ];
     const scim = SCIM_ENDPOINTS.map(([method, path]) => ({ method, path: `${SCIM_BASE}${path}` }));
     const own = [...relayed, ...signIn, ...scim];

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import * as z from "zod";
-import type { Database, Statement } from "../../ground/database/mod.ts";
+import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import { rowOf, shownText } from "../../ground/row.ts";
 import type { Account } from "./account.ts";
@@ -239,31 +239,35 @@ export class ToolGrants {
    * Signs out tools of an account.
    *
    * @param which One of them by its key; those that a provider's person approved; default: all.
-   * @param also Statements for the same transaction.
+   * @param record Returns the statement of the log; what it is given holds if there is one to end.
    */
   async endOf(
     { id }: Pick<Account, "id">,
     { keyId, provider }: { readonly keyId?: string; readonly provider?: string } = {},
-    also: readonly Statement[] = [],
+    record?: (onlyIf: Condition) => Statement,
   ): Promise<void> {
     const [which, value] = keyId !== undefined
       ? ["id = ?", keyId]
       : provider !== undefined
       ? ["exists (select 1 from tool_grants where key_id = keys.id and provider = ?)", provider]
       : ["account_id = ?", id];
-    await this.#end(`account_id = ? and ${which}`, [id, value], also);
+    await this.#end(`account_id = ? and ${which}`, [id, value], record);
   }
 
   async #end(
     which: string,
     args: string | readonly string[],
-    also: readonly Statement[] = [],
+    record?: (onlyIf: Condition) => Statement,
   ): Promise<void> {
-    await this.#database.batch([{
-      sql: `update keys set revoked_at_ms = ? where ${which} and revoked_at_ms is null
-        and exists (select 1 from tool_grants where key_id = keys.id)`,
-      args: [this.#now(), ...[args].flat()],
-    }, ...also]);
+    const those = `${which} and revoked_at_ms is null
+      and exists (select 1 from tool_grants where key_id = keys.id)`;
+    const own = [args].flat();
+    await this.#database.batch([
+      ...(record === undefined
+        ? []
+        : [record({ sql: `exists (select 1 from keys where ${those})`, args: own })]),
+      { sql: `update keys set revoked_at_ms = ? where ${those}`, args: [this.#now(), ...own] },
+    ]);
   }
 
   async #tokens(grant: Grant): Promise<ToolTokens> {

@@ -12,6 +12,8 @@ const OWN_PATHS = [
   "v1",
   "user",
   "admin",
+  "api",
+  "managed",
   "console",
   "docs",
   "webhooks",
@@ -20,6 +22,7 @@ const OWN_PATHS = [
   "metrics",
   "oauth",
   "openapi.json",
+  "scim",
 ];
 /** Such as no proxy writes in another way. */
 const PLAIN_PATH = /^(?:\/[A-Za-z0-9._~-]+)*$/;

@@ -33,7 +33,6 @@ const VALUES: Readonly<Record<string, string>> = {
   "--domain": "example.com",
   "--email": "new-NUMBER@example.com",
   "--expires": "30d",
-  "--gateway": "http://127.0.0.1:1",
   "--group": "default",
   "--invite": "INVITE",
   "--keep": "1h",

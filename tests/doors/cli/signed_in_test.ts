@@ -4,7 +4,7 @@ import { AuthStore } from "../../../src/doors/cli/auth_store.ts";
 import { CODING_TOOLS } from "../../../src/doors/cli/coding_tools.ts";
 import { ToolGrants } from "../../../src/people/accounts/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
-import { homeIn } from "../../fake/command.ts";
+import { homeIn, NO_GATEWAY } from "../../fake/command.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
@@ -13,7 +13,7 @@ Deno.test("programs use the gateway that this user is signed in to, with a token
   await using gateway = await startGateway({ settings: { signIn: {} } });
   await using home = await tempDir();
   const directory = home.path;
-  const env = { ...homeIn(directory), PATH: Deno.env.get("PATH") ?? "" };
+  const env = { ...homeIn(directory), ...NO_GATEWAY, PATH: Deno.env.get("PATH") ?? "" };
   const run = (...args: string[]) => sluice(args, { env, directory });
   const { accounts, database, sealKey } = { ...gateway.gateway, sealKey: new Uint8Array(32) };
   const owner = (await accounts.owner())!;

@@ -28,6 +28,8 @@ const PUBLIC = [
   "GET /console/sign-in/oidc/:provider",
   "GET /console/sign-in/oidc/:provider/callback",
   "POST /console/sign-in/oidc/:provider/logout",
+  "POST /console/sign-in/passkey",
+  "POST /console/sign-in/passkey/options",
   "GET /console/link/:token",
   "GET /console/register",
   "POST /console/register",
@@ -97,7 +99,9 @@ function mayChange(table: string, path: string, status: number): boolean {
 
 /** What is not an operation of the log: that somebody signed out or is sent to a provider, and how often codes were guessed. */
 const isUnlogged = (table: string) =>
-  ["-sessions", "code_tries", "~code_tries", "provider_visits"].includes(table);
+  ["-sessions", "code_tries", "~code_tries", "passkey_challenges", "provider_visits"].includes(
+    table,
+  );
 
 Deno.test("every page and form, as every role, is as the table of permissions says", async () => {
   await using provider = await startProvider({ redirectUris: () => ["http://127.0.0.1/"] });
@@ -139,8 +143,8 @@ Deno.test("every page and form, as every role, is as the table of permissions sa
   const nobody = new PlainBrowser(gateway.url);
   let about = await target(gateway, Object.values(visitors));
   for (const { method, path, action, operation } of guarded) {
-    // the visitor's own objects: tests/doors/console/pages_test.ts, tests/money/payments/console_test.ts
-    if (/^\/console\/(requests|orders)\/:id/.test(path)) continue;
+    // the visitor's own objects: pages_test.ts and passkeys_test.ts beside this, tests/money/payments/console_test.ts
+    if (/^\/console\/(requests|orders)\/:id|\/passkeys(?:\/|$)/.test(path)) continue;
     for (const [name, one] of drawn()) {
       const { account, inTeam, isStopped = false, browser } = one;
       const at = await about(path, one);

@@ -336,6 +336,7 @@ Deno.test("what Claude Code shows of the balance reads lots once a minute, and o
   const read: string[] = [];
   const account = (accountId: string, more = {}) => ({
     ...{ accountId, tool: CLAUDE_CODE, hasBudget: false, teamId: null },
+    scopes: new Set(["inference"]),
     ...more,
   });
   const callers: Record<string, unknown> = {

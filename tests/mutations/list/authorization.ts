@@ -121,8 +121,8 @@ export const AUTHORIZATION: readonly Mutation[] = [
   {
     name: "tool-signed-out-by-others",
     file: GRANTS,
-    find: "await this.#end(`account_id = ? and ${which}`, [id, value], also);",
-    replace: "await this.#end(`? <> '' and ${which}`, [id, value], also);",
+    find: "await this.#end(`account_id = ? and ${which}`, [id, value], record);",
+    replace: "await this.#end(`? <> '' and ${which}`, [id, value], record);",
     tests: TOOLS,
     why: "Anybody could sign out another account's tool.",
   },

@@ -90,8 +90,10 @@ async function offer(form, { signal }) {
 }
 
 for (const form of document.querySelectorAll("[data-passkey]")) {
-  if (globalThis.PublicKeyCredential === undefined) continue;
-  form.hidden = false;
+  if (globalThis.PublicKeyCredential === undefined) {
+    form.hidden = true;
+    continue;
+  }
   const fault = form.querySelector("[role=alert]");
   let offered = new AbortController();
   form.addEventListener("submit", async (event) => {

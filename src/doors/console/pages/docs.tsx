@@ -122,7 +122,7 @@ function Endpoint(
       <Facts
         rows={Object.entries(operation.responses).map(([status, { description, content }]) =>
           [
-            `${status} ${STATUS_TEXT[Number(status)]}`,
+            status === "default" ? "others" : `${status} ${STATUS_TEXT[Number(status)]}`,
             <>
               <Words text={description} /> {content === undefined ? "" : schemaNames(content)}
             </>,

@@ -75,7 +75,7 @@ export function Passkeys(
   );
 }
 
-/** A form that sends what a passkey says: it needs the page's script, and is hidden until that runs. */
+/** A form that sends what a passkey says: it needs the page's script, and is not there without one. */
 export function PasskeyForm(
   { action, csrf, does, children }: {
     action: string;
@@ -90,7 +90,7 @@ export function PasskeyForm(
       <noscript>
         <p class="quiet">Passkeys require JavaScript.</p>
       </noscript>
-      <form method="post" action={action} class="card narrow" data-passkey={does} hidden>
+      <form method="post" action={action} class="card narrow" data-passkey={does}>
         <input type="hidden" name="csrf" value={csrf} />
         <input type="hidden" name="result" />
         {children}

@@ -43,16 +43,32 @@ export const SIGN_IN_ENDPOINTS: readonly Endpoint[] = [
   },
   {
     ...COMMON,
+    at: ["get", OAUTH.authorize],
+    operationId: "beginBrowserSignIn",
+    summary: "Begin to sign in a tool by a browser (RFC 6749, PKCE by RFC 7636)",
+    description:
+      "Query: `response_type=code`, `client_id`, `redirect_uri`, `code_challenge`, `code_challenge_method=S256`, `state`. " +
+      `The browser is sent to the console, and from there back to the tool. ${UNSET}`,
+    replies: plain({
+      302: "To the page where somebody approves the tool, or back to the tool with an error.",
+      400: "The client or its redirect address is not known.",
+    }),
+  },
+  {
+    ...COMMON,
     at: ["post", OAUTH.token],
     operationId: "getToken",
-    summary: "Get tokens for a code that was approved, or for a refresh token",
+    summary: "Get tokens for a code that was approved, for a refresh token, or for a job's token",
     description:
       "The access token is an API key with the scope `inference`, valid for an hour. A refresh token that is used " +
       `again more than a minute later signs the tool out. ${UNSET}`,
     body: form({
-      grant_type: "`urn:ietf:params:oauth:grant-type:device_code` or `refresh_token`.",
+      grant_type:
+        "`urn:ietf:params:oauth:grant-type:device_code`, `authorization_code`, `refresh_token` or `urn:ietf:params:oauth:grant-type:token-exchange`.",
       device_code: "With the first.",
-      refresh_token: "With the second.",
+      code: "With the second, as are `client_id`, `redirect_uri` and `code_verifier`.",
+      refresh_token: "With the third.",
+      subject_token: "With the fourth: the token of a job of CI (RFC 8693).",
     }, ["grant_type"]),
     replies: plain({
       200: "An access token and a refresh token.",
