@@ -167,7 +167,7 @@ Deno.test("every page and form, as every role, is as the table of permissions sa
       if (method === "GET" || !expected) assertEquals(rows, {}, what);
       assertEquals(Object.keys(rows).filter((table) => !mayChange(table, path, status)), [], what);
       assert(rows.operation_log === 1 || Object.keys(rows).every(isUnlogged), what);
-      if (/sign-out|password|\/link\//.test(path)) {
+      if (/sign-out|sign-in-again|password|\/link\//.test(path)) {
         one.browser = await signedIn(gateway, account.email);
       }
       // what a form may have changed is made again for the next visitor
