@@ -193,6 +193,7 @@ export class AuthPages {
       // the same errors, whether or not the email address is in use
       checkPassword(password);
       checkAccount({ email, name });
+      this.#checkUnclaimed(email);
       const inviteCode = code === "" ? undefined : code;
       await registration.inviterOf(inviteCode);
       const setting = await passwords.hashed(password); // takes the same time
@@ -296,6 +297,18 @@ export class AuthPages {
       return await this.accountPage(c, session, `${error.message}.`);
     }
     return seeOther(c, "/console/account?done=password");
+  }
+
+  /**
+   * Refuses addresses of a domain whose people a provider signs in: nobody has shown that it is theirs, and the account that was made for it
+   * would be the real person's at their first sign-in, with a password that somebody else knows.
+   */
+  #checkUnclaimed(email: string): void {
+    const domain = email.slice(email.lastIndexOf("@") + 1).trim().toLowerCase();
+    const { signIn } = this.#parts.config.settings;
+    const claimed = signIn?.oidc.find(({ domains }) => domains.includes(domain));
+    if (claimed === undefined) return;
+    throw new AccountError(`Addresses of ${domain} do not register: sign in with ${claimed.name}`);
   }
 
   /** Who may register: a new account has nothing but a password to sign in with. */

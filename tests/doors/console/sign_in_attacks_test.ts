@@ -489,3 +489,18 @@ Deno.test("credentials beside each other: keys are for the API and sessions for 
     }
   }
 });
+
+Deno.test("nobody registers an address that a provider's people have, to wait in its account for them", async () => {
+  await using one = await bench({ registration: "open" });
+  const register = (email: string) =>
+    one.browser().open("/console/register", {
+      method: "POST",
+      body: new URLSearchParams({ email, name: "", code: "", password: PASSWORD }),
+    });
+  for (const email of ["cid@example.com", "cid@EXAMPLE.com"]) {
+    const { status, text } = await register(email);
+    assertEquals(status, 400, email);
+    assertStringIncludes(text, "Addresses of example.com do not register: sign in with company");
+  }
+  assertEquals((await register("cid@elsewhere.example")).status, 303);
+});

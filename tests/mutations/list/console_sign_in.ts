@@ -12,6 +12,14 @@ const SETUP = [{ file: "tests/people/sign_in/check_provider_test.ts" }];
 /** Who is signed in to the console, by what, for how long, and whom its providers make the gateway ask. */
 export const CONSOLE_SIGN_IN: readonly Mutation[] = [
   {
+    name: "claimed-address-registered",
+    file: PAGES,
+    find: "      this.#checkUnclaimed(email);\n",
+    replace: "",
+    tests: [{ file: ATTACKS, filter: "registers an address" }],
+    why: "Somebody could wait in an account, with a password, for the person whose address it has.",
+  },
+  {
     name: "password-of-others",
     file: PASSWORDS,
     find: 'return !this.#onlyOwners || role === "owner";',
