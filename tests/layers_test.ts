@@ -7,7 +7,7 @@ import { assert, assertEquals } from "./assert.ts";
 const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   assemble: [],
   doors: [["http", "console", "cli"], ["oauth", "tools"]],
-  operating: [["operations"], ["alerts", "importers"]],
+  operating: [["operations"], ["alerts", "importers", "provisioning"]],
   requests: [["relay"], ["admission", "upstreams", "images"], ["simulator"]],
   money: [["billing", "usage"], ["payments"], ["ledger"]],
   people: [["operation_log", "sign_in"], ["scim"], ["accounts"]],

@@ -1,5 +1,5 @@
 import { checkProvider } from "../../people/sign_in/mod.ts";
-import { providerWays } from "../../operating/operations/mod.ts";
+import { providerWays } from "../../operating/provisioning/mod.ts";
 import type { Config } from "../../settings/config/mod.ts";
 import { type Finding, ok } from "./finding.ts";
 

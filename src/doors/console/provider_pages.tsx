@@ -9,7 +9,7 @@ import {
   Visits,
   Vouchers,
 } from "../../people/sign_in/mod.ts";
-import { applyGroups, DirectoryRights, providerWays } from "../../operating/operations/mod.ts";
+import { applyGroups, DirectoryRights, providerWays } from "../../operating/provisioning/mod.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { cookieOf, readCookie } from "./cookies.ts";

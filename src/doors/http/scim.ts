@@ -20,7 +20,7 @@ import {
   type ProvisionedUser,
   Provisioning,
   type ProvisioningParts,
-} from "../../operating/operations/mod.ts";
+} from "../../operating/provisioning/mod.ts";
 import { databaseRefusal } from "../../ground/database/mod.ts";
 import type { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { asRefusal } from "../../ground/refusal.ts";

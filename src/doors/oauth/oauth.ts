@@ -9,7 +9,7 @@ import {
   ToolGrants,
   type ToolTokens,
 } from "../../people/accounts/mod.ts";
-import { providerWays } from "../../operating/operations/mod.ts";
+import { providerWays } from "../../operating/provisioning/mod.ts";
 import { Providers, Vouchers } from "../../people/sign_in/mod.ts";
 import type { Settings } from "../../settings/config/mod.ts";
 import { type Database, DatabaseError } from "../../ground/database/mod.ts";

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
-import { describeKey, providerWays } from "../../operating/operations/mod.ts";
+import { describeKey } from "../../operating/operations/mod.ts";
+import { providerWays } from "../../operating/provisioning/mod.ts";
 import {
   type Account,
   type Accounts,

@@ -67,12 +67,3 @@ export { denialOf, mayOperate, rightOf, type Subject } from "./rights.ts";
 export { budgetShape, describeBudget } from "./shapes/budget.ts";
 export { describeKey } from "./shapes/key.ts";
 export { ownerOf as describeOwner } from "./shapes/order.ts";
-export { providerWays } from "./provider_ways.ts";
-export { type Applied, applyGroups, type ApplyParts } from "./apply_groups.ts";
-export { DirectoryRights, type DirectoryRightsParts } from "./directory_rights.ts";
-export {
-  type IfMatch,
-  type ProvisionedUser,
-  Provisioning,
-  type ProvisioningParts,
-} from "./provisioning.ts";

@@ -1,9 +1,9 @@
 import type { Mutation } from "../mutation.ts";
 
 const ACCESS = "src/people/accounts/access.ts";
-const PROVISIONING = "src/operating/operations/provisioning.ts";
+const PROVISIONING = "src/operating/provisioning/provisioning.ts";
 const DIRECTORY = "src/people/scim/directory.ts";
-const TEST = "tests/operating/operations/provisioning_test.ts";
+const TEST = "tests/operating/provisioning/provisioning_test.ts";
 const DOOR = "tests/doors/http/scim_test.ts";
 const HISTORY = [{ file: TEST, filter: "any history" }];
 const CUT = [{ file: TEST, filter: "who is deactivated or deleted" }];

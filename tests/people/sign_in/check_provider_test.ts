@@ -1,5 +1,5 @@
 import { checkProvider, type ProviderStep } from "../../../src/people/sign_in/mod.ts";
-import { providerWays } from "../../../src/operating/operations/mod.ts";
+import { providerWays } from "../../../src/operating/provisioning/mod.ts";
 import { type OidcSettings, proxiesIn, signInSettings } from "../../../src/settings/config/mod.ts";
 import { assertEquals, assertStringIncludes } from "../../assert.ts";
 

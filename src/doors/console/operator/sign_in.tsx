@@ -1,6 +1,6 @@
 import { AccountError } from "../../../people/accounts/mod.ts";
 import { checkProvider, type ProviderStep } from "../../../people/sign_in/mod.ts";
-import { providerWays } from "../../../operating/operations/mod.ts";
+import { providerWays } from "../../../operating/provisioning/mod.ts";
 import { type OidcSettings, signInSettings } from "../../../settings/config/mod.ts";
 import { Badge, Field, Form, Name, Table } from "../components.tsx";
 import { type GuardedApp, may } from "../guard.ts";

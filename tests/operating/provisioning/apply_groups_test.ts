@@ -1,6 +1,6 @@
 import { Accounts, givenByHand, GroupGrants, Teams } from "../../../src/people/accounts/mod.ts";
 import { sessionActor } from "../../../src/people/operation_log/mod.ts";
-import { applyGroups } from "../../../src/operating/operations/mod.ts";
+import { applyGroups } from "../../../src/operating/provisioning/mod.ts";
 import { rightsOf } from "../../../src/people/sign_in/mod.ts";
 import { signInSettings } from "../../../src/settings/config/mod.ts";
 import { budgetsOf, setBudget } from "../../../src/money/ledger/mod.ts";

@@ -22,7 +22,7 @@ import {
   applyGroups,
   DirectoryRights,
   Provisioning,
-} from "../../../src/operating/operations/mod.ts";
+} from "../../../src/operating/provisioning/mod.ts";
 import { GroupGrants } from "../../../src/people/accounts/mod.ts";
 import { budgetsOf } from "../../../src/money/ledger/mod.ts";
 import { type OidcSettings, signInSettings } from "../../../src/settings/config/mod.ts";
