@@ -96,8 +96,11 @@ Deno.test("no files import each other in a circle", async () => {
 
 /** What an idle gateway does not load: packages for kinds of credentials, streams and files that most have none of. */
 const ON_DEMAND = ["aws4fetch", "jose", "@smithy/eventstream-codec", "yaml", "@libsql/client"];
+/** And rooms: what people do in the console and by the operators' API. */
+const ROOMS_ON_DEMAND =
+  /^(?:doors\/console|operating\/(?:operations|provisioning)|people\/(?:scim|sign_in))\//;
 
-Deno.test("packages of clouds and rare formats are loaded only when they are needed", async () => {
+Deno.test("packages of clouds and rare formats, and rooms of operators, are loaded only when they are needed", async () => {
   const loaded = new Map<string, string>();
   const found = new Set<string>();
   const visit = async (file: string) => {
@@ -105,7 +108,9 @@ Deno.test("packages of clouds and rare formats are loaded only when they are nee
     const code = text.replaceAll(/\/\*\*[\s\S]*?\*\//g, "");
     // types are not loaded, and `import("…")` is when it is called
     for (
-      const [, target] of code.matchAll(/^(?:import|export)\b(?! type)[^;"]*"([^"]+)"/gm)
+      const [, target] of code.matchAll(
+        /^(?:import|export)\b(?! type| async| function)[^;"]*"([^"]+)"/gm,
+      )
     ) {
       if (/^\.\.?$/.test(target!)) continue;
       const path = new URL(target!, new URL(file, SRC)).pathname.slice(SRC.pathname.length);
@@ -116,6 +121,8 @@ Deno.test("packages of clouds and rare formats are loaded only when they are nee
   await visit("../main.ts");
   assert(loaded.size > 400 && found.has("zod"), `${loaded.size} modules`);
   assertEquals(ON_DEMAND.filter((name) => found.has(name)), []);
+  const early = [...loaded].filter(([path]) => ROOMS_ON_DEMAND.test(path));
+  assertEquals(early.map(([path, by]) => `${path}, by ${by}`), []);
 });
 
 Deno.test("each room says in its mod.ts what it promises, and its wing names it", async () => {

@@ -21,13 +21,12 @@ import { Granted, type Signal, SIGNALS } from "../tools/mod.ts";
 import { isAdminPath } from "./admin_path.ts";
 import { Callers, type CallersParts } from "./callers.ts";
 import { codexModels, isCodex as isFromCodex } from "./codex.ts";
-import { creditUsage } from "./credits.ts";
 import { crossOriginHeaders, mayConnect, preflight } from "./cross_origin.ts";
 import { COUNTING, DIALECT_PATHS } from "./dialect_paths.ts";
 import { framingFault, presentedKeys, sameSecret } from "./guard.ts";
 import { Inference, type InferenceOptions } from "./inference.ts";
 import { modelInfo, modelList } from "./models.ts";
-import { openApiDocument } from "./on_demand.ts";
+import { openApiDocument, openCreditUsage } from "./on_demand.ts";
 import { clientRequestIdOf, isApiPath, isConsolePath, pathOf, withPath } from "./request_line.ts";
 import { isScimPath, SCIM_BASE, SCIM_ENDPOINTS } from "./scim_path.ts";
 import type { ResponseSockets } from "./response_sockets.ts";
@@ -326,6 +325,7 @@ export class App {
     const caller = await this.#callers.identify(request, state);
     const query = new URL(request.url).searchParams;
     const { reports, readFor, now } = this.#parts;
+    const creditUsage = await openCreditUsage();
     const body = await readFor(
       caller.accountId,
       () => creditUsage(reports, { caller, query, nowMs: now() }),

@@ -9,7 +9,6 @@
 
 export { Arrivals, type CutConnection } from "./arrivals.ts";
 export { MemoryGuard } from "./memory_guard.ts";
-export { creditUsage } from "./credits.ts";
 export { App, type Pages } from "./app.ts";
 export { Connections, type ConnectionsOptions, type Listening } from "./connections.ts";
 export { openRequestsFor } from "./open_requests_limit.ts";

@@ -1,3 +1,4 @@
+import type { creditUsage } from "./credits.ts";
 import type { Admin, AdminParts } from "./admin.ts";
 import type { Json } from "./openapi/operation.ts";
 import type { Scim, ScimParts } from "./scim.ts";
@@ -17,6 +18,11 @@ export async function openAdmin(parts: AdminParts): Promise<Admin> {
 export async function openScim(parts: ScimParts): Promise<Scim> {
   const { Scim } = await import("./scim.ts");
   return new Scim(parts);
+}
+
+/** Loads what describes the caller's own credits. */
+export async function openCreditUsage(): Promise<typeof creditUsage> {
+  return (await import("./credits.ts")).creditUsage;
 }
 
 /** Loads the description of all endpoints: an OpenAPI 3.1 document. */
