@@ -17,7 +17,7 @@ import { parseArgs } from "node:util";
 
 import { Accounts, Keys } from "../src/people/accounts/mod.ts";
 import { foldLog, openDatabase } from "../src/ground/database/mod.ts";
-import { creditUsage } from "../src/doors/http/mod.ts";
+import { creditUsage } from "../src/doors/http/credits.ts";
 import { newRequestId } from "../src/ground/platform/ids.ts";
 import {
   admit,

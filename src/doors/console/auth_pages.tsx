@@ -300,7 +300,7 @@ export class AuthPages {
   }
 
   /**
-   * Refuses addresses of a domain whose people a provider signs in: nobody has shown that it is theirs, and the account that was made for it
+   * Refuses addresses of a domain whose people a provider signs in: no word of a provider says whose it is, and the account that was made for it
    * would be the real person's at their first sign-in, with a password that somebody else knows.
    */
   #checkUnclaimed(email: string): void {
