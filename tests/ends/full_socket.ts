@@ -61,7 +61,7 @@ export class FullSocket implements CallersEnd {
   }
 
   get bufferedAmount(): number {
-    if (this.#isTaking && this.#frames.length === 1) return 0;
+    if (this.#isTaking) return 0;
     if (this.#reader === undefined) return FULL_BYTES;
     this.#noticed();
     return 0;

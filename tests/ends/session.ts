@@ -94,6 +94,8 @@ export class Session {
         await reading.pause(STEADY_MS);
       }
       if (hasActed || reading.words < leaveWords) continue;
+      // what lies here already has kept nobody waiting
+      if (manner === "stops for a while" && !(socket as FullSocket).isRead) continue;
       hasActed = true;
       switch (manner) {
         case "stops for a while":

@@ -266,13 +266,15 @@ export class ResponseSocket {
 
   /** Waits until the client has read most of what it was sent: there is no event for it. */
   async #room(): Promise<void> {
-    let unreadBytes = Infinity;
+    let [unreadBytes, waitMs] = [Infinity, 1];
     while (this.isOpen && !this.#isOver) {
       const { bufferedAmount } = this.#socket;
       if (bufferedAmount <= PAUSE_BYTES) break;
       if (bufferedAmount < unreadBytes) this.unreadTick = performance.now();
       unreadBytes = bufferedAmount;
-      await delay(PAUSE_MS);
+      // shortly at first: a client that reads at once is not slow
+      await delay(waitMs);
+      waitMs = Math.min(2 * waitMs, PAUSE_MS);
     }
     this.unreadTick = undefined;
   }
