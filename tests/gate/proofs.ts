@@ -87,7 +87,7 @@ const PROOFS: readonly Step[] = [
     },
   },
   task("mutations", "each listed fault is noticed by a test", ["mutate"]),
-  task("steady", "no test fails by chance, quiet or busy", ["steady", "4"]),
+  task("steady", "no test fails by chance, quiet or busy", ["steady", "2"]),
 ];
 
 if (import.meta.main) {

@@ -83,7 +83,7 @@ export async function runSuite(
       title: `${unsteadyFiles.size} unsteady test files`,
       message: `Up to ${MAX_UNSTEADY} files may fail once and pass alone. Repair those below.`,
       outputs: [first.ended.output],
-      again: "deno task steady 4",
+      again: "deno task steady 2",
     });
   }
   return { faults, unsteady, tests: first.counts };
