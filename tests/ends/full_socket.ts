@@ -28,8 +28,6 @@ export class FullSocket implements CallersEnd {
   readonly #noticed: () => void;
   readonly #frames: string[] = [];
   #reader: PromiseWithResolvers<void> | undefined;
-  /** Whether a caller that waited is about to take what came: it has room, but had no turn since. */
-  #isTaking = false;
 
   /**
    * @param options.headers Those of the handshake.
@@ -61,7 +59,6 @@ export class FullSocket implements CallersEnd {
   }
 
   get bufferedAmount(): number {
-    if (this.#isTaking) return 0;
     if (this.#reader === undefined) return FULL_BYTES;
     this.#noticed();
     return 0;
@@ -85,7 +82,6 @@ export class FullSocket implements CallersEnd {
       await this.#reader.promise;
     }
     const frame = this.#frames.shift();
-    this.#isTaking = false;
     return frame === undefined ? undefined : JSON.parse(frame);
   }
 
@@ -111,7 +107,6 @@ export class FullSocket implements CallersEnd {
   }
 
   #wake(): void {
-    if (this.#reader !== undefined) this.#isTaking = true;
     this.#reader?.resolve();
     this.#reader = undefined;
   }
