@@ -25,19 +25,21 @@ export class FullSocket implements CallersEnd {
   onmessage: ((event: { data: string }) => void) | undefined;
   onclose: (() => void) | undefined;
   readonly #turns: ResponseSocket;
-  readonly #noticed: () => void;
+  readonly #noticed: (withoutRoomMs: number) => void;
+  /** When the last frame came, as long as the gateway has seen no room since. */
+  #fullTick: number | undefined;
   readonly #frames: string[] = [];
   #reader: PromiseWithResolvers<void> | undefined;
 
   /**
    * @param options.headers Those of the handshake.
-   * @param options.noticed Called when the gateway sees that there is room.
+   * @param options.noticed Called when the gateway sees that there is room, with how long it saw none.
    */
   constructor(
     { gateway: { app }, url }: TestGateway,
     { headers, noticed = () => {} }: {
       readonly headers: Readonly<Record<string, string>>;
-      readonly noticed?: () => void;
+      readonly noticed?: (withoutRoomMs: number) => void;
     },
   ) {
     this.#noticed = noticed;
@@ -60,7 +62,9 @@ export class FullSocket implements CallersEnd {
 
   get bufferedAmount(): number {
     if (this.#reader === undefined) return FULL_BYTES;
-    this.#noticed();
+    const tick = performance.now();
+    this.#noticed(tick - (this.#fullTick ?? tick));
+    this.#fullTick = undefined;
     return 0;
   }
 
@@ -102,6 +106,7 @@ export class FullSocket implements CallersEnd {
   }
 
   #came(frame: string): void {
+    this.#fullTick ??= performance.now();
     this.#frames.push(frame);
     this.#wake();
   }

@@ -27,6 +27,8 @@ const SURE_MS = 150;
 /** What counts as keeping an upstream waiting for certain: more than what the gateway goes by. */
 const SLOW_PART = 0.35;
 const SLOW_MS = 350;
+/** How long a caller that reads may have had no room, in all, on a machine that stands still: less than what the gateway goes by. */
+const HELD_UP_MS = 200;
 /** Silence of an upstream that stalls after which its gateway may have given it up: half of what its settings allow. */
 const QUIET_MS = 150;
 
@@ -54,7 +56,9 @@ function ruleOf(plan: Plan, exchanges: readonly Exchange[], taken: Taken): Rule 
   if (taken.leftTick !== undefined) return "the caller left";
   if (plan.limit !== "none") return "a limit of the gateway's";
   if (!hasBroken(plan, exchanges, taken)) return "the caller left"; // for good: nothing else ends it
-  return isSlow(plan) ? "broke off, read slowly" : "the upstream broke off";
+  return isSlow(plan) || taken.withoutRoomMs > HELD_UP_MS
+    ? "broke off, read slowly"
+    : "the upstream broke off";
 }
 
 /** Whether the upstream broke off before the reply was complete by its own word. */

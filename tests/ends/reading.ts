@@ -19,6 +19,8 @@ export interface Taken {
   /** Part of the response's time in which it did not read although there was output, and that time in milliseconds. */
   readonly slowPart: number;
   readonly slowMs: number;
+  /** How long the gateway saw no room at a WebSocket's caller, even if that did not pause. */
+  readonly withoutRoomMs: number;
   readonly fault: string | undefined;
   /** The last of what it got. */
   readonly tail: string;
@@ -41,6 +43,7 @@ export class Reading {
   #leftTick: number | undefined;
   #hasEnded = false;
   #slowMs = 0;
+  #withoutRoomMs = 0;
   #pausedMs = 0;
   /** When the last pause was over, and whether the gateway may have noticed before it sent more. */
   #resumedTick = 0;
@@ -106,8 +109,9 @@ export class Reading {
     this.#leftTick ??= performance.now();
   }
 
-  /** The gateway notices that the caller reads on after its pause. */
-  resumed(): void {
+  /** The gateway notices that the caller reads on, after it saw no room for a time: after a pause, or as the process stood still. */
+  resumed(withoutRoomMs: number): void {
+    this.#withoutRoomMs += withoutRoomMs;
     if (this.#pausedMs === 0 || this.#isNoticed) return;
     this.#isNoticed = true;
     const tick = performance.now();
@@ -142,6 +146,7 @@ export class Reading {
       leftTick: this.#leftTick,
       slowPart: this.#slowMs / (performance.now() - this.#startTick),
       slowMs: this.#slowMs,
+      withoutRoomMs: this.#withoutRoomMs,
       fault: this.fault,
       tail: text.slice(-TAIL_CHARS),
     };

@@ -22,16 +22,18 @@ export class Session {
   #hasLeft = false;
   #hasAskedToCancel = false;
   #previousId: string | undefined;
+  /** Of the response that is read. */
+  #reading: Reading;
 
   constructor(main: Turn, turns: readonly Turn[]) {
     this.#main = main;
     this.#turns = turns;
+    this.#reading = main.reading;
   }
 
   async run(gateway: TestGateway, headers: Readonly<Record<string, string>>): Promise<void> {
-    const { plan, reading } = this.#main;
-    if (isSlow(plan)) {
-      const noticed = () => reading.resumed();
+    if (isSlow(this.#main.plan)) {
+      const noticed = (withoutRoomMs: number) => this.#reading.resumed(withoutRoomMs);
       return await this.#overAll(new FullSocket(gateway, { headers, noticed }));
     }
     const { "content-type": _, ...own } = headers;
@@ -53,6 +55,7 @@ export class Session {
         if (!sendsAhead) await this.#send(turn, socket);
         const isTimed = manner === "aborts after time" && (sendsAhead || turn === this.#main);
         if (isTimed) timer ??= setTimeout(leave, leaveMs);
+        this.#reading = turn.reading;
         const isMain = turn === this.#main;
         const isOpen = await (isMain ? this.#readMain(socket) : readAll(turn, socket));
         if (!isOpen || this.#hasLeft) break;
