@@ -15,6 +15,7 @@ import { PREFIX } from "./list/prefix.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
 import { SIGN_IN } from "./list/sign_in.ts";
+import { BOUND_CREDITS } from "./list/bound_credits.ts";
 import { SCIM } from "./list/scim.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
 import { TOOLS } from "./list/tools.ts";
@@ -45,6 +46,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...PREFIX,
   ...COMMANDS,
   ...OPERATORS,
+  ...BOUND_CREDITS,
   ...SCIM,
   ...TOOLS,
   ...AUTHORIZATION,

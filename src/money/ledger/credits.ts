@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { rowOf, shownText } from "../../ground/row.ts";
+import { jsonText, rowOf, shownText } from "../../ground/row.ts";
 import { type Database, type Reading, readTogether } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 
@@ -22,6 +22,8 @@ const lotRow = rowOf({
   id: z.string(),
   source: lotSource,
   note: shownText,
+  /** What it pays for: IDs of routes and prefixes ending in `*`; null for all models. */
+  models: jsonText(z.array(z.string())).nullable(),
   granted: z.int().nonnegative(),
   remaining: z.int().nonnegative(),
   created_at_ms: z.int(),
@@ -83,11 +85,11 @@ export function creditsReading(accountId: string): Reading<Credits> {
         'requests', requests, 'input_tokens', input_tokens, 'output_tokens', output_tokens,
         'lots', json((
           select json_group_array(json_object('id', id, 'source', source, 'note', note,
-            'granted', granted, 'remaining', remaining, 'created_at_ms', created_at_ms,
+            'models', models, 'granted', granted, 'remaining', remaining, 'created_at_ms', created_at_ms,
             'expires_at_ms', expires_at_ms))
           from (
             select * from lots where account_id = balances.account_id and remaining > 0
-            order by expires_at_ms, created_at_ms, id
+            order by models is null, expires_at_ms, created_at_ms, id
           )
         )))
       from balances where account_id = ?`,
