@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { jsonText, rowOf, shownText } from "../../ground/row.ts";
 import { type Database, type Reading, readTogether } from "../../ground/database/mod.ts";
+import { IN_ORDER } from "./rules/sql/lots.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 
 const lotSource = z.enum([
@@ -89,7 +90,7 @@ export function creditsReading(accountId: string): Reading<Credits> {
             'expires_at_ms', expires_at_ms))
           from (
             select * from lots where account_id = balances.account_id and remaining > 0
-            order by models is null, expires_at_ms, created_at_ms, id
+            ${IN_ORDER}
           )
         )))
       from balances where account_id = ?`,

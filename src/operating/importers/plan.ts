@@ -15,7 +15,7 @@ export interface PlannedUpstream {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether all models that it lists are served. */
   readonly discover: boolean;
-  /** A provider of a cloud, which stands in the settings instead of address and dialect. */
+  /** A provider of a cloud: the settings have it instead of address and dialect. */
   readonly cloud?: PlannedCloud | undefined;
 }
 

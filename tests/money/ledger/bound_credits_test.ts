@@ -104,13 +104,13 @@ Deno.test("what is held of bound credits is held for that model alone", async ()
 
 Deno.test("a hold grows into credits that are bound to its model, and into no others", async () => {
   await using on = await bench();
-  const grow = async (route: string, from: number) => {
+  const grow = async (route: string, from: number, wanted: number) => {
     const { requestId } = await on.admit(route, from);
     const at = { nowMs: NOW, admittedAtMs: NOW, leaseMs: 60_000, gatewayId: "gw" };
-    return await growHold(on.database, { ...on.caller, ...at, requestId, route, wanted: 500 });
+    return await growHold(on.database, { ...on.caller, ...at, requestId, route, wanted });
   };
-  assertEquals(await grow("svc-k3", 60), 100);
-  assertEquals(await grow("svc-k2", 20), 50);
+  assertEquals(await grow("svc-k2", 20, 50), 50);
+  assertEquals(await grow("svc-k3", 60, 500), 100);
 });
 
 Deno.test("nothing is lent of an account with bound credits, and what was is recalled", async () => {
@@ -131,7 +131,7 @@ Deno.test("nothing is lent of an account with bound credits, and what was is rec
   await on.settle(requestId, "other", 50);
   assertEquals((await lend(on.database, { ...ask, loanId: "two" }))?.added, 50);
   assert(!await isRecalled(on.database, accountId));
-  await on.ledger.grant(accountId, 5, null, NOW, ["svc-k2"]);
+  await on.ledger.grant(accountId, 5, NOW + DAY, NOW, ["svc-k2"]);
   assert(await isRecalled(on.database, accountId));
   // what the loan covers is charged to what was lent, whoever may pay for the model
   const lent = { loanId: "two", credits: 30 };
@@ -157,6 +157,7 @@ Deno.test("what expires and what is taken back leaves the other credits alone", 
     credits: 12,
   });
   assertEquals(taken?.credits, 12);
+  await on.ledger.grant(caller.accountId, 40, NOW + DAY, NOW);
   const later = NOW + 2 * DAY;
   assertEquals((await accountStatusOf(database, caller, tierList, later)).balance, 120);
   await expireLots(database, later);

@@ -42,7 +42,7 @@ export const BOUND_CREDITS: readonly Mutation[] = [
     file: rule("hold"),
     find: '${reserve("new.credits - old.credits")}',
     replace: "",
-    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "(file" }],
+    tests: run("a hold grows"),
     why: "What a stream grew into would be promised to another request.",
   },
   {

@@ -80,8 +80,9 @@ const TIGHTEST_BUDGET = `(
 const NO_PLACE = WINDOWS.map(({ name, span }) => `${name}_used + lent_${span} >= ${name}`)
   .join("\n            or ");
 
-/** Lots that pay for its model, and what the others have left: none where its gateway does not say which. */
+/** Lots that pay for its model, what is free of them, and what the others have left. */
 const PAYS = paysFor("new.route");
+const FREE = freeOf(PAYS);
 const BOUND = `(
           select coalesce(sum(remaining), 0) from lots
           where lots.account_id = new.account_id and models is not null and remaining > 0 and not ${PAYS}
@@ -150,9 +151,7 @@ export const ADMIT: Rule = {
       iif(free < new.least and free + lent >= new.least, lent_ms, null), balance, bound, budget_id,
       ${WINDOWS.map(({ name }) => `coalesce(${name}, 0), ${name}_used`).join(",\n      ")}
     from (
-      select balance, held, ${
-      freeOf(PAYS)
-    } as free, ${BOUND} as bound, tiers.minute, tiers.hour, tiers.day,
+      select balance, held, ${FREE} as free, ${BOUND} as bound, tiers.minute, tiers.hour, tiers.day,
         loans, lent, lent_ms, asked_more, lacking, running, ${
       Object.keys(SPANS).map((span) => `lent_${span}`).join(", ")
     },

@@ -48,7 +48,7 @@ function known(id: string, keyVariable?: string): Provider {
   return { url, keyVariable: keyVariable ?? keyVariables[0]!, ...(isChat ? {} : { dialect }) };
 }
 
-/** Other providers that the gateway knows, by IDs of ours: what they need is not in the configuration. */
+/** Other providers that the gateway knows, by their IDs: what they need is not in the configuration. */
 export const CLOUDS: Readonly<Record<string, readonly string[]>> = {
   azure_ai: ["azure", "azure-anthropic"],
   databricks: ["databricks"],

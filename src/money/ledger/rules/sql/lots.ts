@@ -48,7 +48,7 @@ export function freeOfAccount(from: string): string {
  * The order in which lots are taken from: what is bound first, as nothing else can be paid with it; then what expires first;
  * of several the oldest.
  */
-const IN_ORDER = "order by models is null, expires_at_ms, created_at_ms, id";
+export const IN_ORDER = "order by models is null, expires_at_ms, created_at_ms, id";
 
 /**
  * Takes what has expired out of the balance of `new.account_id` before it is looked at.
