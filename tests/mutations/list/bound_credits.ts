@@ -14,6 +14,14 @@ export const BOUND_CREDITS: readonly Mutation[] = [
     why: "Credits that a customer bought for one model would be held for another.",
   },
   {
+    name: "admitted-without-its-model",
+    file: "src/requests/admission/admission.ts",
+    find: "leaseMs, route: route.id }",
+    replace: "leaseMs }",
+    tests: [{ file: "tests/flow/bound_credits_test.ts" }],
+    why: "Who has credits for one model only could not use it.",
+  },
+  {
     name: "bound-credits-charged-for-all",
     file: rule("settle"),
     find: "from: paysFor(PAID_FOR)",

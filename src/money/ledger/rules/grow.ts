@@ -35,7 +35,8 @@ const BUDGET_LEFT = budgetLeft({ admittedAtMs: ADMITTED_AT, nowMs: "new.at_ms" }
 const FREE = freeOfAccount(paysFor("new.route"));
 
 /**
- * A hold grows up to the credits that are wanted in all, as far as budgets go and the lots that pay for its model, and never shrinks. In budgets it
+ * A hold grows up to the credits that are wanted in all, as far as budgets go and the lots that pay for its model, and never
+ * shrinks. In budgets it
  * counts in the periods in which its request was admitted, whatever period it is now; a raise that has ended is over.
  * One that was released with its lease is made again, as of when its request was admitted. What has expired
  * does not count, and a request that has ended holds nothing.

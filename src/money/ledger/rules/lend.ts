@@ -60,7 +60,8 @@ const HAS_BOUND = `exists (
  * requests that the database decides on. A loan that the gateway has is renewed and grows up to that; it never shrinks.
  *
  * Nothing is lent from less than is wanted at least, from an account with uncollected charges since its newest lot, to
- * requests of a key with a budget, from an account to which a budget applies that is not a key's own, from one with credits that are bound to models, nor in addition to a loan that has been recalled, or has ended. A gateway has one loan of an account: a new one takes the
+ * requests of a key with a budget, from an account to which a budget applies that is not a key's own, from one with credits that are
+ * bound to models, nor in addition to a loan that has been recalled, or has ended. A gateway has one loan of an account: a new one takes the
  * place of one that the gateway does not know of, since the answer to its question was lost.
  */
 export const LEND: Rule = {

@@ -74,7 +74,8 @@ const PAID_FOR = "iif(new.lent >= new.price_credits, null, new.route)";
 
 /**
  * The end of a request, once (P2): what it held, of its own or of a loan, is released, its price is taken from its account's lots, its
- * record is written. The charge is the price, but no more than the lots that pay for its model have that other requests do not hold (P3). Budgets bound
+ * record is written. The charge is the price, but no more than the lots that pay for its model have that other requests do not hold
+ * (P3). Budgets bound
  * what is held and asked for; what a request costs beyond that, since its upstream went further, is charged all the same, and
  * counts in them. The record says how much the balance did not cover, which is owed. A request that has a record, or entries
  * of a record that was pruned, is not settled again.
