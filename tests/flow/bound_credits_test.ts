@@ -14,7 +14,7 @@ Deno.test("a package pays for its models alone, and first, however they are aske
   });
   const { database, accounts, sales } = gateway.gateway;
   const account = await accounts.create({ email: "ada@example.com" });
-  await sales.grant(account, { credits: 40 });
+  const { lotId } = await sales.grant(account, { credits: 40 });
   const { secret: key } = await new Keys(database, Date.now).issue(account);
   const ask = async (model: string, more = {}) => {
     const messages = [{ role: "user", content: "Hi" }];
@@ -53,6 +53,10 @@ Deno.test("a package pays for its models alone, and first, however they are aske
     }
   }
   assertEquals((await left()).package, bound);
+  if ((await left()).grant !== undefined) {
+    await sales.takeBack(account, { lotId, note: "too little for a request" });
+  }
+  assertEquals(await left(), { package: bound });
   assertEquals((await ask("svc-k2")).status, 200);
   const shown = await fetch(`${gateway.url}/user/credits`, { headers: { "x-api-key": key } });
   const { lots } = await shown.json();
