@@ -56,7 +56,7 @@ Deno.test("a package pays for its models alone, and first, however they are aske
   if ((await left()).grant !== undefined) {
     await sales.takeBack(account, { lotId, note: "too little for a request" });
   }
-  assertEquals(await left(), { package: bound });
+  assertEquals(await left(), { package: bound! });
   assertEquals((await ask("svc-k2")).status, 200);
   const shown = await fetch(`${gateway.url}/user/credits`, { headers: { "x-api-key": key } });
   const { lots } = await shown.json();
