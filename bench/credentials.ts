@@ -1,6 +1,6 @@
 /**
  * What does an upstream add to the start and the idle memory of a gateway, by its kind of credentials?
- * `deno run -A bench/credentials.ts [ROUNDS]`
+ * `deno run -A bench/credentials.ts [ROUNDS [KIND…]]`
  *
  * Starts main.ts by turns without an upstream and with one of each kind, whose models are asked for with a token or a signature of
  * that kind, and measures the time to the first response and the memory after three idle seconds (Linux).
@@ -53,11 +53,15 @@ const KINDS: Readonly<Record<string, Record<string, unknown> | undefined>> = {
   azure: { credentials: { kind: "azure", tenant: "t", client: "c", secret: "s", tokenUrl } },
 };
 
+const [, ...named] = Deno.args;
+const kinds = Object.entries(KINDS).filter(([kind]) =>
+  named.length === 0 || ["none", ...named].includes(kind)
+);
 const measured = new Map(
-  Object.keys(KINDS).map((kind) => [kind, { starts: [] as number[], resident: [] as number[] }]),
+  kinds.map(([kind]) => [kind, { starts: [] as number[], resident: [] as number[] }]),
 );
 for (let round = 0; round <= rounds; round++) {
-  for (const [kind, upstream] of Object.entries(KINDS)) {
+  for (const [kind, upstream] of kinds) {
     asked.clear();
     const upstreams = upstream &&
       { u: { url: `${local}/${kind}/v1`, dialect: "chat", discover: true, ...upstream } };
