@@ -42,6 +42,7 @@ export interface LedgerBench extends AsyncDisposable {
     credits: number,
     expiresAtMs?: number | null,
     atMs?: number,
+    models?: readonly string[],
   ): Promise<string>;
 }
 
@@ -117,10 +118,18 @@ export async function ledgerBench(
       }
       return { teamId: team.id, callers, key };
     },
-    async grant(accountId, credits, expiresAtMs = null, atMs = 0) {
+    async grant(accountId, credits, expiresAtMs = null, atMs = 0, models) {
       const lotId = newLotId();
       await database.batch(
-        grantStatements({ lotId, accountId, source: "grant", credits, expiresAtMs, atMs }),
+        grantStatements({
+          lotId,
+          accountId,
+          source: "grant",
+          credits,
+          expiresAtMs,
+          models,
+          atMs,
+        }),
       );
       return lotId;
     },
@@ -134,8 +143,19 @@ export async function ledgerBench(
 /** Settles a request by its price alone. */
 export async function settlePrice(
   database: Database,
-  { requestId, accountId, keyId, price, nowMs, admittedAtMs = null, ending = "complete", lent }: {
+  {
+    requestId,
+    accountId,
+    keyId,
+    price,
+    nowMs,
+    admittedAtMs = null,
+    ending = "complete",
+    lent,
+    route = "svc-k2",
+  }: {
     requestId: string;
+    route?: string;
     accountId: string;
     keyId: string;
     price: number;
@@ -151,7 +171,7 @@ export async function settlePrice(
     accountId,
     keyId,
     dialect: "chat",
-    route: "svc-k2",
+    route,
     upstream: "one",
     upstreamModel: "m",
     attempts: 1,

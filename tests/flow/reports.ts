@@ -896,6 +896,47 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
         hears: { text: "Hi" },
       }))
     ),
+    {
+      of: "langchain-ai/langchain#24668, anomalyco/opencode#1680",
+      by: ["chat", "mistral"],
+      asks: {
+        ...CHAT_TOOLS,
+        messages: [
+          ...USERS,
+          {
+            role: "assistant",
+            content: null,
+            tool_calls: [call("f", "{}", { id: "call_0fypS1hVX" })],
+          },
+          { role: "tool", tool_call_id: "call_0fypS1hVX", content: "1" },
+        ],
+      },
+      check: ({ sent }) => {
+        const [, { tool_calls: [{ id }] }, result] = sent!.messages;
+        assert(/^[A-Za-z0-9]{9}$/.test(id), id);
+        assertEquals(result.tool_call_id, id);
+      },
+    },
+    {
+      of: "Wei-Shaw/sub2api#176, avante-corp/avante.nvim#425",
+      by: ["messages", "anthropic"],
+      asks: {
+        messages: [{
+          role: "user",
+          content: Array.from({ length: 6 }, (_, at) => ({
+            type: "text",
+            text: `${at}`,
+            cache_control: { type: "ephemeral" },
+          })),
+        }],
+      },
+      adjusted: /cache_control=4 of 6/,
+      check: ({ sent }) =>
+        assertEquals(
+          sent!.messages[0].content.map((block: Body) => block.cache_control !== undefined),
+          [false, false, true, true, true, true],
+        ),
+    },
   ],
   "Right alone, refused together": [
     {
@@ -939,6 +980,13 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
       }[client],
       sends: { tool_choice: "required", thinking: { type: "disabled" } },
     })),
+    {
+      of: "cloudwego/eino#994, can1357/oh-my-pi#886",
+      by: ["chat", "dashscope"],
+      asks: { ...CHAT_TOOLS, tool_choice: "required", enable_thinking: true },
+      sends: { tool_choice: "required", enable_thinking: false },
+      adjusted: /thinking=disabled/,
+    },
     ...(["chat", "messages"] as const).map((client): Report => ({
       of: "router-for-me/CLIProxyAPI#1125",
       by: [client, "anthropic"],
@@ -1560,12 +1608,12 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
     },
   ],
   "Constants and letters of makers": [
-    {
+    ...["GZIP", "gzip, identity"].map((coding): Report => ({
       of: "yuki-uix/agent-cost-lab#12",
       by: ["chat", "chat"],
-      says: () => packed("GZIP"),
+      says: () => packed(coding),
       hears: { text: "packed" },
-    },
+    })),
     ...([
       ["model_context_window_exceeded", "max_tokens"],
       ["MAX_TOKENS", "max_tokens"],

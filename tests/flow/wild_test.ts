@@ -26,6 +26,8 @@ const UPSTREAMS: Readonly<Record<string, Record<string, string>>> = {
   tags: { quirks: "think_tags" },
   openai: { quirks: "openai" },
   deepseek: { quirks: "deepseek" },
+  dashscope: { quirks: "dashscope" },
+  mistral: { quirks: "mistral" },
   msg: { dialect: "messages" },
   anthropic: { dialect: "messages", quirks: "anthropic" },
   resp: { dialect: "responses" },

@@ -14,7 +14,9 @@ import { PROXIES } from "./list/proxies.ts";
 import { PREFIX } from "./list/prefix.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
+import { SERVICES } from "./list/services.ts";
 import { SIGN_IN } from "./list/sign_in.ts";
+import { BOUND_CREDITS } from "./list/bound_credits.ts";
 import { SCIM } from "./list/scim.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
 import { TOOLS } from "./list/tools.ts";
@@ -38,6 +40,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...PROXIES,
   ...LIMITS,
   ...ACCESS,
+  ...SERVICES,
   ...SIGN_IN,
   ...PASSKEY_MUTATIONS,
   ...CONSOLE,
@@ -45,6 +48,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...PREFIX,
   ...COMMANDS,
   ...OPERATORS,
+  ...BOUND_CREDITS,
   ...SCIM,
   ...TOOLS,
   ...AUTHORIZATION,

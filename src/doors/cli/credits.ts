@@ -83,12 +83,13 @@ export function creditCommands(program: Command, context: CommandContext): void 
 }
 
 function row(
-  { created_at, expires_at, note, ...lot }: ReplyOf<typeof CREDITS_GET>["lots"][number],
+  { created_at, expires_at, note, models, ...lot }: ReplyOf<typeof CREDITS_GET>["lots"][number],
 ) {
   return {
     ...lot,
     created: time(Date.parse(created_at)),
     expires: expires_at === null ? null : time(Date.parse(expires_at)),
+    models: models?.join(", ") ?? null,
     note: note || null,
   };
 }

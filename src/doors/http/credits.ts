@@ -91,9 +91,10 @@ export async function creditUsage(
       hour: `${new Date(hour).toISOString().slice(0, 13)}:00Z`,
       ...shown(used),
     })),
-    lots: own.lots.map(({ id, source, granted, remaining, expiresAtMs }) => ({
+    lots: own.lots.map(({ id, source, models, granted, remaining, expiresAtMs }) => ({
       id,
       source,
+      models,
       granted,
       remaining,
       expires_at: expiresAtMs === null ? null : new Date(expiresAtMs).toISOString(),

@@ -156,6 +156,7 @@ export class Sales {
       packageName: bought.name,
       credits: amount,
       validDays: bought.validDays,
+      models: bought.models,
       ...priceOf(bought, price),
       isPayment: paid,
       note: text,

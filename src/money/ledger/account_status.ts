@@ -3,6 +3,7 @@ import type { WindowState } from "./admit.ts";
 import { type Budget, readBudget } from "./budgets.ts";
 import { ACCOUNT_LIMITS, WINDOWS } from "./rules/admit.ts";
 import { BUDGET_JSON, leftOfBudget, periodOf } from "./rules/sql/budgets.ts";
+import { freeOf } from "./rules/sql/lots.ts";
 import { SPANS } from "./rules/sql/windows.ts";
 import type { TierList } from "./tiers.ts";
 
@@ -33,10 +34,10 @@ const STANDING = `
       where budget_keys.key_id = ?2 order by ${leftOfBudget("?7")} limit 1
     ) as budget, ?7 as at_ms
   from (
-    select balance - min(balance - held + coalesce((
+    select balance - min(${freeOf("expires_at_ms <= ?7")} + coalesce((
       select sum(credits) from loans where account_id = ?1
     ), 0), coalesce((
-      select sum(remaining) from lots
+      select sum(remaining - reserved) from lots
       where account_id = ?1 and remaining > 0 and expires_at_ms <= ?7
     ), 0)) as available
     from balances where account_id = ?1

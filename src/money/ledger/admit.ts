@@ -26,6 +26,8 @@ export interface HoldRequest {
   /** How long the hold is kept unless it is renewed. */
   readonly leaseMs: number;
   readonly tierListId: string;
+  /** ID of the route, as credits may be bound to some. Left out, only those that are not bound pay. */
+  readonly route?: string | undefined;
   /** Whether what is lent may be recalled, rather than counting as held. */
   readonly mayRecall?: boolean;
 }
@@ -61,6 +63,8 @@ export interface Decision {
   readonly lentMs: number | undefined;
   /** The balance at that moment, what is held included. */
   readonly balance: number;
+  /** Credits of the balance that pay for other models only. */
+  readonly bound: number;
   /** The key's, then the account's. None when the balance is 0, which no tier allows anything. */
   readonly windows: readonly WindowState[];
   /** Of the budgets that apply to the key, the one with the least left. */
@@ -93,6 +97,7 @@ export async function admit(database: Database, ask: HoldRequest): Promise<Decis
     may_recall: ask.mayRecall ? 1 : null,
     most: ask.most,
     reserved: ask.reserved,
+    route: ask.route,
   });
 }
 
@@ -116,6 +121,7 @@ function read(row: JsonObject | undefined): Decision {
     asked: Number(row.asked),
     lentMs: row.lent_ms === null ? undefined : Number(row.lent_ms),
     balance: wholeCredits(row.balance, "a balance"),
+    bound: Number(row.bound),
     windows: windows.every(({ of, limit }) => of !== "key" || limit === 0) ? [] : windows,
     budget: row.budget === null ? undefined : readBudget(row.budget, Number(row.at_ms)),
   };

@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { rowOf, shownText } from "../../ground/row.ts";
+import { jsonText, rowOf, shownText } from "../../ground/row.ts";
 import { type Database, type Reading, readTogether } from "../../ground/database/mod.ts";
+import { IN_ORDER } from "./rules/sql/lots.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 
 const lotSource = z.enum([
@@ -22,6 +23,8 @@ const lotRow = rowOf({
   id: z.string(),
   source: lotSource,
   note: shownText,
+  /** What it pays for: IDs of routes and prefixes ending in `*`; null for all models. */
+  models: jsonText(z.array(z.string())).nullable(),
   granted: z.int().nonnegative(),
   remaining: z.int().nonnegative(),
   created_at_ms: z.int(),
@@ -83,11 +86,11 @@ export function creditsReading(accountId: string): Reading<Credits> {
         'requests', requests, 'input_tokens', input_tokens, 'output_tokens', output_tokens,
         'lots', json((
           select json_group_array(json_object('id', id, 'source', source, 'note', note,
-            'granted', granted, 'remaining', remaining, 'created_at_ms', created_at_ms,
+            'models', models, 'granted', granted, 'remaining', remaining, 'created_at_ms', created_at_ms,
             'expires_at_ms', expires_at_ms))
           from (
             select * from lots where account_id = balances.account_id and remaining > 0
-            order by expires_at_ms, created_at_ms, id
+            ${IN_ORDER}
           )
         )))
       from balances where account_id = ?`,

@@ -13,6 +13,8 @@ export interface Grant {
   /** Null for never. */
   readonly expiresAtMs: number | null;
   readonly note?: string;
+  /** What it pays for: IDs of routes and prefixes ending in `*`; all models if left out. */
+  readonly models?: readonly string[] | null | undefined;
   readonly atMs: number;
   /** Nothing is given where it does not hold. */
   readonly onlyIf?: Condition;
@@ -39,14 +41,14 @@ export function idOfReference(
 
 /** The statements of a grant, for the transaction that it belongs to. None for 0 credits. */
 export function grantStatements(grant: Grant): Statement[] {
-  const { lotId, accountId, source, credits, expiresAtMs, note = "", atMs } = grant;
+  const { lotId, accountId, source, credits, expiresAtMs, note = "", models = null, atMs } = grant;
   const { onlyIf = { sql: "true", args: [] } } = grant;
   if (credits === 0) return [];
   return [
     {
       sql: `insert into lots (id, account_id, source, note, granted, remaining, created_at_ms,
-          expires_at_ms)
-        select ?, ?, ?, ?, ?, 0, ?, ? where ${onlyIf.sql}
+          expires_at_ms, models)
+        select ?, ?, ?, ?, ?, 0, ?, ?, ? where ${onlyIf.sql}
         on conflict (id) do nothing returning id`,
       args: [
         lotId,
@@ -56,6 +58,7 @@ export function grantStatements(grant: Grant): Statement[] {
         credits,
         atMs,
         expiresAtMs ?? NEVER,
+        models === null ? null : JSON.stringify(models),
         ...onlyIf.args,
       ],
     },

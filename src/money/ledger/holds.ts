@@ -8,7 +8,7 @@ import { wholeCredits } from "./whole_credits.ts";
 
 /** A running request that needs more. */
 export interface GrowthRequest
-  extends Pick<HoldRequest, "requestId" | "accountId" | "keyId" | "gatewayId" | "nowMs"> {
+  extends Pick<HoldRequest, "requestId" | "accountId" | "keyId" | "gatewayId" | "nowMs" | "route"> {
   /** Credits that it would hold in all. */
   readonly wanted: number;
   /** When its windows counted it. */
@@ -42,6 +42,7 @@ export async function growHold(database: Database, ask: GrowthRequest): Promise<
     at_ms: ask.nowMs,
     lease_ms: ask.leaseMs,
     admitted_at_ms: ask.admittedAtMs,
+    route: ask.route,
   });
 }
 

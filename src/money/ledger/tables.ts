@@ -17,6 +17,8 @@ export const TABLES = [
   "entries",
   "take_backs",
   "holds",
+  /** What holds reserve of lots that are bound to models. */
+  "bound_holds",
   /** Credits and places in rate windows that gateways admit requests on. */
   "loans",
   /** Requests of a key, and of an account, in each minute, hour and day. */

@@ -25,6 +25,8 @@ export interface CreditPackage {
   readonly priceUsd: number | null;
   /** Days until the remaining credits expire; `null`: never. */
   readonly validDays: number | null;
+  /** What the credits pay for: IDs of routes and prefixes ending in `*`; all models if left out. */
+  readonly models?: readonly string[] | undefined;
   /** Prices in other currencies. */
   readonly prices?: Readonly<Record<string, number>> | undefined;
 }
@@ -74,6 +76,7 @@ export function termsOf(
     packageName: offer.name,
     credits: offer.credits,
     validDays: offer.validDays,
+    models: offer.models,
     amount,
     lotId: `lot_${id}`,
     note,
@@ -161,7 +164,9 @@ export async function makeOrder(
     throw new AccountError("Too many checkouts were started within an hour. Try again later");
   }
   // also after a reload of other settings: nobody pays what the page did not show, nor in the other mode
-  if (COMPARED.some((name) => order[name] !== terms[name])) {
+  const isOther = COMPARED.some((name) => order[name] !== terms[name]) ||
+    JSON.stringify(order.models) !== JSON.stringify(terms.models ?? null);
+  if (isOther) {
     throw new AccountError(
       "This form was used for another package, or the package has changed. Reload the page, and try again",
     );

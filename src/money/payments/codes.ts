@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { rowOf, shownText } from "../../ground/row.ts";
+import { jsonText, rowOf, shownText } from "../../ground/row.ts";
 import { type Account, AccountError, mustNotMislead } from "../../people/accounts/mod.ts";
 import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import { grantStatements } from "../ledger/mod.ts";
@@ -19,6 +19,8 @@ const codeRow = rowOf({
   credits: z.int(),
   /** Lifetime of its credits; null: never expire. */
   valid_days: z.int().nullable(),
+  /** What its credits pay for; null for all models. */
+  models: jsonText(z.array(z.string())).nullable(),
   note: shownText,
   created_at_ms: z.int(),
   /** Until when it can be redeemed; null: always. */
@@ -117,8 +119,8 @@ export class Codes {
     const made = codes ?? codesOf(randomText(SECRET_CHARS), count);
     const statements = made.map(({ id, code }) => ({
       sql: `insert into redemption_codes (id, digest, hint, package_id, package_name, credits,
-          valid_days, note, created_at_ms, expires_at_ms)
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          valid_days, note, created_at_ms, expires_at_ms, models)
+        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       args: [
         id,
         digestOf(code),
@@ -130,6 +132,7 @@ export class Codes {
         note,
         nowMs,
         expiresAtMs ?? NEVER,
+        offer?.models === undefined ? null : JSON.stringify(offer.models),
       ],
     }));
     try {
@@ -222,7 +225,7 @@ export class Codes {
     const nowMs = this.#now();
     const digest = digestOf(given);
     const row = await this.#database.one(
-      `select id, credits, valid_days, package_name from redemption_codes where digest = ?
+      `select id, credits, valid_days, package_name, models from redemption_codes where digest = ?
         and revoked_at_ms is null and (expires_at_ms > ? or redeemed_at_ms is not null)`,
       [digest, nowMs],
     );
@@ -247,6 +250,7 @@ export class Codes {
         credits: Number(row.credits),
         expiresAtMs,
         note: row.package_name === null ? "Redeemed code" : `Redeemed code: ${row.package_name}`,
+        models: row.models === null ? null : JSON.parse(String(row.models)),
         atMs: nowMs,
         onlyIf: {
           sql: `exists (select 1 from redemption_codes
@@ -301,7 +305,8 @@ function windowAt(nowMs: number): number {
   return Math.floor(nowMs / HOUR_MS) * HOUR_MS;
 }
 
-const SELECT = `select id, hint, package_id, package_name, credits, valid_days, note, created_at_ms,
+const SELECT =
+  `select id, hint, package_id, package_name, credits, valid_days, models, note, created_at_ms,
     expires_at_ms, revoked_at_ms, redeemed_at_ms, redeemed_by from redemption_codes`;
 
 /** Makes the ID of a code, for the form that makes it: sent again, it makes no other. */

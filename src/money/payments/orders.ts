@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { flag, rowOf, shownText } from "../../ground/row.ts";
+import { flag, jsonText, rowOf, shownText } from "../../ground/row.ts";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 
 /** Who takes the money: Stripe, or an operator by hand. `gift`: nobody; `earlier`: sold before there were orders. */
@@ -32,6 +32,8 @@ const orderRow = rowOf({
   package_name: shownText,
   credits: z.int(),
   valid_days: z.int().nullable(),
+  /** What its credits pay for; null for all models. */
+  models: jsonText(z.array(z.string())).nullable(),
   /** Price in minor units; null if nobody wrote it down. */
   amount: z.int().nullable(),
   currency: z.string(),
@@ -70,6 +72,8 @@ export interface NewOrder {
   readonly packageName: string;
   readonly credits: number;
   readonly validDays: number | null;
+  /** What its credits pay for: IDs of routes and prefixes ending in `*`; all models if left out. */
+  readonly models?: readonly string[] | undefined;
   /** In minor units; null if nobody wrote it down. */
   readonly amount: number | null;
   readonly currency: string;
@@ -118,8 +122,9 @@ export function orderStatement(
 ): Statement {
   return {
     sql: `insert into orders (id, account_id, provider, origin, reference, package_id, package_name,
-        credits, valid_days, amount, currency, livemode, lot_id, note, created_at_ms)
-      select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, cast(? as integer) where ${onlyIf.sql}
+        credits, valid_days, amount, currency, livemode, lot_id, note, created_at_ms,
+        models)
+      select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, cast(? as integer), ? where ${onlyIf.sql}
       on conflict do nothing returning id`,
     args: [
       order.id,
@@ -137,6 +142,7 @@ export function orderStatement(
       order.lotId,
       order.note,
       order.atMs,
+      order.models === undefined ? null : JSON.stringify(order.models),
       ...onlyIf.args,
     ],
   };

@@ -62,11 +62,16 @@ export function placeSettings(
   const upstreams = plan.upstreams.map((upstream): PlacedUpstream => {
     const { name, state } = nameFor(upstream, new Set(names.values()), editor);
     names.set(upstream.ref, name);
-    const { url, dialect, keys } = upstream;
-    const literal = keys.filter((key) => key.replaceAll(VARIABLE, "") !== "");
+    const { url, dialect, cloud, headers } = upstream;
+    const secrets = secretsOf(upstream);
+    const literal = secrets.filter((one) => one.replaceAll(VARIABLE, "") !== "");
     if (state === "new") {
       editor.add(["upstreams", name], settingsOf(upstream));
-      for (const value of [...keys, ...Object.values(upstream.headers)]) {
+      const written = [
+        ...secrets,
+        ...Object.values({ ...headers, ...cloud, ...cloud?.credentials }),
+      ];
+      for (const value of written.filter((one) => typeof one === "string")) {
         for (const [, variable] of value.matchAll(VARIABLE)) variables.add(variable!);
       }
       if (literal.length > 0) {
@@ -80,7 +85,7 @@ export function placeSettings(
       name,
       url: shownUrl(url),
       dialect,
-      keys: keys.length === 0 ? "none" : literal.length > 0 ? "settings file" : "environment",
+      keys: secrets.length === 0 ? "none" : literal.length > 0 ? "settings file" : "environment",
       state,
     };
   });
@@ -110,9 +115,15 @@ export function placeSettings(
   return { upstreams, routes, aliases, variables: [...variables] };
 }
 
+/** Its keys, and what is secret of its credentials. */
+function secretsOf({ keys, cloud }: PlannedUpstream): string[] {
+  const { accessKeyId, secretAccessKey, sessionToken } = cloud?.credentials ?? {};
+  return [...keys, accessKeyId, secretAccessKey, sessionToken].filter((one) => one !== undefined);
+}
+
 /** The upstream's name, or the first one with a number behind it that no other address has. */
 function nameFor(
-  { name, url, dialect }: PlannedUpstream,
+  { name, url, dialect, cloud }: PlannedUpstream,
   taken: ReadonlySet<string>,
   editor: SettingsEditor,
 ): { readonly name: string; readonly state: State } {
@@ -122,6 +133,12 @@ function nameFor(
     const there = editor.get("upstreams", candidate);
     if (there === undefined) return { name: candidate, state: "new" };
     if (!isObject(there)) continue;
+    if (cloud !== undefined) {
+      const isSame = (["provider", "region", "project", "url"] as const)
+        .every((key) => there[key] === cloud[key]);
+      if (isSame) return { name: candidate, state: "unchanged" };
+      continue;
+    }
     const sameUrl = String(there.url).replace(/\/+$/, "") === url;
     if (sameUrl && (there.dialect ?? "chat") === dialect) {
       return { name: candidate, state: "unchanged" };
@@ -129,12 +146,12 @@ function nameFor(
   }
 }
 
-function settingsOf({ url, dialect, keys, headers, discover }: PlannedUpstream) {
+function settingsOf({ url, dialect, keys, headers, discover, cloud }: PlannedUpstream) {
   return {
-    url,
+    ...(cloud ?? { url }),
     ...(keys.length === 1 && { key: keys[0] }),
     ...(keys.length > 1 && { keys }),
-    dialect,
+    ...(cloud === undefined && { dialect }),
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(discover && { discover }),
   };

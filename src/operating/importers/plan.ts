@@ -15,6 +15,19 @@ export interface PlannedUpstream {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether all models that it lists are served. */
   readonly discover: boolean;
+  /** A provider of a cloud: the settings have it instead of address and dialect. */
+  readonly cloud?: PlannedCloud | undefined;
+}
+
+/** A provider of a cloud, with what its address and its credentials need. */
+export interface PlannedCloud {
+  readonly provider: string;
+  readonly region?: string;
+  readonly project?: string;
+  /** Its address, if it is not the provider's. */
+  readonly url?: string;
+  /** As they are written in the settings: secrets as `${NAME}`, or themselves. */
+  readonly credentials?: Readonly<Record<string, string>>;
 }
 
 /** A target of a planned route. */

@@ -169,7 +169,7 @@ export class Admission {
         Math.floor(affordableOutput(route, { inputTokens, credits }) / choices),
       );
     const { accountId, keyId } = caller;
-    const holder = { requestId, accountId, keyId, gatewayId, leaseMs };
+    const holder = { requestId, accountId, keyId, gatewayId, leaseMs, route: route.id };
 
     const charge = (credits: number) => this.#loans.charge(accountId, credits);
     const draw = { requestId, keyId, credits: wanted, mostCredits: most, nowMs };

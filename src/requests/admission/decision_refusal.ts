@@ -21,7 +21,7 @@ const AT_ONCE_RETRY_MS = 1_000;
  * @param request Who sent it, the credits that it costs at least, and when it came, in milliseconds since the epoch.
  */
 export function refusalOf(
-  { verdict, balance, windows, budget, lentMs }: Decision,
+  { verdict, balance, bound, windows, budget, lentMs }: Decision,
   { caller, least, nowMs }: {
     readonly caller: Caller;
     readonly least: number;
@@ -81,7 +81,11 @@ export function refusalOf(
   if (balance === 0) {
     return new Refusal("credits_short", "The balance of this account is 0 credits. Add credits.");
   }
-  const held = balance >= least ? ", because other requests hold part of it" : "";
+  const held = balance - bound >= least
+    ? ", because other requests hold part of it"
+    : balance >= least
+    ? `, because ${creditsText(bound)} of it pay for other models only`
+    : "";
   return new Refusal(
     "credits_short",
     `This request costs at least ${

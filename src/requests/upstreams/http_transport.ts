@@ -142,11 +142,12 @@ export class HttpTransport {
       throw faultOf(authenticationFault(this.#proxy!)); // the proxy's own
     }
     // codings are compared without regard to case (RFC 9110, 8.4.1)
-    const encoding = String(replyHeaders["content-encoding"] ?? "identity").trim().toLowerCase();
+    const encoding = String(replyHeaders["content-encoding"] ?? "").toLowerCase().split(",")
+      .map((one) => one.trim()).filter((one) => !["", "identity"].includes(one)).join(", ");
     return {
       status,
       headers: replyHeaders,
-      body: encoding === "" || encoding === "identity" ? incoming : decoded(incoming, encoding),
+      body: encoding === "" ? incoming : decoded(incoming, encoding),
       discard: () => incoming.discard(),
       drain: () => incoming.drain(),
     } satisfies UpstreamReply;

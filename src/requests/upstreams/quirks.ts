@@ -15,6 +15,7 @@ import {
   withThinkingInTurn,
   withTrimmedPrefill,
 } from "./quirks/anthropic.ts";
+import { withFewMarks } from "./quirks/anthropic_marks.ts";
 import {
   withFewStops,
   withoutDeveloper,
@@ -25,8 +26,9 @@ import { withBetasInBody, withVersion } from "./clouds/body_version.ts";
 import type { ModelPath } from "./clouds/model_paths.ts";
 import type { Authorize } from "./credentials/bearer.ts";
 import type { Transport } from "./transport.ts";
-import { withoutThinkingOfForced } from "./quirks/deepseek.ts";
+import { withoutThinkingOfDashScope, withoutThinkingOfDeepSeek } from "./quirks/forced_tools.ts";
 import { withMinOutput } from "./quirks/min_output.ts";
+import { withNineCharIds } from "./quirks/mistral.ts";
 import { adjustForMoonshot } from "./quirks/moonshot.ts";
 import { withWholeSchemas } from "./quirks/null_words.ts";
 
@@ -62,6 +64,7 @@ const adjustForAnthropic = inSteps(
   withOneSampling,
   withTrimmedPrefill,
   withTakenSchemas,
+  withFewMarks,
 );
 
 const bearer: Authorize = (key) => ({ authorization: `Bearer ${key}` });
@@ -78,7 +81,8 @@ const bearer: Authorize = (key) => ({ authorization: `Bearer ${key}` });
  * - `anthropic`: signatures of reasoning are verified; newer models and API versions take no sampling.
  * - `ollama`: `n` is not looked at (docs.ollama.com, OpenAI compatibility).
  * - `deepseek`: calls of tools are refused without the reasoning before them, an empty one at least
- *   (api-docs.deepseek.com, thinking mode), and forced ones with it: `quirks/deepseek.ts`.
+ *   (api-docs.deepseek.com, thinking mode), and forced ones with it: `quirks/forced_tools.ts`.
+ * - `dashscope`: forced calls are refused with thinking. `mistral`: IDs of calls have nine characters.
  * - `moonshot`, `openai`, `openrouter`: a `prompt_cache_key` keeps a conversation where its prompt is cached.
  * - `anthropic`, `openrouter`: what `cache_control` marks is cached, and of Anthropic's models nothing else
  *   (docs.anthropic.com and openrouter.ai, prompt caching).
@@ -119,7 +123,12 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
   },
   deepseek: {
     shaping: { outputLimit: "max_tokens" },
-    adjust: inSteps(withoutDeveloper, withoutThinkingOfForced, withReasonedCalls),
+    adjust: inSteps(withoutDeveloper, withoutThinkingOfDeepSeek, withReasonedCalls),
+  },
+  dashscope: { shaping: {}, adjust: inSteps(withoutDeveloper, withoutThinkingOfDashScope) },
+  mistral: {
+    shaping: { outputLimit: "max_tokens" },
+    adjust: inSteps(withoutDeveloper, withNineCharIds),
   },
   vllm: {
     shaping: { outputLimit: "max_tokens", topK: true },

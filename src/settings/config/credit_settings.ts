@@ -32,6 +32,12 @@ export const creditPackage = z.strictObject({
   validDays: wholeInput(DAYS).nullable().describe(
     "Lifetime of the credits in days; null: never expires.",
   ),
+  models: z.array(
+    z.string().min(1).max(256).regex(/^[^*]*\*?$/, "must be a name, or a prefix ending in *"),
+  )
+    .min(1).max(100).optional().describe(
+      "What the credits pay for: IDs of routes, and prefixes ending in *. Default: all models.",
+    ),
   prices: z.record(z.string().regex(/^[a-z]{3}$/), z.number().nonnegative()).optional().describe(
     'Prices in other currencies, by their codes in lower case, such as `{ "eur": 4.59 }`.',
   ),

@@ -89,6 +89,7 @@ export const OWN: readonly OwnRow[] = [
     url: "https://api.mistral.ai/v1",
     dialects: ["chat"],
     variables: ["MISTRAL_API_KEY"],
+    quirks: "mistral",
     source: "https://docs.mistral.ai/api/",
   },
   {
@@ -289,6 +290,12 @@ export const OWN: readonly OwnRow[] = [
     variables: ["project=GOOGLE_VERTEX_PROJECT", "region=GOOGLE_VERTEX_LOCATION"],
     source: "https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude",
   },
+  ...["", "-cn", "-coding-plan", "-coding-plan-cn", "-token-plan", "-token-plan-cn"].map((
+    plan,
+  ) => ({
+    id: `alibaba${plan}`,
+    quirks: "dashscope" as const,
+  })),
   { id: "github-models", isUnasked: true },
   { id: "github-copilot", isUnasked: true },
 ];

@@ -6,6 +6,8 @@ export const QUIRK_NAMES = [
   "anthropic",
   "openrouter",
   "deepseek",
+  "dashscope",
+  "mistral",
   "vllm",
   "ollama",
   "think_tags",

@@ -15,6 +15,8 @@ const VARIABLES = {
   AZURE_EU_KEY: "x",
   ANTHROPIC_API_KEY: "x",
   OPENROUTER_API_KEY: "x",
+  AWS_REGION_NAME: "eu-north-1",
+  VERTEX_PROJECT: "from-environment",
 };
 
 // deno-lint-ignore no-explicit-any -- tests look into whatever was printed
@@ -71,7 +73,7 @@ Deno.test("import litellm: shows what it would do, and no secret", async () => {
     const line of [
       "model_list[0] (gpt-4o) rpm: rate limits follow the balance",
       "model_list[6] (text-embedding-3-small): mode embedding",
-      'model_list[7] (titan): add an upstream with "provider": "bedrock" or "provider": "bedrock-anthropic"',
+      "model_list[7] (titan): its region is not known: set aws_region_name",
       "fallbacks: claude-sonnet → gone: there is no such model",
       "model_group_alias.nowhere:",
       "router_settings.routing_strategy:",
@@ -285,7 +287,7 @@ Deno.test("import new-api: channels, ratios, users and tokens; a second time not
     const line of [
       "channel 2 (Reseller) param_override:",
       "channel 4 (VIP): it is for the group vip",
-      "channel 5 (Bedrock): its type (33)",
+      "channel 5 (Bedrock) model nova-pro-v1:0: of Bedrock's models only Claude is imported",
       "channel 6 (Off): it is disabled",
       "user off: it is disabled",
       "token 4 (old): it has expired",
@@ -353,6 +355,9 @@ Deno.test("import new-api: channels, ratios, users and tokens; a second time not
   assertEquals(byId(vip.routes, "gpt-4o").prices.input, 1_250);
   assert(vip.routes.some(({ id }: Printed) => id === "claude-opus-4-5"));
   assertEquals(await Deno.readFile(`${here.path}/one-api.db`), before);
+  const beside = (await Array.fromAsync(Deno.readDir(here.path), (one) => one.name))
+    .filter((name) => name.startsWith("one-api"));
+  assertEquals(beside, ["one-api.db"], "files beside the source");
 
   await using gateway = serveHere(["--port", "0"], { directory: here.path, env: here.env });
   const [, url] = await gateway.waitFor(/listening on (\S+)/);
@@ -485,4 +490,236 @@ Deno.test("import: sources that are none, or hostile, say so without what is in 
 Deno.test("providers that the import of LiteLLM's clouds names are there", () => {
   const all = Object.values(CLOUDS).flat();
   assertEquals(all.filter((id) => findKnownProvider(id) === undefined), []);
+});
+
+/** Deployments of Bedrock and Vertex AI, as LiteLLM's documentation of the two shows them. */
+const CLOUD_CONFIG = `model_list:
+  - model_name: bedrock-claude
+    litellm_params:
+      model: bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0
+      aws_access_key_id: os.environ/CUSTOM_AWS_ACCESS_KEY_ID
+      aws_secret_access_key: os.environ/CUSTOM_AWS_SECRET_ACCESS_KEY
+      aws_region_name: us-west-2
+  - model_name: bedrock-role
+    litellm_params:
+      model: bedrock/converse/eu-west-1/anthropic.claude-3-haiku-20240307-v1:0
+      aws_role_name: arn:aws:iam::888602223428:role/iam_local_role
+      aws_session_name: bedrock-session
+  - model_name: bedrock-oss
+    litellm_params:
+      model: bedrock/openai.gpt-oss-120b-1:0
+      api_key: os.environ/AWS_BEARER_TOKEN_BEDROCK
+      aws_region_name: os.environ/AWS_REGION_NAME
+  - model_name: bedrock-profile
+    litellm_params:
+      model: bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0
+      model_id: arn:aws:bedrock:us-east-1:888602223428:application-inference-profile/abc123
+      aws_region_name: us-east-1
+      aws_secret_access_key: literal-aws-secret
+      aws_access_key_id: AKIA0000
+  - model_name: vertex-gemini
+    litellm_params:
+      model: vertex_ai/gemini-2.5-pro
+      vertex_project: adroit-crow-413218
+      vertex_location: us-central1
+      vertex_credentials: /path/to/service_account.json
+  - model_name: vertex-claude
+    litellm_params:
+      model: vertex_ai/claude-sonnet-4-5@20250929
+      vertex_ai_project: os.environ/VERTEX_PROJECT
+      vertex_ai_location: global
+  - model_name: vertex-inline
+    litellm_params:
+      model: vertex_ai/meta/llama-4-scout-17b-16e-instruct-maas
+      vertex_project: p
+      vertex_location: us-east5
+      vertex_credentials: '{"type": "service_account", "private_key": "inline-private-key"}'
+  - model_name: any
+    litellm_params: { model: "bedrock/*" }
+`;
+
+Deno.test("import litellm: deployments of Bedrock and Vertex AI get the credentials of their clouds", async () => {
+  await using here = await place();
+  await here.write("config.yaml", CLOUD_CONFIG);
+  const report = await here.json("import", "litellm", "config.yaml", "--write");
+  const text = await here.settings();
+  const settings = JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, ""));
+  const of = (route: string) => {
+    const [{ upstream, model }] = settings.routes[route].targets;
+    const { credentials, ...rest } = settings.upstreams[upstream];
+    return [model, rest, credentials];
+  };
+  assertEquals(of("bedrock-claude"), [
+    "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    { provider: "bedrock-anthropic", region: "us-west-2" },
+    {
+      kind: "aws",
+      accessKeyId: "${CUSTOM_AWS_ACCESS_KEY_ID}",
+      secretAccessKey: "${CUSTOM_AWS_SECRET_ACCESS_KEY}",
+    },
+  ]);
+  assertEquals(of("bedrock-role"), [
+    "anthropic.claude-3-haiku-20240307-v1:0",
+    { provider: "bedrock-anthropic", region: "eu-west-1" },
+    { kind: "aws", roleArn: "arn:aws:iam::888602223428:role/iam_local_role" },
+  ]);
+  assertEquals(of("bedrock-oss"), [
+    "openai.gpt-oss-120b-1:0",
+    { provider: "bedrock", region: "eu-north-1", key: "${AWS_BEARER_TOKEN_BEDROCK}" },
+    undefined,
+  ]);
+  assertEquals(of("bedrock-profile")[0], CLOUD_CONFIG.match(/arn:aws:bedrock\S+/)![0]);
+  assertEquals(of("vertex-gemini"), [
+    "google/gemini-2.5-pro",
+    { provider: "vertex", project: "adroit-crow-413218", region: "us-central1" },
+    { kind: "google", file: "/path/to/service_account.json" },
+  ]);
+  assertEquals(of("vertex-claude"), [
+    "claude-sonnet-4-5@20250929",
+    { provider: "vertex-anthropic", project: "from-environment", region: "global" },
+    { kind: "google" },
+  ]);
+  assertEquals(of("vertex-inline")[2], { kind: "google", file: "google-service-account.json" });
+  assert(!text.includes("inline-private-key"));
+  assertEquals(report.variables.toSorted(), [
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "CUSTOM_AWS_ACCESS_KEY_ID",
+    "CUSTOM_AWS_SECRET_ACCESS_KEY",
+  ]);
+  const notices = report.notices.map(({ subject, text }: Printed) => `${subject}: ${text}`).join(
+    "\n",
+  );
+  for (
+    const line of [
+      "model_list[1] (bedrock-role) aws_session_name:",
+      "model_list[2] (bedrock-oss): it is called by Bedrock's chat completions",
+      "the settings file holds its key",
+      "model_list[6] (vertex-inline): save its vertex_credentials as google-service-account.json",
+      "model_list[7] (any): name the models of a cloud one by one",
+    ]
+  ) assertStringIncludes(notices, line);
+  const env = Object.fromEntries(report.variables.map((name: string) => [name, "eu-west-1"]));
+  const checked = await here.run(["config", "check"], env);
+  assertEquals([checked.code, checked.err], [0, ""]);
+  const again = await here.json("import", "litellm", "config.yaml", "--write");
+  assertEquals(await here.settings(), text);
+  assertEquals(new Set(again.upstreams.map(({ state }: Printed) => state)), new Set(["unchanged"]));
+});
+
+const ACCOUNT = JSON.stringify({
+  type: "service_account",
+  project_id: "shop-project",
+  private_key: "account-private-key",
+});
+
+Deno.test("import new-api, one-api: channels of AWS and Vertex AI get the credentials of their clouds", async () => {
+  for (
+    const { flavour, vertex, channels } of [
+      {
+        flavour: "new-api",
+        vertex: ["us-east5", "global"],
+        channels: [
+          {
+            type: 33,
+            key: "AKIA-1|aws-secret|us-east-1\nAKIA-2|aws-secret-2|us-east-1",
+            models: "claude-opus-4-1-20250805,claude-3-5-sonnet-20241022",
+          },
+          {
+            type: 33,
+            key: "bedrock-api-key|ap-northeast-1",
+            models: "claude-opus-4-20250514,claude-opus-4-6",
+            settings: '{"aws_key_type":"api_key"}',
+          },
+          {
+            type: 41,
+            key: ACCOUNT,
+            other: '{"default":"global","claude-sonnet-4-5-20250929":"us-east5"}',
+            models: "claude-sonnet-4-5-20250929,gemini-2.5-pro",
+          },
+          {
+            type: 41,
+            key: "AQ.express",
+            other: "global",
+            models: "gemini-2.5-flash",
+            settings: '{"vertex_key_type":"api_key"}',
+          },
+        ],
+      },
+      {
+        flavour: "one-api",
+        vertex: ["us-east5", "us-east5"],
+        channels: [
+          {
+            type: 33,
+            key: "AKIA-1|aws-secret|us-east-1",
+            config: '{"region":"us-east-1","ak":"AKIA-1","sk":"aws-secret"}',
+            models: "claude-opus-4-1-20250805,claude-3-5-sonnet-20241022",
+          },
+          {
+            type: 33,
+            key: "bedrock-api-key|ap-northeast-1",
+            models: "claude-opus-4-20250514,claude-opus-4-6",
+          },
+          {
+            type: 42,
+            key: `us-east5|shop-project|${ACCOUNT}`,
+            models: "claude-sonnet-4-5-20250929,gemini-2.5-pro",
+          },
+        ],
+      },
+    ] as const
+  ) {
+    await using here = await place();
+    makeSource(`${here.path}/one-api.db`, flavour, {
+      channels: channels.map((one, at) => ({ name: `Cloud ${at}`, ...one })),
+    });
+    const report = await here.json("import", "new-api", "one-api.db", "--write");
+    const text = await here.settings();
+    assert(!text.includes("account-private-key"));
+    const settings = JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, ""));
+    const of = (route: string) => {
+      const [{ upstream, model }] = settings.routes[route].targets;
+      return [model, settings.upstreams[upstream]];
+    };
+    const aws = {
+      provider: "bedrock-anthropic",
+      region: "us-east-1",
+      credentials: { kind: "aws", accessKeyId: "AKIA-1", secretAccessKey: "aws-secret" },
+    };
+    assertEquals(of("claude-opus-4-1-20250805"), [
+      "us.anthropic.claude-opus-4-1-20250805-v1:0",
+      aws,
+    ]);
+    assertEquals(
+      of("claude-3-5-sonnet-20241022")[0],
+      "us.anthropic.claude-3-5-sonnet-20241022-v2:0",
+    );
+    const japan = {
+      provider: "bedrock-anthropic",
+      region: "ap-northeast-1",
+      key: "bedrock-api-key",
+    };
+    assertEquals(of("claude-opus-4-20250514"), ["anthropic.claude-opus-4-20250514-v1:0", japan]);
+    assertEquals(of("claude-opus-4-6"), ["apac.anthropic.claude-opus-4-6-v1", japan]);
+    const google = {
+      project: "shop-project",
+      credentials: { kind: "google", file: "google-service-account.json" },
+    };
+    assertEquals(of("claude-sonnet-4-5-20250929"), [
+      "claude-sonnet-4-5@20250929",
+      { provider: "vertex-anthropic", region: vertex[0], ...google },
+    ]);
+    assertEquals(of("gemini-2.5-pro"), [
+      "google/gemini-2.5-pro",
+      { provider: "vertex", region: vertex[1], ...google },
+    ]);
+    const notices = report.notices.map(({ subject, text }: Printed) => `${subject}: ${text}`);
+    assert(notices.some((one: string) => one.includes("google-service-account.json")));
+    if (flavour === "new-api") {
+      assert(notices.some((one: string) => one.includes("1 more of its keys")), notices.join("\n"));
+      assert(notices.some((one: string) => one.includes("its key belongs to no project")));
+    }
+    const checked = await here.run(["config", "check"]);
+    assertEquals([checked.code, checked.err], [0, ""]);
+  }
 });

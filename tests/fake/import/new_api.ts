@@ -55,6 +55,7 @@ export function makeSource(
   tables: Readonly<Record<string, Rows>>,
 ): void {
   const database = new DatabaseSync(path);
+  database.exec("pragma journal_mode = wal"); // as New-API's own driver opens it
   for (const sql of flavour === "new-api" ? NEW_API : ONE_API) database.exec(sql);
   for (const [table, rows] of Object.entries(tables)) {
     for (const row of rows) {
@@ -105,7 +106,12 @@ export function shop(): Record<string, Rows> {
         model_mapping: '{"gpt-4o":"claude-sonnet-4-5"}',
       },
       { type: 14, key: "sk-vip-secret", name: "VIP", models: "claude-opus-4-5", group: "vip" },
-      { type: 33, key: "ak|sk|region", name: "Bedrock", models: "claude-3" },
+      {
+        type: 33,
+        key: "AKIA-secret|aws-secret-value|eu-central-1",
+        name: "Bedrock",
+        models: "claude-sonnet-4-5-20250929,nova-pro-v1:0",
+      },
       { type: 1, key: "sk-off-secret", name: "Off", models: "gpt-4", status: 2 },
     ],
     users: [

@@ -31,7 +31,7 @@ const DAMAGES: Readonly<Record<string, readonly string[]>> = {
   // the key follows, as it does when a budget is changed
   "update keys set budget_credits = budget_credits + 1": ["allowed"],
   "update balances set requests = requests + 1": ["requests"],
-  "insert into holds select request_id, account_id, key_id, 'gw', 5, 0, 9e15, 0, 0 from usage_records":
+  "insert into holds select request_id, account_id, key_id, 'gw', 5, 0, 9e15, 0, 0, null from usage_records":
     [
       "ended",
     ],

@@ -68,7 +68,10 @@ async function madeHistory(): Promise<Uint8Array<ArrayBuffer>> {
   const registration = new Registration(database, accounts, BONUSES);
   const sales = new Sales(
     database,
-    [{ id: "small", name: "Small", credits: 300, priceUsd: 3, validDays: 30 }],
+    [
+      { id: "small", name: "Small", credits: 300, priceUsd: 3, validDays: 30 },
+      { id: "bound", name: "Bound", credits: 80, priceUsd: 1, validDays: null, models: ["svc-*"] },
+    ],
     BONUSES,
     now,
   );
@@ -121,6 +124,7 @@ async function madeHistory(): Promise<Uint8Array<ArrayBuffer>> {
       nowMs,
       leaseMs: 3_600_000,
       tierListId: tierList.id,
+      route: "svc-k2",
     });
     return verdict === "admitted" ? requestId : undefined;
   };
@@ -195,6 +199,11 @@ async function madeHistory(): Promise<Uint8Array<ArrayBuffer>> {
   await request(callers[4]!, 2_000_000 / 0.4); // more than there is
   await hold(callers[0]!, 9);
   await hold(callers[3]!, 4);
+  const cleo = await registration.register({ email: "cleo@example.com" });
+  await sales.sell(cleo, sales.package("bound"), { paid: false });
+  const ofCleo = { accountId: cleo.id, keyId: await key(cleo) };
+  await request(ofCleo, 10);
+  await hold(ofCleo, 6);
   const lent = {
     ...callers[1]!,
     gatewayId: "gw",
@@ -470,6 +479,7 @@ function readingFrom(raw: Raw, schema: Raw): Database {
 /** The noun of each table's rows. */
 export const NOUNS: Readonly<Record<string, Noun>> = {
   account_windows: "window",
+  bound_holds: "hold",
   accounts: "account",
   balances: "balance",
   budget_keys: "budget",
@@ -579,6 +589,7 @@ export const FREE: Readonly<Record<string, string>> = {
   "keys.previous_digest": FACT,
   "keys.previous_until_ms": FACT,
   "holds.request_id": "known only to the gateway that runs the request; the lease bounds it",
+  "holds.route": "known only to that gateway; the lease bounds it",
   "holds.asked": "known only to that gateway; the lease bounds it",
   "holds.lacks": "known only to that gateway; the lease bounds it",
   "holds.gateway_id": "known only to that gateway; the lease bounds it",
@@ -645,10 +656,16 @@ export const FREE: Readonly<Record<string, string>> = {
   "redemption_codes.revoked_at_ms": FACT,
 };
 
+const UNBOUND = "it pays for all models; a corruption unbinds a lot that is bound";
+
 /** Columns in which no value means something. */
 const MAY_BE_EMPTY: Readonly<Record<string, string>> = {
   "usage_records.admitted_at_ms": "no window counted the request",
   "order_events.event_id": "it was found by asking",
+  "lots.models": UNBOUND,
+  "grants.models": UNBOUND,
+  "orders.models": UNBOUND,
+  "redemption_codes.models": UNBOUND,
 };
 
 /** How a column is changed where adding 1, or another letter, would be no change of what it means. */
@@ -680,6 +697,10 @@ const CHANGES: Readonly<Record<string, string>> = {
   "account_windows.span_ms": "60000",
   "entries.kind": "'expire'",
   "key_uses.last_used_at_ms": `last_used_at_ms + ${HOUR}`,
+  "lots.models": `'["svc-k3"]'`,
+  "grants.models": `'["svc-k3"]'`,
+  "orders.models": `'["svc-k3"]'`,
+  "redemption_codes.models": `'["svc-k3"]'`,
   "lots.source": "'package'",
   "grants.source": "'package'",
 };
@@ -740,6 +761,7 @@ const SHOWS_AS: Readonly<Record<string, Noun>> = {
 };
 
 const SHOWS_DELETED_AS: Readonly<Record<string, Noun>> = {
+  bound_holds: "lot",
   accounts: "balance",
   entries: "record",
   usage_records: "hour",
@@ -1008,10 +1030,54 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     sql: [
       `insert into redemption_codes select 'code_2', digest || 'x', hint, package_id, package_name,
         credits, valid_days, note, created_at_ms, expires_at_ms, revoked_at_ms, redeemed_at_ms,
-        redeemed_by from redemption_codes`,
+        redeemed_by, models from redemption_codes`,
     ],
     noun: "code",
     id: "select 'code_2'",
+  },
+  {
+    name: "credits that are bound to models charged to a request of another one",
+    sql: [
+      `update lots set models = '["other"]' where models is not null`,
+      `update grants set models = '["other"]' where models is not null`,
+      `update orders set models = '["other"]' where models is not null`,
+      "update holds set route = 'other'",
+    ],
+    noun: "entry",
+    id: `select cause_id || ' ' || lot_id from entries join lots on lots.id = lot_id
+      where models is not null and kind = 'charge'`,
+  },
+  {
+    name: "a bound lot that is not bound any more",
+    sql: ["update lots set models = null where models is not null"],
+    noun: "lot",
+    id: "select id from lots where models is not null",
+  },
+  {
+    name: "a hold that reserves credits which are bound to another model",
+    sql: ["update holds set route = 'other'"],
+    noun: "hold",
+    id: "select request_id from bound_holds",
+  },
+  {
+    name: "a hold that reserves more of bound credits than it holds",
+    sql: [
+      "update bound_holds set credits = credits + 1",
+      "update lots set reserved = reserved + 1 where models is not null",
+    ],
+    noun: "hold",
+    id: "select request_id from bound_holds",
+  },
+  {
+    name: "credits held that no lot has which is not bound",
+    sql: [
+      "delete from bound_holds",
+      "update lots set reserved = 0",
+      "update holds set credits = 60 where route is not null and account_id = (select account_id from lots where models is not null)",
+      "update balances set held = 60 where account_id = (select account_id from lots where models is not null)",
+    ],
+    noun: "balance",
+    id: "select account_id from lots where models is not null",
   },
   {
     name: "a second grant entry on a lot, through the triggers",

@@ -5,6 +5,8 @@ interface ModelLot {
   readonly id: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
+  /** What it pays for; undefined for all models. */
+  readonly models?: readonly string[] | undefined;
   remaining: number;
 }
 
@@ -18,6 +20,10 @@ interface ModelHold {
   /** What it lacks of the credits that it may cost, where that is not known before. */
   readonly lacks?: number | undefined;
   readonly admittedAtMs: number;
+  /** The model; undefined if it is not known. */
+  readonly route?: string | undefined;
+  /** Credits of bound lots that it reserves, by lot. */
+  readonly reserved: Map<string, number>;
   /** Whether its lease has ended. */
   stale: boolean;
 }
@@ -52,6 +58,7 @@ export interface ModelEnd {
   readonly accountId: string;
   readonly keyId: string;
   readonly price: number;
+  readonly route: string;
   readonly nowMs: number;
   /** What it was admitted on, if that was a loan. */
   readonly lent?: { readonly loanId: string; readonly credits: number } | undefined;
@@ -121,6 +128,7 @@ export class LedgerModel {
     const windows = this.#windowsOf({ accountId, keyId }, nowMs);
     if (windows === undefined || own?.recalled || this.#owes(accountId)) return;
     if (this.budgetsOf(keyId).length > 0 || this.#isBudgeted(accountId)) return;
+    if (this.#own(accountId).some((lot) => lot.models && lot.remaining > 0)) return;
     const free = this.balance(accountId) - this.held(accountId) + (own?.credits ?? 0);
     const credits = Math.floor(free / 2);
     const places = { minute: 0, hour: 0, day: 0 };
@@ -164,7 +172,7 @@ export class LedgerModel {
     if (this.loan(accountId, gatewayId)?.loanId === loanId) {
       this.loans.delete(`${accountId} ${gatewayId}`);
     }
-    let free = this.balance(accountId) - this.held(accountId);
+    let free = this.#free(accountId, (lot) => lot.models === undefined);
     const open = requests.filter(({ requestId }) =>
       !this.settled.has(requestId) && !this.holds.has(requestId)
     );
@@ -183,6 +191,7 @@ export class LedgerModel {
           gatewayId,
           credits: held,
           admittedAtMs,
+          reserved: new Map(),
           stale: false,
         });
       }
@@ -195,8 +204,10 @@ export class LedgerModel {
     credits: number,
     expiresAtMs: number,
     createdAtMs: number,
+    models?: readonly string[],
   ): void {
-    this.#own(accountId).push({ id, createdAtMs, expiresAtMs, remaining: credits });
+    this.#own(accountId).push({ id, createdAtMs, expiresAtMs, models, remaining: credits });
+    if (models !== undefined) this.recall([accountId]);
   }
 
   /** What is left of a lot and not held, or as much of it as is wanted. */
@@ -205,20 +216,52 @@ export class LedgerModel {
     this.expire(accountId, nowMs);
     const lot = this.#own(accountId).find(({ id }) => id === lotId);
     if (lot === undefined) return 0;
-    const free = this.balance(accountId) - this.held(accountId);
-    const taken = Math.min(lot.remaining, free, wanted);
+    const free = this.#free(accountId, (one) => one === lot);
+    const taken = Math.min(lot.remaining - this.#reserved(lot), free, wanted);
     lot.remaining -= taken;
     return taken;
   }
 
   /** What has expired and is not held leaves the balance. */
   expire(accountId: string, nowMs: number): void {
-    let free = this.balance(accountId) - this.held(accountId);
-    for (const lot of this.#inOrder(accountId)) {
-      if (lot.expiresAtMs > nowMs) continue;
-      const taken = Math.min(lot.remaining, free);
+    this.#take(accountId, Infinity, (lot) => lot.expiresAtMs <= nowMs);
+  }
+
+  /** Credits that are not held, without those of bound lots that are not taken from. */
+  #free(accountId: string, from: (lot: ModelLot) => boolean): number {
+    return this.#own(accountId)
+      .filter((lot) => lot.models !== undefined && !from(lot))
+      .reduce(
+        (free, lot) => free - lot.remaining + this.#reserved(lot),
+        this.balance(accountId) - this.held(accountId),
+      );
+  }
+
+  /** What holds reserve of a bound lot. */
+  #reserved({ id }: ModelLot): number {
+    return [...this.holds.values()].reduce((sum, hold) => sum + (hold.reserved.get(id) ?? 0), 0);
+  }
+
+  /** Takes what is free of lots, in order. */
+  #take(accountId: string, credits: number, from: (lot: ModelLot) => boolean): number {
+    let due = Math.max(0, Math.min(credits, this.#free(accountId, from)));
+    const charged = due;
+    for (const lot of this.#inOrder(accountId).filter(from)) {
+      const taken = Math.min(lot.remaining - this.#reserved(lot), due);
       lot.remaining -= taken;
-      free -= taken;
+      due -= taken;
+    }
+    return charged;
+  }
+
+  /** Has a hold reserve credits of bound lots. */
+  #reserve({ accountId, route, reserved }: ModelHold, credits: number): void {
+    let due = credits;
+    for (const lot of this.#inOrder(accountId)) {
+      if (lot.models === undefined || !pays(lot, route)) continue;
+      const more = Math.min(lot.remaining - this.#reserved(lot), due);
+      if (more > 0) reserved.set(lot.id, (reserved.get(lot.id) ?? 0) + more);
+      due -= more;
     }
   }
 
@@ -234,7 +277,9 @@ export class LedgerModel {
       reserved = 0,
       nowMs,
       mayRecall = false,
+      route,
     }: {
+      route?: string | undefined;
       mayRecall?: boolean;
       most?: number | undefined;
       reserved?: number | undefined;
@@ -248,8 +293,7 @@ export class LedgerModel {
     },
   ): Decision["verdict"] {
     this.expire(accountId, nowMs);
-    const balance = this.balance(accountId);
-    const free = balance - this.held(accountId);
+    const free = this.#free(accountId, (lot) => pays(lot, route));
     const windows = this.#windowsOf({ accountId, keyId }, nowMs);
     if (this.budgetsOf(keyId).some((one) => !one.opened.has(periodName(one, nowMs)))) {
       return "period";
@@ -286,7 +330,7 @@ export class LedgerModel {
       budget,
       Math.max(Math.min(wanted, free), free - askedMore),
     );
-    this.holds.set(requestId, {
+    const hold: ModelHold = {
       accountId,
       keyId,
       gatewayId,
@@ -294,14 +338,19 @@ export class LedgerModel {
       asked,
       lacks,
       admittedAtMs: nowMs,
+      route,
+      reserved: new Map(),
       stale: false,
-    });
+    };
+    this.#reserve(hold, credits);
+    this.holds.set(requestId, hold);
     return "admitted";
   }
 
   /** One whose lease has ended holds again what there is. */
   grow(
-    { requestId, accountId, keyId, gatewayId, wanted, nowMs, admittedAtMs }: {
+    { requestId, accountId, keyId, gatewayId, wanted, nowMs, admittedAtMs, route }: {
+      route?: string | undefined;
       requestId: string;
       accountId: string;
       keyId: string;
@@ -313,12 +362,15 @@ export class LedgerModel {
   ): number {
     this.expire(accountId, nowMs);
     const before = this.holds.get(requestId)?.credits ?? 0;
-    const free = this.balance(accountId) - this.held(accountId);
+    const free = this.#free(accountId, (lot) => pays(lot, route));
     const more = Math.min(free, this.#budgetLeft(keyId, admittedAtMs, nowMs));
     const credits = Math.max(before, Math.min(wanted, before + more));
     if (credits > 0) {
-      const { stale = false, asked, lacks } = this.holds.get(requestId) ?? {};
-      const grown = { accountId, keyId, gatewayId, credits, asked, lacks, admittedAtMs, stale };
+      const { stale = false, asked, lacks, reserved = new Map<string, number>() } =
+        this.holds.get(requestId) ?? {};
+      const hold = { accountId, keyId, gatewayId, credits, asked, lacks, admittedAtMs, stale };
+      const grown = { ...hold, route, reserved };
+      this.#reserve(grown, credits - before);
       this.holds.set(requestId, grown);
     }
     return credits;
@@ -341,7 +393,7 @@ export class LedgerModel {
     return new Map([...alone, ...together].map((end) => [end.requestId, this.settle(end)]));
   }
 
-  settle({ requestId, accountId, keyId, price, nowMs, lent, admittedAtMs }: ModelEnd) {
+  settle({ requestId, accountId, keyId, price, route, nowMs, lent, admittedAtMs }: ModelEnd) {
     if (lent !== undefined && !this.holds.has(requestId) && !this.settled.has(requestId)) {
       const loan = this.#loanById(accountId, lent.loanId);
       if (loan !== undefined) loan.credits -= Math.min(loan.credits, lent.credits, price);
@@ -352,16 +404,11 @@ export class LedgerModel {
     this.holds.delete(requestId);
     const known = this.settled.get(requestId);
     if (known !== undefined) return known;
-    const free = this.balance(accountId) - this.held(accountId);
-    const charged = Math.max(0, Math.min(price, free));
-    if (price > free) {
+    // what a loan covers is charged to what it was lent of
+    const isCovered = lent !== undefined && price <= lent.credits;
+    const charged = this.#take(accountId, price, (lot) => pays(lot, isCovered ? undefined : route));
+    if (price > charged) {
       this.#owed.set(accountId, Math.max(nowMs, this.#owed.get(accountId) ?? 0));
-    }
-    let due = charged;
-    for (const lot of this.#inOrder(accountId)) {
-      const taken = Math.min(lot.remaining, due);
-      lot.remaining -= taken;
-      due -= taken;
     }
     this.#charges.push({ keyId, credits: charged, admittedAtMs: admittedAtMs ?? nowMs });
     const outcome = { charged, balance: this.balance(accountId) };
@@ -435,6 +482,7 @@ export class LedgerModel {
 
   #inOrder(accountId: string): ModelLot[] {
     return this.#own(accountId).toSorted((a, b) =>
+      Number(a.models === undefined) - Number(b.models === undefined) ||
       a.expiresAtMs - b.expiresAtMs || a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1)
     );
   }
@@ -489,6 +537,15 @@ export class LedgerModel {
       }),
     );
   }
+}
+
+/** Whether the credits of a lot pay for a model. */
+function pays({ models }: ModelLot, route: string | undefined): boolean {
+  return models === undefined ||
+    route !== undefined &&
+      models.some((model) =>
+        model.endsWith("*") ? route.startsWith(model.slice(0, -1)) : route === model
+      );
 }
 
 /** The name of the period that a time is in: its first date in the budget's time zone. */

@@ -37,6 +37,9 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 /** Of more, nearly every request would have one. */
 const MAX_BUDGETS = 3;
 const NO_RAISE = { credits: 0, untilMs: 0 };
+const ROUTES = ["svc-a", "svc-b", "other"];
+/** What some credits are bound to. */
+const BINDINGS = [["svc-a"], ["svc-*"], ["other", "svc-b"], ["*"]];
 const ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"];
 
 /** Steps against the embedded file and against a server; the model is the same. */
@@ -127,6 +130,7 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
     gatewayId: string;
     leaseMs: number;
     nowMs: number;
+    route: string;
     /** Credits of a loan that it was admitted on, and which. */
     lent?: number;
     loanId?: string;
@@ -160,6 +164,7 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       leaseMs: 60_000,
       tierListId: tierList.id,
       mayRecall: random.next() < 0.7,
+      route: random.pick(ROUTES),
     };
   };
   /** What was admitted from a loan and is not settled. */
@@ -180,8 +185,10 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       const { accountId } = random.pick(callers);
       const credits = random.integer(1, 60);
       const expires = random.next() < 0.5 ? null : nowMs + random.integer(1, 200_000);
-      const lotId = await bench.grant(accountId, credits, expires, nowMs);
-      model.grant(accountId, lotId, credits, expires ?? NEVER, nowMs);
+      // few are bound, as nothing is lent of an account with bound credits
+      const models = random.next() < 0.15 ? random.pick(BINDINGS) : undefined;
+      const lotId = await bench.grant(accountId, credits, expires, nowMs, models);
+      model.grant(accountId, lotId, credits, expires ?? NEVER, nowMs, models);
     },
     async takeBack() {
       const { accountId } = random.pick(callers);
@@ -324,7 +331,17 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       if (lent <= 0) return Promise.resolve();
       const requestId = newRequestId(nowMs);
       const { loanId } = loan;
-      running.push({ ...caller, requestId, gatewayId, leaseMs: 60_000, nowMs, lent, loanId });
+      const route = random.pick(ROUTES);
+      running.push({
+        ...caller,
+        requestId,
+        gatewayId,
+        leaseMs: 60_000,
+        nowMs,
+        lent,
+        loanId,
+        route,
+      });
       return Promise.resolve();
     },
     async returnLoan() {

@@ -360,8 +360,8 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "forced-tool-while-thinking",
-    file: "src/requests/upstreams/quirks/deepseek.ts",
-    find: 'return { ...rest, tool_choice: choice!, thinking: { type: "disabled" } };',
+    file: "src/requests/upstreams/quirks/forced_tools.ts",
+    find: "return { ...Object.fromEntries(rest), ...off };",
     replace: "return body;",
     tests: [{ file: RULES, filter: "deepseek, moonshot" }],
     why: "The service refuses both together.",
@@ -425,8 +425,8 @@ export const WILD: readonly Mutation[] = [
   {
     name: "letters-of-a-coding-compared",
     file: "src/requests/upstreams/http_transport.ts",
-    find: 'String(replyHeaders["content-encoding"] ?? "identity").trim().toLowerCase();',
-    replace: 'String(replyHeaders["content-encoding"] ?? "identity").trim();',
+    find: 'String(replyHeaders["content-encoding"] ?? "").toLowerCase()',
+    replace: 'String(replyHeaders["content-encoding"] ?? "")',
     tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
     why: "A reply whose coding is told in capitals would not be unpacked.",
   },

@@ -1,7 +1,7 @@
 import type { Lot } from "../../../money/ledger/mod.ts";
 import { Field, Form, FormId, RelativeTime, Table } from "../components.tsx";
 import { number } from "../format.ts";
-import { SOURCES } from "../pages/home_credits.tsx";
+import { lotName, SOURCES } from "../pages/home_credits.tsx";
 
 /** Lots with something left; each can be taken back. */
 export function LotTable(
@@ -19,7 +19,7 @@ export function LotTable(
       rows={lots}
       empty="No credits left."
       columns={[
-        { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
+        { name: "source", cell: lotName },
         { name: "granted", numeric: true, cell: ({ granted }) => number(granted) },
         {
           name: "remaining",

@@ -72,7 +72,7 @@ export function Lots({ credits, perUsd, nowMs }: HomeProps) {
           </>
         }
         columns={[
-          { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
+          { name: "source", cell: lotName },
           {
             name: "remaining",
             role: "figure",
@@ -98,6 +98,12 @@ export function Lots({ credits, perUsd, nowMs }: HomeProps) {
       )}
     </section>
   );
+}
+
+/** What a lot came from, and the models that it pays for if not all. */
+export function lotName({ source, note, models }: Lot): string {
+  const name = note || SOURCES[source];
+  return models === null ? name : `${name} (for ${models.join(", ")})`;
 }
 
 /** Names of the sources of credits. */

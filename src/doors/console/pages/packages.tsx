@@ -69,7 +69,7 @@ export function Packages({ packages, shop }: { packages: readonly CreditPackage[
         )
         : null}
       <div class="grid even">
-        {packages.map(({ id, name, credits, priceUsd, validDays }) => {
+        {packages.map(({ id, name, credits, priceUsd, validDays, models }) => {
           const price = prices.get(id) ?? null;
           return (
             <section class="card">
@@ -84,6 +84,7 @@ export function Packages({ packages, shop }: { packages: readonly CreditPackage[
                   ? "Price by agreement"
                   : `${priceUsd.toFixed(2)} USD`},{" "}
                 {validDays === null ? "never expires" : `valid for ${validDays} days`}
+                {models === undefined ? "" : `, for ${models.join(", ")}`}
               </p>
               {price === null || isDisputed || !mayBuy
                 ? null

@@ -173,6 +173,9 @@ const creditUsage = z.object({
   lots: z.array(z.object({
     id: z.string(),
     source: z.string(),
+    models: z.array(z.string()).nullable().describe(
+      "What it pays for: model IDs, and prefixes ending in `*`; `null`: all models.",
+    ),
     granted: credits,
     remaining: credits.describe("Credits neither spent, taken back nor expired."),
     expires_at: timestamp.nullable(),

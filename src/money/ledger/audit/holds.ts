@@ -1,3 +1,4 @@
+import { paysFor } from "../rules/sql/lots.ts";
 import { DATABASE_CLOCK } from "../rules/sql/shared.ts";
 import { type Check, differences } from "./check.ts";
 
@@ -26,6 +27,56 @@ export const HOLDS: readonly Check[] = [
         lease: ["lease_until_ms", LEASE],
       },
       from: "holds left join keys on keys.id = key_id",
+    }),
+  },
+  // What bound lots have reserved is what holds reserve of them, which have no more than they hold and pay for.
+  {
+    noun: "lot",
+    name: "reserved credits",
+    sql: differences({
+      before: `with reserved_now as materialized (
+          select lot_id, sum(credits) as credits from bound_holds group by 1
+        )`,
+      id: "lots.id",
+      pairs: { reserved: ["reserved", "coalesce(reserved_now.credits, 0)"] },
+      from: "lots left join reserved_now on lot_id = lots.id",
+    }),
+  },
+  {
+    noun: "hold",
+    name: "holds of bound credits",
+    sql: differences({
+      id: "bound_holds.request_id",
+      pairs: {
+        hold_reserved: [
+          "sum(bound_holds.credits)",
+          "min(sum(bound_holds.credits), max(holds.credits))",
+        ],
+        hold_bound: [
+          "count(*)",
+          `count(iif(lots.account_id = holds.account_id and ${paysFor("route")}, 1, null))`,
+        ],
+      },
+      from: `bound_holds left join holds on holds.request_id = bound_holds.request_id
+        left join lots on lots.id = lot_id`,
+      groupBy: "bound_holds.request_id",
+    }),
+  },
+  // What is held and lent besides is covered by lots that are not bound.
+  {
+    noun: "balance",
+    name: "credits that are not bound",
+    sql: differences({
+      id: "balances.account_id",
+      pairs: {
+        held_unbound: [
+          "max(held - sum(reserved), 0)",
+          "min(max(held - sum(reserved), 0), sum(iif(models is null, remaining, 0)))",
+        ],
+      },
+      from: `balances join lots on lots.account_id = balances.account_id
+        where balances.account_id in (select account_id from lots where models is not null)`,
+      groupBy: "balances.account_id",
     }),
   },
   {

@@ -1,3 +1,4 @@
+import { paysFor } from "../rules/sql/lots.ts";
 import { type Check, differences } from "./check.ts";
 
 /** Lots, from entries and from how they were granted. */
@@ -76,8 +77,22 @@ export const LOTS: readonly Check[] = [
         size: ["granted", "credits"],
         created: ["lots.created_at_ms", "grants.created_at_ms"],
         expires: ["lots.expires_at_ms", "grants.expires_at_ms"],
+        models: ["lots.models", "grants.models"],
       },
       from: "lots full join grants on lots.id = lot_id",
+    }),
+  },
+  // Credits that are bound to models were charged to requests of those.
+  {
+    noun: "entry",
+    name: "charges of bound lots",
+    sql: differences({
+      id: "cause_id || ' ' || lots.id",
+      pairs: { charged_bound: ["route", `iif(${paysFor("route")}, route, models)`] },
+      // few accounts have bound lots: their entries are found by the account
+      from: `lots cross join entries on entries.account_id = lots.account_id and lot_id = lots.id
+          and kind = 'charge'
+        join usage_records on request_id = cause_id where models is not null`,
     }),
   },
   // A bonus goes to whom it is for: its lot's id says of which account.

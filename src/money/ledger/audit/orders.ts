@@ -131,6 +131,7 @@ export const ORDERS: readonly Check[] = [
           "iif(paid_at_ms is null, orders.account_id, max(lots.account_id))",
         ],
         credits: ["orders.credits", "iif(paid_at_ms is null, orders.credits, max(granted))"],
+        models: ["orders.models", "iif(paid_at_ms is null, orders.models, max(lots.models))"],
         order_note: [
           "orders.note",
           "iif(paid_at_ms is null, orders.note, max(lots.note))",
@@ -337,6 +338,7 @@ export const ORDERS: readonly Check[] = [
         redeemed_by: ["codes.redeemed_by", "lots.account_id"],
         redeemed_at: ["codes.redeemed_at_ms", "lots.created_at_ms"],
         redeemed_credits: ["codes.credits", "granted"],
+        redeemed_models: ["codes.models", "lots.models"],
         redeemed_revoked: ["codes.revoked_at_ms", "null"],
       },
       from: `(select * from redemption_codes where redeemed_at_ms is not null

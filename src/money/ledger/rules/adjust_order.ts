@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { expireFirst } from "./sql/lots.ts";
+import { expireFirst, freeOf } from "./sql/lots.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** What the provider says of a refund or a dispute of a payment. */
@@ -152,8 +152,10 @@ const COLLECTABLE = `create view collectable_orders as
   select distinct order_id from (
     select order_id, target - (select gone from ${booked(COLLECTED)}) as missing,
       min(
-        (select coalesce(sum(remaining), 0) from lots where id in ${lotsOf(COLLECTED)}),
-        (select balance - held from balances where account_id = parts.account_id)
+        (select coalesce(sum(remaining - reserved), 0) from lots where id in ${lotsOf(COLLECTED)}),
+        (select ${
+  freeOf(`id in ${lotsOf(COLLECTED)}`)
+} from balances where account_id = parts.account_id)
       ) as free,
       target - (size - ${spent(COLLECTED)}) - (select owed from ${booked(COLLECTED)}) as unowed
     from (
@@ -228,9 +230,9 @@ export const ADJUST_ORDER: Rule = {
       row("'take_back_' || new.role || '_' || new.cause || '_of_' || id", "taken", "taken", "id")
     }
     from (
-      select id, min(remaining,
-        min(new.target - gone, balance - held)
-          - (sum(remaining) over (order by expires_at_ms, created_at_ms, id) - remaining)) as taken
+      select id, min(remaining - reserved,
+        min(new.target - gone, ${freeOf(`id in ${LOTS}`)}) + remaining - reserved
+          - sum(remaining - reserved) over (order by expires_at_ms, created_at_ms, id)) as taken
       from lots join balances on balances.account_id = lots.account_id, ${BOOKED}
       where id in ${LOTS} and remaining > 0
     ) where taken > 0;
@@ -252,11 +254,12 @@ export const ADJUST_ORDER: Rule = {
     from (select min(gone - new.target, open) as less from ${BOOKED}) where less > 0;
 
     insert into lots (id, account_id, source, note, granted, remaining, created_at_ms,
-      expires_at_ms)
+      expires_at_ms, models)
     select 'lot_' || new.role || '_' || new.cause, new.account_id,
       iif(new.role = 'bonus', 'grant', 'package'),
       iif(new.role = 'bonus', 'The payment that earned it came back', 'Payment came back'),
-      gone - new.target, 0, new.at_ms, new.expires_at_ms
+      gone - new.target, 0, new.at_ms, new.expires_at_ms,
+      iif(new.role = 'bonus', null, (select models from orders where id = new.order_id))
     from ${BOOKED} where gone > new.target;
     insert into order_credits (${COLUMNS})
     select ${row("id", "returned", "granted", "id")}

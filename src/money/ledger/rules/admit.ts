@@ -1,6 +1,6 @@
 import type { Rule } from "../../../ground/database/mod.ts";
 import { BUDGET_JSON, leftOfBudget, periodOf } from "./sql/budgets.ts";
-import { expireFirst, OWES } from "./sql/lots.ts";
+import { expireFirst, freeOf, OWES, paysFor } from "./sql/lots.ts";
 import { DATABASE_CLOCK, UNLIMITED } from "./sql/shared.ts";
 import { countRequests, OWNERS, type Span, SPANS } from "./sql/windows.ts";
 import { createView, type Intake } from "./intake.ts";
@@ -25,6 +25,8 @@ export const ADMISSIONS = {
     "most",
     // credits that it may cost beyond what is counted, of what it wants; gateways of before schema 26 do not say
     "reserved",
+    // the model; gateways of before schema 34 do not say
+    "route",
   ],
 } as const satisfies Intake;
 
@@ -47,7 +49,7 @@ export const DECISIONS = {
   read: `select json_group_array(json_object('request_id', request_id, 'verdict', verdict,
       'credits', decisions.credits, 'balance', balance, 'at_ms', at_ms, 'budget', json(${BUDGET}),
       'limits', json_array(${WINDOWS.map(({ name }) => `${name}_limit`).join(", ")}),
-      'asked', asked, 'lent_ms', lent_ms,
+      'asked', asked, 'lent_ms', lent_ms, 'bound', bound,
       'used', json_array(${WINDOWS.map(({ name }) => `${name}_used`).join(", ")})))
     from json_each(?1) join decisions on request_id = value`,
   cleanUp: "delete from decisions",
@@ -78,6 +80,14 @@ const TIGHTEST_BUDGET = `(
 const NO_PLACE = WINDOWS.map(({ name, span }) => `${name}_used + lent_${span} >= ${name}`)
   .join("\n            or ");
 
+/** Lots that pay for its model, what is free of them, and what the others have left. */
+const PAYS = paysFor("new.route");
+const FREE = freeOf(PAYS);
+const BOUND = `(
+          select coalesce(sum(remaining), 0) from lots
+          where lots.account_id = new.account_id and models is not null and remaining > 0 and not ${PAYS}
+        )`;
+
 /** What a request lacks of the credits that it may cost, where that is not known before. */
 const LACKS =
   "iif(new.reserved > 0, max(0, new.wanted - max(0, min(new.wanted, free, budget))), 0)";
@@ -91,7 +101,7 @@ const LACKS =
  * 3. `uncollected`: when the account has a request in flight, and since its newest lot its balance did not
  *    cover a charge;
  * 4. `budget`: when a budget that applies to its key has less left than the request needs at least;
- * 5. `credits`: when the balance has less than that which is not held;
+ * 5. `credits`: when the lots that pay for its model have less than that which is not held;
  * 6. `unreserved`: when its upstream alone gets to know what it costs, it cannot hold all that may be, and it is not alone:
  *    another request is in flight although the balance does not cover this one, or another one that lacks credits, too. So of the
  *    requests of a moment no more than one may cost more than there is.
@@ -103,7 +113,7 @@ const LACKS =
  * When a budget has no period of that time yet, the verdict is `period`: the request is to be decided on again when its
  * gateway has opened it.
  *
- * Otherwise it is counted in all six windows and holds what it wants, as far as balance and budgets go. Its upstream may be asked
+ * Otherwise it is counted in all six windows and holds what it wants, as far as those lots and budgets go. Its upstream may be asked
  * for what it holds, and for more as far as budgets go and the balance covers that too, beside all that other requests hold or
  * have asked for. What has expired does not count. A request that has ended is not decided on again: networks deliver late.
  */
@@ -114,7 +124,7 @@ export const ADMIT: Rule = {
     `create trigger admissions_decide instead of insert on admissions
     when not exists (select 1 from usage_records where request_id = new.request_id) begin
     ${expireFirst("'expiry_' || new.request_id || '_' || lower(hex(randomblob(4)))")}
-    insert into decisions (request_id, at_ms, verdict, credits, asked, lacks, lent_ms, balance, budget_id,
+    insert into decisions (request_id, at_ms, verdict, credits, asked, lacks, lent_ms, balance, bound, budget_id,
       ${WINDOW_COLUMNS.join(", ")})
     select new.request_id, new.at_ms,
       case
@@ -138,10 +148,10 @@ export const ADMIT: Rule = {
       min(new.wanted, free, budget),
       min(coalesce(new.most, new.wanted), budget, max(min(new.wanted, free), free - asked_more)),
       ${LACKS},
-      iif(free < new.least and free + lent >= new.least, lent_ms, null), balance, budget_id,
+      iif(free < new.least and free + lent >= new.least, lent_ms, null), balance, bound, budget_id,
       ${WINDOWS.map(({ name }) => `coalesce(${name}, 0), ${name}_used`).join(",\n      ")}
     from (
-      select balance, held, balance - held as free, tiers.minute, tiers.hour, tiers.day,
+      select balance, held, ${FREE} as free, ${BOUND} as bound, tiers.minute, tiers.hour, tiers.day,
         loans, lent, lent_ms, asked_more, lacking, running, ${
       Object.keys(SPANS).map((span) => `lent_${span}`).join(", ")
     },
@@ -171,9 +181,9 @@ export const ADMIT: Rule = {
     ) where true`)
     }
     insert into holds (request_id, account_id, key_id, gateway_id, credits, asked, lacks, created_at_ms,
-      lease_until_ms)
+      lease_until_ms, route)
     select new.request_id, new.account_id, new.key_id, new.gateway_id, credits, asked, lacks, new.at_ms,
-      ${DATABASE_CLOCK} + new.lease_ms
+      ${DATABASE_CLOCK} + new.lease_ms, new.route
     from decisions where request_id = new.request_id and verdict = 'admitted';
   end`,
   ],

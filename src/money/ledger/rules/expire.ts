@@ -21,7 +21,6 @@ export const EXPIRE: Rule = {
       takeFromLots({
         kind: "expire",
         causeId: "new.cause_id",
-        credits: "(select balance - held from balances where account_id = new.account_id)",
         atMs: "new.at_ms",
         from: "expires_at_ms <= new.at_ms",
       })

@@ -1,6 +1,6 @@
 import type { Rule } from "../../../ground/database/mod.ts";
 import { budgetLeft } from "./sql/budgets.ts";
-import { expireFirst } from "./sql/lots.ts";
+import { expireFirst, freeOfAccount, paysFor } from "./sql/lots.ts";
 import { DATABASE_CLOCK } from "./sql/shared.ts";
 import { createView, type Intake } from "./intake.ts";
 
@@ -17,6 +17,8 @@ export const GROWTHS = {
     "at_ms",
     "lease_ms",
     "admitted_at_ms",
+    // the model; gateways of before schema 34 do not say
+    "route",
   ],
 } as const satisfies Intake;
 
@@ -30,10 +32,11 @@ const ADMITTED_AT = "coalesce(new.admitted_at_ms, new.at_ms)";
 
 const BUDGET_LEFT = budgetLeft({ admittedAtMs: ADMITTED_AT, nowMs: "new.at_ms" });
 
-const FREE = "(select balance - held from balances where account_id = new.account_id)";
+const FREE = freeOfAccount(paysFor("new.route"));
 
 /**
- * A hold grows up to the credits that are wanted in all, as far as balance and budgets go, and never shrinks. In budgets it
+ * A hold grows up to the credits that are wanted in all, as far as budgets go and the lots that pay for its model, and never
+ * shrinks. In budgets it
  * counts in the periods in which its request was admitted, whatever period it is now; a raise that has ended is over.
  * One that was released with its lease is made again, as of when its request was admitted. What has expired
  * does not count, and a request that has ended holds nothing.
@@ -46,16 +49,16 @@ export const GROW: Rule = {
     when not exists (select 1 from usage_records where request_id = new.request_id) begin
     ${expireFirst("'expiry_' || new.request_id || '_' || lower(hex(randomblob(4)))")}
     insert into holds (request_id, account_id, key_id, gateway_id, credits, created_at_ms,
-      lease_until_ms)
+      lease_until_ms, route)
     select new.request_id, new.account_id, new.key_id, new.gateway_id, credits,
-      ${ADMITTED_AT}, ${DATABASE_CLOCK} + new.lease_ms
+      ${ADMITTED_AT}, ${DATABASE_CLOCK} + new.lease_ms, new.route
     from (select min(new.wanted, ${FREE}, ${BUDGET_LEFT}) as credits)
     where credits > 0
     on conflict (request_id) do update set credits = max(holds.credits, min(
       new.wanted,
       holds.credits + ${FREE},
       holds.credits + ${BUDGET_LEFT}
-    ));
+    )), route = coalesce(excluded.route, holds.route);
   end`,
   ],
 };

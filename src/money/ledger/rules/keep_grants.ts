@@ -5,9 +5,10 @@ export const KEEP_GRANTS: Rule = {
   name: "keep_grants",
   sql: [
     `create trigger lots_insert_is_kept after insert on lots begin
-    insert into grants (lot_id, account_id, source, note, credits, created_at_ms, expires_at_ms)
+    insert into grants (lot_id, account_id, source, note, credits, created_at_ms, expires_at_ms,
+      models)
     values (new.id, new.account_id, new.source, new.note, new.granted, new.created_at_ms,
-      new.expires_at_ms);
+      new.expires_at_ms, new.models);
   end`,
   ],
 };

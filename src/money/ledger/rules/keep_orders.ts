@@ -18,6 +18,7 @@ const TERMS = [
   "lot_id",
   "note",
   "created_at_ms",
+  "models",
 ];
 
 /** What is set once: a payment stays the payment of its order. */
@@ -33,6 +34,7 @@ const CODE_TERMS = [
   "valid_days",
   "created_at_ms",
   "expires_at_ms",
+  "models",
 ];
 
 /**

@@ -49,13 +49,19 @@ const HAS_BUDGET = `(
         )
       )`;
 
+/** Whether some of the account's credits pay for some models only. */
+const HAS_BOUND = `exists (
+          select 1 from lots where account_id = new.account_id and models is not null and remaining > 0
+        )`;
+
 /**
  * Lends a gateway half of an account's credits that are not held, and half of the places that are left in the rate
  * windows: that many requests may be admitted in any one minute, hour or day. The other half is for other gateways, and for
  * requests that the database decides on. A loan that the gateway has is renewed and grows up to that; it never shrinks.
  *
  * Nothing is lent from less than is wanted at least, from an account with uncollected charges since its newest lot, to
- * requests of a key with a budget, from an account to which a budget applies that is not a key's own, nor in addition to a loan that has been recalled, or has ended. A gateway has one loan of an account: a new one takes the
+ * requests of a key with a budget, from an account to which a budget applies that is not a key's own, from one with credits that are
+ * bound to models, nor in addition to a loan that has been recalled, or has ended. A gateway has one loan of an account: a new one takes the
  * place of one that the gateway does not know of, since the answer to its question was lost.
  */
 export const LEND: Rule = {
@@ -96,6 +102,7 @@ export const LEND: Rule = {
         from loans where account_id = new.account_id
       )
       where (has_loan or new.is_new) and not is_recalled and not ${OWES} and not ${HAS_BUDGET}
+        and not ${HAS_BOUND}
     )
     where lendable >= new.least_credits
       and ${NAMES.map((span) => `${span}_places >= new.least_places`).join(" and ")}

@@ -24,6 +24,7 @@ import { ADJUST_ORDER } from "./adjust_order.ts";
 import { ADMIT } from "./admit.ts";
 import { APPEND_ONLY } from "./append_only.ts";
 import { APPLY_BUDGETS } from "./apply_budgets.ts";
+import { BIND } from "./bind.ts";
 import { BOUND_UNPRICED } from "./bound_unpriced.ts";
 import { COUNT_PRUNED } from "./count_pruned.ts";
 import { EXPIRE } from "./expire.ts";
@@ -47,7 +48,7 @@ import { TAKE_BACK } from "./take_back.ts";
 
 /** All rules. `tests/money/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
-  revision: 18,
+  revision: 19,
   behind: [SETTLEMENT],
   rules: [
     REVISE_KEYS,
@@ -58,6 +59,7 @@ export const RULES: RuleSet = {
     KEEP_LOG,
     MOVE_CREDITS,
     APPEND_ONLY,
+    BIND,
     HOLD,
     LOAN,
     EXPIRE,

@@ -1,4 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
+import { freeOf } from "./sql/lots.ts";
 import { UNLIMITED } from "./sql/shared.ts";
 import { createView, type Intake } from "./intake.ts";
 import { DAY_MS } from "../../../ground/time.ts";
@@ -56,9 +57,9 @@ export const PAY_ORDER: Rule = {
     values ('paid:' || new.payment_id, 'paid', new.payment_id, new.order_id, new.event_id,
       new.amount, new.at_ms);
     insert into lots (id, account_id, source, note, granted, remaining, created_at_ms,
-      expires_at_ms)
+      expires_at_ms, models)
     select lot_id, account_id, 'package', note, credits, 0, new.at_ms,
-      ${EXPIRES}
+      ${EXPIRES}, models
     from orders where id = new.order_id;
     insert into entries (account_id, cause_id, lot_id, kind, credits, at_ms)
     select account_id, lot_id, lot_id, 'grant', credits, new.at_ms
@@ -103,7 +104,9 @@ export const PAY_ORDER: Rule = {
       'paid:' || new.payment_id, order_id, role, account_id, 'repaid',
       min(owed, available - (upto - owed)), lot_id, new.at_ms
     from (
-      select paid.account_id, paid.lot_id, debts.*, min(remaining, balance - held) as available
+      select paid.account_id, paid.lot_id, debts.*, min(remaining - reserved, ${
+      freeOf("lots.id = paid.lot_id")
+    }) as available
       from orders as paid join lots on lots.id = paid.lot_id
         join balances on balances.account_id = paid.account_id, ${DEBTS} as debts
       where paid.id = new.order_id

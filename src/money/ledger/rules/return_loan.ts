@@ -1,5 +1,6 @@
 import type { Rule } from "../../../ground/database/mod.ts";
 import { DATABASE_CLOCK } from "./sql/shared.ts";
+import { freeOfAccount } from "./sql/lots.ts";
 import { countRequests } from "./sql/windows.ts";
 import { createView, type Intake } from "./intake.ts";
 
@@ -46,7 +47,7 @@ export const RETURN_LOAN: Rule = {
     from (
       select request_id, key_id, admitted_at_ms, min(
         credits,
-        (select balance - held from balances where account_id = new.account_id) + credits
+        ${freeOfAccount("models is null")} + credits
           - sum(credits) over (order by request_id)
       ) as holdable
       from ${REQUESTS}

@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { takeFromLots } from "./sql/lots.ts";
+import { paysFor, takeFromLots } from "./sql/lots.ts";
 import { countRequests } from "./sql/windows.ts";
 import { createView, type Intake } from "./intake.ts";
 
@@ -69,9 +69,13 @@ export const RECORDED = SETTLEMENTS.columns.filter((column) => !NOT_RECORDED.inc
 const IS_LENT =
   "new.lent is not null and not exists (select 1 from holds where request_id = new.request_id)";
 
+/** Its model; of a request that its loan covers, none: loans are lent of lots that are not bound. */
+const PAID_FOR = "iif(new.lent >= new.price_credits, null, new.route)";
+
 /**
  * The end of a request, once (P2): what it held, of its own or of a loan, is released, its price is taken from its account's lots, its
- * record is written. The charge is the price, but no more than the balance has that other requests do not hold (P3). Budgets bound
+ * record is written. The charge is the price, but no more than the lots that pay for its model have that other requests do not hold
+ * (P3). Budgets bound
  * what is held and asked for; what a request costs beyond that, since its upstream went further, is charged all the same, and
  * counts in them. The record says how much the balance did not cover, which is owed. A request that has a record, or entries
  * of a record that was pruned, is not settled again.
@@ -97,9 +101,9 @@ export const SETTLE: Rule = {
       takeFromLots({
         kind: "charge",
         causeId: "new.request_id",
-        credits: `(select min(new.price_credits, balance - held)
-          from balances where account_id = new.account_id)`,
+        credits: "new.price_credits",
         atMs: "new.settled_at_ms",
+        from: paysFor(PAID_FOR),
       })
     }
     insert into usage_records (${RECORDED.join(", ")}, ignored, extra_credits, charged_credits,

@@ -28,7 +28,8 @@ const COVERED = `(
     )`;
 
 /**
- * Credits that each request takes from each lot: where its share of the sum of prices meets the lot's of the balance.
+ * Credits that each request takes from each lot that is not bound, which is what loans are lent of: where its share of the sum of
+ * prices meets the lot's of the balance.
  *
  * Lots of 5 and 10 are the shares (0, 5] and (5, 15] of the balance; prices of 3, 4 and 6 are (0, 3], (3, 7] and (7, 13] of their
  * sum. What two shares have in common is taken:
@@ -50,7 +51,8 @@ const SHARES = `(
       select account_id, id, remaining,
         sum(remaining) over (partition by account_id order by expires_at_ms, created_at_ms, id)
           as upto
-      from lots where remaining > 0 and account_id in (select account_id from settling)
+      from lots where remaining > 0 and models is null
+        and account_id in (select account_id from settling)
     ) as shares on shares.account_id = charges.account_id
       and shares.upto > charges.upto - price_credits
       and shares.upto - remaining < charges.upto`;

@@ -1,5 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
-import { expireFirst } from "./sql/lots.ts";
+import { expireFirst, freeOf } from "./sql/lots.ts";
 import { createView, type Intake } from "./intake.ts";
 
 /** Credits of a lot that are to be taken back. */
@@ -27,7 +27,8 @@ export const TAKE_BACK: Rule = {
     insert into take_backs (id, account_id, lot_id, credits, wanted, note, at_ms)
     select new.id, new.account_id, new.lot_id, taken, new.wanted, new.note, new.at_ms
     from (
-      select min(remaining, balance - held, coalesce(new.wanted, remaining)) as taken
+      select min(remaining - reserved, ${freeOf("id = new.lot_id")},
+          coalesce(new.wanted, remaining)) as taken
       from lots join balances on balances.account_id = lots.account_id
       where lots.id = new.lot_id and lots.account_id = new.account_id
     )
@@ -36,7 +37,9 @@ export const TAKE_BACK: Rule = {
     select new.id || '_bonus', account_id, lot_id, taken, 'The payment that earned it was taken back',
       new.at_ms
     from (
-      select lots.account_id, lots.id as lot_id, min(remaining, balance - held) as taken
+      select lots.account_id, lots.id as lot_id, min(remaining, ${
+      freeOf("models is null")
+    }) as taken
       from first_payments join lots on lots.id = 'lot_payment_' || first_payments.account_id
         join balances on balances.account_id = lots.account_id
       where first_payments.lot_id = new.lot_id

@@ -2,8 +2,16 @@ import { entryOf, isObject, items, type JsonObject, text } from "../../../wire/d
 import { baseUrl, slug, whyNotImported } from "../names.ts";
 import type { Notices, PlannedUpstream } from "../plan.ts";
 import type { SourceModel, UsdPrices } from "../route_limits.ts";
+import {
+  bedrockDeployment,
+  CLOUD_PARAMETERS,
+  type CloudDeployment,
+  type CloudSource,
+  vertexDeployment,
+} from "./clouds.ts";
 import { CLOUDS, providedModel, type Provider, PROVIDERS, upstreamUrl } from "./providers.ts";
 import { why } from "./reasons.ts";
+import { resolved, written } from "./values.ts";
 
 /** An entry of `model_list`. */
 export interface Deployment {
@@ -43,6 +51,8 @@ const PARAMETERS = new Set([
   "output_cost_per_token",
   "weight",
 ]);
+/** Those of them that do not count for a cloud. */
+const OF_ADDRESS = ["api_base", "api_key", "base_url", "extra_headers", "organization"];
 const INFORMATION = new Set([
   "base_model",
   "cache_read_input_token_cost",
@@ -55,6 +65,23 @@ const INFORMATION = new Set([
   "mode",
   "output_cost_per_token",
 ]);
+/** How deployments of clouds are read, by their names in LiteLLM. */
+const BEDROCK = { parameters: CLOUD_PARAMETERS.bedrock, read: bedrockDeployment };
+const VERTEX = { parameters: CLOUD_PARAMETERS.vertex, read: vertexDeployment };
+const CLOUD_READERS: Readonly<Record<string, CloudReader>> = {
+  bedrock: BEDROCK,
+  bedrock_converse: BEDROCK,
+  vertex_ai: VERTEX,
+  vertex_ai_beta: VERTEX,
+};
+
+interface CloudReader {
+  /** Parameters that it reads. */
+  readonly parameters: readonly string[];
+  /** Returns why a deployment cannot be imported, if so. */
+  read(source: CloudSource): CloudDeployment | string;
+}
+
 /** Modes of models that answer conversations. */
 const CHAT_MODES = ["chat", "responses"];
 
@@ -94,7 +121,8 @@ export function deploymentOf(
   const provider: Provider | undefined = Object.hasOwn(PROVIDERS, providerName)
     ? PROVIDERS[providerName]
     : undefined;
-  if (provider === undefined) {
+  const cloud = entryOf(CLOUD_READERS, providerName);
+  if (provider === undefined && cloud === undefined) {
     const ours = entryOf(CLOUDS, providerName)?.map((id) => `"provider": "${id}"`);
     return void reject(
       ours === undefined
@@ -108,17 +136,28 @@ export function deploymentOf(
   if (mode !== undefined && !CHAT_MODES.includes(mode)) {
     return void reject(`mode ${mode}: only chat models are imported`);
   }
+  if (cloud !== undefined && model.includes("*")) {
+    return void reject("name the models of a cloud one by one");
+  }
   const unusable = model.includes("*") || mode !== undefined ? undefined : whyNotImported(model);
   if (unusable !== undefined) return void reject(unusable);
+  const deployed = cloud?.read({ model, params, env });
+  if (typeof deployed === "string") return void reject(deployed);
   const given = base.value === undefined ? undefined : baseUrl(base.value);
   if (base.value !== undefined && given === undefined) {
     return void reject("its address must begin with http:// or https://");
   }
-  const url = upstreamUrl(provider, given);
-  if (url === undefined) return void reject(`${providerName} needs an address (api_base)`);
+  const url = provider && upstreamUrl(provider, given);
+  if (provider !== undefined && url === undefined) {
+    return void reject(`${providerName} needs an address (api_base)`);
+  }
 
   for (const name of Object.keys(params)) {
-    if (!PARAMETERS.has(name)) notices.notImported(`${subject} ${name}`, why(name));
+    const isRead = PARAMETERS.has(name) && !(cloud && OF_ADDRESS.includes(name)) ||
+      cloud?.parameters.includes(name);
+    if (!isRead) {
+      notices.notImported(`${subject} ${name}`, why(name));
+    }
   }
   for (const name of Object.keys(info)) {
     if (!INFORMATION.has(name) && !name.startsWith("supports_")) {
@@ -133,21 +172,26 @@ export function deploymentOf(
   } else if (params.api_version !== undefined) {
     notices.notImported(`${subject} api_version`, why("api_version"));
   }
-  const upstream = upstreamOf(provider, {
-    url,
-    name: slug(providerName.replaceAll("_", "-"), "upstream"),
-    params,
-    mode,
-    hasOwnUrl: given !== undefined,
-    discover: model.includes("*"),
-  });
+  const called = deployed ?? {
+    upstream: upstreamOf(provider!, {
+      url: url!,
+      name: slug(providerName.replaceAll("_", "-"), "upstream"),
+      params,
+      mode,
+      hasOwnUrl: given !== undefined,
+      discover: model.includes("*"),
+    }),
+    model,
+    checks: [],
+  };
+  for (const text of called.checks) notices.check(subject, text);
   return {
     group,
-    upstream,
-    model,
+    upstream: called.upstream,
+    model: called.model,
     limits: {
       id: (text(info.base_model) ?? model).split("/").at(-1)!,
-      url,
+      url: called.upstream.url,
       context: tokens(info.max_input_tokens),
       maxOutput: tokens(params.max_completion_tokens) ?? tokens(params.max_tokens) ??
         tokens(info.max_output_tokens) ?? tokens(info.max_tokens),
@@ -196,29 +240,6 @@ function upstreamOf(
     headers,
     discover,
   };
-}
-
-const REFERENCE = /^os\.environ\/([A-Za-z_][A-Za-z0-9_]*)$/;
-
-/** A value as our settings write it: the variable of `os.environ/NAME`, or the value. */
-function written(value: unknown): string | undefined {
-  const found = text(value)?.trim();
-  if (found === undefined || found === "") return undefined;
-  const [, variable] = REFERENCE.exec(found) ?? [];
-  return variable === undefined ? found : `\${${variable}}`;
-}
-
-/** The value that `os.environ/NAME` stands for. */
-function resolved(
-  value: unknown,
-  env: Readonly<Record<string, string>>,
-): { readonly value?: string; readonly missing?: string } {
-  const found = text(value)?.trim();
-  if (found === undefined || found === "") return {};
-  const [, variable] = REFERENCE.exec(found) ?? [];
-  if (variable === undefined) return { value: found };
-  const inEnvironment = env[variable];
-  return inEnvironment ? { value: inEnvironment } : { missing: variable };
 }
 
 /** Prices per token; the parameters count more than the information. */

@@ -48,15 +48,11 @@ function known(id: string, keyVariable?: string): Provider {
   return { url, keyVariable: keyVariable ?? keyVariables[0]!, ...(isChat ? {} : { dialect }) };
 }
 
-/** Providers whose requests are signed or have a token, by IDs of ours. */
+/** Other providers that the gateway knows, by their IDs: what they need is not in the configuration. */
 export const CLOUDS: Readonly<Record<string, readonly string[]>> = {
   azure_ai: ["azure", "azure-anthropic"],
-  bedrock: ["bedrock", "bedrock-anthropic"],
-  bedrock_converse: ["bedrock", "bedrock-anthropic"],
   databricks: ["databricks"],
   snowflake: ["snowflake-cortex"],
-  vertex_ai: ["vertex", "vertex-anthropic"],
-  vertex_ai_beta: ["vertex", "vertex-anthropic"],
 };
 
 /** Providers that speak a protocol of their own. */

@@ -3,7 +3,8 @@ import { isObject } from "../../../wire/dialects/mod.ts";
 import { baseUrl, slug, whyNotImported } from "../names.ts";
 import type { Notices, PlannedRoute, PlannedTarget, PlannedUpstream } from "../plan.ts";
 import { limitsOf } from "../route_limits.ts";
-import { channelType, channelUrl } from "./channel_types.ts";
+import { type ChannelType, channelType, channelUrl } from "./channel_types.ts";
+import { cloudReader } from "./clouds.ts";
 import type { Ratios } from "./ratios.ts";
 import {
   type Flavour,
@@ -106,18 +107,26 @@ function modelsOf(
   }
   const number = numberOf(row, "type");
   const type = channelType(flavour, number);
-  if (type === undefined) {
+  const readCloud = cloudReader(flavour, number);
+  if (type === undefined && readCloud === undefined) {
     return reject(
       `its type (${number}) speaks a protocol of its own: use its OpenAI-compatible endpoint, if it has one`,
     );
   }
+  const keys = keysOf(row);
+  const cloud = readCloud?.({ row, name: slug(name ?? "cloud", "cloud"), keys });
+  if (typeof cloud === "string") return reject(cloud);
   const given = textOf(row, "base_url")?.trim();
   const own = given === undefined || given === "" ? undefined : baseUrl(given);
   if (given && own === undefined) return reject("its address must begin with http:// or https://");
   if (own?.includes("{model}")) return reject("the name of the model is in its address");
-  const url = channelUrl(type, own);
-  if (url === undefined) return reject("it has no address");
-  if (type.name === "azure") {
+  const url = type && channelUrl(type, own);
+  if (type !== undefined && url === undefined) return reject("it has no address");
+  if (cloud !== undefined && own !== undefined) {
+    notices.notImported(`${subject} base_url`, "set `url` of the upstream");
+  }
+  for (const text of cloud?.checks ?? []) notices.check(subject, text);
+  if (type?.name === "azure") {
     notices.check(
       subject,
       "it is called by Azure's v1 API (/openai/v1), which needs no version: try it with sluice doctor",
@@ -127,25 +136,37 @@ function modelsOf(
     const value = textOf(row, column);
     if (value !== undefined && value !== "{}") notices.notImported(`${subject} ${column}`, why);
   }
-  const dialect = type.dialect ?? "chat";
-  const keys = keysOf(row);
-  const upstream: PlannedUpstream = {
+  const upstream = type && plainUpstream(type, { url: url!, name, keys });
+  const mapping = mappingOf(row, () => notices.notImported(`${subject} model_mapping`, "not JSON"));
+  return [...new Set(listOf(row, "models"))].flatMap((one): ChannelModel[] => {
+    const model = mapped(one, mapping);
+    const reached = upstream === undefined ? cloud?.reach(model) : { upstream, model };
+    if (reached === undefined) {
+      notices.notImported(`${subject} model ${one}`, "of Bedrock's models only Claude is imported");
+      return [];
+    }
+    const [priority, weight] = [numberOf(row, "priority"), numberOf(row, "weight")];
+    return [{ id: one, ...reached, priority, weight }];
+  });
+}
+
+function plainUpstream(
+  { name: typeName, dialect = "chat" }: ChannelType,
+  { url, name, keys }: {
+    readonly url: string;
+    readonly name: string | undefined;
+    readonly keys: readonly string[];
+  },
+): PlannedUpstream {
+  return {
     ref: JSON.stringify([url, dialect, keys]),
-    name: slug(name ?? type.name, type.name),
+    name: slug(name ?? typeName, typeName),
     url,
     dialect,
     keys,
     headers: {},
     discover: false,
   };
-  const mapping = mappingOf(row, () => notices.notImported(`${subject} model_mapping`, "not JSON"));
-  return [...new Set(listOf(row, "models"))].map((one) => ({
-    id: one,
-    upstream,
-    model: mapped(one, mapping),
-    priority: numberOf(row, "priority"),
-    weight: numberOf(row, "weight"),
-  }));
 }
 
 /** Several keys are written one a line. Those that are switched off stay behind. */

@@ -12,8 +12,12 @@ export class SourceDatabase implements Disposable {
   readonly #database: DatabaseSync;
   readonly flavour: Flavour;
 
-  private constructor(database: DatabaseSync) {
+  /** Directory of the copy that is read, if there is one. */
+  readonly #copyIn: string | undefined;
+
+  private constructor(database: DatabaseSync, copyIn: string | undefined) {
     this.#database = database;
+    this.#copyIn = copyIn;
     const [tokens, channels] = [this.columns("tokens"), this.columns("channels")];
     if (!tokens.includes("remain_quota") || !channels.includes("model_mapping")) {
       throw new Error("it has no tables of New-API or One-API");
@@ -28,12 +32,14 @@ export class SourceDatabase implements Disposable {
    */
   static async open(path: string): Promise<SourceDatabase> {
     await Deno.stat(path); // an error that names the file
+    const place = await quietPlace(path);
     let database: DatabaseSync | undefined;
     try {
-      database = new DatabaseSync(path, { readOnly: true });
-      return new SourceDatabase(database);
+      database = new DatabaseSync(place.path, { readOnly: true });
+      return new SourceDatabase(database, place.copyIn);
     } catch (error) {
       database?.close();
+      if (place.copyIn !== undefined) await Deno.remove(place.copyIn, { recursive: true });
       const why = error instanceof Error ? error.message : String(error);
       throw new Error(`Cannot read ${path} as a SQLite database of New-API or One-API: ${why}`);
     }
@@ -72,7 +78,33 @@ export class SourceDatabase implements Disposable {
 
   [Symbol.dispose](): void {
     this.#database.close();
+    if (this.#copyIn !== undefined) Deno.removeSync(this.#copyIn, { recursive: true });
   }
+}
+
+/**
+ * Where a database is read. One with a log that nobody uses is copied first: SQLite would make `-wal` and `-shm` beside it, and leave
+ * them there. One that is in use has them.
+ */
+async function quietPlace(path: string): Promise<{ path: string; copyIn?: string }> {
+  const hasLog = await Deno.stat(`${path}-wal`).then(({ size }) => size > 0, () => false);
+  if (hasLog || !await usesLog(path)) return { path };
+  const copyIn = await Deno.makeTempDir({ prefix: "sluice-import-" });
+  try {
+    await Deno.copyFile(path, `${copyIn}/source.db`);
+  } catch (error) {
+    await Deno.remove(copyIn, { recursive: true });
+    throw error;
+  }
+  return { path: `${copyIn}/source.db`, copyIn };
+}
+
+/** Whether the header says that changes are written to a log first. */
+async function usesLog(path: string): Promise<boolean> {
+  using file = await Deno.open(path);
+  const header = new Uint8Array(20);
+  await file.read(header);
+  return header[18] === 2;
 }
 
 /** A text of a row; `undefined` if it is empty. */

@@ -9,6 +9,7 @@ export const codeShape = z.strictObject({
   package: z.string().nullable(),
   credits,
   valid_days: z.int().nullable().describe("Lifetime of its credits; `null`: never expire."),
+  models: z.array(z.string()).nullable().describe("What its credits pay for; `null`: all models."),
   note: z.string(),
   created_at: timestamp,
   expires_at: timestamp.nullable().describe("Until when it can be redeemed; `null`: always."),

@@ -7,6 +7,9 @@ export const lotShape = z.strictObject({
   id: z.string(),
   source: z.string(),
   note: z.string(),
+  models: z.array(z.string()).nullable().describe(
+    "What it pays for: IDs of routes, and prefixes ending in `*`; `null`: all models.",
+  ),
   granted: credits,
   remaining: credits,
   created_at: timestamp,

@@ -1,5 +1,7 @@
 /** Lots, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
+import { UNLIMITED } from "./shared.ts";
+
 /**
  * Whether `new.account_id` has not got credits since its balance last did not cover a charge.
  */
@@ -9,6 +11,44 @@ export const OWES = `exists (
             and settled_at_ms >=
               (select max(created_at_ms) from lots where account_id = new.account_id)
         )`;
+
+/**
+ * A condition: the credits of the row of `lots` pay for a model. Those of a package may be bound to some, by the IDs of routes
+ * and by prefixes that end in `*`.
+ *
+ * @param route An expression for the model; null for none of them.
+ */
+export function paysFor(route: string): string {
+  return `(models is null or exists (
+      select 1 from json_each(models) where value = ${route} or substr(value, -1) = '*'
+        and substr(${route}, 1, length(value) - 1) = substr(value, 1, length(value) - 1)
+    ))`;
+}
+
+/**
+ * Credits of the row of `balances` that are not held, without those of bound lots that are not to be taken from. Of a bound lot
+ * the holds are known (`reserved`); all that is held besides, and all that is lent, is held of the lots that are not bound.
+ *
+ * @param from A condition on the lots that are taken from; of those that are not bound, all are.
+ */
+export function freeOf(from: string): string {
+  return `(balances.balance - balances.held - (
+      select coalesce(sum(remaining - reserved), 0) from lots
+      where lots.account_id = balances.account_id and models is not null and remaining > 0
+        and not ${from}
+    ))`;
+}
+
+/** {@linkcode freeOf} of `new.account_id`. */
+export function freeOfAccount(from: string): string {
+  return `(select ${freeOf(from)} from balances where balances.account_id = new.account_id)`;
+}
+
+/**
+ * The order in which lots are taken from: what is bound first, as nothing else can be paid with it; then what expires first;
+ * of several the oldest.
+ */
+export const IN_ORDER = "order by models is null, expires_at_ms, created_at_ms, id";
 
 /**
  * Takes what has expired out of the balance of `new.account_id` before it is looked at.
@@ -25,30 +65,49 @@ export function expireFirst(causeId: string): string {
 }
 
 /**
- * Takes credits of `new.account_id` from its lots, an entry for each: from the lot that expires first, of
- * several from the oldest.
+ * Takes credits of `new.account_id` that are free from its lots, an entry for each: from bound ones first, then from the lot that
+ * expires first, of several from the oldest.
  *
- * @param credits An expression for how many to take.
- * @param from A condition on the lots; all that have something left by default.
+ * @param credits How many to take at most: an expression.
+ * @param from A condition on the lots.
  */
 export function takeFromLots(
-  { kind, causeId, credits, atMs, from = "true" }: {
+  { kind, causeId, credits = UNLIMITED, atMs, from }: {
     readonly kind: "charge" | "expire";
     readonly causeId: string;
-    readonly credits: string;
+    readonly credits?: string;
     readonly atMs: string;
-    readonly from?: string;
+    readonly from: string;
   },
 ): string {
   return `insert into entries (account_id, cause_id, lot_id, kind, credits, at_ms)
     select new.account_id, ${causeId}, id, '${kind}', -taken, ${atMs}
     from (
       select id, min(
-        remaining,
-        ${credits} + remaining
-          - sum(remaining) over (order by expires_at_ms, created_at_ms, id)
+        remaining - reserved,
+        min(${credits}, ${freeOfAccount(from)}) + remaining - reserved
+          - sum(remaining - reserved) over (${IN_ORDER})
       ) as taken
       from lots where account_id = new.account_id and remaining > 0 and ${from}
     )
     where taken > 0;`;
+}
+
+/**
+ * Has a hold reserve credits of the bound lots of `new.account_id` that pay for its model, as far as they have any that are free.
+ *
+ * @param credits How many: an expression.
+ */
+export function reserve(credits: string): string {
+  return `insert into bound_holds (request_id, lot_id, credits)
+    select new.request_id, id, taken from (
+      select id, min(
+        remaining - reserved,
+        ${credits} + remaining - reserved - sum(remaining - reserved) over (${IN_ORDER})
+      ) as taken
+      from lots where account_id = new.account_id and models is not null and remaining > reserved
+        and ${paysFor("new.route")}
+    )
+    where taken > 0
+    on conflict (request_id, lot_id) do update set credits = credits + excluded.credits;`;
 }
