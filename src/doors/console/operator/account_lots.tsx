@@ -21,12 +21,7 @@ export function LotTable(
       columns={[
         { name: "source", cell: ({ source, note }) => note || SOURCES[source] },
         { name: "granted", numeric: true, cell: ({ granted }) => number(granted) },
-        {
-          name: "remaining",
-          role: "figure",
-          numeric: true,
-          cell: ({ remaining }) => number(remaining),
-        },
+        { name: "remaining", role: "figure", cell: ({ remaining }) => number(remaining) },
         {
           name: "expires",
           cell: ({ expiresAtMs }) =>

@@ -103,12 +103,7 @@ function AccountsPage(
             cell: ({ account }) => account.kind === "pool" ? "–" : account.name || "–",
           },
           { name: "state", bare: true, cell: ({ account }) => <AccountState account={account} /> },
-          {
-            name: "balance",
-            role: "figure",
-            numeric: true,
-            cell: ({ balance }) => number(balance),
-          },
+          { name: "balance", role: "figure", cell: ({ balance }) => number(balance) },
           { name: "spent", numeric: true, cell: ({ consumed }) => number(consumed) },
           { name: "requests", numeric: true, cell: ({ requests }) => number(requests) },
           { name: "created", cell: ({ account }) => <Time ms={account.createdAtMs} dayOnly /> },

@@ -166,12 +166,7 @@ function CodeTable({ page, codes, emails, packages, mayManage, nowMs }: CodesPag
           cell: ({ packageId, packageName }) =>
             packages.find(({ id }) => id === packageId)?.name ?? packageName ?? "credits",
         },
-        {
-          name: "credits",
-          numeric: true,
-          role: "figure",
-          cell: ({ credits }) => number(credits),
-        },
+        { name: "credits", role: "figure", cell: ({ credits }) => number(credits) },
         { name: "state", bare: true, cell: (code) => <CodeState code={code} nowMs={nowMs} /> },
         {
           name: "redeemed by",
