@@ -19,7 +19,12 @@ export function accountsRoutes(
   const list = async (c: PageRequest, session: Session, error?: string) => {
     const query = (c.req.query("q") ?? "").slice(0, 200);
     const after = c.req.query("after")?.slice(0, 200) || undefined;
-    const upTo = await accounts.search(query, ACCOUNTS_SHOWN + 1, after);
+    const upTo = await accounts.page({
+      search: query,
+      kind: "any",
+      limit: ACCOUNTS_SHOWN + 1,
+      after,
+    });
     const found = upTo.slice(0, ACCOUNTS_SHOWN);
     const balances = await balancesOf(database, found.map(({ id }) => id));
     const rows = found.map((account) => ({
