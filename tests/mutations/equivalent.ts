@@ -76,6 +76,12 @@ export const EQUIVALENT: readonly {
     because: "No list of origins has null: the left part is for the type.",
   },
   {
+    file: "src/doors/http/arrivals.ts",
+    line: "if (this.#found(peer) !== undefined) return;",
+    kind: "the condition never holds",
+    because: "A connection that is known is found once more, after a look at those before it.",
+  },
+  {
     file: "src/requests/upstreams/probe.ts",
     line: "if (!isObject(parsed)) return undefined;",
     kind: "the condition never holds",

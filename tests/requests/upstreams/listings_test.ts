@@ -6,7 +6,7 @@ import { settings } from "../../../src/settings/config/mod.ts";
 import { ModelLists } from "../../../src/requests/upstreams/model_lists.ts";
 import { probeUpstream } from "../../../src/requests/upstreams/probe.ts";
 import { takesKeys, withForeignKey } from "../../../src/requests/upstreams/upstream.ts";
-import { tempDir, until } from "../../fake/temp.ts";
+import { exists, tempDir, until } from "../../fake/temp.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { sized } from "../../tier.ts";
 
@@ -133,7 +133,10 @@ Deno.test("lists are asked for again: what has changed is told and kept, what fa
   again.watch(() => changes++);
   await until(() => changes === 1, { what: "the change" });
   assertEquals([...again.listings].map(([, [one]]) => one!.id), ["b"]);
+  const file = `${directory.path}/models.json`;
+  await Deno.remove(file);
   assertEquals(await again.ask(), false, "the same list");
+  assertEquals(await exists(file), false, "what has not changed is not written again");
   service.next.status = 500;
   assertEquals(await again.ask(), false, "one that does not answer keeps its list");
   assertEquals(again.without, []);
