@@ -6,7 +6,7 @@ import { assertEquals, assertStringIncludes } from "../../../assert.ts";
 
 const NOW = Date.UTC(2026, 4, 1);
 const REQUEST = {
-  method: "POST",
+  method: "POST" as const,
   url: "https://example.com/model/m/invoke",
   headers: {},
   body: "{}",
