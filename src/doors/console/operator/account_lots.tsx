@@ -46,7 +46,6 @@ export function LotTable(
                   <Field
                     label="Credits"
                     name="credits"
-                    type="number"
                     min={1}
                     hint="Leave empty to take back all credits that are not held."
                   />

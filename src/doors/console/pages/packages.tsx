@@ -176,7 +176,6 @@ function TopUpForm({ packages, shop: { csrf, topUp, prices } }: {
         <Field
           label="When the balance is below (credits)"
           name="below"
-          type="number"
           min={1}
           required
           value={String(topUp?.belowCredits ?? 100)}
@@ -192,7 +191,6 @@ function TopUpForm({ packages, shop: { csrf, topUp, prices } }: {
         <Field
           label="Purchases per month, at most"
           name="max"
-          type="number"
           min={1}
           required
           value={String(topUp?.maxPerMonth ?? 3)}
