@@ -10,6 +10,7 @@
 
 import { type ConditionalPrice, type ModelPrice, waitForUpdate } from "@pydantic/genai-prices";
 import tests from "../deno.json" with { type: "json" };
+import { providersOf } from "../src/settings/known_prices/known_prices.ts";
 
 /** Providers that upstreams can be of, and that price by tokens. */
 const PROVIDERS = new Set(
@@ -40,13 +41,14 @@ const [date = ""] = Deno.args;
 if (!/^\d{4}-\d\d-\d\d$/.test(date)) throw new TypeError("the date of the data is missing");
 const version = tests.scopes["./tests/"]["@pydantic/genai-prices"].split("@").at(-1);
 const providers = (await waitForUpdate() ?? []).filter(({ id }) => PROVIDERS.has(id));
-const lines = providers.flatMap(({ id, api_pattern, fallback_model_providers: others, models }) => [
-  JSON.stringify([id, api_pattern, others ?? []]),
-  ...models.flatMap((model) => {
+const lines = providers.flatMap(({ id, api_pattern, fallback_model_providers: others, models }) => {
+  const head = JSON.stringify([id, api_pattern, others ?? []]);
+  const all = models.flatMap((model) => {
     const rows = rowsOf(model.prices);
     return rows.length === 0 ? [] : [JSON.stringify([model.id, model.match, rows])];
-  }),
-]);
+  });
+  return [head, ...withoutRepeated(head, all)];
+});
 await Deno.writeTextFile(
   new URL("../src/settings/known_prices/table.ts", import.meta.url),
   `// Written by deploy/renew_known_prices.ts; do not edit.
@@ -65,6 +67,30 @@ ${lines.join("\n").replaceAll("`", "")}
 \`;
 `,
 );
+
+/** Leaves out models whose names are all found under another model of the provider, with the same prices: with the maker in the name, and without. */
+function withoutRepeated(head: string, lines: readonly string[]): readonly string[] {
+  let kept = lines;
+  for (const line of lines) {
+    const [, match, rows] = JSON.parse(line);
+    const names = namesOf(match);
+    if (names === undefined) continue;
+    const rest = kept.filter((one) => one !== line);
+    const [provider] = providersOf([head, ...rest].join("\n"));
+    const isRepeated = names.every((name) =>
+      JSON.stringify(provider!.find(name)?.rows.map(({ when, usd }) => [when, usd])) ===
+        JSON.stringify(rows)
+    );
+    if (isRepeated) kept = rest;
+  }
+  return kept;
+}
+
+/** All names of a model, in lower case; `undefined` where they are not listed. */
+function namesOf(match: { readonly or?: readonly object[]; readonly equals?: string }) {
+  const all = (match.or ?? [match]).map((one) => (one as typeof match).equals?.toLowerCase());
+  return all.every((name) => name !== undefined) ? all : undefined;
+}
 
 function rowsOf(prices: ModelPrice | ConditionalPrice[]): unknown[] {
   const rows = Array.isArray(prices) ? prices : [{ prices }];

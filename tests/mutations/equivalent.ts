@@ -76,6 +76,19 @@ export const EQUIVALENT: readonly {
     because: "No list of origins has null: the left part is for the type.",
   },
   {
+    file: "src/doors/http/arrivals.ts",
+    line: "if (this.#found(peer) !== undefined) return;",
+    kind: "the condition never holds",
+    because: "A connection that is known is found once more, after a look at those before it.",
+  },
+  {
+    file: "src/requests/upstreams/probe.ts",
+    line: "if (!isObject(parsed)) return undefined;",
+    kind: "the condition never holds",
+    because:
+      "What is no object has no data, and reading it of null throws, which is no list either: the check is for the type.",
+  },
+  {
     file: "src/requests/upstreams/verdict.ts",
     line: 'const busy = rest.length > 0 && rest.every(({ kind }) => kind === "busy");',
     kind: "only the right part",

@@ -165,7 +165,6 @@ function BudgetForms(
             <Field
               label="Credits"
               name="budget"
-              type="number"
               min={0}
               value={String(credits)}
               required
@@ -179,7 +178,6 @@ function BudgetForms(
             <Field
               label="Extra credits per period"
               name="credits"
-              type="number"
               min={0}
               value={raise === null ? "" : String(raise.credits)}
               hint="0 ends a raise."
@@ -226,7 +224,6 @@ export function BudgetFields(
       <Field
         label={isRequired ? "Credits" : "Budget"}
         name="budget"
-        type="number"
         min={0}
         hint="Credits that may be spent until the budget renews."
         required={isRequired}

@@ -3,9 +3,10 @@ import { randomText } from "../../ground/platform/mod.ts";
 
 /** A labelled field of a form. */
 export function Field(
-  { label, name, type = "text", hint, ...rest }: {
+  { label, name, min, type = min === undefined ? "text" : "number", hint, ...rest }: {
     label: string;
     name: string;
+    /** Default: `number` of one with a least value, else `text`. */
     type?: string;
     hint?: string;
     value?: string;
@@ -23,7 +24,7 @@ export function Field(
   return (
     <label class="field">
       <span>{label}</span>
-      <input name={name} type={type} {...rest} />
+      <input name={name} type={type} min={min} {...rest} />
       {hint === undefined ? null : <small>{hint}</small>}
     </label>
   );

@@ -172,7 +172,6 @@ export function Price(
           {
             name: "credits",
             role: "figure",
-            numeric: true,
             cell: (line) => (
               <span title={exactCredits(line.millionths)}>
                 {aligned(texts[lines.indexOf(line)]!)}

@@ -101,12 +101,7 @@ export function requestColumns(
     },
     { name: "output", numeric: true, cell: ({ outputTokens }) => number(outputTokens) },
     { name: "tokens/s", numeric: true, cell: (record) => speed(tokensPerSecond(record)) },
-    {
-      name: "credits",
-      role: "figure",
-      numeric: true,
-      cell: ({ chargedCredits }) => number(chargedCredits),
-    },
+    { name: "credits", role: "figure", cell: ({ chargedCredits }) => number(chargedCredits) },
   ];
 }
 

@@ -3,7 +3,7 @@ import { Name } from "./name.tsx";
 
 /**
  * What a column is for, which decides its place when rows become cards on a narrow screen: `primary` names the row and
- * `figure` is its most important number; both are on the first line. `secondary` follows with its name, and an `action`
+ * `figure` is its most important number, so that it is numeric; both are on the first line. `secondary` follows with its name, and an `action`
  * has a line of its own.
  */
 export type ColumnRole = "primary" | "figure" | "secondary" | "action";
@@ -11,6 +11,7 @@ export type ColumnRole = "primary" | "figure" | "secondary" | "action";
 /** A column of a table. */
 export interface Column<Row> {
   readonly name: string;
+  /** Default: whether it is the `figure`. */
   readonly numeric?: boolean;
   /** Default: `action` without a name, `primary` for the first column if no other is, else `secondary`. */
   readonly role?: ColumnRole;
@@ -45,9 +46,9 @@ export function Table<Row>(
         <caption>{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ name, numeric }) => (
-              <th scope="col" class={numeric ? "number" : undefined}>
-                {name === "" ? <span class="unseen">actions</span> : name}
+            {columns.map((column) => (
+              <th scope="col" class={isNumeric(column) ? "number" : undefined}>
+                {column.name === "" ? <span class="unseen">actions</span> : column.name}
               </th>
             ))}
           </tr>
@@ -63,9 +64,9 @@ export function Table<Row>(
 /** The rows of a {@linkcode Table}. */
 export function Rows<Row>({ columns, rows, rowId }: RowsProps<Row>) {
   const roles = rolesOf(columns);
-  const classes = columns.map(({ numeric, bare }, at) =>
+  const classes = columns.map((column, at) =>
     // most cells are of this kind: a class would be a tenth of a page
-    [roles[at] !== "secondary" && roles[at], numeric && "number", bare && "bare"]
+    [roles[at] !== "secondary" && roles[at], isNumeric(column) && "number", column.bare && "bare"]
       .filter(Boolean).join(" ")
   );
   return (
@@ -88,6 +89,10 @@ export function Rows<Row>({ columns, rows, rowId }: RowsProps<Row>) {
       ))}
     </>
   );
+}
+
+function isNumeric({ numeric, role }: Pick<Column<never>, "numeric" | "role">): boolean {
+  return numeric === true || role === "figure";
 }
 
 function rolesOf<Row>(columns: readonly Column<Row>[]): readonly ColumnRole[] {

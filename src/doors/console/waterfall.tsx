@@ -124,7 +124,6 @@ export function Waterfall({ record }: { record: RequestRecord }) {
           {
             name: "duration",
             role: "figure",
-            numeric: true,
             cell: ({ fromMs, untilMs }) => duration(untilMs - fromMs),
           },
         ]}

@@ -1,7 +1,7 @@
 import { type Database, DatabaseError, type Row } from "../../ground/database/mod.ts";
 import { BALANCES } from "./audit/balances.ts";
 import { BUDGETS, checkPeriods } from "./audit/budgets.ts";
-import { type Check, type Mismatch, PROMISE_OF } from "./audit/check.ts";
+import { type Check, type Mismatch, PROMISE_OF, queryOf } from "./audit/check.ts";
 import { HOLDS } from "./audit/holds.ts";
 import { HOURS } from "./audit/hours.ts";
 import { checkRefused, checkSchema, checkTiers, LISTS } from "./audit/lists.ts";
@@ -131,7 +131,7 @@ async function first(database: Database, sql: string): Promise<Row | undefined> 
 async function run(database: Database, check: Check): Promise<Mismatch[]> {
   const mismatches: Mismatch[] = [];
   for await (const range of check.byRecords ? recordRanges(database) : [[]]) {
-    const rows = await database.all(`${check.sql} limit ${MAX_ROWS}`, range, {
+    const rows = await database.all(`${queryOf(check)} limit ${MAX_ROWS}`, range, {
       patienceMs: CHECK_MS,
     });
     for (const row of rows) mismatches.push(...mismatchesOf(check, row));

@@ -12,8 +12,8 @@ export interface NewAlert {
   /** What was reached, such as `budget_mark:key_1:life:80`. There is one alert for each mark, ever. */
   readonly mark: string;
   readonly kind: AlertKind;
-  /** The account that sees it on its own pages; null for operators, and leads of the team, only. */
-  readonly accountId: string | null;
+  /** The account that sees it on its own pages. Default: none, only operators, and leads of the team. */
+  readonly accountId?: string | null;
   /** The team whose leads see it. */
   readonly teamId?: string | null;
   readonly title: string;
@@ -58,7 +58,7 @@ export function readAlert(row: Row): Alert {
 /** A new alert as the outbox takes it: its ID is random, its texts are safe to display and to store. */
 export function newRow(alert: NewAlert): JsonObject {
   const text = (one: string) => displayed(one.slice(0, MAX_CHARS).toWellFormed());
-  const { mark, kind, accountId, teamId = null, title, data } = alert;
+  const { mark, kind, accountId = null, teamId = null, title, data } = alert;
   return {
     id: newId("alert"),
     mark: mark.toWellFormed(),

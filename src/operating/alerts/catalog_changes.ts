@@ -47,7 +47,6 @@ export async function catalogChange(
     alert: {
       mark: `catalog_changed:${before.revision}:${digest}`,
       kind: "catalog_changed",
-      accountId: null,
       title: `Upstreams list other models or prices: ${changes.length} changed`,
       text: `${changes.slice(0, MAX_NAMED).join("; ")}${more > 0 ? `; and ${more} more` : ""}.`,
       data: { changes: changes.slice(0, 100) },

@@ -38,7 +38,6 @@ export function auditFailedMark({ mismatches }: AuditReport): NewAlert | undefin
   return {
     mark: `audit_failed:${digest.slice(0, 32)}`,
     kind: "audit_failed",
-    accountId: null,
     title: `Audit failed: ${found.length} ${found.length === 1 ? "mismatch" : "mismatches"}`,
     text: `${found.slice(0, MAX_NAMED).join("; ")}${
       more > 0 ? `; and ${more} more` : ""

@@ -10,12 +10,13 @@ export interface DatabaseAlertOptions extends Omit<DeliveriesOptions, "outbox" |
   readonly place: string;
   /** A failure that is over before is not worth an alert. */
   readonly afterMs?: number;
+  /** Pause after the first attempt to deliver that failed; each further one is longer by as much. */
+  readonly pauseMs?: number;
 }
 
 const AFTER_MS = 5_000;
-/** Attempts to deliver, each after a longer pause. */
-const ATTEMPTS = 6;
 const PAUSE_MS = 10_000;
+const ATTEMPTS = 6;
 
 /**
  * The alert that the database cannot be used, and the one that it can be again. They are sent from memory: the outbox is in that database.
@@ -35,7 +36,7 @@ export class DatabaseAlert {
   /** Notes that the database cannot be used, and why. */
   away(why: string): void {
     this.#why = why;
-    if (this.#isTold || this.#closing.signal.aborted) return;
+    if (this.#closing.signal.aborted) return;
     this.#timer ??= setTimeout(() => {
       this.#isTold = true;
       this.#send("database_down", "Database cannot be used", this.#why);
@@ -81,7 +82,7 @@ export class DatabaseAlert {
   }
 
   async #deliver(name: string, alert: SentAlert): Promise<void> {
-    const { settings, resolve, now, log, metrics } = this.#options;
+    const { settings, resolve, now, log, metrics, pauseMs = PAUSE_MS } = this.#options;
     const { signal } = this.#closing;
     for (let attempt = 1; attempt <= ATTEMPTS && !signal.aborted; attempt++) {
       const { receivers, allowPrivateHosts, proxies, timeoutMs } = settings();
@@ -99,7 +100,7 @@ export class DatabaseAlert {
       metrics.alertDeliveries(name, error === null ? "delivered" : "failed", 1);
       if (error === null) return;
       log.warn("alerts were not delivered", { receiver: name, alerts: 1, error });
-      await delay(PAUSE_MS * attempt, { signal }).catch(() => {});
+      await delay(pauseMs * attempt, { signal }).catch(() => {});
     }
   }
 }

@@ -15,7 +15,6 @@ export function departureAlerts(upstreams: readonly UpstreamState[], nowMs: numb
     return [{
       mark: `usage_departs:${name}:${day}`,
       kind: "usage_departs" as const,
-      accountId: null,
       title: `${name} reports usage that cannot be true`,
       text:
         `In the last hour, ${departed} of ${attempts} replies reported more output than was asked for, or more than four ` +

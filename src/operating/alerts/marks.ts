@@ -168,7 +168,6 @@ export function circuitOpenedMark({ name, detail, beganAtMs }: Condition): NewAl
   return {
     mark: `circuit_opened:${target}:${beganAtMs}`,
     kind: "circuit_opened",
-    accountId: null,
     title: `Circuit open: ${target}`,
     text:
       `${target} fails, so requests go to other targets where there are any. Last failure: ${detail}`,
@@ -182,7 +181,6 @@ export function circuitClosedMark({ name, beganAtMs, seenAtMs }: Condition): New
   return {
     mark: `circuit_closed:${target}:${beganAtMs}`,
     kind: "circuit_closed",
-    accountId: null,
     title: `Circuit closed: ${target}`,
     text: `${target} works again. Its circuit was open from ${minute(beganAtMs)} to ${
       minute(seenAtMs)
@@ -196,7 +194,6 @@ export function diskLowMark({ name, detail, beganAtMs }: Condition): NewAlert {
   return {
     mark: `disk_low:${name}:${beganAtMs}`,
     kind: "disk_low",
-    accountId: null,
     title: "Disk nearly full",
     text: `${detail}. Without space, requests are rejected with 503.`,
     data: { since: iso(beganAtMs) },

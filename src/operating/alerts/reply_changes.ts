@@ -44,7 +44,6 @@ async function modelChanges(database: Database) {
     alerts.push({
       mark: `model_changed:${target}:${answered}:${before!.revision}`,
       kind: "model_changed",
-      accountId: null,
       title: `${model} of ${upstream} is answered by another model: ${answered}`,
       text:
         `Replies for the model ${model} of the upstream ${upstream} now say that they are of ${answered}; before, of ${
@@ -80,7 +79,6 @@ async function missedCaches(database: Database, nowMs: number): Promise<NewAlert
     return [{
       mark: `cache_share_fell:${now.route}:${new Date(hourAtMs).toISOString().slice(0, 13)}`,
       kind: "cache_share_fell" as const,
-      accountId: null,
       title: `${now.route}: cached input fell from ${percent(earlier!)} to ${percent(share!)}`,
       text:
         `Of the input of ${now.route}, ${

@@ -51,7 +51,6 @@ export const ACCOUNT_LIST = defineRead({
   output: listed,
 }, {
   name: "account.list",
-  method: "GET",
   path: "/accounts",
   summary: "List accounts, oldest first",
   action: "account.read",
@@ -80,7 +79,6 @@ export const ACCOUNT_GET = defineRead({
   output: shown,
 }, {
   name: "account.get",
-  method: "GET",
   path: "/accounts/{account}",
   summary: "Get an account",
   action: "account.read",
@@ -108,7 +106,6 @@ export const ACCOUNT_CREATE = defineWrite({
   output: accountShape,
 }, {
   name: "account.create",
-  method: "POST",
   path: "/accounts",
   summary: "Create an account with its signup credits",
   status: 201,
@@ -146,7 +143,6 @@ const switched = (verb: "disable" | "enable", summary: string) =>
     output: accountShape,
   }, {
     name: `account.${verb}`,
-    method: "POST",
     path: `/accounts/{account}/${verb}`,
     summary,
     action: "account.manage",
@@ -169,7 +165,6 @@ export const ACCOUNT_ROLE = defineWrite({
   output: accountShape,
 }, {
   name: "account.role",
-  method: "POST",
   path: "/accounts/{account}/role",
   summary: "Give an account a role",
   description: "Only owners give and take the role `owner`.",
@@ -188,7 +183,6 @@ export const ACCOUNT_LINK = defineWrite({
   secrets: z.object({ link: z.string().describe("Signs in once, within a day.") }),
 }, {
   name: "account.link",
-  method: "POST",
   path: "/accounts/{account}/sign-in-link",
   summary: "Create a one-time link that signs in to the console",
   status: 201,
@@ -217,7 +211,6 @@ export const INVITE_LIST = defineRead({
   }),
 }, {
   name: "invite.list",
-  method: "GET",
   path: "/invites",
   summary: "List who invited whom",
   action: "invites.read",

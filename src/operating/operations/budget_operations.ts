@@ -121,7 +121,6 @@ export const BUDGET_LIST = defineRead({
   output: budgetShape,
 }, {
   name: "budget.list",
-  method: "GET",
   path: "/budgets",
   summary: "List the budgets of a key, member, team or account",
   action: "account.read",
@@ -169,7 +168,6 @@ export const BUDGET_RAISE = defineWrite({
   output: budgetShape,
 }, {
   name: "budget.raise",
-  method: "POST",
   path: "/budgets/{budget}/raise",
   summary: "Raise a budget for a time",
   action: "account.manage",

@@ -21,7 +21,6 @@ export const CODE_LIST = defineRead({
   output: codeShape,
 }, {
   name: "code.list",
-  method: "GET",
   path: "/codes",
   summary: "List redemption codes, newest first, by their first characters",
   action: "payments.read",
@@ -73,7 +72,6 @@ export const CODE_CREATE = defineWrite({
   secrets: madeCodesShape,
 }, {
   name: "code.create",
-  method: "POST",
   path: "/codes",
   summary: "Make redemption codes, each worth credits once",
   status: 201,
@@ -133,7 +131,6 @@ export const CODE_REVOKE = defineWrite({
   output: codeShape,
 }, {
   name: "code.revoke",
-  method: "POST",
   path: "/codes/{code}/revoke",
   summary: "Revoke a code that was not redeemed",
   action: "payments.manage",

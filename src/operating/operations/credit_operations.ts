@@ -115,7 +115,6 @@ export const CREDITS_GET = defineRead({
   }),
 }, {
   name: "credits.get",
-  method: "GET",
   path: "/credits",
   summary: "Get the balance and lots of an account, or of a team's pool",
   action: "account.read",
@@ -138,7 +137,6 @@ export const ENTRY_LIST = defineRead({
   output: entryShape,
 }, {
   name: "entry.list",
-  method: "GET",
   path: "/credits/entries",
   summary: "List the entries of an account's ledger, newest first",
   action: "account.read",
@@ -175,7 +173,6 @@ export const CREDITS_GRANT = defineWrite({
   output: grantShape,
 }, {
   name: "credits.grant",
-  method: "POST",
   path: "/credits/grants",
   summary: "Grant credits to an account or a team's pool",
   status: 201,
@@ -214,7 +211,6 @@ export const CREDITS_SELL = defineWrite({
   output: grantShape,
 }, {
   name: "credits.sell",
-  method: "POST",
   path: "/credits/sales",
   summary: "Record the sale of a package and grant its credits",
   status: 201,
@@ -257,7 +253,6 @@ export const CREDITS_TAKE_BACK = defineWrite({
   }),
 }, {
   name: "credits.take_back",
-  method: "POST",
   path: "/credits/take-backs",
   summary: "Take back the remaining credits of a grant",
   description: "Credits held by in-flight requests are not taken.",

@@ -25,7 +25,6 @@ export const ROUTE_LIST = defineRead({
   }),
 }, {
   name: "route.list",
-  method: "GET",
   path: "/routes",
   summary: "List the models that are served, with limits, prices and targets",
   action: "routes.read",
@@ -51,7 +50,6 @@ export const UPSTREAM_LIST = defineRead({
   }),
 }, {
   name: "upstream.list",
-  method: "GET",
   path: "/upstreams",
   summary: "List the upstreams and how their requests fared, as this gateway has seen it",
   action: "upstreams.read",
@@ -90,7 +88,6 @@ export const UPSTREAM_TEST = defineWrite({
   }),
 }, {
   name: "upstream.test",
-  method: "POST",
   path: "/upstreams/{upstream}/test",
   summary: "Ask an upstream for its models now, as `sluice doctor` does",
   action: "upstreams.read",
@@ -125,7 +122,6 @@ export const SETTING_LIST = defineRead({
   }),
 }, {
   name: "setting.list",
-  method: "GET",
   path: "/settings",
   summary: "List the settings in use, secrets masked",
   action: "settings.read",
@@ -152,7 +148,6 @@ export const AUDIT_RUN = defineRead({
   }),
 }, {
   name: "audit.run",
-  method: "GET",
   path: "/audit",
   summary: "Recompute the ledger from its entries and records",
   description: "Requests continue meanwhile. One audit runs at a time: others get its report.",
@@ -188,7 +183,6 @@ export const ALERT_LIST = defineRead({
   output: alertShape,
 }, {
   name: "alert.list",
-  method: "GET",
   path: "/alerts",
   summary: "List alerts and their deliveries, newest first",
   action: "alerts.read",
@@ -212,7 +206,6 @@ export const ALERT_READ = defineWrite({
   output: z.strictObject({ up_to: timestamp }),
 }, {
   name: "alert.read",
-  method: "POST",
   path: "/alerts/read",
   summary: "Mark alerts as read by operators",
   action: "alerts.read",
@@ -242,7 +235,6 @@ export const ALERT_TEST = defineWrite({
   output: alertTestShape,
 }, {
   name: "alert.test",
-  method: "POST",
   path: "/alerts/test",
   summary: "Send a test alert to receivers",
   action: "alerts.read",
@@ -301,7 +293,6 @@ export const ALERT_RETRY = defineWrite({
   output: z.strictObject({ deliveries: z.int().nullable() }),
 }, {
   name: "alert.retry",
-  method: "POST",
   path: "/alerts/retry",
   summary: "Deliver again what waits or was given up",
   action: "alerts.read",

@@ -62,7 +62,6 @@ export const KEY_LIST = defineRead({
   output: listedKeyShape,
 }, {
   name: "key.list",
-  method: "GET",
   path: "/keys",
   summary: "List keys, oldest first",
   action: "account.keys",
@@ -117,7 +116,6 @@ export const KEY_GET = defineRead({
   output: listedKeyShape,
 }, {
   name: "key.get",
-  method: "GET",
   path: "/keys/{key}",
   summary: "Get a key, without its secret",
   action: "account.keys",
@@ -165,7 +163,6 @@ export const KEY_CREATE = defineWrite({
   secrets: secret,
 }, {
   name: "key.create",
-  method: "POST",
   path: "/keys",
   summary: "Create a key of an account or a team",
   status: 201,
@@ -262,7 +259,6 @@ export const KEY_ROTATE = defineWrite({
   secrets: secret,
 }, {
   name: "key.rotate",
-  method: "POST",
   path: "/keys/{key}/rotate",
   summary: "Give a key another secret",
   action: "account.manage",
@@ -281,7 +277,6 @@ export const KEY_REVOKE = defineWrite({
   output: listedKeyShape,
 }, {
   name: "key.revoke",
-  method: "POST",
   path: "/keys/{key}/revoke",
   summary: "Revoke a key permanently, within a second",
   action: "account.manage",

@@ -38,7 +38,6 @@ export interface Found<Target> extends LogObject, Subject {
 interface Definition {
   /** Noun and verb, such as `key.create`. */
   readonly name: string;
-  readonly method: Method;
   /** Path below `/admin/v1`, with parameters of the input in braces: `/keys/{key}`. */
   readonly path: string;
   readonly summary: string;
@@ -57,7 +56,8 @@ export interface ByHand {
 
 /** A write, of which there is one place. */
 export interface WriteDefinition<Input, Target> extends Definition {
-  readonly method: Exclude<Method, "GET">;
+  /** Default: `POST`. */
+  readonly method?: Exclude<Method, "GET">;
   /** What it takes instead of the action where that depends on what the write is about. */
   readonly right?: RightOf;
   /** Default: 200. */
@@ -93,9 +93,8 @@ export interface WriteDefinition<Input, Target> extends Definition {
   readonly secrets?: (c: OperationContext) => Promise<Json>;
 }
 
-/** A read. */
+/** A read, by `GET`. */
 export interface ReadDefinition<Input> extends Definition {
-  readonly method: "GET";
   /** Whether the reply is a page of a list, with `limit` and `after`. */
   readonly isList?: true;
   /** Finds whom the read is about. */
@@ -132,6 +131,7 @@ export interface PreparedWrite {
 /** A write as doors see it. */
 export interface WriteOperation extends Definition, Schemas {
   readonly kind: "write";
+  readonly method: Method;
   /** Whether it acts outside of the database. */
   readonly actsOutside: boolean;
   readonly right?: RightOf;
@@ -144,6 +144,7 @@ export interface WriteOperation extends Definition, Schemas {
 /** A read as doors see it. */
 export interface ReadOperation extends Definition, Schemas {
   readonly kind: "read";
+  readonly method: Method;
   readonly scopes: readonly Scope[];
   readonly status: number;
   readonly isList: true | undefined;
@@ -172,9 +173,11 @@ export function defineWrite<S extends Schemas, Input extends z.ZodObject, Target
   schemas: S & { readonly input: Input },
   definition: WriteDefinition<z.output<Input>, Target>,
 ): WriteOperation & S {
-  const { find, state, run, reply, secrets, outsideMs, status = 200, ...rest } = definition;
+  const { find, state, run, reply, secrets, outsideMs, method = "POST", status = 200, ...rest } =
+    definition;
   return {
     ...rest,
+    method,
     ...schemas,
     kind: "write",
     scopes: ["admin"],
@@ -227,6 +230,7 @@ export function defineRead<
     ...rest,
     ...schemas,
     kind: "read",
+    method: "GET",
     scopes: ["read", "admin"],
     status: 200,
     isList: isList as IsList,

@@ -75,7 +75,6 @@ export const ORDER_LIST = defineRead({
   output: orderShape,
 }, {
   name: "order.list",
-  method: "GET",
   path: "/orders",
   summary: "List orders, newest first",
   action: "payments.read",
@@ -102,7 +101,6 @@ export const ORDER_GET = defineRead({
   output: wholeOrderShape,
 }, {
   name: "order.get",
-  method: "GET",
   path: "/orders/{order}",
   summary: "Get an order, what happened to it, and the credits that it moved",
   action: "payments.read",
@@ -170,7 +168,6 @@ export const ORDER_CREATE = defineWrite({
   }),
 }, {
   name: "order.create",
-  method: "POST",
   path: "/orders",
   summary: "Order a package, to be paid at Stripe",
   description: "The credits are granted when Stripe says that it was paid.",
@@ -268,7 +265,6 @@ export const ORDER_REFUND = defineWrite({
   output: orderShape.extend({ reference: z.string() }),
 }, {
   name: "order.refund",
-  method: "POST",
   path: "/orders/{order}/refund",
   summary: "Refund an order, or a part of it, and take its credits back",
   description: "A payment by hand is only recorded as refunded: pay the money back yourself.",
@@ -301,7 +297,6 @@ export const ORDER_DISMISS = defineWrite({
   output: orderShape,
 }, {
   name: "order.dismiss",
-  method: "POST",
   path: "/orders/{order}/dismiss",
   summary: "Note that you have looked at an order whose payment differs from it",
   action: "payments.manage",
@@ -315,7 +310,6 @@ export const ORDER_RECONCILE = defineWrite({
   output: orderShape,
 }, {
   name: "order.reconcile",
-  method: "POST",
   path: "/orders/{order}/reconcile",
   summary: "Ask Stripe about an order that was not paid, also if it expired or failed",
   action: "payments.manage",
@@ -344,7 +338,6 @@ export const PAYMENTS_RECONCILE = defineWrite({
   output: reconciledShape,
 }, {
   name: "payments.reconcile",
-  method: "POST",
   path: "/orders/reconcile",
   summary: "Ask Stripe about all open orders, and apply what no webhook has brought",
   description: "Nothing takes effect twice.",

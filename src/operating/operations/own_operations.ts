@@ -92,7 +92,6 @@ export const CODE_REDEEM = defineWrite({
   output: codeShape,
 }, {
   name: "code.redeem",
-  method: "POST",
   path: "/codes/redeem",
   summary: "Redeem a code",
   action: "self.use",

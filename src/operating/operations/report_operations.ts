@@ -26,7 +26,6 @@ export const USAGE_REPORT = defineRead({
   output: usageReportShape,
 }, {
   name: "usage.report",
-  method: "GET",
   path: "/usage",
   summary: "Report the usage of any range",
   action: "usage.read",
@@ -50,7 +49,6 @@ export const REQUEST_LIST = defineRead({
   output: requestShape,
 }, {
   name: "request.list",
-  method: "GET",
   path: "/requests",
   summary: "List requests, newest first",
   action: "usage.read",
@@ -77,7 +75,6 @@ export const REQUEST_GET = defineRead({
   output: requestShape,
 }, {
   name: "request.get",
-  method: "GET",
   path: "/requests/{request}",
   summary: "Get a request",
   action: "usage.read",
@@ -107,7 +104,6 @@ export const LOG_LIST = defineRead({
   output: logShape,
 }, {
   name: "log.list",
-  method: "GET",
   path: "/log",
   summary: "List the log of operations, newest first",
   action: "log.read",

@@ -40,7 +40,6 @@ export const TEAM_LIST = defineRead({
   output: teamShape.extend({ members: z.int() }),
 }, {
   name: "team.list",
-  method: "GET",
   path: "/teams",
   summary: "List teams by name",
   action: "team.list",
@@ -62,7 +61,6 @@ export const TEAM_GET = defineRead({
   output: teamShape,
 }, {
   name: "team.get",
-  method: "GET",
   path: "/teams/{team}",
   summary: "Get a team",
   action: "team.read",
@@ -79,7 +77,6 @@ export const TEAM_CREATE = defineWrite({
   output: teamShape,
 }, {
   name: "team.create",
-  method: "POST",
   path: "/teams",
   summary: "Create a team without members",
   status: 201,
@@ -119,7 +116,6 @@ export const TEAM_UPDATE = defineWrite({
 const switched = (verb: "disable" | "enable", summary: string) =>
   defineWrite({ input: z.strictObject({ team: teamInput }), output: teamShape }, {
     name: `team.${verb}`,
-    method: "POST",
     path: `/teams/{team}/${verb}`,
     summary,
     action: "team.update",
@@ -161,7 +157,6 @@ export const MEMBER_LIST = defineRead({
   output: listedMemberShape,
 }, {
   name: "member.list",
-  method: "GET",
   path: "/teams/{team}/members",
   summary: "List the members of a team with their budgets",
   action: "team.usage",
@@ -225,7 +220,6 @@ export const MEMBER_ADD = defineWrite({
   output: memberShape,
 }, {
   name: "member.add",
-  method: "POST",
   path: "/teams/{team}/members",
   summary: "Add a member to a team, or change the role of one",
   status: 201,
@@ -243,7 +237,6 @@ export const MEMBER_ROLE = defineWrite({
   output: memberShape,
 }, {
   name: "member.role",
-  method: "POST",
   path: "/teams/{team}/members/{account}/role",
   summary: "Change the role of a member",
   action: "team.members",
@@ -263,7 +256,7 @@ const moved = (verb: "stop" | "start" | "remove", summary: string) =>
     name: `member.${verb}`,
     ...(verb === "remove"
       ? { method: "DELETE", path: "/teams/{team}/members/{account}" } as const
-      : { method: "POST", path: `/teams/{team}/members/{account}/${verb}` } as const),
+      : { path: `/teams/{team}/members/{account}/${verb}` }),
     summary,
     action: "team.members",
     right: inTeam,

@@ -56,7 +56,6 @@ export const UPSTREAM_KEY_LIST = defineRead({
   output: upstreamKeyShape,
 }, {
   name: "upstream_key.list",
-  method: "GET",
   path: "/upstream-keys",
   summary: "List keys of upstreams that belong to accounts and teams",
   action: "account.keys",

@@ -234,13 +234,13 @@ export class Accounts {
    *
    * @param filter Part of an email address or name (case does not matter), a role and a kind; the ID of the last account
    *   of the page before; max number of accounts.
-   * @returns Accounts, oldest first, without pools of teams unless their kind is asked for.
+   * @returns Accounts, oldest first, without pools of teams unless their kind, or `any`, is asked for.
    */
   async page(
     { search = "", role, kind, disabled, after, limit }: {
       readonly search?: string | undefined;
       readonly role?: Role | undefined;
-      readonly kind?: Account["kind"] | undefined;
+      readonly kind?: Account["kind"] | "any" | undefined;
       readonly disabled?: boolean | undefined;
       readonly after?: string | undefined;
       readonly limit: number;
@@ -249,7 +249,7 @@ export class Accounts {
     const clauses: readonly (readonly [sql: string, ...args: (string | number)[]])[] = [
       [IS_FOUND, containing(tidyName(search))],
       ...(role === undefined ? [] : [["role = ?", role] as const]),
-      kind === undefined ? ["kind <> 'pool'"] : ["kind = ?", kind],
+      kind === undefined ? ["kind <> 'pool'"] : ["? in (kind, 'any')", kind],
       ...(disabled === undefined
         ? []
         : [["(disabled_at_ms is not null) = ?", disabled ? 1 : 0] as const]),
@@ -259,23 +259,6 @@ export class Accounts {
       `select ${COLUMNS} from accounts where ${clauses.map(([sql]) => sql).join(" and ")}
         order by created_at_ms, id limit ?`,
       [...clauses.flatMap(([, ...args]) => args), limit],
-    );
-    return rows.map(readAccount);
-  }
-
-  /**
-   * Searches accounts.
-   *
-   * @param text Part of an email address or name; case does not matter.
-   * @param limit Max number of results.
-   * @param after ID of the last account of the page before.
-   * @returns Accounts, oldest first.
-   */
-  async search(text: string, limit: number, after?: string): Promise<Account[]> {
-    const rows = await this.#database.all(
-      `select ${COLUMNS} from accounts where ${IS_FOUND}
-        ${after === undefined ? "" : `and ${IS_AFTER}`} order by created_at_ms, id limit ?`,
-      [containing(tidyName(text)), ...after === undefined ? [] : [after], limit],
     );
     return rows.map(readAccount);
   }

@@ -1,14 +1,11 @@
-import type { Hold } from "../admission/mod.ts";
-import { BrokenOff, type JsonObject, type Usage } from "../../wire/dialects/mod.ts";
-import type { Refusal } from "../../ground/refusal.ts";
+import { BrokenOff, type Usage } from "../../wire/dialects/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
-import { type TargetPlan, TransportFault, type Waiter } from "../upstreams/mod.ts";
+import { TransportFault, type Waiter } from "../upstreams/mod.ts";
 import { ClientPace } from "./client_pace.ts";
-import type { ChargedUsage, MeteredReply, SettledUsage } from "./charged_usage.ts";
+import type { MeteredReply, SettledUsage } from "./charged_usage.ts";
 import { DISCONNECTED_DURING, failedEnd, KEPT_WAITING } from "./failed_end.ts";
-import type { Lifecycle } from "./lifecycle.ts";
 import { meteredOf, withInputOf } from "./metered_reply.ts";
-import type { OpenedStream } from "./opened_reply.ts";
+import type { PumpOptions } from "./pump_options.ts";
 import { isAsked, streamRefusal } from "./stream_failure.ts";
 import { readyReader, type ReadyTextReader } from "./text_reader.ts";
 
@@ -21,35 +18,6 @@ const EARLY_MS = 10_000;
 const NOTICE_MS = 20;
 
 const encoder = new TextEncoder();
-
-/** What a stream needs from its request. */
-export interface PumpOptions {
-  /** The reply, begun. */
-  readonly opened: Pick<OpenedStream, "reader" | "discard" | "drain">;
-  readonly life:
-    & Pick<
-      Lifecycle,
-      "settle" | "outputBegan" | "abort" | "end" | "signal" | "cutOff" | "hasLeft"
-    >
-    & { readonly hold: Pick<Hold, "outputTokens" | "maxDelivered" | "extend" | "lookAhead"> };
-  readonly usage: ChargedUsage;
-  /** The target that replies, where a break of the stream says something of it. */
-  readonly plan?: TargetPlan | undefined;
-  /** What becomes of a reply whose client disconnects in the middle of it. */
-  readonly onClientDisconnect: "abort" | "drain";
-  /** How long such a reply is followed for its usage. */
-  readonly followMs: number;
-  /** Begins to follow a reply; returns what ends that, or undefined if the account has too many of them. */
-  readonly follow: () => (() => void) | undefined;
-  /** The last event of a stream that failed. */
-  readonly errorEvent: (refusal: Refusal) => string;
-  /** Keeps what the client may refer to in later requests. Never rejects. */
-  readonly keepItems: (items: readonly JsonObject[]) => Promise<void>;
-  /** Called with an error that nobody expects. */
-  readonly onFault: (error: unknown) => void;
-  /** Called once, when everything including the settlement is over. */
-  readonly onEnd: () => void;
-}
 
 /**
  * Pumps a reply to its client: read an upstream's events, meter them, write the client's, one piece at a

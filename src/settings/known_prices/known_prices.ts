@@ -173,7 +173,8 @@ class Provider {
   }
 }
 
-function providersOf(table: string): readonly Provider[] {
+/** Reads the table, or one that is about to be written. */
+export function providersOf(table: string): readonly Provider[] {
   const providers: Provider[] = [];
   for (const line of table.trim().split("\n")) {
     // a provider's line has no prices

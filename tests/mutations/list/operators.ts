@@ -211,8 +211,8 @@ export const OPERATORS: readonly Mutation[] = [
   {
     name: "page-of-accounts-begins-again",
     file: "src/people/accounts/accounts.ts",
-    find: '${after === undefined ? "" : `and ${IS_AFTER}`}',
-    replace: '${after === undefined ? "" : "and ? is not null"}',
+    find: "[[IS_AFTER, after] as const]",
+    replace: '[["? is not null", after] as const]',
     tests: [{
       file: "tests/doors/console/operator_pages_test.ts",
       filter: "list of accounts has pages",

@@ -1,7 +1,131 @@
+import { settings } from "../../../src/settings/config/mod.ts";
+import { DatabaseAlert } from "../../../src/operating/alerts/database_alert.ts";
+import { Metrics, SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { alertReceiver } from "../../fake/alert_receiver.ts";
+import { type AlertReceiver, alertReceiver } from "../../fake/alert_receiver.ts";
 import { startGateway } from "../../fake/gateway.ts";
-import { until } from "../../fake/temp.ts";
+import { sleep, until } from "../../fake/temp.ts";
+
+/** The alert alone, with a receiver of every alert and one of another kind. */
+function alertTo(receiver: AlertReceiver, afterMs: number, pauseMs?: number) {
+  const metrics = new Metrics(() => ({
+    requestsInFlight: 0,
+    writesWaiting: 0,
+    databaseBytes: undefined,
+    upstreams: [],
+  }));
+  const secret = "s".repeat(20);
+  let { alerts } = settings.parse({
+    alerts: {
+      allowPrivateHosts: [receiver.host],
+      receivers: {
+        ops: { url: receiver.url, secret },
+        money: { url: receiver.url, secret, alerts: ["low_credits"] },
+      },
+    },
+  });
+  const alert = new DatabaseAlert({
+    settings: () => alerts,
+    resolve: () => Promise.resolve([]),
+    log: SILENT,
+    metrics,
+    now: () => 0,
+    place: "/data/sluice.db",
+    afterMs,
+    ...(pauseMs !== undefined && { pauseMs }),
+  });
+  const counted = async (line: string) => {
+    const found = (await metrics.text()).split("\n").find((one) => one.startsWith(line));
+    return Number(found?.split(" ").at(-1) ?? 0);
+  };
+  return {
+    alert,
+    kinds: () => receiver.marks.map((mark) => mark.split(":")[0]),
+    withoutReceivers: () => alerts = { ...alerts, receivers: {} },
+    raised: (kind: string) => counted(`sluice_alerts_total{kind="${kind}"}`),
+    deliveries: (outcome: string) =>
+      counted(`sluice_alert_deliveries_total{receiver="ops",outcome="${outcome}"}`),
+  };
+}
+
+Deno.test("a database that is away for a moment is no alert; a longer failure is one, and its end another", async () => {
+  await using receiver = alertReceiver();
+  const brief = alertTo(receiver, 3_600_000);
+  brief.alert.away("why");
+  brief.alert.away("why");
+  brief.alert.back();
+  brief.alert.back();
+  await brief.alert.close();
+  assertEquals(await brief.raised("database_down"), 0);
+  assertEquals(receiver.received, []);
+
+  const long = alertTo(receiver, 1, 1);
+  for (let time = 1; time <= 2; time++) {
+    long.alert.away("first");
+    long.alert.away("last"); // the alert says what it is now
+    await receiver.waitFor(2 * time - 1);
+    long.alert.away("later"); // once
+    await sleep(5);
+    long.alert.back();
+    long.alert.back();
+    await receiver.waitFor(2 * time);
+    assertEquals(await long.raised("database_down"), time);
+    assertEquals(await long.raised("database_up"), time);
+  }
+  assertEquals(long.kinds(), ["database_down", "database_up", "database_down", "database_up"]);
+  assertEquals(JSON.parse(receiver.received[0]!.body).alerts[0].text, "last");
+  await until(async () => await long.deliveries("delivered") === 4, { what: "four deliveries" });
+  assertEquals(await long.deliveries("failed"), 0);
+  await sleep(20); // in which one that was delivered would be sent again
+  assertEquals(receiver.received.length, 4);
+  await long.alert.close();
+});
+
+Deno.test("a delivery that failed is tried again after a pause, which nothing waits for that closes", async () => {
+  await using receiver = alertReceiver();
+  receiver.behave([], "error");
+  const { alert, deliveries, raised } = alertTo(receiver, 1);
+  alert.away("why");
+  await until(async () => await deliveries("failed") === 1, { what: "a failed delivery" });
+  assertEquals(receiver.received.length, 1);
+  await alert.close();
+  const after = [receiver.received.length, await deliveries("failed")];
+  assertEquals([...after, await deliveries("delivered")], [1, 1, 0]);
+  // nothing is begun once it is closed
+  alert.back();
+  alert.away("why");
+  await sleep(20);
+  assertEquals([receiver.received.length, await raised("database_down")], [1, 1]);
+});
+
+Deno.test("a receiver that fails has six attempts, or until the settings do not have it any more", async () => {
+  await using receiver = alertReceiver();
+  receiver.behave([], "error");
+  const failing = alertTo(receiver, 1, 1);
+  failing.alert.away("why");
+  await until(async () => await failing.deliveries("failed") === 6, { what: "six attempts" });
+  await sleep(30);
+  assertEquals(receiver.received.length, 6);
+  await failing.alert.close();
+
+  const removed = alertTo(receiver, 1, 100);
+  removed.alert.away("why");
+  await until(async () => await removed.deliveries("failed") > 0, { what: "an attempt" });
+  removed.withoutReceivers();
+  await sleep(150); // in which the next one would be made
+  assert(await removed.deliveries("failed") < 6);
+  await removed.alert.close();
+});
+
+Deno.test("a receiver that the settings no longer have gets nothing", async () => {
+  await using receiver = alertReceiver();
+  const { alert, withoutReceivers, raised } = alertTo(receiver, 1);
+  withoutReceivers();
+  alert.away("why");
+  await until(async () => await raised("database_down") === 1, { what: "the alert" });
+  await alert.close();
+  assertEquals(receiver.received, []);
+});
 
 Deno.test({
   name:

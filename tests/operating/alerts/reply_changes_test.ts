@@ -1,8 +1,55 @@
+import { openDatabase } from "../../../src/ground/database/mod.ts";
+import { RULES } from "../../../src/money/ledger/mod.ts";
 import { replyChanges } from "../../../src/operating/alerts/reply_changes.ts";
 import { assertEquals, assertStringIncludes } from "../../assert.ts";
 import { customer } from "../../fake/customer.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
+import { writeEmptyDatabase } from "../../fake/empty_database.ts";
+import { tempDir } from "../../fake/temp.ts";
+
+Deno.test("a share of cached input that falls by half is an alert, where both hours say enough (table)", async () => {
+  await using directory = await tempDir();
+  const file = `${directory.path}/sluice.db`;
+  await writeEmptyDatabase(file);
+  const database = await openDatabase({ file, durability: "normal", rules: RULES, now: () => 1 });
+  const hourMs = 3_600_000;
+  const thisHour = Date.parse("2026-05-01T10:00:00Z");
+  type Hour = readonly [inputTokens: number, cachedTokens: number, requests: number];
+  const much = 200_000;
+  const cases: readonly (readonly [before: Hour | undefined, now: Hour, isAlert: boolean])[] = [
+    [[much, 100_000, 20], [much, 50_000, 20], true], // by half
+    [[much, 100_000, 20], [much, 50_001, 20], false],
+    [[much, 100_000, 20], [much, 0, 20], true],
+    [[much, 20_000, 20], [much, 0, 20], true], // a tenth is something to lose
+    [[much, 19_999, 20], [much, 0, 20], false],
+    [[much - 1, 100_000, 20], [much, 0, 20], false],
+    [[much, 100_000, 19], [much, 0, 20], false],
+    [[much, 100_000, 20], [much - 1, 0, 20], false],
+    [[much, 100_000, 20], [much, 0, 19], false],
+    [undefined, [much, 0, 20], false],
+    [[much, 0, 20], [much, 100_000, 20], false],
+  ];
+  const insert = (at: number, atMs: number, [input, cached, requests]: Hour) => ({
+    sql:
+      `insert into usage_totals (hour_at_ms, route, requests, errors, input_tokens, cached_tokens,
+        output_tokens, duration_ms, credits, saved_millionths) values (?, ?, ?, 0, ?, ?, 0, 0, 0, 0)`,
+    args: [atMs, `route ${at}`, requests, input, cached],
+  });
+  await database.batch(cases.flatMap(([before, now], at) => [
+    ...before === undefined ? [] : [insert(at, thisHour - hourMs, before)],
+    insert(at, thisHour, now),
+    insert(at, thisHour - 2 * hourMs, [much, much, 20]), // is of no matter
+  ]));
+  for (const nowMs of [thisHour, thisHour + hourMs - 1]) {
+    const { alerts } = await replyChanges(database, nowMs);
+    const expected = cases.flatMap(([, , isAlert], at) => isAlert ? [`route ${at}`] : []);
+    assertEquals(alerts.map(({ data }) => data.route).toSorted(), expected.toSorted());
+    assertEquals(alerts[0]!.mark, "cache_share_fell:route 0:2026-05-01T10");
+    assertStringIncludes(alerts[0]!.title, "fell from 50 % to 25 %");
+  }
+  await database.close();
+});
 
 Deno.test("a model that another begins to reply for raises one alert, and so does a cache that is missed", async () => {
   let answered = "m-2026-01";

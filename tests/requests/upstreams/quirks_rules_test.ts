@@ -186,6 +186,47 @@ function wordsOf(schema: JsonValue | undefined): string[] {
   );
 }
 
+Deno.test("anthropic: each word of an output's schema is taken as it is, translated, or told (table)", () => {
+  const inner = { type: "string", minimum: 1 };
+  const made = { type: "string", description: "{minimum: 1}" };
+  const both = { a: inner, b: true };
+  const bothMade = { a: made, b: true };
+  type Case = readonly [JsonObject, JsonObject];
+  const cases: readonly Case[] = [
+    [{ items: inner }, { items: made }],
+    [{ items: true }, { items: true }],
+    [{ items: [inner] }, { items: [inner] }], // of a tuple nothing is known
+    ...["$defs", "definitions"].map((word): Case => [{ [word]: both }, { [word]: bothMade }]),
+    [{ properties: both }, { properties: bothMade, additionalProperties: false }],
+    [{ properties: true }, { properties: true }],
+    ...["anyOf", "allOf"].map((
+      word,
+    ): Case => [{ [word]: [inner, true] }, { [word]: [made, true] }]),
+    [{ oneOf: [inner, true] }, { anyOf: [made, true] }],
+    [{ minItems: 0 }, { minItems: 0 }],
+    [{ minItems: 1 }, { minItems: 1 }],
+    [{ minItems: 2 }, { description: "{minItems: 2}" }],
+    [{ format: "email" }, { format: "email" }],
+    [{ format: "own" }, { description: "{format: own}" }],
+    [{ maxItems: 1 }, { description: "{maxItems: 1}" }],
+    [{ pattern: "^a", description: "A." }, { description: 'A.\n\n{pattern: "^a"}' }],
+    [{ $schema: "x", $id: "y", $ref: "#/$defs/a" }, { $ref: "#/$defs/a" }],
+    [{ type: "object" }, { type: "object", additionalProperties: false }],
+    [{ type: "object", additionalProperties: inner }, {
+      type: "object",
+      additionalProperties: false,
+    }],
+    [{ enum: [1], const: 1, default: 1, title: "t", required: ["a"] }, {
+      enum: [1],
+      const: 1,
+      default: 1,
+      title: "t",
+      required: ["a"],
+    }],
+  ];
+  for (const [schema, sent] of cases) assertEquals(outputSchema(schema), sent);
+});
+
 Deno.test("anthropic: the schema of an output has no word that the service refuses, and tells them all the same (property)", () => {
   fc.assert(
     fc.property(schemas, (schema) => {

@@ -1,11 +1,15 @@
 /** The order in which targets are tried, in memory. */
 
 import { Health } from "../../../src/requests/upstreams/health.ts";
-import { KeyPool } from "../../../src/requests/upstreams/key_pool.ts";
+import { KeyPool, type UpstreamKey } from "../../../src/requests/upstreams/key_pool.ts";
 import type { Upstream } from "../../../src/requests/upstreams/mod.ts";
-import { routed, type TargetPlan } from "../../../src/requests/upstreams/routing.ts";
+import type { OwnKey } from "../../../src/requests/upstreams/own_key.ts";
+import { OwnKeys } from "../../../src/requests/upstreams/own_keys.ts";
+import { routed, Routing, type TargetPlan } from "../../../src/requests/upstreams/routing.ts";
 import { RoutingMemory } from "../../../src/requests/upstreams/routing_memory.ts";
-import { assert, assertEquals } from "../../assert.ts";
+import { UpstreamKeyCipher } from "../../../src/people/accounts/mod.ts";
+import { Refusal } from "../../../src/ground/refusal.ts";
+import { assert, assertEquals, assertThrows } from "../../assert.ts";
 
 const ROUTE = { id: "route" };
 
@@ -94,4 +98,74 @@ Deno.test("a conversation whose target rests goes where the weights put it, with
   for (const { health } of all) health.pass().failed(true);
   const { routing, names } = request(memory, plans, "a");
   assertEquals([names(), routing.keyAt(plans[0]!)], [["u1", "u0"], undefined]);
+});
+
+Deno.test("what replied comes first from then on; of a key that is the caller's own nothing is noted", () => {
+  for (const hasNote of [false, true]) {
+    for (const isOwn of [false, true]) {
+      const plans = plansOf(new RoutingMemory(() => 0), {}, {});
+      const other = isOwn ? { ...plans[1]!, ownKey: {} as OwnKey } : plans[1]!;
+      const noted: TargetPlan[] = [];
+      const all = [plans[0]!, other];
+      const routing = new Routing(all, undefined, hasNote ? (plan) => noted.push(plan) : undefined);
+      routing.replied(other, { id: "hash 1" } as UpstreamKey);
+      const name = `note: ${hasNote}, own key: ${isOwn}`;
+      assertEquals(routing.plans[0] === other, isOwn || hasNote, name);
+      assertEquals(noted, hasNote && !isOwn ? [other] : [], name);
+      assertEquals(routing.keyAt(other), hasNote && !isOwn ? "hash 1" : undefined, name);
+      assertEquals(routing.keyAt(plans[0]!), undefined, name);
+    }
+  }
+});
+
+Deno.test("without a key for any target, the refusal says whose key is missing, and why the gateway has none", () => {
+  const memory = new RoutingMemory(() => 0);
+  const cipher = new UpstreamKeyCipher(new Uint8Array(32));
+  const keys = new OwnKeys({ cipher, memory, now: () => 0 });
+  const plansWith = (hasKey: boolean) =>
+    plansOf(memory, {}, {}, {}).map((plan, at) => ({
+      ...plan,
+      upstream: { ...plan.upstream, name: `u${at % 2}`, hasKey } as unknown as Upstream,
+      withOwnKey() {
+        throw new TypeError("there is none");
+      },
+    }));
+  for (
+    const [ownKeyUse, teamName, hasKey, words] of [
+      [
+        "only",
+        "Ops",
+        true,
+        "The team Ops uses its own keys only: a key of the team Ops for u0 or u1",
+      ],
+      [
+        "only",
+        "Ops",
+        false,
+        "The team Ops uses its own keys only: a key of the team Ops for u0 or u1",
+      ],
+      [
+        "first",
+        "Ops",
+        false,
+        "This model is used with keys of one's own only: a key of the team Ops",
+      ],
+      [
+        "last",
+        null,
+        false,
+        "This model is used with keys of one's own only: a key of your own for u0",
+      ],
+    ] as const
+  ) {
+    const caller = { ownKeys: [], ownKeyUse, teamName, forwarded: undefined };
+    const error = assertThrows(() => keys.order(plansWith(hasKey), caller), Refusal);
+    assertEquals(error.reason, "permission_denied");
+    assert(error.message.startsWith(words), error.message);
+    assert(error.message.includes("is missing, or cannot be read any more"));
+  }
+  const plans = plansWith(true);
+  const ownKeyUse = "last" as const;
+  const caller = { ownKeys: [], ownKeyUse, teamName: null, forwarded: undefined };
+  assertEquals(keys.order(plans, caller), plans);
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { countTokens, TokenCounter } from "../../../src/wire/tokens/mod.ts";
-import { unpackWeights } from "../../../src/wire/tokens/estimate.ts";
+import { unpackWeights } from "../../../src/wire/tokens/tables.ts";
 import { CHARACTERS, COSTS, PAIRS, RUNS } from "../../../src/wire/tokens/weights.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { Random, testSeed } from "../../fake/random.ts";

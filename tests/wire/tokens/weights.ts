@@ -24,16 +24,15 @@ import {
   characterEntry,
   CONTEXTS,
   costTables,
-  countTokens,
   LEVELS,
   PAIR_LEVELS,
   PAIR_SLOTS,
   pairSlot,
   RUN_UNIT,
-  TokenCounter,
   unpackWeights,
   type Weights,
-} from "../../../src/wire/tokens/estimate.ts";
+} from "../../../src/wire/tokens/tables.ts";
+import { countTokens, TokenCounter } from "../../../src/wire/tokens/mod.ts";
 import * as samples from "./samples.ts";
 
 const VOCABULARY = 199_998;

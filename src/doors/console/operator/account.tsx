@@ -155,11 +155,10 @@ export function AccountDetailPage(
               <h2>Grant credits</h2>
               <Form action={`${base}/grant`} csrf={page.csrf} class="card">
                 <FormId />
-                <Field label="Credits" name="credits" type="number" min={1} required />
+                <Field label="Credits" name="credits" min={1} required />
                 <Field
                   label="Expires after (days)"
                   name="days"
-                  type="number"
                   min={1}
                   hint="Leave empty for no expiry."
                 />

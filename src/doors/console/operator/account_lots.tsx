@@ -21,12 +21,7 @@ export function LotTable(
       columns={[
         { name: "source", cell: lotName },
         { name: "granted", numeric: true, cell: ({ granted }) => number(granted) },
-        {
-          name: "remaining",
-          role: "figure",
-          numeric: true,
-          cell: ({ remaining }) => number(remaining),
-        },
+        { name: "remaining", role: "figure", cell: ({ remaining }) => number(remaining) },
         {
           name: "expires",
           cell: ({ expiresAtMs }) =>
@@ -51,7 +46,6 @@ export function LotTable(
                   <Field
                     label="Credits"
                     name="credits"
-                    type="number"
                     min={1}
                     hint="Leave empty to take back all credits that are not held."
                   />

@@ -19,7 +19,12 @@ export function accountsRoutes(
   const list = async (c: PageRequest, session: Session, error?: string) => {
     const query = (c.req.query("q") ?? "").slice(0, 200);
     const after = c.req.query("after")?.slice(0, 200) || undefined;
-    const upTo = await accounts.search(query, ACCOUNTS_SHOWN + 1, after);
+    const upTo = await accounts.page({
+      search: query,
+      kind: "any",
+      limit: ACCOUNTS_SHOWN + 1,
+      after,
+    });
     const found = upTo.slice(0, ACCOUNTS_SHOWN);
     const balances = await balancesOf(database, found.map(({ id }) => id));
     const rows = found.map((account) => ({
@@ -103,12 +108,7 @@ function AccountsPage(
             cell: ({ account }) => account.kind === "pool" ? "–" : account.name || "–",
           },
           { name: "state", bare: true, cell: ({ account }) => <AccountState account={account} /> },
-          {
-            name: "balance",
-            role: "figure",
-            numeric: true,
-            cell: ({ balance }) => number(balance),
-          },
+          { name: "balance", role: "figure", cell: ({ balance }) => number(balance) },
           { name: "spent", numeric: true, cell: ({ consumed }) => number(consumed) },
           { name: "requests", numeric: true, cell: ({ requests }) => number(requests) },
           { name: "created", cell: ({ account }) => <Time ms={account.createdAtMs} dayOnly /> },

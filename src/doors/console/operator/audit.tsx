@@ -151,7 +151,6 @@ function AuditPage(
                 {
                   name: "expected",
                   role: "figure",
-                  numeric: true,
                   cell: ({ kind, expected }) => valueOf(kind, expected),
                 },
               ]}

@@ -123,25 +123,22 @@ function CodesPage(props: CodesPageProps) {
             <Field
               label="Credits"
               name="credits"
-              type="number"
               min={1}
               hint="Without a package, or for one without a fixed number."
             />
             <Field
               label="Credits are valid for (days)"
               name="valid"
-              type="number"
               min={1}
               hint="Empty: they never expire. A package sets it itself."
             />
             <Field
               label="Can be redeemed for (days)"
               name="expires"
-              type="number"
               min={1}
               hint="Empty: always."
             />
-            <Field label="How many codes" name="count" type="number" min={1} value="1" />
+            <Field label="How many codes" name="count" min={1} value="1" />
             <Field label="Note" name="note" maxlength={500} hint="For operators." />
             <button type="submit">Make codes</button>
           </Form>
@@ -166,12 +163,7 @@ function CodeTable({ page, codes, emails, packages, mayManage, nowMs }: CodesPag
           cell: ({ packageId, packageName }) =>
             packages.find(({ id }) => id === packageId)?.name ?? packageName ?? "credits",
         },
-        {
-          name: "credits",
-          numeric: true,
-          role: "figure",
-          cell: ({ credits }) => number(credits),
-        },
+        { name: "credits", role: "figure", cell: ({ credits }) => number(credits) },
         { name: "state", bare: true, cell: (code) => <CodeState code={code} nowMs={nowMs} /> },
         {
           name: "redeemed by",

@@ -43,12 +43,7 @@ function InvitesPage(
           { name: "invited by", cell: ({ inviter }) => inviter },
           { name: "invitee", cell: ({ email }) => email },
           { name: "joined", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
-          {
-            name: "credits earned",
-            role: "figure",
-            numeric: true,
-            cell: ({ earned }) => number(earned),
-          },
+          { name: "credits earned", role: "figure", cell: ({ earned }) => number(earned) },
         ]}
       />
     </Layout>

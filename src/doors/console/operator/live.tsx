@@ -50,7 +50,6 @@ function LiveRequests(
           {
             name: "duration",
             role: "figure",
-            numeric: true,
             cell: ({ startedAtMs }) => duration(nowMs - startedAtMs),
           },
         ]}

@@ -139,7 +139,6 @@ function OperatorOrderPage({ page, order, events, credits, owners, mayManage }: 
           },
           {
             name: "amount",
-            numeric: true,
             role: "figure",
             cell: ({ amount }) => amount === null ? "–" : money(amount),
           },
@@ -158,12 +157,7 @@ function OperatorOrderPage({ page, order, events, credits, owners, mayManage }: 
             role: "primary",
             cell: ({ kind, role }) => role === "bonus" ? `bonus ${kind}` : kind,
           },
-          {
-            name: "credits",
-            numeric: true,
-            role: "figure",
-            cell: (one) => number(one.credits),
-          },
+          { name: "credits", role: "figure", cell: (one) => number(one.credits) },
           {
             name: "account",
             cell: ({ accountId }) => <OwnerLink accountId={accountId} owners={owners} />,

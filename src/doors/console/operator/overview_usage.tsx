@@ -166,7 +166,6 @@ function TopTable(
         {
           name: "credits",
           role: "figure",
-          numeric: true,
           cell: ({ credits }) => (
             <>
               {number(credits)} <span class="share">{together(share(credits, total.credits))}</span>
@@ -188,7 +187,7 @@ function Failures({ totals }: { totals: ComparedFigures }) {
       empty="No request failed in this time."
       columns={[
         { name: "reason", cell: ([reason]) => <Name text={reason.replaceAll("_", " ")} /> },
-        { name: "requests", role: "figure", numeric: true, cell: ([, found]) => number(found) },
+        { name: "requests", role: "figure", cell: ([, found]) => number(found) },
         { name: "share", numeric: true, cell: ([, found]) => share(found, totals.errors) },
       ]}
     />

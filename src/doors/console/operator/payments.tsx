@@ -83,12 +83,7 @@ function PaymentsPage({ page, orders, look, debts, owners, mode }: {
             name: "account",
             cell: ({ accountId }) => <OwnerLink accountId={accountId} owners={owners} />,
           },
-          {
-            name: "credits",
-            numeric: true,
-            role: "figure",
-            cell: ({ credits }) => number(credits),
-          },
+          { name: "credits", role: "figure", cell: ({ credits }) => number(credits) },
         ]}
       />
     </Layout>

@@ -51,7 +51,6 @@ export function RouteEditPage(
               <Field
                 label={label}
                 name={`price-${name}`}
-                type="number"
                 min={0}
                 value={value(`price-${name}`)}
                 placeholder={shown(written.prices, route.prices[name])}
@@ -64,7 +63,6 @@ export function RouteEditPage(
               <Field
                 label={`${label} (${unit})`}
                 name={name}
-                type="number"
                 min={0}
                 value={value(name)}
                 placeholder={shown(written[name], route[name])}
@@ -148,7 +146,6 @@ function TargetRow(
       <Field
         label="Place"
         name={`place-${at}`}
-        type="number"
         min={1}
         value={value(`place-${at}`) || String(at + 1)}
       />

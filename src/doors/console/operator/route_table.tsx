@@ -102,7 +102,6 @@ function RoutesPage(
           {
             name: "in / cached / out",
             role: "figure",
-            numeric: true,
             cell: ({ kind, prices }) =>
               kind === "generation"
                 ? [prices.input, prices.cached, prices.output].map(number).join(" / ")

@@ -71,13 +71,11 @@ export const HOUR_COLUMNS: readonly Column<UpstreamRow>[] = [
   {
     name: "failed",
     role: "figure",
-    numeric: true,
     cell: ({ hour }) => hour.attempts === 0 ? "–" : share(hour.failed, hour.attempts),
   },
   {
     name: "usage not believed",
     role: "figure",
-    numeric: true,
     cell: ({ hour }) => hour.departed === 0 ? "–" : number(hour.departed),
   },
   { name: "p50", numeric: true, cell: ({ hour }) => latency(hour.p50Ms) },

@@ -253,7 +253,7 @@ function Minutes({ upstreams }: { upstreams: readonly UpstreamState[] }) {
           { name: "minute (UTC)", cell: ({ atMs }) => timeOfDay(atMs) },
           { name: "upstream", bare: true, cell: ({ name }) => <Name text={name} /> },
           { name: "attempts", numeric: true, cell: ({ attempts }) => number(attempts) },
-          { name: "failed", role: "figure", numeric: true, cell: ({ failed }) => number(failed) },
+          { name: "failed", role: "figure", cell: ({ failed }) => number(failed) },
         ]}
       />
     </details>

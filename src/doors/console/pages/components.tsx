@@ -165,12 +165,7 @@ function Models() {
         { name: "key", cell: () => LONG },
         { name: "note", cell: (name) => name.length > 99 ? "Several words that wrap" : "" },
         { name: "requests", numeric: true, cell: (name) => number(name.length * 1_234) },
-        {
-          name: "credits",
-          role: "figure",
-          numeric: true,
-          cell: (name) => number(name.length * 98_765),
-        },
+        { name: "credits", role: "figure", cell: (name) => number(name.length * 98_765) },
         { name: "", cell: () => <button type="button" class="danger">Revoke</button> },
       ]}
     />

@@ -16,12 +16,7 @@ export function EntryTable({ entries }: { entries: readonly Entry[] }) {
       columns={[
         { name: "time", bare: true, cell: ({ atMs }) => <Time ms={atMs} /> },
         { name: "description", role: "primary", cell: (entry) => <EntryText entry={entry} /> },
-        {
-          name: "credits",
-          role: "figure",
-          numeric: true,
-          cell: ({ credits }) => signed(credits),
-        },
+        { name: "credits", role: "figure", cell: ({ credits }) => signed(credits) },
       ]}
     />
   );

@@ -56,12 +56,7 @@ export function CreditStatementSection({ statement, months }: StatementView) {
               isDay ? <span title="UTC day">{date(atMs)}</span> : <Time ms={atMs} />,
           },
           { name: "description", role: "primary", cell: (line) => <What line={line} /> },
-          {
-            name: "credits",
-            role: "figure",
-            numeric: true,
-            cell: ({ credits }) => signed(credits),
-          },
+          { name: "credits", role: "figure", cell: ({ credits }) => signed(credits) },
           { name: "balance", numeric: true, cell: ({ balance }) => number(balance) },
         ]}
       />

@@ -61,7 +61,7 @@ export function CreditsPage(
         columns={[
           { name: "email", cell: ({ email }) => email },
           { name: "joined", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
-          { name: "earned", role: "figure", numeric: true, cell: ({ earned }) => number(earned) },
+          { name: "earned", role: "figure", cell: ({ earned }) => number(earned) },
         ]}
       />
     </Layout>

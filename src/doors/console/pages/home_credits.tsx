@@ -73,12 +73,7 @@ export function Lots({ credits, perUsd, nowMs }: HomeProps) {
         }
         columns={[
           { name: "source", cell: lotName },
-          {
-            name: "remaining",
-            role: "figure",
-            numeric: true,
-            cell: ({ remaining }) => number(remaining),
-          },
+          { name: "remaining", role: "figure", cell: ({ remaining }) => number(remaining) },
           ...(perUsd === undefined ? [] : [{
             name: "in dollars",
             numeric: true,

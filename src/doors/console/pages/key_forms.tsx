@@ -140,7 +140,6 @@ function AtOnce({ value }: { value: number | null }) {
     <Field
       label="Requests at once"
       name="at_once"
-      type="number"
       min={1}
       value={String(value ?? "")}
       hint="Requests in flight, on all gateways together. Empty: any number."

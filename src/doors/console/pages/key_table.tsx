@@ -132,12 +132,7 @@ function KeyRows(
           cell: ({ id }) =>
             lastUse.has(id) ? <RelativeTime ms={lastUse.get(id)!} nowMs={nowMs} /> : "never",
         },
-        {
-          name: spentIn,
-          role: "figure",
-          numeric: true,
-          cell: ({ id }) => number(spent.get(id) ?? 0),
-        },
+        { name: spentIn, role: "figure", cell: ({ id }) => number(spent.get(id) ?? 0) },
         {
           name: "expires",
           cell: ({ expiresAtMs }) =>

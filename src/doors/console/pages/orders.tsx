@@ -47,7 +47,6 @@ export function OrderTable(
         {
           name: "amount",
           role: "figure",
-          numeric: true,
           cell: ({ amount, paidAmount, currency }) => moneyText(paidAmount ?? amount, currency),
         },
         { name: "state", bare: true, cell: (order) => <OrderBadge order={order} /> },

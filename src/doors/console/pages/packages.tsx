@@ -177,7 +177,6 @@ function TopUpForm({ packages, shop: { csrf, topUp, prices } }: {
         <Field
           label="When the balance is below (credits)"
           name="below"
-          type="number"
           min={1}
           required
           value={String(topUp?.belowCredits ?? 100)}
@@ -193,7 +192,6 @@ function TopUpForm({ packages, shop: { csrf, topUp, prices } }: {
         <Field
           label="Purchases per month, at most"
           name="max"
-          type="number"
           min={1}
           required
           value={String(topUp?.maxPerMonth ?? 3)}

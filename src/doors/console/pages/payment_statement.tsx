@@ -45,7 +45,7 @@ export function StatementPage(
             name: "receipt",
             cell: ({ receipt }) => receipt === null ? "" : receiptNumber(receipt),
           },
-          { name: "amount", role: "figure", numeric: true, cell: (line) => amountText(line) },
+          { name: "amount", role: "figure", cell: (line) => amountText(line) },
         ]}
       />
       {sumsOf(lines).map(([currency, sum]) => (

@@ -77,12 +77,7 @@ export function RequestPage(
         columns={[
           { name: "time", cell: ({ atMs }) => <Time ms={atMs} /> },
           { name: "lot", cell: (entry) => <span title={entry.lotId}>{lotName(entry)}</span> },
-          {
-            name: "credits",
-            role: "figure",
-            numeric: true,
-            cell: ({ credits }) => number(credits),
-          },
+          { name: "credits", role: "figure", cell: ({ credits }) => number(credits) },
         ]}
       />
       <p>
@@ -129,12 +124,7 @@ function Attempts({ record: { attempts, attemptList = [] } }: { record: RequestR
           },
           { name: "model", cell: ({ model }) => model },
           { name: "outcome", cell: ({ outcome }) => outcome },
-          {
-            name: "duration",
-            role: "figure",
-            numeric: true,
-            cell: ({ durationMs }) => duration(durationMs),
-          },
+          { name: "duration", role: "figure", cell: ({ durationMs }) => duration(durationMs) },
         ]}
       />
       {others > 0 ? <p class="quiet">{number(others)} more are not listed.</p> : null}

@@ -59,12 +59,7 @@ export function MemberTable(
               ? <Badge tone="warn">removed</Badge>
               : <MemberState member={member} />,
         },
-        {
-          name: "credits",
-          role: "figure",
-          numeric: true,
-          cell: (row) => number(creditsIn(own(row))),
-        },
+        { name: "credits", role: "figure", cell: (row) => number(creditsIn(own(row))) },
         {
           name: "by model",
           cell: (row) => {

@@ -42,7 +42,6 @@ export function TeamsPage(
           {
             name: "pool",
             role: "figure",
-            numeric: true,
             cell: ({ balance }) => balance === null ? "members pay" : number(balance),
           },
           {

@@ -1,4 +1,4 @@
-import { type Check, differences } from "./check.ts";
+import type { Check } from "./check.ts";
 
 /** Sums per account, and uses of keys. */
 export const BALANCES: readonly Check[] = [
@@ -6,53 +6,47 @@ export const BALANCES: readonly Check[] = [
   {
     noun: "balance",
     name: "balances",
-    sql: differences({
-      before: `with left_over as materialized (
-          select account_id, sum(remaining) as credits from lots group by 1
-        ), held_now as materialized (
-          select account_id, sum(credits) as credits from (
-            select account_id, credits from holds union all select account_id, credits from loans
-          ) group by 1
-        ), used as materialized (
-          select account_id, sum(requests) as requests, sum(credits) as credits,
-            sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
-          from usage_hours group by 1
-        )`,
-      id: "coalesce(balances.account_id, accounts.id)",
-      pairs: {
-        balance_row: ["balances.account_id", "accounts.id"],
-        balance: ["balance", "coalesce(left_over.credits, 0)"],
-        held: ["held", "coalesce(held_now.credits, 0)"],
-        hours: ["consumed", "coalesce(used.credits, 0)"],
-        requests: ["balances.requests", "coalesce(used.requests, 0)"],
-        input_tokens: ["balances.input_tokens", "coalesce(used.input_tokens, 0)"],
-        output_tokens: ["balances.output_tokens", "coalesce(used.output_tokens, 0)"],
-      },
-      from: `balances full join accounts on accounts.id = balances.account_id
-        left join left_over on left_over.account_id = balances.account_id
-        left join held_now on held_now.account_id = balances.account_id
-        left join used on used.account_id = balances.account_id`,
-    }),
+    before: `with left_over as materialized (
+        select account_id, sum(remaining) as credits from lots group by 1
+      ), held_now as materialized (
+        select account_id, sum(credits) as credits from (
+          select account_id, credits from holds union all select account_id, credits from loans
+        ) group by 1
+      ), used as materialized (
+        select account_id, sum(requests) as requests, sum(credits) as credits,
+          sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
+        from usage_hours group by 1
+      )`,
+    id: "coalesce(balances.account_id, accounts.id)",
+    pairs: {
+      balance_row: ["balances.account_id", "accounts.id"],
+      balance: ["balance", "coalesce(left_over.credits, 0)"],
+      held: ["held", "coalesce(held_now.credits, 0)"],
+      hours: ["consumed", "coalesce(used.credits, 0)"],
+      requests: ["balances.requests", "coalesce(used.requests, 0)"],
+      input_tokens: ["balances.input_tokens", "coalesce(used.input_tokens, 0)"],
+      output_tokens: ["balances.output_tokens", "coalesce(used.output_tokens, 0)"],
+    },
+    from: `balances full join accounts on accounts.id = balances.account_id
+      left join left_over on left_over.account_id = balances.account_id
+      left join held_now on held_now.account_id = balances.account_id
+      left join used on used.account_id = balances.account_id`,
   },
   // A key was last used in the last hour that has a roll-up of it.
   {
     noun: "key",
     name: "uses of keys",
-    sql: differences({
-      id: "coalesce(key_uses.key_id, used.key_id)",
-      pairs: { last_used: ["last_used_at_ms / 3600000 * 3600000", "used.at_ms"] },
-      from: `(
-        select key_id, max(hour_at_ms) as at_ms from usage_hours group by 1
-      ) as used full join key_uses on key_uses.key_id = used.key_id`,
-    }),
+    id: "coalesce(key_uses.key_id, used.key_id)",
+    pairs: { last_used: ["last_used_at_ms / 3600000 * 3600000", "used.at_ms"] },
+    from: `(
+      select key_id, max(hour_at_ms) as at_ms from usage_hours group by 1
+    ) as used full join key_uses on key_uses.key_id = used.key_id`,
   },
   {
     noun: "key",
     name: "owners of keys",
-    sql: differences({
-      id: "keys.id",
-      pairs: { key_account: ["account_id", "accounts.id"] },
-      from: "keys left join accounts on accounts.id = account_id",
-    }),
+    id: "keys.id",
+    pairs: { key_account: ["account_id", "accounts.id"] },
+    from: "keys left join accounts on accounts.id = account_id",
   },
 ];

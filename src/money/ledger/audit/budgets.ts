@@ -3,7 +3,7 @@ import type { Database } from "../../../ground/database/mod.ts";
 import { BUDGET_PERIODS, isTimeZone, periodAt } from "../periods.ts";
 import { QUARTER_MS } from "../rules/sql/budgets.ts";
 import { UNLIMITED } from "../rules/sql/shared.ts";
-import { type Check, differences, type Mismatch } from "./check.ts";
+import type { Check, Mismatch } from "./check.ts";
 import { DAY_MS } from "../../../ground/time.ts";
 
 /** A request may wait for its admission as long as the database cannot be used. */
@@ -33,166 +33,154 @@ export const BUDGETS: readonly Check[] = [
   {
     noun: "budget",
     name: "budgets",
-    sql: differences({
-      before: `with allowed as materialized (
-          select 'key:' || id || ':life' as budget_id, budget_credits from keys
-          where budget_credits is not null
-        )`,
-      id: "coalesce(budgets.id, allowed.budget_id)",
-      pairs: {
-        budget_id: [
-          "budgets.id",
-          "iif(budgets.id is null, null, owner || ':' || owner_id || ':' || period)",
-        ],
-        budget_owner: [
-          "owner_id",
-          `case owner when 'key' then (select id from keys where id = owner_id)
-            when 'account' then (select id from accounts where id = owner_id)
-            when 'team' then (select id from teams where id = owner_id)
-            else (select teams.id || ':' || accounts.id from teams, accounts
-              where teams.id = ${TEAM_OF_MEMBER} and accounts.id = ${ACCOUNT_OF_MEMBER}) end`,
-        ],
-        allowed: [
-          "iif(budgets.id is null or owner = 'key' and period = 'life', budgets.credits, null)",
-          "allowed.budget_credits",
-        ],
-      },
-      from: "allowed full join budgets on budgets.id = allowed.budget_id",
-    }),
+    before: `with allowed as materialized (
+        select 'key:' || id || ':life' as budget_id, budget_credits from keys
+        where budget_credits is not null
+      )`,
+    id: "coalesce(budgets.id, allowed.budget_id)",
+    pairs: {
+      budget_id: [
+        "budgets.id",
+        "iif(budgets.id is null, null, owner || ':' || owner_id || ':' || period)",
+      ],
+      budget_owner: [
+        "owner_id",
+        `case owner when 'key' then (select id from keys where id = owner_id)
+          when 'account' then (select id from accounts where id = owner_id)
+          when 'team' then (select id from teams where id = owner_id)
+          else (select teams.id || ':' || accounts.id from teams, accounts
+            where teams.id = ${TEAM_OF_MEMBER} and accounts.id = ${ACCOUNT_OF_MEMBER}) end`,
+      ],
+      allowed: [
+        "iif(budgets.id is null or owner = 'key' and period = 'life', budgets.credits, null)",
+        "allowed.budget_credits",
+      ],
+    },
+    from: "allowed full join budgets on budgets.id = allowed.budget_id",
   },
   // A budget applies to exactly the keys of its owner, each of which says how many budgets it has.
   {
     noun: "budget",
     name: "keys of budgets",
-    sql: differences({
-      before: `with expected as materialized (
-          select owner_id as key_id, id as budget_id from budgets where owner = 'key'
-          union all
-          select keys.id, budgets.id from budgets join keys on keys.account_id = owner_id
-          where owner = 'account'
-          union all
-          select keys.id, budgets.id from budgets join keys on keys.team_id = owner_id
-          where owner = 'team'
-          union all
-          select keys.id, budgets.id from budgets join keys
-            on keys.team_id = ${TEAM_OF_MEMBER} and keys.member_id = ${ACCOUNT_OF_MEMBER}
-          where owner = 'member'
-        )`,
-      id: `coalesce(budget_keys.key_id, expected.key_id) || ' '
-        || coalesce(budget_keys.budget_id, expected.budget_id)`,
-      pairs: { applies: ["budget_keys.key_id", "expected.key_id"] },
-      from: `expected full join budget_keys on budget_keys.key_id = expected.key_id
-        and budget_keys.budget_id = expected.budget_id`,
-    }),
+    before: `with expected as materialized (
+        select owner_id as key_id, id as budget_id from budgets where owner = 'key'
+        union all
+        select keys.id, budgets.id from budgets join keys on keys.account_id = owner_id
+        where owner = 'account'
+        union all
+        select keys.id, budgets.id from budgets join keys on keys.team_id = owner_id
+        where owner = 'team'
+        union all
+        select keys.id, budgets.id from budgets join keys
+          on keys.team_id = ${TEAM_OF_MEMBER} and keys.member_id = ${ACCOUNT_OF_MEMBER}
+        where owner = 'member'
+      )`,
+    id: `coalesce(budget_keys.key_id, expected.key_id) || ' '
+      || coalesce(budget_keys.budget_id, expected.budget_id)`,
+    pairs: { applies: ["budget_keys.key_id", "expected.key_id"] },
+    from: `expected full join budget_keys on budget_keys.key_id = expected.key_id
+      and budget_keys.budget_id = expected.budget_id`,
   },
   {
     noun: "key",
     name: "budgets of keys",
-    sql: differences({
-      id: "id",
-      pairs: {
-        budgets: ["budgets", "(select count(*) from budget_keys where key_id = keys.id)"],
-      },
-      from: "keys",
-    }),
+    id: "id",
+    pairs: {
+      budgets: ["budgets", "(select count(*) from budget_keys where key_id = keys.id)"],
+    },
+    from: "keys",
   },
   // What was spent in a period is the sum of its requests' charges, what is held that of their holds.
   {
     noun: "budget",
     name: "periods of budgets",
-    sql: differences({
-      before: `with quarters as materialized (${QUARTERS}), charged as materialized (
-          select budget_periods.budget_id, starts_at_ms, sum(credits) as credits
-          from budget_periods join budget_keys on budget_keys.budget_id = budget_periods.budget_id
-            join quarters on quarters.key_id = budget_keys.key_id and at_ms >= starts_at_ms
-              and at_ms < ends_at_ms
-          where ends_at_ms < ${UNLIMITED}
-          group by 1, 2
-          union all
-          select budget_id, 0, sum(credits) from budget_keys
-            join (select key_id, sum(credits) as credits from usage_hours group by 1) as used
-              on used.key_id = budget_keys.key_id
-          where budget_id like '%:life' group by 1
-        ), held_now as materialized (
-          select budget_periods.budget_id, starts_at_ms, sum(credits) as credits
-          from holds join budget_keys on budget_keys.key_id = holds.key_id
-            join budget_periods on budget_periods.budget_id = budget_keys.budget_id
-              and created_at_ms >= starts_at_ms and created_at_ms < ends_at_ms
-          group by 1, 2
-        ), lives as materialized (select id as budget_id from budgets where period = 'life')`,
-      id: `coalesce(budget_periods.budget_id, lives.budget_id) || ' '
-        || coalesce(budget_periods.starts_at_ms, 0)`,
-      pairs: {
-        period_row: [
-          "coalesce(budget_periods.budget_id, '')",
-          `coalesce(lives.budget_id, (select id from budgets where id = budget_periods.budget_id
-            and period <> 'life'), 'none')`,
-        ],
-        spent: ["spent", "iif(spent is null, null, coalesce(charged.credits, 0))"],
-        budget_held: [
-          "budget_periods.held",
-          "iif(spent is null, null, coalesce(held_now.credits, 0))",
-        ],
-      },
-      from: `lives full join budget_periods on budget_periods.budget_id = lives.budget_id
-        left join charged on charged.budget_id = budget_periods.budget_id
-          and charged.starts_at_ms = budget_periods.starts_at_ms
-        left join held_now on held_now.budget_id = budget_periods.budget_id
-          and held_now.starts_at_ms = budget_periods.starts_at_ms`,
-    }),
+    before: `with quarters as materialized (${QUARTERS}), charged as materialized (
+        select budget_periods.budget_id, starts_at_ms, sum(credits) as credits
+        from budget_periods join budget_keys on budget_keys.budget_id = budget_periods.budget_id
+          join quarters on quarters.key_id = budget_keys.key_id and at_ms >= starts_at_ms
+            and at_ms < ends_at_ms
+        where ends_at_ms < ${UNLIMITED}
+        group by 1, 2
+        union all
+        select budget_id, 0, sum(credits) from budget_keys
+          join (select key_id, sum(credits) as credits from usage_hours group by 1) as used
+            on used.key_id = budget_keys.key_id
+        where budget_id like '%:life' group by 1
+      ), held_now as materialized (
+        select budget_periods.budget_id, starts_at_ms, sum(credits) as credits
+        from holds join budget_keys on budget_keys.key_id = holds.key_id
+          join budget_periods on budget_periods.budget_id = budget_keys.budget_id
+            and created_at_ms >= starts_at_ms and created_at_ms < ends_at_ms
+        group by 1, 2
+      ), lives as materialized (select id as budget_id from budgets where period = 'life')`,
+    id: `coalesce(budget_periods.budget_id, lives.budget_id) || ' '
+      || coalesce(budget_periods.starts_at_ms, 0)`,
+    pairs: {
+      period_row: [
+        "coalesce(budget_periods.budget_id, '')",
+        `coalesce(lives.budget_id, (select id from budgets where id = budget_periods.budget_id
+          and period <> 'life'), 'none')`,
+      ],
+      spent: ["spent", "iif(spent is null, null, coalesce(charged.credits, 0))"],
+      budget_held: [
+        "budget_periods.held",
+        "iif(spent is null, null, coalesce(held_now.credits, 0))",
+      ],
+    },
+    from: `lives full join budget_periods on budget_periods.budget_id = lives.budget_id
+      left join charged on charged.budget_id = budget_periods.budget_id
+        and charged.starts_at_ms = budget_periods.starts_at_ms
+      left join held_now on held_now.budget_id = budget_periods.budget_id
+        and held_now.starts_at_ms = budget_periods.starts_at_ms`,
   },
   // Since a budget was set, no request of its keys was admitted without a period. What was admitted after the last one, which
   // is opened ahead of its time, is of a clock that was ahead: it counts once its period is opened.
   {
     noun: "budget",
     name: "charges without a period",
-    sql: differences({
-      before: `with quarters as materialized (${QUARTERS}), firsts as materialized (
-          select budget_id, max(set_at_ms, min(starts_at_ms)) as since_ms, max(ends_at_ms) as until_ms
-          from budget_periods join budgets on budgets.id = budget_id
-          where period <> 'life' group by 1
-        )`,
-      id: "firsts.budget_id || ' ' || at_ms",
-      pairs: { no_period: ["credits", "0"] },
-      from: `firsts join budget_keys on budget_keys.budget_id = firsts.budget_id
-        join quarters on quarters.key_id = budget_keys.key_id
-          and at_ms >= since_ms and at_ms < until_ms
-        where credits > 0 and not exists (
-          select 1 from budget_periods where budget_periods.budget_id = firsts.budget_id
-            and starts_at_ms <= at_ms and ends_at_ms > at_ms
-        )`,
-    }),
+    before: `with quarters as materialized (${QUARTERS}), firsts as materialized (
+        select budget_id, max(set_at_ms, min(starts_at_ms)) as since_ms, max(ends_at_ms) as until_ms
+        from budget_periods join budgets on budgets.id = budget_id
+        where period <> 'life' group by 1
+      )`,
+    id: "firsts.budget_id || ' ' || at_ms",
+    pairs: { no_period: ["credits", "0"] },
+    from: `firsts join budget_keys on budget_keys.budget_id = firsts.budget_id
+      join quarters on quarters.key_id = budget_keys.key_id
+        and at_ms >= since_ms and at_ms < until_ms
+      where credits > 0 and not exists (
+        select 1 from budget_periods where budget_periods.budget_id = firsts.budget_id
+          and starts_at_ms <= at_ms and ends_at_ms > at_ms
+      )`,
   },
   // Charges of pruned records are those of their hours, of requests that were admitted when they began.
   {
     noun: "pruned",
     name: "pruned charges",
-    sql: differences({
-      before: `with kept as materialized (
-          select key_id, hour_at_ms, sum(credits) as credits, min(quarter_at_ms) as first_ms,
-            max(quarter_at_ms) as last_ms, max(quarter_at_ms % ${QUARTER_MS}) as rest
-          from pruned_charges group by 1, 2
-        ), hours as materialized (
-          select key_id, hour_at_ms, sum(credits) as credits from pruned_hours
-          group by 1, 2 having sum(credits) > 0
-        )`,
-      id: "key_id || ' ' || hour_at_ms",
-      pairs: {
-        pruned_charges: ["kept_credits", "credits"],
-        pruned_quarter: ["rest", "iif(rest is null, null, 0)"],
-        admitted_from: ["first_ms", "max(first_ms, hour_at_ms - 3600000)"],
-        admitted_until: ["last_ms", `min(last_ms, hour_at_ms + ${MAX_WAIT_MS})`],
-      },
-      from: `(
-        select key_id, hour_at_ms, max(kept_credits) as kept_credits, max(credits) as credits,
-          max(first_ms) as first_ms, max(last_ms) as last_ms, max(rest) as rest
-        from (
-          select key_id, hour_at_ms, credits as kept_credits, null as credits, first_ms, last_ms,
-            rest from kept
-          union all select key_id, hour_at_ms, null, credits, null, null, null from hours
-        ) group by 1, 2
+    before: `with kept as materialized (
+        select key_id, hour_at_ms, sum(credits) as credits, min(quarter_at_ms) as first_ms,
+          max(quarter_at_ms) as last_ms, max(quarter_at_ms % ${QUARTER_MS}) as rest
+        from pruned_charges group by 1, 2
+      ), hours as materialized (
+        select key_id, hour_at_ms, sum(credits) as credits from pruned_hours
+        group by 1, 2 having sum(credits) > 0
       )`,
-    }),
+    id: "key_id || ' ' || hour_at_ms",
+    pairs: {
+      pruned_charges: ["kept_credits", "credits"],
+      pruned_quarter: ["rest", "iif(rest is null, null, 0)"],
+      admitted_from: ["first_ms", "max(first_ms, hour_at_ms - 3600000)"],
+      admitted_until: ["last_ms", `min(last_ms, hour_at_ms + ${MAX_WAIT_MS})`],
+    },
+    from: `(
+      select key_id, hour_at_ms, max(kept_credits) as kept_credits, max(credits) as credits,
+        max(first_ms) as first_ms, max(last_ms) as last_ms, max(rest) as rest
+      from (
+        select key_id, hour_at_ms, credits as kept_credits, null as credits, first_ms, last_ms,
+          rest from kept
+        union all select key_id, hour_at_ms, null, credits, null, null, null from hours
+      ) group by 1, 2
+    )`,
   },
 ];
 

@@ -42,42 +42,45 @@ export interface Mismatch {
   readonly expected: Value;
 }
 
+/** What is stored and what it should be, as SQL expressions, by kind. */
+type Pairs = Readonly<Record<string, readonly [found: string, expected: string]>>;
+
+/** Rows of which each should have what is expected of it. */
+export interface Comparison {
+  /** A `with` clause. */
+  readonly before?: string;
+  readonly id: string;
+  readonly pairs: Pairs;
+  /** Everything behind `from`. */
+  readonly from: string;
+  readonly groupBy?: string;
+}
+
 /**
  * One query of what is off. A single statement reads one snapshot of the database, so that a check is
  * right however busy the gateway is. SQLite sorts on disk, so that memory stays bounded.
  *
- * A row has `id` and, for each thing compared, `found_KIND` and `expected_KIND`.
+ * A row of `sql` has `id` and, for each thing compared, `found_KIND` and `expected_KIND`.
  */
-export interface Check {
+export type Check = {
   /** Unless a row has a column `noun`. */
   readonly noun: Noun;
   /** For the progress display. */
   readonly name: string;
-  readonly sql: string;
   /**
    * Set for a query of all request records: it takes two request ids, and is run for one range after the
    * other.
    */
   readonly byRecords?: boolean;
+} & ({ readonly sql: string } | Comparison);
+
+/** The query of a check. */
+export function queryOf(check: Check): string {
+  return "sql" in check ? check.sql : differences(check);
 }
 
-/** What is stored and what it should be, as SQL expressions, by kind. */
-type Pairs = Readonly<Record<string, readonly [found: string, expected: string]>>;
-
-/**
- * A query of the rows where any of the pairs differs.
- *
- * @param from Everything behind `from`, or a `with … select` prefix in `before`.
- */
-export function differences(
-  { before = "", id, pairs, from, groupBy }: {
-    readonly before?: string;
-    readonly id: string;
-    readonly pairs: Pairs;
-    readonly from: string;
-    readonly groupBy?: string;
-  },
-): string {
+/** A query of the rows where any of the pairs differs. */
+export function differences({ before = "", id, pairs, from, groupBy }: Comparison): string {
   const all = Object.entries(pairs);
   const columns = all.map(([kind, [found, expected]]) =>
     `${found} as found_${kind}, ${expected} as expected_${kind}`

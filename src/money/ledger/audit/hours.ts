@@ -1,5 +1,5 @@
 import { ROLL_UPS } from "../roll_ups.ts";
-import { type Check, differences } from "./check.ts";
+import type { Check } from "./check.ts";
 import { ADDED, isSumOf, SUMMED, SUMS } from "./sums.ts";
 
 const KEY = ROLL_UPS.usage_hours.join(", ");
@@ -58,42 +58,38 @@ export const HOURS: readonly Check[] = [
   {
     noun: "hour",
     name: "keys of roll-ups",
-    sql: differences({
-      id: "hours.account_id || ' ' || key_id",
-      pairs: {
-        key_owner: ["hours.account_id", "keys.account_id"],
-        hour_account: ["hours.account_id", "accounts.id"],
-      },
-      from: `(select distinct account_id, key_id from usage_hours) as hours
-        left join keys on keys.id = key_id left join accounts on accounts.id = hours.account_id`,
-    }),
+    id: "hours.account_id || ' ' || key_id",
+    pairs: {
+      key_owner: ["hours.account_id", "keys.account_id"],
+      hour_account: ["hours.account_id", "accounts.id"],
+    },
+    from: `(select distinct account_id, key_id from usage_hours) as hours
+      left join keys on keys.id = key_id left join accounts on accounts.id = hours.account_id`,
   },
   // Every request was counted: its record is there or was pruned.
   {
     noun: "pruned",
     name: "pruned records",
-    sql: differences({
-      id: "'pruned_records'",
-      pairs: {
-        pruned_rows: ["n", "1"],
-        pruned_records: ["records", "(select coalesce(sum(requests), 0) from pruned_hours)"],
-        kept_records: [
-          "records",
-          `(select coalesce(sum(requests), 0) from balances)
-            - (select count(*) from usage_records)`,
-        ],
-        pruned_uncollected_requests: [
-          "uncollected_requests",
-          `earlier_uncollected_requests
-            + (select coalesce(sum(uncollected_requests), 0) from pruned_hours)`,
-        ],
-        pruned_uncollected_credits: [
-          "uncollected_credits",
-          `earlier_uncollected_credits
-            + (select coalesce(sum(uncollected_credits), 0) from pruned_hours)`,
-        ],
-      },
-      from: "(select count(*) as n, * from pruned_records)",
-    }),
+    id: "'pruned_records'",
+    pairs: {
+      pruned_rows: ["n", "1"],
+      pruned_records: ["records", "(select coalesce(sum(requests), 0) from pruned_hours)"],
+      kept_records: [
+        "records",
+        `(select coalesce(sum(requests), 0) from balances)
+          - (select count(*) from usage_records)`,
+      ],
+      pruned_uncollected_requests: [
+        "uncollected_requests",
+        `earlier_uncollected_requests
+          + (select coalesce(sum(uncollected_requests), 0) from pruned_hours)`,
+      ],
+      pruned_uncollected_credits: [
+        "uncollected_credits",
+        `earlier_uncollected_credits
+          + (select coalesce(sum(uncollected_credits), 0) from pruned_hours)`,
+      ],
+    },
+    from: "(select count(*) as n, * from pruned_records)",
   },
 ];

@@ -2,52 +2,44 @@ import * as z from "zod";
 import { type Database, schemaDifferences } from "../../../ground/database/mod.ts";
 import { RULES } from "../rules/mod.ts";
 import { type StoredTier, TierList } from "../tiers.ts";
-import { type Check, differences, type Mismatch } from "./check.ts";
+import type { Check, Mismatch } from "./check.ts";
 
 /** Small tables that have one row, or none, when no transaction is open. */
 export const LISTS: readonly Check[] = [
   {
     noun: "decision",
     name: "decisions",
-    sql: differences({
-      id: "request_id",
-      pairs: { decision: ["1", "0"] },
-      from: "decisions",
-    }),
+    id: "request_id",
+    pairs: { decision: ["1", "0"] },
+    from: "decisions",
   },
   {
     noun: "settlement",
     name: "settlements",
-    sql: differences({
-      id: "request_id",
-      pairs: { settling: ["1", "0"] },
-      from: "settling",
-    }),
+    id: "request_id",
+    pairs: { settling: ["1", "0"] },
+    from: "settling",
   },
   // Without it no gateway notices a revoked key.
   {
     noun: "revision",
     name: "revisions",
-    sql: differences({
-      id: "'keys'",
-      pairs: {
-        revision: [
-          // gateways of before schema 8 count their probes there
-          "(select group_concat(noun) from revisions where noun <> 'probe')",
-          "'keys'",
-        ],
-      },
-      from: "(select 1)",
-    }),
+    id: "'keys'",
+    pairs: {
+      revision: [
+        // gateways of before schema 8 count their probes there
+        "(select group_concat(noun) from revisions where noun <> 'probe')",
+        "'keys'",
+      ],
+    },
+    from: "(select 1)",
   },
   {
     noun: "window",
     name: "pruned windows",
-    sql: differences({
-      id: "'pruned_windows'",
-      pairs: { pruned_windows: ["(select count(*) from pruned_windows)", "1"] },
-      from: "(select 1)",
-    }),
+    id: "'pruned_windows'",
+    pairs: { pruned_windows: ["(select count(*) from pruned_windows)", "1"] },
+    from: "(select 1)",
   },
 ];
 

@@ -1,4 +1,4 @@
-import { type Check, differences } from "./check.ts";
+import type { Check } from "./check.ts";
 
 /** Millionths of credits; beyond 2^63 a real number, as SQLite makes it. */
 const MILLIONTHS = `((input_tokens - cached_tokens) * input_price + cached_tokens * cached_price
@@ -18,94 +18,87 @@ export const RECORDS: readonly Check[] = [
     noun: "record",
     name: "records",
     byRecords: true,
-    sql: differences({
-      before:
-        "with storage as (select max(unpriced_through) as unpriced_through from price_storage)",
-      id: "request_id",
-      pairs: {
-        record: ["charged_credits", "coalesce(-sum(credits), 0)"],
-        record_account: [
-          "usage_records.account_id",
-          "coalesce(max(entries.account_id), usage_records.account_id)",
-        ],
-        entry_account: [
-          "usage_records.account_id",
-          "coalesce(min(entries.account_id), usage_records.account_id)",
-        ],
-        settled: ["coalesce(settled_at_ms, max(at_ms))", "coalesce(max(at_ms), settled_at_ms)"],
-        settled_once: [
-          "coalesce(settled_at_ms, min(at_ms))",
-          "coalesce(min(at_ms), settled_at_ms)",
-        ],
-        charge_kind: ["'charge'", "coalesce(max(kind), 'charge')"],
-        price: [
-          "price_credits",
-          `case when usage_source is null then 0
-            when input_price is null then price_credits else ${COST} + extra_credits end`,
-        ],
-        // what was not taken is owed, or was not allowed by a budget
-        owed: ["owed_credits", "price_credits - charged_credits - over_budget_credits"],
-        // either all prices and the time or none, and all when something was charged
-        prices: [
-          `(input_price is not null) + (cached_price is not null) + (output_price is not null)
-            + (minimum_credits is not null) + (input_price is not null and settled_at_ms is not null)`,
-          `iif(usage_source is null or (input_price is null
-            and request_id <= (select unpriced_through from storage)), 0, 5)`,
-        ],
-      },
-      from: `usage_records left join entries on cause_id = request_id
-        where request_id > ?1 and request_id <= ?2`,
-      groupBy: "request_id",
-    }),
+    before: "with storage as (select max(unpriced_through) as unpriced_through from price_storage)",
+    id: "request_id",
+    pairs: {
+      record: ["charged_credits", "coalesce(-sum(credits), 0)"],
+      record_account: [
+        "usage_records.account_id",
+        "coalesce(max(entries.account_id), usage_records.account_id)",
+      ],
+      entry_account: [
+        "usage_records.account_id",
+        "coalesce(min(entries.account_id), usage_records.account_id)",
+      ],
+      settled: ["coalesce(settled_at_ms, max(at_ms))", "coalesce(max(at_ms), settled_at_ms)"],
+      settled_once: [
+        "coalesce(settled_at_ms, min(at_ms))",
+        "coalesce(min(at_ms), settled_at_ms)",
+      ],
+      charge_kind: ["'charge'", "coalesce(max(kind), 'charge')"],
+      price: [
+        "price_credits",
+        `case when usage_source is null then 0
+          when input_price is null then price_credits else ${COST} + extra_credits end`,
+      ],
+      // what was not taken is owed, or was not allowed by a budget
+      owed: ["owed_credits", "price_credits - charged_credits - over_budget_credits"],
+      // either all prices and the time or none, and all when something was charged
+      prices: [
+        `(input_price is not null) + (cached_price is not null) + (output_price is not null)
+          + (minimum_credits is not null) + (input_price is not null and settled_at_ms is not null)`,
+        `iif(usage_source is null or (input_price is null
+          and request_id <= (select unpriced_through from storage)), 0, 5)`,
+      ],
+    },
+    from: `usage_records left join entries on cause_id = request_id
+      where request_id > ?1 and request_id <= ?2`,
+    groupBy: "request_id",
   },
   // Charges without a record are those of pruned records, as many credits per account as their hours say.
   {
     noun: "entry",
     name: "charges without a record",
-    sql: differences({
-      before: `with orphans as materialized (
-          select account_id, -sum(credits) as credits, max(cause_id) as newest
-          from entries not indexed
-          where kind = 'charge'
-            and not exists (select 1 from usage_records where request_id = cause_id)
-          group by +account_id -- an index by account would read entries in no order
-        ), pruned as materialized (
-          select account_id, sum(credits) as credits from pruned_hours group by 1
-        )`,
-      id: "iif(newest > (select max(through) from pruned_records), newest, account_id)",
-      pairs: {
-        no_record: ["coalesce(orphaned, 0)", "coalesce(pruned, 0)"],
-        not_pruned: [
-          "coalesce(newest, '')",
-          "min(coalesce(newest, ''), (select coalesce(max(through), '') from pruned_records))",
-        ],
-      },
-      from: `(
-        select account_id, max(orphaned) as orphaned, max(newest) as newest, max(pruned) as pruned
-        from (
-          select account_id, credits as orphaned, newest, null as pruned from orphans
-          union all select account_id, null, null, credits from pruned
-        ) group by 1
+    before: `with orphans as materialized (
+        select account_id, -sum(credits) as credits, max(cause_id) as newest
+        from entries not indexed
+        where kind = 'charge'
+          and not exists (select 1 from usage_records where request_id = cause_id)
+        group by +account_id -- an index by account would read entries in no order
+      ), pruned as materialized (
+        select account_id, sum(credits) as credits from pruned_hours group by 1
       )`,
-    }),
+    id: "iif(newest > (select max(through) from pruned_records), newest, account_id)",
+    pairs: {
+      no_record: ["coalesce(orphaned, 0)", "coalesce(pruned, 0)"],
+      not_pruned: [
+        "coalesce(newest, '')",
+        "min(coalesce(newest, ''), (select coalesce(max(through), '') from pruned_records))",
+      ],
+    },
+    from: `(
+      select account_id, max(orphaned) as orphaned, max(newest) as newest, max(pruned) as pruned
+      from (
+        select account_id, credits as orphaned, newest, null as pruned from orphans
+        union all select account_id, null, null, credits from pruned
+      ) group by 1
+    )`,
   },
   // The newest record without prices says from when on all have them.
   {
     noun: "record",
     name: "stored prices",
-    sql: differences({
-      id: "'price_storage'",
-      pairs: {
-        unpriced: [
-          "unpriced_through",
-          `iif(unpriced_through = '' or unpriced_through <= (select max(through) from pruned_records)
-            or exists (select 1 from usage_records where request_id = unpriced_through
-              and usage_source is not null and input_price is null), unpriced_through, null)`,
-        ],
-        price_storage_rows: ["n", "1"],
-      },
-      from: `(select count(*) as n, coalesce(max(unpriced_through), '') as unpriced_through
-        from price_storage)`,
-    }),
+    id: "'price_storage'",
+    pairs: {
+      unpriced: [
+        "unpriced_through",
+        `iif(unpriced_through = '' or unpriced_through <= (select max(through) from pruned_records)
+          or exists (select 1 from usage_records where request_id = unpriced_through
+            and usage_source is not null and input_price is null), unpriced_through, null)`,
+      ],
+      price_storage_rows: ["n", "1"],
+    },
+    from: `(select count(*) as n, coalesce(max(unpriced_through), '') as unpriced_through
+      from price_storage)`,
   },
 ];

@@ -1,6 +1,6 @@
 import { ROLL_UPS, type RollUp, SUMS as NAMES } from "../roll_ups.ts";
 import { savedMillionths } from "../rules/sql/roll_ups.ts";
-import { type Check, differences } from "./check.ts";
+import type { Check, Comparison } from "./check.ts";
 
 /** How each sum of a roll-up is made from records. */
 const OF_RECORDS: Readonly<Record<typeof NAMES[number], string>> = {
@@ -43,7 +43,7 @@ export function isSumOf(
       readonly sums: string;
       /** Of roll-ups of hours and days: whose those are. */
       readonly span?: number;
-      readonly pairs?: Parameters<typeof differences>[0]["pairs"];
+      readonly pairs?: Comparison["pairs"];
       /** Which rows are compared. Default: all. */
       readonly where?: string;
     },
@@ -53,17 +53,15 @@ export function isSumOf(
   return {
     noun,
     name,
-    sql: differences({
-      before: `with ${given} summed as materialized (${sums})`,
-      id: idOf(key, table, "summed"),
-      pairs: {
-        ...pairs,
-        ...Object.fromEntries(
-          NAMES.map((one) => [`${kind}_${one}`, [`${table}.${one}`, `summed.${one}`]] as const),
-        ),
-      },
-      from: `summed full join ${table} on ${sameKey(key, "summed", table)}${ofSpan}
+    before: `with ${given} summed as materialized (${sums})`,
+    id: idOf(key, table, "summed"),
+    pairs: {
+      ...pairs,
+      ...Object.fromEntries(
+        NAMES.map((one) => [`${kind}_${one}`, [`${table}.${one}`, `summed.${one}`]] as const),
+      ),
+    },
+    from: `summed full join ${table} on ${sameKey(key, "summed", table)}${ofSpan}
           where ${where}`,
-    }),
   };
 }

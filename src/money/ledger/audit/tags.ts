@@ -1,5 +1,5 @@
 import { isToldApart, UNSUMMED_TAG } from "../rules/sql/tags.ts";
-import { type Check, differences } from "./check.ts";
+import type { Check } from "./check.ts";
 import { ADDED, idOf, isSumOf, sameKey, SUMMED } from "./sums.ts";
 
 const CELL = ["hour_at_ms", "account_id", "key_id", "route"];
@@ -60,75 +60,69 @@ export const TAGS: readonly Check[] = [
   {
     noun: "tag",
     name: "reasons of failures",
-    sql: differences({
-      before: `with failed as materialized (
-          select at_ms as hour_at_ms, account_id, key_id, route, sum(requests) as requests, sum(errors) as errors
-          from usage_tags where name = ':reason' and span_ms = 3600000 group by 1, 2, 3, 4
-        )`,
-      id: idOf(CELL, "failed", "hours"),
-      pairs: {
-        failures: ["failed.requests", "hours.errors"],
-        failure_errors: ["failed.errors", "hours.errors"],
-      },
-      from: `failed full join usage_hours as hours on ${sameKey(CELL, "failed", "hours")}
-          and hours.errors > 0 where failed.requests is not null or hours.errors > 0`,
-    }),
+    before: `with failed as materialized (
+        select at_ms as hour_at_ms, account_id, key_id, route, sum(requests) as requests, sum(errors) as errors
+        from usage_tags where name = ':reason' and span_ms = 3600000 group by 1, 2, 3, 4
+      )`,
+    id: idOf(CELL, "failed", "hours"),
+    pairs: {
+      failures: ["failed.requests", "hours.errors"],
+      failure_errors: ["failed.errors", "hours.errors"],
+    },
+    from: `failed full join usage_hours as hours on ${sameKey(CELL, "failed", "hours")}
+        and hours.errors > 0 where failed.requests is not null or hours.errors > 0`,
   },
   // A value that is told apart has a roll-up, and its tag is among those of the day.
   {
     noun: "tag",
     name: "values of tags",
-    sql: differences({
-      before: `with used as materialized (
-          select distinct account_id, at_ms as day_at_ms, name, value from usage_tags
-          where span_ms = 86400000 and name <> ':reason'
-        )`,
-      id: "account_id || ' ' || day_at_ms || ' ' || name || ' ' || value",
-      pairs: {
-        tag_value: [
-          "1",
-          `iif(name = ':names', exists (
-            select 1 from used where used.account_id = tag_values.account_id
-              and used.day_at_ms = tag_values.day_at_ms and used.name = tag_values.value
-          ), exists (
-            select 1 from used where used.account_id = tag_values.account_id
-              and used.day_at_ms = tag_values.day_at_ms and used.name = tag_values.name
-              and used.value = tag_values.value
-          ) and exists (
-            select 1 from tag_values as names where names.account_id = tag_values.account_id
-              and names.day_at_ms = tag_values.day_at_ms and names.name = ':names'
-              and names.value = tag_values.name
-          ))`,
-        ],
-      },
-      from: "tag_values",
-    }),
+    before: `with used as materialized (
+        select distinct account_id, at_ms as day_at_ms, name, value from usage_tags
+        where span_ms = 86400000 and name <> ':reason'
+      )`,
+    id: "account_id || ' ' || day_at_ms || ' ' || name || ' ' || value",
+    pairs: {
+      tag_value: [
+        "1",
+        `iif(name = ':names', exists (
+          select 1 from used where used.account_id = tag_values.account_id
+            and used.day_at_ms = tag_values.day_at_ms and used.name = tag_values.value
+        ), exists (
+          select 1 from used where used.account_id = tag_values.account_id
+            and used.day_at_ms = tag_values.day_at_ms and used.name = tag_values.name
+            and used.value = tag_values.value
+        ) and exists (
+          select 1 from tag_values as names where names.account_id = tag_values.account_id
+            and names.day_at_ms = tag_values.day_at_ms and names.name = ':names'
+            and names.value = tag_values.name
+        ))`,
+      ],
+    },
+    from: "tag_values",
   },
   // A roll-up's tag and value are those that its day tells apart.
   {
     noun: "tag",
     name: "tags of roll-ups",
-    sql: differences({
-      before: `with used as materialized (
-          select distinct account_id, at_ms as day_at_ms, name, value from usage_tags
-          where span_ms = 86400000 and name <> ':reason'
-        ), named as (
-          select account_id, day_at_ms, name, value from used where value <> 'other'
-          union select account_id, day_at_ms, ':names', name from used
-        )`,
-      id: "account_id || ' ' || day_at_ms || ' ' || name || ' ' || value",
-      pairs: {
-        tag_told_apart: [
-          "1",
-          isToldApart({
-            accountId: "named.account_id",
-            dayAtMs: "named.day_at_ms",
-            name: "named.name",
-            value: "named.value",
-          }),
-        ],
-      },
-      from: "named",
-    }),
+    before: `with used as materialized (
+        select distinct account_id, at_ms as day_at_ms, name, value from usage_tags
+        where span_ms = 86400000 and name <> ':reason'
+      ), named as (
+        select account_id, day_at_ms, name, value from used where value <> 'other'
+        union select account_id, day_at_ms, ':names', name from used
+      )`,
+    id: "account_id || ' ' || day_at_ms || ' ' || name || ' ' || value",
+    pairs: {
+      tag_told_apart: [
+        "1",
+        isToldApart({
+          accountId: "named.account_id",
+          dayAtMs: "named.day_at_ms",
+          name: "named.name",
+          value: "named.value",
+        }),
+      ],
+    },
+    from: "named",
   },
 ];

@@ -1,0 +1,276 @@
+/** What may come on connections, by bytes and boundaries, on a system that the test is: no socket is opened. */
+
+import { Arrivals, type CutConnection, type Verdict } from "../../../src/doors/http/arrivals.ts";
+import { type Peer, portOf } from "../../../src/doors/http/peer.ts";
+import { clientRequestIdOf, pathOf, withPath } from "../../../src/doors/http/request_line.ts";
+import type { Sockets } from "../../../src/doors/http/sockets.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { sleep, until } from "../../fake/temp.ts";
+
+const PORT = 8_787;
+const MEGABYTE = 1_048_576;
+
+/** A connection as the system has it. */
+interface Socket {
+  peer: Peer;
+  localPort: number;
+  received: number | undefined;
+  unread: number;
+  dropped: number;
+}
+
+/** The system: connections by their descriptors, and what was done to them. */
+function system() {
+  const sockets = new Map<number, Socket>();
+  const done: string[] = [];
+  const at = (descriptor: number) => sockets.get(descriptor);
+  const note = (what: string) => (descriptor: number) => void done.push(`${what} ${descriptor}`);
+  const face = {
+    descriptors: () => [...sockets.keys()],
+    peerOf: (descriptor: number) => at(descriptor)?.peer,
+    peerPort: (descriptor: number) => portOf(at(descriptor)?.peer ?? "-1"),
+    clientOf: (descriptor: number, port: number) =>
+      at(descriptor)?.localPort === port ? at(descriptor)!.peer : undefined,
+    connectionOf: (peer: Peer, port?: number) =>
+      [...sockets].find(([, one]) => one.peer === peer && one.localPort === port)?.[0],
+    received: (descriptor: number) => at(descriptor)?.received,
+    unread: (descriptor: number) => at(descriptor)?.unread ?? 0,
+    dropped: (descriptor: number) => at(descriptor)?.dropped ?? 0,
+    end: note("end"),
+    reset: note("reset"),
+    mute: note("mute"),
+    narrow: note("narrow"),
+  };
+  return {
+    sockets,
+    done,
+    face: face as unknown as Sockets,
+    open(descriptor: number, port: number, received = 0) {
+      const socket: Socket = {
+        peer: `${port} 10.0.0.1`,
+        localPort: PORT,
+        received,
+        unread: 0,
+        dropped: 0,
+      };
+      sockets.set(descriptor, socket);
+      return socket;
+    },
+  };
+}
+
+const client = (port: number): Deno.Addr => ({ transport: "tcp", hostname: "10.0.0.1", port });
+
+function started(
+  all: ReturnType<typeof system>,
+  more: Partial<ConstructorParameters<typeof Arrivals>[0]> = {},
+) {
+  const cuts: CutConnection[] = [];
+  let memory = 0;
+  const arrivals = new Arrivals({
+    sockets: all.face,
+    residentBytes: () => memory += 100 * MEGABYTE, // each time that it may look, it does
+    onCut: (cut) => cuts.push(cut),
+    ...more,
+  });
+  arrivals.start(PORT);
+  return { arrivals, cuts, [Symbol.dispose]: () => arrivals.close() };
+}
+
+/** Waits until all connections were looked at: a new one of the system's is dropped, and ended for it. */
+async function looked({ open, sockets, done }: ReturnType<typeof system>): Promise<void> {
+  open(999, 999, 0).dropped = 1;
+  const before = done.filter((one) => one === "end 999").length;
+  await until(() => done.filter((one) => one === "end 999").length >= before + 2, {
+    what: "two looks",
+  });
+  sockets.delete(999);
+}
+
+Deno.test("more than a megabyte since the last boundary cuts a connection; what was not read yet does not count", async () => {
+  const all = system();
+  const fine = all.open(1, 1_001, MEGABYTE);
+  all.open(2, 1_002, MEGABYTE + 1);
+  all.open(3, 1_003, 3 * MEGABYTE).unread = 2 * MEGABYTE;
+  all.open(4, 1_004, 3 * MEGABYTE).localPort = 1; // is no client's
+  all.open(5, 1_005).received = undefined; // of which the system says nothing
+  using one = started(all);
+  await looked(all);
+  assertEquals(one.cuts, [{ peer: "1002 10.0.0.1", bytes: MEGABYTE + 1 }]);
+  assertEquals(all.done.filter((did) => did.startsWith("reset")), ["reset 2"]);
+  // a request is a boundary: what came before counts no more
+  one.arrivals.progressed(client(1_001));
+  await looked(all);
+  fine.received! += MEGABYTE;
+  await looked(all);
+  assertEquals(one.cuts.length, 1);
+  fine.received! += 1;
+  await looked(all);
+  assertEquals(one.cuts.at(-1), { peer: "1001 10.0.0.1", bytes: MEGABYTE + 1 });
+  assertEquals(one.arrivals.claimed(["1001 10.0.0.1", "1002 10.0.0.1"]), ["1001 10.0.0.1"]);
+});
+
+Deno.test("a connection whose first packets were dropped is ended; one that is only new is not", async () => {
+  const all = system();
+  all.open(1, 1_001, 0).dropped = 1;
+  all.open(2, 1_002, 0);
+  all.open(3, 1_003, 5).dropped = 1;
+  using _one = started(all);
+  await looked(all);
+  assertEquals(new Set(all.done.filter((did) => !did.endsWith("999"))), new Set(["end 1"]));
+});
+
+Deno.test("sixty-four megabytes may have come on all connections together: those with the most are cut", async () => {
+  const all = system();
+  for (let at = 0; at < 64; at++) all.open(100 + at, 2_000 + at, MEGABYTE - at);
+  using one = started(all);
+  await looked(all);
+  assertEquals(one.cuts, []);
+  for (let at = 64; at < 66; at++) all.open(100 + at, 2_000 + at, MEGABYTE - at);
+  await looked(all);
+  assertEquals(one.cuts.map(({ peer }) => peer), ["2000 10.0.0.1", "2001 10.0.0.1"]);
+});
+
+Deno.test("a thread that does not look for others' connections bounds its own together", async () => {
+  for (const isOwn of [true, false]) {
+    const all = system();
+    using one = started(all, {
+      threads: { sweeps: false, claimedElsewhere: () => Promise.resolve([]) },
+    });
+    for (let at = 0; at < 66; at++) {
+      all.open(100 + at, 2_000 + at);
+      if (isOwn) one.arrivals.progressed(client(2_000 + at));
+    }
+    await looked(all);
+    for (const [at, socket] of [...all.sockets.values()].entries()) socket.received = MEGABYTE - at;
+    await looked(all);
+    assertEquals(one.cuts.length, isOwn ? 2 : 0);
+  }
+});
+
+Deno.test("who watches a connection decides what may come on it, until the watch ends", async () => {
+  for (
+    const [verdict, did] of [["fine", []], ["end", ["reset 1"]], ["end soon", [
+      "mute 1",
+      "reset 1",
+    ]]] as const
+  ) {
+    const all = system();
+    const socket = all.open(1, 1_001, 10);
+    using one = started(all);
+    const judged: number[] = [];
+    const judge = (bytes: number): Verdict => (judged.push(bytes), verdict);
+    one.arrivals.progressed(client(1_001));
+    const watch = one.arrivals.watch(client(1_001), judge);
+    assertEquals(watch.boundary(), 10);
+    assertEquals(watch.delivered(0), true, "nothing is left");
+    socket.received = 10 + MEGABYTE + 33;
+    await looked(all);
+    assertEquals(new Set(judged), new Set([MEGABYTE + 1]), "a piece has 32 bytes around it");
+    // of what was cut nothing counts any more
+    assertEquals(watch.delivered(1), verdict !== "fine", "a megabyte is left");
+    if (verdict === "end soon") {
+      await until(() => all.done.includes("reset 1"), { what: "its end" });
+    }
+    assertEquals(all.done.filter((one) => /^(mute|reset) 1$/.test(one)), [...did]);
+    watch.end();
+    socket.received += 2 * MEGABYTE;
+    await looked(all);
+    const before = judged.length;
+    socket.received += 2 * MEGABYTE;
+    await looked(all);
+    assertEquals(judged.length, before, "the watch is over");
+    assert(all.done.includes("reset 1"), "nobody decides any more");
+  }
+});
+
+Deno.test("a descriptor that is another connection's by now is not confused with the first", async () => {
+  const all = system();
+  all.open(1, 1_001, MEGABYTE);
+  using one = started(all);
+  await looked(all);
+  all.open(1, 1_002, 5); // closed, and opened by another client
+  await looked(all);
+  all.sockets.delete(1);
+  await looked(all);
+  all.open(1, 1_003, MEGABYTE);
+  await looked(all);
+  assertEquals(one.cuts, []);
+  one.arrivals.narrow(client(1_003));
+  one.arrivals.narrow(client(1_001));
+  all.open(7, 1_007);
+  one.arrivals.narrow(client(1_007)); // found although there was no look since
+  assertEquals(all.done.filter((did) => did.startsWith("narrow")), ["narrow 1", "narrow 7"]);
+});
+
+Deno.test("of a connection that no request has come on in this thread, the others are asked", async () => {
+  for (
+    const [sweeps, claims, isCut] of [[true, false, true], [true, true, false], [
+      false,
+      false,
+      false,
+    ]] as const
+  ) {
+    const all = system();
+    all.open(1, 1_001, 2 * MEGABYTE);
+    const asked: string[] = [];
+    using one = started(all, {
+      threads: {
+        sweeps,
+        claimedElsewhere: (peers) => {
+          asked.push(...peers);
+          return Promise.resolve(claims ? peers : []);
+        },
+      },
+    });
+    await looked(all);
+    assertEquals(new Set(asked), new Set(sweeps ? ["1001 10.0.0.1"] : []));
+    assertEquals(one.cuts.length, isCut ? 1 : 0, `sweeps: ${sweeps}, claimed: ${claims}`);
+  }
+});
+
+Deno.test("where the system cannot be asked, before the start and after the end, nothing is counted", async () => {
+  const all = system();
+  all.open(1, 1_001, 2 * MEGABYTE);
+  const blind = new Arrivals({ sockets: undefined, residentBytes: () => 0 });
+  const idle = new Arrivals({ sockets: all.face, residentBytes: () => 0 });
+  blind.start(PORT);
+  for (const one of [blind, idle]) {
+    one.progressed(client(1_001));
+    const watch = one.watch(client(1_001), () => "end");
+    assertEquals([watch.boundary(), watch.delivered(1)], [undefined, false]);
+    watch.end();
+    one.narrow(client(1_001));
+    assertEquals(one.claimed(["1001 10.0.0.1"]), []);
+    one.close();
+  }
+  blind.endSoon(client(1_001));
+  using one = started(all);
+  one.arrivals.start(1); // a second time without effect
+  await looked(all);
+  assertEquals(one.cuts.length, 1);
+  one.arrivals.close();
+  all.open(2, 1_002, 2 * MEGABYTE);
+  await sleep(60);
+  assertEquals(one.cuts.length, 1);
+});
+
+Deno.test("a client's ID of a request is safe in headers and logs; paths are taken out of addresses undecoded (table)", () => {
+  const idOf = (id?: string) =>
+    clientRequestIdOf(new Headers(id === undefined ? {} : { "x-request-id": id }));
+  for (const id of ["a", "A.b_c:d/e+f=g@h-9", "x".repeat(128)]) assertEquals(idOf(id), id);
+  for (const id of [undefined, "", "x".repeat(129), "a b", "a,b", 'a"', "a;b", "\u00e4"]) {
+    assertEquals(idOf(id), undefined, id);
+  }
+  for (
+    const [url, path, other] of [
+      ["http://h:1/a%2Fb?q=/c", "/a%2Fb", "http://h:1/z?q=/c"],
+      ["http://h/a", "/a", "http://h/z"],
+      ["http://h/?a?b", "/", "http://h/z?a?b"],
+      ["https://h//a//b?", "//a//b", "https://h/z?"],
+    ] as const
+  ) {
+    assertEquals([pathOf(url), withPath(url, "/z")], [path, other]);
+  }
+  assert(pathOf("http://h/v1/models?x#y") === "/v1/models");
+});

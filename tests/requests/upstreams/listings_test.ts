@@ -1,0 +1,180 @@
+/** What upstreams list: read of every shape that services give it, by a probe over a socket. */
+
+import fc from "fast-check";
+import { SILENT } from "../../../src/ground/telemetry/mod.ts";
+import { settings } from "../../../src/settings/config/mod.ts";
+import { ModelLists } from "../../../src/requests/upstreams/model_lists.ts";
+import { probeUpstream } from "../../../src/requests/upstreams/probe.ts";
+import { takesKeys, withForeignKey } from "../../../src/requests/upstreams/upstream.ts";
+import { exists, tempDir, until } from "../../fake/temp.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { sized } from "../../tier.ts";
+
+/** A service that lists what it is told to. */
+function lister() {
+  const next = { body: "", status: 200 };
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    assertEquals(new URL(request.url).pathname, "/v1/models");
+    return new Response(next.body, { status: next.status });
+  });
+  const { one } = settings.parse({
+    upstreams: { one: { url: `http://127.0.0.1:${server.addr.port}/v1`, discover: true } },
+  }).upstreams;
+  return {
+    next,
+    settings: one!,
+    async probe(body: unknown, status = 200) {
+      next.body = typeof body === "string" ? body : JSON.stringify(body);
+      next.status = status;
+      const { lists, models, isPage } = await probeUpstream("one", one!, {
+        now: () => 0,
+        patienceMs: 10_000,
+      });
+      return { lists, models, isPage };
+    },
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+const model = (id: string, context?: number, maxOutput?: number) => ({ id, context, maxOutput });
+const listed = (...models: readonly ReturnType<typeof model>[]) => ({
+  lists: true,
+  models,
+  isPage: false,
+});
+const NO_LIST = { lists: false, models: [], isPage: false };
+
+Deno.test("a list of models is read as each service writes it; what is none lists nothing", async () => {
+  await using service = lister();
+  const cases: readonly (readonly [body: unknown, expected: object])[] = [
+    [{ object: "list", data: [{ id: "a" }] }, listed(model("a"))],
+    [{ data: [{ id: "a" }, { id: "b" }] }, listed(model("a"), model("b"))],
+    [{ data: [] }, listed()],
+    [{ object: "list", data: null }, listed()], // Ollama without models
+    [{ object: "list" }, listed()],
+    [{ data: ["a", null, 7, {}, { id: 7 }, { id: "b" }] }, listed(model("b"))],
+    // names of limits
+    [{ data: [{ id: "a", max_model_len: 8 }] }, listed(model("a", 8))],
+    [{ data: [{ id: "a", context_length: 8, max_output_tokens: 4 }] }, listed(model("a", 8, 4))],
+    [{ data: [{ id: "a", context_window: 8 }] }, listed(model("a", 8))],
+    [{ data: [{ id: "a", max_context_length: 8 }] }, listed(model("a", 8))],
+    [
+      { data: [{ id: "a", top_provider: { max_completion_tokens: 4 } }] },
+      listed(model("a", undefined, 4)),
+    ],
+    [
+      { data: [{ id: "a", max_completion_tokens: 5, top_provider: { max_completion_tokens: 4 } }] },
+      listed(model("a", undefined, 5)),
+    ],
+    [{ data: [{ id: "a", top_provider: null }] }, listed(model("a"))],
+    [{ data: [{ id: "a", top_provider: "x" }] }, listed(model("a"))],
+    // what is no limit
+    ...[0, -1, 1.5, "8", null, 2 ** 60].map((no) =>
+      [
+        { data: [{ id: "a", max_model_len: no, max_completion_tokens: no }] },
+        listed(model("a")),
+      ] as const
+    ),
+    [{ data: [{ id: "a", max_model_len: null, context_length: 8 }] }, listed(model("a", 8))],
+    // what is no list
+    [[{ id: "a" }], NO_LIST],
+    ["null", NO_LIST],
+    ["7", NO_LIST],
+    ['"list"', NO_LIST],
+    [{}, NO_LIST],
+    [{ object: "model", data: { id: "a" } }, NO_LIST],
+    ["{", NO_LIST],
+    ["", NO_LIST],
+    ["[".repeat(30) + "]".repeat(30), NO_LIST],
+    [" \n<!doctype html>", { ...NO_LIST, isPage: true }],
+  ];
+  for (const [body, expected] of cases) {
+    assertEquals(await service.probe(body), expected as never, JSON.stringify(body));
+  }
+  assertEquals(await service.probe({ data: [{ id: "a" }] }, 404), NO_LIST, "only of a 200");
+  const many = Array.from({ length: 2_001 }, (_, at) => ({ id: `m${at}` }));
+  assertEquals((await service.probe({ data: many })).models.length, 2_000);
+});
+
+Deno.test("whatever an upstream says instead of a list, reading it does not fail (property)", async () => {
+  await using service = lister();
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(fc.json(), fc.json().map((json) => `{"data":[${json}]}`), fc.string()),
+      async (body) => {
+        const { models } = await service.probe(body);
+        assert(models.every(({ id }) => typeof id === "string"), body);
+      },
+    ),
+    { numRuns: sized(30, 1_000) },
+  );
+});
+
+Deno.test("lists are asked for again: what has changed is told and kept, what fails is not a change", async () => {
+  await using service = lister();
+  await using directory = await tempDir();
+  const open = () =>
+    ModelLists.open({ one: service.settings }, {
+      directory: directory.path,
+      log: SILENT,
+      now: () => 0,
+      mayWait: true,
+    });
+  service.next.body = JSON.stringify({ data: [{ id: "a" }] });
+  const first = await open();
+  assertEquals([...first.listings].map(([, [one]]) => one!.id), ["a"]);
+  await first.close();
+
+  // the kept list will do for a start; it is asked for at once, and after a change is told
+  service.next.body = JSON.stringify({ data: [{ id: "b" }] });
+  const again = await open();
+  assertEquals([...again.listings].map(([, [one]]) => one!.id), ["a"]);
+  let changes = 0;
+  again.watch(() => changes++);
+  await until(() => changes === 1, { what: "the change" });
+  assertEquals([...again.listings].map(([, [one]]) => one!.id), ["b"]);
+  const file = `${directory.path}/models.json`;
+  await Deno.remove(file);
+  assertEquals(await again.ask(), false, "the same list");
+  assertEquals(await exists(file), false, "what has not changed is not written again");
+  service.next.status = 500;
+  assertEquals(await again.ask(), false, "one that does not answer keeps its list");
+  assertEquals(again.without, []);
+  for (const status of [404, 405, 501]) {
+    service.next.status = 200;
+    await again.ask();
+    service.next.status = status;
+    assertEquals(await again.ask(), true, `${status}: it cannot list any more`);
+    assertEquals(again.without, ["one"]);
+  }
+  await again.close();
+});
+
+Deno.test("an upstream takes keys if it has one, or forwards what comes with requests", () => {
+  const of = (more: object) => {
+    const { one } = settings.parse({
+      upstreams: { one: { url: "http://127.0.0.1/v1", ...more } },
+    }).upstreams;
+    return one!;
+  };
+  assertEquals(takesKeys(of({})), false);
+  assertEquals(takesKeys(of({ key: "k" })), true);
+  assertEquals(takesKeys(of({ keys: ["k", "l"] })), true);
+  assertEquals(takesKeys(of({ credentials: { kind: "forward" } })), true);
+  assertEquals(takesKeys(of({ credentials: { kind: "file", path: "/k" } })), false);
+
+  // somebody else's key goes alone: nothing of the settings that says who the gateway is goes with it
+  const secret = of({
+    key: "k",
+    headers: { "X-Api-Key": "s", Cookie: "s", Authorization: "s", "x-team": "t" },
+  });
+  const foreign = withForeignKey(secret, "theirs");
+  assertEquals(takesKeys(foreign), true);
+  assertEquals([foreign.key, foreign.keys], [undefined, undefined]);
+  assertEquals(foreign.headers, {
+    authorization: "Bearer theirs",
+    "content-type": "application/json",
+    "user-agent": "sluice",
+    "x-team": "t",
+  });
+});
