@@ -16,10 +16,11 @@ import {
   valueOf,
 } from "../../people/scim/mod.ts";
 import {
+  GroupProvisioning,
   type IfMatch,
   type ProvisionedUser,
-  Provisioning,
-  type ProvisioningParts,
+  UserProvisioning,
+  type UserProvisioningParts,
 } from "../../operating/provisioning/mod.ts";
 import { databaseRefusal } from "../../ground/database/mod.ts";
 import type { RateLimit } from "../../ground/rate_limits/mod.ts";
@@ -34,7 +35,7 @@ import { SCIM_BASE } from "./scim_path.ts";
 import { errorReply, etagOf, listOf, metaOf, reply, resourceReply } from "./scim_replies.ts";
 
 /** Dependencies of {@linkcode Scim}. */
-export interface ScimParts extends ProvisioningParts {
+export interface ScimParts extends UserProvisioningParts {
   readonly keyRing: KeyRing;
   readonly keys: Keys;
   /** Requests of each account per minute. */
@@ -58,13 +59,15 @@ type ScimRequest = Context<Env>;
 export class Scim {
   readonly #parts: ScimParts;
   readonly #directory: Directory;
-  readonly #provisioning: Provisioning;
+  readonly #users: UserProvisioning;
+  readonly #groups: GroupProvisioning;
   readonly #hono: Hono<Env>;
 
   constructor(parts: ScimParts) {
     this.#parts = parts;
     this.#directory = new Directory(parts.database);
-    this.#provisioning = new Provisioning(parts);
+    this.#users = new UserProvisioning(parts);
+    this.#groups = new GroupProvisioning(parts);
     this.#hono = this.#routes();
   }
 
@@ -109,7 +112,7 @@ export class Scim {
   }
 
   #userRoutes(app: Hono<Env>, at: (path: string) => string): void {
-    const provisioning = this.#provisioning;
+    const provisioning = this.#users;
     app.get(at("/Users"), async (c) => {
       const part = partOf(c);
       const { total, items } = await this.#directory.users(part);
@@ -144,7 +147,7 @@ export class Scim {
   }
 
   #groupRoutes(app: Hono<Env>, at: (path: string) => string): void {
-    const provisioning = this.#provisioning;
+    const provisioning = this.#groups;
     app.get(at("/Groups"), async (c) => {
       const part = partOf(c);
       const { total, items } = await this.#directory.groups(part);
@@ -181,7 +184,7 @@ export class Scim {
   }
 
   async #groupReply(c: ScimRequest, id: string, status: number = STATUS_CODE.OK) {
-    const group = await this.#provisioning.group(id);
+    const group = await this.#groups.group(id);
     const [shown] = await this.#shownGroups(c, [group]);
     return resourceReply(c.req, shown!, { base: c.env.base, at: "Groups", status, ...group });
   }
