@@ -22,9 +22,8 @@ import {
   UserProvisioning,
   type UserProvisioningParts,
 } from "../../operating/provisioning/mod.ts";
-import { databaseRefusal } from "../../ground/database/mod.ts";
+import { refusalOf } from "../../ground/database/mod.ts";
 import type { RateLimit } from "../../ground/rate_limits/mod.ts";
-import { asRefusal } from "../../ground/refusal.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { BodyTooLong, readBounded, type Visitor } from "../../ground/web/mod.ts";
 import { jsonExcess } from "../../wire/json/mod.ts";
@@ -248,7 +247,7 @@ export class Scim {
       const scimType = failure.status === STATUS_CODE.BadRequest ? "invalidValue" : undefined;
       return errorReply(failure.status, failure.message, { scimType });
     }
-    const { status, message, reason, retryAfterMs, cause } = asRefusal(databaseRefusal(error));
+    const { status, message, reason, retryAfterMs, cause } = refusalOf(error);
     if (status >= STATUS_CODE.InternalServerError) {
       const thrown = cause instanceof Error ? cause : error;
       log.error("SCIM request failed", { error: thrown.stack ?? thrown.message, status });

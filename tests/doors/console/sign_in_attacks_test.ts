@@ -320,7 +320,7 @@ Deno.test("a database that is away is the gateway's fault in each way in, and ne
       browser.open(callback),
     ].map(async (reply) => (await reply).status);
   isAway = true;
-  assertEquals(await Promise.all(tries()), [500, 500, 500]);
+  assertEquals(await Promise.all(tries()), [503, 503, 503]);
   isAway = false;
   // what was begun goes on
   assertEquals(await Promise.all(tries()), [303, 303, 303]);
