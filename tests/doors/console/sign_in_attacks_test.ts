@@ -69,7 +69,7 @@ async function bench(more: SettingsInput = {}) {
 
 type Bench = Awaited<ReturnType<typeof bench>>;
 
-const attack = shared(bench);
+const test = shared(bench);
 type Who = "ada" | "bob";
 
 /** Ways to sign in, and to try it in vain. */
@@ -115,7 +115,7 @@ async function whoIs(browser: JarBrowser): Promise<string | undefined> {
   return /[a-z]+@[a-z.]+/.exec(text)![0];
 }
 
-attack(
+test(
   "each way in after each other: the session is the second one's, and new; the first is over; what fails changes nothing",
   async (one) => {
     for (const [first, { enter }] of Object.entries(WAYS)) {
@@ -164,7 +164,7 @@ attack(
   },
 );
 
-attack(
+test(
   "a session that was put into a browser before signing in is not the one after it",
   async (one) => {
     const { accounts, sessions } = one.gateway.gateway;
@@ -182,7 +182,7 @@ attack(
   },
 );
 
-attack(
+test(
   "a reply of one provider is none of another's (mix-up), and none of the same twice",
   async (one) => {
     const { company, other } = one;
@@ -258,7 +258,7 @@ Deno.test("where somebody is sent after signing in is the console, and where a p
   assertEquals(new URL(away.location!).origin, company.issuer);
 });
 
-attack(
+test(
   "behind TLS the cookies are bound to the host, and go to no script and with no form of another site",
   async (one) => {
     const headers = { "x-forwarded-proto": "https", "x-forwarded-for": "198.51.100.1" };
@@ -281,7 +281,7 @@ attack(
   },
 );
 
-attack("nothing of codes, states and tokens is in the log or leaves by a referrer", async (one) => {
+test("nothing of codes, states and tokens is in the log or leaves by a referrer", async (one) => {
   const { gateway, company } = one;
   const sent: string[] = [];
   company.server.service.on("beforeResponse", ({ body }) => {
@@ -307,7 +307,7 @@ attack("nothing of codes, states and tokens is in the log or leaves by a referre
   assertEquals(sent.filter((text) => gateway.log().includes(text)), []);
 });
 
-attack("a provider that is down is said to be, and keeps nobody out who is in", async (one) => {
+test("a provider that is down is said to be, and keeps nobody out who is in", async (one) => {
   const { gateway, company } = one;
   const browser = one.browser();
   await browser.signIn(company, "s-1");
@@ -325,7 +325,7 @@ attack("a provider that is down is said to be, and keeps nobody out who is in", 
   company.server.issuer.url = company.issuer;
 });
 
-attack(
+test(
   "a database that is away is the gateway's fault in each way in, and never said to be the visitor's",
   async (one) => {
     const { accounts, sessions } = one.gateway.gateway;
@@ -344,7 +344,7 @@ attack(
   },
 );
 
-attack("visits to providers that nobody comes back from are bounded", async (one) => {
+test("visits to providers that nobody comes back from are bounded", async (one) => {
   const { database } = one.gateway.gateway;
   await one.browser().open("/console/sign-in/oidc/company");
   const { digest, expires_at_ms, ...others } =
@@ -364,7 +364,7 @@ attack("visits to providers that nobody comes back from are bounded", async (one
   assertEquals((await browser.open(path)).status, 303);
 });
 
-attack("what was made for one place is nothing at another", async (one) => {
+test("what was made for one place is nothing at another", async (one) => {
   const { gateway } = one;
   const { accounts, keys, sessions } = gateway.gateway;
   const ada = await accounts.get("ada@example.com");
@@ -506,7 +506,7 @@ Deno.test("credentials beside each other: keys are for the API and sessions for 
   }
 });
 
-attack(
+test(
   "nobody registers an address that a provider's people have, to wait in its account for them",
   async (one) => {
     const register = (email: string) =>

@@ -57,9 +57,9 @@ async function bench({ domains = ["example.com"] }: { readonly domains?: string[
   };
 }
 
-const signIn = shared(bench);
+const test = shared(bench);
 
-signIn(
+test(
   "somebody signs in with the company's provider, is in its teams, and is out of them with the group",
   async (one) => {
     const { gateway, provider } = one;
@@ -97,7 +97,7 @@ signIn(
   },
 );
 
-signIn("a callback counts once, for the browser that was sent away", async (one) => {
+test("a callback counts once, for the browser that was sent away", async (one) => {
   const { provider } = one;
   provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
   const [browser, thief] = [one.browser(), one.browser()];
@@ -121,7 +121,7 @@ signIn("a callback counts once, for the browser that was sent away", async (one)
   assertEquals((await browser.open("/console/sign-in/oidc/unknown")).status, 404);
 });
 
-signIn("who may not sign in is told why, and nothing is made", async (one) => {
+test("who may not sign in is told why, and nothing is made", async (one) => {
   const { gateway, provider } = one;
   const accounts = async () => (await gateway.gateway.accounts.list()).length;
   const before = await accounts();
@@ -172,7 +172,7 @@ Deno.test("an owner links an identity by hand, and signs in with it; a link that
   assertStringIncludes((await later.open("/console/account")).text, owner.email);
 });
 
-signIn(
+test(
   "an account lists its sessions and identities, ends the ones, and unlinks the others",
   async (one) => {
     const { gateway, provider } = one;
@@ -209,7 +209,7 @@ signIn(
   },
 );
 
-signIn(
+test(
   "nothing of a sign-in is in the log, in a backup, in a page, or in what a browser tells the next page",
   async (one) => {
     const { gateway, provider } = one;
@@ -257,7 +257,7 @@ signIn(
   },
 );
 
-signIn("signing out here says where to sign out there", async (one) => {
+test("signing out here says where to sign out there", async (one) => {
   const { provider } = one;
   provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
   const browser = one.browser();

@@ -293,7 +293,7 @@ export const SIGN_IN: readonly Mutation[] = [
     file: "src/doors/http/app.ts",
     find: "if (isOAuthPath(state.path) && this.#options.settings.signIn !== undefined) {",
     replace: "if (isOAuthPath(state.path)) {",
-    tests: DOOR,
+    tests: [{ file: "tests/doors/without_sign_in_test.ts" }],
     why: "Tools could sign in to a gateway whose operator has not set it up.",
   },
 ];
