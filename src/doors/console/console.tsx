@@ -339,7 +339,9 @@ export class Console {
     if (error instanceof AccountError) {
       return await refused(c, `${error.message}.`, STATUS_CODE.BadRequest);
     }
-    const { status, reason, retryAfterMs } = refusalOf(error);
+    const { reason, retryAfterMs } = refusalOf(error);
+    const isAway = reason === "gateway_unavailable";
+    const status = isAway ? STATUS_CODE.ServiceUnavailable : STATUS_CODE.InternalServerError;
     this.#parts.log.error("console page failed", {
       path: c.req.routePath, // a path may contain the token of a sign-in link
       error: error.stack ?? error.message,
@@ -352,7 +354,7 @@ export class Console {
       c,
       <MessagePage
         page={{ session: undefined, csrf: "", path: c.req.path }}
-        {...reason === "gateway_unavailable" ? DATABASE_AWAY : INTERNAL}
+        {...isAway ? DATABASE_AWAY : INTERNAL}
         link={{ href: "/console/", words: "Back to the console" }}
       />,
       status,

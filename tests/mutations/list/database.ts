@@ -56,8 +56,8 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "pages-without-a-database-at-fault",
     file: "src/doors/console/console.tsx",
-    find: "const { status, reason, retryAfterMs } = refusalOf(error);",
-    replace: "const { status, reason, retryAfterMs } = refusalOf(new Error());",
+    find: "const { reason, retryAfterMs } = refusalOf(error);",
+    replace: "const { reason, retryAfterMs } = refusalOf(new Error());",
     tests: [{ file: "tests/doors/database_away_test.ts" }],
     why: "Somebody whose page is 500 looks for a bug, and not for the database.",
   },
