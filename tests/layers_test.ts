@@ -99,6 +99,9 @@ const ON_DEMAND = ["aws4fetch", "jose", "@smithy/eventstream-codec", "yaml", "@l
 /** And rooms: what people do in the console and by the operators' API. */
 const ROOMS_ON_DEMAND =
   /^(?:doors\/console|operating\/(?:operations|provisioning)|people\/(?:scim|sign_in))\//;
+/** And files: what signed-in tools ask for besides models. */
+const FILES_ON_DEMAND =
+  /^doors\/(?:http\/tool_requests|tools\/(?:managed_settings|telemetry_relay|otlp_resource|usage))\.ts$/;
 
 Deno.test("packages of clouds and rare formats, and rooms of operators, are loaded only when they are needed", async () => {
   const loaded = new Map<string, string>();
@@ -121,7 +124,9 @@ Deno.test("packages of clouds and rare formats, and rooms of operators, are load
   await visit("../main.ts");
   assert(loaded.size > 400 && found.has("zod"), `${loaded.size} modules`);
   assertEquals(ON_DEMAND.filter((name) => found.has(name)), []);
-  const early = [...loaded].filter(([path]) => ROOMS_ON_DEMAND.test(path));
+  const early = [...loaded].filter(([path]) =>
+    ROOMS_ON_DEMAND.test(path) || FILES_ON_DEMAND.test(path)
+  );
   assertEquals(early.map(([path, by]) => `${path}, by ${by}`), []);
 });
 

@@ -1,6 +1,6 @@
 /** Without the setting `signIn` a gateway is what it was: no page, form or path more, and the same pages. */
 
-import { assert, assertEquals } from "../assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { routesOf } from "../fake/console_routes.ts";
 import { startGateway, statusOf } from "../fake/gateway.ts";
 import { signedIn } from "../fake/visitor.ts";
@@ -8,6 +8,7 @@ import { OAUTH, WELL_KNOWN } from "../../src/doors/oauth/mod.ts";
 
 /** What the setting adds to the console. */
 const ADDED = [
+  "GET /console/authorize",
   "GET /console/device",
   "GET /console/sign-in/oidc/:provider",
   "GET /console/sign-in/oidc/:provider/callback",
@@ -15,6 +16,7 @@ const ADDED = [
   "POST /console/account/sessions/:session/end",
   "POST /console/account/unlink",
   "POST /console/device",
+  "POST /console/tools/end",
   "POST /console/sign-in/oidc/:provider/logout",
 ];
 
@@ -32,6 +34,12 @@ Deno.test("the setting signIn adds its own pages and paths, and changes the page
   assertEquals(await database.all("select provider, address, agent from sessions"), [
     { provider: null, address: null, agent: null },
   ]);
+  const { secret } = await gateway.gateway.keys.issue(owner, { scopes: ["scim"] });
+  const directory = await fetch(`${url}/scim/v2/Users`, {
+    headers: { authorization: `Bearer ${secret}` },
+  });
+  assertEquals(directory.status, 404);
+  assertStringIncludes(await directory.text(), "Unknown endpoint");
   const paths = [...plain].filter((route) => /^GET [^:]*$/.test(route))
     .map((route) => route.slice("GET ".length))
     .filter((path) => !/\/(?:events|notices)$/.test(path));

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { OAuth2Server } from "oauth2-mock-server";
 import { assertEquals } from "../assert.ts";
 import type { Person } from "./oidc_provider.ts";
@@ -66,10 +67,19 @@ export interface QuickProvider extends SignsIn, AsyncDisposable {
   readonly people: Map<string, Person>;
 }
 
+/** Keys of providers, made once in a process: two beside each other have different ones. */
+const KEYS: ReturnType<typeof newKey>[] = [];
+let started = 0;
+
+function newKey() {
+  return generateKeyPairSync("rsa", { modulusLength: 2_048 }).privateKey.export({ format: "jwk" });
+}
+
 /** Starts one. @param now By which its tokens are made. */
 export async function quickProvider(now: () => number = Date.now): Promise<QuickProvider> {
   const server = new OAuth2Server();
-  await server.issuer.keys.generate("RS256", { kid: "first" });
+  const key = KEYS[started++ % 2] ??= newKey();
+  await server.issuer.keys.add({ ...key, kid: "first", alg: "RS256" });
   await server.start(0, "127.0.0.1");
   const issuer = `http://127.0.0.1:${server.address().port}`;
   server.issuer.url = issuer;

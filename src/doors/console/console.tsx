@@ -44,6 +44,7 @@ import { AccountSource } from "./live_account.tsx";
 import { PageSource } from "./live_pages.ts";
 import { LiveStreams } from "./live_streams.ts";
 import { CONTENT_POLICY } from "./content_policy.ts";
+import { refusalOf } from "../../ground/database/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import {
   BasePath,
@@ -338,22 +339,39 @@ export class Console {
     if (error instanceof AccountError) {
       return await refused(c, `${error.message}.`, STATUS_CODE.BadRequest);
     }
+    const { reason, retryAfterMs } = refusalOf(error);
+    const isAway = reason === "gateway_unavailable";
+    const status = isAway ? STATUS_CODE.ServiceUnavailable : STATUS_CODE.InternalServerError;
     this.#parts.log.error("console page failed", {
       path: c.req.routePath, // a path may contain the token of a sign-in link
       error: error.stack ?? error.message,
+      status,
     });
+    if (retryAfterMs !== undefined) {
+      c.header("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
+    }
     return await page(
       c,
       <MessagePage
         page={{ session: undefined, csrf: "", path: c.req.path }}
-        title="Something went wrong"
-        text="An internal error occurred; see the gateway log. Please try again."
+        {...isAway ? DATABASE_AWAY : INTERNAL}
         link={{ href: "/console/", words: "Back to the console" }}
       />,
-      STATUS_CODE.InternalServerError,
+      status,
     );
   }
 }
+
+const DATABASE_AWAY = {
+  title: "Database unavailable",
+  text:
+    "The gateway cannot use its database at the moment. Please try again in a few seconds. If you sent a form, check whether the change was made before you send it again.",
+};
+
+const INTERNAL = {
+  title: "Something went wrong",
+  text: "An internal error occurred; see the gateway log. Please try again.",
+};
 
 function refused(
   c: PageRequest,

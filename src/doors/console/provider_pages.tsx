@@ -175,7 +175,7 @@ export class ProviderPages {
       origin: { door: "console", address: c.env.visitor.address },
     } as const;
     const { unknownTeams } = await applyGroups({ database, teams, grants: this.#grants, now }, {
-      account,
+      accountIds: [account.id],
       provider,
       rights: rightsOf(groups, settings.groups),
       by,

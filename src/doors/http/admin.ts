@@ -1,6 +1,6 @@
 import { type Context, Hono } from "@hono/hono";
 import type { KeyRing } from "../../people/accounts/mod.ts";
-import { databaseRefusal, type ReadFor } from "../../ground/database/mod.ts";
+import { type ReadFor, refusalOf } from "../../ground/database/mod.ts";
 import { DIALECTS } from "../../wire/dialects/mod.ts";
 import {
   asOperationError,
@@ -19,7 +19,7 @@ import {
   performRead,
 } from "../../operating/operations/mod.ts";
 import type { RateLimit } from "../../ground/rate_limits/mod.ts";
-import { asRefusal, invalid } from "../../ground/refusal.ts";
+import { invalid } from "../../ground/refusal.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { BodyTooLong, readBounded, TrustedProxies, visitorOf } from "../../ground/web/mod.ts";
 import { ADMIN_BASE } from "./admin_path.ts";
@@ -128,7 +128,7 @@ export class Admin {
       log.info("admin request refused", { status: failure.status, reason: failure.code });
       return errorReply(failure);
     }
-    const refusal = asRefusal(databaseRefusal(error));
+    const refusal = refusalOf(error);
     if (refusal.reason === "internal" || refusal.cause !== undefined) {
       log.error("admin request failed", {
         error: error.stack ?? error.message,

@@ -2,7 +2,7 @@ import { checkScope } from "../../people/accounts/mod.ts";
 import { type Context, Hono } from "@hono/hono";
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import type { Settings } from "../../settings/config/mod.ts";
-import { type Database, databaseRefusal, probeWrite } from "../../ground/database/mod.ts";
+import { type Database, refusalOf } from "../../ground/database/mod.ts";
 import {
   type DialectName,
   DIALECTS,
@@ -12,10 +12,9 @@ import {
 import { EMBEDDINGS_PATH } from "../../wire/embeddings/mod.ts";
 import { BasePath, Entity } from "../../ground/web/mod.ts";
 import { newRequestId } from "../../ground/platform/mod.ts";
-import { asRefusal, Refusal } from "../../ground/refusal.ts";
+import { Refusal } from "../../ground/refusal.ts";
 import { WEBHOOK_PATH } from "../../money/payments/mod.ts";
 import type { RelayParts } from "../../requests/relay/mod.ts";
-import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { isOAuthPath, OAUTH, WELL_KNOWN } from "../oauth/mod.ts";
 import { Granted, type Signal, SIGNALS } from "../tools/mod.ts";
 import { isAdminPath } from "./admin_path.ts";
@@ -23,20 +22,21 @@ import { Callers, type CallersParts } from "./callers.ts";
 import { codexModels, isCodex as isFromCodex } from "./codex.ts";
 import { crossOriginHeaders, mayConnect, preflight } from "./cross_origin.ts";
 import { COUNTING, DIALECT_PATHS } from "./dialect_paths.ts";
-import { framingFault, presentedKeys, sameSecret } from "./guard.ts";
+import { framingFault } from "./guard.ts";
 import { Inference, type InferenceOptions } from "./inference.ts";
+import { addMachineEndpoints, type Env, INTERNAL, type MachineParts } from "./machine_endpoints.ts";
 import { modelInfo, modelList } from "./models.ts";
-import { openApiDocument, openCreditUsage } from "./on_demand.ts";
+import { openApiDocument, openCreditUsage, openToolRequests } from "./on_demand.ts";
 import { clientRequestIdOf, isApiPath, isConsolePath, pathOf, withPath } from "./request_line.ts";
 import { isScimPath, SCIM_BASE, SCIM_ENDPOINTS } from "./scim_path.ts";
 import type { ResponseSockets } from "./response_sockets.ts";
 import type { RequestState } from "./request_state.ts";
 import { errorResponse, shuttingDown, upgradeRequired } from "./responses.ts";
-import { ToolRequests, type ToolRequestsParts } from "./tool_requests.ts";
+import type { ToolRequests, ToolRequestsParts } from "./tool_requests.ts";
 import { describeWrongPath } from "./wrong_path.ts";
 
 /** What the door leads to. */
-export interface AppParts extends RelayParts, CallersParts, ToolRequestsParts {
+export interface AppParts extends RelayParts, CallersParts, ToolRequestsParts, MachineParts {
   readonly sockets: Pick<ResponseSockets, "open">;
   /** The database for reports: what takes long there holds up no request to a model. */
   readonly reports: Database;
@@ -44,8 +44,6 @@ export interface AppParts extends RelayParts, CallersParts, ToolRequestsParts {
   readonly pages: Pages;
   /** Handles a call of the payment webhook; `undefined` where payments are not configured. */
   readonly webhook?: (request: Request) => Promise<Response> | undefined;
-  /** Computes the answer to the challenge of a command that looks for the gateway of its data directory. */
-  readonly prove: (challenge: string) => Promise<string>;
 }
 
 /** Handler of pages for browsers. */
@@ -68,9 +66,6 @@ export interface AppOptions extends InferenceOptions {
   >;
 }
 
-const MAX_CHALLENGE_CHARS = 100;
-/** For the machines inside: not served below the path of the public URL, so that a proxy which passes that on hides them. */
-const INTERNAL: readonly string[] = ["/metrics", "/readyz"];
 /** The only version of RFC 6455. */
 const WEBSOCKET_VERSION = "13";
 
@@ -79,10 +74,6 @@ const DIALECT_AT: ReadonlyMap<string, DialectName> = new Map(DIALECT_PATHS);
 
 /** Where Codex sends its requests. */
 const RESPONSES = DIALECTS.responses.front.path;
-
-interface Env {
-  Bindings: RequestState;
-}
 
 /** The gateway as one function from request to response. */
 export class App {
@@ -276,15 +267,11 @@ export class App {
       const id = c.req.param("id");
       return this.#models(c, (catalog) => modelInfo(id, catalog.resolve(id)));
     });
-    app.get("/healthz", async (c) => {
-      const challenge = c.req.header("x-sluice-challenge");
-      if (challenge !== undefined && challenge.length <= MAX_CHALLENGE_CHARS) {
-        c.header("x-sluice-proof", await this.#parts.prove(challenge));
-      }
-      return c.json({ status: "ok" });
+    addMachineEndpoints(app, this.#parts, {
+      metricsToken: this.#options.settings.metricsToken,
+      isStopping: () => this.#stopping,
+      refuse: (state, refusal) => this.#refuse(state, refusal),
     });
-    app.get("/readyz", (c) => this.#ready(c));
-    app.get("/metrics", (c) => this.#metrics(c));
     app.get("/openapi.json", async (c) => {
       const servers = [{ url: this.#base.path || "/" }];
       const document = this.#openApi ??= openApiDocument()
@@ -304,11 +291,15 @@ export class App {
   #toolRoutes(app: Hono<Env>): void {
     const { settings } = this.#options;
     const parts = { callers: this.#callers, granted: this.#granted, settings };
-    const tools = new ToolRequests(this.#parts, parts);
-    app.get("/api/oauth/usage", ({ req, env }) => tools.usage(req.raw, env));
-    app.get("/managed/settings", ({ req, env }) => tools.managedSettings(req.raw, env));
+    let opened: Promise<ToolRequests> | undefined;
+    const tools = () => opened ??= openToolRequests(this.#parts, parts);
+    app.get("/api/oauth/usage", async ({ req, env }) => (await tools()).usage(req.raw, env));
+    app.get(
+      "/managed/settings",
+      async ({ req, env }) => (await tools()).managedSettings(req.raw, env),
+    );
     for (const signal of Object.keys(SIGNALS) as Signal[]) {
-      app.post(signal, ({ req, env }) => tools.telemetry(req.raw, env, signal));
+      app.post(signal, async ({ req, env }) => (await tools()).telemetry(req.raw, env, signal));
     }
   }
 
@@ -343,39 +334,8 @@ export class App {
     return entity.respond(request, { ...headers, "cache-control": "private, no-cache" });
   }
 
-  async #ready(c: Context<Env>): Promise<Response> {
-    const faults: string[] = [];
-    if (this.#stopping) faults.push("the gateway is shutting down");
-    if (!this.#parts.upstreams.usable) faults.push("no upstream is usable");
-    try {
-      await probeWrite(this.#parts.database); // one that only reads is not ready
-    } catch {
-      faults.push("the database is not writable");
-    }
-    return faults.length === 0
-      ? c.json({ status: "ready" })
-      : c.json({ status: "not ready", faults }, STATUS_CODE.ServiceUnavailable, {
-        "retry-after": "2",
-      });
-  }
-
-  /** Prometheus metrics. Requires the metrics token if one is configured. */
-  async #metrics(c: Context<Env>): Promise<Response> {
-    const metricsToken = this.#options.settings.metricsToken?.reveal();
-    if (metricsToken !== undefined) {
-      const given = presentedKeys(c.req.raw.headers);
-      if (!given.some((one) => sameSecret(one, metricsToken))) {
-        const message =
-          "Missing or wrong metrics token. Send it as 'Authorization: Bearer …' or as 'X-API-Key: …'.";
-        return this.#refuse(c.env, new Refusal("key_invalid", message));
-      }
-    }
-    const text = await this.#parts.metrics.text();
-    return c.text(text, STATUS_CODE.OK, { "content-type": PROMETHEUS_TEXT });
-  }
-
   async #fail(error: Error, state: RequestState): Promise<Response> {
-    const refusal = asRefusal(databaseRefusal(error));
+    const refusal = refusalOf(error);
     const { log } = this.#parts;
     const fields = { id: state.requestId, path: state.path };
     const isOurs = refusal.status >= 500 && refusal.reason !== "upstream_unavailable" &&
@@ -395,8 +355,6 @@ export class App {
     return errorResponse(state, refusal, this.#parts.now());
   }
 }
-
-const PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
 /** Our own faults are logged whole; their messages hold no keys or prompts. */
 function textOf(error: unknown): string {

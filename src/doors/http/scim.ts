@@ -16,14 +16,14 @@ import {
   valueOf,
 } from "../../people/scim/mod.ts";
 import {
+  GroupProvisioning,
   type IfMatch,
   type ProvisionedUser,
-  Provisioning,
-  type ProvisioningParts,
+  UserProvisioning,
+  type UserProvisioningParts,
 } from "../../operating/provisioning/mod.ts";
-import { databaseRefusal } from "../../ground/database/mod.ts";
+import { refusalOf } from "../../ground/database/mod.ts";
 import type { RateLimit } from "../../ground/rate_limits/mod.ts";
-import { asRefusal } from "../../ground/refusal.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { BodyTooLong, readBounded, type Visitor } from "../../ground/web/mod.ts";
 import { jsonExcess } from "../../wire/json/mod.ts";
@@ -34,7 +34,7 @@ import { SCIM_BASE } from "./scim_path.ts";
 import { errorReply, etagOf, listOf, metaOf, reply, resourceReply } from "./scim_replies.ts";
 
 /** Dependencies of {@linkcode Scim}. */
-export interface ScimParts extends ProvisioningParts {
+export interface ScimParts extends UserProvisioningParts {
   readonly keyRing: KeyRing;
   readonly keys: Keys;
   /** Requests of each account per minute. */
@@ -58,13 +58,15 @@ type ScimRequest = Context<Env>;
 export class Scim {
   readonly #parts: ScimParts;
   readonly #directory: Directory;
-  readonly #provisioning: Provisioning;
+  readonly #users: UserProvisioning;
+  readonly #groups: GroupProvisioning;
   readonly #hono: Hono<Env>;
 
   constructor(parts: ScimParts) {
     this.#parts = parts;
     this.#directory = new Directory(parts.database);
-    this.#provisioning = new Provisioning(parts);
+    this.#users = new UserProvisioning(parts);
+    this.#groups = new GroupProvisioning(parts);
     this.#hono = this.#routes();
   }
 
@@ -109,7 +111,7 @@ export class Scim {
   }
 
   #userRoutes(app: Hono<Env>, at: (path: string) => string): void {
-    const provisioning = this.#provisioning;
+    const provisioning = this.#users;
     app.get(at("/Users"), async (c) => {
       const part = partOf(c);
       const { total, items } = await this.#directory.users(part);
@@ -144,7 +146,7 @@ export class Scim {
   }
 
   #groupRoutes(app: Hono<Env>, at: (path: string) => string): void {
-    const provisioning = this.#provisioning;
+    const provisioning = this.#groups;
     app.get(at("/Groups"), async (c) => {
       const part = partOf(c);
       const { total, items } = await this.#directory.groups(part);
@@ -181,7 +183,7 @@ export class Scim {
   }
 
   async #groupReply(c: ScimRequest, id: string, status: number = STATUS_CODE.OK) {
-    const group = await this.#provisioning.group(id);
+    const group = await this.#groups.group(id);
     const [shown] = await this.#shownGroups(c, [group]);
     return resourceReply(c.req, shown!, { base: c.env.base, at: "Groups", status, ...group });
   }
@@ -245,7 +247,7 @@ export class Scim {
       const scimType = failure.status === STATUS_CODE.BadRequest ? "invalidValue" : undefined;
       return errorReply(failure.status, failure.message, { scimType });
     }
-    const { status, message, reason, retryAfterMs, cause } = asRefusal(databaseRefusal(error));
+    const { status, message, reason, retryAfterMs, cause } = refusalOf(error);
     if (status >= STATUS_CODE.InternalServerError) {
       const thrown = cause instanceof Error ? cause : error;
       log.error("SCIM request failed", { error: thrown.stack ?? thrown.message, status });

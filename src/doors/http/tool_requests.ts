@@ -8,10 +8,12 @@ import { keyBudgetsReading } from "../../money/ledger/mod.ts";
 import type { Admission } from "../../requests/admission/mod.ts";
 import {
   type Granted,
-  ManagedSettings,
+  type ManagedSettings,
+  openManagedSettings,
+  openTelemetryRelay,
+  openToolUsage,
   type Signal,
-  TelemetryRelay,
-  toolUsage,
+  type TelemetryRelay,
 } from "../tools/mod.ts";
 import type { Callers } from "./callers.ts";
 import type { RequestState } from "./request_state.ts";
@@ -29,30 +31,29 @@ export interface ToolRequestsParts {
   readonly closing: AbortSignal;
 }
 
+type ToolSettings = Pick<Settings, "credits" | "proxies" | "signIn">;
+
 /** Requests of signed-in tools that are not for models, by the protocol of Claude Code: errors are those of the messages dialect. */
 export class ToolRequests {
   readonly #parts: ToolRequestsParts;
   readonly #callers: Callers;
   readonly #granted: Granted;
-  readonly #perUsd: number;
-  readonly #managed: ManagedSettings | undefined;
-  readonly #telemetry: TelemetryRelay;
+  readonly #settings: ToolSettings;
+  #managed: Promise<ManagedSettings> | undefined;
+  #telemetry: Promise<TelemetryRelay> | undefined;
 
   constructor(
     parts: ToolRequestsParts,
     { callers, granted, settings }: {
       readonly callers: Callers;
       readonly granted: Granted;
-      readonly settings: Pick<Settings, "credits" | "proxies" | "signIn">;
+      readonly settings: ToolSettings;
     },
   ) {
-    const { managedSettings, telemetry } = settings.signIn ?? {};
     this.#parts = parts;
     this.#callers = callers;
     this.#granted = granted;
-    this.#perUsd = settings.credits.perUsd;
-    this.#managed = managedSettings && new ManagedSettings(managedSettings);
-    this.#telemetry = new TelemetryRelay({ ...parts, settings, collector: telemetry });
+    this.#settings = settings;
   }
 
   /** What the caller has used, in cents. */
@@ -61,10 +62,12 @@ export class ToolRequests {
     const { reports, readFor, admission, now } = this.#parts;
     const { accountId, keyId, teamId } = caller;
     const status = await admission.accountStatus(caller);
+    const toolUsage = await openToolUsage();
+    const { perUsd } = this.#settings.credits;
     const body = await readFor(accountId, async () => {
       const { budgets } = await readTogether(reports, { budgets: keyBudgetsReading(keyId, now()) });
       const granted = teamId === null ? await this.#granted.read(accountId) : undefined;
-      return toolUsage(status, { budgets, granted, perUsd: this.#perUsd });
+      return toolUsage(status, { budgets, granted, perUsd });
     });
     return Response.json(body, { headers: { ...state.headers, "cache-control": "no-store" } });
   }
@@ -72,8 +75,9 @@ export class ToolRequests {
   /** The settings that the operator has for the caller's tool. */
   async managedSettings(request: Request, state: RequestState): Promise<Response> {
     const { memberId, accountId } = await this.#identify(request, state);
-    const managed = this.#managed;
-    if (managed !== undefined) {
+    const policies = this.#settings.signIn?.managedSettings;
+    if (policies !== undefined) {
+      const managed = await (this.#managed ??= openManagedSettings(policies));
       const teams = (await this.#parts.members.ofAccount({ id: memberId ?? accountId }))
         .filter(({ stoppedAtMs }) => stoppedAtMs === null)
         .map(({ teamId: id, teamName: name }) => ({ id, name }));
@@ -89,7 +93,12 @@ export class ToolRequests {
   /** Telemetry of a tool. */
   async telemetry(request: Request, state: RequestState, signal: Signal): Promise<Response> {
     const caller = await this.#identify(request, state);
-    return await this.#telemetry.take(request, signal, caller, state.headers);
+    const relay = await (this.#telemetry ??= openTelemetryRelay({
+      ...this.#parts,
+      settings: this.#settings,
+      collector: this.#settings.signIn?.telemetry,
+    }));
+    return await relay.take(request, signal, caller, state.headers);
   }
 
   async #identify(request: Request, state: RequestState) {

@@ -316,7 +316,7 @@ export class OAuth {
 
 const SIGNED_OUT = {
   reused: "an old refresh token of it was used",
-  refused: "the provider no longer vouches for whoever approved it",
+  refused: "the provider no longer vouches for the person who approved it",
 } as const;
 
 const POLLED = {

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import type { SignInSettings } from "../../settings/config/mod.ts";
 
-type Policies = NonNullable<SignInSettings["managedSettings"]>;
+/** What the settings say, for everybody and for teams. */
+export type Policies = NonNullable<SignInSettings["managedSettings"]>;
 
 /** What a tool is sent: settings, and what names them. */
 interface Policy {

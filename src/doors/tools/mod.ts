@@ -10,6 +10,7 @@
 export { type ClaudeCodeError, claudeCodeError } from "./claude_code_error.ts";
 export { Granted } from "./granted.ts";
 export { blockedHeaders, claudeCodeHeaders, shareOf } from "./live_credits.ts";
-export { ManagedSettings } from "./managed_settings.ts";
-export { toolUsage } from "./usage.ts";
-export { type Signal, SIGNALS, TelemetryRelay } from "./telemetry_relay.ts";
+export type { ManagedSettings } from "./managed_settings.ts";
+export { openManagedSettings, openTelemetryRelay, openToolUsage } from "./on_demand.ts";
+export { type Signal, SIGNALS } from "./signals.ts";
+export type { TelemetryRelay } from "./telemetry_relay.ts";

@@ -7,15 +7,7 @@ import { exchange } from "../../ground/ways_out/mod.ts";
 import type { Caller } from "../../people/accounts/mod.ts";
 import { proxyOf, type Settings, type SignInSettings } from "../../settings/config/mod.ts";
 import { nameInJson, nameInProtobuf, OtlpError, type ResourceAttributes } from "./otlp_resource.ts";
-
-/** Where tools send telemetry (OTLP over HTTP), with the field of its JSON. */
-export const SIGNALS = {
-  "/v1/traces": "resourceSpans",
-  "/v1/metrics": "resourceMetrics",
-  "/v1/logs": "resourceLogs",
-} as const;
-/** One of these paths. */
-export type Signal = keyof typeof SIGNALS;
+import { type Signal, SIGNALS } from "./signals.ts";
 
 const BODY = { maxBytes: 2 * 1_048_576, maxMs: 30_000 };
 /** What one key may send within a minute. */

@@ -1,9 +1,14 @@
-import { Refusal } from "../refusal.ts";
+import { asRefusal, Refusal } from "../refusal.ts";
 import { DatabaseError } from "./database.ts";
 
-/** A thrown value, with a database's failure said as a refusal: the gateway cannot take requests now. */
-export function databaseRefusal(error: unknown): unknown {
-  if (!(error instanceof DatabaseError)) return error;
+/**
+ * Converts any thrown value to a refusal. A database's failure says that the gateway cannot take requests now: 503, never a fault of the
+ * caller's.
+ *
+ * @returns The refusal itself, 503 with the time to wait for a {@linkcode DatabaseError}, or a 500 without details for anything else.
+ */
+export function refusalOf(error: unknown): Refusal {
+  if (!(error instanceof DatabaseError)) return asRefusal(error);
   return new Refusal(
     "gateway_unavailable",
     "The gateway's database cannot be used now. Please try again.",

@@ -57,4 +57,4 @@ export {
   lockHolder,
   refuseLinks,
 } from "./gateway_identity.ts";
-export { databaseRefusal } from "./database_refusal.ts";
+export { refusalOf } from "./database_refusal.ts";

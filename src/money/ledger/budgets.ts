@@ -110,14 +110,31 @@ export async function budgetsOf(
 }
 
 /** The keys' own budgets, by key ID. */
-export async function budgetsOfKeys(
+export function budgetsOfKeys(
   database: Database,
   keyIds: readonly string[],
   nowMs: number,
 ): Promise<ReadonlyMap<string, readonly Budget[]>> {
+  return budgetsOfAll(database, "key", { ids: keyIds, nowMs });
+}
+
+/** The accounts' own budgets, by account ID. */
+export function budgetsOfAccounts(
+  database: Database,
+  accountIds: readonly string[],
+  nowMs: number,
+): Promise<ReadonlyMap<string, readonly Budget[]>> {
+  return budgetsOfAll(database, "account", { ids: accountIds, nowMs });
+}
+
+async function budgetsOfAll(
+  database: Database,
+  owner: BudgetOwner,
+  { ids, nowMs }: { readonly ids: readonly string[]; readonly nowMs: number },
+): Promise<ReadonlyMap<string, readonly Budget[]>> {
   const found = await budgetsWhere(database, {
-    sql: "owner = 'key' and owner_id in (select value from json_each(?))",
-    args: [JSON.stringify(keyIds)],
+    sql: "owner = ? and owner_id in (select value from json_each(?))",
+    args: [owner, JSON.stringify(ids)],
   }, nowMs);
   return Map.groupBy(found, ({ ownerId }) => ownerId);
 }

@@ -33,6 +33,7 @@ export {
   budgetOf,
   type BudgetOwner,
   budgetsOf,
+  budgetsOfAccounts,
   budgetsOfKeys,
   budgetsOfMembers,
   budgetsOn,

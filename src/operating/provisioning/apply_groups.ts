@@ -1,5 +1,4 @@
 import {
-  type Account,
   type Granted,
   type GroupGrants,
   type Holdings,
@@ -12,7 +11,8 @@ import type { Database, Statement } from "../../ground/database/mod.ts";
 import { newId } from "../../ground/platform/mod.ts";
 import {
   BUDGET_PERIODS,
-  budgetsOf,
+  type BudgetPeriod,
+  budgetsOfAccounts,
   budgetStatements,
   removeStatements,
 } from "../../money/ledger/mod.ts";
@@ -32,15 +32,16 @@ export interface Applied {
 }
 
 /**
- * Makes role, teams and budgets of an account what its groups give, in one transaction with the row of the log. Nothing is written where
- * nothing changes.
+ * Makes role, teams and budgets of accounts what their groups give, in one transaction with a row of the log for each. Nothing is written
+ * of accounts for which nothing changes.
  *
+ * @param accountIds Accounts whose groups give the same. Others wait for the transaction, so pass a few hundred at most.
  * @param provider That said which groups these are.
  */
 export async function applyGroups(
   { database, teams, grants, now }: ApplyParts,
-  { account, provider, rights, by, also = [] }: {
-    readonly account: Pick<Account, "id">;
+  { accountIds, provider, rights, by, also = [] }: {
+    readonly accountIds: readonly string[];
     readonly provider: string;
     readonly rights: Rights;
     readonly by: By;
@@ -56,32 +57,44 @@ export async function applyGroups(
     if (team === undefined) unknownTeams.push(name);
     else if (wanted.get(team.id) !== "lead") wanted.set(team.id, role);
   }
-  const before = await grants.read(account.id, provider);
-  const budgets = await budgetsFor(account.id, before, { database, rights, now });
-  const after = { role: rights.role ?? "none", teams: wanted, budgets: budgets.granted } as const;
-  if (budgets.statements.length === 0 && isSame(before, after)) {
-    if (also.length > 0) await database.batch(also);
-    return { unknownTeams };
-  }
-  await database.batch([
+  const nowMs = now();
+  const holdings = await grants.read(accountIds, provider);
+  const budgetsOf = await budgetsOfAccounts(database, accountIds, nowMs);
+  const changes = [...holdings].flatMap(([accountId, before]) => {
+    const change = budgetsFor(accountId, before, {
+      rights,
+      there: new Map((budgetsOf.get(accountId) ?? []).map((one) => [one.period, one.credits])),
+      nowMs,
+    });
+    const after = { role: rights.role ?? "none", teams: wanted, budgets: change.granted } as const;
+    const isToDo = change.statements.length > 0 || !isSame(before, after);
+    return isToDo ? [{ accountId, before, after, statements: change.statements }] : [];
+  });
+  const alike = Map.groupBy(changes, ({ after }) => JSON.stringify([...after.budgets]));
+  const statements = [
     ...also,
-    ...grants.statements(account.id, provider, after),
-    ...budgets.statements,
-    logStatement({
-      id: newId("op"),
-      atMs: now(),
-      operation: "account.groups",
-      ...by,
-      about: { accountId: account.id, objectId: account.id },
-      before: described(before.role, before.teams),
-      after: {
-        provider,
-        role: rights.role ?? null,
-        teams: Object.fromEntries(wanted),
-        budgets: Object.fromEntries(rights.budgets),
-      },
-    }),
-  ]);
+    ...[...alike.values()].flatMap((some) =>
+      grants.statements(some.map(({ accountId }) => accountId), provider, some[0]!.after)
+    ),
+    ...changes.flatMap(({ accountId, before, statements }) => [
+      ...statements,
+      logStatement({
+        id: newId("op"),
+        atMs: nowMs,
+        operation: "account.groups",
+        ...by,
+        about: { accountId, objectId: accountId },
+        before: described(before.role, before.teams),
+        after: {
+          provider,
+          role: rights.role ?? null,
+          teams: Object.fromEntries(wanted),
+          budgets: Object.fromEntries(rights.budgets),
+        },
+      }),
+    ]),
+  ];
+  if (statements.length > 0) await database.batch(statements);
   return { unknownTeams };
 }
 
@@ -102,21 +115,17 @@ function isSame({ role, teams, granted, others }: Holdings, wanted: Granted): bo
 }
 
 /** Periods of the budgets that groups give, where none was set by hand, and the statements that set those and remove the others. */
-async function budgetsFor(
+function budgetsFor(
   accountId: string,
   { granted, others }: Holdings,
-  { database, rights, now }: {
-    readonly database: Database;
+  { rights, there, nowMs }: {
     readonly rights: Rights;
-    readonly now: () => number;
+    /** Credits of the account's budgets, by their period. */
+    readonly there: ReadonlyMap<BudgetPeriod, number>;
+    readonly nowMs: number;
   },
-): Promise<
-  { readonly granted: ReadonlyMap<string, number>; readonly statements: readonly Statement[] }
-> {
+): { readonly granted: ReadonlyMap<string, number>; readonly statements: readonly Statement[] } {
   const owner = { owner: "account", ownerId: accountId } as const;
-  const there = new Map(
-    (await budgetsOf(database, owner, now())).map((one) => [one.period, one.credits]),
-  );
   const free = BUDGET_PERIODS.filter((period) =>
     granted.budgets.has(period) || others.budgets.has(period) || !there.has(period)
   );
@@ -130,7 +139,7 @@ async function budgetsFor(
       if (credits === there.get(period)) return [];
       return credits === undefined
         ? removeStatements({ ...owner, period })
-        : budgetStatements({ ...owner, period, credits }, { nowMs: now() });
+        : budgetStatements({ ...owner, period, credits }, { nowMs });
     }),
   };
 }

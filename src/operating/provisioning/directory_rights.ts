@@ -1,6 +1,6 @@
 import { type Account, digestOf, GroupGrants, type Teams } from "../../people/accounts/mod.ts";
 import { type By, guardStatement } from "../../people/operation_log/mod.ts";
-import { Directory, type DirectoryGroup } from "../../people/scim/mod.ts";
+import { Directory, type DirectoryGroup, evaluated, haveChanges } from "../../people/scim/mod.ts";
 import { type Rights, rightsOf } from "../../people/sign_in/mod.ts";
 import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
@@ -21,6 +21,8 @@ export interface DirectoryRightsParts {
 const DIRECTORY = "SCIM";
 /** Users whose rights a request evaluates besides those that it is about. */
 const EVALUATED_BESIDES = 200;
+/** Users that one transaction gives their rights. Others' writes wait for it, a few hundredths of a second. */
+const PIECE = 100;
 const MAX_ATTEMPTS = 10;
 
 /** Gives users what the groups of a company's directory give by the settings, and takes what those no longer give. */
@@ -59,10 +61,12 @@ export class DirectoryRights {
       rights === digestOfRights(this.#rightsOf(groupsOf.get(id)), settings)
     );
     if (alike.length > 0) {
-      await this.#parts.database.batch([this.#directory.evaluatedAlike(alike, settings)]);
+      await this.#parts.database.batch([evaluated(alike, { settings })]);
     }
-    for (const { id } of new Set(users).difference(new Set(alike))) {
-      await undisturbed(() => this.#evaluateOne(by, id, settings));
+    const others = [...new Set(users).difference(new Set(alike))].map(({ id }) => id);
+    for (let at = 0; at < others.length; at += PIECE) {
+      const piece = others.slice(at, at + PIECE);
+      await undisturbed(() => this.#evaluatePiece(by, piece, settings));
     }
   }
 
@@ -77,28 +81,31 @@ export class DirectoryRights {
     return rightsOf(names, ...this.#parts.providers.map((one) => one.groups));
   }
 
-  async #evaluateOne(by: By, id: string, settings: string): Promise<void> {
+  /** Evaluates users, in a transaction for all those whose groups give the same. */
+  async #evaluatePiece(by: By, ids: readonly string[], settings: string): Promise<void> {
     const { database, teams, now, log } = this.#parts;
-    const [user] = await this.#directory.due(settings, { of: [id], limit: 1 });
-    if (user === undefined) return;
-    const rights = this.#rightsOf((await this.#directory.groupsOf([id])).get(id));
-    const { unknownTeams } = await applyGroups({ database, teams, grants: this.#grants, now }, {
-      account: { id: user.accountId },
-      provider: DIRECTORY,
-      rights,
-      by,
-      also: [
-        guardStatement(this.#directory.hasChanges(user)),
-        this.#directory.evaluated(
-          { ...user, rights: digestOfRights(rights, settings) },
-          settings,
-        ),
-      ],
-    });
-    if (unknownTeams.length > 0) {
-      log.warn("SCIM: the settings name teams that there are none of", {
-        teams: unknownTeams.join(", "),
+    const users = await this.#directory.due(settings, { of: ids, limit: ids.length });
+    const groupsOf = await this.#directory.groupsOf(users.map(({ id }) => id));
+    const due = users.map((user) => ({ user, rights: this.#rightsOf(groupsOf.get(user.id)) }));
+    const alike = Map.groupBy(due, ({ rights }) => digestOfRights(rights, settings));
+    for (const [digest, some] of alike) {
+      const { rights } = some[0]!;
+      const users = some.map(({ user }) => user);
+      const { unknownTeams } = await applyGroups({ database, teams, grants: this.#grants, now }, {
+        accountIds: users.map(({ accountId }) => accountId),
+        provider: DIRECTORY,
+        rights,
+        by,
+        also: [
+          guardStatement(haveChanges(users)),
+          evaluated(users, { settings, rights: digest }),
+        ],
       });
+      if (unknownTeams.length > 0) {
+        log.warn("SCIM: the settings name teams that there are none of", {
+          teams: unknownTeams.join(", "),
+        });
+      }
     }
   }
 }

@@ -11,9 +11,10 @@
 export { providerWays } from "./provider_ways.ts";
 export { type Applied, applyGroups, type ApplyParts } from "./apply_groups.ts";
 export { DirectoryRights, type DirectoryRightsParts } from "./directory_rights.ts";
+export { GroupProvisioning } from "./group_provisioning.ts";
+export type { IfMatch } from "./resource_errors.ts";
 export {
-  type IfMatch,
   type ProvisionedUser,
-  Provisioning,
-  type ProvisioningParts,
-} from "./provisioning.ts";
+  UserProvisioning,
+  type UserProvisioningParts,
+} from "./user_provisioning.ts";

@@ -1,4 +1,4 @@
-import type { Database, Statement } from "../../ground/database/mod.ts";
+import type { Database, Row, Statement } from "../../ground/database/mod.ts";
 import { type Role, ROLES, TEAM_ROLES, type TeamRole } from "./roles.ts";
 import * as z from "zod";
 
@@ -18,6 +18,9 @@ export interface Holdings extends Pick<Granted, "role" | "teams"> {
   /** What those of all others give together. */
   readonly others: Granted;
 }
+
+/** Of IDs: those of a JSON array, which is an argument. */
+const THESE = "(select value from json_each(?))";
 
 const teamRoles = z.record(z.string(), z.enum(TEAM_ROLES));
 const marksJson = z.array(z.object({
@@ -41,130 +44,117 @@ export class GroupGrants {
     this.#now = now;
   }
 
-  /** Reads role, teams and marks of an account. */
-  async read(accountId: string, provider: string): Promise<Holdings> {
-    const row = await this.#database.one(
-      `select role, (
+  /** Reads role, teams and marks of accounts, by their IDs. */
+  async read(
+    accountIds: readonly string[],
+    provider: string,
+  ): Promise<ReadonlyMap<string, Holdings>> {
+    const rows = await this.#database.all(
+      `select id, role, (
           select json_group_object(team_id, role) from team_members where account_id = accounts.id
         ) as teams, (
           select json_group_array(json_object(
             'kind', kind, 'name', name, 'provider', provider, 'value', value
           )) from group_grants where account_id = accounts.id
         ) as marks
-        from accounts where id = ?`,
-      [accountId],
+        from accounts where id in ${THESE}`,
+      [JSON.stringify(accountIds)],
     );
-    const marks = marksJson.parse(JSON.parse(String(row?.marks ?? "[]")));
-    const of = (ofProvider: boolean): Granted => {
-      const some = marks.filter((mark) => (mark.provider === provider) === ofProvider);
-      const kind = (wanted: string) => some.filter((mark) => mark.kind === wanted);
-      const roles = kind("role").map(({ value }) => value);
-      const teams = new Map<string, TeamRole>();
-      for (const { name, value } of kind("team")) {
-        if (teams.get(name) !== "lead") teams.set(name, value === "lead" ? "lead" : "member");
-      }
-      const budgets = new Map<string, number>();
-      for (const { name, value } of kind("budget")) {
-        budgets.set(name, Math.max(Number(value), budgets.get(name) ?? 0));
-      }
-      const role = (["operator", "finance"] as const).find((one) => roles.includes(one));
-      return { role: role ?? "none", teams, budgets };
-    };
-    return {
-      role: z.enum(ROLES).parse(row?.role ?? "none"),
-      teams: new Map(Object.entries(teamRoles.parse(JSON.parse(String(row?.teams ?? "{}"))))),
-      granted: of(true),
-      others: of(false),
-    };
+    return new Map(rows.map((row) => [String(row.id), holdingsOf(row, provider)]));
   }
 
   /**
-   * Returns the statements that make role and teams of an account what its groups give, and mark the budgets that they give. Each decides
+   * Returns the statements that make role and teams of accounts what their groups give, and mark the budgets that they give. Each decides
    * by what it finds, so that what somebody gives by hand meanwhile stays.
    *
+   * @param accountIds Accounts whose groups give the same.
    * @param rights With budgets that nobody has set by hand.
    */
-  statements(accountId: string, provider: string, rights: Granted): Statement[] {
+  statements(accountIds: readonly string[], provider: string, rights: Granted): Statement[] {
     const now = this.#now();
     const { role, teams, budgets } = rights;
+    const these = JSON.stringify(accountIds);
     /** Whether a thing has come from groups, whichever. */
     const marked = (kind: string) =>
-      `exists (select 1 from group_grants where account_id = ? and kind = '${kind}' and name = ?)`;
+      `exists (select 1 from group_grants
+        where account_id = accounts.id and kind = '${kind}' and name = ?)`;
     const mark = (
       kind: string,
       { name, value, onlyIf, args }: {
         readonly name: string;
         readonly value: string;
+        /** Of a row of `accounts`. */
         readonly onlyIf: string;
         readonly args: string[];
       },
     ): Statement => ({
       sql: `insert into group_grants (account_id, kind, name, provider, value, granted_at_ms)
-        select ?, '${kind}', ?, ?, ?, ? where ${onlyIf}
+        select id, '${kind}', ?, ?, ?, ? from accounts where id in ${THESE} and ${onlyIf}
         on conflict (account_id, kind, name, provider) do update set value = excluded.value`,
-      args: [accountId, name, provider, value, now, ...args],
+      args: [name, provider, value, now, these, ...args],
     });
     // of the names, the one that may more comes last in the alphabet
     const bestRole = `(select max(value) from group_grants
-      where account_id = ? and kind = 'role' and provider <> ?)`;
+      where account_id = accounts.id and kind = 'role' and provider <> ?)`;
+    const isGivenRole = `id in ${THESE} and role <> 'owner' and exists (select 1 from group_grants
+      where account_id = accounts.id and kind = 'role' and provider = ?)`;
     const roles: Statement[] = role === "none"
       ? [{
-        sql: `update accounts set role = coalesce(${bestRole}, 'none')
-          where id = ? and role <> 'owner' and exists (select 1 from group_grants
-            where account_id = accounts.id and kind = 'role' and provider = ?)`,
-        args: [accountId, provider, accountId, provider],
+        sql: `update accounts set role = coalesce(${bestRole}, 'none') where ${isGivenRole}`,
+        args: [provider, these, provider],
       }, {
-        sql: "delete from group_grants where account_id = ? and kind = 'role' and provider = ?",
-        args: [accountId, provider],
+        sql: `delete from group_grants
+          where account_id in ${THESE} and kind = 'role' and provider = ?`,
+        args: [these, provider],
       }]
       : [
         mark("role", {
           name: "role",
           value: role,
-          onlyIf: `exists (select 1 from accounts
-              where id = ? and kind = 'person' and (role = 'none' or ${marked("role")}))`,
-          args: [accountId, accountId, "role"],
+          onlyIf: `kind = 'person' and (role = 'none' or ${marked("role")})`,
+          args: ["role"],
         }),
         {
-          sql: `update accounts set role = max(?, coalesce(${bestRole}, ''))
-            where id = ? and role <> 'owner' and exists (select 1 from group_grants
-              where account_id = accounts.id and kind = 'role' and provider = ?)`,
-          args: [role, accountId, provider, accountId, provider],
+          sql: `update accounts set role = max(?, coalesce(${bestRole}, '')) where ${isGivenRole}`,
+          args: [role, provider, these, provider],
         },
       ];
-    const gone = `account_id = ? and kind = 'team' and provider = ?
+    const gone = `account_id in ${THESE} and kind = 'team' and provider = ?
       and name not in (select value from json_each(?))`;
-    const goneArgs = [accountId, provider, JSON.stringify([...teams.keys()])];
-    /** Teams that nobody's groups give any more. */
-    const lost = `select name from group_grants where ${gone} and not exists (
+    const goneArgs = [these, provider, JSON.stringify([...teams.keys()])];
+    /** Accounts with the teams that nobody's groups give any more. */
+    const lost = `select account_id, name from group_grants where ${gone} and not exists (
       select 1 from group_grants as others where others.account_id = group_grants.account_id
         and others.kind = 'team' and others.name = group_grants.name and others.provider <> ?)`;
     const lostArgs = [...goneArgs, provider];
     // "lead" comes before "member"
-    const bestIn = (by: string) =>
+    const bestIn = (account: string, team: string) =>
       `(select min(value) from group_grants
-        where account_id = ? and kind = 'team' and name = ${by} and provider <> ?)`;
+        where account_id = ${account} and kind = 'team' and name = ${team} and provider <> ?)`;
     return [
       ...roles,
       {
-        sql: `update keys set revoked_at_ms = ? where member_id = ? and revoked_at_ms is null
-          and team_id in (${lost})`,
-        args: [now, accountId, ...lostArgs],
+        sql: `update keys set revoked_at_ms = ? where member_id in ${THESE}
+          and revoked_at_ms is null and (member_id, team_id) in (${lost})`,
+        args: [now, these, ...lostArgs],
       },
       {
-        sql: `delete from team_members where account_id = ? and team_id in (${lost})`,
-        args: [accountId, ...lostArgs],
+        sql: `delete from team_members
+          where account_id in ${THESE} and (account_id, team_id) in (${lost})`,
+        args: [these, ...lostArgs],
       },
       {
-        sql: `update team_members set role = coalesce(${bestIn("team_id")}, role)
-          where account_id = ? and team_id in (select name from group_grants where ${gone})`,
-        args: [accountId, provider, accountId, ...goneArgs],
+        sql: `update team_members
+          set role = coalesce(${bestIn("team_members.account_id", "team_id")}, role)
+          where account_id in ${THESE}
+            and (account_id, team_id) in (select account_id, name from group_grants where ${gone})`,
+        args: [provider, these, ...goneArgs],
       },
       { sql: `delete from group_grants where ${gone}`, args: goneArgs },
       {
-        sql: `delete from group_grants where account_id = ? and kind = 'budget' and provider = ?
-          and name not in (select value from json_each(?))`,
-        args: [accountId, provider, JSON.stringify([...budgets.keys()])],
+        sql: `delete from group_grants where account_id in ${THESE} and kind = 'budget'
+          and provider = ? and name not in (select value from json_each(?))`,
+        args: [these, provider, JSON.stringify([...budgets.keys()])],
       },
       ...[...budgets].map(([name, credits]) =>
         mark("budget", { name, value: String(credits), onlyIf: "true", args: [] })
@@ -173,24 +163,51 @@ export class GroupGrants {
         mark("team", {
           name: teamId,
           value: teamRole,
-          onlyIf: `exists (select 1 from teams where id = ?) and (${marked("team")}
-            or not exists (select 1 from team_members where team_id = ? and account_id = ?))`,
-          args: [teamId, accountId, teamId, teamId, accountId],
+          onlyIf: `exists (select 1 from teams where id = ?) and (${marked("team")} or not exists (
+            select 1 from team_members where team_id = ? and account_id = accounts.id))`,
+          args: [teamId, teamId, teamId],
         }),
         {
           sql: `insert into team_members (team_id, account_id, role, added_at_ms)
-            select ?, ?, min(?, coalesce(${bestIn("?")}, ?)), ? where exists (
+            select ?, id, min(?, coalesce(${bestIn("accounts.id", "?")}, ?)), ?
+            from accounts where id in ${THESE} and exists (
               select 1 from group_grants
-              where account_id = ? and kind = 'team' and name = ? and provider = ?)
+              where account_id = accounts.id and kind = 'team' and name = ? and provider = ?)
             on conflict (team_id, account_id) do update set role = excluded.role`,
           args: [
-            ...[teamId, accountId, teamRole, accountId, teamId, provider, teamRole, now],
-            ...[accountId, teamId, provider],
+            ...[teamId, teamRole, teamId, provider, teamRole, now],
+            ...[these, teamId, provider],
           ],
         },
       ]),
     ];
   }
+}
+
+/** What an account has, from the row that {@linkcode GroupGrants.read} reads. */
+function holdingsOf(row: Row, provider: string): Holdings {
+  const marks = marksJson.parse(JSON.parse(String(row.marks)));
+  const of = (ofProvider: boolean): Granted => {
+    const some = marks.filter((mark) => (mark.provider === provider) === ofProvider);
+    const kind = (wanted: string) => some.filter((mark) => mark.kind === wanted);
+    const roles = kind("role").map(({ value }) => value);
+    const teams = new Map<string, TeamRole>();
+    for (const { name, value } of kind("team")) {
+      if (teams.get(name) !== "lead") teams.set(name, value === "lead" ? "lead" : "member");
+    }
+    const budgets = new Map<string, number>();
+    for (const { name, value } of kind("budget")) {
+      budgets.set(name, Math.max(Number(value), budgets.get(name) ?? 0));
+    }
+    const role = (["operator", "finance"] as const).find((one) => roles.includes(one));
+    return { role: role ?? "none", teams, budgets };
+  };
+  return {
+    role: z.enum(ROLES).parse(row.role),
+    teams: new Map(Object.entries(teamRoles.parse(JSON.parse(String(row.teams))))),
+    granted: of(true),
+    others: of(false),
+  };
 }
 
 /** The statement that notes that something was given by hand, for the transaction that gives it. */

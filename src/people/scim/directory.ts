@@ -1,7 +1,6 @@
 import * as z from "zod";
-import type { Condition, Database, Statement, Value } from "../../ground/database/mod.ts";
+import type { Condition, Database, Value } from "../../ground/database/mod.ts";
 import { jsonText, rowOf } from "../../ground/row.ts";
-import type { GroupDocument, UserDocument } from "./documents.ts";
 import { ScimError } from "./error.ts";
 import type { Term } from "./filter.ts";
 
@@ -51,7 +50,8 @@ interface Part {
 
 const USER_COLUMNS = `id, account_id, user_name, external_id, attributes, version, created_at_ms,
   changed_at_ms, disabled_at_ms, deleted_at_ms, changes, rights`;
-const GROUP_COLUMNS = "id, display_name, external_id, version, created_at_ms, changed_at_ms";
+/** Columns of {@linkcode DirectoryGroup}. */
+export const GROUP_COLUMNS = "id, display_name, external_id, version, created_at_ms, changed_at_ms";
 
 /** Conditions by the attribute that a filter names, in lower case. */
 const USER_FILTERS: Readonly<Record<string, string>> = {
@@ -183,191 +183,6 @@ export class Directory {
         order by id limit ?`,
       [settings, of === undefined ? 1 : 0, JSON.stringify(of ?? []), limit],
     );
-  }
-
-  /** Notes that a user's rights were evaluated, and what they are. */
-  evaluated(
-    { id, changes, rights }: Pick<DirectoryUser, "id" | "changes" | "rights">,
-    settings: string,
-  ): Statement {
-    return {
-      sql: `update scim_users set evaluated = changes || ' ' || ?, rights = ?
-        where id = ? and changes = ?`,
-      args: [settings, rights, id, changes],
-    };
-  }
-
-  /** Notes that the rights of users are what they were. */
-  evaluatedAlike(
-    users: readonly Pick<DirectoryUser, "id" | "changes">[],
-    settings: string,
-  ): Statement {
-    return {
-      sql: `update scim_users set evaluated = changes || ' ' || ?
-        where (id, changes) in (select value ->> 0, value ->> 1 from json_each(?))`,
-      args: [settings, JSON.stringify(users.map(({ id, changes }) => [id, changes]))],
-    };
-  }
-
-  /** Holds while the groups of a user are those that were read with it. */
-  hasChanges({ id, changes }: Pick<DirectoryUser, "id" | "changes">): Condition {
-    return {
-      sql: "exists (select 1 from scim_users where id = ? and changes = ?)",
-      args: [id, changes],
-    };
-  }
-
-  /** Holds while a user is as it was read. */
-  isSameUser({ id, version }: Pick<DirectoryUser, "id" | "version">): Condition {
-    return {
-      sql:
-        "exists (select 1 from scim_users where id = ? and version = ? and deleted_at_ms is null)",
-      args: [id, version],
-    };
-  }
-
-  /** Holds while a group is as it was read. */
-  isSameGroup({ id, version }: Pick<DirectoryGroup, "id" | "version">): Condition {
-    return {
-      sql: "exists (select 1 from scim_groups where id = ? and version = ?)",
-      args: [id, version],
-    };
-  }
-
-  /** Creates a user. One that was deleted and had its account is replaced. */
-  insertUser(
-    user: Pick<UserDocument, "userName" | "externalId" | "attributes"> & {
-      readonly id: string;
-      readonly accountId: string;
-      readonly disabledAtMs: number | null;
-      readonly nowMs: number;
-    },
-  ): Statement[] {
-    const { id, accountId, userName, externalId, attributes, disabledAtMs, nowMs } = user;
-    return [
-      {
-        sql: "delete from scim_users where account_id = ? and deleted_at_ms is not null",
-        args: [accountId],
-      },
-      {
-        sql: `insert into scim_users (id, account_id, user_name, external_id, attributes, version,
-            created_at_ms, changed_at_ms, disabled_at_ms)
-          values (?, ?, ?, ?, ?, 1, ?, ?, ?)`,
-        args: [
-          ...[id, accountId, userName, externalId, JSON.stringify(attributes), nowMs, nowMs],
-          disabledAtMs,
-        ],
-      },
-    ];
-  }
-
-  /** Changes a user. */
-  updateUser(
-    id: string,
-    { userName, externalId, attributes }: Pick<
-      UserDocument,
-      "userName" | "externalId" | "attributes"
-    >,
-    { disabledAtMs, nowMs }: { readonly disabledAtMs: number | null; readonly nowMs: number },
-  ): Statement {
-    return {
-      sql: `update scim_users set user_name = ?, external_id = ?, attributes = ?,
-          disabled_at_ms = ?, changed_at_ms = ?, version = version + 1 where id = ?`,
-      args: [userName, externalId, JSON.stringify(attributes), disabledAtMs, nowMs, id],
-    };
-  }
-
-  /** Deletes a user: its account is told apart from those that the directory never had. */
-  deleteUser(
-    id: string,
-    { disabledAtMs, nowMs }: { readonly disabledAtMs: number | null; readonly nowMs: number },
-  ): Statement[] {
-    return [
-      {
-        sql: `update scim_groups set version = version + 1
-          where id in (select group_id from scim_members where user_id = ?)`,
-        args: [id],
-      },
-      { sql: "delete from scim_members where user_id = ?", args: [id] },
-      {
-        sql: `update scim_users set disabled_at_ms = ?, deleted_at_ms = ?, changes = changes + 1,
-            version = version + 1 where id = ?`,
-        args: [disabledAtMs, nowMs, id],
-      },
-    ];
-  }
-
-  /** Creates a group without members. */
-  insertGroup(
-    id: string,
-    { displayName, externalId }: Pick<GroupDocument, "displayName" | "externalId">,
-    nowMs: number,
-  ): Statement {
-    return {
-      sql: `insert into scim_groups (${GROUP_COLUMNS}) values (?, ?, ?, 1, ?, ?)`,
-      args: [id, displayName, externalId, nowMs, nowMs],
-    };
-  }
-
-  /** Changes the names of a group, for all its members. */
-  updateGroup(
-    id: string,
-    { displayName, externalId }: Pick<GroupDocument, "displayName" | "externalId">,
-    nowMs: number,
-  ): Statement[] {
-    return [
-      {
-        sql: `update scim_users set changes = changes + 1
-          where id in (select user_id from scim_members where group_id = ?)
-            and exists (select 1 from scim_groups
-              where id = ? and (display_name <> ? collate binary or external_id is not ?))`,
-        args: [id, id, displayName, externalId],
-      },
-      {
-        sql: `update scim_groups set display_name = ?, external_id = ?, changed_at_ms = ?,
-            version = version + 1 where id = ?`,
-        args: [displayName, externalId, nowMs, id],
-      },
-    ];
-  }
-
-  /** Deletes a group with its memberships. */
-  deleteGroup(id: string): Statement[] {
-    return [
-      {
-        sql: `update scim_users set changes = changes + 1
-          where id in (select user_id from scim_members where group_id = ?)`,
-        args: [id],
-      },
-      { sql: "delete from scim_members where group_id = ?", args: [id] },
-      { sql: "delete from scim_groups where id = ?", args: [id] },
-    ];
-  }
-
-  /** Puts users into a group and takes others out. */
-  changeMembers(
-    groupId: string,
-    { added, removed }: { readonly added: readonly string[]; readonly removed: readonly string[] },
-  ): Statement[] {
-    const [more, less] = [JSON.stringify(added), JSON.stringify(removed)];
-    return [
-      {
-        sql: `insert into scim_members (group_id, user_id) select ?, value from json_each(?)
-          where value in (select id from scim_users where deleted_at_ms is null)
-          on conflict do nothing`,
-        args: [groupId, more],
-      },
-      {
-        sql: `delete from scim_members
-          where group_id = ? and user_id in (select value from json_each(?))`,
-        args: [groupId, less],
-      },
-      {
-        sql: `update scim_users set changes = changes + 1 where id in (
-          select value from json_each(?) union select value from json_each(?))`,
-        args: [more, less],
-      },
-    ];
   }
 
   async #users(where: string, args: readonly Value[]): Promise<DirectoryUser[]> {

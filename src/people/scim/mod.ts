@@ -18,6 +18,19 @@ export {
   USER_SCHEMA,
   valueOf,
 } from "./attributes.ts";
+export {
+  changeMembers,
+  deleteGroup,
+  deleteUser,
+  evaluated,
+  haveChanges,
+  insertGroup,
+  insertUser,
+  isSameGroup,
+  isSameUser,
+  updateGroup,
+  updateUser,
+} from "./directory_changes.ts";
 export { Directory, type DirectoryGroup, type DirectoryUser, type Page } from "./directory.ts";
 export {
   type GroupDocument,

@@ -1,6 +1,6 @@
-import { databaseRefusal } from "../../ground/database/mod.ts";
+import { refusalOf } from "../../ground/database/mod.ts";
 import type { FailureRecord } from "../../money/ledger/mod.ts";
-import { asRefusal, type Reason, type Refusal } from "../../ground/refusal.ts";
+import { type Reason, type Refusal } from "../../ground/refusal.ts";
 import type { End } from "./end.ts";
 
 /** Why requests end without an error for the client, which has disconnected. */
@@ -27,7 +27,7 @@ const OWN_REASONS: readonly Reason[] = ["gateway_unavailable", "internal"];
 
 /** The error that the client gets for a thrown value. */
 export function errorOf(error: unknown): Refusal {
-  return asRefusal(databaseRefusal(error));
+  return refusalOf(error);
 }
 
 /** The end of a request that nothing is charged for, as its error says it. */

@@ -6,7 +6,7 @@ import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
 const OWNER = "owner@localhost";
 const PASSWORD = "a long enough password";
 
-Deno.test("a disabled account's session ends at once, whoever disabled it; its links and password work no more", async () => {
+Deno.test("a disabled account's session ends at once, no matter who disabled it; its links and password work no more", async () => {
   await using gateway = await startGateway();
   const { accounts, sessions, passwords } = gateway.gateway;
   const ada = await customer(gateway, 10);

@@ -1,4 +1,4 @@
-/** Who signs in without a provider, where the company has one: owners, and whoever an operator makes a link for. */
+/** Who signs in without a provider, where the company has one: owners, and those for whom an operator makes a link. */
 
 import { notices } from "../../../src/operating/alerts/mod.ts";
 import { logEntries } from "../../../src/people/operation_log/mod.ts";

@@ -29,6 +29,7 @@ export const SIGN_IN_STEPS: Steps = {
         settings: {
           signIn: {
             password: false,
+            passkeys: false, // the browser would offer the one of the step before
             oidc: [{
               name: "company",
               issuer: provider.issuer,

@@ -1,4 +1,4 @@
-/** Owners, and whoever is at the gateway's machine, are told what is wrong with a provider. */
+/** Owners, and those at the gateway's machine, are told what is wrong with a provider. */
 
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";

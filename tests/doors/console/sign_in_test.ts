@@ -7,7 +7,9 @@ import { backUp } from "../../../src/ground/database/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { challengeOf } from "../../../src/people/sign_in/challenge.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
-import { type FakeProvider, startProvider } from "../../fake/oidc_provider.ts";
+import { startProvider } from "../../fake/oidc_provider.ts";
+import { shared } from "../../fake/shared_gateway.ts";
+import { JarBrowser } from "../../fake/sign_in.ts";
 
 /** All that the database has. */
 async function everyRow({ gateway: { database } }: TestGateway): Promise<unknown[]> {
@@ -17,47 +19,11 @@ async function everyRow({ gateway: { database } }: TestGateway): Promise<unknown
   return await Promise.all(tables.map(({ name }) => database.all(`select * from "${name}"`)));
 }
 
-/** A browser with a jar of cookies, which follows nothing by itself. */
-class Browser {
-  readonly #origin: string;
-  readonly cookies = new Map<string, string>();
+const GROUPS = {
+  eng: { role: "operator", teams: { Platform: "lead" }, budget: { credits: 500 } },
+} as const;
 
-  constructor(origin: string) {
-    this.#origin = origin;
-  }
-
-  async open(path: string, init: RequestInit = {}) {
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const response = await fetch(new URL(path, this.#origin), {
-      redirect: "manual",
-      ...init,
-      headers: { cookie, "sec-fetch-site": "same-origin", ...init.headers },
-    });
-    for (const set of response.headers.getSetCookie()) {
-      const [, name, value] = /^([^=]+)=([^;]*)/.exec(set)!;
-      if (value === "") this.cookies.delete(name!);
-      else this.cookies.set(name!, value!);
-    }
-    return {
-      status: response.status,
-      headers: response.headers,
-      location: response.headers.get("location"),
-      text: await response.text(),
-    };
-  }
-
-  /** Goes to the provider, through its pages, and back. */
-  async signIn(provider: FakeProvider, subject: string) {
-    const away = await this.open("/console/sign-in/oidc/company");
-    assertEquals(away.status, 303, away.text);
-    const back = await provider.signIn(new URL(away.location!), subject);
-    return await this.open(`${back.pathname}${back.search}`);
-  }
-}
-
-async function bench(
-  { domains = ["example.com"], groups = {} }: { domains?: string[]; groups?: unknown } = {},
-) {
+async function bench({ domains = ["example.com"] }: { readonly domains?: string[] } = {}) {
   const stack = new AsyncDisposableStack();
   // deno-lint-ignore prefer-const -- the provider is started before it, and asks for its address later
   let gateway: TestGateway | undefined;
@@ -77,67 +43,68 @@ async function bench(
             client: provider.client.id,
             secret: provider.client.secret,
             domains,
-            groups,
+            groups: GROUPS,
           }],
         },
       },
-    } as never),
+    }),
   );
   return {
     provider,
     gateway,
-    browser: () => new Browser(gateway!.url),
+    browser: () => new JarBrowser(gateway!.url),
     [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose](),
   };
 }
 
-Deno.test("somebody signs in with the company's provider, is in its teams, and is out of them with the group", async () => {
-  await using one = await bench({
-    groups: { eng: { role: "operator", teams: { Platform: "lead" }, budget: { credits: 500 } } },
-  });
-  const { gateway, provider } = one;
-  const { accounts, members, teams } = gateway.gateway;
-  const platform = await teams.create({ name: "Platform", pool: false });
-  provider.people.set("s-1", {
-    email: "ada@example.com",
-    email_verified: true,
-    name: "Ada",
-    groups: ["eng"],
-  });
-  const browser = one.browser();
-  assertStringIncludes((await browser.open("/console/sign-in")).text, "Sign in with company");
-  const wanted = await browser.open("/console/usage");
-  assertEquals(wanted.location, "/console/sign-in");
-  const back = await browser.signIn(provider, "s-1");
-  assertEquals([back.status, back.location], [303, "/console/usage"], back.text);
-  assertEquals([...browser.cookies.keys()], ["sluice"]);
-  const ada = await accounts.get("ada@example.com");
-  assertEquals([ada.name, ada.role], ["Ada", "operator"]);
-  assertEquals((await members.list(platform)).map(({ email, role }) => [email, role]), [
-    ["ada@example.com", "lead"],
-  ]);
-  assertStringIncludes((await browser.open("/console/operator/")).text, "Overview");
-  provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
-  const later = one.browser();
-  assertEquals((await later.signIn(provider, "s-1")).status, 303);
-  assertEquals((await accounts.get("ada@example.com")).role, "none");
-  assertEquals(await members.list(platform), []);
-  assertEquals(
-    (await browser.open("/console/operator/")).status,
-    404,
-    "the earlier session as well",
-  );
-});
+const test = shared(bench);
 
-Deno.test("a callback counts once, for the browser that was sent away", async () => {
-  await using one = await bench();
+test(
+  "somebody signs in with the company's provider, is in its teams, and is out of them with the group",
+  async (one) => {
+    const { gateway, provider } = one;
+    const { accounts, members, teams } = gateway.gateway;
+    const platform = await teams.create({ name: "Platform", pool: false });
+    provider.people.set("s-1", {
+      email: "ada@example.com",
+      email_verified: true,
+      name: "Ada",
+      groups: ["eng"],
+    });
+    const browser = one.browser();
+    assertStringIncludes((await browser.open("/console/sign-in")).text, "Sign in with company");
+    const wanted = await browser.open("/console/usage");
+    assertEquals(wanted.location, "/console/sign-in");
+    const back = await browser.signIn(provider, "s-1");
+    assertEquals([back.status, back.location], [303, "/console/usage"], back.text);
+    assertEquals([...browser.cookies.keys()], ["sluice"]);
+    const ada = await accounts.get("ada@example.com");
+    assertEquals([ada.name, ada.role], ["Ada", "operator"]);
+    assertEquals((await members.list(platform)).map(({ email, role }) => [email, role]), [
+      ["ada@example.com", "lead"],
+    ]);
+    assertStringIncludes((await browser.open("/console/operator/")).text, "Overview");
+    provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
+    const later = one.browser();
+    assertEquals((await later.signIn(provider, "s-1")).status, 303);
+    assertEquals((await accounts.get("ada@example.com")).role, "none");
+    assertEquals(await members.list(platform), []);
+    assertEquals(
+      (await browser.open("/console/operator/")).status,
+      404,
+      "the earlier session as well",
+    );
+  },
+);
+
+test("a callback counts once, for the browser that was sent away", async (one) => {
   const { provider } = one;
   provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
   const [browser, thief] = [one.browser(), one.browser()];
   const away = await browser.open("/console/sign-in/oidc/company");
   const back = await provider.signIn(new URL(away.location!), "s-1");
   const path = `${back.pathname}${back.search}`;
-  const refused = async (by: Browser, at: string, says = "was not begun by this browser") => {
+  const refused = async (by: JarBrowser, at: string, says = "was not begun by this browser") => {
     const page = await by.open(at);
     assertEquals(page.status, 403);
     assertStringIncludes(page.text, says);
@@ -154,14 +121,15 @@ Deno.test("a callback counts once, for the browser that was sent away", async ()
   assertEquals((await browser.open("/console/sign-in/oidc/unknown")).status, 404);
 });
 
-Deno.test("who may not sign in is told why, and nothing is made", async () => {
-  await using one = await bench();
+test("who may not sign in is told why, and nothing is made", async (one) => {
   const { gateway, provider } = one;
-  provider.people.set("s-1", { email: "eve@elsewhere.example", email_verified: true });
-  provider.people.set("s-2", { email: "eve@example.com", email_verified: false });
+  const accounts = async () => (await gateway.gateway.accounts.list()).length;
+  const before = await accounts();
+  provider.people.set("s-3", { email: "eve@elsewhere.example", email_verified: true });
+  provider.people.set("s-4", { email: "eve@example.com", email_verified: false });
   for (
-    const [subject, says] of [["s-1", "may not sign in with company"], [
-      "s-2",
+    const [subject, says] of [["s-3", "may not sign in with company"], [
+      "s-4",
       "has not verified",
     ]] as const
   ) {
@@ -169,7 +137,7 @@ Deno.test("who may not sign in is told why, and nothing is made", async () => {
     assertEquals(page.status, 403);
     assertStringIncludes(page.text, says);
   }
-  assertEquals((await gateway.gateway.accounts.list()).length, 1, "the owner's");
+  assertEquals(await accounts(), before);
 });
 
 Deno.test("an owner links an identity by hand, and signs in with it; a link that somebody else began links nothing", async () => {
@@ -204,89 +172,92 @@ Deno.test("an owner links an identity by hand, and signs in with it; a link that
   assertStringIncludes((await later.open("/console/account")).text, owner.email);
 });
 
-Deno.test("an account lists its sessions and identities, ends the ones, and unlinks the others", async () => {
-  await using one = await bench();
-  const { gateway, provider } = one;
-  provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
-  const [first, second] = [one.browser(), one.browser()];
-  await first.signIn(provider, "s-1");
-  await second.signIn(provider, "s-1");
-  const { text } = await first.open("/console/account");
-  const csrf = /name="csrf" value="([0-9a-f]{64})"/.exec(text)![1]!;
-  const ids = [...text.matchAll(/\/console\/account\/sessions\/(\w+)\/end/g)].map(([, id]) => id);
-  assertEquals(ids.length, 2);
-  assertStringIncludes(text, "(this one)");
-  assertStringIncludes(text, "Unlink s-1 at company");
-  const ada = await gateway.gateway.accounts.get("ada@example.com");
-  const listed = await gateway.gateway.sessions.list(ada, { own: first.cookies.get("sluice") });
-  for (const { createdAtMs, expiresAtMs } of listed) {
-    assertEquals(expiresAtMs - createdAtMs, 12 * 3_600_000, "the setting sessionHours");
-  }
-  const other = listed.find(({ isOwn }) => !isOwn)!;
-  const send = (path: string, fields = {}) =>
-    first.open(path, { method: "POST", body: new URLSearchParams({ csrf, ...fields }) });
-  // somebody else's session is not ended by its ID
-  const owner = (await gateway.gateway.accounts.owner())!;
-  const owners = one.browser();
-  await owners.open(`/console/link/${await gateway.gateway.sessions.makeLink(owner)}`);
-  const [ownersSession] = await gateway.gateway.sessions.list(owner);
-  await send(`/console/account/sessions/${ownersSession!.id}/end`);
-  assertEquals((await owners.open("/console/account")).status, 200);
-  await send(`/console/account/sessions/${other.id}/end`);
-  assertEquals((await second.open("/console/account")).location, "/console/sign-in");
-  assertEquals((await first.open("/console/account")).status, 200);
-  await send("/console/account/unlink", { issuer: provider.issuer, subject: "s-1" });
-  assertStringIncludes((await first.open("/console/account")).text, "No identity is linked");
-});
+test(
+  "an account lists its sessions and identities, ends the ones, and unlinks the others",
+  async (one) => {
+    const { gateway, provider } = one;
+    provider.people.set("s-5", { email: "cleo@example.com", email_verified: true });
+    const [first, second] = [one.browser(), one.browser()];
+    await first.signIn(provider, "s-5");
+    await second.signIn(provider, "s-5");
+    const { text } = await first.open("/console/account");
+    const csrf = /name="csrf" value="([0-9a-f]{64})"/.exec(text)![1]!;
+    const ids = [...text.matchAll(/\/console\/account\/sessions\/(\w+)\/end/g)].map(([, id]) => id);
+    assertEquals(ids.length, 2);
+    assertStringIncludes(text, "(this one)");
+    assertStringIncludes(text, "Unlink s-5 at company");
+    const cleo = await gateway.gateway.accounts.get("cleo@example.com");
+    const listed = await gateway.gateway.sessions.list(cleo, { own: first.cookies.get("sluice") });
+    for (const { createdAtMs, expiresAtMs } of listed) {
+      assertEquals(expiresAtMs - createdAtMs, 12 * 3_600_000, "the setting sessionHours");
+    }
+    const other = listed.find(({ isOwn }) => !isOwn)!;
+    const send = (path: string, fields = {}) =>
+      first.open(path, { method: "POST", body: new URLSearchParams({ csrf, ...fields }) });
+    // somebody else's session is not ended by its ID
+    const owner = (await gateway.gateway.accounts.owner())!;
+    const owners = one.browser();
+    await owners.open(`/console/link/${await gateway.gateway.sessions.makeLink(owner)}`);
+    const [ownersSession] = await gateway.gateway.sessions.list(owner);
+    await send(`/console/account/sessions/${ownersSession!.id}/end`);
+    assertEquals((await owners.open("/console/account")).status, 200);
+    await send(`/console/account/sessions/${other.id}/end`);
+    assertEquals((await second.open("/console/account")).location, "/console/sign-in");
+    assertEquals((await first.open("/console/account")).status, 200);
+    await send("/console/account/unlink", { issuer: provider.issuer, subject: "s-5" });
+    assertStringIncludes((await first.open("/console/account")).text, "No identity is linked");
+  },
+);
 
-Deno.test("nothing of a sign-in is in the log, in a backup, in a page, or in what a browser tells the next page", async () => {
-  await using one = await bench();
-  const { gateway, provider } = one;
-  provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
-  const browser = one.browser();
-  const away = new URL((await browser.open("/console/sign-in/oidc/company")).location!);
-  const [secret] = [...browser.cookies.values()];
-  const back = await provider.signIn(away, "s-1");
-  const waiting = await one.browser().open("/console/sign-in/oidc/company");
-  const copy = `${gateway.directory}/copy.db`;
-  await backUp(gateway.gateway.database, copy);
-  const path = `${back.pathname}${back.search}`;
-  const refused = await one.browser().open(path);
-  assertEquals(refused.headers.get("referrer-policy"), "no-referrer");
-  const done = await browser.open(path);
-  assertEquals([done.status, done.headers.get("referrer-policy")], [303, "no-referrer"]);
-  const { text } = await browser.open("/console/account");
-  const [issued] = provider.issued;
-  const secrets = {
-    "the browser's secret": secret,
-    "the state": away.searchParams.get("state"),
-    "the nonce": away.searchParams.get("nonce"),
-    "the verifier": challengeOf(secret).verifier,
-    "the code": back.searchParams.get("code"),
-    "the access token": issued!.access_token,
-    "the identity token": issued!.id_token,
-    "the client's secret": provider.client.secret,
-    "the session": browser.cookies.get("sluice"),
-    "the state of who is away": new URL(waiting.location!).searchParams.get("state"),
-  };
-  const places = {
-    "the log": gateway.log(),
-    "the copy": new TextDecoder("latin1").decode(await Deno.readFile(copy)),
-    "the database": JSON.stringify(await everyRow(gateway)),
-    "a page": text,
-    "a refusal": refused.text,
-  };
-  const found = Object.entries(secrets).flatMap(([what, value]) => {
-    assert(typeof value === "string" && value.length > 20, what);
-    return Object.entries(places).flatMap(([place, content]) =>
-      content.includes(value) ? [`${what} in ${place}`] : []
-    );
-  });
-  assertEquals(found, []);
-});
+test(
+  "nothing of a sign-in is in the log, in a backup, in a page, or in what a browser tells the next page",
+  async (one) => {
+    const { gateway, provider } = one;
+    provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
+    const browser = one.browser();
+    const away = new URL((await browser.open("/console/sign-in/oidc/company")).location!);
+    const [secret] = [...browser.cookies.values()];
+    const back = await provider.signIn(away, "s-1");
+    const waiting = await one.browser().open("/console/sign-in/oidc/company");
+    const copy = `${gateway.directory}/copy.db`;
+    await backUp(gateway.gateway.database, copy);
+    const path = `${back.pathname}${back.search}`;
+    const refused = await one.browser().open(path);
+    assertEquals(refused.headers.get("referrer-policy"), "no-referrer");
+    const done = await browser.open(path);
+    assertEquals([done.status, done.headers.get("referrer-policy")], [303, "no-referrer"]);
+    const { text } = await browser.open("/console/account");
+    const issued = provider.issued.at(-1);
+    const secrets = {
+      "the browser's secret": secret,
+      "the state": away.searchParams.get("state"),
+      "the nonce": away.searchParams.get("nonce"),
+      "the verifier": challengeOf(secret).verifier,
+      "the code": back.searchParams.get("code"),
+      "the access token": issued!.access_token,
+      "the identity token": issued!.id_token,
+      "the client's secret": provider.client.secret,
+      "the session": browser.cookies.get("sluice"),
+      "the state of who is away": new URL(waiting.location!).searchParams.get("state"),
+    };
+    const places = {
+      "the log": gateway.log(),
+      "the copy": new TextDecoder("latin1").decode(await Deno.readFile(copy)),
+      "the database": JSON.stringify(await everyRow(gateway)),
+      "a page": text,
+      "a refusal": refused.text,
+    };
+    const found = Object.entries(secrets).flatMap(([what, value]) => {
+      assert(typeof value === "string" && value.length > 20, what);
+      return Object.entries(places).flatMap(([place, content]) =>
+        content.includes(value) ? [`${what} in ${place}`] : []
+      );
+    });
+    assertEquals(found, []);
+  },
+);
 
-Deno.test("signing out here says where to sign out there", async () => {
-  await using one = await bench();
+test("signing out here says where to sign out there", async (one) => {
   const { provider } = one;
   provider.people.set("s-1", { email: "ada@example.com", email_verified: true });
   const browser = one.browser();

@@ -1,4 +1,4 @@
-/** Tools in the console: listed by device, signed out one by one or all, ended when a provider refuses whoever approved them. */
+/** Tools in the console: listed by device, signed out one by one or all, ended when a provider refuses the person who approved them. */
 
 import { expiringKeys, ToolGrants, type ToolTokens } from "../../../src/people/accounts/mod.ts";
 import { Vouchers } from "../../../src/people/sign_in/mod.ts";

@@ -148,7 +148,7 @@ Deno.test("guesses are limited, of one address and of all; who guesses nothing i
   assertEquals(later.error, "invalid_grant", "later");
 });
 
-Deno.test("a code of a device is approved once, by whoever was first, and what the mail of a thief links to approves nothing", async () => {
+Deno.test("a code of a device is approved once, by the first who does, and what the mail of a thief links to approves nothing", async () => {
   await using gateway = await startGateway({ settings: { signIn: {} } });
   const { accounts, database } = gateway.gateway;
   const owner = (await accounts.owner())!;

@@ -6,8 +6,8 @@ import {
   claudeCodeError,
   claudeCodeHeaders,
   shareOf,
-  toolUsage,
 } from "../../../src/doors/tools/mod.ts";
+import { toolUsage } from "../../../src/doors/tools/usage.ts";
 import type { Budget } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 

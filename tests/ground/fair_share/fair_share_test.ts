@@ -49,7 +49,7 @@ Deno.test("FairShare: one account cannot take the units of another", async () =>
   assertEquals([share.used, share.waiting], [0, 0]);
 });
 
-Deno.test("FairShare: accounts that wait are served in turn, whoever asked more often", async () => {
+Deno.test("FairShare: accounts that wait are served in turn, however often each asked", async () => {
   using pools = pool({ capacity: 1, perAccount: 1 });
   const { share } = pools;
   const order: string[] = [];

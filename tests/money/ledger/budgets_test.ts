@@ -147,7 +147,7 @@ Deno.test("budgets: each period renews once, at its turn, to the millisecond", a
   }
 });
 
-Deno.test("budgets: a period that nobody opened is opened by whoever needs it", async () => {
+Deno.test("budgets: a period that nobody opened is opened by the first that needs it", async () => {
   const { bench, database, caller, ofKey } = await scene();
   await using _bench = bench;
   await setBudget(database, ofKey("day"), { nowMs: NOON });

@@ -36,7 +36,7 @@ export const AUTHORIZATION: readonly Mutation[] = [
     find: "isVerifierOf(String(row.challenge), proof.verifier);",
     replace: 'proof.verifier !== "";',
     tests: AUTHORIZE,
-    why: "Whoever reads a code on its way would have the tokens.",
+    why: "Anyone who reads a code on its way would have the tokens.",
   },
   {
     name: "tool-code-of-another-client",
@@ -148,7 +148,7 @@ export const AUTHORIZATION: readonly Mutation[] = [
     find: "[accountId, provider, this.#now() - VOUCHED_MS],",
     replace: "[accountId, provider, 0],",
     tests: TOOLS,
-    why: "Without refresh tokens of the provider, a tool would go on for ever.",
+    why: "Without refresh tokens of the provider, a tool's access would never end.",
   },
   {
     name: "vouched-although-refused",
@@ -206,7 +206,7 @@ export const AUTHORIZATION: readonly Mutation[] = [
     find: "if (exp! - iat! > MAX_LIFE_S) {",
     replace: "if (false) {",
     tests: WORKLOADS,
-    why: "A token that never ends, once stolen, would give keys for ever.",
+    why: "A token that never ends, once stolen, would give keys without end.",
   },
   {
     name: "workload-issuer-of-another-name",

@@ -106,7 +106,7 @@ export const LIMITS: readonly Mutation[] = [
     find: "if (sockets.dropped(descriptor) > 0) sockets.end(descriptor);",
     replace: "",
     tests: [{ file: ARRIVALS_TEST, filter: "connection of HTTP/2 is closed" }],
-    why: "A connection whose bytes are dropped would hold a descriptor for ever.",
+    why: "A connection whose bytes are dropped would never give its descriptor back.",
   },
   {
     name: "handshakes-of-any-version",

@@ -1,8 +1,8 @@
 import type { Mutation } from "../mutation.ts";
 
 const ACCESS = "src/people/accounts/access.ts";
-const PROVISIONING = "src/operating/provisioning/provisioning.ts";
-const DIRECTORY = "src/people/scim/directory.ts";
+const PROVISIONING = "src/operating/provisioning/user_provisioning.ts";
+const DIRECTORY = "src/people/scim/directory_changes.ts";
 const TEST = "tests/operating/provisioning/provisioning_test.ts";
 const DOOR = "tests/doors/http/scim_test.ts";
 const HISTORY = [{ file: TEST, filter: "any history" }];
@@ -105,20 +105,35 @@ export const SCIM: readonly Mutation[] = [
   {
     name: "rights-of-a-renamed-group",
     file: DIRECTORY,
-    find: "and exists (select 1 from scim_groups\n              where id = ? and (display_name",
+    find: "and exists (select 1 from scim_groups\n            where id = ? and (display_name",
     replace:
-      "and not exists (select 1 from scim_groups\n              where id = ? and (display_name",
+      "and not exists (select 1 from scim_groups\n            where id = ? and (display_name",
     tests: HISTORY,
     why: "Members of a group would keep what its former name gave.",
   },
   {
     name: "two-changes-of-a-group",
-    file: PROVISIONING,
-    find:
-      "guardStatement(this.#directory.isSameGroup(group)),\n        ...this.#directory.updateGroup",
-    replace: "...this.#directory.updateGroup",
+    file: "src/operating/provisioning/group_provisioning.ts",
+    find: "guardStatement(isSameGroup(group)),\n        ...updateGroup",
+    replace: "...updateGroup",
     tests: [{ file: TEST, filter: "two changes at once" }],
     why: "Of two changes at once, one would undo the other.",
+  },
+  {
+    name: "rights-of-groups-that-were-left-meanwhile",
+    file: "src/operating/provisioning/directory_rights.ts",
+    find: "guardStatement(haveChanges(users)),",
+    replace: "",
+    tests: [{ file: TEST, filter: "who leaves a group while it is evaluated" }],
+    why: "Who leaves a group while a directory's request is carried out would keep its rights.",
+  },
+  {
+    name: "rights-of-one-for-all-of-a-piece",
+    file: "src/operating/provisioning/directory_rights.ts",
+    find: "Map.groupBy(due, ({ rights }) => digestOfRights(rights, settings))",
+    replace: "Map.groupBy(due, () => settings)",
+    tests: [{ file: TEST, filter: "a group of many" }],
+    why: "Of several people in one request, all would get what the groups of the first give.",
   },
   {
     name: "team-that-another-provider-gives",

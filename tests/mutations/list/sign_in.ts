@@ -91,8 +91,8 @@ export const SIGN_IN: readonly Mutation[] = [
   {
     name: "mark-on-what-was-given-by-hand",
     file: GRANTS,
-    find: "kind = 'person' and (role = 'none' or ${marked(\"role\")}))`,",
-    replace: "kind = 'person')`,",
+    find: "kind = 'person' and (role = 'none' or ${marked(\"role\")})`,",
+    replace: "kind = 'person'`,",
     tests: MARKS,
     why: "A role that an operator gave would be a group's, and go with it.",
   },
@@ -107,8 +107,8 @@ export const SIGN_IN: readonly Mutation[] = [
   {
     name: "keys-of-a-team-that-is-left",
     file: GRANTS,
-    find: "update keys set revoked_at_ms = ? where member_id = ?",
-    replace: "update keys set revoked_at_ms = ? where false and member_id = ?",
+    find: "update keys set revoked_at_ms = ? where member_id in",
+    replace: "update keys set revoked_at_ms = ? where false and member_id in",
     tests: MARKS,
     why: "Who is out of a team's group would go on spending the team's credits.",
   },
@@ -293,7 +293,7 @@ export const SIGN_IN: readonly Mutation[] = [
     file: "src/doors/http/app.ts",
     find: "if (isOAuthPath(state.path) && this.#options.settings.signIn !== undefined) {",
     replace: "if (isOAuthPath(state.path)) {",
-    tests: DOOR,
+    tests: [{ file: "tests/doors/without_sign_in_test.ts" }],
     why: "Tools could sign in to a gateway whose operator has not set it up.",
   },
 ];

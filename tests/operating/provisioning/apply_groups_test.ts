@@ -30,7 +30,7 @@ Deno.test("groups give role, teams and budgets, with a row of the log where some
   const owner = { owner: "account", ownerId: account.id } as const;
   const signIn = (...names: string[]) =>
     applyGroups({ database, teams, grants, now }, {
-      account,
+      accountIds: [account.id],
       provider: "company",
       rights: rightsOf(names, groups),
       by: {
@@ -39,7 +39,7 @@ Deno.test("groups give role, teams and budgets, with a row of the log where some
       },
     });
   const found = async () => {
-    const { role, teams } = await grants.read(account.id, "company");
+    const { role, teams } = (await grants.read([account.id], "company")).get(account.id)!;
     const budgets = await budgetsOf(database, owner, now());
     const [log] = await database.all("select count(*) as n from operation_log");
     return [

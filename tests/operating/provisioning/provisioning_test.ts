@@ -16,18 +16,20 @@ import {
   ToolGrants,
 } from "../../../src/people/accounts/mod.ts";
 import { logEntries, sessionActor } from "../../../src/people/operation_log/mod.ts";
-import { patched, ScimError } from "../../../src/people/scim/mod.ts";
+import { changeMembers, patched, ScimError } from "../../../src/people/scim/mod.ts";
 import { Identities, type Identity, rightsOf } from "../../../src/people/sign_in/mod.ts";
 import {
   applyGroups,
   DirectoryRights,
-  Provisioning,
+  GroupProvisioning,
+  UserProvisioning,
 } from "../../../src/operating/provisioning/mod.ts";
 import { GroupGrants } from "../../../src/people/accounts/mod.ts";
-import { budgetsOf } from "../../../src/money/ledger/mod.ts";
+import { budgetsOf, budgetsOfAccounts } from "../../../src/money/ledger/mod.ts";
 import { type OidcSettings, signInSettings } from "../../../src/settings/config/mod.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { Had } from "../../fake/had.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 import { sized } from "../../tier.ts";
@@ -67,7 +69,8 @@ async function bench(providers: readonly OidcSettings[] = PROVIDERS) {
     clock,
     owner,
     by: { actor, origin: { door: "api", address: "192.0.2.1" } } as const,
-    provisioning: new Provisioning(parts),
+    provisioning: new UserProvisioning(parts),
+    groupProvisioning: new GroupProvisioning(parts),
     rightsBy: (other: readonly OidcSettings[]) =>
       new DirectoryRights({ ...parts, providers: other }),
     keys: new Keys(database, now),
@@ -158,7 +161,7 @@ Deno.test("an owner is neither taken over, deactivated nor deleted by a director
   assertEquals(await kindOf(provisioning.changeUser(user.id, to(false), { by })), 403);
   assertEquals(await kindOf(provisioning.deleteUser(user.id, { by })), 403);
   // between reading and writing
-  const late = new Provisioning({
+  const late = new UserProvisioning({
     ...b,
     accounts: Object.create(accounts, {
       byId: { value: async (id: string) => ({ ...(await accounts.byId(id))!, role: "none" }) },
@@ -283,20 +286,20 @@ Deno.test("whom a directory has sent signs in by its ID, or by a verified addres
 
 Deno.test("settings and teams that change later give and take; two changes at once are both there; each has a row of the log", async () => {
   await using b = await bench();
-  const { by, provisioning } = b;
+  const { by, provisioning, groupProvisioning } = b;
   const { user, account } = await provisioning.createUser({ userName: "ada@example.com" }, by);
   const others = await Promise.all(
     ["bob", "eve"].map((name) => provisioning.createUser({ userName: `${name}@example.com` }, by)),
   );
-  const id = await provisioning.createGroup({ displayName: "none of the settings" }, by);
+  const id = await groupProvisioning.createGroup({ displayName: "none of the settings" }, by);
   const rename = () =>
-    provisioning.changeGroup(
+    groupProvisioning.changeGroup(
       id,
       (group) => patched(group, [{ op: "replace", value: { displayName: "ops" } }]),
       { by },
     );
   const add = (one: { user: { id: string } }) =>
-    provisioning.changeGroup(
+    groupProvisioning.changeGroup(
       id,
       (group) => patched(group, [{ op: "add", path: "members", value: [{ value: one.user.id }] }]),
       { by },
@@ -315,7 +318,7 @@ Deno.test("settings and teams that change later give and take; two changes at on
   const fewer = [{ ...PROVIDERS[0]!, groups: {} }];
   await b.rightsBy(fewer).evaluateAccount(by, account);
   assertEquals([await role(), await b.members.find(team, account)], ["none", undefined]);
-  await provisioning.deleteGroup(id, { by });
+  await groupProvisioning.deleteGroup(id, { by });
   await provisioning.deleteUser(user.id, { by });
   const operations = (await logEntries(b.database, { limit: 100 })).map((one) => one.operation);
   const count = (name: string) => operations.filter((one) => one === name).length;
@@ -336,6 +339,103 @@ Deno.test("settings and teams that change later give and take; two changes at on
   // what changes nothing is no row
   await provisioning.changeUser(others[0]!.user.id, (same) => same, { by });
   assertEquals((await logEntries(b.database, { limit: 100 })).length, operations.length);
+});
+
+Deno.test("a group of many is evaluated in bounded transactions, and gives each member what it lacks, with a row of the log", async () => {
+  await using b = await bench();
+  const { by, database, accounts, grants } = b;
+  const many = 250;
+  const email = (at: number) => `p${at}@example.com`;
+  await database.batch(
+    Array.from({ length: many }, (_, at) => [
+      {
+        sql: `insert into accounts (id, email, name, kind, role, invite_code, created_at_ms)
+        values (?, ?, '', 'person', 'none', ?, 0)`,
+        args: [`acc_${at}`, email(at), `invite-${at}`],
+      },
+      {
+        sql: `insert into scim_users (id, account_id, user_name, attributes, version, created_at_ms,
+          changed_at_ms) values (?, ?, ?, '{}', 1, 0, 0)`,
+        args: [`scim_${at}`, `acc_${at}`, email(at)],
+      },
+    ]).flat(),
+  );
+  const team = await b.teams.create({ name: "A", pool: false });
+  // what was given by hand, and by another provider, in the same piece as what was not
+  await accounts.setRole(email(1), "finance");
+  await b.members.add(team, (await accounts.byId("acc_2"))!, "lead");
+  await applyGroups(b, {
+    accountIds: ["acc_3"],
+    provider: "company",
+    rights: rightsOf(["ops"], PROVIDERS[0]!.groups),
+    by,
+  });
+  await b.groupProvisioning.createGroup(
+    { displayName: "ops", members: [{ value: "scim_4" }] },
+    by,
+  );
+  let transactions = 0;
+  const groups = new GroupProvisioning({
+    ...b,
+    database: guardedDatabase(database, (use) => transactions += use === "batch" ? 1 : 0),
+  });
+  const members = Array.from({ length: many }, (_, at) => ({ value: `scim_${at}` }));
+  const held = async () => {
+    const ids = members.map((_, at) => `acc_${at}`);
+    const holdings = await grants.read(ids, "SCIM");
+    const budgets = await budgetsOfAccounts(database, ids, b.now());
+    return ids.map((id) => [
+      holdings.get(id)!.role,
+      holdings.get(id)!.teams.get(team.id) ?? "none",
+      budgets.get(id)?.[0]?.credits ?? 0,
+    ]);
+  };
+  const logged = async () =>
+    (await logEntries(database, { operation: "account.groups", limit: 10 * many })).length;
+  const before = { held: await held(), logged: await logged() };
+  const id = await groups.createGroup({ displayName: "eng", members }, by);
+  const given = members.map(() => ["none", "member", 100] as [Role, TeamRole, number]);
+  given[1]![0] = "finance";
+  given[2]![1] = "lead";
+  given[3] = given[4] = ["operator", "lead", 300];
+  assertEquals(await held(), given);
+  // the one who was in "ops" lacked nothing
+  assertEquals(await logged(), before.logged + many - 1);
+  assert(transactions < 10, `${transactions} transactions for ${many} members`);
+  await groups.deleteGroup(id, { by });
+  assertEquals(await held(), before.held);
+  assertEquals(await logged(), before.logged + 2 * (many - 1));
+});
+
+Deno.test("a member who leaves a group while it is evaluated does not keep what it gives", async () => {
+  await using b = await bench();
+  const { by, provisioning, database, teams } = b;
+  const people = await Promise.all(
+    ["ada", "bob"].map((name) => provisioning.createUser({ userName: `${name}@example.com` }, by)),
+  );
+  let lists = 0;
+  let id = "";
+  const groups = new GroupProvisioning({
+    ...b,
+    teams: {
+      list: async () => {
+        // the second is asked for between reading who is in which group and writing what that gives
+        if (++lists === 4) {
+          await database.batch(changeMembers(id, { added: [], removed: [people[1]!.user.id] }));
+        }
+        return await teams.list();
+      },
+    },
+  });
+  id = await groups.createGroup({ displayName: "ops" }, by);
+  lists = 2;
+  const members = people.map(({ user }) => ({ value: user.id }));
+  await groups.changeGroup(id, (before) => ({ ...before, members }), { by });
+  assert(lists >= 4);
+  const roles = await Promise.all(
+    people.map(async ({ account }) => (await b.accounts.byId(account.id))!.role),
+  );
+  assertEquals(roles, ["operator", "none"]);
 });
 
 /** What somebody does: a directory, an operator, or a person who signs in. */
@@ -449,7 +549,7 @@ class Person {
 
 Deno.test("any history of a directory, operators and sign-ins gives what a model says", async () => {
   await using b = await bench();
-  const { by, provisioning, accounts, database, grants, now, clock } = b;
+  const { by, provisioning, groupProvisioning, accounts, database, grants, now, clock } = b;
   const teams = {
     A: await b.teams.create({ name: "A", pool: false }),
     B: await b.teams.create({ name: "B", pool: false }),
@@ -466,7 +566,7 @@ Deno.test("any history of a directory, operators and sign-ins gives what a model
       const one = groups[at]!;
       if (one.id === undefined) {
         Object.assign(one, {
-          id: await provisioning.createGroup({ displayName: "ops" }, by),
+          id: await groupProvisioning.createGroup({ displayName: "ops" }, by),
           name: "ops",
         });
       }
@@ -477,7 +577,7 @@ Deno.test("any history of a directory, operators and sign-ins gives what a model
     const setMembers = async (at: number, wanted: ReadonlySet<number>) => {
       const one = await group(at);
       const ids = [...wanted].flatMap((index) => people[index]!.userId ?? []);
-      await provisioning.changeGroup(
+      await groupProvisioning.changeGroup(
         one.id,
         (before) => ({ ...before, members: ids.map((value) => ({ value })) }),
         { by },
@@ -554,7 +654,7 @@ Deno.test("any history of a directory, operators and sign-ins gives what a model
         case "signIn":
           if (account === undefined) return;
           await applyGroups({ database, teams: b.teams, grants, now }, {
-            account,
+            accountIds: [account.id],
             provider: "company",
             rights: rightsOf(step.groups, PROVIDERS[0]!.groups),
             by,
@@ -562,7 +662,7 @@ Deno.test("any history of a directory, operators and sign-ins gives what a model
           return person!.give("company", step.groups);
         case "rename": {
           const one = await group(step.group);
-          await provisioning.changeGroup(
+          await groupProvisioning.changeGroup(
             one.id,
             (before) => patched(before, [{ op: "replace", value: { displayName: step.name } }]),
             { by },
@@ -589,7 +689,7 @@ Deno.test("any history of a directory, operators and sign-ins gives what a model
         case "deleteGroup": {
           const one = groups[step.group]!;
           if (one.id === undefined) return;
-          await provisioning.deleteGroup(one.id, { by });
+          await groupProvisioning.deleteGroup(one.id, { by });
           for (const index of one.members) people[index]!.isDue = true;
           one.members.clear();
           one.id = undefined;
@@ -611,14 +711,14 @@ Deno.test("any history of a directory, operators and sign-ins gives what a model
         const { id } = person.account;
         const [found, holdings, budgets, keys] = await Promise.all([
           accounts.byId(id),
-          grants.read(id, "SCIM"),
+          grants.read([id], "SCIM"),
           budgetsOf(database, { owner: "account", ownerId: id }, now()),
           b.keys.list({ id }),
         ]);
         assertEquals({
-          role: holdings.role,
+          role: holdings.get(id)!.role,
           isDisabled: found!.disabledAtMs !== null,
-          teams: [teams.A, teams.B].map((team) => holdings.teams.get(team.id) ?? "none"),
+          teams: [teams.A, teams.B].map((team) => holdings.get(id)!.teams.get(team.id) ?? "none"),
           budgets: budgets.map(({ credits }) => credits),
           keys: keys.filter(({ revokedAtMs }) => revokedAtMs === null).length,
         }, {

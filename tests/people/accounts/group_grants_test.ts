@@ -61,7 +61,11 @@ Deno.test("what groups give goes with the last provider that gives it; what was 
           ),
         );
         await database.batch(
-          grants.statements(account.id, provider, { role: given, teams: some, budgets: new Map() }),
+          grants.statements([account.id], provider, {
+            role: given,
+            teams: some,
+            budgets: new Map(),
+          }),
         );
         role.byGroups(provider, given);
         for (const [index, one] of inTeams.entries()) {
@@ -73,7 +77,7 @@ Deno.test("what groups give goes with the last provider that gives it; what was 
         }
       }
     }
-    const found = await grants.read(account.id, PROVIDERS[0]);
+    const found = (await grants.read([account.id], PROVIDERS[0])).get(account.id)!;
     const message = `step ${step}, SLUICE_TEST_SEED=${seed}`;
     assertEquals(found.role, role.value, message);
     assertEquals(found.granted.role, role.byProvider.get(PROVIDERS[0]) ?? "none", message);
@@ -102,7 +106,7 @@ Deno.test("a team that came from a group goes with its keys, and other keys stay
   const grants = new GroupGrants(database, now);
   const [members, teamKeys] = [new Members(database, now), new TeamKeys(database, now)];
   const give = (...ids: string[]) =>
-    database.batch(grants.statements(account.id, "company", {
+    database.batch(grants.statements([account.id], "company", {
       role: "none",
       teams: new Map(ids.map((id) => [id, "member"])),
       budgets: new Map(),
@@ -129,7 +133,7 @@ Deno.test("groups make nobody an owner, and take nothing from one", async () => 
   const grants = new GroupGrants(database, Date.now);
   for (const role of ["operator", "none"] as const) {
     await database.batch(
-      grants.statements(owner.id, "company", { role, teams: new Map(), budgets: new Map() }),
+      grants.statements([owner.id], "company", { role, teams: new Map(), budgets: new Map() }),
     );
     assertEquals((await accounts.byId(owner.id))?.role, "owner");
   }

@@ -91,7 +91,7 @@ Deno.test("a refresh that is repeated within a minute gives the same tokens, how
   assertEquals(await grants.refresh(second.refreshToken), "unknown");
 });
 
-Deno.test("a thief and an owner share a refresh token: whoever comes second ends both, in any order and at any pace", async () => {
+Deno.test("a thief and an owner share a refresh token: the second to use it ends both, in any order and at any pace", async () => {
   const seed = testSeed();
   const random = new Random(seed);
   await using one = await bench();

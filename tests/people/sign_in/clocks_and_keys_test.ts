@@ -77,7 +77,7 @@ Deno.test("keys that a provider changes are asked for again, at most once a minu
   try {
     assertEquals([await signs("first"), asked], [true, 1]);
     shown = ["second"];
-    // whoever sends unknown keys has the provider asked no more often
+    // sending unknown keys makes the gateway ask the provider no more often
     for (let at = 0; at < 5; at++) assertEquals(await signs("stranger"), false);
     assertEquals(asked, 1);
     aheadMs += 61_000;

@@ -192,7 +192,7 @@ Deno.test("a conversation of a messages client: legal and unique ids, and each u
   );
 });
 
-Deno.test("a chat client's history, whoever wrote its ids, is legal and unique for a messages upstream (property)", () => {
+Deno.test("a chat client's history, no matter who wrote its ids, is legal and unique for a messages upstream (property)", () => {
   fc.assert(
     fc.property(turns, (turns) => {
       const messages: JsonObject[] = [user];

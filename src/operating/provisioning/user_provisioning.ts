@@ -10,14 +10,14 @@ import {
 import { type By, guardStatement, recordStatement } from "../../people/operation_log/mod.ts";
 import {
   type Attributes,
+  deleteUser,
   Directory,
-  type DirectoryGroup,
   type DirectoryUser,
-  type GroupDocument,
-  groupDocument,
-  readGroup,
+  insertUser,
+  isSameUser,
   readUser,
   ScimError,
+  updateUser,
   type UserDocument,
   userDocument,
 } from "../../people/scim/mod.ts";
@@ -25,9 +25,10 @@ import { Identities } from "../../people/sign_in/mod.ts";
 import { DatabaseError, type Statement } from "../../ground/database/mod.ts";
 import { nameFrom, newId } from "../../ground/platform/mod.ts";
 import { DirectoryRights, type DirectoryRightsParts, undisturbed } from "./directory_rights.ts";
+import { type IfMatch, missing, mustMatch } from "./resource_errors.ts";
 
-/** Dependencies of {@linkcode Provisioning}. */
-export interface ProvisioningParts extends DirectoryRightsParts {
+/** Dependencies of {@linkcode UserProvisioning}. */
+export interface UserProvisioningParts extends DirectoryRightsParts {
   readonly accounts: Accounts;
 }
 
@@ -37,24 +38,18 @@ export interface ProvisionedUser {
   readonly account: Account;
 }
 
-/** Which version a change is for: else it fails with 412. */
-export type IfMatch = (version: number) => boolean;
-
-/** Members that a row of the log names. */
-const LOGGED_MEMBERS = 100;
-
 /**
- * Carries out what a company's directory says: users are accounts, and groups give what the settings say that they give.
+ * Carries out what a company's directory says of users: they are accounts.
  *
  * What a directory gave goes with it; what was given or taken by hand stays so. It makes nobody an owner, and takes nothing from one.
  */
-export class Provisioning {
-  readonly #parts: ProvisioningParts;
+export class UserProvisioning {
+  readonly #parts: UserProvisioningParts;
   readonly #directory: Directory;
   readonly #rights: DirectoryRights;
   readonly #identities: Identities;
 
-  constructor(parts: ProvisioningParts) {
+  constructor(parts: UserProvisioningParts) {
     this.#parts = parts;
     this.#directory = new Directory(parts.database);
     this.#rights = new DirectoryRights(parts);
@@ -80,7 +75,7 @@ export class Provisioning {
       return [
         guardStatement(isNoOwner(account.id)),
         ...access.statements,
-        ...this.#directory.insertUser({
+        ...insertUser({
           ...document,
           id,
           accountId: account.id,
@@ -149,11 +144,11 @@ export class Provisioning {
         JSON.stringify(userDocument({ ...document, active: isActive })) === JSON.stringify(before);
       if (isSame) return;
       await this.#parts.database.batch([
-        guardStatement(this.#directory.isSameUser(user)),
+        guardStatement(isSameUser(user)),
         ...(isActive && !document.active ? [guardStatement(isNoOwner(account.id))] : []),
         ...access.statements,
         ...names,
-        this.#directory.updateUser(id, document, { disabledAtMs: access.disabledAtMs, nowMs }),
+        updateUser(id, document, { disabledAtMs: access.disabledAtMs, nowMs }),
         recordStatement(by, {
           operation: "scim_user.update",
           about: { accountId: account.id, objectId: account.id },
@@ -181,11 +176,11 @@ export class Provisioning {
       const nowMs = this.#parts.now();
       const access = accessOf({ account, before: user, isActive: false, nowMs });
       await this.#parts.database.batch([
-        guardStatement(this.#directory.isSameUser(user)),
+        guardStatement(isSameUser(user)),
         guardStatement(isNoOwner(account.id)),
-        // also where it was disabled by hand: whoever enables it gives back no key
+        // also where it was disabled by hand: enabling it gives back no key
         ...takeAccess(account.id, nowMs),
-        ...this.#directory.deleteUser(id, { disabledAtMs: access.disabledAtMs, nowMs }),
+        ...deleteUser(id, { disabledAtMs: access.disabledAtMs, nowMs }),
         recordStatement(by, {
           operation: "scim_user.delete",
           about: { accountId: account.id, objectId: account.id },
@@ -195,94 +190,6 @@ export class Provisioning {
       ]);
     });
     await this.#rights.evaluate(by, [id]);
-  }
-
-  /** Creates a group. @returns Its ID. */
-  async createGroup(sent: Attributes, by: By): Promise<string> {
-    const id = newId("scim");
-    const document = readGroup(sent);
-    const accounts = await this.#accountsOf(document.members, []);
-    const nowMs = this.#parts.now();
-    const change = { added: document.members, removed: [] };
-    await this.#parts.database.batch([
-      this.#directory.insertGroup(id, document, nowMs),
-      ...this.#directory.changeMembers(id, change),
-      this.#groupRecord(by, "scim_group.create", { id, nowMs, document, accounts, ...change }),
-    ]);
-    await this.#rights.evaluate(by, document.members);
-    return id;
-  }
-
-  /** Finds a group. @throws {ScimError} 404. */
-  async group(id: string): Promise<DirectoryGroup> {
-    const group = await this.#directory.group(id);
-    if (group === undefined) throw missing("Group", id);
-    return group;
-  }
-
-  /**
-   * Changes a group.
-   *
-   * @param edit Returns the attributes that it is to have; it may be asked again.
-   */
-  async changeGroup(
-    id: string,
-    edit: (attributes: Attributes) => Attributes,
-    { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
-  ): Promise<void> {
-    const concerned = new Set<string>();
-    await undisturbed(async () => {
-      const { group, members } = await this.#groupWithMembers(id, ifMatch);
-      const document = readGroup(edit(groupDocument({ ...group, members })));
-      const [before, after] = [new Set(members), new Set(document.members)];
-      const added = document.members.filter((one) => !before.has(one));
-      const removed = members.filter((one) => !after.has(one));
-      const isRenamed = group.displayName !== document.displayName ||
-        group.externalId !== document.externalId;
-      if (!isRenamed && added.length === 0 && removed.length === 0) return;
-      const accounts = await this.#accountsOf(added, removed);
-      const nowMs = this.#parts.now();
-      for (const one of isRenamed ? [...members, ...added] : [...added, ...removed]) {
-        concerned.add(one);
-      }
-      await this.#parts.database.batch([
-        guardStatement(this.#directory.isSameGroup(group)),
-        ...this.#directory.updateGroup(id, document, nowMs),
-        ...this.#directory.changeMembers(id, { added, removed }),
-        this.#groupRecord(by, "scim_group.update", {
-          id,
-          nowMs,
-          document,
-          accounts,
-          added,
-          removed,
-        }),
-      ]);
-    });
-    await this.#rights.evaluate(by, [...concerned]);
-  }
-
-  /** Deletes a group: what it gave its members goes. */
-  async deleteGroup(
-    id: string,
-    { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
-  ): Promise<void> {
-    const concerned = new Set<string>();
-    await undisturbed(async () => {
-      const { group, members } = await this.#groupWithMembers(id, ifMatch);
-      for (const one of members) concerned.add(one);
-      const accounts = await this.#accountsOf([], members);
-      const nowMs = this.#parts.now();
-      const document = { ...group, members: [] };
-      await this.#parts.database.batch([
-        guardStatement(this.#directory.isSameGroup(group)),
-        ...this.#directory.deleteGroup(id),
-        this.#groupRecord(by, "scim_group.delete", {
-          ...{ id, nowMs, document, accounts, added: [], removed: members },
-        }),
-      ]);
-    });
-    await this.#rights.evaluate(by, [...concerned]);
   }
 
   /** The account that a new user is to have, if there is one already. */
@@ -328,53 +235,6 @@ export class Provisioning {
       nameFrom(readUser(userDocument({ ...before, active: true })).name) !== name;
     return isNew && name !== "" && name !== account.name ? [renamed(account.id, name)] : [];
   }
-
-  async #groupWithMembers(id: string, ifMatch: IfMatch) {
-    const group = await this.group(id);
-    mustMatch(group.version, ifMatch);
-    const members = (await this.#directory.membersOf([id])).get(id) ?? [];
-    return { group, members: members.map((one) => one.id) };
-  }
-
-  /** Accounts of users who come into a group or leave it. @throws {ScimError} If an ID of the first is not of a user. */
-  async #accountsOf(added: readonly string[], removed: readonly string[]) {
-    const accounts = await this.#directory.accountsOf([...added, ...removed]);
-    const unknown = added.find((id) => !accounts.has(id));
-    if (unknown === undefined) return accounts;
-    throw new ScimError(
-      "invalidValue",
-      `No user has the ID ${JSON.stringify(unknown.slice(0, 100))}: send users before groups.`,
-    );
-  }
-
-  #groupRecord(
-    by: By,
-    operation: string,
-    { id, nowMs, document: { displayName, externalId, members }, accounts, added, removed }: {
-      readonly id: string;
-      readonly nowMs: number;
-      readonly document: GroupDocument;
-      /** IDs of accounts by those of users: the log is of accounts. */
-      readonly accounts: ReadonlyMap<string, string>;
-      readonly added: readonly string[];
-      readonly removed: readonly string[];
-    },
-  ): Statement {
-    const some = (ids: readonly string[]) =>
-      ids.slice(0, LOGGED_MEMBERS).flatMap((one) => accounts.get(one) ?? []);
-    return recordStatement(by, {
-      operation,
-      about: { objectId: id },
-      atMs: nowMs,
-      after: {
-        display_name: displayName,
-        external_id: externalId,
-        members: members.length,
-        added: some(added),
-        removed: some(removed),
-      },
-    });
-  }
 }
 
 /**
@@ -408,11 +268,6 @@ function logged(
   return { user_name: userName, external_id: externalId, active };
 }
 
-function mustMatch(version: number, ifMatch: IfMatch): void {
-  if (ifMatch(version)) return;
-  throw new ScimError(412, "This was changed meanwhile: read it again.");
-}
-
 function mustNotBeOwner({ role, email }: Account): void {
   if (role !== "owner") return;
   throw new ScimError(
@@ -423,8 +278,4 @@ function mustNotBeOwner({ role, email }: Account): void {
 
 function taken(options?: ErrorOptions): ScimError {
   return new ScimError("uniqueness", "There is a user of this name or account already.", options);
-}
-
-function missing(what: string, id: string): ScimError {
-  return new ScimError(404, `${what} ${JSON.stringify(id.slice(0, 100))} not found.`);
 }
