@@ -67,7 +67,7 @@ for (const dialect of ["chat", "messages"] as const) {
   });
 }
 
-/** The mock as clouds, by the paths that it plays of them; it has Gemini and Vertex in the chat dialect. */
+/** The mock as clouds, by the paths that it plays of them. */
 const CLOUDS: Readonly<
   Record<string, (root: string) => NonNullable<SettingsInput["upstreams"]>[string]>
 > = {
@@ -98,7 +98,17 @@ const CLOUDS: Readonly<
     quirks: "azure",
   }),
   "azure-anthropic": (url) => ({ provider: "azure-anthropic", url: `${url}/v1`, ...AZURE }),
-  "gemini": (url) => ({ provider: "gemini", url: `${url}/v1beta/openai`, key: "a-gemini-key" }),
+  "gemini-chat": (url) => ({
+    provider: "google",
+    url: `${url}/v1beta/openai`,
+    key: "a-gemini-key",
+  }),
+  "gemini": (url) => ({ provider: "gemini", url: `${url}/v1beta`, key: "a-gemini-key" }),
+  "vertex-gemini": (url) => ({
+    provider: "vertex-gemini",
+    url: `${url}/v1/projects/p/locations/l/publishers/google`,
+    credentials: { kind: "command", command: ["echo", "ya29.token"], ttlMs: 60_000 },
+  }),
   "vertex": (url) => ({
     provider: "vertex",
     url: `${url}/v1beta1/projects/p/locations/l/endpoints/openapi`,

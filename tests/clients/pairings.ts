@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "../assert.ts";
+import { generateServer } from "../fake/generate.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
 import { until } from "../fake/temp.ts";
 import { type SimulateServer, simulateServer } from "../fake/simulate.ts";
@@ -15,10 +16,14 @@ const WAYS = {
   "sluice simulate, chat": "chat",
   "sluice simulate, messages": "messages",
   "sluice simulate, responses": "responses",
+  "sluice simulate, behind generate": "generate",
 } as const;
 
 /** What an upstream of a dialect cannot do, whatever the client. */
-const IMPOSSIBLE: Readonly<Record<string, RegExp>> = { responses: /stop sequence/ };
+const IMPOSSIBLE: Readonly<Record<string, RegExp>> = {
+  responses: /stop sequence/,
+  generate: /^anthropic SDK stops at a stop sequence/, // it does not say which was met
+};
 
 /**
  * Runs the same scenarios for each way in which a gateway can reach the simulated upstream: in the proofs all of them, in the
@@ -30,11 +35,13 @@ export function onEveryPairing(client: string, scenarios: Scenarios): void {
     const isDrawn = (at: number) => isProof || (seed + at + number) % 2 === 0;
     Deno.test(`${client} against the ${way}`, async (t) => {
       await using stack = new AsyncDisposableStack();
-      const upstream = dialect === undefined ? undefined : stack.use(simulateServer());
+      const upstream = dialect === undefined
+        ? undefined
+        : stack.use(dialect === "generate" ? generateServer() : simulateServer());
       const settings = upstream === undefined ? {} : { upstream: { url: upstream.url, dialect } };
       const gateway = stack.use(await startGateway({ settings }));
       for (const [at, [name, scenario]] of Object.entries(scenarios).entries()) {
-        const ignore = IMPOSSIBLE[dialect ?? ""]?.test(name) ?? false;
+        const ignore = IMPOSSIBLE[dialect ?? ""]?.test(`${client} ${name}`) ?? false;
         if (!isDrawn(at)) continue;
         const seeded = isProof ? name : `${name} (SLUICE_TEST_SEED=${seed})`;
         await t.step({ name: seeded, ignore, fn: () => scenario(gateway, upstream) });
@@ -80,11 +87,21 @@ export async function leaves(
 
 /** Assistant turns of a request of any dialect that have their reasoning with them. */
 // deno-lint-ignore no-explicit-any -- a body as it was sent
-export function reasonedTurns({ messages, input }: any): number {
+export function reasonedTurns({ messages, input, contents }: any): number {
+  // Gemini wants the signatures of its thoughts back, and no text
+  if (contents !== undefined) return contents.filter(isSigned).length;
   // deno-lint-ignore no-explicit-any -- a message or an item of any dialect
   return (messages ?? input).filter(({ reasoning_content: own, content, type }: any) =>
     type === "reasoning" || typeof own === "string" && own !== "" ||
     // deno-lint-ignore no-explicit-any -- a block of the messages dialect
     Array.isArray(content) && content.some(({ type }: any) => type === "thinking")
   ).length;
+}
+
+// deno-lint-ignore no-explicit-any -- a content of the generate dialect
+function isSigned({ role, parts }: any): boolean {
+  const none = "skip_thought_signature_validator";
+  // deno-lint-ignore no-explicit-any -- a part of it
+  const has = ({ thoughtSignature: own }: any) => own !== undefined && own !== none;
+  return role === "model" && parts.some(has);
 }

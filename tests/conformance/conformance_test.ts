@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "../assert.ts";
+import { generateServer } from "../fake/generate.ts";
 import { startGateway } from "../fake/gateway.ts";
 import { simulateServer } from "../fake/simulate.ts";
 import { PROOF, sized } from "../tier.ts";
@@ -28,12 +29,15 @@ async function outcomesOf(base: string, key: string, groups = GROUPS): Promise<O
   return (await Promise.all(outcomes)).flat();
 }
 
-/** Checks that cannot hold over an upstream of a dialect: that of responses has no stop sequences. */
-const IMPOSSIBLE: Readonly<Record<string, RegExp>> = { responses: /stop sequence/ };
+/** Checks that cannot hold over an upstream of a dialect: responses has no stop sequences, and generate does not say which was met. */
+const IMPOSSIBLE: Readonly<Record<string, RegExp>> = {
+  responses: /stop sequence/,
+  generate: /meets a stop sequence names it/,
+};
 
-for (const dialect of ["chat", "messages", "responses"] as const) {
+for (const dialect of ["chat", "messages", "responses", "generate"] as const) {
   Deno.test(`every conformance check holds over a ${dialect} upstream`, async () => {
-    await using server = simulateServer();
+    await using server = dialect === "generate" ? generateServer() : simulateServer();
     await using gateway = await startGateway({
       settings: { upstream: { url: server.url, dialect }, routes },
     });

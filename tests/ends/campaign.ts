@@ -49,7 +49,12 @@ async function carryOut(
   const running = new Map<number, Running>();
   await using stack = new AsyncDisposableStack();
   const upstream = () => stack.use(planningUpstream((raw) => running.get(numberIn(raw))!)).url;
-  const urls = { chat: upstream(), messages: upstream(), responses: upstream() };
+  const urls = {
+    chat: upstream(),
+    messages: upstream(),
+    responses: upstream(),
+    generate: upstream(),
+  };
   const start = async (replies: object) =>
     stack.use(
       await startGateway({

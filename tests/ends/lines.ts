@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../src/wire/dialects/mod.ts";
 import { chatLines, chatWhole } from "./chat_lines.ts";
+import { generateLines, generateWhole } from "./generate_lines.ts";
 import { messagesLines, messagesWhole } from "./messages_lines.ts";
 import type { Back, ReportPlace } from "./plan.ts";
 import { responsesLines, responsesWhole } from "./responses_lines.ts";
@@ -34,6 +35,8 @@ export function linesOf(back: Back, beats: readonly Beat[], options: LineOptions
       return messagesLines(beats);
     case "responses":
       return responsesLines(beats, options);
+    case "generate":
+      return generateLines(beats);
   }
 }
 
@@ -43,6 +46,22 @@ export interface Whole {
   readonly words: number;
   readonly report: Report | undefined;
 }
+
+/** What a whole reply says. */
+interface Said {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly hidden: number;
+  readonly report: Report | undefined;
+  readonly choices: number;
+}
+
+const WHOLES: Readonly<Record<Back, (said: Said) => JsonObject>> = {
+  chat: chatWhole,
+  messages: messagesWhole,
+  responses: responsesWhole,
+  generate: generateWhole,
+};
 
 /** A script as a whole reply. */
 export function wholeOf(back: Back, beats: readonly Beat[], { choices }: LineOptions): Whole {
@@ -56,10 +75,5 @@ export function wholeOf(back: Back, beats: readonly Beat[], { choices }: LineOpt
     if (beat.does === "report" || beat.does === "finish") report = beat.report ?? report;
   }
   const said = { text, reasoning, hidden, report, choices };
-  const body = back === "chat"
-    ? chatWhole(said)
-    : back === "messages"
-    ? messagesWhole(said)
-    : responsesWhole(said);
-  return { body, words, report };
+  return { body: WHOLES[back](said), words, report };
 }

@@ -129,7 +129,7 @@ function lowOf(plan: Plan, exchanges: readonly Exchange[], { words }: Taken): nu
 function hiddenOutput(plan: Plan, { hidden }: Exchange): number {
   // a seal tells about how much it hides
   if (plan.back === "messages") return LEAST * hidden;
-  const isSeen = plan.back !== "chat";
+  const isSeen = plan.back === "responses";
   return isSeen || plan.mayReason && plan.reasoningWords === 0 ? hidden : 0;
 }
 

@@ -2,7 +2,7 @@ import { Random } from "../fake/random.ts";
 
 export const FRONTS = ["chat", "messages", "responses", "socket"] as const;
 /** Dialects of upstreams. */
-export const BACKS = ["chat", "messages", "responses"] as const;
+export const BACKS = ["chat", "messages", "responses", "generate"] as const;
 export type Front = typeof FRONTS[number];
 export type Back = typeof BACKS[number];
 
@@ -282,7 +282,7 @@ function usageOf(
   random: Random,
   { back, stream, hidden }: { back: Back; stream: boolean; hidden: number },
 ): UsageKind {
-  const isChat = back === "chat" && hidden > 0;
+  const isChat = (back === "chat" || back === "generate") && hidden > 0;
   return weighted<UsageKind>(random, [
     [4, "late"],
     [stream ? 1 : 0, "early"],

@@ -13,6 +13,7 @@ const ERRORS: Readonly<Record<Back, string>> = {
     'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"overloaded"}}\n\n',
   responses:
     'event: error\ndata: {"type":"error","code":"server_error","message":"overloaded","param":null}\n\n',
+  generate: 'data: {"error":{"code":503,"message":"overloaded","status":"UNAVAILABLE"}}\n\n',
 };
 const WHOLE_ERROR = JSON.stringify({ error: { message: "overloaded", type: "server_error" } });
 const GARBAGE = "data: nonsense\n\n";
@@ -58,6 +59,7 @@ interface AskedBody {
   readonly n?: number;
   readonly logprobs?: boolean;
   readonly top_logprobs?: number;
+  readonly generationConfig?: { readonly maxOutputTokens: number };
 }
 
 /** One reply of a plan's upstream. What is sent is noted in an exchange. */
@@ -73,7 +75,11 @@ class Reply {
     this.#plan = plan;
     this.#exchanges = exchanges;
     const body = raw.slice(raw.indexOf("\r\n\r\n") + 4);
-    this.#body = JSON.parse(body);
+    // generate says in the path that it is a stream
+    this.#body = {
+      stream: /^POST \S*:streamGenerateContent\?alt=sse /.test(raw),
+      ...JSON.parse(body),
+    };
     const isContinued = numbersIn(body).length > 1;
     this.#input = { promptWords: countWords(body), continuedChars: isContinued ? body.length : 0 };
   }
@@ -83,7 +89,8 @@ class Reply {
     const { end, back, ignoresChoices, hidden } = this.#plan;
     if (end === "fails at once") return await this.#sendWhole("{}", "503 Service Unavailable");
     const { stream, n, max_tokens, max_completion_tokens, max_output_tokens } = this.#body;
-    const limit = max_tokens ?? max_completion_tokens ?? max_output_tokens ?? 0;
+    const limit = max_tokens ?? max_completion_tokens ?? max_output_tokens ??
+      this.#body.generationConfig?.maxOutputTokens ?? 0;
     const asked = back === "chat" ? n ?? 1 : 1;
     const choices = ignoresChoices ? 1 : asked;
     const { promptWords, continuedChars } = this.#input;

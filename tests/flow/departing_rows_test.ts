@@ -49,6 +49,7 @@ const MESSAGE = {
 /** What an upstream says of a request, at length. */
 const LONG = `Invalid: ${"each field is at fault, ".repeat(200)}and so is the last.`;
 
+const UPSTREAMS = ["chat", "msg", "resp", "gen"];
 /** A whole reply of each dialect, which says "Hi" for 3 tokens of input and 2 of output, as `count` writes them. */
 const wholeReplies = (count: (tokens: number) => string | number): Record<string, JsonObject> => ({
   chat: {
@@ -61,6 +62,14 @@ const wholeReplies = (count: (tokens: number) => string | number): Record<string
     status: "completed",
     output_text: "Hi",
     usage: { input_tokens: count(3), output_tokens: count(2) },
+  },
+  gen: {
+    candidates: [{ content: { role: "model", parts: [{ text: "Hi" }] }, finishReason: "STOP" }],
+    usageMetadata: {
+      promptTokenCount: count(3),
+      candidatesTokenCount: count(2),
+      totalTokenCount: count(5),
+    },
   },
 });
 const WHOLE = wholeReplies((tokens) => tokens);
@@ -89,7 +98,7 @@ const CLIENTS = {
 /** A row for each client and upstream, whole and streamed: it hears "Hi", and is charged what is reported. */
 function rowsOf(name: string, reply: (upstream: string) => Response): Row[] {
   return (["chat", "messages", "responses"] as const).flatMap((client) =>
-    ["chat", "msg", "resp"].flatMap((model) =>
+    UPSTREAMS.flatMap((model) =>
       [false, true].map((stream): Row => ({
         name: `${name}: ${client} ${stream ? "streamed " : ""}from ${model}`,
         path: CLIENTS[client][0],
@@ -124,7 +133,11 @@ function failedReply(upstream: string, reason: string, stream: boolean, said = "
   const content = { role: "assistant", content: "" };
   const failed = { type: "response.failed", response: { status: "failed", error: null } };
   const message = { ...MESSAGE, content: [], stop_reason: null };
-  const [whole, ...events]: JsonObject[] = upstream === "msg"
+  const parts = said === "" ? [] : [{ text: said }];
+  const ended = { candidates: [{ finishReason: reason }] };
+  const [whole, ...events]: JsonObject[] = upstream === "gen"
+    ? [ended, { candidates: [{ content: { role: "model", parts } }] }, ended]
+    : upstream === "msg"
     ? [
       { ...message, stop_reason: reason },
       { type: "message_start", message },
@@ -176,7 +189,7 @@ const ROWS: readonly Row[] = [
     rowsOf(`usage like ${count(3)}`, (upstream) => Response.json(wholeReplies(count)[upstream]))
   ),
   ...(["chat", "messages", "responses"] as const).flatMap((client) =>
-    ["chat", "msg", "resp"].flatMap((model) =>
+    UPSTREAMS.flatMap((model) =>
       [["default", "standard"], ["priority", "priority"]].flatMap(([tier, ofMessages]) =>
         [false, true].map((stream): Row => ({
           name: `the upstream's tier: ${tier} of ${model} ${stream ? "streamed " : ""}at ${client}`,
@@ -184,7 +197,12 @@ const ROWS: readonly Row[] = [
           model,
           body: { ...CLIENTS[client][1], stream },
           replies: () => {
-            const { usage, ...reply } = WHOLE[model]!;
+            const { usage, usageMetadata, ...reply } = WHOLE[model]!;
+            if (model === "gen") {
+              const trafficType = tier === "default" ? "ON_DEMAND" : "ON_DEMAND_PRIORITY";
+              const told = { ...usageMetadata as JsonObject, trafficType };
+              return Response.json({ ...reply, usageMetadata: told });
+            }
             const service_tier = model === "msg" ? ofMessages! : tier!;
             return Response.json(
               model === "msg"
@@ -216,7 +234,7 @@ const ROWS: readonly Row[] = [
     }))
   ),
   ...(["chat", "messages", "responses"] as const).flatMap((client) =>
-    ["chat", "msg", "resp"].flatMap((first, place) =>
+    UPSTREAMS.flatMap((first, place) =>
       [false, true].map((stream): Row => {
         const reason = FAILED_ENDS[(2 * place + Number(stream)) % FAILED_ENDS.length]!;
         return {
@@ -236,7 +254,7 @@ const ROWS: readonly Row[] = [
     )
   ),
   ...(["chat", "messages", "responses"] as const).flatMap((client) =>
-    ["chat", "msg", "resp"].map((model, place): Row => ({
+    UPSTREAMS.map((model, place): Row => ({
       name: `a failure as the end of some text is told and costs nothing: ${model} ${client}`,
       path: CLIENTS[client][0],
       model,
@@ -449,14 +467,17 @@ Deno.test("what departs beside the reports", async (t) => {
         second: at("second"),
         msg: at("msg", { dialect: "messages" }),
         resp: at("resp", { dialect: "responses" }),
+        gen: at("gen", { dialect: "generate" }),
       },
       routes: {
         chat: route("chat"),
         two: route("chat", "second"),
         "two-msg": route("msg", "second"),
         "two-resp": route("resp", "second"),
+        "two-gen": route("gen", "second"),
         msg: route("msg"),
         resp: route("resp"),
+        gen: route("gen"),
         "svc-k2": { targets: [{ upstream: "chat", model: "m" }] },
       },
     },

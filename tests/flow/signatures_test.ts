@@ -1,6 +1,7 @@
 /** What upstreams want back with a call, or sealed of their reasoning, comes back to them through every front, and to nobody else. */
 
 import { assert, assertEquals } from "../assert.ts";
+import { checkGenerateRequest, failed } from "../fake/generate.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
 
@@ -23,6 +24,45 @@ const CALLS = [
     function: { name: "weather", arguments: '{"city":"Oslo"}' },
   },
 ];
+
+/** The same as an upstream of the generate dialect says it, and checks it. */
+const GENERATE_PARTS = [
+  { text: "Let me see.", thought: true },
+  { text: "Looking.", thoughtSignature: OF_MESSAGE.google.thought_signature },
+  ...CALLS.map(({ id, extra_content: extra, function: { name, arguments: args } }) => ({
+    functionCall: { id, name, args: JSON.parse(args) },
+    ...(extra && { thoughtSignature: extra.google.thought_signature }),
+  })),
+];
+
+function generating() {
+  const state = { isDown: false };
+  const upstream = fakeUpstream(({ body, path }) => {
+    if (state.isDown) return failed(503, "UNAVAILABLE", "down");
+    checkGenerateRequest(body);
+    const earlier = body.contents.filter(({ role }: Json) => role === "model");
+    for (const { parts } of earlier) {
+      if (JSON.stringify(parts.map(signatureOf)) === JSON.stringify(SIGNATURES)) continue;
+      return failed(400, "INVALID_ARGUMENT", "missing thought_signature");
+    }
+    const parts = earlier.length > 0 ? [{ text: "warm" }] : GENERATE_PARTS;
+    const pieces = path.endsWith(":streamGenerateContent") ? parts.map((one) => [one]) : [parts];
+    const replies = pieces.map((parts, at) => ({
+      candidates: [{
+        content: { role: "model", parts },
+        ...(at === pieces.length - 1 && { finishReason: "STOP" }),
+      }],
+      usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 4, totalTokenCount: 13 },
+    }));
+    return pieces.length > 1
+      ? eventStream(sse(...replies.map((one) => JSON.stringify(one))))
+      : Response.json(replies[0]);
+  });
+  return Object.assign(upstream, { state });
+}
+
+const signatureOf = ({ thoughtSignature = null }: Json) => thoughtSignature;
+const SIGNATURES = GENERATE_PARTS.filter(({ thought }: Json) => !thought).map(signatureOf);
 
 /** An upstream that calls a tool, signs its thoughts, and rejects results of calls whose signature is missing, as Gemini 3 does. */
 function signing() {
@@ -86,6 +126,23 @@ const FRONTS: Readonly<
     { path: string; first: Json; next: (first: Json, reply: string, stream: boolean) => Json }
   >
 > = {
+  chat: {
+    path: "/v1/chat/completions",
+    first: {
+      max_tokens: 100,
+      messages: [{ role: "user", content: "Weather?" }],
+      tools: [{ type: "function", function: { ...TOOL, parameters: SCHEMA } }],
+    },
+    next(first, reply, stream) {
+      const message = stream ? messageIn(eventsIn(reply)) : JSON.parse(reply).choices[0].message;
+      const results = message.tool_calls.map(({ id }: Json) => ({
+        role: "tool",
+        tool_call_id: id,
+        content: "20 degrees",
+      }));
+      return { ...first, messages: [...first.messages, message, ...results] };
+    },
+  },
   messages: {
     path: "/v1/messages",
     first: {
@@ -130,6 +187,23 @@ const FRONTS: Readonly<
   },
 };
 
+/** The message of a chat stream, put together as SDKs do: what is unknown is kept as it came last. */
+function messageIn(chunks: readonly Json[]): Json {
+  const message: Json = { role: "assistant", content: "", tool_calls: [] };
+  for (const { choices: [choice] } of chunks) {
+    const { content, tool_calls: calls = [], role: _, ...more } = choice?.delta ?? {};
+    Object.assign(message, more);
+    message.content += content ?? "";
+    for (const { index, function: own, ...call } of calls) {
+      const one = message.tool_calls[index] ??= { function: { name: "", arguments: "" } };
+      Object.assign(one, call);
+      one.function.name += own.name ?? "";
+      one.function.arguments += own.arguments ?? "";
+    }
+  }
+  return message;
+}
+
 /** Blocks of a messages stream, put together as SDKs do. */
 function blocksIn(events: readonly Json[]): Json[] {
   const blocks: Json[] = [];
@@ -152,67 +226,77 @@ async function send(gateway: TestGateway, path: string, body: Json, key?: string
   return { status: reply.status, text: await reply.text() };
 }
 
-for (const [front, { path, first, next }] of Object.entries(FRONTS)) {
-  for (const stream of [false, true]) {
-    Deno.test(`${front}, stream ${stream}: signatures of calls come back to the model that wrote them`, async () => {
-      await using upstream = signing();
-      await using other = fakeUpstream(({ body }) =>
-        body.stream
-          ? eventStream(sse(chunk({ role: "assistant", content: "cold" }), chunk({}, "stop")))
-          : completion("cold")
-      );
-      await using gateway = await startGateway({
-        settings: {
-          upstreams: { gemini: { url: upstream.url }, other: { url: other.url } },
-          routes: {
-            signed: {
-              targets: [{ upstream: "gemini", model: "m" }, { upstream: "other", model: "m" }],
-              ...PRICES,
-            },
-            another: { targets: [{ upstream: "gemini", model: "n" }], ...PRICES },
-            elsewhere: { targets: [{ upstream: "other", model: "m" }], ...PRICES },
+/** Between the same dialect a signature goes on as it is. */
+const WAYS = Object.keys(FRONTS).flatMap((front) =>
+  (["chat", "generate"] as const).flatMap((back) =>
+    front === back ? [] : [false, true].map((stream) => ({ front, back, stream }))
+  )
+);
+
+for (const { front, back, stream } of WAYS) {
+  const { path, first, next } = FRONTS[front]!;
+  Deno.test(`${front} to ${back}, stream ${stream}: signatures of calls come back to the model that wrote them`, async () => {
+    await using upstream = back === "chat" ? signing() : generating();
+    await using other = fakeUpstream(({ body }) =>
+      body.stream
+        ? eventStream(sse(chunk({ role: "assistant", content: "cold" }), chunk({}, "stop")))
+        : completion("cold")
+    );
+    await using gateway = await startGateway({
+      settings: {
+        upstreams: { gemini: { url: upstream.url, dialect: back }, other: { url: other.url } },
+        routes: {
+          signed: {
+            targets: [{ upstream: "gemini", model: "m" }, { upstream: "other", model: "m" }],
+            ...PRICES,
           },
+          another: { targets: [{ upstream: "gemini", model: "n" }], ...PRICES },
+          elsewhere: { targets: [{ upstream: "other", model: "m" }], ...PRICES },
         },
-      });
-      const asked = { ...first, model: "signed", stream };
-      const called = await send(gateway, path, asked);
-      assertEquals(called.status, 200, called.text);
-      assert(!called.text.includes(SIGNED.google.thought_signature));
-      const follow = next(asked, called.text, stream);
-      const told = await send(gateway, path, follow);
-      assertEquals([told.status, told.text.includes("warm")], [200, true], told.text);
-      // another model, and another upstream, get no signature of it
-      for (const model of ["another", "elsewhere"]) {
-        const { status } = await send(gateway, path, { ...follow, model });
-        assertEquals(status, model === "another" ? 400 : 200, model);
-      }
-      upstream.state.isDown = true;
-      const failedOver = await send(gateway, path, follow);
-      assertEquals([failedOver.status, failedOver.text.includes("cold")], [200, true]);
-      upstream.state.isDown = false;
-      for (
-        const { raw, body } of [
-          ...other.received,
-          ...upstream.received.slice(2).filter(({ body }) => body.model === "n"),
-        ]
-      ) {
-        assert(!raw.includes("thought_signature") && !raw.includes("sl1."), body.model);
-      }
-      // an account that did not get it cannot use it; its conversation goes on as far as it can
-      const { keys, registration, sales, accounts } = gateway.gateway;
-      const { id } = await registration.register({ email: "other@example.com" });
-      const account = (await accounts.byId(id))!;
-      await sales.grant(account, { credits: 100 });
-      const { secret } = await keys.issue(account);
-      const before = upstream.received.length;
-      const stolen = await send(gateway, path, { ...follow, stream: false }, secret);
-      assertEquals(stolen.status, 400);
-      for (const { raw } of upstream.received.slice(before)) {
-        assert(!raw.includes("thought_signature"));
-      }
+      },
     });
-  }
+    const asked = { ...first, model: "signed", stream };
+    const called = await send(gateway, path, asked);
+    assertEquals(called.status, 200, called.text);
+    assert(!called.text.includes(SIGNED.google.thought_signature));
+    const follow = next(asked, called.text, stream);
+    const told = await send(gateway, path, follow);
+    assertEquals([told.status, told.text.includes("warm")], [200, true], told.text);
+    // another model, and another upstream, get no signature of it
+    for (const model of ["another", "elsewhere"]) {
+      const { status } = await send(gateway, path, { ...follow, model });
+      assertEquals(status, model === "another" ? 400 : 200, model);
+    }
+    upstream.state.isDown = true;
+    const failedOver = await send(gateway, path, follow);
+    assertEquals([failedOver.status, failedOver.text.includes("cold")], [200, true]);
+    upstream.state.isDown = false;
+    for (
+      const { raw, body } of [
+        ...other.received,
+        ...upstream.received.slice(2)
+          .filter(({ body, path }) => body.model === "n" || path.includes("/models/n:")),
+      ]
+    ) {
+      assert(!SECRETS.some((one) => raw.includes(one)), body.model);
+    }
+    // an account that did not get it cannot use it; its conversation goes on as far as it can
+    const { keys, registration, sales, accounts } = gateway.gateway;
+    const { id } = await registration.register({ email: "other@example.com" });
+    const account = (await accounts.byId(id))!;
+    await sales.grant(account, { credits: 100 });
+    const { secret } = await keys.issue(account);
+    const before = upstream.received.length;
+    const stolen = await send(gateway, path, { ...follow, stream: false }, secret);
+    assertEquals(stolen.status, 400);
+    for (const { raw } of upstream.received.slice(before)) {
+      assert(!SECRETS.some((one) => raw.includes(one)));
+    }
+  });
 }
+
+/** What nobody else may get, and what the gateway makes of it. */
+const SECRETS = [SIGNED, OF_MESSAGE].map(({ google }) => google.thought_signature).concat("sl1.");
 
 const PRICES = {
   context: 100_000,

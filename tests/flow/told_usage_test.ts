@@ -13,6 +13,8 @@ const PER_USD = 1_000_000;
 
 interface Back {
   readonly provider: string;
+  /** The same in the words of genai-prices, if not its own ID. */
+  readonly maker?: string;
   readonly model: string;
   readonly usage: JsonObject;
   /** The same in the words of genai-prices. */
@@ -22,7 +24,7 @@ interface Back {
 
 const json = (...events: JsonObject[]) => events.map((event) => JSON.stringify(event));
 
-const BACKS: Readonly<Record<string, Back>> = {
+const BACKS: Record<string, Back> = {
   chat: {
     provider: "openai",
     model: "gpt-audio",
@@ -143,6 +145,41 @@ const BACKS: Readonly<Record<string, Back>> = {
   },
 };
 
+// what the model thought is beside its candidates, and a number that is zero is left out
+BACKS.generate = {
+  provider: "gemini",
+  maker: "google",
+  model: "gemini-2.5-flash",
+  usage: {
+    promptTokenCount: 900,
+    cachedContentTokenCount: 400,
+    thoughtsTokenCount: 25,
+    candidatesTokenCount: 15,
+    totalTokenCount: 940,
+    promptTokensDetails: [{ modality: "TEXT", tokenCount: 830 }, {
+      modality: "AUDIO",
+      tokenCount: 70,
+    }],
+    trafficType: "ON_DEMAND",
+  },
+  units: { input_tokens: 900, cache_read_tokens: 400, output_tokens: 40 },
+  reply: (usage, stream) => {
+    const of = { modelVersion: "gemini-2.5-flash-2026", responseId: "x" };
+    const said = { content: { role: "model", parts: [{ text: "well" }] }, index: 0 };
+    const early = { ...usage, candidatesTokenCount: 3, totalTokenCount: 928 };
+    return stream
+      ? eventStream(sse(...json(
+        { ...of, candidates: [said], usageMetadata: early },
+        { ...of, candidates: [{ finishReason: "STOP", index: 0 }], usageMetadata: usage },
+      )))
+      : Response.json({
+        ...of,
+        candidates: [{ ...said, finishReason: "STOP" }],
+        usageMetadata: usage,
+      });
+  },
+};
+
 const TEXT = "word ".repeat(600);
 const FRONTS: Readonly<Record<string, (more: JsonObject) => readonly [string, JsonObject]>> = {
   chat: (more) => [
@@ -172,8 +209,9 @@ const CAUSES: Readonly<Record<string, JsonObject>> = {
 
 Deno.test("what the upstream says that it did is charged and recorded: each dialect, whole and streamed", async () => {
   const upstreams = Object.entries(BACKS).map(([dialect, { usage, reply }]) => {
-    const upstream = fakeUpstream(({ body }) => {
-      const response = reply(usage, body.stream === true);
+    const upstream = fakeUpstream(({ body, path }) => {
+      const isStream = body.stream === true || path.endsWith(":streamGenerateContent");
+      const response = reply(usage, isStream);
       response.headers.set("request-id", `own-${dialect}`);
       return response;
     });
@@ -202,14 +240,14 @@ Deno.test("what the upstream says that it did is charged and recorded: each dial
     },
   });
   const { keys: [key] } = await customer(gateway, 100_000_000);
-  for (const [back, { provider, model, units }] of Object.entries(BACKS)) {
+  for (const [back, { provider, maker = provider, model, units }] of Object.entries(BACKS)) {
     for (const [front, request] of Object.entries(FRONTS)) {
       const causes = front === back ? CAUSES[front] : undefined;
       // sound of a text, and a cache for longer than was asked for, are not charged
       const { total_price: usd } = calcPrice(
         causes ? units : { ...units, input_audio_tokens: 0, cache_write_1h_tokens: 0 },
         model,
-        { provider: findProvider({ providerId: provider })!, timestamp: new Date() },
+        { provider: findProvider({ providerId: maker })!, timestamp: new Date() },
       )!;
       for (const stream of [false, true]) {
         // a dearer tier that was asked for and not served is not charged

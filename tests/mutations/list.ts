@@ -5,6 +5,7 @@ import { COMMANDS } from "./list/commands.ts";
 import { CONSOLE } from "./list/console.ts";
 import { CONSOLE_SIGN_IN } from "./list/console_sign_in.ts";
 import { DATABASE } from "./list/database.ts";
+import { GENERATE } from "./list/generate.ts";
 import { LEDGER } from "./list/ledger.ts";
 import { LIMITS } from "./list/limits.ts";
 import { OPERATORS } from "./list/operators.ts";
@@ -33,6 +34,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...DATABASE,
   ...PAYMENTS_MUTATIONS,
   ...RELAY,
+  ...GENERATE,
   ...WILD,
   ...RESPONSES_DIALECT,
   ...CARELESS_UPSTREAMS,

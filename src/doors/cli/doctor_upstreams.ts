@@ -1,6 +1,6 @@
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import { type Config, Secret, type UpstreamSettings } from "../../settings/config/mod.ts";
-import { DIALECTS } from "../../wire/dialects/mod.ts";
+import { BACKS } from "../../wire/dialects/mod.ts";
 import {
   configuredUpstreams,
   keysOf,
@@ -125,7 +125,7 @@ function upstreamFinding(
       check,
       `${took} with status ${status} to GET /models`,
       `the address is the base that ${
-        DIALECTS[settings.dialect].back.path
+        BACKS[settings.dialect].path
       } is appended to, usually ending in /v1; not every upstream lists its models`,
     );
   }

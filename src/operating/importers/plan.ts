@@ -1,5 +1,5 @@
 import type { ListedSettings, Prices } from "../../settings/catalog/mod.ts";
-import type { DialectName } from "../../wire/dialects/mod.ts";
+import type { BackName } from "../../wire/dialects/mod.ts";
 import { displayed } from "../../ground/platform/mod.ts";
 
 /** An upstream to add. */
@@ -9,7 +9,7 @@ export interface PlannedUpstream {
   /** Name that it gets if it is free; otherwise with a number behind it. */
   readonly name: string;
   readonly url: string;
-  readonly dialect: DialectName;
+  readonly dialect: BackName;
   /** Keys as they are written: `${NAME}`, or the key itself. */
   readonly keys: readonly string[];
   readonly headers: Readonly<Record<string, string>>;

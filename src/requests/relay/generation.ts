@@ -1,5 +1,6 @@
 import type { Route } from "../../settings/catalog/mod.ts";
 import {
+  BACKS,
   type ConversationIdentity,
   type DialectName,
   DIALECTS,
@@ -263,7 +264,7 @@ export class Generation {
       unstreamedTokens: stream ? 0 : permittedOutput,
       tokens: this.#input.tokens + permittedOutput * this.#request.choices,
       write: (plan, key) => {
-        const { back } = DIALECTS[plan.upstream.dialect];
+        const back = BACKS[plan.upstream.dialect];
         const { body } = plan.write(variantFor(plan), permittedOutput, key);
         return {
           path: plan.upstream.pathFor({ model: plan.target.model, stream }) ?? back.path,

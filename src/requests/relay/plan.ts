@@ -105,7 +105,13 @@ export class Plan implements TargetPlan {
     const { thinkTags } = shaping;
     const adjusted = [...bridged.adjusted ?? []];
     const body = this.upstream.adjust(bridged.body, (change) => adjusted.push(change));
-    this.#written = { ...bridged, body, adjusted, thinkTags, sampling: samplingOf(body) };
+    this.#written = {
+      ...bridged,
+      body,
+      adjusted,
+      thinkTags,
+      sampling: bridged.sampling ?? samplingOf(body),
+    };
     this.#last = request;
     this.#lastOutput = permittedOutput;
     this.#lastSource = upstream;

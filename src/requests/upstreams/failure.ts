@@ -8,6 +8,7 @@ import {
   type JsonValue,
   readUpstreamError,
   ReportedError,
+  retryDelayMs,
   text,
   tooLongMessage,
   type UpstreamError,
@@ -159,7 +160,7 @@ export async function statusFailure(
   const said = await errorOf(reply, upstream, decided ? DECIDED_TEXT_MS : TEXT_MS);
   const { "retry-after-ms": ms, "retry-after": after } = reply.headers; // the first is Azure's
   const retryAfterMs = /^\d{1,8}$/.test(String(ms)) ? Number(ms) : retryAfter(after, nowMs);
-  return failureOfStatus(status, said, retryAfterMs);
+  return failureOfStatus(status, said, retryAfterMs ?? said.retryAfterMs);
 }
 
 /** The one judge of an error, however it came. What is said may be shown to callers. */
@@ -294,6 +295,7 @@ async function errorOf(reply: UpstreamReply, upstream: FailedUpstream, patienceM
   const param = isObject(error) ? text(error.param) : undefined;
   return {
     ...read,
+    retryAfterMs: retryDelayMs(error),
     param: param === undefined ? undefined : upstream.redact(param).slice(0, MAX_PARAM_CHARS),
     message: read.message === undefined
       ? undefined

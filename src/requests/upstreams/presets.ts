@@ -5,7 +5,7 @@ import {
   providersIn,
   type QuirkName,
 } from "../../settings/known_providers/mod.ts";
-import type { DialectName } from "../../wire/dialects/mod.ts";
+import type { BackName } from "../../wire/dialects/mod.ts";
 
 /** An upstream that can be used as it is, for `sluice init` and the docs. */
 export interface Preset {
@@ -13,7 +13,7 @@ export interface Preset {
   readonly name: string;
   readonly title: string;
   readonly url: string;
-  readonly dialect: DialectName;
+  readonly dialect: BackName;
   readonly quirks?: QuirkName | undefined;
   /** The known provider that it is. */
   readonly provider?: KnownProvider;
@@ -72,7 +72,7 @@ export const LOCAL_SERVERS: readonly Preset[] = [
  * @param url Base URL of an upstream.
  * @returns `undefined` if the host is not a known one.
  */
-export function quirksByHost(url: string, dialect: DialectName): QuirkName | undefined {
+export function quirksByHost(url: string, dialect: BackName): QuirkName | undefined {
   const { hostname } = new URL(url); // lower case, whatever was written
   const host = hostname.replace(/\.$/, "");
   return knownProviders().find((provider) =>

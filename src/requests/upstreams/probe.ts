@@ -1,7 +1,15 @@
 import { CoarseTimers } from "../../ground/platform/mod.ts";
 import type { ListedModel } from "../../settings/catalog/mod.ts";
 import type { UpstreamSettings } from "../../settings/config/mod.ts";
-import { DIALECTS, isObject, items, type JsonObject, text } from "../../wire/dialects/mod.ts";
+import {
+  type Back,
+  BACKS,
+  isObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  text,
+} from "../../wire/dialects/mod.ts";
 import { jsonExcess } from "../../wire/json/mod.ts";
 import { CredentialsFault } from "./credentials/credentials.ts";
 import { readText } from "./failure.ts";
@@ -61,10 +69,11 @@ export async function probeUpstream(
   closing?.addEventListener("abort", end);
   if (closing?.aborted) end();
   try {
+    const back: Back = BACKS[settings.dialect];
     const send = (headers: Upstream["headers"]) =>
       upstream.send({
-        path: "/models",
-        headers: { ...headers, ...DIALECTS[settings.dialect].back.versionHeaders(() => null) },
+        path: back.modelsPath ?? "/models",
+        headers: { ...headers, ...back.versionHeaders(() => null) },
         body: undefined,
         signal: patience.signal,
       });
@@ -142,6 +151,7 @@ function modelsIn(body: string): ListedModel[] | undefined {
   try {
     const parsed: unknown = JSON.parse(body);
     if (!isObject(parsed)) return undefined;
+    if (items(parsed.models).some(isOfGoogle)) return generateModels(parsed);
     const isList = Array.isArray(parsed.data) || parsed.object === "list"; // Ollama's data may be null
     if (!isList) return undefined;
     return items(parsed.data).slice(0, MAX_MODELS).flatMap((one) => {
@@ -158,6 +168,26 @@ function modelsIn(body: string): ListedModel[] | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whether it is an entry of a list as Google writes it. */
+function isOfGoogle(one: JsonValue): boolean {
+  return isObject(one) && /^models\//.test(text(one.name) ?? "");
+}
+
+/** The models of a list of Google's, as far as they generate contents. */
+function generateModels({ models }: JsonObject): ListedModel[] {
+  return items(models).slice(0, MAX_MODELS).flatMap((one) => {
+    const name = isObject(one) ? text(one.name) : undefined;
+    if (!isObject(one) || name === undefined) return [];
+    const methods = one.supportedGenerationMethods;
+    if (Array.isArray(methods) && !methods.includes("generateContent")) return [];
+    return [{
+      id: name.replace(/^models\//, ""),
+      context: tokens(one, ["inputTokenLimit"]),
+      maxOutput: tokens(one, ["outputTokenLimit"]),
+    }];
+  });
 }
 
 function tokens(model: JsonObject, names: readonly string[]): number | undefined {

@@ -91,6 +91,7 @@ const bearer: Authorize = (key) => ({ authorization: `Bearer ${key}` });
  * - `azure`: as `openai`, with keys in `api-key` (learn.microsoft.com, Azure OpenAI v1).
  * - `bedrock-anthropic`, `vertex-anthropic`: messages with the model in the path and the version in the body, as
  *   `@anthropic-ai/bedrock-sdk` and `@anthropic-ai/vertex-sdk` write them.
+ * - `vertex-gemini`: generate with a token of Google Cloud instead of a key.
  */
 export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
   none: { shaping: {} },
@@ -181,4 +182,5 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
       methods: { whole: "rawPredict", stream: "streamRawPredict" },
     },
   },
+  "vertex-gemini": { shaping: {}, authorize: bearer },
 };

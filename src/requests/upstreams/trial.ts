@@ -1,6 +1,8 @@
 import { CoarseTimers, jsonIn, randomText } from "../../ground/platform/mod.ts";
 import type { UpstreamSettings } from "../../settings/config/mod.ts";
 import {
+  type Back,
+  BACKS,
   chatDepartures,
   DIALECTS,
   EMPTY_CONVERSATION,
@@ -216,7 +218,7 @@ class Trial {
     { stream, tools }: { readonly stream: boolean; readonly tools: boolean },
   ): Promise<Got> {
     const upstream = this.#upstream;
-    const { back } = DIALECTS[upstream.dialect];
+    const back: Back = BACKS[upstream.dialect];
     const { body } = back.write({
       ...EMPTY_CONVERSATION,
       turns: [{ role: "user", parts: [{ type: "text", text: tools ? ASK_WEATHER : ASK_TEXT }] }],
@@ -274,7 +276,7 @@ class Trial {
   }
 
   get #back() {
-    return DIALECTS[this.#upstream.dialect].back;
+    return BACKS[this.#upstream.dialect];
   }
 
   #failed(check: string, fault: string): TrialResult {

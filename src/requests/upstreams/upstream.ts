@@ -13,8 +13,9 @@ import {
 } from "../../settings/config/mod.ts";
 import type { CoarseTimers } from "../../ground/platform/mod.ts";
 import {
-  type DialectName,
-  DIALECTS,
+  type Back,
+  type BackName,
+  BACKS,
   type JsonObject,
   type Shaping,
 } from "../../wire/dialects/mod.ts";
@@ -37,7 +38,7 @@ import type { Transport } from "./transport.ts";
 /** A configured upstream. */
 export interface Upstream {
   readonly name: string;
-  readonly dialect: DialectName;
+  readonly dialect: BackName;
   readonly shaping: Shaping;
   /** Changes a finished request body to what this upstream takes, and notes what of it the client asked for. */
   readonly adjust: Adjust;
@@ -95,6 +96,7 @@ export async function httpUpstream(
     timers,
   });
   const { host, hostname } = new URL(settings.url);
+  const back: Back = BACKS[settings.dialect];
   const quirk = settings.quirks === undefined ? undefined : QUIRKS[settings.quirks];
   const keys = keysOf(settings);
   const bound = (place: string, bounds: SentBounds | undefined) =>
@@ -124,7 +126,7 @@ export async function httpUpstream(
     dialect: settings.dialect,
     shaping: quirk?.shaping ?? {},
     adjust: inSteps(withoutEmptyTools, quirk?.adjust ?? unchanged),
-    pathFor: path === undefined ? () => undefined : (request) => modelPath(path, request),
+    pathFor: (request) => path === undefined ? back.pathFor?.(request) : modelPath(path, request),
     betas: settings.betas,
     headers: headersOf(settings, pool === undefined ? keys[0]?.key : undefined),
     hasKey: settings.credentials?.kind !== "forward",
@@ -215,7 +217,7 @@ export function keysOf({ key, keys, credentials }: UpstreamSettings): readonly W
 
 /** How a key is sent: the dialect's way, or that of the service. */
 function authorizationOf({ dialect, quirks }: UpstreamSettings): Authorize {
-  const { authorization } = DIALECTS[dialect].back;
+  const { authorization } = BACKS[dialect];
   return (quirks && QUIRKS[quirks].authorize) ?? ((key) => authorization(key));
 }
 

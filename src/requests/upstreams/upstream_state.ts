@@ -1,4 +1,4 @@
-import type { DialectName } from "../../wire/dialects/mod.ts";
+import type { BackName } from "../../wire/dialects/mod.ts";
 import { type ActivityState, sumOfActivity } from "./activity.ts";
 import type { Health, HealthState } from "./health.ts";
 import type { Upstream } from "./upstream.ts";
@@ -7,7 +7,7 @@ import type { Upstream } from "./upstream.ts";
 export interface UpstreamState
   extends Pick<Health, "failingModels" | "lastFailure" | "lastLatencyMs" | "lastOutcomeAtMs"> {
   readonly name: string;
-  readonly dialect: DialectName;
+  readonly dialect: BackName;
   readonly state: HealthState;
   /** Whether it is in cooldown. */
   readonly resting: boolean;

@@ -1,4 +1,4 @@
-import type { DialectName } from "../../wire/dialects/mod.ts";
+import type { BackName } from "../../wire/dialects/mod.ts";
 import { servesEmbeddings } from "../../wire/embeddings/mod.ts";
 import type { RouteKind } from "./route.ts";
 
@@ -17,7 +17,7 @@ export const USABLE_NAME = /^[A-Za-z0-9@][A-Za-z0-9._:@\/+-]{0,127}$/;
  * @param dialect Wire format of its upstream, if it matters.
  * @returns The reason, or `undefined`.
  */
-export function whyNotServed(id: string, dialect: DialectName = "chat"): string | undefined {
+export function whyNotServed(id: string, dialect: BackName = "chat"): string | undefined {
   if (!USABLE_NAME.test(id)) return "its name has spaces or other characters that IDs cannot have";
   if (NOT_SERVED.test(id)) return "neither a chat nor an embeddings model, by its name";
   if (servesEmbeddings(dialect) || kindByName(id) === "generation") return undefined;

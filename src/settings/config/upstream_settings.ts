@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { DIALECT_NAMES } from "../../wire/dialects/mod.ts";
+import { BACK_NAMES } from "../../wire/dialects/mod.ts";
 import { QUIRK_NAMES } from "../known_providers/mod.ts";
 import { boundSettings } from "./bound_settings.ts";
 import { credentialSettings } from "./credential_settings.ts";
@@ -8,7 +8,7 @@ import { Secret } from "./secret.ts";
 import { httpUrl, milliseconds, secret, weight } from "./values.ts";
 
 /** One of the wire formats. */
-export const dialectName = z.enum(DIALECT_NAMES);
+export const dialectName = z.enum(BACK_NAMES);
 
 /** Known deviations of upstreams from their dialect, by name; see `upstreams/quirks.ts`. */
 export const quirkName = z.enum(QUIRK_NAMES);
@@ -63,7 +63,8 @@ export const upstreamSettings = z.strictObject({
   project: urlPart.optional().describe("What the URL of the provider has for `{project}`."),
   region: urlPart.optional().describe("What the URL of the provider has for `{region}`."),
   url: httpUrl.describe(
-    "Base URL that /chat/completions, /messages or /responses is appended to, by the dialect. Required without a `provider`.",
+    "Base URL that /chat/completions, /messages, /responses or /models/MODEL:generateContent is appended to, by the dialect. Required " +
+      "without a `provider`.",
   ),
   path: z.string().regex(
     /^\/[\x21-\x7e]*$/,

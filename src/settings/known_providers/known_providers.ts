@@ -1,4 +1,4 @@
-import type { DialectName } from "../../wire/dialects/mod.ts";
+import type { BackName } from "../../wire/dialects/mod.ts";
 import { type CloudName, OWN, type OwnRow } from "./own.ts";
 import type { QuirkName } from "./quirk_names.ts";
 import { TABLE } from "./table.ts";
@@ -11,9 +11,9 @@ export type Hole = typeof HOLES[number];
 /** A service that serves models, as the settings name it. */
 export interface KnownProvider
   extends Required<Pick<OwnRow, "id" | "title" | "aliases" | "url" | "regionUrls" | "otherHosts">> {
-  readonly dialect: DialectName;
+  readonly dialect: BackName;
   /** Other dialects that it speaks with the same quirks. */
-  readonly otherDialects: readonly DialectName[];
+  readonly otherDialects: readonly BackName[];
   readonly quirks: QuirkName | undefined;
   /** Kind of credentials where no key is set; `undefined` for a key. */
   readonly credentials: CloudName | undefined;
@@ -120,7 +120,7 @@ function rowOf(line: string): OwnRow {
   const [id = "", title = "", dialects = "", url = "", variables = "", source = ""] = line.split(
     "|",
   );
-  const [dialect, ...others] = dialects.split(",") as [DialectName, ...DialectName[]];
+  const [dialect, ...others] = dialects.split(",") as [BackName, ...BackName[]];
   return {
     id,
     title,

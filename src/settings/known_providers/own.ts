@@ -1,4 +1,4 @@
-import type { DialectName } from "../../wire/dialects/mod.ts";
+import type { BackName } from "../../wire/dialects/mod.ts";
 import type { QuirkName } from "./quirk_names.ts";
 
 /** Clouds with credentials of their own. */
@@ -9,7 +9,7 @@ export interface OwnRow {
   readonly id: string;
   readonly title?: string;
   /** The first is what it is spoken to in; the others it speaks as well. */
-  readonly dialects?: readonly [DialectName, ...DialectName[]];
+  readonly dialects?: readonly [BackName, ...BackName[]];
   /** Base URL, with `{resource}`, `{project}` and `{region}` for what the settings fill in. */
   readonly url?: string;
   readonly variables?: readonly string[];
@@ -102,12 +102,19 @@ export const OWN: readonly OwnRow[] = [
   },
   {
     id: "google",
-    aliases: ["gemini"],
-    title: "Google Gemini",
+    title: "Google Gemini (chat)",
     url: "https://generativelanguage.googleapis.com/v1beta/openai",
     dialects: ["chat"],
     variables: ["GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GOOGLE_API_KEY"],
     source: "https://ai.google.dev/gemini-api/docs/openai",
+  },
+  {
+    id: "gemini",
+    title: "Google Gemini",
+    url: "https://generativelanguage.googleapis.com/v1beta",
+    dialects: ["generate"],
+    variables: ["GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GOOGLE_API_KEY"],
+    source: "https://ai.google.dev/api/generate-content",
   },
   {
     id: "togetherai",
@@ -262,7 +269,7 @@ export const OWN: readonly OwnRow[] = [
   {
     id: "vertex",
     aliases: ["google-vertex"],
-    title: "Gemini in Vertex AI",
+    title: "Gemini in Vertex AI (chat)",
     url:
       "https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/endpoints/openapi",
     regionUrls: {
@@ -273,6 +280,21 @@ export const OWN: readonly OwnRow[] = [
     credentials: "google",
     variables: ["project=GOOGLE_VERTEX_PROJECT", "region=GOOGLE_VERTEX_LOCATION"],
     source: "https://cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview",
+  },
+  {
+    id: "vertex-gemini",
+    title: "Gemini in Vertex AI",
+    url:
+      "https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/publishers/google",
+    regionUrls: {
+      global:
+        "https://aiplatform.googleapis.com/v1/projects/{project}/locations/global/publishers/google",
+    },
+    dialects: ["generate"],
+    quirks: "vertex-gemini",
+    credentials: "google",
+    variables: ["project=GOOGLE_VERTEX_PROJECT", "region=GOOGLE_VERTEX_LOCATION"],
+    source: "https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference",
   },
   {
     id: "vertex-anthropic",

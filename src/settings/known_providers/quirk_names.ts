@@ -16,6 +16,7 @@ export const QUIRK_NAMES = [
   "bedrock-mantle-anthropic",
   "bedrock-anthropic",
   "vertex-anthropic",
+  "vertex-gemini",
 ] as const;
 /** Name of a known deviation. */
 export type QuirkName = typeof QUIRK_NAMES[number];

@@ -147,8 +147,12 @@ export interface EventReader {
 
 /** A dialect as upstreams speak it. */
 export interface Back {
-  /** Path below the upstream's base URL. */
+  /** Path below the upstream's base URL, with `{model}` where `pathFor` has it. */
   readonly path: string;
+  /** The path of one request, where it says more than the body. */
+  pathFor?(request: { readonly model: string; readonly stream: boolean }): string;
+  /** Where its models are listed. Default: `/models`. */
+  readonly modelsPath?: string;
   /** The headers that carry an API key. */
   authorization(key: string): Record<string, string>;
   /**

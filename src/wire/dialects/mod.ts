@@ -1,5 +1,5 @@
 /**
- * The wire formats. Each is a folder with two ends, a front for clients and a back for upstreams, and a row in
+ * The wire formats. Each is a folder with two ends, a front for clients and a back for upstreams (or that alone), and a row in
  * `registry.ts`; whatever two different ends meet in is the neutral form.
  *
  * Promise: between the same dialect a body goes on as the object that it is; a stream's events
@@ -14,6 +14,7 @@ export { openAiErrorWords } from "./error_words.ts";
 export { MAX_ID_CHARS, shortId } from "./neutral/call_ids.ts";
 export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";
 export type {
+  Back,
   Bridge,
   Dialect,
   Front,
@@ -60,6 +61,9 @@ export {
   type RouteReasoning,
 } from "./reasoning.ts";
 export {
+  BACK_NAMES,
+  type BackName,
+  BACKS,
   bridgeBetween,
   DIALECT_NAMES,
   type DialectName,
@@ -91,6 +95,7 @@ export {
   readUpstreamError,
   ReportedError,
   reportedError,
+  retryDelayMs,
   tooLongMessage,
   tooMuch,
   type UpstreamError,

@@ -34,6 +34,21 @@ export function readUpstreamError(error: unknown, depth = 0): UpstreamError {
   };
 }
 
+/** Maximum wait that is believed. */
+const MAX_RETRY_S = 86_400;
+
+/** How long an error says to wait, in milliseconds: Google's `RetryInfo` among its details. Undefined where it does not say. */
+export function retryDelayMs(error: unknown): number | undefined {
+  const details = isObject(error) ? objects(error.details) : [];
+  const delays = details.filter((one) => /\bRetryInfo$/.test(text(one["@type"]) ?? ""))
+    .flatMap(({ retryDelay }) =>
+      /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(text(retryDelay) ?? "")?.[1] ?? []
+    );
+  return delays[0] === undefined
+    ? undefined
+    : Math.ceil(Math.min(MAX_RETRY_S, Number(delays[0])) * 1_000);
+}
+
 /** The error that a text consists of: relays pass on the body of another service as their own message. */
 function errorInText(said: string | undefined): JsonValue | undefined {
   if (said === undefined || !/^\s*[{[]/.test(said)) return undefined;
@@ -173,12 +188,12 @@ export function isContextError(error: UpstreamError): boolean {
 
 const MODEL_CODE = "model_not_found";
 const MODEL_WORDS =
-  /\bmodel\b[^.]{0,120}\b(?:not found|does not exist|is not available|not loaded)|(?:unknown|invalid|no such) model\b|not a valid model/i;
+  /\bmodel\b[^.]{0,120}\b(?:not found|does not exist|is not available|not loaded)|\bmodels\/\S{1,200} (?:is|was) not found\b|(?:unknown|invalid|no such) model\b|not a valid model/i;
 
 /**
  * Whether an upstream says that it does not have the model: by its code, as OpenAI does (`model_not_found`), by its type,
- * as the messages dialect does (`not_found_error`, `model: name`), or by its words, as Ollama, vLLM, LM Studio, Mistral and
- * OpenRouter do.
+ * as the messages dialect does (`not_found_error`, `model: name`), or by its words, as Ollama, vLLM, LM Studio, Mistral, OpenRouter and
+ * Google (`models/name is not found`) do.
  */
 export function isModelError({ message = "", code, type }: UpstreamError): boolean {
   if (code === MODEL_CODE) return true;
@@ -296,15 +311,20 @@ export function brokenOff(cause?: unknown): BrokenOff {
 export function upstreamFault(error: unknown): ReportedError {
   const said = readUpstreamError(error);
   const ownStatus = statusOfError(said);
-  return Object.assign(reported(said, ownStatus), { said, ownStatus });
+  return Object.assign(reported(said, ownStatus, retryDelayMs(error)), { said, ownStatus });
 }
 
-function reported(said: UpstreamError, status: number | undefined): ReportedError {
+function reported(
+  said: UpstreamError,
+  status: number | undefined,
+  retryAfterMs: number | undefined,
+): ReportedError {
   if (isContextError(said)) return new ReportedError("context_exceeded", tooLongMessage(said));
   if (status === 429) {
     return new ReportedError(
       "rate_exceeded",
       "The upstream is over its rate limit. Please try again.",
+      { retryAfterMs },
     );
   }
   const failed = new ReportedError(

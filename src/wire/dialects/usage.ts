@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from "./json.ts";
+import { isObject, type JsonObject, type JsonValue, objects } from "./json.ts";
 
 /** Tokens of one request, with one meaning for all dialects. */
 export interface Usage {
@@ -87,9 +87,12 @@ export function inner(value: JsonObject, key: string): JsonObject {
   return isObject(found) ? found : {};
 }
 
+/** Gemini reads a document as pictures of its pages. */
+const PICTURES = ["IMAGE", "DOCUMENT"];
+
 /**
  * Audio and images of a report, as OpenAI's `prompt_tokens_details` and `completion_tokens_details` (chat) or `input_tokens_details`
- * and `output_tokens_details` (responses) have them, and Anthropic's writes for an hour.
+ * and `output_tokens_details` (responses) have them, Anthropic's writes for an hour, and Gemini's lists by modality.
  */
 export function kindsIn(
   report: JsonObject,
@@ -100,18 +103,22 @@ export function kindsIn(
   const output = details("completion_tokens_details", "output_tokens_details");
   const cached = inner(input, "cached_tokens_details");
   const writtenHour = firstCount(inner(report, "cache_creation").ephemeral_1h_input_tokens);
+  const listed = (name: string, ...kinds: readonly string[]) =>
+    objects(report[name]).filter(({ modality }) => kinds.includes(String(modality)))
+      .map(({ tokenCount: count }) => tokenCount(count) ?? 0)
+      .reduce<number | undefined>((sum, count) => (sum ?? 0) + count, undefined);
   const inputKinds = kindsOf({
-    audioInput: firstCount(input.audio_tokens),
-    audioCached: firstCount(cached.audio_tokens),
-    imageInput: firstCount(input.image_tokens),
-    imageCached: firstCount(cached.image_tokens),
+    audioInput: firstCount(input.audio_tokens, listed("promptTokensDetails", "AUDIO")),
+    audioCached: firstCount(cached.audio_tokens, listed("cacheTokensDetails", "AUDIO")),
+    imageInput: firstCount(input.image_tokens, listed("promptTokensDetails", ...PICTURES)),
+    imageCached: firstCount(cached.image_tokens, listed("cacheTokensDetails", ...PICTURES)),
   });
   return {
     // a zero tells that all of it is written for the usual time
     inputKinds: writtenHour === undefined ? inputKinds : { ...inputKinds, writtenHour },
     outputKinds: kindsOf({
-      audioOutput: firstCount(output.audio_tokens),
-      imageOutput: firstCount(output.image_tokens),
+      audioOutput: firstCount(output.audio_tokens, listed("candidatesTokensDetails", "AUDIO")),
+      imageOutput: firstCount(output.image_tokens, listed("candidatesTokensDetails", "IMAGE")),
     }),
   };
 }

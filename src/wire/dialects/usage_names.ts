@@ -11,7 +11,8 @@ type Part =
   | "read"
   | "written"
   | "made"
-  | "reasoning";
+  | "reasoning"
+  | "tools";
 
 /**
  * What numbers of a report are called, as `wordOf` spells them: in OpenAI's two dialects, Anthropic's and Gemini's (`promptTokenCount`), by
@@ -38,6 +39,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   reasoningtoken: "reasoning",
   thinkingtoken: "reasoning",
   thoughtstoken: "reasoning",
+  tooluseprompttoken: "tools",
 };
 
 /** What parts are in objects of details, of a whole that contains them: `prompt_tokens_details`, `output_tokens_details` and others. */
@@ -63,7 +65,12 @@ function wordOf(name: string): string {
  */
 export function readUsage(value: unknown, hasTotal = true): UsageReport | undefined {
   if (!isObject(value)) return undefined;
-  const { prompt, input, output, total, cached, read, written, made, reasoning } = partsOf(value);
+  const { input, total, cached, read, written, made, reasoning, tools = 0, ...parts } = partsOf(
+    value,
+  );
+  // Gemini counts what its own tools put into a prompt beside the prompt, and names no number that is zero
+  const prompt = parts.prompt === undefined ? undefined : parts.prompt + tools;
+  const output = parts.output ?? (reasoning === undefined ? undefined : 0);
   const besides = (read ?? 0) + (made ?? 0);
   const isEmpty = read === undefined && made === undefined;
   const whole = prompt ?? input ?? (isEmpty ? undefined : 0);

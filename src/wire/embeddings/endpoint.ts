@@ -1,4 +1,4 @@
-import type { DialectName } from "../dialects/mod.ts";
+import type { BackName } from "../dialects/mod.ts";
 
 /** Where clients ask for embeddings. */
 export const EMBEDDINGS_PATH = "/v1/embeddings";
@@ -12,7 +12,7 @@ export const MAX_INPUT_TOKENS = 300_000;
 /** Max numbers of a vector. */
 export const MAX_DIMENSIONS = 65_536;
 
-/** Whether upstreams of a dialect have an endpoint for embeddings: all but those of the messages dialect. */
-export function servesEmbeddings(dialect: DialectName): boolean {
-  return dialect !== "messages";
+/** Whether upstreams of a dialect have the endpoint for embeddings: those of OpenAI's dialects. */
+export function servesEmbeddings(dialect: BackName): boolean {
+  return dialect === "chat" || dialect === "responses";
 }

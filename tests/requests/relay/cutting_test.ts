@@ -1,6 +1,11 @@
 /** A reply is the same however its bytes were cut: whatever the dialects, and wherever it fails. */
 
-import { bridgeBetween, SseDecoder, type SseEvent } from "../../../src/wire/dialects/mod.ts";
+import {
+  bridgeBetween,
+  type DialectName,
+  SseDecoder,
+  type SseEvent,
+} from "../../../src/wire/dialects/mod.ts";
 import { CoarseTimers } from "../../../src/ground/platform/mod.ts";
 import { asRefusal } from "../../../src/ground/refusal.ts";
 import { EventSource } from "../../../src/requests/relay/event_source.ts";
@@ -14,7 +19,8 @@ import { Random, testSeed } from "../../fake/random.ts";
 import { sized } from "../../tier.ts";
 import { contextOf, parseChat, parseMessages, parseResponses } from "../../wire/dialects/ends.ts";
 
-const BACKS = ["chat", "messages", "responses"] as const satisfies readonly Back[];
+const FRONTS = ["chat", "messages", "responses"] as const satisfies readonly DialectName[];
+const BACKS = [...FRONTS, "generate"] as const satisfies readonly Back[];
 const LIMITS = {
   bytes: 1e6,
   values: 1e5,
@@ -47,6 +53,7 @@ const ERRORS: readonly ((back: Back) => string)[] = [
       chat: { choices: [{ index: 0, delta: {}, finish_reason: "network_error" }] },
       messages: { type: "message_delta", delta: { stop_reason: "network_error" } },
       responses: { type: "response.failed", response: { status: "failed" } },
+      generate: { candidates: [{ finishReason: "network_error" }] },
     }[back];
     return `data: ${JSON.stringify(data)}\n\n`;
   },
@@ -71,7 +78,7 @@ function replyOf(pieces: readonly Uint8Array[]): UpstreamReply {
 }
 
 async function outcomeOf(
-  front: Back,
+  front: DialectName,
   back: Back,
   pieces: readonly Uint8Array[],
   timers: CoarseTimers,
@@ -144,7 +151,7 @@ Deno.test("a stream is the same in one piece, byte by byte, event by event and c
   const random = new Random(seed);
   const timers = new CoarseTimers();
   for (let run = 0; run < sized(400, 10_000); run++) {
-    const [front, back] = [random.pick(BACKS), random.pick(BACKS)];
+    const [front, back] = [random.pick(FRONTS), random.pick(BACKS)];
     const text = streamOf(random, back);
     const bytes = new TextEncoder().encode(text);
     const whole = await outcomeOf(front, back, [bytes], timers);

@@ -1,7 +1,8 @@
 import { settings } from "../../../src/settings/config/mod.ts";
 import { type TrialResult, tryUpstream } from "../../../src/requests/upstreams/mod.ts";
-import { DIALECT_NAMES, type DialectName } from "../../../src/wire/dialects/mod.ts";
+import { type BackName, DIALECT_NAMES } from "../../../src/wire/dialects/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
+import { generateServer } from "../../fake/generate.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { DEADLINE_MS } from "../../fake/temp.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
@@ -16,7 +17,7 @@ function test(name: string, fn: () => Promise<void>): void {
 async function tried(
   url: string,
   { dialect = "chat", key = "k", model = "m" }: {
-    dialect?: DialectName;
+    dialect?: BackName;
     key?: string;
     model?: string;
   } = {},
@@ -49,6 +50,16 @@ for (const { name, detail, isHidden, whole, stream } of DEPARTURES) {
     }
   });
 }
+
+test("of an upstream that has the model in the path, too, a trial hears text, its end and usage", async () => {
+  await using upstream = generateServer();
+  const results = await tried(upstream.url, { dialect: "generate", model: "svc-k3" });
+  const texts = results.filter(({ check }) => check.startsWith("text"));
+  assertEquals(texts.map(({ fault, departures }) => [fault, departures]), [
+    [undefined, []],
+    [undefined, []],
+  ]);
+});
 
 test("of an upstream that replies as its dialect says, a trial names nothing", async () => {
   const call = {

@@ -25,6 +25,9 @@ export const chatToResponses = bridgeBetween("chat", "responses");
 export const messagesToResponses = bridgeBetween("messages", "responses");
 export const responsesToChat = bridgeBetween("responses", "chat");
 export const responsesToMessages = bridgeBetween("responses", "messages");
+export const chatToGenerate = bridgeBetween("chat", "generate");
+export const messagesToGenerate = bridgeBetween("messages", "generate");
+export const responsesToGenerate = bridgeBetween("responses", "generate");
 export const responsesToResponses = bridgeBetween("responses", "responses");
 
 function headers({ beta = false }: { readonly beta?: boolean }): HeaderLookup {

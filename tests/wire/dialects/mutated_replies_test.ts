@@ -15,6 +15,7 @@ import { contextOf, parseChat, parseMessages, parseResponses } from "./ends.ts";
 import { eventsOfWhole, plainReply, type Reply } from "./reply_forms.ts";
 
 const DIALECTS = ["chat", "messages", "responses"] as const;
+const BACKS = [...DIALECTS, "generate"] as const;
 const messages = [{ role: "user", content: "Hi" }];
 const REQUESTS = {
   chat: parseChat({ model: "m", stream: true, messages, logprobs: true }),
@@ -37,7 +38,8 @@ const REQUESTS = {
 const COUNTED = countedUsage(3, 3);
 
 /** A reply of everything that a dialect has. */
-function richReply(dialect: typeof DIALECTS[number]): Reply {
+function richReply(dialect: typeof BACKS[number]): Reply {
+  if (dialect === "generate") return generateReply();
   const reply = plainReply(dialect);
   if (dialect === "chat") {
     Object.assign(reply.choices[0], { finish_reason: "tool_calls", logprobs: { content: [{}] } });
@@ -77,6 +79,40 @@ function richReply(dialect: typeof DIALECTS[number]): Reply {
   return reply;
 }
 
+function generateReply(): Reply {
+  const functionCall = { id: "c", name: "f", args: { a: 1 } };
+  const parts = [
+    { text: "Hm", thought: true },
+    { text: "Yes", thoughtSignature: "c2lnbmVk" },
+    { functionCall, thoughtSignature: "c2lnbmVk" },
+    { functionCall: { ...functionCall, id: "d", name: "g" } },
+  ];
+  return {
+    candidates: [{ content: { role: "model", parts }, finishReason: "STOP", index: 0 }],
+    usageMetadata: {
+      promptTokenCount: 9,
+      thoughtsTokenCount: 2,
+      candidatesTokenCount: 3,
+      totalTokenCount: 14,
+      promptTokensDetails: [{ modality: "TEXT", tokenCount: 9 }],
+    },
+    promptFeedback: { safetyRatings: [] },
+    modelVersion: "theirs",
+  };
+}
+
+/** A generate reply as pieces, a part in each. */
+function generatePieces({ candidates: [candidate], ...more }: Reply): JsonObject[] {
+  const { content: { role, parts }, finishReason, index } = candidate;
+  return [
+    ...parts.map((part: Reply) => ({
+      candidates: [{ content: { role, parts: [part] }, index }],
+      ...structuredClone(more),
+    })),
+    { candidates: [{ finishReason, index }], ...structuredClone(more) },
+  ];
+}
+
 const VALUES = [
   null,
   "",
@@ -94,7 +130,18 @@ const VALUES = [
   [{}],
   "toString",
 ];
-const FIELDS = ["constructor", "toString", "index", "type", "error", "content", "delta", "id"];
+const FIELDS = [
+  "constructor",
+  "toString",
+  "index",
+  "type",
+  "error",
+  "content",
+  "delta",
+  "id",
+  "parts",
+  "text",
+];
 
 /** Every place in a value: an object or list, and the name of one of its fields. */
 function placesIn(value: Reply): [Reply, string][] {
@@ -126,10 +173,12 @@ Deno.test("a reply with faults is a reply or a refusal, whole and streamed, in e
   const seed = testSeed();
   const random = new Random(seed);
   for (let run = 0; run < sized(400, 10_000); run++) {
-    const [front, back] = [random.pick(DIALECTS), random.pick(DIALECTS)];
+    const [front, back] = [random.pick(DIALECTS), random.pick(BACKS)];
     const context = contextOf(REQUESTS[front]);
     const body = richReply(back);
-    const events = eventsOfWhole(back, structuredClone(body));
+    const events = back === "generate"
+      ? generatePieces(structuredClone(body))
+      : eventsOfWhole(back, structuredClone(body));
     for (let count = random.integer(0, 3); count > 0; count--) mutate(random, body);
     for (let count = random.integer(0, 3); count > 0; count--) {
       if (random.integer(0, 1) === 0) moveOne(random, events);

@@ -1,7 +1,7 @@
 /** An error with status 200 is the same error in every envelope: dialect, form, whole or as the first event of a stream. */
 
 import fc from "fast-check";
-import { DIALECTS, type JsonObject, ReportedError } from "../../../src/wire/dialects/mod.ts";
+import { BACKS, DIALECTS, type JsonObject, ReportedError } from "../../../src/wire/dialects/mod.ts";
 import {
   exactStatus,
   reportedError,
@@ -25,6 +25,7 @@ const FORMS: Readonly<Record<string, (message: string, code: number) => JsonObje
   "Baidu": (message, code) => ({ error_code: code, error_msg: message, id: "as-1" }),
   "AWS": (message, code) => ({ Message: message, code }),
   "OAuth": (message, code) => ({ errorCode: code, error_description: message }),
+  "Google": (message, code) => ({ error: { code, message, status: "X", details: [] } }),
   "MiniMax": (message, code) => ({
     choices: null,
     base_resp: { status_code: code, status_msg: message },
@@ -37,7 +38,7 @@ Deno.test("an error that a reply with status 200 reports is the same in every di
     fc.string({ minLength: 1 }),
     STATUSES,
     (form, message, code) => {
-      for (const { back } of Object.values(DIALECTS)) {
+      for (const back of Object.values(BACKS)) {
         const whole = () => back.readReply(form(message, code), {});
         const first = () => back.reader({}).read(JSON.stringify(form(message, code)));
         for (const read of [whole, first]) {

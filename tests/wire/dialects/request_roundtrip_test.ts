@@ -1,13 +1,16 @@
 import fc from "fast-check";
 import { type JsonObject } from "../../../src/wire/dialects/mod.ts";
 import {
+  chatToGenerate,
   chatToMessages,
   chatToResponses,
   messagesToChat,
+  messagesToGenerate,
   parseChat,
   parseMessages,
 } from "./ends.ts";
-import { assertEquals } from "../../assert.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { checkGenerateRequest } from "../../fake/generate.ts";
 import { sized } from "../../tier.ts";
 
 const OPTIONS = { model: "m", upstream: "up", permittedOutput: 500, shaping: {} };
@@ -139,6 +142,38 @@ Deno.test("a messages request → chat → messages is the same request (propert
       assertEquals<unknown>(toMessages(toChat(body)), body);
     }),
     { numRuns: sized(40, 500) },
+  );
+});
+
+Deno.test("a request is one that Gemini takes, and the same from chat and from messages (property)", () => {
+  fc.assert(
+    fc.property(request, (asked) => {
+      const body = chatBody(asked);
+      const written = chatToGenerate.request(parseChat(body), OPTIONS);
+      checkGenerateRequest(written.body);
+      const ofMessages = messagesToGenerate.request(parseMessages(toMessages(body)), OPTIONS);
+      assertEquals<unknown>(ofMessages.body, written.body);
+      // nothing that was said is missing, but thoughts that Gemini did not have
+      const sent = JSON.stringify(written.body);
+      const said = asked.exchanges.flatMap(({ text, saying, calls, answer }) => [
+        text,
+        answer,
+        ...(calls.length === 0 ? [] : [saying ?? ""]),
+        ...calls.flatMap(({ name, args, result }) => [name, JSON.stringify(args), result]),
+      ]);
+      for (const one of said) {
+        assert(sent.includes(one.startsWith("{") ? one : JSON.stringify(one).slice(1, -1)), one);
+      }
+      const reasons = asked.exchanges.some(({ reasoning, calls }) => reasoning && calls.length > 0);
+      const names = [
+        ...(asked.tools.length > 0 && body.parallel_tool_calls === false
+          ? ["parallel_tool_calls"]
+          : []),
+        ...(reasons ? ["messages.reasoning_content"] : []),
+      ];
+      assertEquals(written.dropped.toSorted(), names.toSorted());
+    }),
+    { numRuns: sized(60, 1_000) },
   );
 });
 

@@ -1,5 +1,5 @@
 import type { KnownProvider } from "../../../settings/known_providers/mod.ts";
-import { DIALECT_NAMES } from "../../../wire/dialects/mod.ts";
+import { BACK_NAMES } from "../../../wire/dialects/mod.ts";
 import { Field, Form } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 
@@ -77,7 +77,7 @@ export function UpstreamAddPage(
                 <span>{label}</span>
                 <select name={name}>
                   <option value="">default</option>
-                  {DIALECT_NAMES.map((one) => (
+                  {BACK_NAMES.map((one) => (
                     <option value={one} selected={one === value(name)}>{one}</option>
                   ))}
                 </select>

@@ -1,11 +1,11 @@
 import { findKnownProvider } from "../../../settings/known_providers/mod.ts";
-import type { DialectName } from "../../../wire/dialects/mod.ts";
+import type { BackName } from "../../../wire/dialects/mod.ts";
 
 /** A provider that speaks one of the dialects. */
 export interface Provider {
   /** Base URL if the configuration has none. */
   readonly url?: string;
-  readonly dialect?: DialectName;
+  readonly dialect?: BackName;
   /** Environment variable of the key if the configuration has none. */
   readonly keyVariable?: string;
   /** What follows the base URL of the configuration, unless it ends with it. */
@@ -23,7 +23,7 @@ export const PROVIDERS: Readonly<Record<string, Provider>> = {
   deepinfra: known("deepinfra"),
   deepseek: known("deepseek"),
   fireworks_ai: known("fireworks-ai", "FIREWORKS_AI_API_KEY"),
-  gemini: known("gemini"),
+  gemini: known("google"),
   groq: known("groq"),
   hosted_vllm: { keyVariable: "HOSTED_VLLM_API_KEY" },
   litellm_proxy: {},

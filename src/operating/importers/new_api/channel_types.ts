@@ -1,5 +1,5 @@
 import { findKnownProvider } from "../../../settings/known_providers/mod.ts";
-import type { DialectName } from "../../../wire/dialects/mod.ts";
+import type { BackName } from "../../../wire/dialects/mod.ts";
 import type { Flavour } from "./source_database.ts";
 
 /** A kind of channel that speaks one of the dialects. */
@@ -9,7 +9,7 @@ export interface ChannelType {
   readonly url?: string;
   /** What follows the address. */
   readonly path: string;
-  readonly dialect?: DialectName;
+  readonly dialect?: BackName;
 }
 
 const custom: ChannelType = { name: "custom", path: "/v1" };
@@ -19,7 +19,7 @@ const ollama: ChannelType = { name: "ollama", url: "http://localhost:11434", pat
 const anthropic = known("anthropic");
 const dashscope = known("dashscope", { id: "alibaba-cn", path: "/compatible-mode/v1" });
 const openrouter = known("openrouter");
-const gemini = known("gemini", { path: "/v1beta/openai" });
+const gemini = known("google", { path: "/v1beta/openai" });
 const moonshot = known("moonshot", { id: "moonshotai-cn" });
 const lingyiwanwu = { name: "lingyiwanwu", url: "https://api.lingyiwanwu.com", path: "/v1" };
 const minimax: ChannelType = { name: "minimax", url: "https://api.minimax.chat", path: "/v1" };
@@ -84,7 +84,7 @@ const TYPES: Readonly<Record<Flavour, Readonly<Record<number, ChannelType>>>> = 
     47: baidu,
     49: dashscope,
     50: { name: "openai-compatible", path: "" },
-    51: known("gemini", { path: "" }),
+    51: known("google", { path: "" }),
   },
 };
 

@@ -41,6 +41,7 @@ import {
   parseLate,
 } from "./read_reply.ts";
 import { ChoiceRepair, repairChoice } from "./repair.ts";
+import { withoutSeals } from "./signatures.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { withOwnNames, writeChatUsage } from "./usage.ts";
 import { wantsUsage } from "./writer.ts";
@@ -67,6 +68,7 @@ function carryRequest(
   { model, permittedOutput, shaping }: WriteOptions,
 ): WrittenRequest {
   const sent: JsonObject = { ...withoutNulls(body), model };
+  sent.messages = withoutSeals(sent.messages);
   const isNew = (body.max_completion_tokens ?? undefined) !== undefined;
   const limit = shaping.outputLimit ?? (isNew ? "max_completion_tokens" : "max_tokens");
   delete sent.max_tokens;

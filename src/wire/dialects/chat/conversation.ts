@@ -21,6 +21,7 @@ import {
 } from "../neutral/conversation.ts";
 import { addedByCustom, argsOfInput, functionFor } from "../neutral/custom_tools.ts";
 import { readFormat } from "../neutral/output_format.ts";
+import { hasOwnSeal, signaturesIn } from "./signatures.ts";
 import { isEffort, type ReasoningRequest } from "../reasoning.ts";
 
 /**
@@ -59,7 +60,7 @@ export function toConversation(request: ParsedRequest): Conversation {
   return {
     ...joinInstructions(leading.map(instructionOf)),
     ...markOf(body.object),
-    turns: messages.slice(leading.length).map(turnOf),
+    turns: messages.slice(leading.length).map((message) => turnOf(message, request.opened)),
     tools,
     toolChoice,
     parallelTools: body.boolean("parallel_tool_calls"),
@@ -87,7 +88,7 @@ function isInstruction({ object: { role } }: RequestFields): boolean {
   return role === "system" || role === "developer";
 }
 
-function turnOf(message: RequestFields): Turn {
+function turnOf(message: RequestFields, opened: ParsedRequest["opened"]): Turn {
   if (isInstruction(message)) {
     const texts = instructionOf(message);
     const { cached } = lastMark(texts);
@@ -107,8 +108,11 @@ function turnOf(message: RequestFields): Turn {
   const { reasoning } = message.object;
   const isSame = !own || !text(reasoning) || own === reasoning;
   const { cached } = lastMark([...pieces, mark]);
+  const sealed = signaturesIn(message.object, opened);
+  if (hasOwnSeal(message.object)) message.ignore("extra_content");
   return {
     role,
+    ...(sealed.length === 0 ? {} : { sealed }),
     reasoning: own ?? message.use("reasoning", isSame ? text(reasoning) : undefined) ?? "",
     text: pieces.map(({ text }) => text).join(""),
     ...(refusal === "" ? {} : { refusal }),
@@ -119,6 +123,7 @@ function turnOf(message: RequestFields): Turn {
 
 function callOf(call: RequestFields): ToolCall {
   call.ignore("index");
+  if (hasOwnSeal(call.object)) call.ignore("extra_content");
   const id = call.text("id") ?? "";
   const { type } = call;
   const { custom } = call.object;

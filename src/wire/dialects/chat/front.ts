@@ -1,11 +1,13 @@
 import type { Front } from "../dialect.ts";
 import { toConversation } from "./conversation.ts";
 import { openAiErrorBody } from "../error_words.ts";
+import { withSealsOf } from "../neutral/sealed_reasoning.ts";
 import { chatErrorEvent } from "./errors.ts";
 import { replaceChatImages } from "./images.ts";
 import { multipleChoices } from "./multiple.ts";
 import { parseChat } from "./parse.ts";
 import { applyReasoning } from "./reasoning.ts";
+import { openSignatures } from "./signatures.ts";
 import { ChatWriter } from "./writer.ts";
 
 /** Chat as clients speak it. */
@@ -25,6 +27,7 @@ export const chatFront: Front = {
     verbosity: "verbosity",
     logprobs: "logprobs",
     alternatives: "top_logprobs",
+    parallelTools: "parallel_tool_calls",
     serviceTier: "service_tier",
     user: "user",
     cacheKey: "prompt_cache_key",
@@ -33,8 +36,12 @@ export const chatFront: Front = {
   listsAliases: false,
   isSpoken: () => false, // any SDK's headers may come with it
   replyId: (requestId) => requestId.replace(/^req_/, "chatcmpl-"),
-  parse: parseChat,
-  applyReasoning,
+  parse: (body, _header, sealer) => {
+    const request = parseChat(body);
+    const opened = openSignatures(request.body, sealer);
+    return opened === undefined ? request : { ...request, opened };
+  },
+  applyReasoning: (request, route) => applyReasoning(withSealsOf(request, route.id), route),
   replaceImages: replaceChatImages,
   toConversation,
   writer: (context) => new ChatWriter(context),

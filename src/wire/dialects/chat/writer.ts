@@ -15,6 +15,7 @@ import type { Usage } from "../usage.ts";
 import { type CallEvent, CallWriter, ChatCallIds } from "./calls.ts";
 import { NO_ARGUMENTS } from "../neutral/call_args.ts";
 import { customCall, CustomCalls, customTools } from "./custom_calls.ts";
+import { SignedReply } from "./signatures.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { writeChatUsage } from "./usage.ts";
 
@@ -45,6 +46,7 @@ export class ChatWriter implements ReplyWriter {
   readonly #calls: CallWriter;
   readonly #custom: ReadonlySet<string>;
   readonly #customCalls: CustomCalls;
+  readonly #signed: SignedReply;
   #started = false;
   #finish: Finish | undefined;
 
@@ -60,6 +62,7 @@ export class ChatWriter implements ReplyWriter {
     };
     this.#wantsUsage = wantsUsage(context);
     this.#wantsLogprobs = context.request.logprobs !== undefined;
+    this.#signed = new SignedReply(context);
     this.#calls = new CallWriter(id);
     this.#custom = customTools(context.request.body);
     this.#customCalls = new CustomCalls(this.#custom);
@@ -81,8 +84,10 @@ export class ChatWriter implements ReplyWriter {
         return this.#chunk({ annotations: [annotationOf(event)] });
       case "call":
         return this.#call(event);
-      case "seal":
-        return ""; // the dialect has no place for it
+      case "seal": {
+        const extra = this.#signed.take(event); // there is no place for others
+        return extra === undefined ? "" : this.#chunk(extra);
+      }
       case "finish":
         this.#finish = event.finish;
         return "";
@@ -106,7 +111,7 @@ export class ChatWriter implements ReplyWriter {
   whole(events: readonly ReplyEvent[]): (usage: Usage) => JsonObject {
     const { id, model, createdAtS, choice, fingerprint } = this.#context;
     const finish = events.find((event) => event.type === "finish")?.finish ?? "stop";
-    const message = messageOf(events, id, this.#custom);
+    const message = messageOf(events, id, { custom: this.#custom, signed: this.#signed });
     const reason = finishReason(finish, message.tool_calls !== undefined);
     const logprobs = this.#probabilities(events);
     return (usage) => ({
@@ -125,10 +130,14 @@ export class ChatWriter implements ReplyWriter {
     const written = this.#calls.write(event);
     if (written === undefined) return "";
     const custom = this.#customCalls.pieces(written);
-    if (custom !== undefined) return this.#pieces(custom);
     const { index, opening, args } = written;
+    const signed = opening === undefined ? {} : this.#signed.of(index);
+    if (custom !== undefined) {
+      return this.#pieces(custom.map((piece, at) => at === 0 ? { ...signed, ...piece } : piece));
+    }
     const opened = opening === undefined ? "" : this.#chunk({
       tool_calls: [{
+        ...signed,
         index,
         id: opening.id,
         type: "function",
@@ -181,19 +190,24 @@ function annotationOf(citation: Citation): JsonObject {
 function messageOf(
   events: readonly ReplyEvent[],
   replyId: string,
-  custom: ReadonlySet<string>,
+  { custom, signed }: { readonly custom: ReadonlySet<string>; readonly signed: SignedReply },
 ): JsonObject {
+  let extra: JsonObject | undefined;
   const joined = (type: "text" | "reasoning" | "refusal") =>
     events.map((event) => (event.type === type ? event.text : "")).join("");
   const calls: JsonObject[] = [];
   const ids = new ChatCallIds(replyId);
   for (const event of events) {
+    if (event.type === "seal") extra = signed.take(event) ?? extra;
     if (event.type !== "call" || event.name === undefined) continue;
     const { name, args } = event;
     const id = ids.of(event.id, calls.length);
     const own = { name, arguments: args || NO_ARGUMENTS };
     const isCustom = custom.has(name);
-    calls.push(isCustom ? customCall(id, name, args) : { id, type: "function", function: own });
+    calls.push({
+      ...signed.of(calls.length),
+      ...(isCustom ? customCall(id, name, args) : { id, type: "function", function: own }),
+    });
   }
   const [text, reasoning, refusal] = [joined("text"), joined("reasoning"), joined("refusal")];
   const annotations = events.flatMap((event) =>
@@ -205,6 +219,7 @@ function messageOf(
     refusal: refusal === "" ? null : refusal,
     ...(annotations.length === 0 ? {} : { annotations }),
     ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+    ...extra,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
 }

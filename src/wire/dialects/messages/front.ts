@@ -1,5 +1,5 @@
 import type { Front } from "../dialect.ts";
-import { forRoute } from "../neutral/sealed_reasoning.ts";
+import { withSealsOf } from "../neutral/sealed_reasoning.ts";
 import { toConversation } from "./conversation.ts";
 import { messagesErrorBody, messagesErrorEvent } from "./errors.ts";
 import { BETA_HEADER, VERSION_HEADER } from "./headers.ts";
@@ -26,6 +26,7 @@ export const messagesFront: Front = {
     stop: "stop_sequences",
     reasoning: "thinking",
     earlierReasoning: "messages.thinking",
+    parallelTools: "tool_choice.disable_parallel_tool_use",
     reasoningBudget: "", // its effort is said instead
     // the dialect has none of these
     imageDetail: "",
@@ -44,15 +45,7 @@ export const messagesFront: Front = {
     const opened = openSeals(request.body, sealer);
     return { ...request, opened, session: sessionOf(request.body, header) };
   },
-  applyReasoning: (request, route) => {
-    const { opened } = request;
-    return applyReasoning(
-      opened === undefined || route.id === undefined
-        ? request
-        : { ...request, opened: forRoute(opened, route.id) },
-      route,
-    );
-  },
+  applyReasoning: (request, route) => applyReasoning(withSealsOf(request, route.id), route),
   replaceImages: replaceMessagesImages,
   toConversation,
   writer: (context) => new MessagesWriter(context),

@@ -1,8 +1,7 @@
-import { Refusal } from "../../../ground/refusal.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { type JsonObject, objects, text } from "../json.ts";
 import type { SealedReasoning } from "../neutral/conversation.ts";
-import { openedReasoning } from "../neutral/sealed_reasoning.ts";
+import { openEach, openedReasoning } from "../neutral/sealed_reasoning.ts";
 import { SEALED_PREFIX, type Sealer } from "../sealer.ts";
 
 /**
@@ -19,35 +18,11 @@ export function sealedText(block: JsonObject): string | undefined {
   return sealed?.startsWith(SEALED_PREFIX) ? sealed : undefined;
 }
 
-/**
- * Opens what the gateway sealed in the reasoning of earlier replies. What cannot be opened is left out: a coding tool goes on with a
- * conversation when its key is replaced by one of another account.
- *
- * @returns The values by their sealed texts; undefined when there are none.
- */
+/** Opens what the gateway sealed in a body: see {@linkcode openEach}. */
 export function openSeals(body: JsonObject, sealer: Sealer): ParsedRequest["opened"] {
-  let opened: Map<string, JsonObject> | undefined;
-  const seen = new Set<string>();
-  for (const message of objects(body.messages)) {
-    if (message.role !== "assistant") continue;
-    for (const block of objects(message.content)) {
-      const sealed = sealedText(block);
-      if (sealed === undefined || seen.has(sealed)) continue;
-      seen.add(sealed);
-      const value = openOne(sealed, sealer);
-      if (value !== undefined) (opened ??= new Map()).set(sealed, value);
-    }
-  }
-  return opened;
-}
-
-function openOne(sealed: string, sealer: Sealer): JsonObject | undefined {
-  try {
-    return sealer.open("reasoning", sealed, "messages");
-  } catch (error) {
-    if (error instanceof Refusal) return undefined;
-    throw error;
-  }
+  const blocks = objects(body.messages).filter(({ role }) => role === "assistant")
+    .flatMap(({ content }) => objects(content));
+  return openEach(blocks.flatMap((block) => sealedText(block) ?? []), sealer, "messages");
 }
 
 /** What upstreams sealed of an assistant's message, as far as it was opened. */

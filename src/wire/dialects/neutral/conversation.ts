@@ -23,6 +23,7 @@ export type Concept =
   | "verbosity"
   | "logprobs"
   | "alternatives"
+  | "parallelTools"
   | "serviceTier"
   | "user"
   | "cacheKey";

@@ -1,5 +1,7 @@
+import { Refusal } from "../../../ground/refusal.ts";
 import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";
+import type { Sealer } from "../sealer.ts";
 import type { SealedReasoning, Turn } from "./conversation.ts";
 
 /** How a conversation is written for an upstream that may have sealed reasoning in it. */
@@ -37,8 +39,37 @@ export function openedReasoning(
   return { texts, sealed };
 }
 
+/**
+ * Opens what the gateway sealed in the reasoning of earlier replies. What cannot be opened is left out: a coding tool continues its
+ * conversation when its key is replaced by one of another account.
+ *
+ * @param param The field that holds the texts.
+ * @returns The values by their sealed texts; undefined when there are none.
+ */
+export function openEach(
+  texts: Iterable<string>,
+  sealer: Sealer,
+  param: string,
+): ParsedRequest["opened"] {
+  let opened: Map<string, JsonObject> | undefined;
+  for (const sealed of new Set(texts)) {
+    const value = openOne(sealed, sealer, param);
+    if (value !== undefined) (opened ??= new Map()).set(sealed, value);
+  }
+  return opened;
+}
+
+function openOne(sealed: string, sealer: Sealer, param: string): JsonObject | undefined {
+  try {
+    return sealer.open("reasoning", sealed, param);
+  } catch (error) {
+    if (error instanceof Refusal) return undefined;
+    throw error;
+  }
+}
+
 /** What was opened, as another route may use it: its reasoning without the seals, which are for the route that wrote it. */
-export function forRoute(opened: ParsedRequest["opened"], route: string): ParsedRequest["opened"] {
+function forRoute(opened: ParsedRequest["opened"], route: string): ParsedRequest["opened"] {
   if (opened === undefined || [...opened.values()].every((value) => !isForeign(value, route))) {
     return opened;
   }
@@ -48,6 +79,14 @@ export function forRoute(opened: ParsedRequest["opened"], route: string): Parsed
       isForeign(value, route) ? { ...value, parts: objects(value.parts).map(withoutSeal) } : value,
     ]),
   );
+}
+
+/** A request with what was opened in it, as the route that serves it may use it. */
+export function withSealsOf(request: ParsedRequest, route: string | undefined): ParsedRequest {
+  const { opened } = request;
+  return opened === undefined || route === undefined
+    ? request
+    : { ...request, opened: forRoute(opened, route) };
 }
 
 function isForeign(value: JsonObject, route: string): boolean {

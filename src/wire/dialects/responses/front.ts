@@ -27,6 +27,7 @@ export const responsesFront: Front = {
     verbosity: "text.verbosity",
     logprobs: "include.message.output_text.logprobs",
     alternatives: "top_logprobs",
+    parallelTools: "parallel_tool_calls",
     serviceTier: "service_tier",
     user: "user",
     cacheKey: "", // the gateway uses it itself

@@ -4,6 +4,7 @@ import { crc32 } from "node:zlib";
 import aws4 from "aws4";
 import type { SettingsInput } from "../../../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertMatch } from "../../../assert.ts";
+import { checkGenerateRequest } from "../../../fake/generate.ts";
 import { startGateway } from "../../../fake/gateway.ts";
 import { fakeUpstream, type Received } from "../../../fake/upstream.ts";
 
@@ -307,6 +308,74 @@ Deno.test("Claude in Vertex by rawPredict: each dialect, whole and streamed", as
   assertEquals(tokens.received.length, 1, "one token for all");
 });
 
+/** The same reply as of generateContent. */
+const GENERATED = {
+  candidates: [{
+    content: {
+      role: "model",
+      parts: [
+        { text: "Let me think.", thought: true },
+        { text: "It rains." },
+        {
+          functionCall: { id: "toolu_1", name: "weather", args: { city: "Bonn" } },
+          thoughtSignature: "c2lnbmVk",
+        },
+      ],
+    },
+    finishReason: "STOP",
+  }],
+  usageMetadata: {
+    promptTokenCount: 20,
+    thoughtsTokenCount: 10,
+    candidatesTokenCount: 20,
+    totalTokenCount: 50,
+  },
+};
+
+Deno.test("Gemini by generateContent, with a key or in Vertex: each dialect, whole and streamed", async () => {
+  await using tokens = fakeUpstream(() =>
+    Response.json({ access_token: "ya29.token", expires_in: 3_600 })
+  );
+  await using cloud = fakeUpstream(({ path, body }) => {
+    checkGenerateRequest(body);
+    const isStream = path.endsWith(":streamGenerateContent");
+    return isStream ? events([GENERATED]) : Response.json(GENERATED);
+  });
+  const vertex = "/v1/projects/p/locations/global/publishers/google";
+  const rows = [
+    [{ provider: "gemini", url: cloud.url, key: "k-gemini" }, "/v1", [
+      "x-goog-api-key",
+      "k-gemini",
+    ]],
+    [
+      {
+        provider: "vertex-gemini",
+        project: "p",
+        region: "global",
+        url: `${cloud.url}${vertex.slice("/v1".length)}`,
+        credentials: { kind: "google", tokenUrl: tokens.url, environment: {} },
+      },
+      vertex,
+      ["authorization", "Bearer ya29.token"],
+    ],
+  ] as const;
+  for (const [upstream, base, [header, value]] of rows) {
+    await using gateway = await gatewayTo(upstream);
+    await askAll(gateway, (stream) => {
+      const { path, headers, body } = cloud.received.at(-1)!;
+      const method = stream ? "streamGenerateContent" : "generateContent";
+      assertEquals(path, `${base}/models/${encodeURIComponent(MODEL)}:${method}`);
+      assertEquals(headers.get(header), value);
+      const others = ["authorization", "x-api-key", "x-goog-api-key"].filter((one) =>
+        one !== header
+      );
+      assertEquals(others.filter((one) => headers.has(one)), []);
+      assertEquals([body.model, body.stream], [undefined, undefined]);
+    });
+  }
+  assertEquals(tokens.received.length, 1, "one token for all");
+});
+
 Deno.test("Azure: a key goes into api-key, a token of Entra into authorization", async () => {
   const reply = {
     id: "c",
@@ -572,8 +641,8 @@ const ROWS: Readonly<
     dialect: "chat",
     proof: ["authorization", /^Bearer ya29\.token$/],
   },
-  "gemini": {
-    upstream: { provider: "gemini", key: "k-gemini" },
+  "gemini-chat": {
+    upstream: { provider: "google", key: "k-gemini" },
     dialect: "chat",
     proof: ["authorization", /^Bearer k-gemini$/],
   },

@@ -2,7 +2,7 @@ import type { AppliedReasoning, ParsedRequest, ServingRoute } from "../../dialec
 import { isObject, type JsonObject, type JsonValue, objects } from "../../json.ts";
 import { fitEffort, isEffort, type RouteReasoning } from "../../reasoning.ts";
 import { kindOf } from "../items.ts";
-import { forRoute } from "../../neutral/sealed_reasoning.ts";
+import { withSealsOf } from "../../neutral/sealed_reasoning.ts";
 
 /**
  * Fits what a responses body says of reasoning to how its route reasons. No effort is an error.
@@ -11,9 +11,7 @@ import { forRoute } from "../../neutral/sealed_reasoning.ts";
  * The writer of the reply repeats the client's own `reasoning`: `sentReasoning` where that is set, else the body's.
  */
 export function applyReasoning(request: ParsedRequest, route: ServingRoute): AppliedReasoning {
-  const own = route.id === undefined
-    ? request
-    : { ...request, opened: forRoute(request.opened, route.id) };
+  const own = withSealsOf(request, route.id);
   switch (route.reasoning) {
     case "effort":
       return applyEffort(own, route);

@@ -1,0 +1,98 @@
+import type { WriteConversationOptions } from "../dialect.ts";
+import type { JsonObject } from "../json.ts";
+import type { Concept, Conversation } from "../neutral/conversation.ts";
+import type { Effort, ReasoningRequest } from "../reasoning.ts";
+import { DEFAULT_SAMPLING } from "../sampling.ts";
+import { reasonsByLevel } from "./models.ts";
+
+/** The service rejects more. */
+const MAX_STOPS = 5;
+/** The least budget of thoughts that each of its models accepts. */
+const MIN_BUDGET = 512;
+
+/** Levels of thinking by efforts; there is none above the last. */
+const LEVELS: Readonly<Record<Exclude<Effort, "none">, string>> = {
+  minimal: "MINIMAL",
+  low: "LOW",
+  medium: "MEDIUM",
+  high: "HIGH",
+  xhigh: "HIGH",
+  max: "HIGH",
+};
+/** The same for older models, in tokens, as Google's own chat interface has it (ai.google.dev, OpenAI compatibility). */
+const BUDGETS: Readonly<Record<Exclude<Effort, "none">, number>> = {
+  minimal: 1_024,
+  low: 1_024,
+  medium: 8_192,
+  high: 24_576,
+  xhigh: 24_576,
+  max: 24_576,
+};
+
+/** A `generationConfig`, and what of the conversation it does not say. */
+export interface WrittenConfig {
+  readonly config: JsonObject;
+  readonly dropped: readonly Concept[];
+  readonly adjusted: readonly string[];
+}
+
+/** Writes how a reply is to be generated. */
+export function configOf(
+  conversation: Conversation,
+  options: WriteConversationOptions,
+): WrittenConfig {
+  const { permittedOutput, shaping, fields } = options;
+  const { stop, format, reasoning } = conversation;
+  const config: JsonObject = { maxOutputTokens: permittedOutput };
+  const dropped: Concept[] = [];
+  const adjusted: string[] = [];
+  const own = shaping.ownSampling || shaping.fixedSampling;
+  const { temperature = own ? undefined : DEFAULT_SAMPLING.temperature, topK } = conversation;
+  const { topP = own ? undefined : DEFAULT_SAMPLING.topP } = conversation;
+  for (const [concept, value] of Object.entries({ temperature, topP, topK })) {
+    if (value === undefined) continue;
+    if (shaping.fixedSampling) dropped.push(concept as Concept);
+    else config[concept] = value;
+  }
+  const sequences = stop.filter((one) => one !== "").slice(0, MAX_STOPS);
+  if (sequences.length > 0) config.stopSequences = sequences;
+  if (sequences.length < stop.length) dropped.push("stop");
+  if (format !== undefined) {
+    config.responseMimeType = "application/json";
+    if (format.type === "json_schema") config.responseJsonSchema = schemaOf(format);
+  }
+  const thinking = thinkingOf(reasoning, options);
+  if (thinking !== undefined) config.thinkingConfig = thinking;
+  const { budgetTokens } = reasoning;
+  if (budgetTokens !== undefined && thinking?.thinkingBudget !== budgetTokens) {
+    if (thinking?.thinkingBudget === undefined) dropped.push("reasoningBudget");
+    else adjusted.push(`${fields.reasoningBudget}=${thinking.thinkingBudget}`);
+  }
+  return { config, dropped, adjusted };
+}
+
+/** A schema with what it is about: there is no other place for that. */
+function schemaOf(
+  { schema: { $schema: _, ...schema }, description }: Exclude<Conversation["format"], undefined> & {
+    type: "json_schema";
+  },
+): JsonObject {
+  return description === undefined ? schema : { ...schema, description };
+}
+
+/** Undefined where it is left to the model: those that cannot think reject any setting of it. */
+function thinkingOf(
+  { enabled, effort, budgetTokens }: ReasoningRequest,
+  { model, permittedOutput }: WriteConversationOptions,
+): JsonObject | undefined {
+  if (effort === "none" || effort === undefined && enabled === false) return { thinkingBudget: 0 };
+  if (effort === undefined && enabled === undefined) return undefined;
+  if (effort !== undefined && reasonsByLevel(model)) {
+    return { includeThoughts: true, thinkingLevel: LEVELS[effort] };
+  }
+  const wanted = effort === undefined ? budgetTokens : BUDGETS[effort];
+  if (wanted === undefined) return { includeThoughts: true };
+  // thoughts are part of the output
+  const thinkingBudget = Math.max(MIN_BUDGET, Math.min(wanted, permittedOutput));
+  return { includeThoughts: true, thinkingBudget };
+}

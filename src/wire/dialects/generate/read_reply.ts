@@ -1,0 +1,157 @@
+import { Refusal } from "../../../ground/refusal.ts";
+import { parseJson } from "../../json/mod.ts";
+import type { EventReader, ReadReply } from "../dialect.ts";
+import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
+import { checkFinish, documentedFinish } from "../neutral/finish.ts";
+import { sealOfSignature } from "../neutral/thought_signatures.ts";
+import { reportedError, upstreamFault } from "../upstream_error.ts";
+import { readUsage } from "../usage_names.ts";
+import { UsageReports } from "../usage_reports.ts";
+
+/** What the ends that chat documents are here. */
+const FINISHES: Readonly<Record<string, Finish>> = {
+  stop: "stop",
+  length: "length",
+  tool_calls: "tools",
+  content_filter: "filtered",
+};
+
+/** Service tiers, in OpenAI's words, by the traffic that a reply was. */
+const TIERS: Readonly<Record<string, string>> = {
+  ON_DEMAND: "default",
+  ON_DEMAND_FLEX: "flex",
+  ON_DEMAND_PRIORITY: "priority",
+};
+
+/**
+ * Reads a whole reply, or the list of pieces that a stream without server-sent events is.
+ *
+ * @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body without one.
+ */
+export function readGenerateReply(body: unknown): ReadReply {
+  const reader = new GenerateReader();
+  const pieces = Array.isArray(body) ? body : [body];
+  const events = pieces.flatMap((piece) => reader.take(piece));
+  if (!reader.hasReply) {
+    throw new Refusal(
+      "upstream_unavailable",
+      "The upstream's response is not one of generateContent.",
+    );
+  }
+  return { events: [...events, ...reader.end()], reports: reader.reports };
+}
+
+/** Reads the pieces of a reply as neutral events. A stream has no end mark: it ends with the connection. */
+export class GenerateReader implements EventReader {
+  /** Whether `[DONE]` came, which relays send. */
+  done = false;
+  /** Whether there was a candidate, or why there is none. */
+  hasReply = false;
+  readonly reports = new UsageReports();
+  hidesReasoning: boolean | undefined;
+  #calls = 0;
+  /** Whether thoughts came last: they are what a signature is of. */
+  #hasThought = false;
+  #hasEnded = false;
+
+  read(data: string): ReplyEvent[] {
+    if (data === "[DONE]") {
+      this.done = true;
+      return [];
+    }
+    return this.take(parsed(data));
+  }
+
+  /** Takes a piece: a response with what of it is new. */
+  take(piece: unknown): ReplyEvent[] {
+    if (!isObject(piece)) {
+      throw new Refusal("upstream_unavailable", "The upstream sent an invalid generate stream.");
+    }
+    const error = reportedError(piece);
+    if (error !== undefined) throw upstreamFault(error);
+    const { usageMetadata: usage, promptFeedback: feedback, modelVersion: model } = piece;
+    const traffic = isObject(usage) ? text(usage.trafficType) : undefined;
+    this.reports.add(readUsage(usage)).heard({ model, tier: TIERS[traffic ?? ""] });
+    const [candidate] = objects(piece.candidates);
+    if (candidate !== undefined) return this.#candidate(candidate);
+    const isBlocked = isObject(feedback) && isReason(feedback.blockReason);
+    return isBlocked ? this.#end("filtered") : [];
+  }
+
+  /** The end of a whole reply that gave no reason for it. */
+  end(): ReplyEvent[] {
+    return this.#end(this.#calls > 0 ? "tools" : "stop");
+  }
+
+  #candidate({ content, finishReason }: JsonObject): ReplyEvent[] {
+    this.hasReply = true;
+    const parts = isObject(content) ? objects(content.parts) : [];
+    const events = parts.flatMap((part) => this.#part(part));
+    if (!isReason(finishReason)) return events;
+    checkFinish(finishReason);
+    // goes on in another request, which only its own clients make
+    const reason = finishReason === "CONTINUATION" ? "length" : documentedFinish(finishReason);
+    const finish = FINISHES[String(reason)] ?? "stop";
+    const isCall = finish === "stop" && this.#calls > 0;
+    return [...events, ...this.#end(isCall ? "tools" : finish)];
+  }
+
+  #end(finish: Finish): ReplyEvent[] {
+    this.hasReply = true;
+    if (this.#hasEnded) return [];
+    this.#hasEnded = true;
+    return [{ type: "finish", finish, stopped: undefined }];
+  }
+
+  #part(part: JsonObject): ReplyEvent[] {
+    const { functionCall: call, thoughtSignature } = part;
+    const said = text(part.text) ?? "";
+    const signature = text(thoughtSignature) ?? "";
+    const follows = this.#hasThought;
+    if (said !== "" || isObject(call)) this.#hasThought = part.thought === true;
+    if (isObject(call)) return this.#call(call, signature, !follows);
+    const seal: ReplyEvent[] = signature === ""
+      ? []
+      : [{ type: "seal", seal: sealOfSignature({ call: undefined, signature }) }];
+    if (part.thought !== true) return said === "" ? seal : [...seal, { type: "text", text: said }];
+    this.hidesReasoning = true; // the text is a summary of it
+    return said === "" ? seal : [{ type: "reasoning", text: said }, ...seal];
+  }
+
+  /** A call comes whole. What signs it is wanted back with it, or with the thoughts before it. */
+  #call({ id, name, args }: JsonObject, signature: string, isOfCall: boolean): ReplyEvent[] {
+    const call = this.#calls++;
+    return [
+      ...(signature === "" ? [] : [
+        {
+          type: "seal",
+          seal: sealOfSignature({ call, signature }),
+          isOfCall,
+        } as const,
+      ]),
+      {
+        type: "call",
+        key: `call${call}`,
+        id: text(id) || undefined,
+        name: text(name),
+        args: JSON.stringify(isObject(args) ? args : {}),
+      },
+    ];
+  }
+}
+
+/** Whether a value says a reason: one that is unspecified is none. */
+function isReason(reason: JsonValue | undefined): reason is string {
+  return typeof reason === "string" && reason !== "" && !/_UNSPECIFIED$/.test(reason);
+}
+
+/** An event's JSON. Errors may come in a list. */
+function parsed(data: string): unknown {
+  try {
+    const value = parseJson(data);
+    return Array.isArray(value) ? value[0] : value;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,156 @@
+import { invalid } from "../../../ground/refusal.ts";
+import type { WriteConversationOptions } from "../dialect.ts";
+import type { JsonObject } from "../json.ts";
+import { upstreamIds } from "../neutral/call_ids.ts";
+import { type Conversation, parseArgs, type Part, type Turn } from "../neutral/conversation.ts";
+import { foldSystemMessages } from "../neutral/fold_system_messages.ts";
+import { ownSeals } from "../neutral/sealed_reasoning.ts";
+import { signatureIn } from "../neutral/thought_signatures.ts";
+import { legalName } from "../neutral/tool_names.ts";
+import { pairResults, withUniqueIds } from "../neutral/tool_results.ts";
+import { withoutDocuments } from "../neutral/without_documents.ts";
+import { reasonsByLevel } from "./models.ts";
+
+/**
+ * Stands for the signature of a call that another model made, or whose client has not kept it: models that check signatures reject a call
+ * without one (ai.google.dev, thought signatures).
+ */
+const UNSIGNED = "skip_thought_signature_validator";
+
+/** Writes the turns of a conversation. Results of calls are one content, directly after the calls. */
+export function contentsOf(
+  conversation: Conversation,
+  options: WriteConversationOptions,
+): JsonObject[] {
+  const { withoutFiles = false } = options.shaping;
+  const kept = withoutFiles ? withoutDocuments(conversation.turns) : conversation.turns;
+  const paired = pairResults(foldSystemMessages(kept));
+  const turns = withUniqueIds(paired, (ids) => upstreamIds(ids, "chat"));
+  const write = (part: Part) => partOf(part, options.fields.messages);
+  const contents: JsonObject[] = [];
+  /** Names of the last calls, in the order of their results, which have to name them. */
+  let names: readonly string[] = [];
+  let results: { parts: JsonObject[]; attached: JsonObject[] } | undefined;
+  const endResults = () => {
+    if (results !== undefined) push(contents, "user", [...results.parts, ...results.attached]);
+    results = undefined;
+  };
+  for (const turn of turns) {
+    if (turn.role === "tool") {
+      results ??= { parts: [], attached: [] };
+      const name = names[results.parts.length] ?? "";
+      results.parts.push(resultOf(turn, { name, attached: results.attached, write }));
+      continue;
+    }
+    endResults();
+    if (turn.role === "assistant") {
+      names = turn.calls.map(({ name }) => name);
+      push(contents, "model", modelParts(turn, options));
+    } else if (turn.role === "user") push(contents, "user", turn.parts.flatMap(write));
+  }
+  endResults();
+  return contents;
+}
+
+/** The service rejects a content without parts. */
+function push(contents: JsonObject[], role: "user" | "model", parts: JsonObject[]): void {
+  if (parts.length > 0) contents.push({ role, parts });
+}
+
+function modelParts(
+  turn: Turn & { role: "assistant" },
+  options: WriteConversationOptions,
+): JsonObject[] {
+  const signatures = new Map(
+    ownSeals(turn, options).flatMap(({ seal }) => {
+      const own = signatureIn(seal);
+      return own === undefined ? [] : [[own.call, own.signature]];
+    }),
+  );
+  const signed = (call: number | undefined) => {
+    const isUnsigned = call === 0 && reasonsByLevel(options.model); // of several at once, the first has one
+    const thoughtSignature = signatures.get(call) ?? (isUnsigned ? UNSIGNED : undefined);
+    return thoughtSignature === undefined ? {} : { thoughtSignature };
+  };
+  const text = turn.text + (turn.refusal ?? "");
+  return [
+    ...(text === "" && !signatures.has(undefined) ? [] : [{ text, ...signed(undefined) }]),
+    ...turn.calls.map(({ id, name, args }, at) => ({
+      // arguments that a model once wrote may be invalid JSON
+      functionCall: { id, name: legalName(name), args: parseArgs(args) ?? { _raw: args } },
+      ...signed(at),
+    })),
+  ];
+}
+
+/** Images and documents follow the results, since not every model takes them within one. */
+function resultOf(
+  { callId, parts, failed }: Turn & { role: "tool" },
+  { name, attached, write }: {
+    readonly name: string;
+    readonly attached: JsonObject[];
+    readonly write: (part: Part) => JsonObject[];
+  },
+): JsonObject {
+  const texts = parts.map((part) => {
+    if (part.type === "text") return part.text;
+    attached.push(...write(part));
+    return `[${part.type} ${attached.length}, see below]`;
+  }).filter((one) => one !== "");
+  return {
+    functionResponse: {
+      id: callId,
+      name: legalName(name),
+      response: { [failed ? "error" : "output"]: texts.join("\n") },
+    },
+  };
+}
+
+/** @param param The field that holds it, for the error. */
+function partOf(part: Part, param: string): JsonObject[] {
+  if (part.type === "text") return part.text === "" ? [] : [{ text: part.text }];
+  const { url } = part;
+  const [, type, data] = /^\s*data:([^;,]*)[^,]*;base64,([\s\S]*)$/i.exec(url) ?? [];
+  if (data !== undefined) return [{ inlineData: { mimeType: type!.toLowerCase(), data } }];
+  const isDocument = part.type === "document";
+  if (!/^\s*(data:|https?:)/i.test(url) && isDocument) { // the base64 of a PDF
+    return [{ inlineData: { mimeType: "application/pdf", data: url } }];
+  }
+  if (/^\s*data:/i.test(url)) {
+    throw invalid(param, "A data URL must be in base64 to be sent to this model's upstream.");
+  }
+  const mimeType = isDocument ? "application/pdf" : imageType(url);
+  return [{ fileData: { mimeType, fileUri: url.trim() } }];
+}
+
+/** The type of an image by the ending of its address. */
+function imageType(url: string): string {
+  const [, ending = "jpeg"] = /\.(png|webp|heic|heif|gif)(?:[?#]|$)/i.exec(url) ?? [];
+  return `image/${ending.toLowerCase()}`;
+}
+
+/** Tools, and which of them the model is to call. */
+export function toolsOf({ tools, toolChoice }: Conversation): JsonObject {
+  const functionDeclarations = tools.map(({ name, description, schema }) => {
+    const { $schema: _, ...parametersJsonSchema } = schema; // nothing needs it
+    return {
+      name: legalName(name),
+      ...(description === undefined ? {} : { description }),
+      parametersJsonSchema: { type: "object", ...parametersJsonSchema },
+    };
+  });
+  return {
+    tools: [{ functionDeclarations }],
+    ...(toolChoice === undefined
+      ? {}
+      : { toolConfig: { functionCallingConfig: callingOf(toolChoice) } }),
+  };
+}
+
+const MODES = { auto: "AUTO", none: "NONE", required: "ANY" } as const;
+
+function callingOf(choice: NonNullable<Conversation["toolChoice"]>): JsonObject {
+  return typeof choice === "string"
+    ? { mode: MODES[choice] }
+    : { mode: MODES.required, allowedFunctionNames: [legalName(choice.name)] };
+}
