@@ -19,6 +19,8 @@ export const TABLES = [
   "holds",
   /** Credits and places in rate windows that gateways admit requests on. */
   "loans",
+  /** Those of gateways that are gone, which an operator has written off. */
+  "loan_write_offs",
   /** Requests of a key, and of an account, in each minute, hour and day. */
   "windows",
   "account_windows",

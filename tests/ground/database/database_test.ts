@@ -38,7 +38,9 @@ for (const kind of ["file", "server"] as const) {
     if (options.file !== undefined && migrations === MIGRATIONS) {
       await writeEmptyDatabase(options.file);
     }
-    const first = await openDatabase({ ...options, migrations });
+    // rules are of the newest schema
+    const rules = migrations === MIGRATIONS ? RULES : { revision: 0, rules: [] };
+    const first = await openDatabase({ ...options, rules, migrations });
     const database = stack.adopt(first, (one) => one.close());
     await database.batch([{
       sql: "create table numbers (id integer primary key, n integer not null) strict",

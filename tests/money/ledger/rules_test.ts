@@ -25,6 +25,7 @@ const REVISIONS: Readonly<Record<number, string>> = {
   16: "f8789c1a3ecdb4b6325ac7fff80b7133cb578125fb4ad5cc5725068a380ccef3",
   17: "e0bbe79738c3143d19ef5175059af8716128e8799cfe34b1e0c2d486b8a15fd6",
   18: "d9150a075e09d54063c604581e7c00de8d9a49fa0ef5c41b820d2ad2ccfb982b",
+  19: "9c83e972e2a244833d9ecf092d6a771f89129da24657aea9e9d1b0b963b54e59",
 };
 
 Deno.test("rules that change get the next revision", () => {

@@ -13,6 +13,7 @@ import { SIGN_IN } from "./0030_sign_in.ts";
 import { PASSKEYS } from "./0031_passkeys.ts";
 import { SCIM } from "./0032_scim.ts";
 import { TOOLS } from "./0033_tools.ts";
+import { LOAN_WRITE_OFFS } from "./0034_loan_write_offs.ts";
 import { BASELINE } from "./baseline/mod.ts";
 import type { Migration } from "./migration.ts";
 
@@ -30,6 +31,7 @@ export const MIGRATIONS: readonly Migration[] = [
   PASSKEYS,
   SCIM,
   TOOLS,
+  LOAN_WRITE_OFFS,
 ];
 
 /** The last commit whose program carries databases of smaller numbers over to the first step's schema. */
