@@ -1,5 +1,5 @@
 import { KeyRing, UpstreamKeyCipher } from "../people/accounts/mod.ts";
-import { Admission } from "../requests/admission/mod.ts";
+import { Admission, type AdmissionOptions } from "../requests/admission/mod.ts";
 import type { Config } from "../settings/config/mod.ts";
 import {
   type App,
@@ -41,6 +41,8 @@ export interface DoorParts
   readonly memoryBytes: number;
   /** IDs of gateways that do not run any more: their holds are released. */
   readonly abandonedIds: readonly string[];
+  /** Which gateways have ended, whose loans are released. Only in the main thread. */
+  readonly ended?: AdmissionOptions["ended"];
   /** Requests of an account within a second from which on credits are lent for it. */
   readonly lendFrom?: number | undefined;
   /** Only in the main thread. */
@@ -127,6 +129,7 @@ export class Door implements AsyncDisposable {
         ...admissionSettings(settings),
         gatewayId: parts.gatewayId,
         abandonedIds: parts.abandonedIds,
+        ended: parts.ended,
         log,
         now,
         syncClock: () => clock.sync(),

@@ -40,6 +40,7 @@ import { ServingThreads, type ServingThreadsParts, type StartThread } from "./se
 import type { Reload } from "./reload.ts";
 import { retentionLimits, runsPrograms } from "./servings.ts";
 import {
+  endedGateways,
   ensureOwner,
   keepOutbox,
   openStore,
@@ -108,7 +109,7 @@ export async function assemble(config: Config, environment: Environment): Promis
 
   const count = threadCount(settings, log);
   const identity = built.use(await gatewayIdentity(settings.data, { takeover, threads: count }));
-  built.use(await databaseAlone(settings.data, file, { takeover }));
+  const alone = built.use(await databaseAlone(settings.data, file, { takeover }));
   const metrics: Metrics = new Metrics(
     async () => ({
       ...door.present(),
@@ -209,6 +210,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       abandonedIds: file === undefined
         ? identity.abandoned
         : [...identity.abandoned, ...identity.copied],
+      ended: (ids) => endedGateways(ids, { identity, alone, file, directory: settings.data }),
       log,
       metrics,
       tracing,

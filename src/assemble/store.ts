@@ -19,7 +19,9 @@ import {
   DirectoryInUse,
   EmbeddedDatabase,
   type FileState,
+  type GatewayIdentity,
   gatewayIdentity,
+  hasOutbox,
   type ObserveCommit,
   openDatabase,
   type OpenOptions,
@@ -131,6 +133,45 @@ export async function openStore(
   };
 }
 
+/** How the names of files begin that keep in a data directory what a server has not. */
+function serverOutboxes(directory: string): string {
+  return joinPath(directory, "gateway.server");
+}
+
+/** Who may have had loans of a database, besides this gateway. */
+export interface EndedOptions {
+  readonly identity: GatewayIdentity;
+  /** Of the directory of an embedded file, if that is another one. */
+  readonly alone: GatewayIdentity | undefined;
+  /** Undefined for a server. */
+  readonly file: string | undefined;
+  /** The data directory. */
+  readonly directory: string;
+}
+
+/**
+ * Returns which of these gateways have ended for certain, with all that they had kept at the database. Of a server's, only those on
+ * the same data directory can be known to have; of an embedded file's, all but those that run beside this one.
+ */
+export async function endedGateways(
+  gatewayIds: readonly string[],
+  { identity, alone, file, directory }: EndedOptions,
+): Promise<string[]> {
+  const isAlone = async () =>
+    !await identity.hasSuccessor() && await alone?.hasSuccessor() !== true;
+  const ended = file === undefined
+    ? (await identity.ended()).filter((id) => gatewayIds.includes(id))
+    : await isAlone()
+    ? gatewayIds.filter((id) => !identity.ids.includes(id))
+    : [];
+  const read: string[] = [];
+  for (const id of ended) {
+    // who has ended makes no more of them
+    if (!await hasOutbox(file ?? serverOutboxes(directory), id)) read.push(id);
+  }
+  return read;
+}
+
 /** How settlements are kept. */
 export interface OutboxOptions {
   readonly gatewayId: string;
@@ -160,7 +201,7 @@ export async function keepOutbox(
   if (database instanceof EmbeddedDatabase) {
     await database.keepOutbox({ gatewayId, onState: onFault, onRefused });
   } else if (database instanceof ServerDatabase) {
-    const path = joinPath(directory, "gateway.server");
+    const path = serverOutboxes(directory);
     const writes = RULES.behind ?? [];
     await database.keepOutbox({ path, gatewayId, writes, onState, onFault, onRefused });
   }

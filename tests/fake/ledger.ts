@@ -200,3 +200,20 @@ export async function settlePrice(
   );
   return { charged: Number(row!.charged), balance: Number(row!.balance) };
 }
+
+/** Leaves an account's credits lent to a gateway that is gone. */
+export async function lendToGone(
+  database: Database,
+  accountId: string,
+  { gatewayId = "gw_gone", credits = 5 }: {
+    readonly gatewayId?: string;
+    readonly credits?: number;
+  } = {},
+): Promise<void> {
+  await database.batch([{
+    sql: `insert into loans
+        (account_id, gateway_id, loan_id, credits, minute, hour, day, lease_until_ms)
+      values (?1, ?2, 'loan_' || ?2 || ?1, ?3, 1, 1, 1, 1)`,
+    args: [accountId, gatewayId, credits],
+  }]);
+}

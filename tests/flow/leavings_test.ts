@@ -7,6 +7,7 @@ import { DeviceCodes } from "../../src/people/accounts/mod.ts";
 import { assertEquals } from "../assert.ts";
 import { adminClient } from "../fake/admin_client.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
+import { lendToGone } from "../fake/ledger.ts";
 import { startGateway, statusOf, type TestGateway, WIDE_TIERS } from "../fake/gateway.ts";
 import { type Leavings, PRIVATE_WORDS } from "../fake/leavings.ts";
 import { Random, testSeed } from "../fake/random.ts";
@@ -744,6 +745,24 @@ const ROWS: Readonly<Record<string, Row>> = {
       ]);
       const body = { account: accountId, lot: lot!.id, credits: 5, note: "x" };
       return await operates("admin", "/credits/take-backs", () => body)(world);
+    },
+  },
+  "what a gateway was lent that is gone, written off": {
+    status: 201,
+    leaves: {
+      rows: {
+        "~balances": 1,
+        "loan_write_offs": 1,
+        "-loans": 1,
+        "operation_log": 1,
+        "operation_requests": 1,
+      },
+    },
+    ready: async (world) => {
+      const { gateway: { gateway } } = world;
+      const { accountId } = await customer(world.gateway, 100);
+      await lendToGone(gateway.database, accountId);
+      return await operates("admin", "/loans/gw_gone/write-off", () => ({ note: "x" }))(world);
     },
   },
   "a receiver of alerts that redirects": {

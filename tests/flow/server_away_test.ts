@@ -1,7 +1,8 @@
 /** Gateways whose database does not answer for a while, under load: a real libSQL server, or a file. */
 
 import DatabaseConstructor from "libsql";
-import { audit } from "../../src/money/ledger/mod.ts";
+import type { SettingsInput } from "../../src/settings/config/mod.ts";
+import { audit, lentToGateways } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertMatch } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { customer } from "../fake/customer.ts";
@@ -67,7 +68,7 @@ class Client {
   }
 }
 
-async function scene() {
+async function scene(more: SettingsInput = {}) {
   const stack = new AsyncDisposableStack();
   const { path } = stack.use(await tempDir());
   let server = await sqldServer(`${path}/sqld`);
@@ -77,14 +78,24 @@ async function scene() {
     database: { url: server.url },
     upstream: { url: upstream.url, discover: false },
     tiers: WIDE_TIERS,
+    ...more,
   };
   const clients: Client[] = [];
   return {
-    path,
-    settings,
     clients: clients as readonly Client[],
     gateway: async () => stack.use(await startGateway({ settings })),
-    use: <T extends AsyncDisposable>(one: T) => stack.use(one),
+    /** Starts a gateway in a process of its own, each time on the same data directory. */
+    process: async () => {
+      const directory = `${path}/killed`;
+      await Deno.mkdir(directory, { recursive: true });
+      await Deno.writeTextFile(
+        `${directory}/sluice.jsonc`,
+        JSON.stringify({ ...settings, port: 0 }),
+      );
+      const process = stack.use(startCommand([], { directory }));
+      const [, url] = await process.waitFor(/listening on (http:\S+)/);
+      return { process, url };
+    },
     /** Starts a client; resolves when what is lent covers its requests. */
     client: async (address: () => string | undefined, key: string) => {
       const client = new Client(address, key);
@@ -183,18 +194,7 @@ Deno.test(
     const beside = await at.gateway();
     const { keys: [key], accountId } = await customer(beside, 1_000_000);
     const { keys: [otherKey] } = await customer(beside, 1_000_000);
-    const directory = `${at.path}/killed`;
-    await Deno.mkdir(directory);
-    await Deno.writeTextFile(
-      `${directory}/sluice.jsonc`,
-      JSON.stringify({ ...at.settings, port: 0 }),
-    );
-    const start = async () => {
-      const process = at.use(startCommand([], { directory }));
-      const [, url] = await process.waitFor(/listening on (http:\S+)/);
-      return { process, url };
-    };
-    const first = await start();
+    const first = await at.process();
     let url: string | undefined = first.url;
     const client = await at.client(() => url, key!);
     const other = await at.client(() => beside.url, otherKey!);
@@ -212,7 +212,7 @@ Deno.test(
     // what it kept is nobody else's while it is down
     const { length } = other.replies;
     await until(() => other.replies.length > length + WARM, { what: "replies with the server" });
-    const again = await start();
+    const again = await at.process();
     const charged = await beside.gateway.database.one(
       "select requests as n from balances where account_id = ?",
       [accountId],
@@ -232,6 +232,59 @@ Deno.test(
     const more = books.requests - told.requests;
     assert(more >= 0 && more <= cut, `${more} more than clients got, ${cut} were cut`);
     assertEquals(books.credits - told.credits, more); // each costs one
+  },
+);
+
+// Proves P2, P4.
+// two processes of their own; the gate has tests/money/ledger/lapsed_loans_test.ts and tests/assemble/ended_gateways_test.ts
+Deno.test(
+  "what a killed gateway had sold without its server is nobody else's after its lease, until it is started again",
+  PROOF,
+  async () => {
+    await using at = await scene({ limits: { holdLeaseMs: 4_000 }, outage: { patienceMs: 4_000 } });
+    const beside = await at.gateway();
+    const { database, admission } = beside.gateway;
+    const { keys: [key, otherKey], accountId } = await customer(beside, 500, { keys: 2 });
+    const first = await at.process();
+    let url: string | undefined = first.url;
+    const client = await at.client(() => url, key!);
+    await at.away(at.killed, async () => {
+      const before = client.replies.length;
+      await until(() => client.replies.length > before + 5 * WARM, {
+        what: "replies without the server",
+      });
+      first.process.signal("SIGKILL");
+      await first.process.status;
+      url = undefined;
+    });
+    const lapsed = async () =>
+      (await lentToGateways(database)).reduce((sum, one) => sum + one.lapsedCredits, 0);
+    await until(async () => await lapsed() > 0, { what: "the end of its lease" });
+    for (let times = 0; times < 5; times++) await admission.keep();
+    const held = await lapsed();
+    assert(held > 0, "time alone frees nothing");
+    assertEquals((await audit(database)).unreturned, { gateways: 1, credits: held });
+    // others spend all that they can get
+    let refused: Response;
+    do {
+      refused = await beside.chat("Hi", {}, { key: otherKey! });
+      if (refused.status === 200) await refused.text();
+    } while (refused.status === 200);
+    assertEquals(refused.status, 503);
+    assertMatch(await refused.text(), /sluice credits write-off/);
+    ({ url } = await at.process());
+    assertEquals(await lapsed(), 0);
+    const { length } = client.replies;
+    await until(() => client.replies.length > length + WARM, { what: "replies of the new one" });
+    const asked = await at.end();
+    const failed = asked.filter(({ status }) => status !== 200 && status !== undefined);
+    assertEquals(failed.length, 0, failed[0]?.text);
+    const { uncollected } = await audit(database);
+    assertEquals(uncollected.requests, 0, "what it had sold was charged whole");
+    const row = await database.one("select consumed from balances where account_id = ?", [
+      accountId,
+    ]);
+    assert(Number(row!.consumed) >= paid(asked).credits, `${row!.consumed}`);
   },
 );
 

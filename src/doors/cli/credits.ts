@@ -1,7 +1,12 @@
 import type { Command } from "commander";
 import { rememberAudit } from "../../operating/alerts/mod.ts";
 import { audit } from "../../money/ledger/mod.ts";
-import { CREDITS_GET, type ReplyOf } from "../../operating/operations/mod.ts";
+import {
+  CREDITS_GET,
+  LOAN_LIST,
+  LOAN_WRITE_OFF,
+  type ReplyOf,
+} from "../../operating/operations/mod.ts";
 import { debtOf } from "../../money/payments/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { creditMoveCommands } from "./credit_moves.ts";
@@ -47,19 +52,58 @@ export function creditCommands(program: Command, context: CommandContext): void 
       told.end();
       // of a database that cannot be written, the report still counts
       await rememberAudit(database, report, clock.now()).catch(() => {});
-      print(report, ({ mismatches, uncollected, ...counts }) =>
-        table([counts]) +
-        (uncollected.requests === 0
-          ? ""
-          : `\n${uncollected.credits} credits of ${uncollected.requests} requests were not ` +
-            "collected: the charge exceeded the balance.\n") +
-        (mismatches.length === 0
-          ? "\nNo mismatches found.\n"
-          : `\n${table(mismatches.map((one) => ({ ...one })))}`));
+      print(
+        report,
+        ({ mismatches, uncollected, unreturned, writtenOff, ...counts }) =>
+          table([counts]) +
+          (unreturned.gateways === 0
+            ? ""
+            : `\n${unreturned.credits} credits are lent to gateways that are gone (${unreturned.gateways}): see sluice ` +
+              "credits lent.\n") +
+          (writtenOff.loans === 0
+            ? ""
+            : `\n${writtenOff.credits} credits that gateways were lent in ${writtenOff.loans} loans were written off.\n`) +
+          (uncollected.requests === 0
+            ? ""
+            : `\n${uncollected.credits} credits of ${uncollected.requests} requests were not ` +
+              "collected: the charge exceeded the balance.\n") +
+          (mismatches.length === 0
+            ? "\nNo mismatches found.\n"
+            : `\n${table(mismatches.map((one) => ({ ...one })))}`),
+      );
       if (report.mismatches.length > 0) {
         throw new Error(`${report.mismatches.length} rows do not match`);
       }
     },
+  });
+
+  operationCommand(credits, context, LOAN_LIST, {
+    name: "lent",
+    description: "list what gateways are lent, and which of them are gone",
+    text: ({ data }) =>
+      table(data.map(({ lease_until, gateway_id: gateway, lapsed_credits, ...lent }) => ({
+        gateway,
+        accounts: lent.accounts,
+        credits: lent.credits,
+        lease_until: time(Date.parse(lease_until)),
+        not_returned: lapsed_credits,
+      }))),
+  });
+  operationCommand(credits, context, LOAN_WRITE_OFF, {
+    name: "write-off",
+    description: "free what a gateway was lent that is gone for good",
+    fields: {
+      gateway: ["<gateway>", "ID of the gateway (gw_…), as listed by sluice credits lent"],
+      note: ["--note <text>", "why it is not waited for"],
+    },
+    help:
+      "\nStart the gateway with its data directory instead, if that exists: what it sold while it could not reach the\nserver " +
+      'is charged then.\n\nExample:\n  sluice credits write-off gw_… --note "disk lost"',
+    text: ({ gateway_id, accounts, credits }) =>
+      `Wrote off ${
+        credits.toLocaleString("en-US")
+      } credits that ${gateway_id} was lent, of ${accounts} ` +
+      `account${accounts === 1 ? "" : "s"}.\n`,
   });
 
   const invite = program.command("invite").description("manage invite codes");

@@ -207,6 +207,7 @@ const DONE: Readonly<Record<string, string>> = {
   granted: "Credits granted.",
   recorded: "Package recorded.",
   "taken-back": "Credits taken back.",
+  "written-off": "Loans written off.",
   enabled: "Account enabled.",
   role: "Role saved.",
   key: "Key saved.",

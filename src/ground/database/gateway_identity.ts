@@ -23,6 +23,8 @@ export interface GatewayIdentity extends Disposable {
   announce(announcement: Announcement): void;
   /** Whether another gateway runs on the directory, which has taken over or is about to. */
   hasSuccessor(): Promise<boolean>;
+  /** Identities of the gateway that had the directory beside this one, if that does not run any more. */
+  ended(): Promise<readonly string[]>;
   /** Computes the answer to a challenge, which the word in the data directory lets others check. */
   prove(challenge: string): Promise<string>;
 }
@@ -212,7 +214,7 @@ export async function databaseAlone(
   directory: string,
   file: string | undefined,
   options: IdentityOptions = {},
-): Promise<Disposable | undefined> {
+): Promise<GatewayIdentity | undefined> {
   if (file === undefined || dirname(file) === directory) return undefined;
   return await gatewayIdentity(dirname(file), options);
 }
@@ -269,6 +271,15 @@ function identity(
       const other = await lockedFile(otherPath);
       other?.close();
       return other === undefined;
+    },
+    async ended() {
+      const other = await lockedFile(otherPath);
+      try {
+        const known = other && await kept(other);
+        return known === undefined || known.isCopy ? [] : idsOf(known);
+      } finally {
+        other?.close();
+      }
     },
     prove: announced.prove,
     [Symbol.dispose]() {

@@ -34,6 +34,7 @@ export { migrate, type Migrated, schemaVersion } from "./migrate.ts";
 export { type Migration, MIGRATIONS } from "./migrations/mod.ts";
 export { openDatabase, type OpenOptions } from "./open.ts";
 export { probeWrite } from "./probe.ts";
+export { hasOutbox } from "./outbox.ts";
 export { hashOfRules, objectsOfRules, type Rule, type RuleSet } from "./rules.ts";
 export { ReadAside, type ReadFor } from "./read_aside.ts";
 export { type Reading, readTogether } from "./reading.ts";

@@ -130,6 +130,11 @@ export async function outboxFiles(file: string): Promise<string[]> {
   return await filesWith(outboxPath(file, ""));
 }
 
+/** Whether a gateway has files of an outbox, which may have what the database has not: who removes them has seen to that. */
+export async function hasOutbox(file: string, gatewayId: string): Promise<boolean> {
+  return (await filesWith(`${outboxPath(file, gatewayId)}-`)).length > 0;
+}
+
 /** Files whose path begins so, in order. */
 export async function filesWith(beginning: string): Promise<string[]> {
   const start = basename(beginning);

@@ -57,8 +57,8 @@ export interface Decision {
   /** Credits for which its upstream may be asked; meaningful when admitted. */
   readonly asked: number;
   /**
-   * How long credits that it needs may be lent to a gateway which does not return them, in milliseconds; undefined if they are not
-   * lent.
+   * How long credits that it needs may be spent by a gateway which does not return them, in milliseconds: 0 if that is gone, so that
+   * they stay lent until it is started again or somebody writes them off. Undefined if they are not lent.
    */
   readonly lentMs: number | undefined;
   /** The balance at that moment, what is held included. */

@@ -10,6 +10,7 @@ import { ORDERS } from "./audit/orders.ts";
 import { RECORDS } from "./audit/records.ts";
 import { TAGS } from "./audit/tags.ts";
 import { WINDOWS } from "./audit/windows.ts";
+import { HAS_LAPSED } from "./rules/sql/shared.ts";
 
 export type { Mismatch, Noun } from "./audit/check.ts";
 
@@ -27,6 +28,16 @@ export interface AuditReport {
   readonly holds: number;
   /** Credits that are lent to gateways, which admit requests on them. */
   readonly lentCredits: number;
+  /** Those of them that gateways may not spend any more and have not returned: their outboxes may have what they sold. */
+  readonly unreturned: {
+    readonly gateways: number;
+    readonly credits: number;
+  };
+  /** What was lent to gateways and is not waited for any more, as operators have decided. */
+  readonly writtenOff: {
+    readonly loans: number;
+    readonly credits: number;
+  };
   readonly records: number;
   readonly mismatches: readonly Finding[];
   /** Charges that were above what was left; the rest was not taken. */
@@ -60,6 +71,12 @@ const COUNTS = `select (select count(*) from accounts) as accounts,
   (select count(*) from lots) as lots, (select count(*) from entries) as entries,
   (select count(*) from holds) as holds,
   (select coalesce(sum(credits), 0) from loans) as lent_credits, (select count(*) from usage_records) as records`;
+
+const LENT = `select
+    (select count(distinct gateway_id) from loans where ${HAS_LAPSED}) as lapsed_gateways,
+    (select coalesce(sum(credits), 0) from loans where ${HAS_LAPSED}) as lapsed_credits,
+    (select count(*) from loan_write_offs) as written_off_loans,
+    (select coalesce(sum(credits), 0) from loan_write_offs) as written_off_credits`;
 
 const UNCOLLECTED = `select
     (select count(*) from usage_records where charged_credits < price_credits)
@@ -107,6 +124,7 @@ export async function audit(
   progress("refused settlements");
   mismatches.push(...await checkRefused(database));
   const counts = await attempt("counts", () => first(database, COUNTS));
+  const lent = await attempt("lent", () => first(database, LENT));
   const uncollected = await attempt("uncollected", () => first(database, UNCOLLECTED));
   const count = (row: Row | undefined, column: string) => Number(row?.[column] ?? 0);
   return {
@@ -115,6 +133,14 @@ export async function audit(
     entries: count(counts, "entries"),
     holds: count(counts, "holds"),
     lentCredits: count(counts, "lent_credits"),
+    unreturned: {
+      gateways: count(lent, "lapsed_gateways"),
+      credits: count(lent, "lapsed_credits"),
+    },
+    writtenOff: {
+      loans: count(lent, "written_off_loans"),
+      credits: count(lent, "written_off_credits"),
+    },
     records: count(counts, "records"),
     mismatches: mismatches.map((one) => ({ ...one, promise: PROMISE_OF[one.noun] })),
     uncollected: {

@@ -1,7 +1,7 @@
 import type { Database, Row } from "../../ground/database/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import { type AccountStatus, readStatus, statusStatement } from "./account_status.ts";
-import { DATABASE_CLOCK } from "./rules/sql/shared.ts";
+import { DATABASE_CLOCK, HAS_LAPSED } from "./rules/sql/shared.ts";
 import { type Span, SPANS } from "./rules/sql/windows.ts";
 import { LOAN_REQUESTS } from "./rules/lend.ts";
 import { LOAN_RETURNS } from "./rules/return_loan.ts";
@@ -167,34 +167,35 @@ export interface LoanOf {
 }
 
 /**
- * Renews all loans of a gateway.
+ * Renews the loans of a gateway, but those whose lease has ended: others may have been given their places, so it has to return them.
  *
- * @returns The loans that it has.
+ * @returns The loans that it has, and whether each was renewed.
  */
 export async function renewLoans(
   database: Database,
   gatewayId: string,
   leaseMs: number,
-): Promise<LoanOf[]> {
+): Promise<(LoanOf & { readonly isRenewed: boolean })[]> {
   const [, rows] = await database.batch([
     {
-      sql: `update loans set lease_until_ms = ${DATABASE_CLOCK} + ? where gateway_id = ?`,
+      sql: `update loans set lease_until_ms = ${DATABASE_CLOCK} + ?
+        where gateway_id = ? and not ${HAS_LAPSED}`,
       args: [leaseMs, gatewayId],
     },
-    { sql: "select account_id, loan_id from loans where gateway_id = ?", args: [gatewayId] },
+    {
+      sql: `select account_id, loan_id, not ${HAS_LAPSED} as renewed from loans
+        where gateway_id = ?`,
+      args: [gatewayId],
+    },
   ]);
   return rows!.map((row) => ({
     accountId: String(row.account_id),
     loanId: String(row.loan_id),
+    isRenewed: Number(row.renewed) === 1,
   }));
 }
 
-/** Ends the loans whose gateway has not renewed them. */
-export async function reapLoans(database: Database): Promise<void> {
-  await database.batch([{ sql: `delete from loans where lease_until_ms < ${DATABASE_CLOCK}` }]);
-}
-
-/** Ends what was lent to a gateway when it was last running. */
+/** Ends what was lent to a gateway when it was last running, once the database has what it had kept. */
 export async function releaseLoansOf(database: Database, gatewayId: string): Promise<void> {
   await database.batch([{ sql: "delete from loans where gateway_id = ?", args: [gatewayId] }]);
 }
@@ -229,7 +230,10 @@ export async function awaitReturns(
   const of = accountId === undefined ? "" : "account_id = ? and ";
   const args = accountId === undefined ? [] : [accountId];
   const recalled = async () => {
-    const rows = await database.all(`select loan_id from loans where ${of}recalled = 1`, args);
+    const rows = await database.all(
+      `select loan_id from loans where ${of}recalled = 1 and not ${HAS_LAPSED}`,
+      args,
+    );
     return new Set(rows.map((row) => row.loan_id));
   };
   let open = await recalled();
@@ -272,10 +276,11 @@ export async function loanNews(
   return JSON.parse(String(row!.news));
 }
 
-/** Whether a loan of an account has been recalled and not been returned. */
+/** Whether a loan of an account has been recalled, not been returned, and is worth waiting for. */
 export async function isRecalled(database: Database, accountId: string): Promise<boolean> {
   const row = await database.one(
-    "select 1 as found from loans where account_id = ? and recalled = 1 limit 1",
+    `select 1 as found from loans
+      where account_id = ? and recalled = 1 and not ${HAS_LAPSED} limit 1`,
     [accountId],
   );
   return row !== undefined;

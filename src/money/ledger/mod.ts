@@ -11,7 +11,8 @@
  * ```text
  *   grants ─made with─ lots ◀──remaining── entries ──balance──▶ balances ◀──held── holds   requests in flight
  *                                             ▲                  │   ▲
- *   usage_records (usage/) ──one charge each──┘                  │   └──held────── loans   lent to gateways
+ *   usage_records (usage/) ──one charge each──┘                  │   ├──held────── loans   lent to gateways
+ *                                                                │   └─written_off─ loan_write_offs
  *        └─▶ hours, days, tags (usage/)                          ▼
  *                                                   tiers: rate limits by balance ─▶ windows, account_windows
  *   budgets ─apply to─ budget_keys        budget_periods ◀──spent── records, ◀──held── holds
@@ -95,12 +96,20 @@ export {
   loanNews,
   type LoanOf,
   type Places,
-  reapLoans,
   recallLoans,
   releaseLoansOf,
   renewLoans,
   returnLoan,
 } from "./loans.ts";
+export {
+  lapsedLoans,
+  type LentToGateway,
+  lentToGateways,
+  type LoanWriteOff,
+  loanWriteOff,
+  releaseLapsedLoans,
+  writeOffLoans,
+} from "./lapsed_loans.ts";
 export { growHold, reapHolds, releaseHoldsOf, renewHolds } from "./holds.ts";
 export {
   type AttemptRecord,

@@ -21,6 +21,8 @@ export const TABLES = [
   "bound_holds",
   /** Credits and places in rate windows that gateways admit requests on. */
   "loans",
+  /** Those of gateways that are gone, which an operator has written off. */
+  "loan_write_offs",
   /** Requests of a key, and of an account, in each minute, hour and day. */
   "windows",
   "account_windows",

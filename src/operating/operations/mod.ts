@@ -15,6 +15,7 @@ import * as code from "./code_operations.ts";
 import * as credit from "./credit_operations.ts";
 import * as gateway from "./gateway_operations.ts";
 import * as key from "./key_operations.ts";
+import * as loan from "./loan_operations.ts";
 import * as order from "./order_operations.ts";
 import type { Operation } from "./operation.ts";
 import * as report from "./report_operations.ts";
@@ -29,6 +30,7 @@ export const OPERATIONS: readonly Operation[] = [
   upstreamKey,
   budget,
   credit,
+  loan,
   order,
   code,
   report,
@@ -45,6 +47,7 @@ export * from "./code_operations.ts";
 export * from "./credit_operations.ts";
 export * from "./gateway_operations.ts";
 export * from "./key_operations.ts";
+export * from "./loan_operations.ts";
 export * from "./order_operations.ts";
 export * from "./own_operations.ts";
 export * from "./report_operations.ts";

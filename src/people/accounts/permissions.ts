@@ -43,7 +43,10 @@ export const PERMISSIONS = {
     allowed: OPERATORS,
   },
   "account.role_owner": { does: "Give and take the role owner", allowed: ["owner"] },
-  "credits.move": { does: "Grant credits, record packages, take credits back", allowed: OPERATORS },
+  "credits.move": {
+    does: "Grant credits, record packages, take credits back, write off what gateways were lent",
+    allowed: OPERATORS,
+  },
   "payments.read": { does: "See all orders, debts and redemption codes", allowed: REPORTS },
   "payments.manage": {
     does: "Refund and reconcile orders, make and revoke redemption codes",
@@ -67,7 +70,7 @@ export const PERMISSIONS = {
   },
   "settings.read": { does: "See settings", allowed: ["owner"] },
   "invites.read": { does: "See who invited whom", allowed: REPORTS },
-  "audit.run": { does: "Run the audit", allowed: REPORTS },
+  "audit.run": { does: "Run the audit, see what gateways are lent", allowed: REPORTS },
   "log.read": { does: "See the log of operations", allowed: OPERATORS },
   "backup.download": { does: "Download a backup", allowed: ["owner"] },
   "key.admin": { does: "Create own keys with the scope `admin`", allowed: OPERATORS },

@@ -8,12 +8,13 @@ import {
   expireLots,
   growHold,
   type HoldRequest,
+  lapsedLoans,
   openPeriods,
   openPeriodsOfKey,
   reapHolds,
-  reapLoans,
   recallLoans,
   releaseHoldsOf,
+  releaseLapsedLoans,
   renewHolds,
   type WindowState,
 } from "../../money/ledger/mod.ts";
@@ -29,6 +30,10 @@ const MAX_RECALLS = 20;
 export interface AdmissionOptions extends LoansOptions {
   /** IDs of gateways that do not run any more: their holds are released at the start. */
   readonly abandonedIds?: readonly string[];
+  /**
+   * Finds which of these gateways have ended for certain, with all that they had kept at the database. Default: none is known to have.
+   */
+  readonly ended?: ((gatewayIds: readonly string[]) => Promise<readonly string[]>) | undefined;
   /** Measures the offset to the database's clock again. */
   readonly syncClock?: () => Promise<void>;
 }
@@ -270,7 +275,7 @@ export class Admission {
   }
 
   /**
-   * Renews the leases of in-flight requests, releases holds of gateways that are gone, measures the clock's offset,
+   * Renews the leases of in-flight requests, releases holds of gateways that are gone, and loans of those that have kept nothing, measures the clock's offset,
    * expires lots, opens the next periods of budgets, and stores the tiers. Called every quarter of a lease. Failures are logged, not thrown.
    */
   async keep(): Promise<void> {
@@ -287,7 +292,7 @@ export class Admission {
       const waited = this.#monotonicNow() - tick > leaseMs / 4;
       if (!waited && tick - this.#steadyTick >= leaseMs / 2) {
         await reapHolds(database);
-        await reapLoans(database);
+        await this.#releaseLapsed();
       }
       await syncClock?.();
       await expireLots(database, now());
@@ -296,6 +301,17 @@ export class Admission {
     } catch (error) {
       log.warn("leases could not be renewed", { error: String(error) });
     }
+  }
+
+  /** Ends loans of gateways that are gone and have kept nothing that the database does not have. */
+  async #releaseLapsed(): Promise<void> {
+    const { database, ended } = this.#options;
+    // first, so that what the next gateway of the same ID was lent is not among them
+    const lapsed = await lapsedLoans(database);
+    if (lapsed.length === 0 || ended === undefined) return;
+    const gone = new Set(await ended(lapsed.map(({ gatewayId }) => gatewayId)));
+    const over = lapsed.filter(({ gatewayId }) => gone.has(gatewayId));
+    if (over.length > 0) await releaseLapsedLoans(database, over);
   }
 }
 

@@ -66,11 +66,18 @@ export function refusalOf(
   if (verdict === "period") {
     return new Refusal("gateway_unavailable", "A budget cannot be renewed. Please try again.");
   }
+  if (lentMs === 0) {
+    return new Refusal(
+      "gateway_unavailable",
+      "Credits of this account are lent to a gateway that is gone. They are free again when it is started with its data directory, or " +
+        "when an operator writes them off (sluice credits write-off).",
+    );
+  }
   if (lentMs !== undefined) {
     return new Refusal(
       "gateway_unavailable",
-      "Credits of this account are lent to a gateway that does not answer. They are free again in " +
-        `${Math.ceil(lentMs / 1_000)} s at the latest. Please try again then.`,
+      "Credits of this account are lent to a gateway that does not answer, which may spend them for another " +
+        `${Math.ceil(lentMs / 1_000)} s. Please try again then.`,
       { retryAfterMs: lentMs },
     );
   }

@@ -227,14 +227,14 @@ export class Loans {
     await this.#returnAll();
   }
 
-  /** Renews all leases. Loans that the database does not know any more are given up. */
+  /** Renews all leases. Loans whose lease has ended, or that the database does not know any more, are given up. */
   async renew(): Promise<void> {
     const { database, gatewayId } = this.#options;
     const tick = this.#monotonicNow();
     const before = [...this.#loans.values()];
     const renewed = await renewLoans(database, gatewayId, this.#leaseMs);
     this.#renewedTick = tick;
-    const known = new Set(renewed.map(({ loanId }) => loanId));
+    const known = new Set(renewed.filter((one) => one.isRenewed).map(({ loanId }) => loanId));
     for (const loan of before) {
       if (!known.has(loan.id) && !loan.isReturned) void this.#return(loan);
     }

@@ -8,7 +8,7 @@
  * @module
  */
 
-export { Admission, type AdmittedRequest } from "./admission.ts";
+export { Admission, type AdmissionOptions, type AdmittedRequest } from "./admission.ts";
 export { Hold } from "./hold.ts";
 export type { AdmissionSettings } from "./loans.ts";
 export { nearestWindow, type Window } from "./windows.ts";

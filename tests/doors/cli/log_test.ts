@@ -3,6 +3,7 @@ import { contentOf } from "../../fake/admin_client.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { NO_GATEWAY } from "../../fake/command.ts";
 import { keptOpen } from "../../fake/kept_open.ts";
+import { lendToGone } from "../../fake/ledger.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { type Database, openDatabase } from "../../../src/ground/database/mod.ts";
@@ -19,6 +20,7 @@ const READS = [
   "config schema",
   "config show",
   "credits audit",
+  "credits lent",
   "credits show",
   "doctor",
   "help",
@@ -73,6 +75,7 @@ const WRITES: readonly (readonly [string, string])[] = [
   ["team start", "Platform --account ada@example.com"],
   ["team remove", "Platform --account ada@example.com"],
   ["credits grant", "--account ada@example.com --credits 50"],
+  ["credits write-off", "gw_gone --note lost"],
   ["credits take-back", "--account ada@example.com --lot LOT --note twice"],
   ["alerts retry", ""],
   ["credits grant", "--account ada@example.com --package starter --paid --reference INV-1"],
@@ -151,7 +154,13 @@ Deno.test("every command that changes something leaves a row in the log, and slu
     assert(after.content !== before.content);
     before = after;
     if (command === "key create") names.KEY = JSON.parse(out).id;
-    if (command === "credits grant") names.LOT = JSON.parse(out).lot;
+    if (command === "credits grant") {
+      const { lot, account } = JSON.parse(out);
+      names.LOT = lot;
+      const { id } = (await database!.one("select id from accounts where email = ?", [account]))!;
+      if (args.includes("--credits")) await lendToGone(database!, String(id));
+      before = await look();
+    }
     if (command === "codes create") names.CODE = JSON.parse(out).codes[0].id;
     if (args.includes("INV-1")) {
       names.ORDER = JSON.parse(await run("payments list --json")).data[0].id;

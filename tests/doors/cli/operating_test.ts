@@ -555,7 +555,7 @@ Deno.test("completion scripts load and complete", async () => {
   assertEquals(code, 0);
   assertEquals(new TextDecoder().decode(stdout).trim().split("\n"), [
     "credits",
-    "grant take-back checkout show audit --help",
+    "grant take-back checkout show audit lent write-off --help",
     "--account",
   ]);
   for (const shell of ["zsh", "fish"]) {

@@ -5,6 +5,7 @@ import { setBudget } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { contentOf } from "../../fake/admin_client.ts";
 import { startGateway } from "../../fake/gateway.ts";
+import { lendToGone } from "../../fake/ledger.ts";
 import { startProvider } from "../../fake/oidc_provider.ts";
 import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
 import { fakeStripe } from "../../money/payments/fake_stripe.ts";
@@ -124,7 +125,9 @@ Deno.test("every form that changes something leaves a row in the log", async () 
         : { owner: "account", ownerId: account.id } as const;
       await setBudget(database, { ...owner, period: "day", credits: 7 }, { nowMs: Date.now() });
     }
+    if (path.endsWith("/audit/write-off")) await lendToGone(database, account.id);
     const fields = {
+      gateway: "gw_gone",
       budget: "9",
       period: "day",
       until: "2099-01-01T00:00",

@@ -12,6 +12,7 @@ import { Random, testSeed } from "../../fake/random.ts";
 import { fakeUpstream } from "../../fake/upstream.ts";
 import { type PlainBrowser, signedIn } from "../../fake/visitor.ts";
 import { fakeStripe } from "../../money/payments/fake_stripe.ts";
+import { lendToGone } from "../../fake/ledger.ts";
 import { shopSettings } from "../../money/payments/shop.ts";
 import { sized } from "../../tier.ts";
 
@@ -95,14 +96,15 @@ const FORMS: Readonly<Record<string, Row>> = {
   "/console/operator/orders/:id/refund": { bob: "OP" },
   "/console/operator/orders/:id/reconcile": { bob: "OP" },
   "/console/operator/orders/:id/dismiss": { bob: "OP" },
+  "/console/operator/audit/write-off": { own: "OP" },
   "/console/operator/codes": { own: "OP" },
   "/console/operator/codes/:code/revoke": { own: "OP" },
   "/console/operator/upstreams": { own: "OP" },
   "/console/operator/alerts": { own: "OPF" },
 };
 
-/** Forms that a page shows of some orders and alerts only. */
-const SOMETIMES = /\/(?:reconcile|dismiss|alerts)$/;
+/** Forms that a page shows of some orders, alerts and loans only. */
+const SOMETIMES = /\/(?:reconcile|dismiss|alerts|write-off)$/;
 
 function budgets(path: string, row: Row): Record<string, Row> {
   return Object.fromEntries(
@@ -122,6 +124,7 @@ const TYPED: Readonly<Record<string, string>> = {
   upstream: "local",
   key: "sk-own-0123456789wxyz",
   up_to: "1",
+  gateway: "gw_gone",
 };
 
 interface Person {
@@ -189,6 +192,7 @@ async function world({ gateway }: TestGateway, people: Readonly<Record<string, P
     await sales.grant(one, { credits: 10 });
     if (name.startsWith("away")) await accounts.disable(one.email);
   }
+  await lendToGone(database, bob.id);
   const sale = await sales.sell(bob, sales.package("starter"), { paid: true });
   const [code] = await codes.make({ credits: 5, count: 1 });
   /** The path of a form about something, as a person has it. */

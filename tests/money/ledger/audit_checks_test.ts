@@ -211,13 +211,17 @@ const CHECKS: Readonly<
     sql: "update loans set lease_until_ms = lease_until_ms + 9000000000000",
     kinds: ["lease"],
   },
+  "loans that were written off": {
+    sql: "update loan_write_offs set lease_until_ms = at_ms + 3600001",
+    kinds: ["lapsed"],
+  },
   "revisions": { sql: "delete from revisions", kinds: ["revision"] },
   "pruned windows": { sql: "delete from pruned_windows", kinds: ["pruned_windows"] },
   "tiers": { sql: "update tiers set minute = minute + 1", kinds: ["tier"] },
 };
 
 /** Steps of an audit that compare nothing. */
-const SUMS = ["counts", "uncollected"];
+const SUMS = ["counts", "lent", "uncollected"];
 /** Those that look at files beside the database; settle_test.ts shows them. */
 const OF_FILES = ["refused settlements"];
 

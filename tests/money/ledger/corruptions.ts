@@ -21,6 +21,7 @@ import {
   setBudget,
   settle,
   TierList,
+  writeOffLoans,
 } from "../../../src/money/ledger/mod.ts";
 import { orderStatement } from "../../../src/money/payments/orders.ts";
 import { paymentStatement, settleChange } from "../../../src/money/payments/settle_payment.ts";
@@ -215,7 +216,11 @@ async function madeHistory(): Promise<Uint8Array<ArrayBuffer>> {
     leastCredits: 1,
     leastPlaces: 1,
   };
-  if (await lend(database, lent) === undefined) throw new Error("nothing was lent");
+  const gone = { ...lent, gatewayId: "gw_gone", loanId: "loan_gone", leaseMs: -1 };
+  for (const one of [gone, lent]) {
+    if (await lend(database, one) === undefined) throw new Error("nothing was lent");
+    await writeOffLoans(database, { id: "off_1", gatewayId: "gw_gone", note: "lost", atMs: nowMs });
+  }
   await database.close();
   const raw = openRaw(file);
   raw.prepare("pragma wal_checkpoint(truncate)").all([]); // all in the one file, to be copied
@@ -494,6 +499,7 @@ export const NOUNS: Readonly<Record<string, Noun>> = {
   key_uses: "key",
   keys: "key",
   loans: "loan",
+  loan_write_offs: "loan",
   lots: "lot",
   order_credits: "order",
   order_events: "order",
@@ -598,6 +604,11 @@ export const FREE: Readonly<Record<string, string>> = {
   "loans.minute": "known only to that gateway; the lease bounds it",
   "loans.hour": "known only to that gateway; the lease bounds it",
   "loans.day": "known only to that gateway; the lease bounds it",
+  "loan_write_offs.loan_id": "the loan has ended, and is known nowhere else",
+  "loan_write_offs.write_off_id": "the loan has ended, and is known nowhere else",
+  "loan_write_offs.gateway_id": "the loan has ended, and is known nowhere else",
+  "loan_write_offs.note": "the loan has ended, and is known nowhere else",
+  "loan_write_offs.at_ms": "as the clock said",
   "loans.recalled": "a wish; the gateway returns the loan",
   "usage_records.dialect": DESCRIPTION,
   "usage_records.upstream": DESCRIPTION,
@@ -689,6 +700,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   "budget_keys.budget_id": "(select id from budgets where owner = 'account')",
   "holds.lease_until_ms": `lease_until_ms + ${30 * DAY}`,
   "loans.lease_until_ms": `lease_until_ms + ${30 * DAY}`,
+  "loan_write_offs.lease_until_ms": `at_ms + ${DAY}`,
   "usage_records.input_price": "input_price + 1000000",
   "usage_records.cached_price": "cached_price + 1000000",
   "usage_records.output_price": "output_price + 1000000",
@@ -758,6 +770,8 @@ const SHOWS_AS: Readonly<Record<string, Noun>> = {
   "loans.account_id": "balance",
   "loans.credits": "balance",
   "holds.created_at_ms": "window",
+  "loan_write_offs.account_id": "balance",
+  "loan_write_offs.credits": "balance",
 };
 
 const SHOWS_DELETED_AS: Readonly<Record<string, Noun>> = {
@@ -768,6 +782,7 @@ const SHOWS_DELETED_AS: Readonly<Record<string, Noun>> = {
   keys: "hour",
   holds: "balance",
   loans: "balance",
+  loan_write_offs: "balance",
 };
 
 const SHOWS_PHANTOM_AS: Readonly<Record<string, Noun>> = {
@@ -776,6 +791,7 @@ const SHOWS_PHANTOM_AS: Readonly<Record<string, Noun>> = {
   usage_records: "hour",
   keys: "budget",
   holds: "balance",
+  loan_write_offs: "balance",
 };
 
 /** Columns of which no two rows have the same, besides keys. */
@@ -949,6 +965,20 @@ const HELD = "(select request_id from holds limit 1)";
 
 /** What an attacker, a bug or a helpful hand would do. */
 export const NAMED_CORRUPTIONS: readonly Corruption[] = [
+  {
+    name: "what was written off is lent again, past the triggers",
+    sql: [
+      "update loans set loan_id = 'loan_gone', account_id = (select account_id from loan_write_offs)",
+    ],
+    noun: "loan",
+    id: "select 'loan_gone'",
+  },
+  {
+    name: "a write-off of what could still be spent",
+    sql: ["update loan_write_offs set lease_until_ms = at_ms + 7200000"],
+    noun: "loan",
+    id: "select 'loan_gone'",
+  },
   {
     name: "a failed request has another reason",
     sql: ["update usage_records set reason = 'internal' where reason is not null"],

@@ -48,8 +48,8 @@ interface ModelLoan {
   credits: number;
   places: Record<keyof typeof SPANS, number>;
   recalled: boolean;
-  /** Whether its lease has ended. */
-  stale: boolean;
+  /** For how long its lease has been over; 0 while it is not. */
+  lapsedMs: number;
 }
 
 /** A request that has ended. */
@@ -65,6 +65,8 @@ export interface ModelEnd {
   readonly admittedAtMs?: number | null;
 }
 
+/** By how much clocks may go wrong. */
+const CLOCKS_MS = 60_000;
 const SPANS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 
 /** The ledger's rules as plain code over plain maps: what the database must agree with. */
@@ -151,7 +153,7 @@ export class LedgerModel {
         day: Math.max(places.day, own?.places.day ?? 0),
       },
       recalled: false,
-      stale: false,
+      lapsedMs: 0,
     });
   }
 
@@ -306,12 +308,15 @@ export class LedgerModel {
     );
     const budget = this.#budgetLeft(keyId, nowMs, nowMs);
     const isShort = budget >= least && free < (reserved > 0 ? wanted : Math.min(wanted, budget));
-    if (lent.length > 0 && mayRecall && (hasNoPlace || isShort || this.#owes(accountId))) {
+    const mayReturn = lent.some(({ lapsedMs }) => lapsedMs === 0);
+    if (mayReturn && mayRecall && (hasNoPlace || isShort || this.#owes(accountId))) {
       for (const loan of lent) loan.recalled = true;
       return "recall";
     }
     if (hasNoPlace) return "rate";
-    if (this.held(accountId) > 0 && this.#owes(accountId)) return "uncollected";
+    const isInFlight = this.held(accountId) >
+      lent.filter(({ lapsedMs }) => lapsedMs > 0).reduce((sum, loan) => sum + loan.credits, 0);
+    if (isInFlight && this.#owes(accountId)) return "uncollected";
     if (budget < least) return "budget";
     if (free < least) return "credits";
     const credits = Math.min(wanted, free, budget);
@@ -319,7 +324,7 @@ export class LedgerModel {
     const isLacking = [...this.holds.values()].some((hold) =>
       hold.accountId === accountId && (hold.lacks ?? 0) > 0
     );
-    const isShortOfCredits = this.held(accountId) > 0 && free < wanted;
+    const isShortOfCredits = isInFlight && free < wanted;
     if (lacks > 0 && (isLacking || isShortOfCredits)) return "unreserved";
     this.#count({ accountId, keyId }, nowMs);
     // others may have asked their upstreams for more than they hold
@@ -416,9 +421,34 @@ export class LedgerModel {
     return outcome;
   }
 
-  release(gone: (held: ModelHold | ModelLoan) => boolean): void {
-    for (const [id, hold] of this.holds) if (gone(hold)) this.holds.delete(id);
-    for (const [id, loan] of this.loans) if (gone(loan)) this.loans.delete(id);
+  /** Ends holds whose lease is over: time alone ends no loan. */
+  reapHolds(): void {
+    for (const [id, { stale }] of this.holds) if (stale) this.holds.delete(id);
+  }
+
+  /** Ends what a gateway held when it was last running. */
+  releaseOf(gatewayId: string): void {
+    for (const [id, hold] of this.holds) if (hold.gatewayId === gatewayId) this.holds.delete(id);
+    this.releaseLoans((loan) => loan.gatewayId === gatewayId);
+  }
+
+  /** Ends loans, whose credits are free again. @returns How many, and of how many credits. */
+  releaseLoans(which: (loan: ModelLoan) => boolean): { loans: number; credits: number } {
+    const ended = [...this.loans].filter(([, loan]) => which(loan));
+    for (const [id] of ended) this.loans.delete(id);
+    return {
+      loans: ended.length,
+      credits: ended.reduce((sum, [, { credits }]) => sum + credits, 0),
+    };
+  }
+
+  /** Nobody is admitted to windows that ended after a lease did. */
+  freePlaces(): void {
+    for (const { lapsedMs, places } of this.loans.values()) {
+      for (const [span, ms] of Object.entries(SPANS) as [keyof typeof SPANS, number][]) {
+        if (lapsedMs > ms + CLOCKS_MS) places[span] = 0;
+      }
+    }
   }
 
   #loanById(accountId: string, loanId: string): ModelLoan | undefined {

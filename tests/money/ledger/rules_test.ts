@@ -25,7 +25,7 @@ const REVISIONS: Readonly<Record<number, string>> = {
   16: "f8789c1a3ecdb4b6325ac7fff80b7133cb578125fb4ad5cc5725068a380ccef3",
   17: "e0bbe79738c3143d19ef5175059af8716128e8799cfe34b1e0c2d486b8a15fd6",
   18: "d9150a075e09d54063c604581e7c00de8d9a49fa0ef5c41b820d2ad2ccfb982b",
-  19: "ab68538f4d0f73f6737f6fc2b7294c2e30a608b0220679a3952b909b9985c3bd",
+  19: "3916c23905b7a9650e2766daeb809eb303331f430386d08a35cdec8d88f28315",
 };
 
 Deno.test("rules that change get the next revision", () => {

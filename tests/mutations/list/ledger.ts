@@ -6,6 +6,8 @@ const INSTALLING = "tests/ground/database/rules_test.ts";
 const RELEASED = "tests/ground/database/released_test.ts";
 const BUDGETS = "tests/money/ledger/budgets_test.ts";
 const SPENDING = "tests/money/ledger/spending_test.ts";
+const LAPSED = "tests/money/ledger/lapsed_loans_test.ts";
+const ENDED = "tests/assemble/ended_gateways_test.ts";
 const DETACHED = "tests/requests/admission/detached_test.ts";
 const LOANS = "tests/requests/admission/loans_test.ts";
 const BILLING = [{ file: "tests/money/billing/billing_test.ts" }];
@@ -183,6 +185,70 @@ export const LEDGER: readonly Mutation[] = [
     replace: "free",
     tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file", proofs: true }],
     why: "Twenty streams at once would ask for the whole balance each.",
+  },
+  {
+    name: "lapsed-loan-freed-by-time",
+    file: "src/requests/admission/admission.ts",
+    find: "const over = lapsed.filter(({ gatewayId }) => gone.has(gatewayId));",
+    replace: "const over = lapsed;",
+    tests: [{ file: LOANS, filter: "free once it is certain" }],
+    why: "What a gateway sold without its server could be spent once more.",
+  },
+  {
+    name: "lapsed-loan-freed-with-an-outbox",
+    file: "src/assemble/store.ts",
+    find: "if (!await hasOutbox(file ?? serverOutboxes(directory), id)) read.push(id);",
+    replace: "read.push(id);",
+    tests: [{ file: ENDED, filter: "of a server's gateways" }],
+    why: "What a gateway had kept when it was killed could be spent before it is charged.",
+  },
+  {
+    name: "lapsed-loan-freed-under-a-gateway",
+    file: "src/assemble/store.ts",
+    find: "!await identity.hasSuccessor() && await alone?.hasSuccessor() !== true;",
+    replace: "true;",
+    tests: [{ file: ENDED, filter: "of a file's gateways" }],
+    why: "A gateway that hands over would lose what it may spend.",
+  },
+  {
+    name: "lapsed-loan-renewed",
+    file: "src/money/ledger/loans.ts",
+    find: "where gateway_id = ? and not ${HAS_LAPSED}`,",
+    replace: "where gateway_id = ?`,",
+    tests: [{ file: LAPSED, filter: "comes back late" }],
+    why: "Its places may be others' by then: rate limits would be exceeded.",
+  },
+  {
+    name: "lapsed-places-freed-at-once",
+    file: "src/money/ledger/lapsed_loans.ts",
+    find: "lease_until_ms + ${spanMs + CLOCKS_MS} <",
+    replace: "lease_until_ms + ${CLOCKS_MS} <",
+    tests: [{ file: LAPSED, filter: "places in windows" }],
+    why: "What was sold without the server is not counted yet: rate limits would be exceeded.",
+  },
+  {
+    name: "lapsed-loan-waited-for",
+    file: rule("admit"),
+    find: "count(*) filter (where not is_lapsed) as loans",
+    replace: "count(*) as loans",
+    tests: [{ file: LAPSED, filter: "stays lent" }],
+    why: "Each request that needs those credits would wait for a gateway that is gone.",
+  },
+  {
+    name: "lapsed-loan-in-flight",
+    file: rule("admit"),
+    find: 'const IN_FLIGHT = "held > lent - recallable";',
+    replace: 'const IN_FLIGHT = "held > 0";',
+    tests: [{ file: LAPSED, filter: "owes something" }],
+    why: "An account that owes something would wait for a request that never ends.",
+  },
+  {
+    name: "write-off-of-what-may-be-spent",
+    file: rule("write_off_loan"),
+    find: "        and lease_until_ms < ${DATABASE_CLOCK}\n",
+    replace: "",
+    tests: [{ file: LAPSED, filter: "only a loan that may not" }],
+    why: "Others could spend what a gateway that is cut off spends.",
   },
   {
     name: "lent-credits-called-missing",

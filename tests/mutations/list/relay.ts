@@ -253,15 +253,15 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "short-reserves-beside-each-other",
     file: "src/money/ledger/rules/admit.ts",
-    find: "(lacking > 0 or held > 0 and free < new.wanted)",
-    replace: "(held > 0 and free < new.wanted)",
+    find: "(lacking > 0 or ${IN_FLIGHT} and free < new.wanted)",
+    replace: "(${IN_FLIGHT} and free < new.wanted)",
     tests: [{ file: "tests/flow/open_ended_test.ts", filter: "small budgets" }],
     why: "Keys with small budgets could run documents at once that are far beyond them.",
   },
   {
     name: "short-reserve-in-a-freed-piece",
     file: "src/money/ledger/rules/admit.ts",
-    find: "(lacking > 0 or held > 0 and free < new.wanted)",
+    find: "(lacking > 0 or ${IN_FLIGHT} and free < new.wanted)",
     replace: "lacking > 0",
     tests: [{ file: "tests/flow/open_ended_test.ts", filter: "freed one by one" }],
     why: "Documents could take the places of small requests, with nothing reserved for them.",

@@ -183,6 +183,12 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   "credits.take_back": [{
     input: (one) => ({ ...account(one), lot: one.lotId, credits: 5, note: "a mistake" }),
   }],
+  "loan.write_off": [{
+    input: ({ ada }) => ({ gateway: `gw_${ada.id}`, note: "disk lost" }),
+    before: ({ ada }) =>
+      `insert into loans (account_id, gateway_id, loan_id, credits, minute, hour, day, lease_until_ms)
+        values ('${ada.id}', 'gw_${ada.id}', 'loan_${ada.id}', 1, 1, 1, 1, 1)`,
+  }],
   "order.create": both((one) => ({ ...team(one), package: "starter" })),
   "order.refund": [{ input: order }],
   "order.dismiss": [{ input: order }],

@@ -7,6 +7,7 @@ import { adminClient, contentOf } from "../../fake/admin_client.ts";
 import { failingDatabase, type Fault } from "../../fake/failing_database.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { Random, testSeed } from "../../fake/random.ts";
+import { lendToGone } from "../../fake/ledger.ts";
 import { sized } from "../../tier.ts";
 
 /** Writes that the gate tries: a row, one with a secret, credits. The proofs try all. */
@@ -23,6 +24,7 @@ const WRITES: readonly (readonly [string, string, unknown])[] = [
   ["PUT", "/budgets", { owner: "key", owner_id: "KEY", period: "day", credits: 7 }],
   ["POST", "/credits/grants", { account: "ACCOUNT", credits: 70 }],
   ["POST", "/credits/take-backs", { account: "ACCOUNT", lot: "LOT", note: "twice" }],
+  ["POST", "/loans/gw_ACCOUNT/write-off", { note: "disk lost" }],
   [
     "PUT",
     "/upstream-keys",
@@ -65,6 +67,9 @@ for (
         const { lotId } = await sales.grant(account, { credits: 30 });
         const team = await teams.create({ name: `Team ${number}`, pool: true });
         await members.add(team, account);
+        if (template.startsWith("/loans/")) {
+          await lendToGone(database, account.id, { gatewayId: `gw_${account.email}` });
+        }
         const filled = (text: string) =>
           text.replace("ACCOUNT", account.email).replace("KEY", key.id).replace("LOT", lotId)
             .replace("TEAM", team.id);

@@ -55,6 +55,8 @@ class Gateway implements AsyncDisposable {
   readonly #admission: Admission;
   /** Whether the database can be reached. */
   isConnected = true;
+  /** Gateways of which it knows that they have ended, with nothing kept. */
+  ended: readonly string[] = [];
 
   constructor(
     bench: LedgerBench,
@@ -82,6 +84,7 @@ class Gateway implements AsyncDisposable {
       now: () => clock.nowMs,
       ...(clock.tick === undefined ? {} : { monotonicNow: () => clock.tick! }),
       lendFrom: 0,
+      ended: (ids) => Promise.resolve(ids.filter((id) => this.ended.includes(id))),
     });
   }
 
@@ -404,7 +407,7 @@ Deno.test("a gateway that stops returns what it was lent at once", async () => {
   assertEquals(await lentCredits(bench), 0);
 });
 
-Deno.test("a dead gateway's loan returns after its lease", async () => {
+Deno.test("a dead gateway's loan is free once it is certain that it has ended and kept nothing, not by time", async () => {
   await using bench = await ledgerBench("server");
   const route = await tokenRoute();
   const clock = { nowMs: Date.UTC(2030, 0, 1), tick: 0 };
@@ -424,11 +427,16 @@ Deno.test("a dead gateway's loan returns after its lease", async () => {
   assertEquals(short.hold.credits, 499);
   await other.settle(short, 0);
   await bench.database.batch([{ sql: "update loans set lease_until_ms = 1" }]);
-  for (let times = 0; times < 4; times++) {
-    await other.keep();
-    clock.tick += LEASE_MS / 4;
+  for (const ended of [[], ["gw_elsewhere"], ["gw_dead"]]) {
+    other.ended = ended;
+    for (let times = 0; times < 4; times++) {
+      await other.keep();
+      clock.tick += LEASE_MS / 4;
+    }
+    const again = await whole();
+    assertEquals(again.hold.credits, ended.includes("gw_dead") ? 900 : 499, `${ended}`);
+    await other.settle(again, 0);
   }
-  assertEquals((await whole()).hold.credits, 900);
 });
 
 Deno.test("a stream grows within a loan, and beyond it once the loan has been returned", async () => {

@@ -4,13 +4,29 @@ import { type AuditOutcome, lastAudit, rememberAudit } from "../../../operating/
 import { databaseFile } from "../../../settings/config/mod.ts";
 import { backUp } from "../../../ground/database/mod.ts";
 import { randomText } from "../../../ground/platform/mod.ts";
-import { audit, type AuditReport, type Mismatch } from "../../../money/ledger/mod.ts";
+import {
+  audit,
+  type AuditReport,
+  type LentToGateway,
+  lentToGateways,
+  type Mismatch,
+} from "../../../money/ledger/mod.ts";
+import { LOAN_WRITE_OFF, mayOperate } from "../../../operating/operations/mod.ts";
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
-import { Form, Name, RelativeTime, Stat, Table, Time } from "../components.tsx";
+import { Field, Form, Name, RelativeTime, Stat, Table, Time } from "../components.tsx";
 import { count, duration, number } from "../format.ts";
 import { type ObjectLabels, objectLabels, RowKey } from "./object_names.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, notFound, page, pageOf, recordOf } from "../request.tsx";
+import { pageWithForms } from "../forms.ts";
+import {
+  type ConsoleParts,
+  notFound,
+  page,
+  pageOf,
+  type PageRequest,
+  recordOf,
+  statusOf,
+} from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
 /** The audit, and a backup to download. */
@@ -18,22 +34,27 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { config, aside, database, now } = parts;
   const file = databaseFile(config.settings);
   const canBackUp = (session: Session) => file !== undefined && can(session, "backup.download");
-  app.get(
-    "/audit",
-    may(
-      "audit.run",
-      async (c, session) =>
-        await page(
-          c,
-          <AuditPage
-            page={pageOf(c)}
-            last={await lastAudit(database)}
-            nowMs={now()}
-            canBackUp={canBackUp(session)}
-          />,
-        ),
-    ),
-  );
+  /** What the page shows in any case. */
+  const common = async (c: PageRequest, session: Session, error?: string) => ({
+    page: pageOf(c, error),
+    gone: (await lentToGateways(database)).filter(({ lapsedCredits }) => lapsedCredits > 0),
+    nowMs: now(),
+    mayWriteOff: mayOperate(session, LOAN_WRITE_OFF),
+    canBackUp: canBackUp(session),
+  });
+  const post = pageWithForms(app, parts, "/audit", {
+    action: "audit.run",
+    show: async (c, session, _page, { error }) =>
+      await page(
+        c,
+        <AuditPage {...await common(c, session, error)} last={await lastAudit(database)} />,
+        statusOf(error),
+      ),
+  });
+  post("/write-off", LOAN_WRITE_OFF, {
+    input: (form) => ({ gateway: form.text("gateway"), note: form.text("note") }),
+    done: "written-off",
+  });
   app.post(
     "/audit",
     may("audit.run", async (c, session) => {
@@ -44,12 +65,10 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
       return await page(
         c,
         <AuditPage
-          page={pageOf(c)}
+          {...await common(c, session)}
           report={report}
           labels={await objectLabels(parts, report.mismatches.map(({ id }) => id))}
           tookMs={tookMs}
-          nowMs={now()}
-          canBackUp={canBackUp(session)}
         />,
       );
     }),
@@ -86,8 +105,11 @@ function valueOf(kind: string, value: Mismatch["found"]): Child {
 
 /** The ledger re-added, on request. */
 function AuditPage(
-  { page, last, report, labels = new Map(), tookMs, nowMs, canBackUp }: {
+  { page, last, report, labels = new Map(), tookMs, gone, nowMs, mayWriteOff, canBackUp }: {
     page: PageContext;
+    /** Gateways that have not returned what they were lent. */
+    gone: readonly LentToGateway[];
+    mayWriteOff: boolean;
     /** How the last one went, if none was asked for now. */
     last?: AuditOutcome | undefined;
     nowMs: number;
@@ -119,6 +141,11 @@ function AuditPage(
               name="Uncollected"
               value={report.uncollected.credits}
               note={count(report.uncollected.requests, "request")}
+            />
+            <Stat
+              name="Lent and written off"
+              value={report.writtenOff.credits}
+              note={count(report.writtenOff.loans, "loan")}
             />
             <Stat name="Duration" value={duration(tookMs ?? 0)} />
           </dl>
@@ -158,6 +185,9 @@ function AuditPage(
           )}
         </>
       )}
+      {gone.length === 0
+        ? null
+        : <UnreturnedLoans gone={gone} csrf={page.csrf} nowMs={nowMs} mayWriteOff={mayWriteOff} />}
       <div class="grid">
         <Form action="/console/operator/audit" csrf={page.csrf} class="card">
           <h2>Audit</h2>
@@ -185,5 +215,65 @@ function AuditPage(
           : null}
       </div>
     </Layout>
+  );
+}
+
+/** Gateways that are gone with what they were lent, and what frees it. */
+function UnreturnedLoans(
+  { gone, csrf, nowMs, mayWriteOff }: {
+    gone: readonly LentToGateway[];
+    csrf: string;
+    nowMs: number;
+    mayWriteOff: boolean;
+  },
+) {
+  return (
+    <section>
+      <h2>Lent to gateways that are gone</h2>
+      <p>
+        Nobody else gets these credits: what the gateways sold may be in their data directories.
+        Start each with its own, which charges that and frees the rest. If a directory is lost,
+        write off what was lent.
+      </p>
+      <Table<LentToGateway>
+        caption="Lent to gateways that are gone"
+        rows={gone}
+        empty=""
+        columns={[
+          { name: "gateway", cell: ({ gatewayId }) => <Name text={gatewayId} code /> },
+          { name: "accounts", numeric: true, cell: (one) => number(one.lapsedAccounts) },
+          {
+            name: "credits",
+            role: "figure",
+            numeric: true,
+            cell: ({ lapsedCredits }) => number(lapsedCredits),
+          },
+          {
+            name: "gone since",
+            cell: ({ leaseUntilMs }) => <RelativeTime ms={leaseUntilMs} nowMs={nowMs} />,
+          },
+        ]}
+      />
+      {!mayWriteOff
+        ? null
+        : (
+          <Form action="/console/operator/audit/write-off" csrf={csrf} class="card narrow">
+            <label class="field">
+              <span>Gateway</span>
+              <select name="gateway">
+                {gone.map(({ gatewayId }) => <option value={gatewayId}>{gatewayId}</option>)}
+              </select>
+            </label>
+            <Field
+              label="Note"
+              name="note"
+              maxlength={500}
+              required
+              hint="Why it is not waited for."
+            />
+            <button type="submit">Write off</button>
+          </Form>
+        )}
+    </section>
   );
 }

@@ -14,6 +14,7 @@ import { PASSKEYS } from "./0031_passkeys.ts";
 import { SCIM } from "./0032_scim.ts";
 import { TOOLS } from "./0033_tools.ts";
 import { BOUND_CREDITS } from "./0034_bound_credits.ts";
+import { LOAN_WRITE_OFFS } from "./0035_loan_write_offs.ts";
 import { BASELINE } from "./baseline/mod.ts";
 import type { Migration } from "./migration.ts";
 
@@ -32,6 +33,7 @@ export const MIGRATIONS: readonly Migration[] = [
   SCIM,
   TOOLS,
   BOUND_CREDITS,
+  LOAN_WRITE_OFFS,
 ];
 
 /** The last commit whose program carries databases of smaller numbers over to the first step's schema. */

@@ -2,7 +2,7 @@ import type { Check } from "./check.ts";
 
 /** Sums per account, and uses of keys. */
 export const BALANCES: readonly Check[] = [
-  // Each account has one balance, the sum of its lots, of its holds and loans, and of its hours.
+  // Each account has one balance, the sum of its lots, of its holds and loans, of its hours, and of loans that were written off.
   {
     noun: "balance",
     name: "balances",
@@ -16,6 +16,8 @@ export const BALANCES: readonly Check[] = [
         select account_id, sum(requests) as requests, sum(credits) as credits,
           sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
         from usage_hours group by 1
+      ), lost as materialized (
+        select account_id, sum(credits) as credits from loan_write_offs group by 1
       )`,
     id: "coalesce(balances.account_id, accounts.id)",
     pairs: {
@@ -26,11 +28,13 @@ export const BALANCES: readonly Check[] = [
       requests: ["balances.requests", "coalesce(used.requests, 0)"],
       input_tokens: ["balances.input_tokens", "coalesce(used.input_tokens, 0)"],
       output_tokens: ["balances.output_tokens", "coalesce(used.output_tokens, 0)"],
+      written_off: ["written_off", "coalesce(lost.credits, 0)"],
     },
     from: `balances full join accounts on accounts.id = balances.account_id
       left join left_over on left_over.account_id = balances.account_id
       left join held_now on held_now.account_id = balances.account_id
-      left join used on used.account_id = balances.account_id`,
+      left join used on used.account_id = balances.account_id
+      left join lost on lost.account_id = balances.account_id`,
   },
   // A key was last used in the last hour that has a roll-up of it.
   {

@@ -1,7 +1,7 @@
 import type { Rule } from "../../../ground/database/mod.ts";
 import { BUDGET_JSON, leftOfBudget, periodOf } from "./sql/budgets.ts";
 import { expireFirst, freeOf, OWES, paysFor } from "./sql/lots.ts";
-import { DATABASE_CLOCK, UNLIMITED } from "./sql/shared.ts";
+import { DATABASE_CLOCK, HAS_LAPSED, UNLIMITED } from "./sql/shared.ts";
 import { countRequests, OWNERS, type Span, SPANS } from "./sql/windows.ts";
 import { createView, type Intake } from "./intake.ts";
 
@@ -87,6 +87,8 @@ const BOUND = `(
           select coalesce(sum(remaining), 0) from lots
           where lots.account_id = new.account_id and models is not null and remaining > 0 and not ${PAYS}
         )`;
+/** Whether other requests hold something, or may on what is lent: not on a loan whose lease has ended. */
+const IN_FLIGHT = "held > lent - recallable";
 
 /** What a request lacks of the credits that it may cost, where that is not known before. */
 const LACKS =
@@ -108,7 +110,7 @@ const LACKS =
  *
  * What is lent to gateways counts as used and held. Where that would reject it, or leave it less than it wants, the
  * verdict is `recall` instead, for gateways that know it: all loans of the account are recalled, and the request is to be decided on again when
- * they have been returned.
+ * they have been returned. A loan whose lease has ended is nothing to wait for: its gateway is gone.
  *
  * When a budget has no period of that time yet, the verdict is `period`: the request is to be decided on again when its
  * gateway has opened it.
@@ -138,21 +140,25 @@ export const ADMIT: Rule = {
           ) then 'recall'
         when ${NO_PLACE}
           then 'rate'
-        when held > 0 and ${OWES} then 'uncollected'
+        when ${IN_FLIGHT} and ${OWES} then 'uncollected'
         when budget < new.least then 'budget'
         when free < new.least then 'credits'
-        when ${LACKS} > 0 and (lacking > 0 or held > 0 and free < new.wanted)
+        when ${LACKS} > 0 and (lacking > 0 or ${IN_FLIGHT} and free < new.wanted)
           then 'unreserved'
         else 'admitted'
       end,
       min(new.wanted, free, budget),
       min(coalesce(new.most, new.wanted), budget, max(min(new.wanted, free), free - asked_more)),
       ${LACKS},
-      iif(free < new.least and free + lent >= new.least, lent_ms, null), balance, bound, budget_id,
+      case
+        when free >= new.least then null
+        when free + recallable >= new.least then lent_ms
+        when free + lent >= new.least then 0
+      end, balance, bound, budget_id,
       ${WINDOWS.map(({ name }) => `coalesce(${name}, 0), ${name}_used`).join(",\n      ")}
     from (
       select balance, held, ${FREE} as free, ${BOUND} as bound, tiers.minute, tiers.hour, tiers.day,
-        loans, lent, lent_ms, asked_more, lacking, running, ${
+        loans, lent, recallable, lent_ms, asked_more, lacking, running, ${
       Object.keys(SPANS).map((span) => `lent_${span}`).join(", ")
     },
         ${ACCOUNT_LIMITS.join(",\n        ")},
@@ -161,9 +167,11 @@ export const ADMIT: Rule = {
       from balances left join tiers on list_id = new.tier_list and above = (
         select max(above) from tiers where list_id = new.tier_list and above < balance
       ), (
-        select count(*) as loans, coalesce(sum(credits), 0) as lent,
-          max(0, max(lease_until_ms) - ${DATABASE_CLOCK}) as lent_ms, ${LENT.join(", ")}
-        from loans where account_id = new.account_id
+        select count(*) filter (where not is_lapsed) as loans, coalesce(sum(credits), 0) as lent,
+          coalesce(sum(credits) filter (where not is_lapsed), 0) as recallable,
+          max(1, max(lease_until_ms) filter (where not is_lapsed) - ${DATABASE_CLOCK}) as lent_ms,
+          ${LENT.join(", ")}
+        from (select *, ${HAS_LAPSED} as is_lapsed from loans where account_id = new.account_id)
       ), (
         select coalesce(sum(max(0, asked - credits)), 0) as asked_more,
           count(iif(lacks > 0, 1, null)) as lacking, count(iif(key_id = new.key_id, 1, null)) as running

@@ -6,12 +6,13 @@ const TABLES = [
   "grants",
   "first_payments",
   "take_backs",
+  "loan_write_offs",
   "order_events",
   "order_credits",
 ];
 
 /**
- * Entries, grants, first payments, take-backs, and what happened to orders and to their credits are only ever added: no row
+ * Entries, grants, first payments, take-backs, loans that were written off, and what happened to orders and to their credits are only ever added: no row
  * is changed or deleted. Nor are the provider's events, but that those without an effect on an order are pruned.
  */
 export const APPEND_ONLY: Rule = {

@@ -45,6 +45,7 @@ import { REVISE_KEYS } from "./revise_keys.ts";
 import { SETTLE } from "./settle.ts";
 import { SETTLE_SET } from "./settle_set.ts";
 import { TAKE_BACK } from "./take_back.ts";
+import { WRITE_OFF_LOAN } from "./write_off_loan.ts";
 
 /** All rules. `tests/money/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
@@ -66,6 +67,7 @@ export const RULES: RuleSet = {
     ADMIT,
     LEND,
     RETURN_LOAN,
+    WRITE_OFF_LOAN,
     GROW,
     SETTLE,
     SETTLE_SET,

@@ -9,6 +9,9 @@ export const UNLIMITED = "9007199254740991";
  */
 export const DATABASE_CLOCK = "cast(unixepoch('subsec') * 1000 as integer)";
 
+/** A condition on a loan: it may not be spent any more, and was not returned, so that its gateway is gone, or will return it. */
+export const HAS_LAPSED = `lease_until_ms < ${DATABASE_CLOCK}`;
+
 /**
  * A condition: the row of this request is not written by a set of settlements, which keeps the sums itself
  * (`settle_set.ts`).

@@ -1,0 +1,197 @@
+/** Loans of gateways that are gone: what time frees of them, what only their outbox or an operator does. */
+
+import { DatabaseError } from "../../../src/ground/database/mod.ts";
+import { newRequestId } from "../../../src/ground/platform/ids.ts";
+import {
+  admit,
+  audit,
+  isRecalled,
+  lapsedLoans,
+  lend,
+  lentToGateways,
+  loanWriteOff,
+  recallLoans,
+  releaseLapsedLoans,
+  renewLoans,
+  TierList,
+  writeOffLoans,
+} from "../../../src/money/ledger/mod.ts";
+import { assertEquals, assertRejects } from "../../assert.ts";
+import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
+
+const NOW = Date.UTC(2030, 0, 1, 12, 30, 30);
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const LEASE_MS = MINUTE;
+const GRANTED = 1_000;
+const tierList = new TierList([{ above: 0, minute: 100, hour: 1_000, day: 10_000 }]);
+
+/** An account with a loan of half of its credits, whose gateway is gone. */
+async function scene() {
+  const ledger = await ledgerBench("file");
+  const { database } = ledger;
+  await database.batch(tierList.statements);
+  const caller = await ledger.account();
+  await ledger.grant(caller.accountId, GRANTED, null, NOW - DAY);
+  const borrow = (gatewayId: string, isNew = true) =>
+    lend(database, {
+      ...caller,
+      gatewayId,
+      loanId: `loan of ${gatewayId}`,
+      isNew,
+      nowMs: NOW,
+      leaseMs: LEASE_MS,
+      tierList,
+      leastCredits: 1,
+      leastPlaces: 1,
+    });
+  await borrow("gw_gone");
+  return {
+    ledger,
+    database,
+    caller,
+    borrow,
+    /** As if time had passed for the lease of the gateway that is gone. */
+    pass: (ms: number) =>
+      database.batch([{
+        sql: "update loans set lease_until_ms = lease_until_ms - ? where gateway_id = 'gw_gone'",
+        args: [ms],
+      }]),
+    decide: (credits: number) =>
+      admit(database, {
+        ...caller,
+        requestId: newRequestId(NOW),
+        gatewayId: "gw",
+        least: credits,
+        wanted: credits,
+        nowMs: NOW,
+        leaseMs: LEASE_MS,
+        tierListId: tierList.id,
+        mayRecall: true,
+      }),
+    places: async () => {
+      const row = await database.one("select minute, hour, day from loans");
+      return row && Object.values(row).map((places) => Number(places) > 0);
+    },
+    async [Symbol.asyncDispose]() {
+      assertEquals((await audit(database)).mismatches, []);
+      await ledger[Symbol.asyncDispose]();
+    },
+  };
+}
+
+Deno.test("a loan whose lease has ended stays lent: it is neither freed by time nor waited for", async () => {
+  await using at = await scene();
+  const { database, caller: { accountId } } = at;
+  assertEquals((await at.decide(600)).verdict, "recall");
+  await at.pass(30 * DAY);
+  assertEquals(await lapsedLoans(database), [{ gatewayId: "gw_gone", loanId: "loan of gw_gone" }]);
+  const refused = await at.decide(600);
+  assertEquals([refused.verdict, refused.lentMs], ["credits", 0]);
+  assertEquals(await recallLoans(database, accountId), true);
+  assertEquals(await isRecalled(database, accountId), false, "nobody returns it");
+  const { lentCredits, unreturned } = await audit(database);
+  assertEquals([lentCredits, unreturned], [500, { gateways: 1, credits: 500 }]);
+  // what other gateways are lent is waited for
+  await at.borrow("gw_two");
+  assertEquals((await at.decide(400)).verdict, "recall");
+  await at.pass(0);
+  assertEquals((await at.decide(240)).verdict, "admitted");
+});
+
+Deno.test("an account that owes something is not kept waiting by a loan whose gateway is gone", async () => {
+  await using at = await scene();
+  const { database, caller } = at;
+  await at.pass(LEASE_MS + 1);
+  const dear = { ...caller, requestId: newRequestId(NOW), price: GRANTED, nowMs: NOW };
+  assertEquals((await settlePrice(database, dear)).charged, 500);
+  await at.ledger.grant(caller.accountId, 100, null, NOW - DAY); // as old as the first: it still owes
+  assertEquals((await at.decide(10)).verdict, "admitted");
+  assertEquals((await at.decide(10)).verdict, "uncollected", "the other one is in flight");
+});
+
+Deno.test("places in windows that are over are free again, each in its time", async () => {
+  await using at = await scene();
+  const seen: unknown[] = [];
+  for (const ms of [LEASE_MS + 1, MINUTE, MINUTE, HOUR - MINUTE, DAY - HOUR]) {
+    await at.pass(ms);
+    await lapsedLoans(at.database);
+    seen.push(await at.places());
+  }
+  assertEquals(seen, [
+    [true, true, true],
+    [true, true, true], // a minute more, as clocks differ
+    [false, true, true],
+    [false, false, true],
+    [false, false, false],
+  ]);
+});
+
+Deno.test("a gateway that comes back late has to return what it was lent", async () => {
+  await using at = await scene();
+  const known = { accountId: at.caller.accountId, loanId: "loan of gw_gone" };
+  assertEquals(await renewLoans(at.database, "gw_gone", LEASE_MS), [{ ...known, isRenewed: true }]);
+  await at.pass(LEASE_MS + 1);
+  const late = await renewLoans(at.database, "gw_gone", LEASE_MS);
+  assertEquals(late, [{ ...known, isRenewed: false }]);
+  assertEquals((await lapsedLoans(at.database)).length, 1);
+});
+
+Deno.test("only a loan that may not be spent any more is released or written off", async () => {
+  await using at = await scene();
+  const { database } = at;
+  const off = { id: "off_1", gatewayId: "gw_gone", note: "disk lost", atMs: NOW };
+  await releaseLapsedLoans(database, [{ gatewayId: "gw_gone", loanId: "loan of gw_gone" }]);
+  await writeOffLoans(database, off);
+  assertEquals(await loanWriteOff(database, "off_1"), undefined);
+  const byHand = `insert into loan_write_offs
+    select loan_id, 'off', account_id, gateway_id, credits, lease_until_ms, 'x', 1 from loans`;
+  await assertRejects(
+    () => database.batch([{ sql: byHand }]),
+    DatabaseError,
+    "whose lease has ended",
+  );
+  assertEquals((await lentToGateways(database))[0]?.credits, 500);
+
+  await at.pass(LEASE_MS + 1);
+  assertEquals((await lentToGateways(database))[0]?.lapsedCredits, 500);
+  await writeOffLoans(database, off);
+  await writeOffLoans(database, { ...off, id: "off_2" });
+  assertEquals(await loanWriteOff(database, "off_2"), undefined, "it was written off once");
+  assertEquals(await loanWriteOff(database, "off_1"), {
+    gatewayId: "gw_gone",
+    accounts: 1,
+    credits: 500,
+    note: "disk lost",
+    atMs: NOW,
+  });
+  const { unreturned, writtenOff } = await audit(database);
+  assertEquals(unreturned, { gateways: 0, credits: 0 });
+  assertEquals(writtenOff, { loans: 1, credits: 500 });
+});
+
+Deno.test("what a gateway sold is charged when its outbox is read; after a write-off, as far as there are credits", async () => {
+  for (const isWrittenOff of [false, true]) {
+    await using at = await scene();
+    const { database, caller } = at;
+    await at.pass(LEASE_MS + 1);
+    const off = { id: "off_1", gatewayId: "gw_gone", note: "disk lost", atMs: NOW };
+    if (isWrittenOff) await writeOffLoans(database, off);
+    // others take all that they can get
+    const free = isWrittenOff ? GRANTED : GRANTED / 2;
+    assertEquals((await at.decide(free)).verdict, "admitted");
+    const sold = {
+      ...caller,
+      requestId: newRequestId(NOW),
+      price: 300,
+      nowMs: NOW,
+      admittedAtMs: NOW,
+      lent: { loanId: "loan of gw_gone", credits: 300 },
+    };
+    assertEquals((await settlePrice(database, sold)).charged, isWrittenOff ? 0 : 300);
+    if (isWrittenOff) continue;
+    await releaseLapsedLoans(database, await lapsedLoans(database));
+    assertEquals((await at.decide(200)).verdict, "admitted", "what it did not sell is free");
+  }
+});
