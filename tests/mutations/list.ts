@@ -15,6 +15,7 @@ import { PREFIX } from "./list/prefix.ts";
 import { RELAY } from "./list/relay.ts";
 import { RESPONSES_DIALECT } from "./list/responses.ts";
 import { SIGN_IN } from "./list/sign_in.ts";
+import { SIGN_IN_THEFTS } from "./list/sign_in_thefts.ts";
 import { SCIM } from "./list/scim.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
 import { TOOLS } from "./list/tools.ts";
@@ -39,6 +40,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...LIMITS,
   ...ACCESS,
   ...SIGN_IN,
+  ...SIGN_IN_THEFTS,
   ...PASSKEY_MUTATIONS,
   ...CONSOLE,
   ...CONSOLE_SIGN_IN,
