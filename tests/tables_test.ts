@@ -41,6 +41,7 @@ const ACROSS: Readonly<Record<string, string>> = {
 const COMPOSED: Readonly<Record<string, string>> = {
   "money/ledger/account_status.ts": "reads windows of keys and of accounts alike",
   "operating/importers/new_api/source_database.ts": "reads another program's database",
+  "people/sign_in/single_uses.ts": "keeps visits to providers and challenges to passkeys alike",
   "money/ledger/feed.ts": "inserts into the view of any intake",
 };
 

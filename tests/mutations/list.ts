@@ -18,6 +18,7 @@ import { RESPONSES_DIALECT } from "./list/responses.ts";
 import { SERVICES } from "./list/services.ts";
 import { SIGN_IN } from "./list/sign_in.ts";
 import { BOUND_CREDITS } from "./list/bound_credits.ts";
+import { SIGN_IN_THEFTS } from "./list/sign_in_thefts.ts";
 import { SCIM } from "./list/scim.ts";
 import { TEAM_BUDGETS } from "./list/team_budgets.ts";
 import { TOOLS } from "./list/tools.ts";
@@ -44,6 +45,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...ACCESS,
   ...SERVICES,
   ...SIGN_IN,
+  ...SIGN_IN_THEFTS,
   ...PASSKEY_MUTATIONS,
   ...CONSOLE,
   ...CONSOLE_SIGN_IN,

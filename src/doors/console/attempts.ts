@@ -1,5 +1,6 @@
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
+import type { PageRequest } from "./request.tsx";
 
 /**
  * Failed attempts to sign in, by account and by address, and registrations by address; in memory.
@@ -50,4 +51,40 @@ export class Attempts {
     if (waitMs === 0) this.#registration.add(address);
     return waitMs;
   }
+}
+
+/**
+ * Wrong codes of tools that accounts have typed, in memory. While all together type too many, each may be wrong less often: who types the
+ * right code is not kept out by others.
+ */
+export class CodeGuesses {
+  readonly #account: RateLimit;
+  readonly #accountBesides: RateLimit;
+  readonly #all: RateLimit;
+
+  constructor(now: () => number) {
+    const windowMs = 10 * MINUTE_MS;
+    this.#account = new RateLimit({ limit: 10, windowMs, now });
+    this.#accountBesides = new RateLimit({ limit: 2, windowMs, now });
+    this.#all = new RateLimit({ limit: 1_000, windowMs, now });
+  }
+
+  /** Whether an account has to wait before it may type a code. */
+  isOver(accountId: string): boolean {
+    const limit = this.#all.waitMs("") > 0 ? this.#accountBesides : this.#account;
+    return limit.waitMs(accountId) > 0;
+  }
+
+  /** Records a wrong code. */
+  add(accountId: string): void {
+    for (const limit of [this.#account, this.#accountBesides]) limit.add(accountId);
+    this.#all.add("");
+  }
+}
+
+/** Whether the visitor's address is over a limit; the response says until when. */
+export function mustWait(c: PageRequest, limit: RateLimit): boolean {
+  const waitMs = limit.waitMs(c.env.visitor.address);
+  if (waitMs > 0) c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
+  return waitMs > 0;
 }

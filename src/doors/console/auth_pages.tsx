@@ -8,7 +8,7 @@ import {
 } from "../../people/accounts/mod.ts";
 import type { Statement } from "../../ground/database/mod.ts";
 import { OWNER_SIGN_IN } from "../../people/operation_log/mod.ts";
-import { Identities, Passkeys } from "../../people/sign_in/mod.ts";
+import { checkRecent, Identities, Passkeys, SignInError } from "../../people/sign_in/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { Attempts } from "./attempts.ts";
 import { ownKeysOf } from "./own_keys.ts";
@@ -146,6 +146,15 @@ export class AuthPages {
     return response;
   }
 
+  /** Ends the session, and leads back to the page Account by way of signing in. */
+  async signInAgain(c: PageRequest): Promise<Response> {
+    await this.#parts.sessions.end(c.var.token!);
+    const response = seeOther(c, "/console/account");
+    const { name, ...attributes } = cookieOf(SESSION, c.env);
+    deleteCookie(response.headers, name, attributes);
+    return response;
+  }
+
   registerPage(
     c: PageRequest,
     error?: string,
@@ -263,8 +272,11 @@ export class AuthPages {
     await new Identities(this.#parts).unlink(
       session.account,
       { issuer: form.raw("issuer"), subject: form.raw("subject") },
-      (onlyIf) =>
-        recordOf(c, this.#parts, { session, operation: "account.unlink_identity", onlyIf }),
+      {
+        except: c.var.token,
+        record: (onlyIf) =>
+          recordOf(c, this.#parts, { session, operation: "account.unlink_identity", onlyIf }),
+      },
     );
     return seeOther(c, "/console/account?done=unlinked");
   }
@@ -274,7 +286,8 @@ export class AuthPages {
     const { account } = session;
     const { address } = c.env.visitor;
     const { form } = c.var;
-    if (!session.byLink && await passwords.isSet(account)) {
+    const asks = !session.byLink && await passwords.isSet(account);
+    if (asks) {
       if (this.#attempts.waitMs(account.email, address) > 0) {
         return await this.accountPage(
           c,
@@ -283,17 +296,20 @@ export class AuthPages {
           STATUS_CODE.TooManyRequests,
         );
       }
+      // recorded before the check, as at sign-in
+      this.#attempts.failed(account.email, address);
       if (!await passwords.matches(account, form.raw("current"))) {
-        this.#attempts.failed(account.email, address);
         return await this.accountPage(c, session, "Current password is incorrect.");
       }
+      this.#attempts.succeeded(account.email, address);
     }
     try {
+      if (!asks) checkRecent(session, "set a password");
       const setting = await passwords.hashed(form.raw("password"));
       const record = recordOf(c, this.#parts, { session, operation: "account.password" });
       await sessions.endAll(account, { except: c.var.token, also: [setting(account), record] });
     } catch (error) {
-      if (!(error instanceof AccountError)) throw error;
+      if (!(error instanceof AccountError || error instanceof SignInError)) throw error;
       return await this.accountPage(c, session, `${error.message}.`);
     }
     return seeOther(c, "/console/account?done=password");

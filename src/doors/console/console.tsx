@@ -247,6 +247,7 @@ export class Console {
       }),
     );
     app.post("/console/account/password", own((c, session) => entrance.setPassword(c, session)));
+    app.post("/console/account/sign-in-again", own((c) => entrance.signInAgain(c)));
     if (providers !== undefined) {
       app.post(
         "/console/account/sessions/:session/end",

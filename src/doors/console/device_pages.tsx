@@ -1,38 +1,31 @@
 import { type Account, DeviceCodes, type Session } from "../../people/accounts/mod.ts";
-import { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
-import { MINUTE_MS } from "../../ground/time.ts";
+import { CodeGuesses } from "./attempts.ts";
 import { ApproveToolPage, DevicePage } from "./pages/device.tsx";
 import { MessagePage } from "./pages/message.tsx";
 import { providerOf } from "./tool_pages.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest, recordOf } from "./request.tsx";
 
-/** Codes that are wrong, of one account and of all. */
-const GUESSES = { limit: 10, windowMs: 10 * MINUTE_MS };
-const GUESSES_OF_ALL = { limit: 1_000, windowMs: 10 * MINUTE_MS };
-const ALL = "";
 const MAX_CODE_CHARS = 20;
 
 /** Approving tools: somebody types the code that a tool shows, sees what asks and from where, and says yes or no by a button. */
 export class DevicePages {
   readonly #parts: ConsoleParts;
   readonly #codes: DeviceCodes;
-  readonly #guesses: RateLimit;
-  readonly #guessesOfAll: RateLimit;
+  readonly #guesses: CodeGuesses;
 
   constructor(parts: ConsoleParts) {
     const { database, now } = parts;
     this.#parts = parts;
     this.#codes = new DeviceCodes(database, now);
-    this.#guesses = new RateLimit({ ...GUESSES, now });
-    this.#guessesOfAll = new RateLimit({ ...GUESSES_OF_ALL, now });
+    this.#guesses = new CodeGuesses(now);
   }
 
   async show(c: PageRequest, session: Session): Promise<Response> {
     const code = (c.req.query("code") ?? "").slice(0, MAX_CODE_CHARS);
     if (code === "") return await page(c, <DevicePage page={pageOf(c)} />);
     const { account } = session;
-    if (this.#isGuessing(account)) return await this.#tooMany(c);
+    if (this.#guesses.isOver(account.id)) return await this.#tooMany(c);
     const tool = await this.#codes.find(code);
     if (tool === undefined) return await this.#unknown(c, account);
     return await page(
@@ -53,7 +46,7 @@ export class DevicePages {
     const decision = form.choice("decision", "approve or deny", ["approve", "deny"]);
     const isApproved = decision === "approve";
     // a form is a guess as good as an address
-    if (this.#isGuessing(account)) return await this.#tooMany(c);
+    if (this.#guesses.isOver(account.id)) return await this.#tooMany(c);
     const isDone = await this.#codes.decide(
       form.text("code").slice(0, MAX_CODE_CHARS),
       { id: account.id, provider: await providerOf(c, this.#parts, session) },
@@ -72,17 +65,12 @@ export class DevicePages {
     );
   }
 
-  #isGuessing({ id }: Account): boolean {
-    return this.#guesses.waitMs(id) > 0 || this.#guessesOfAll.waitMs(ALL) > 0;
-  }
-
   #tooMany(c: PageRequest): Promise<Response> {
     return this.#form(c, "Too many wrong codes. Wait 10 minutes.", STATUS_CODE.TooManyRequests);
   }
 
   #unknown(c: PageRequest, { id }: Account): Promise<Response> {
     this.#guesses.add(id);
-    this.#guessesOfAll.add(ALL);
     const error = "No tool waits with this code: it may have expired.";
     return this.#form(c, error, STATUS_CODE.BadRequest);
   }

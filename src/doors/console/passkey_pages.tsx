@@ -7,10 +7,11 @@ import {
   siteOf,
 } from "../../people/sign_in/mod.ts";
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
-import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
+import { setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
+import { mustWait } from "./attempts.ts";
 import type { AuthPages } from "./auth_pages.tsx";
-import { cookieOf, readCookie, SESSION } from "./cookies.ts";
+import { cookieOf, readCookie } from "./cookies.ts";
 import { type GuardedApp, may } from "./guard.ts";
 import { addressOf, type ConsoleParts, type PageRequest, recordOf, seeOther } from "./request.tsx";
 
@@ -35,7 +36,6 @@ export function passkeyRoutes(app: GuardedApp, parts: ConsoleParts, entrance: Au
       "/passkeys": (c, session) => pages.add(c, session),
       "/passkeys/rename": (c, session) => pages.rename(c, session),
       "/passkeys/remove": (c, session) => pages.remove(c, session),
-      "/sign-in-again": (c, session) => pages.signInAgain(c, session),
     })
   ) app.post(`${own}${path}`, may("self.use", handler));
 }
@@ -78,17 +78,16 @@ class PasskeyPages {
 
   /** Options for adding a passkey, as JSON for the page's script. */
   async options(c: PageRequest, session: Session): Promise<Response> {
-    return await this.#begin(c, (site, browser) => {
-      mustBeRecent(session);
-      return this.#passkeys.beginAdding(session.account, site, browser);
-    });
+    return await this.#begin(
+      c,
+      (site, browser) => this.#passkeys.beginAdding(session, site, browser),
+    );
   }
 
   async add(c: PageRequest, session: Session): Promise<Response> {
     const also = [recordOf(c, this.#parts, { session, operation: "account.add_passkey" })];
-    return await this.#change(c, session, "passkey-added", async ({ account, name }) => {
-      mustBeRecent(session); // what outlives the session is not for who finds it open
-      await this.#passkeys.register(account, this.#useOf(c), { name, also });
+    return await this.#change(c, session, "passkey-added", async ({ name }) => {
+      await this.#passkeys.register(session, this.#useOf(c), { name, also });
     });
   }
 
@@ -111,15 +110,6 @@ class PasskeyPages {
         (onlyIf) => recordOf(c, this.#parts, { session, operation, onlyIf }),
       );
     });
-  }
-
-  /** Ends the session, and leads back to the page Account by way of signing in. */
-  async signInAgain(c: PageRequest, _session: Session): Promise<Response> {
-    await this.#parts.sessions.end(c.var.token!);
-    const response = seeOther(c, "/console/account");
-    const { name, ...attributes } = cookieOf(SESSION, c.env);
-    deleteCookie(response.headers, name, attributes);
-    return response;
   }
 
   async #change(
@@ -185,15 +175,4 @@ class PasskeyPages {
     this.#parts.log.warn("passkey refused", { reason: error.message });
     return error.message;
   }
-}
-
-/** Whether the visitor's address is over a limit; the response says until when. */
-function mustWait(c: PageRequest, limit: RateLimit): boolean {
-  const waitMs = limit.waitMs(c.env.visitor.address);
-  if (waitMs > 0) c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
-  return waitMs > 0;
-}
-
-function mustBeRecent({ isRecent, byLink }: Session): void {
-  if (!isRecent && !byLink) throw new SignInError("Sign in again to add a passkey");
 }

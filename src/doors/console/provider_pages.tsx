@@ -1,17 +1,22 @@
 import { type Account, GroupGrants, type Session } from "../../people/accounts/mod.ts";
 import {
+  challengeOf,
+  checkRecent,
   Identities,
   type Identity,
   type OidcProvider,
   Providers,
   rightsOf,
   SignInError,
-  Visits,
+  SingleUses,
   Vouchers,
 } from "../../people/sign_in/mod.ts";
 import { applyGroups, DirectoryRights, providerWays } from "../../operating/provisioning/mod.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
+import { RateLimit } from "../../ground/rate_limits/mod.ts";
+import { MINUTE_MS } from "../../ground/time.ts";
+import { mustWait } from "./attempts.ts";
 import { cookieOf, readCookie } from "./cookies.ts";
 import { MessagePage } from "./pages/message.tsx";
 import {
@@ -28,6 +33,9 @@ import {
 /** The cookie of a browser that was sent to a provider. */
 const VISIT = "sluice-sign-in";
 const VISIT_SECONDS = 600;
+/** Visits that an address may begin: how many are kept is bounded, and nobody is to crowd out the others'. */
+const VISITS = { limit: 300, windowMs: 10 * MINUTE_MS };
+const TOO_MANY = "Too many sign-ins were begun from your address. Wait 10 minutes.";
 
 /** Begins a session of an account, by the provider that signed it in. */
 export type BeginSession = (
@@ -42,7 +50,8 @@ export class ProviderPages {
   readonly #beginSession: BeginSession;
   readonly #providers: Providers;
   readonly #vouchers: Vouchers;
-  readonly #visits: Visits;
+  readonly #visits: SingleUses;
+  readonly #begun: RateLimit;
   readonly #identities: Identities;
   readonly #grants: GroupGrants;
   readonly #directoryRights: DirectoryRights;
@@ -51,7 +60,8 @@ export class ProviderPages {
     const { database, now } = parts;
     this.#parts = parts;
     this.#beginSession = beginSession;
-    this.#visits = new Visits(database, now);
+    this.#visits = new SingleUses({ database, kind: "visit", now });
+    this.#begun = new RateLimit({ ...VISITS, now });
     const providers = parts.config.settings.signIn?.oidc ?? [];
     this.#identities = new Identities({ ...parts, providers });
     this.#directoryRights = new DirectoryRights({ ...parts, providers });
@@ -72,11 +82,16 @@ export class ProviderPages {
   /** Sends the browser to the provider; to link an identity if somebody is signed in and asks for it. */
   async visit(c: PageRequest, link?: Session): Promise<Response> {
     const provider = this.#provider(c.req.param("provider") ?? "");
-    if (provider === undefined) return notFound(c);
+    if (provider === undefined || c.req.method === "HEAD") return notFound(c);
+    if (mustWait(c, this.#begun)) {
+      return await this.#notSignedIn(c, TOO_MANY, STATUS_CODE.TooManyRequests);
+    }
+    this.#begun.add(c.env.visitor.address);
     try {
+      if (link !== undefined) checkRecent(link, "link an identity");
       const { url, challenge } = await provider.begin(this.#redirectUri(c, provider));
       const { name } = provider.settings;
-      await this.#visits.begin(name, challenge, link?.account.id);
+      await this.#visits.begin(challenge.secret, name, link?.account.id);
       // a browser lets no form lead elsewhere (`form-action` of the content policy)
       const response = link === undefined ? c.redirect(url.href, STATUS_CODE.SeeOther) : await page(
         c,
@@ -106,7 +121,9 @@ export class ProviderPages {
     const browser = readCookie(c.req.raw.headers, VISIT, c.env) ?? "";
     try {
       const { settings } = provider;
-      const visit = await this.#visits.end(settings.name, parameters.get("state") ?? "", browser);
+      const challenge = challengeOf(browser);
+      const isOwn = challenge.state === parameters.get("state");
+      const visit = isOwn ? await this.#visits.end(browser, settings.name) : undefined;
       if (visit === undefined) {
         throw new SignInError(
           "This sign-in was not begun by this browser, took longer than ten minutes, or is over",
@@ -114,7 +131,7 @@ export class ProviderPages {
       }
       const identity = await provider.finish(
         parameters,
-        visit.challenge,
+        challenge,
         this.#redirectUri(c, provider),
       );
       const response = visit.accountId === undefined
@@ -161,15 +178,31 @@ export class ProviderPages {
   }
 
   async #signIn(c: PageRequest, identity: Identity, settings: OidcSettings): Promise<Response> {
-    const { database, teams, now, log } = this.#parts;
     const { name: provider } = settings;
     const { account } = await this.#identities.signIn(identity, settings, (one, news) => [
       recordOf(c, this.#parts, {
         session: { account: one, teams: new Map() },
         operation: news === "created" ? "account.register" : "account.link_identity",
       }),
-    ]);
+    ]).catch(async (error) => {
+      // out of all groups: what they gave goes, although nobody signs in
+      if (error instanceof SignInError && error.refused !== undefined) {
+        await this.#applyGroups(c, error.refused, settings, []);
+      }
+      throw error;
+    });
     const groups = identity.groups === "too many" ? [] : identity.groups;
+    await this.#applyGroups(c, account, settings, groups);
+    return await this.#beginSession(c, account, { provider, providerSession: identity.session });
+  }
+
+  async #applyGroups(
+    c: PageRequest,
+    account: Account,
+    { name: provider, groups: rights }: OidcSettings,
+    groups: readonly string[],
+  ): Promise<void> {
+    const { database, teams, now, log } = this.#parts;
     const by = {
       actor: { account, teams: new Map(), keyId: null, name: account.email },
       origin: { door: "console", address: c.env.visitor.address },
@@ -177,7 +210,7 @@ export class ProviderPages {
     const { unknownTeams } = await applyGroups({ database, teams, grants: this.#grants, now }, {
       accountIds: [account.id],
       provider,
-      rights: rightsOf(groups, settings.groups),
+      rights: rightsOf(groups, rights),
       by,
     });
     await this.#directoryRights.evaluateAccount(by, account);
@@ -187,7 +220,6 @@ export class ProviderPages {
         teams: unknownTeams.join(", "),
       });
     }
-    return await this.#beginSession(c, account, { provider, providerSession: identity.session });
   }
 
   async #link(
@@ -204,7 +236,7 @@ export class ProviderPages {
       );
     }
     await this.#identities.link(
-      session.account,
+      session,
       identity,
       settings,
       (onlyIf) => recordOf(c, this.#parts, { session, operation: "account.link_identity", onlyIf }),
@@ -219,15 +251,22 @@ export class ProviderPages {
       reason: error.message,
       ...(error.cause instanceof Error && { error: error.cause.message }),
     });
-    return await page(
+    const status = error.isDown ? STATUS_CODE.ServiceUnavailable : STATUS_CODE.Forbidden;
+    return await this.#notSignedIn(c, `${error.message}.`, status);
+  }
+
+  #notSignedIn(c: PageRequest, why: string, status: number): Promise<Response> {
+    return page(
       c,
       <MessagePage
         page={pageOf(c)}
         title="Not signed in"
-        text={`${error.message}.`}
-        link={{ href: "/console/sign-in", words: "Back to signing in" }}
+        text={why}
+        link={c.var.session === undefined
+          ? { href: "/console/sign-in", words: "Back to signing in" }
+          : { href: "/console/account", words: "Back to your account" }}
       />,
-      error.isDown ? STATUS_CODE.ServiceUnavailable : STATUS_CODE.Forbidden,
+      status,
     );
   }
 

@@ -98,10 +98,9 @@ class ToolPages {
 
   /** Signs out one tool of the account, or all. */
   async end(c: PageRequest, session: Session): Promise<Response> {
-    const keyId = c.req.param("key");
     await this.#grants.endOf(
       session.account,
-      keyId === undefined ? {} : { keyId },
+      c.req.param("key"),
       (onlyIf) => recordOf(c, this.#parts, { session, operation: "tool.sign_out", onlyIf }),
     );
     return seeOther(c, "/console/keys?done=tool-ended");

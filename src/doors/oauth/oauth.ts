@@ -38,7 +38,10 @@ const MAX_FORM_BYTES = 16 * 1_024;
 const FORM_MS = 10_000;
 const MAX_CLIENT_CHARS = 60;
 const RETRY_SECONDS = "5";
-/** Tokens and codes that are wrong, from one address and from all. */
+/**
+ * Tokens and codes that are wrong, from one address and from all. Beyond that, only wrong ones are refused: the right one of a tool, which
+ * nobody guesses (240 bits and more), is not kept out by others at its address or anywhere.
+ */
 const GUESSES = { limit: 30, windowMs: 10 * MINUTE_MS };
 const GUESSES_OF_ALL = { limit: 3_000, windowMs: 10 * MINUTE_MS };
 const ALL = "";
@@ -172,7 +175,6 @@ export class OAuth {
     app.post(OAUTH.token, async ({ req, env, json }) => {
       const form = await formOf(req.raw);
       const { address } = env.visitor;
-      this.#checkGuesses(address);
       switch (form.get("grant_type")) {
         case "authorization_code":
           return json(await this.#redeemed(form, address));
@@ -233,13 +235,13 @@ export class OAuth {
       const issued = await this.#issued(redeemed, isUsed);
       if (issued !== undefined) return issued;
     }
-    this.#guessed(address);
     // RFC 6749, section 4.1.2: what was given for it ends
     const used = await this.#codes.redeem(code, proof);
     if (used !== "unknown" && "usedBy" in used) {
       await this.#grants.end(used.usedBy);
       this.#parts.log.warn("a tool was signed out: its code was used again", { address });
     }
+    this.#guessed(address);
     throw new OAuthError("invalid_grant", "The code has expired, was used, or is unknown.");
   }
 
@@ -278,18 +280,17 @@ export class OAuth {
     );
   }
 
-  #checkGuesses(address: string): void {
-    if (this.#guesses.waitMs(address) === 0 && this.#guessesOfAll.waitMs(ALL) === 0) return;
+  /** Counts a token or code that is wrong. @throws {OAuthError} If there were too many. */
+  #guessed(address: string): void {
+    const isBounded = this.#guesses.waitMs(address) > 0 || this.#guessesOfAll.waitMs(ALL) > 0;
+    this.#guesses.add(address);
+    this.#guessesOfAll.add(ALL);
+    if (!isBounded) return;
     throw new OAuthError(
       "temporarily_unavailable",
       "Too many wrong tokens and codes: try again later.",
       STATUS_CODE.TooManyRequests,
     );
-  }
-
-  #guessed(address: string): void {
-    this.#guesses.add(address);
-    this.#guessesOfAll.add(ALL);
   }
 
   #faultOf(error: Error): OAuthError {

@@ -39,7 +39,7 @@ export interface WorkloadParts {
 const TYPES = ["jwt", "id_token"].map((name) => `urn:ietf:params:oauth:token-type:${name}`);
 const ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token";
 const PURPOSE = "sluice key of a workload";
-/** Tokens that are looked at, from one address. */
+/** Tokens that are exchanged, of one address: those that are wrong are counted elsewhere, and keep out no others. */
 const EXCHANGES = { limit: 300, windowMs: 10 * MINUTE_MS };
 const MAX_NAME_CHARS = 100;
 
@@ -86,7 +86,6 @@ export class WorkloadExchange {
         STATUS_CODE.TooManyRequests,
       );
     }
-    this.#exchanges.add(address);
     let workload: Workload;
     try {
       workload = await this.#workloads.find(token);
@@ -103,6 +102,7 @@ export class WorkloadExchange {
       guessed();
       throw new OAuthError("invalid_grant", `${error.message}.`);
     }
+    this.#exchanges.add(address);
     const { secret, expiresAtMs } = await this.#keyFor(workload, address);
     return {
       access_token: secret,

@@ -4,15 +4,15 @@ import { proxyOf, type Settings } from "../../settings/config/mod.ts";
 
 const TIMEOUT_MS = 10_000;
 
-/** How the addresses of sign-in's providers are reached: the issuer's host as the settings say, any other behind the guard (P10). */
+/** How the addresses of sign-in's providers are reached: the issuer's host and private ones as the settings say, any other behind the guard (P10). */
 export function providerWays(
   { proxies }: Pick<Settings, "proxies">,
   resolve: Resolve = systemResolve,
 ): WaysOptions {
   return {
     proxyFor: (url) => proxyOf(url, { proxies }),
-    async wayTo({ href, origin }, signal) {
-      const options = { allowPrivateHosts: [], proxies, resolve, timeoutMs: TIMEOUT_MS, signal };
+    async wayTo({ href, origin }, trust) {
+      const options = { ...trust, proxies, resolve, timeoutMs: TIMEOUT_MS };
       try {
         return await wayTo(href, options);
       } catch (error) {

@@ -216,15 +216,20 @@ export class UserProvisioning {
     if (before?.deletedAtMs === null) throw taken();
     if (linked !== undefined || before !== undefined) return account;
     const domain = email.slice(email.lastIndexOf("@") + 1);
-    const isClaimed = providers.some(({ domains }) => domains.includes(domain));
-    // an address that no provider has verified may be anybody's
-    const isLabel = (await this.#identities.list(account)).some(({ linkedBy }) =>
-      linkedBy === "group"
+    const claiming = providers.filter(({ domains }) => domains.includes(domain));
+    const ways = await this.#identities.ownWays(account);
+    // an address that no provider has verified may be anybody's, and so may the account that was registered with it
+    const isVouchedFor = (await this.#identities.list(account)).some(({ provider }) =>
+      claiming.some(({ name }) => name === provider)
     );
-    if (isClaimed && !isLabel) return account;
+    const isHeld = ways.includes("group") || ways.length > 0 && !isVouchedFor;
+    if (claiming.length > 0 && !isHeld) return account;
     throw new ScimError(
       "uniqueness",
-      `${email} has an account here already, and signIn.oidc[].domains does not claim its domain.`,
+      `${email} has an account here already, ` +
+        (claiming.length === 0
+          ? "and signIn.oidc[].domains does not claim its domain."
+          : "which somebody has other ways to sign in to: have them link their identity on the page Account."),
     );
   }
 

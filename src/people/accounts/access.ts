@@ -1,4 +1,5 @@
 import type { Condition, Statement } from "../../ground/database/mod.ts";
+import { digestOf } from "./key.ts";
 
 /**
  * The statements that take all access from an account, except from an owner's: it is disabled, its sessions, sign-in links and tools
@@ -16,10 +17,53 @@ export function takeAccess(accountId: string, nowMs: number): Statement[] {
     { sql: `delete from sign_in_links where account_id ${whose}`, args: [accountId] },
     { sql: `delete from device_codes where account_id ${whose}`, args: [accountId] },
     {
+      sql: `delete from tool_codes where account_id ${whose} and key_id is null`,
+      args: [accountId],
+    },
+    {
       sql: `update keys set revoked_at_ms = ?
         where (account_id ${whose} or member_id ${whose}) and revoked_at_ms is null`,
       args: [nowMs, accountId, accountId],
     },
+  ];
+}
+
+/**
+ * The statements that end what somebody has who came in to an account by a provider: sessions, and tools that were approved in them.
+ *
+ * @param options.except Token of a session that goes on.
+ */
+export function endProviderAccess(
+  { accountId, provider }: { readonly accountId: string; readonly provider: string },
+  { except = "", nowMs }: { readonly except?: string | undefined; readonly nowMs: number },
+): Statement[] {
+  return [
+    {
+      sql: "delete from sessions where account_id = ? and provider = ? and digest <> ?",
+      args: [accountId, provider, digestOf(except)],
+    },
+    ...endApprovals(accountId, provider),
+    {
+      sql: `update keys set revoked_at_ms = ? where account_id = ? and revoked_at_ms is null
+        and exists (select 1 from tool_grants where key_id = keys.id and provider = ?)`,
+      args: [nowMs, accountId, provider],
+    },
+  ];
+}
+
+/**
+ * The statements that end what an account has approved and no tool has fetched yet: else who holds a code back is signed in after all
+ * tools were signed out.
+ *
+ * @param provider Only what was approved in its sessions.
+ */
+export function endApprovals(accountId: string, provider?: string): Statement[] {
+  const whose = "account_id = ?1 and (?2 is null or provider = ?2)";
+  const args = [accountId, provider ?? null];
+  return [
+    { sql: `delete from device_codes where ${whose}`, args },
+    // one that was used stays known: who sends it again ends its tool
+    { sql: `delete from tool_codes where ${whose} and key_id is null`, args },
   ];
 }
 

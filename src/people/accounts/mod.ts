@@ -18,7 +18,7 @@ export {
   mustNotMislead,
 } from "./account.ts";
 export { Accounts } from "./accounts.ts";
-export { giveAccess, isNoOwner, renamed, takeAccess } from "./access.ts";
+export { endProviderAccess, giveAccess, isNoOwner, renamed, takeAccess } from "./access.ts";
 export { type Authority, stillHas } from "./authority.ts";
 export { invitedBy, isActive } from "./invitations.ts";
 export {
@@ -35,7 +35,7 @@ export { type OwnedKey, type OwnedKeyFilter, ownersOfKeys } from "./key_owners.t
 export { AccountDisabled, type Caller, checkScope, KeyRing } from "./key_ring.ts";
 export { Keys } from "./keys.ts";
 export { type Member, Members } from "./members.ts";
-export { checkPassword, type PasswordCost, Passwords } from "./passwords.ts";
+export { checkPassword, hasPassword, type PasswordCost, Passwords } from "./passwords.ts";
 export {
   type Action,
   type ActionObject,

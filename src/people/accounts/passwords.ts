@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import type { Database, Statement } from "../../ground/database/mod.ts";
+import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { type Account, AccountError } from "./account.ts";
 
 /** The parameters of scrypt: memory is `N` × `r` × 128 bytes, time is `N` × `r` × `p`. */
@@ -115,6 +115,11 @@ export class Passwords {
     ]);
     return row === undefined ? undefined : String(row.hash);
   }
+}
+
+/** Holds for an account that has a password, whether or not the settings let it use one. */
+export function hasPassword(accountId: string): Condition {
+  return { sql: "exists (select 1 from passwords where account_id = ?)", args: [accountId] };
 }
 
 /**

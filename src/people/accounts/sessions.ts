@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
+import { endApprovals } from "./access.ts";
 import { type Account, AccountError, readAccount } from "./account.ts";
 import { digestOf } from "./key.ts";
 import { TEAM_ROLES, type TeamRole } from "./roles.ts";
@@ -11,7 +12,7 @@ const SESSION_MS = 30 * 86_400_000;
 /** How long a session started by a link may replace the password without the current one. */
 const LINK_SESSION_MS = 3_600_000;
 const LINK_MS = 24 * 3_600_000;
-/** How long after a sign-in what outlives the session, such as a passkey, may be added. */
+/** How long after a sign-in another way to sign in may be added, which outlives the session. */
 const RECENT_MS = 600_000;
 const MAX_AGENT_CHARS = 300;
 /** Characters of a digest that name a session among those of its account. */
@@ -28,7 +29,7 @@ export interface Session {
   readonly csrfToken: string;
   /** Whether a sign-in link started the session within the last hour: a forgotten password can be replaced. */
   readonly byLink: boolean;
-  /** Whether somebody signed in within the last ten minutes. */
+  /** Whether somebody signed in within the last ten minutes, or by a link within the last hour. */
   readonly isRecent: boolean;
 }
 
@@ -151,12 +152,14 @@ export class Sessions {
     );
     return new Map(rows.map((row) => {
       const token = byDigest.get(String(row.digest))!;
+      const sinceMs = now - Number(row.begun_at_ms);
+      const byLink = row.by_link === 1 && sinceMs < LINK_SESSION_MS;
       return [token, {
         account: readAccount(row),
         teams: new Map(Object.entries(teamRoles.parse(JSON.parse(String(row.teams))))),
         csrfToken: digestOf(`csrf ${token}`),
-        byLink: row.by_link === 1 && Number(row.begun_at_ms) > this.#now() - LINK_SESSION_MS,
-        isRecent: Number(row.begun_at_ms) > this.#now() - RECENT_MS,
+        byLink,
+        isRecent: byLink || sinceMs < RECENT_MS,
       }];
     }));
   }
@@ -238,7 +241,7 @@ export class Sessions {
   }
 
   /**
-   * Ends all sessions and sign-in links of an account.
+   * Ends all sessions and sign-in links of an account, and what was approved in them that no tool has fetched yet.
    *
    * @param account The account.
    * @param options Token of a session to keep, and statements for the same transaction.
@@ -256,6 +259,7 @@ export class Sessions {
         args: [id, digestOf(except)],
       },
       { sql: "delete from sign_in_links where account_id = ?", args: [id] },
+      ...endApprovals(id),
       ...also,
     ]);
   }

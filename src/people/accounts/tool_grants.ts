@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import { rowOf, shownText } from "../../ground/row.ts";
+import { endApprovals } from "./access.ts";
 import type { Account } from "./account.ts";
 import { digestOf, hintOf, insertKey, newKey, newKeyId } from "./key.ts";
 
@@ -232,41 +233,38 @@ export class ToolGrants {
 
   /** Signs out a tool: its key is revoked. */
   async end(keyId: string): Promise<void> {
-    await this.#end("id = ?", keyId);
+    await this.#end("id = ?", [keyId]);
   }
 
   /**
    * Signs out tools of an account.
    *
-   * @param which One of them by its key; those that a provider's person approved; default: all.
+   * @param keyId One of them by its key; default: all, with those that were approved and have no tokens yet.
    * @param record Returns the statement of the log; what it is given holds if there is one to end.
    */
   async endOf(
     { id }: Pick<Account, "id">,
-    { keyId, provider }: { readonly keyId?: string; readonly provider?: string } = {},
+    keyId?: string,
     record?: (onlyIf: Condition) => Statement,
   ): Promise<void> {
-    const [which, value] = keyId !== undefined
-      ? ["id = ?", keyId]
-      : provider !== undefined
-      ? ["exists (select 1 from tool_grants where key_id = keys.id and provider = ?)", provider]
-      : ["account_id = ?", id];
-    await this.#end(`account_id = ? and ${which}`, [id, value], record);
+    if (keyId === undefined) await this.#end("account_id = ?", [id], record, endApprovals(id));
+    else await this.#end("account_id = ? and id = ?", [id, keyId], record);
   }
 
   async #end(
     which: string,
-    args: string | readonly string[],
+    args: readonly string[],
     record?: (onlyIf: Condition) => Statement,
+    also: readonly Statement[] = [],
   ): Promise<void> {
     const those = `${which} and revoked_at_ms is null
       and exists (select 1 from tool_grants where key_id = keys.id)`;
-    const own = [args].flat();
     await this.#database.batch([
       ...(record === undefined
         ? []
-        : [record({ sql: `exists (select 1 from keys where ${those})`, args: own })]),
-      { sql: `update keys set revoked_at_ms = ? where ${those}`, args: [this.#now(), ...own] },
+        : [record({ sql: `exists (select 1 from keys where ${those})`, args })]),
+      { sql: `update keys set revoked_at_ms = ? where ${those}`, args: [this.#now(), ...args] },
+      ...also,
     ]);
   }
 

@@ -99,7 +99,7 @@ async function ask(ways: Ways, url: string): Promise<Response | readonly [string
     if (error instanceof WayError) {
       return [
         `The provider ${error.message}`,
-        "have the provider name public addresses with https",
+        "have the provider name public addresses with https, or list the host in allowPrivateHosts of its settings",
       ];
     }
     const isLate = error instanceof DOMException && error.name === "TimeoutError";

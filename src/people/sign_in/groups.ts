@@ -29,9 +29,8 @@ export function groupsOf(claims: Claims, name: string): Groups | undefined {
       (within, part) => (within as Claims | undefined)?.[part],
       claims,
     );
-  if (value === undefined || value === null) {
-    return isLeftOut(claims, name) ? "too many" : undefined;
-  }
+  if (isLeftOut(claims, name)) return "too many";
+  if (value === undefined || value === null) return undefined;
   const groups = Array.isArray(value) ? value : [value];
   return groups.filter((group) => typeof group === "string");
 }
@@ -42,7 +41,7 @@ export function groupsOf(claims: Claims, name: string): Groups | undefined {
  */
 function isLeftOut(claims: Claims, name: string): boolean {
   const names = claims._claim_names;
-  return claims.hasgroups === true || claims.hasgroups === "true" ||
+  return name === "groups" && String(claims.hasgroups) === "true" ||
     typeof names === "object" && names !== null && name in names;
 }
 

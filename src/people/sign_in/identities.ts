@@ -7,9 +7,18 @@ import {
 } from "../../ground/database/mod.ts";
 import { rowOf } from "../../ground/row.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
-import { type Account, AccountError, type Accounts } from "../accounts/mod.ts";
+import {
+  type Account,
+  AccountError,
+  type Accounts,
+  endProviderAccess,
+  hasPassword,
+  type Session,
+} from "../accounts/mod.ts";
 import { Directory } from "../scim/mod.ts";
-import { type Identity, SignInError } from "./provider.ts";
+import type { Identity } from "./identity.ts";
+import { checkRecent } from "./recent.ts";
+import { SignInError } from "./sign_in_error.ts";
 import { disowning } from "./vouchers.ts";
 
 /**
@@ -26,6 +35,8 @@ const linkRow = rowOf({
   linked_by: z.enum(["hand", "domain", "group", "scim"]),
   linked_at_ms: z.int(),
 });
+
+const ownWay = z.enum(["password", "passkey", "hand", "group"]);
 
 /** An identity at a provider that signs in an account. */
 export type Link = z.output<typeof linkRow>;
@@ -76,14 +87,17 @@ export class Identities {
     const link = await this.#find(identity);
     const sent = link === undefined ? await this.#sent(identity) : undefined;
     const why = whyAllowed(identity, settings) ??
-      (sent !== undefined || await this.#isSent(link) ? "scim" : undefined);
+      (sent !== undefined || await this.#isSent(link?.accountId) ? "scim" : undefined);
     if (link !== undefined) {
       // what was linked by hand needs no group: its owner did it while signed in
-      if (link.linkedBy !== "hand" && why === undefined) {
-        await this.#database.batch([disowning(link)]);
-        throw notAllowed(identity, settings);
-      }
       const account = await this.#accounts.byId(link.accountId);
+      if (link.linkedBy !== "hand" && why === undefined) {
+        await this.#database.batch([
+          disowning(link),
+          ...endProviderAccess(link, { nowMs: this.#now() }),
+        ]);
+        throw new SignInError(whyNot(identity, settings), { refused: account });
+      }
       return { account: usable(account), news: "known" };
     }
     if (sent !== undefined) {
@@ -94,7 +108,7 @@ export class Identities {
       const { account } = await this.signIn(identity, settings);
       return { account, news: "linked" };
     }
-    if (why === undefined) throw notAllowed(identity, settings);
+    if (why === undefined) throw new SignInError(whyNot(identity, settings));
     const { email } = identity;
     if (email === undefined) {
       throw new SignInError(
@@ -104,12 +118,12 @@ export class Identities {
     const found = await this.#accounts.find(email);
     try {
       if (found === undefined) return await this.#create(identity, email, { settings, why, also });
-      // an address that a provider has not verified may be anybody's, and so may the account that was made for it
-      const isLabel = (await this.list(found)).some(({ linkedBy }) => linkedBy === "group");
-      if (why !== "domain" || isLabel || found.role === "owner" || found.kind !== "person") {
+      // somebody may wait in it who registered the address, which nobody verifies: only who comes in as before says whose it is
+      const isHeld = (await this.ownWays(found)).length > 0 && !await this.#isSent(found.id);
+      if (why !== "domain" || isHeld || found.role === "owner" || found.kind !== "person") {
         throw new SignInError(
           `${email} has an account here already: sign in to it as before, and link ${settings.name} ` +
-            "on the page Account",
+            "on the page Account; if it is not yours, tell an operator",
         );
       }
       usable(found);
@@ -123,22 +137,27 @@ export class Identities {
       if (isTaken && await this.#find(identity) !== undefined) {
         return await this.signIn(identity, settings, also);
       }
+      if (error instanceof AccountError && error.fault === "invalid") {
+        throw new SignInError(error.message, { cause: error });
+      }
       throw error;
     }
   }
 
   /**
-   * Links an identity to an account, whose owner asks for it.
+   * Links an identity to the account of a session, which asks for it.
    *
    * @param record Returns the statement of the log; what it is given holds if the identity is linked.
-   * @throws {SignInError} If it signs in another account.
+   * @throws {SignInError} If it signs in another account, or nobody has signed in a short while ago.
    */
   async link(
-    account: Account,
+    session: Pick<Session, "account" | "isRecent">,
     identity: Identity,
     settings: OidcSettings,
     record?: (onlyIf: Condition) => Statement,
   ): Promise<void> {
+    checkRecent(session, "link an identity");
+    const { account } = session;
     const [linked] = await this.#database.batch([
       {
         sql: `insert into identities
@@ -158,19 +177,42 @@ export class Identities {
     }
   }
 
-  /** Removes what links an identity to an account. @param record As for {@linkcode link}. */
+  /**
+   * Removes what links an identity to an account, and ends the sessions and tools that its provider has signed in there.
+   *
+   * @param options.except Token of the session that asks, which goes on.
+   * @param options.record As for {@linkcode link}.
+   */
   async unlink(
     account: Pick<Account, "id">,
     link: Pick<Link, "issuer" | "subject">,
-    record?: (onlyIf: Condition) => Statement,
+    { except, record }: {
+      readonly except?: string | undefined;
+      readonly record?: (onlyIf: Condition) => Statement;
+    } = {},
   ): Promise<void> {
+    const known = await this.#find(link);
+    if (known?.accountId !== account.id) return;
     await this.#database.batch([
       ...(record === undefined ? [] : [record(isLinked(account, link))]),
       {
         sql: "delete from identities where account_id = ? and issuer = ? and subject = ?",
         args: [account.id, link.issuer, link.subject],
       },
+      ...endProviderAccess(known, { except, nowMs: this.#now() }),
     ]);
+  }
+
+  /** By what somebody comes in to an account besides what a claimed domain or a directory vouches for. */
+  async ownWays({ id }: Pick<Account, "id">): Promise<z.output<typeof ownWay>[]> {
+    const password = hasPassword(id);
+    const rows = await this.#database.all(
+      `select 'password' as way where ${password.sql}
+        union select 'passkey' from passkeys where account_id = ?
+        union select linked_by from identities where account_id = ? and linked_by in ('hand', 'group')`,
+      [...password.args, id, id],
+    );
+    return rows.map(({ way }) => ownWay.parse(way));
   }
 
   /** Finds the account that an identity signs in, by issuer and subject. */
@@ -210,9 +252,9 @@ export class Identities {
   }
 
   /** Whether a directory has sent the user of an account, and not deleted it. */
-  async #isSent(link: Link | undefined): Promise<boolean> {
-    return link !== undefined &&
-      (await this.#directory.userOf(link.accountId))?.deletedAtMs === null;
+  async #isSent(accountId: string | undefined): Promise<boolean> {
+    return accountId !== undefined &&
+      (await this.#directory.userOf(accountId))?.deletedAtMs === null;
   }
 
   async #create(
@@ -281,15 +323,13 @@ function whyAllowed(
     : undefined;
 }
 
-function notAllowed({ email, isVerified }: Identity, settings: OidcSettings): SignInError {
+function whyNot({ email, isVerified }: Identity, settings: OidcSettings): string {
   const whose = email === undefined ? "This identity" : email;
   const isClaimed = email !== undefined &&
     settings.domains.includes(email.slice(email.lastIndexOf("@") + 1));
-  return new SignInError(
-    isClaimed && !isVerified
-      ? `The provider ${settings.name} has not verified the address ${email}`
-      : `${whose} may not sign in with ${settings.name}: neither its domain nor a group of it is listed`,
-  );
+  return isClaimed && !isVerified
+    ? `The provider ${settings.name} has not verified the address ${email}`
+    : `${whose} may not sign in with ${settings.name}: neither its domain nor a group of it is listed`;
 }
 
 /** @throws {SignInError} If nobody may sign in to an account. */

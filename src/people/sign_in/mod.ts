@@ -9,15 +9,18 @@
  * @module
  */
 
-export type { Challenge } from "./challenge.ts";
+export { type Challenge, challengeOf } from "./challenge.ts";
 export { type Groups, groupsOf, type Rights, rightsOf } from "./groups.ts";
 export { Identities, type Link, type SignedIn } from "./identities.ts";
 export { type Passkey, Passkeys, type PasskeyUse } from "./passkeys.ts";
-export { type Identity, OidcProvider, type ProviderOptions, SignInError } from "./provider.ts";
+export type { Identity } from "./identity.ts";
+export { OidcProvider, type ProviderOptions } from "./provider.ts";
 export { Providers } from "./providers.ts";
 export { Vouchers } from "./vouchers.ts";
 export { type Workload, WorkloadError, Workloads } from "./workloads.ts";
-export { type Visit, Visits } from "./visits.ts";
+export { checkRecent } from "./recent.ts";
+export { SignInError } from "./sign_in_error.ts";
+export { SingleUses } from "./single_uses.ts";
 export { WayError, type WaysOptions } from "./ways.ts";
 export { checkProvider, type ProviderStep } from "./check_provider.ts";
 export { ALGORITHMS, type Site, siteOf } from "./webauthn.ts";

@@ -6,13 +6,14 @@ import {
   DatabaseError,
   type Statement,
 } from "../../ground/database/mod.ts";
-import { tidyName, whyNoName } from "../../ground/platform/mod.ts";
+import { randomText, tidyName, whyNoName } from "../../ground/platform/mod.ts";
 import { rowOf, shownText } from "../../ground/row.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
-import type { Account, Accounts } from "../accounts/mod.ts";
+import { type Account, type Accounts, digestOf, type Session } from "../accounts/mod.ts";
 import { usable } from "./identities.ts";
-import { CHALLENGE_MS, PasskeyChallenges } from "./passkey_challenges.ts";
-import { SignInError } from "./provider.ts";
+import { checkRecent } from "./recent.ts";
+import { SignInError } from "./sign_in_error.ts";
+import { CHALLENGE_MS, SingleUses } from "./single_uses.ts";
 import {
   ALGORITHMS,
   checkAssertion,
@@ -24,6 +25,10 @@ import {
 
 /** Passkeys that an account may have. */
 const MAX_PASSKEYS = 20;
+/** Whole bytes as base64url, so that what comes back is the same text. */
+const CHALLENGE_CHARS = 44;
+const BROWSER_CHARS = 32;
+const BROWSER = new RegExp(`^[A-Za-z0-9]{${BROWSER_CHARS}}$`);
 
 const passkeyRow = rowOf({
   id: z.string(),
@@ -48,6 +53,9 @@ export interface PasskeyUse {
   readonly result: string;
 }
 
+/** The session that adds a passkey to its account. */
+type AddingSession = Pick<Session, "account" | "isRecent">;
+
 /** Makes the statement that records a change, where a condition holds. */
 type RecordIf = (onlyIf: Condition) => Statement;
 
@@ -57,7 +65,7 @@ export class Passkeys {
   readonly #accounts: Accounts;
   readonly #log: Pick<Log, "warn">;
   readonly #now: () => number;
-  readonly #challenges: PasskeyChallenges;
+  readonly #challenges: SingleUses;
 
   constructor(
     { database, accounts, log, now }: {
@@ -71,17 +79,17 @@ export class Passkeys {
     this.#accounts = accounts;
     this.#log = log;
     this.#now = now;
-    this.#challenges = new PasskeyChallenges(database, now);
+    this.#challenges = new SingleUses({ database, kind: "challenge", now });
   }
 
   /**
    * Begins a sign-in.
    *
-   * @param browser What the browser has kept of an earlier one.
+   * @param browser What the browser has kept of an earlier one: its other windows go on with that.
    * @returns What the browser has to keep, and options of `navigator.credentials.get()`, with bytes as base64url.
    */
   async beginSignIn({ rpId }: Site, browser: string | undefined) {
-    const { challenge, browser: kept } = await this.#challenges.begin(browser);
+    const { challenge, browser: kept } = await this.#beginChallenge(browser);
     const options = { challenge, rpId, timeout: CHALLENGE_MS, userVerification: "required" };
     return { browser: kept, options };
   }
@@ -90,14 +98,16 @@ export class Passkeys {
    * Begins adding a passkey to an account.
    *
    * @returns As {@linkcode beginSignIn}, with options of `navigator.credentials.create()`.
-   * @throws {SignInError} If the account has as many as it may have.
+   * @throws {SignInError} If nobody has signed in a short while ago, or the account has as many as it may have.
    */
-  async beginAdding(account: Account, { rpId }: Site, browser: string | undefined) {
+  async beginAdding(session: AddingSession, { rpId }: Site, browser: string | undefined) {
+    checkRecent(session, "add a passkey");
+    const { account } = session;
     const listed = await this.list(account);
     if (listed.length >= MAX_PASSKEYS) {
       throw new SignInError(`An account has up to ${MAX_PASSKEYS} passkeys: remove one first`);
     }
-    const { challenge, browser: kept } = await this.#challenges.begin(browser, account.id);
+    const { challenge, browser: kept } = await this.#beginChallenge(browser, account.id);
     const options = {
       challenge,
       rp: { id: rpId, name: "Sluice" },
@@ -124,13 +134,15 @@ export class Passkeys {
    * Adds a passkey to an account.
    *
    * @param also Statements for the same transaction.
-   * @throws {SignInError} If it was not asked for, or cannot be used.
+   * @throws {SignInError} If it was not asked for, cannot be used, or nobody has signed in a short while ago.
    */
   async register(
-    account: Account,
+    session: AddingSession,
     { site, browser, result }: PasskeyUse,
     { name, also = [] }: { readonly name: string; readonly also?: readonly Statement[] },
   ): Promise<void> {
+    checkRecent(session, "add a passkey");
+    const { account } = session;
     const tidy = nameOf(name);
     const made = readAttestation(result);
     await this.#endChallenge(made.client.challenge, browser, account.id);
@@ -241,8 +253,16 @@ export class Passkeys {
     return row === undefined ? undefined : passkeyRow.parse(row);
   }
 
+  async #beginChallenge(sent: string | undefined, accountId?: string) {
+    const browser = sent !== undefined && BROWSER.test(sent) ? sent : randomText(BROWSER_CHARS);
+    const challenge = randomText(CHALLENGE_CHARS);
+    await this.#challenges.begin(challenge, digestOf(browser), accountId);
+    return { challenge, browser };
+  }
+
   async #endChallenge(challenge: string, browser: string, accountId?: string): Promise<void> {
-    if (await this.#challenges.end(challenge, browser, accountId)) return;
+    const ended = await this.#challenges.end(challenge, digestOf(browser));
+    if (ended !== undefined && ended.accountId === accountId) return;
     throw new SignInError(
       "This was not begun by this browser, took longer than five minutes, or is over: try again",
     );

@@ -1,9 +1,13 @@
 import { createHash } from "node:crypto";
 import type { JWTVerifyGetKey } from "jose";
 import type * as OAuth from "oauth4webapi";
+import * as z from "zod";
+import { jsonIn } from "../../ground/platform/mod.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
 import { type Challenge, challengeOf } from "./challenge.ts";
-import { type Claims, type Groups, groupsOf } from "./groups.ts";
+import { type Claims, groupsOf } from "./groups.ts";
+import { type Identity, identityOf } from "./identity.ts";
+import { SignInError } from "./sign_in_error.ts";
 import { WayError, Ways, type WaysOptions } from "./ways.ts";
 
 /** How long what a provider says of itself is believed. */
@@ -24,37 +28,6 @@ export const ALGORITHMS: readonly string[] = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
-
-/** Who a provider says that somebody is. */
-export interface Identity {
-  readonly issuer: string;
-  /** By which, with the issuer, somebody is known. */
-  readonly subject: string;
-  /** A label, in lower case: who has an address may change. */
-  readonly email: string | undefined;
-  /** Whether the provider has verified the address. */
-  readonly isVerified: boolean;
-  readonly name: string;
-  readonly groups: Groups;
-  /** The provider's session, by which it ends ours. */
-  readonly session: string | undefined;
-  /** By which the provider is asked whether somebody may still sign in, where it gives one. */
-  readonly refreshToken?: string;
-}
-
-/** Thrown if somebody cannot be signed in. The message says why, for people, without a final full stop. */
-export class SignInError extends Error {
-  override readonly name = "SignInError";
-  /** Whether the provider cannot be used just now, rather than that it said no or what it said is not to be trusted. */
-  readonly isDown: boolean;
-
-  constructor(message: string, { isDown = false, ...options }: ErrorOptions & {
-    readonly isDown?: boolean;
-  } = {}) {
-    super(message, options);
-    this.isDown = isDown;
-  }
-}
 
 /** What a provider needs of its surroundings. */
 export interface ProviderOptions extends WaysOptions {
@@ -157,7 +130,7 @@ export class OidcProvider {
       const more = await this.#more(oauth, server, claims, tokens.access_token);
       const { refresh_token: refreshToken } = tokens;
       return {
-        ...this.#identity(claims, more),
+        ...identityOf(claims, more, this.settings),
         ...(refreshToken !== undefined && { refreshToken }),
       };
     });
@@ -167,29 +140,50 @@ export class OidcProvider {
    * Asks whether somebody may still sign in.
    *
    * @param refreshToken Of their last sign-in or refresh.
-   * @returns The refresh token that is valid from now on; `undefined` if the provider refuses.
-   * @throws {SignInError} If the provider cannot be asked just now.
+   * @param subject Who that was.
+   * @param keep Called with a refresh token that takes the place of the old one, which counts no more; before anything else of the reply
+   *   is judged, so that it is not lost with that.
+   * @returns Whether they may.
+   * @throws {SignInError} If the provider cannot be asked just now, or what it says does not fit.
    */
-  async refresh(refreshToken: string): Promise<string | undefined> {
+  async refresh(
+    refreshToken: string,
+    { subject, keep }: {
+      readonly subject: string;
+      readonly keep: (refreshToken: string) => Promise<void>;
+    },
+  ): Promise<boolean> {
     const oauth = await library();
     const server = await this.#server();
+    const http = this.#http(oauth);
+    const response = await this.#checked(
+      oauth,
+      () =>
+        oauth.refreshTokenGrantRequest(
+          server,
+          this.#client,
+          this.#authentication(oauth, server),
+          refreshToken,
+          http,
+        ),
+    );
+    const reply = jsonIn(await response.clone().text());
+    const next = withRefreshToken.safeParse(reply).data?.refresh_token;
+    if (response.ok && next !== undefined && next !== refreshToken) await keep(next);
     return await this.#checked(oauth, async () => {
-      const authentication = this.#authentication(oauth, server);
-      const response = await oauth.refreshTokenGrantRequest(
-        server,
-        this.#client,
-        authentication,
-        refreshToken,
-        this.#http(oauth),
-      );
       try {
         const client = this.#clientAt(oauth);
         const tokens = await oauth.processRefreshTokenResponse(server, client, response);
-        return tokens.refresh_token ?? refreshToken;
+        const claims = oauth.getValidatedIdTokenClaims(tokens);
+        if (claims === undefined) return true;
+        await oauth.validateApplicationLevelSignature(server, response, http);
+        // OpenID Connect Core 1.0, section 12.2
+        if (claims.sub !== subject) throw this.#error("sent an identity token of somebody else");
+        return true;
       } catch (error) {
         // of the other errors none says anything of the person (RFC 6749, section 5.2)
         if (error instanceof oauth.ResponseBodyError && error.error === "invalid_grant") {
-          return undefined;
+          return false;
         }
         throw error;
       }
@@ -267,26 +261,10 @@ export class OidcProvider {
     return await oauth.processUserInfoResponse(server, this.#client, claims.sub, response);
   }
 
-  #identity(claims: OAuth.IDToken, more: Claims): Identity {
-    const { email, email_verified: verified } = claims.email === undefined ? more : claims;
-    const { name, sid, xms_edov: entraVerified } = { ...more, ...claims };
-    return {
-      issuer: claims.iss,
-      subject: claims.sub,
-      email: typeof email === "string" && email !== "" ? email.toLowerCase() : undefined,
-      // some send it as text; Entra has one of its own (https://learn.microsoft.com/entra/identity-platform/optional-claims-reference)
-      isVerified: ["true", ...(verified === undefined ? ["1"] : [])]
-        .includes(String(verified ?? entraVerified)),
-      name: typeof name === "string" ? name : "",
-      groups: groupsOf(claims, this.settings.groupsClaim) ??
-        groupsOf(more, this.settings.groupsClaim) ?? [],
-      session: typeof sid === "string" ? sid : undefined,
-    };
-  }
-
   #checkClaims(claims: OAuth.IDToken, accessToken: string): void {
     const nowS = this.#options.now() / 1_000;
-    if (claims.sub === "" || claims.sub.length > MAX_SUBJECT_CHARS) {
+    // what is not well-formed is stored as another subject
+    if (claims.sub === "" || claims.sub.length > MAX_SUBJECT_CHARS || !claims.sub.isWellFormed()) {
       throw this.#error("sent an identity token of nobody");
     }
     if (claims.iat > nowS + SKEW_S) throw this.#error("sent an identity token of the future");
@@ -379,6 +357,8 @@ export class OidcProvider {
 function library(): Promise<typeof OAuth> {
   return import("oauth4webapi");
 }
+
+const withRefreshToken = z.object({ refresh_token: z.string().min(1) });
 
 /** The left half of a text's digest, as base64url. */
 function halfDigest(name: string, text: string): string {

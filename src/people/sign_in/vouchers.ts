@@ -2,7 +2,9 @@ import { Buffer } from "node:buffer";
 import type { Database, Statement } from "../../ground/database/mod.ts";
 import { DAY_MS, MINUTE_MS } from "../../ground/time.ts";
 import { BoundCipher } from "../../wire/sealing/mod.ts";
-import { type Identity, type OidcProvider, SignInError } from "./provider.ts";
+import type { Identity } from "./identity.ts";
+import type { OidcProvider } from "./provider.ts";
+import { SignInError } from "./sign_in_error.ts";
 
 /** How long the word of a provider counts that gives no refresh token, or cannot be reached. */
 const VOUCHED_MS = 7 * DAY_MS;
@@ -77,15 +79,26 @@ export class Vouchers {
     const token = await this.#open(identity, String(sealed));
     if (token === undefined) return;
     try {
-      const next = await provider.refresh(token);
+      const isVouchedFor = await provider.refresh(token, {
+        subject: identity.subject,
+        keep: (next) => this.#keep(identity, next, String(sealed)),
+      });
       await this.#database.batch([
-        next === undefined
-          ? disowning(identity)
-          : vouching(identity, await this.#seal(identity, next), now),
+        isVouchedFor ? vouchingAgain(identity, now) : disowning(identity, String(sealed)),
       ]);
     } catch (error) {
-      if (!(error instanceof SignInError)) throw error; // else the provider is away
+      if (!(error instanceof SignInError)) throw error; // else the provider is away, or not to be believed: neither yes nor no
     }
+  }
+
+  /** Keeps the refresh token that a provider has given for another, unless somebody has signed in meanwhile. */
+  async #keep(identity: Key, refreshToken: string, before: string): Promise<void> {
+    const sealed = await this.#seal(identity, refreshToken);
+    await this.#database.batch([{
+      sql: `update identities set refresh_sealed = ?
+        where issuer = ? and subject = ? and refresh_sealed = ?`,
+      args: [sealed, identity.issuer, identity.subject, before],
+    }]);
   }
 
   async #seal({ issuer, subject }: Key, token: string): Promise<string> {
@@ -111,11 +124,23 @@ function vouching({ issuer, subject }: Key, sealed: string | null, atMs: number)
   };
 }
 
-/** The statement by which a provider's word for somebody counts no more, until it signs them in again. */
-export function disowning({ issuer, subject }: Key): Statement {
+function vouchingAgain({ issuer, subject }: Key, atMs: number): Statement {
+  return {
+    sql: `update identities set vouched_at_ms = ?
+      where issuer = ? and subject = ? and refresh_sealed is not null`,
+    args: [atMs, issuer, subject],
+  };
+}
+
+/**
+ * The statement by which a provider's word for somebody counts no more, until it signs them in again.
+ *
+ * @param refused The refresh token that it has refused, sealed: one of a later sign-in still counts.
+ */
+export function disowning({ issuer, subject }: Key, refused?: string): Statement {
   return {
     sql: `update identities set vouched_at_ms = 0, refresh_sealed = null
-      where issuer = ? and subject = ?`,
-    args: [issuer, subject],
+      where issuer = ?1 and subject = ?2 and (?3 is null or refresh_sealed = ?3)`,
+    args: [issuer, subject, refused ?? null],
   };
 }

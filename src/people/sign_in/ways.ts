@@ -20,9 +20,15 @@ export interface WaysOptions {
   /**
    * Checks an address on another host, which a provider's document names: only what is public may be reached. Without, none is.
    *
+   * @param options.allowPrivateHosts Hosts that may be private: those of the provider's settings.
    * @throws If the address is not allowed.
    */
-  readonly wayTo?: ((url: URL, signal: AbortSignal) => Promise<Way>) | undefined;
+  readonly wayTo?:
+    | ((url: URL, options: {
+      readonly allowPrivateHosts: readonly string[];
+      readonly signal: AbortSignal;
+    }) => Promise<Way>)
+    | undefined;
   /** Whether the issuer is not in the settings, and its host no more trusted than others. */
   readonly isTyped?: boolean | undefined;
 }
@@ -35,10 +41,15 @@ export class WayError extends Error {
 /** Asks addresses of one provider. */
 export class Ways {
   readonly #issuer: URL;
+  readonly #allowPrivateHosts: readonly string[];
   readonly #options: WaysOptions;
 
-  constructor({ issuer }: Pick<OidcSettings, "issuer">, options: WaysOptions) {
+  constructor(
+    { issuer, allowPrivateHosts }: Pick<OidcSettings, "issuer" | "allowPrivateHosts">,
+    options: WaysOptions,
+  ) {
     this.#issuer = new URL(issuer);
+    this.#allowPrivateHosts = allowPrivateHosts;
     this.#options = options;
   }
 
@@ -93,7 +104,10 @@ export class Ways {
     const isOwn = url.hostname === this.#issuer.hostname;
     if (isOwn && !isTyped) return { proxy: proxyFor?.(url), address: undefined };
     if (wayTo === undefined) throw new WayError(`names another host: ${url.origin}`);
-    const { proxy, address } = await wayTo(url, signal);
+    const { proxy, address } = await wayTo(url, {
+      allowPrivateHosts: this.#allowPrivateHosts,
+      signal,
+    });
     return { proxy, address };
   }
 }

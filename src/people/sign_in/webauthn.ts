@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import * as z from "zod";
 import { displayed, jsonIn } from "../../ground/platform/mod.ts";
-import { SignInError } from "./provider.ts";
+import { SignInError } from "./sign_in_error.ts";
 
 /**
  * Algorithms of passkeys that are accepted, as COSE numbers them (RFC 9053, RFC 8812), in order of preference: ES256, EdDSA with

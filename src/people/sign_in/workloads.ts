@@ -106,7 +106,9 @@ export class Workloads {
   async #keysOf(issuer: string): Promise<JWTVerifyGetKey> {
     const known = this.#keys.get(issuer);
     if (known !== undefined && this.#now() - known.atMs < METADATA_MS) return known.find;
-    const ways = new Ways({ issuer }, this.#ways);
+    const allowPrivateHosts = this.#rules.filter((rule) => rule.issuer === issuer)
+      .flatMap((rule) => rule.allowPrivateHosts);
+    const ways = new Ways({ issuer, allowPrivateHosts }, this.#ways);
     const place = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
     const document = await jsonAt(place, ways);
     if (document.issuer !== issuer) {

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { trustedHost } from "./hosts.ts";
 import { credits, httpUrl, secret } from "./values.ts";
 
 /** Roles that groups may give. An owner is made by an owner: otherwise the people who run the provider would own the gateway. */
@@ -41,6 +42,10 @@ const ruleName = z.string().regex(
   "must be 1 to 40 of a-z, 0-9 and -",
 );
 
+const allowPrivateHosts = z.array(trustedHost).max(20).default([]).describe(
+  "Hosts (host or host:port) besides the issuer's that its document may name although they are private, and on any port.",
+);
+
 const oidcProvider = z.strictObject({
   name: ruleName.describe(
     "In addresses, in the log and on the button: `entra`, `google`, `okta`.",
@@ -48,10 +53,11 @@ const oidcProvider = z.strictObject({
   issuer: issuer.describe("As the provider's discovery document has it."),
   client: z.string().min(1).max(500).describe("The client ID."),
   secret: secret.optional().describe("The client's secret; none for a public client."),
+  allowPrivateHosts,
   scopes: z.array(z.string().regex(/^[!#-[\]-~]+$/)).default(["openid", "email", "profile"])
     .describe("Scopes that are asked for; `openid` always."),
   domains: z.array(domain).default([]).describe(
-    "Domains whose verified addresses may sign in: they get an account, or the one that has their address.",
+    "Domains whose verified addresses may sign in: they get an account, or the one that has their address and no other way in.",
   ),
   groupsClaim: z.string().min(1).max(200).default("groups").describe(
     "Claim that lists groups: a name, or a path such as `realm_access.roles`.",
@@ -91,6 +97,7 @@ const workload = z.strictObject({
   audience: z.string().min(1).max(500).describe(
     "Whom the tokens must be for, and nobody else: the job asks for a token with it.",
   ),
+  allowPrivateHosts,
   claims: z.record(z.string().min(1).max(200), patterns).refine(
     (all) => Object.keys(all).length > 0,
     { error: "must name a claim: else every token of the issuer would do" },

@@ -1,4 +1,4 @@
-import { Attempts } from "../../../src/doors/console/attempts.ts";
+import { Attempts, CodeGuesses } from "../../../src/doors/console/attempts.ts";
 import { assert, assertEquals } from "../../assert.ts";
 
 const MINUTE_MS = 60_000;
@@ -34,4 +34,22 @@ Deno.test("a right password was no wrong one, and ends those of its owner", () =
     attempts.succeeded("ada@example.com", "203.0.113.7");
   }
   assertEquals(attempts.waitMs("ada@example.com", "203.0.113.7"), 0);
+});
+
+Deno.test("wrong codes: ten of an account; two while all are over a thousand, and none is kept out by others", () => {
+  let nowMs = 1_900_000_000_000;
+  const guesses = new CodeGuesses(() => nowMs);
+  /** How many an account may type. */
+  const typed = (account: string) => {
+    let times = 0;
+    for (; times < 50 && !guesses.isOver(account); times++) guesses.add(account);
+    return times;
+  };
+  for (let at = 0; at < 100; at++) assertEquals(typed(`thief ${at}`), 10);
+  assertEquals(guesses.isOver("ada"), false, "who has typed no wrong one");
+  for (let at = 100; at < 200; at++) assertEquals(typed(`thief ${at}`), 2);
+  guesses.add("ada");
+  assertEquals([guesses.isOver("ada"), guesses.isOver("bob")], [false, false], "nor by one");
+  nowMs += 10 * MINUTE_MS;
+  assertEquals(typed("thief 1"), 10);
 });

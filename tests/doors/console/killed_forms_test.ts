@@ -100,8 +100,8 @@ for (const fault of sized([new Random(testSeed()).pick(FAULTS)], FAULTS)) {
       for (let at = 1;; at++) {
         await gateway.gateway.database.batch([{ sql: "delete from sign_in_links", args: [] }]);
         const email = `ada${++number}@example.com`;
-        const { send, done } = await form(gateway, email);
         now += 3_600_000; // registrations of an address are bounded by the hour
+        const { send, done } = await form(gateway, email);
         control!.killAt(at, fault);
         const reply = await send();
         await reply.body?.cancel();

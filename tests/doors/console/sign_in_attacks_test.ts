@@ -6,7 +6,7 @@ import type { SettingsInput } from "../../../src/settings/config/mod.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { shared } from "../../fake/shared_gateway.ts";
-import { JarBrowser, quickProvider } from "../../fake/sign_in.ts";
+import { JarBrowser, type QuickProvider, quickProvider } from "../../fake/sign_in.ts";
 
 const PASSWORD = "a long enough password";
 const DOMAINS = ["example.com"];
@@ -45,9 +45,24 @@ async function bench(more: SettingsInput = {}) {
         }),
     }),
   );
-  const { accounts, passwords } = gateway.gateway;
+  const { accounts, passwords, database } = gateway.gateway;
   for (const name of ["ada", "bob"]) {
-    await passwords.set(await accounts.create({ email: `${name}@example.com` }), PASSWORD);
+    const account = await accounts.create({ email: `${name}@example.com` });
+    await passwords.set(account, PASSWORD);
+    // who has a password links identities by hand
+    await database.batch(
+      [[company, name === "ada"], [other, name === "bob"]].map(([at, isFirst]) => ({
+        sql:
+          `insert into identities (issuer, subject, account_id, provider, linked_by, linked_at_ms)
+        values (?, ?, ?, ?, 'hand', 0)`,
+        args: [
+          (at as QuickProvider).issuer,
+          isFirst ? "s-1" : "s-2",
+          account.id,
+          at === company ? "company" : "other",
+        ],
+      })),
+    );
   }
   return {
     gateway,

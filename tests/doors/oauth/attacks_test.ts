@@ -1,5 +1,6 @@
 /** Who would like a tool's tokens, or to keep others from theirs (identity.md, section 3). */
 
+import { createHash } from "node:crypto";
 import { OAuth } from "../../../src/doors/oauth/oauth.ts";
 import {
   Accounts,
@@ -7,6 +8,7 @@ import {
   Keys,
   TeamKeys,
   Teams,
+  ToolCodes,
   ToolGrants,
 } from "../../../src/people/accounts/mod.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
@@ -94,6 +96,7 @@ async function server() {
     database,
     accounts,
     codes: new DeviceCodes(database, now),
+    toolCodes: new ToolCodes(database, now),
     grants: new ToolGrants({ database, now, key: sealKey }),
     async ask(address: string, path: string, fields: Record<string, string>) {
       const request = new Request(`${base}${path}`, {
@@ -114,8 +117,9 @@ async function server() {
   };
 }
 
-Deno.test("guesses are limited, of one address and of all; who guesses nothing is not kept out by another address", async () => {
+Deno.test("guesses are limited, of one address and of all; the right tokens and codes of a tool are never refused by others' guesses", async () => {
   await using one = await server();
+  const device = "urn:ietf:params:oauth:grant-type:device_code";
   const guesses = [
     { grant_type: "refresh_token", refresh_token: "rt-x" },
     {
@@ -125,24 +129,58 @@ Deno.test("guesses are limited, of one address and of all; who guesses nothing i
       redirect_uri: "http://127.0.0.1/callback",
       code_verifier: "x",
     },
-    { grant_type: "urn:ietf:params:oauth:grant-type:device_code", device_code: "x" },
+    { grant_type: device, device_code: "x" },
   ];
   const account = await one.accounts.create({ email: "a@b.example" });
-  const { refreshToken } = await one.grants.issue(account, "tool");
-  const refresh = (address: string) =>
-    one.ask(address, "/oauth/token", { grant_type: "refresh_token", refresh_token: refreshToken });
+  let { refreshToken } = await one.grants.issue(account, "tool");
+  /** Whatever there is of tools that are right, from an address where, or while, others guess. */
+  const honest = async (address: string, what: string) => {
+    const refreshed = await one.ask(address, "/oauth/token", {
+      grant_type: "refresh_token",
+      refresh_token: refreshToken,
+    });
+    assertEquals(refreshed.status, 200, `${what}: a refresh`);
+    refreshToken = refreshed.body.refresh_token;
+    const { body } = await one.ask(address, "/oauth/device_authorization", { client_id: "tool" });
+    const poll = () =>
+      one.ask(address, "/oauth/token", { grant_type: device, device_code: body.device_code });
+    assertEquals((await poll()).error, "slow_down", `${what}: a tool that waits`);
+    assert(await one.codes.decide(body.user_code, account, true));
+    assertEquals((await poll()).status, 200, `${what}: one that was approved`);
+    const verifier = "v".repeat(43);
+    const code = await one.toolCodes.issue(account, {
+      clientId: "sluice",
+      client: "sluice auth",
+      redirectUri: "http://127.0.0.1/callback",
+      challenge: createHash("sha256").update(verifier).digest("base64url"),
+      address,
+      provider: null,
+    });
+    const redeemed = await one.ask(address, "/oauth/token", {
+      ...guesses[1]!,
+      code,
+      code_verifier: verifier,
+    });
+    assertEquals(redeemed.status, 200, `${what}: one of a browser`);
+  };
   for (let guess = 0; guess < 30; guess++) {
     const { status } = await one.ask("192.0.2.1", "/oauth/token", guesses[guess % 3]!);
     assert(status === 400 || status === 401);
   }
-  const bounded = await refresh("192.0.2.1");
-  assertEquals([bounded.status, bounded.error], [429, "temporarily_unavailable"]);
-  assert(bounded.retry !== null);
-  assertEquals((await refresh("192.0.2.2")).status, 200);
+  for (const guess of guesses) {
+    const bounded = await one.ask("192.0.2.1", "/oauth/token", guess);
+    assertEquals([bounded.status, bounded.error], [429, "temporarily_unavailable"]);
+    assert(bounded.retry !== null);
+  }
+  assertEquals((await one.ask("192.0.2.2", "/oauth/token", guesses[0]!)).status, 401);
+  await honest("192.0.2.1", "at the address of who guesses");
   for (let guess = 30; guess < 3_000; guess++) {
     await one.ask(`198.51.100.${guess % 250}`, "/oauth/token", guesses[0]!);
   }
-  assertEquals((await refresh("192.0.2.3")).status, 429, "of all");
+  for (const guess of guesses) {
+    assertEquals((await one.ask("192.0.2.3", "/oauth/token", guess)).status, 429, "of all");
+  }
+  await honest("192.0.2.3", "while all guess");
   one.clock.nowMs += HOUR_MS;
   const later = await one.ask("192.0.2.1", "/oauth/token", guesses[0]!);
   assertEquals(later.error, "invalid_grant", "later");

@@ -147,6 +147,9 @@ Deno.test("a job's token becomes a key of the rule's account or team, for its mi
   let refused: Reply | undefined;
   for (let guess = 0; guess < 32; guess++) refused = await exchange(`x${guess}`);
   assertEquals([refused!.status, refused!.body.error], [429, "temporarily_unavailable"]);
+  // and keep out no right one of the same address, however many they are
+  for (let guess = 32; guess < 320; guess++) await exchange(`x${guess}`);
+  assertEquals((await exchange(await issuer.sign({ sub: "pool" }))).body.error, "access_denied");
 });
 
 function rulesOf(issuer: string, claims: Record<string, string | string[]>) {

@@ -435,7 +435,7 @@ export const ACCESS: readonly Mutation[] = [
   {
     name: "link-session-for-good",
     file: "src/people/accounts/sessions.ts",
-    find: "row.by_link === 1 && Number(row.begun_at_ms) > this.#now() - LINK_SESSION_MS",
+    find: "row.by_link === 1 && sinceMs < LINK_SESSION_MS",
     replace: "row.by_link === 1",
     tests: [{ file: SESSIONS, filter: "a session that a link began" }],
     why: "A session that a link began could replace the password for 30 days.",

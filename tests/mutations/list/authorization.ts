@@ -9,6 +9,7 @@ const CODES = "src/people/accounts/tool_codes.ts";
 const GRANTS = "src/people/accounts/tool_grants.ts";
 const REQUEST = "src/doors/oauth/authorize_request.ts";
 const BROWSER = "src/doors/cli/auth_browser.ts";
+const THEFTS = "tests/doors/console/sign_in_thefts_test.ts";
 const VOUCHERS = "src/people/sign_in/vouchers.ts";
 const JOBS = "src/people/sign_in/workloads.ts";
 
@@ -121,8 +122,8 @@ export const AUTHORIZATION: readonly Mutation[] = [
   {
     name: "tool-signed-out-by-others",
     file: GRANTS,
-    find: "await this.#end(`account_id = ? and ${which}`, [id, value], record);",
-    replace: "await this.#end(`? <> '' and ${which}`, [id, value], record);",
+    find: 'await this.#end("account_id = ? and id = ?", [id, keyId], record);',
+    replace: "await this.#end(\"? <> '' and id = ?\", [id, keyId], record);",
     tests: TOOLS,
     why: "Anybody could sign out another account's tool.",
   },
@@ -161,10 +162,10 @@ export const AUTHORIZATION: readonly Mutation[] = [
   {
     name: "vouched-after-a-refused-sign-in",
     file: "src/people/sign_in/identities.ts",
-    find: "await this.#database.batch([disowning(link)]);",
+    find: "          ...endProviderAccess(link, { nowMs: this.#now() }),\n",
     replace: "",
-    tests: TOOLS,
-    why: "Who has left the group would be refused at the door, and keep their tools for a week.",
+    tests: [{ file: THEFTS, filter: "lets in no more" }],
+    why: "Who has left the group would be refused at the door, and keep their sessions and tools.",
   },
   {
     name: "vouching-asked-at-each-refresh",
@@ -251,8 +252,8 @@ export const AUTHORIZATION: readonly Mutation[] = [
   {
     name: "tool-code-guesses-without-limit",
     file: "src/doors/oauth/oauth.ts",
-    find: "    this.#guessed(address);\n    // RFC 6749, section 4.1.2",
-    replace: "    // RFC 6749, section 4.1.2",
+    find: '    this.#guessed(address);\n    throw new OAuthError("invalid_grant"',
+    replace: '    throw new OAuthError("invalid_grant"',
     tests: ATTACKS,
     why: "One address could guess codes without end.",
   },

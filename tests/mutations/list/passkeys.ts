@@ -2,7 +2,7 @@ import type { Mutation } from "../mutation.ts";
 
 const WEBAUTHN = "src/people/sign_in/webauthn.ts";
 const PASSKEYS = "src/people/sign_in/passkeys.ts";
-const CHALLENGES = "src/people/sign_in/passkey_challenges.ts";
+const USES = "src/people/sign_in/single_uses.ts";
 const PAGES = "src/doors/console/passkey_pages.tsx";
 const LIES = "tests/people/sign_in/passkeys_test.ts";
 const CONSOLE = "tests/doors/console/passkeys_test.ts";
@@ -139,42 +139,42 @@ export const PASSKEY_MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "passkey-challenge-of-any-browser",
-    file: CHALLENGES,
-    find: "where digest = ? and browser = ? and account_id is ?",
-    replace: "where digest = ? and ? <> '' and account_id is ?",
+    file: USES,
+    find: "where digest = ? and ${bound} = ?",
+    replace: "where digest = ? and ? <> ''",
     tests: [{ file: LIES, filter: "a challenge counts once" }],
     why: "What one browser signed would sign in another.",
   },
   {
     name: "passkey-challenge-for-any-purpose",
-    file: CHALLENGES,
-    find: "and account_id is ? returning",
-    replace: "and ifnull(?, '') is not null returning",
+    file: PASSKEYS,
+    find: "if (ended !== undefined && ended.accountId === accountId) return;",
+    replace: "if (ended !== undefined) return;",
     tests: [{ file: LIES, filter: "a challenge counts once" }],
     why: "A passkey would be added to an account that did not ask for it.",
   },
   {
     name: "passkey-challenge-twice",
-    file: CHALLENGES,
-    find: "sql: `delete from passkey_challenges\n        where",
-    replace: "sql: `update passkey_challenges set browser = browser\n        where",
+    file: USES,
+    find: "sql: `delete from ${table} where digest = ? and",
+    replace: "sql: `update ${table} set digest = digest where digest = ? and",
     tests: [{ file: LIES, filter: "a challenge counts once" }],
     why: "What was signed once would sign in again.",
   },
   {
     name: "passkey-challenge-that-never-ends",
-    file: CHALLENGES,
-    find: "return row !== undefined && Number(row.expires_at_ms) > this.#now();",
-    replace: "return row !== undefined;",
+    file: USES,
+    find: "if (row === undefined || Number(row.expires_at_ms) <= this.#now()) return undefined;",
+    replace: "if (row === undefined) return undefined;",
     tests: [{ file: LIES, filter: "a challenge counts once" }],
     why: "What was signed long ago would sign in.",
   },
   {
     name: "passkey-by-an-old-session",
-    file: PAGES,
-    find: "mustBeRecent(session); // what outlives",
-    replace: "// what outlives",
-    tests: [{ file: CONSOLE, filter: "last ten minutes" }],
+    file: "src/people/sign_in/recent.ts",
+    find: "if (!isRecent) throw",
+    replace: "if (false) throw",
+    tests: [{ file: LIES, filter: "a challenge counts once" }],
     why: "Somebody who finds a session open would keep the account by a passkey of their own.",
   },
   {

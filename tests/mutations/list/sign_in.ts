@@ -2,7 +2,6 @@ import type { Mutation } from "../mutation.ts";
 
 const IDENTITIES = "src/people/sign_in/identities.ts";
 const PROVIDER = "src/people/sign_in/provider.ts";
-const VISITS = "src/people/sign_in/visits.ts";
 const GRANTS = "src/people/accounts/group_grants.ts";
 const TOOLS = "src/people/accounts/tool_grants.ts";
 const CODES = "src/people/accounts/device_codes.ts";
@@ -51,7 +50,7 @@ export const SIGN_IN: readonly Mutation[] = [
   {
     name: "label-signs-in",
     file: IDENTITIES,
-    find: 'why !== "domain" || isLabel || ',
+    find: 'why !== "domain" || isHeld || ',
     replace: 'why !== "domain" || ',
     tests: WHO,
     why: "An account that a group member made for somebody else's address would become theirs.",
@@ -59,8 +58,8 @@ export const SIGN_IN: readonly Mutation[] = [
   {
     name: "group-vouches-for-an-address",
     file: IDENTITIES,
-    find: 'why !== "domain" || isLabel || ',
-    replace: "isLabel || ",
+    find: 'why !== "domain" || isHeld || ',
+    replace: "isHeld || ",
     tests: WHO,
     why: "A group member could sign in to any account by naming its address.",
   },
@@ -114,10 +113,10 @@ export const SIGN_IN: readonly Mutation[] = [
   },
   {
     name: "challenge-of-another-browser",
-    file: VISITS,
-    find: "if (challenge.state !== state) return undefined;",
-    replace: "",
-    tests: WHO,
+    file: PAGES,
+    find: 'const isOwn = challenge.state === parameters.get("state");',
+    replace: "const isOwn = true;",
+    tests: CONSOLE,
     why: "A page elsewhere could have a browser finish a sign-in that somebody else began.",
   },
   {
@@ -135,14 +134,6 @@ export const SIGN_IN: readonly Mutation[] = [
     replace: "",
     tests: [{ file: "tests/people/sign_in/provider_test.ts", filter: "a real provider" }],
     why: "A code that leaked on its way back would be worth tokens.",
-  },
-  {
-    name: "visit-that-took-a-day",
-    file: VISITS,
-    find: "|| Number(row.expires_at_ms) <= this.#now()) return",
-    replace: ") return",
-    tests: WHO,
-    why: "A browser that was left at the provider's page could finish on another day.",
   },
   {
     name: "access-token-of-another",
@@ -267,7 +258,8 @@ export const SIGN_IN: readonly Mutation[] = [
   {
     name: "user-codes-guessed-by-form",
     file: "src/doors/console/device_pages.tsx",
-    find: "    if (this.#isGuessing(account)) return await this.#tooMany(c);\n    const isDone",
+    find:
+      "    if (this.#guesses.isOver(account.id)) return await this.#tooMany(c);\n    const isDone",
     replace: "    const isDone",
     tests: DOOR,
     why: "Codes of other people's tools could be guessed without end.",

@@ -8,6 +8,7 @@ import {
   KeyRing,
   Keys,
   Members,
+  Passwords,
   type Role,
   Sessions,
   TeamKeys,
@@ -182,7 +183,7 @@ Deno.test("an owner is neither taken over, deactivated nor deleted by a director
 const MEETINGS: readonly {
   readonly name: string;
   readonly email?: string;
-  readonly there?: "person" | "service" | "by group" | "linked";
+  readonly there?: "person" | "service" | "by group" | "linked" | "by password" | "by both";
   readonly providers?: readonly OidcSettings[];
   readonly becomes: "made" | "taken over" | "uniqueness";
 }[] = [
@@ -197,6 +198,16 @@ const MEETINGS: readonly {
   },
   { name: "a service", there: "service", becomes: "uniqueness" },
   { name: "an address that no provider has verified", there: "by group", becomes: "uniqueness" },
+  {
+    name: "an account that somebody may have registered who waits in it",
+    there: "by password",
+    becomes: "uniqueness",
+  },
+  {
+    name: "the same, whose holder has linked an identity at the company's provider",
+    there: "by both",
+    becomes: "taken over",
+  },
   {
     name: "somebody of another domain, who signs in by the directory's ID",
     email: "ada@example.org",
@@ -219,7 +230,17 @@ Deno.test("whom a directory sends, by what is there: no account is taken over by
       ? undefined
       : await b.accounts.create({ email, kind: there === "service" ? "service" : "person" });
     const identity = identityOf({ subject: "ext-1", email });
-    if (there === "linked") await b.identities.link(account!, identity, PROVIDERS[0]!);
+    if (there === "linked") {
+      await b.identities.link({ account: account!, isRecent: true }, identity, PROVIDERS[0]!);
+    }
+    if (there === "by password" || there === "by both") {
+      const passwords = new Passwords(b.database, () => 0, { N: 2, r: 1, p: 1 });
+      await passwords.set(account!, "known to somebody");
+    }
+    if (there === "by both") {
+      const own = identityOf({ subject: "another", email });
+      await b.identities.link({ account: account!, isRecent: true }, own, PROVIDERS[0]!);
+    }
     if (there === "by group") {
       await b.database.batch([{
         sql:

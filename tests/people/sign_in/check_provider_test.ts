@@ -1,7 +1,14 @@
-import { checkProvider, type ProviderStep } from "../../../src/people/sign_in/mod.ts";
+import {
+  checkProvider,
+  OidcProvider,
+  type ProviderStep,
+  SignInError,
+  WorkloadError,
+  Workloads,
+} from "../../../src/people/sign_in/mod.ts";
 import { providerWays } from "../../../src/operating/provisioning/mod.ts";
 import { type OidcSettings, proxiesIn, signInSettings } from "../../../src/settings/config/mod.ts";
-import { assertEquals, assertStringIncludes } from "../../assert.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
 
 const PUBLIC_URL = "https://llm.example.com";
 const KEY = { kty: "RSA", use: "sig", kid: "k", n: "AQAB", e: "AQAB" };
@@ -321,4 +328,94 @@ Deno.test("a provider has the gateway ask no address inside a network, however i
     assertEquals(keys.state, "failed", host);
     assertStringIncludes(keys.detail, "names an address that is not asked", host);
   }
+});
+
+Deno.test("a private host besides the issuer's is asked if the provider's own settings allow it, and by nobody else", async () => {
+  await using one = provider();
+  const ways = providerWays({ proxies: proxiesIn({}) }, () => Promise.resolve(["127.0.0.1"]));
+  const keysStep = async (
+    document: Record<string, unknown>,
+    allowPrivateHosts: readonly string[],
+    isTyped = false,
+  ) => {
+    const well = wellOf(one.issuer);
+    one.says({ ...well, document: { ...well.document, ...document } });
+    const settings = settingsOf({ issuer: one.issuer, allowPrivateHosts });
+    const options = { ...ways, isTyped, publicUrl: PUBLIC_URL, now: Date.now };
+    const steps = await checkProvider(settings, options);
+    return steps.find(({ state }) => state === "failed")!;
+  };
+  // nobody listens there: that it was asked is seen by what fails
+  const there = { jwks_uri: "https://localhost:1/keys" };
+  const NOT_ASKED = "names an address that is not asked";
+  for (const allowed of [["localhost"], ["localhost:1"], ["other.internal", "LOCALHOST:1"]]) {
+    const { check, detail } = await keysStep(there, allowed);
+    assertEquals(check, "keys");
+    assertStringIncludes(detail, "localhost:1 cannot be reached", allowed.join());
+  }
+  for (const allowed of [[], ["localhost:2"], ["other.internal"], ["127.0.0.2"]]) {
+    const { detail, advice } = await keysStep(there, allowed);
+    assertStringIncludes(detail, NOT_ASKED, allowed.join());
+    assertStringIncludes(advice!, "allowPrivateHosts");
+  }
+  // of another host than that, and without encryption, it allows nothing
+  for (const jwks_uri of ["https://keys.internal/keys", "https://169.254.169.254/keys"]) {
+    assertStringIncludes((await keysStep({ jwks_uri }, ["localhost"])).detail, NOT_ASKED);
+  }
+  const open = await keysStep({ jwks_uri: "http://localhost:1/keys" }, ["localhost"]);
+  assertStringIncludes(open.detail, "not encrypted");
+  // each job's issuer by its own rules
+  const asked = async (allowPrivateHosts: readonly string[]) => {
+    const issuer = one.issuer;
+    const well = wellOf(issuer);
+    one.says({ ...well, document: { ...well.document, ...there } });
+    const { workloads } = signInSettings.parse({
+      workloads: [
+        ["own", issuer, allowPrivateHosts] as const,
+        ["other", "https://other.example", ["localhost"]] as const,
+      ].map(([name, of, hosts]) => ({
+        name,
+        issuer: of,
+        audience: "sluice",
+        claims: { sub: "x" },
+        account: "a@b.example",
+        allowPrivateHosts: hosts,
+      })),
+    });
+    const part = (value: unknown) => btoa(JSON.stringify(value)).replace(/=+$/, "");
+    const token = `${part({ alg: "RS256", kid: "x" })}.${part({ iss: issuer })}.x`;
+    const jobs = new Workloads(workloads, { ...ways, now: Date.now });
+    return (await assertRejects(() => jobs.find(token), WorkloadError)).message;
+  };
+  assertStringIncludes(await asked([]), NOT_ASKED);
+  assertStringIncludes(await asked(["localhost:1"]), "cannot be asked for its keys");
+});
+
+Deno.test("a provider leads to no address inside a network by a redirect: neither its document, keys nor tokens", async () => {
+  const inside: string[] = [];
+  await using secret = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
+    inside.push(request.url);
+    return Response.json({ keys: [KEY], access_token: "a", token_type: "bearer" });
+  });
+  const target = `http://127.0.0.1:${secret.addr.port}/latest/meta-data`;
+  let led = "";
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
+    const { pathname, origin } = new URL(request.url);
+    if (pathname === led) return Response.redirect(target, 307);
+    const well = wellOf(origin);
+    return Response.json(pathname === "/keys" ? well.keys : well.document);
+  });
+  const settings = settingsOf({ issuer: `http://127.0.0.1:${server.addr.port}` });
+  for (led of ["/.well-known/openid-configuration", "/keys"]) {
+    const options = { publicUrl: PUBLIC_URL, now: Date.now };
+    const steps = await checkProvider(settings, options);
+    assert(steps.some(({ state }) => state === "failed"), led);
+  }
+  led = "/token";
+  const company = new OidcProvider(settings, { now: Date.now });
+  await assertRejects(
+    () => company.refresh("rt", { subject: "s", keep: () => Promise.reject(new Error("kept")) }),
+    SignInError,
+  );
+  assertEquals(inside, []);
 });

@@ -1,6 +1,6 @@
 /** Providers whose clock is off, whose keys change, and who say little of somebody. */
 
-import { OidcProvider, SignInError } from "../../../src/people/sign_in/provider.ts";
+import { OidcProvider, SignInError } from "../../../src/people/sign_in/mod.ts";
 import { signInSettings } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { quickProvider } from "../../fake/sign_in.ts";
@@ -130,6 +130,9 @@ Deno.test("what a provider says little of is nobody's: an empty address is none,
       [{ email: "" }, undefined, false],
       [{ email: ["ada@example.com"] }, undefined, false],
       [{ email: "Ada@Example.com" }, "ada@example.com", false],
+      // the sign of Kelvin is no K of kate@example.com, although it becomes a small one
+      [{ email: "\u212Aate@example.com" }, "\u212Aate@example.com", false],
+      [{ email: "ada@wor\u212A.example" }, "ada@wor\u212A.example", false],
       [{ email: "ada@example.com", email_verified: true }, "ada@example.com", true],
       [{ email: "ada@example.com", email_verified: "true" }, "ada@example.com", true],
       [{ email: "ada@example.com", email_verified: 1 }, "ada@example.com", false],

@@ -17,6 +17,10 @@ Deno.test("groups are read as each provider sends them, and never taken for none
     // of more than 200 groups Entra sends where to ask
     ["groups", { _claim_names: { groups: "src1" }, _claim_sources: { src1: {} } }, "too many"],
     ["groups", { hasgroups: true }, "too many"],
+    // also beside a list, which is none then
+    ["groups", { groups: [], _claim_names: { groups: "src1" } }, "too many"],
+    ["groups", { groups: ["a"], hasgroups: "true" }, "too many"],
+    ["roles", { roles: ["a"], hasgroups: true }, ["a"]],
     ["roles", { roles: ["a"], _claim_names: { groups: "src1" } }, ["a"]],
     ["roles", { _claim_names: { groups: "src1" } }, undefined],
   ];

@@ -1,6 +1,11 @@
-import { Accounts } from "../../../src/people/accounts/mod.ts";
+import { type Account, Accounts, Passwords } from "../../../src/people/accounts/mod.ts";
 import { challengeOf } from "../../../src/people/sign_in/challenge.ts";
-import { Identities, type Identity, SignInError, Visits } from "../../../src/people/sign_in/mod.ts";
+import {
+  Identities,
+  type Identity,
+  SignInError,
+  SingleUses,
+} from "../../../src/people/sign_in/mod.ts";
 import { type OidcSettings, signInSettings } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
@@ -25,6 +30,9 @@ const ADA: Identity = {
   session: undefined,
 };
 
+/** The session of somebody who has just signed in. */
+const as = (account: Account) => ({ account, isRecent: true });
+
 async function bench() {
   const ledger = await ledgerBench("file");
   const clock = { nowMs: Date.UTC(2030, 0, 1) };
@@ -35,11 +43,15 @@ async function bench() {
     clock,
     database,
     accounts,
-    visits: new Visits(database, now),
+    visits: new SingleUses({ database, kind: "visit", now }),
+    passwords: new Passwords(database, now, { N: 2, r: 1, p: 1 }),
     identities: new Identities({ database, accounts, now }),
     [Symbol.asyncDispose]: () => ledger[Symbol.asyncDispose](),
   };
 }
+
+/** By what somebody comes in to an account whose address nobody has verified. */
+type Way = "by password" | "by passkey" | "by hand";
 
 /** Somebody who comes, what is there already, and what becomes of it. */
 interface Case {
@@ -47,7 +59,7 @@ interface Case {
   readonly who?: Partial<Identity>;
   readonly settings?: Partial<OidcSettings>;
   /** An account of the address. */
-  readonly there?: "person" | "owner" | "service" | "disabled" | "made by group";
+  readonly there?: "person" | "owner" | "service" | "disabled" | "made by group" | Way;
   readonly becomes: "linked" | "created" | RegExp;
 }
 
@@ -111,6 +123,11 @@ const CASES: readonly Case[] = [
     who: { isVerified: false, groups: ["eng"] },
     becomes: /has an account here already/,
   },
+  ...(["by password", "by passkey", "by hand"] as const).map((there) => ({
+    name: `an account of the address that somebody comes in to ${there}`,
+    there,
+    becomes: /has an account here already.+if it is not yours, tell an operator/,
+  })),
   { name: "an owner's address", there: "owner", becomes: /has an account here already/ },
   { name: "a service's address", there: "service", becomes: /has an account here already/ },
   { name: "a disabled account's address", there: "disabled", becomes: /is disabled/ },
@@ -139,6 +156,18 @@ Deno.test("whom a provider signs in, by what it says and what is there", async (
           role: there === "owner" ? "owner" : "none",
         });
         if (there === "disabled") await accounts.disable(made.email);
+        if (there === "by password") await one.passwords.set(made, "known to somebody");
+        if (there === "by hand") {
+          await identities.link(as(made), { ...identity, subject: "s-9" }, by);
+        }
+        if (there === "by passkey") {
+          await one.database.batch([{
+            sql: `insert into passkeys
+                (id, account_id, name, algorithm, public_key, counter, created_at_ms)
+              values ('x', ?, 'x', -7, 'x', 0, 0)`,
+            args: [made.id],
+          }]);
+        }
       }
       if (becomes instanceof RegExp) {
         const error = await assertRejects(() => identities.signIn(identity, by), SignInError);
@@ -172,10 +201,10 @@ Deno.test("what was linked by hand needs no group; what came by one is refused w
     await accounts.create({ email: "second@b.example" }),
   ];
   const outside = { ...ADA, email: "x@elsewhere.example" };
-  await identities.link(first, outside, SETTINGS);
+  await identities.link(as(first), outside, SETTINGS);
   assertEquals((await identities.signIn(outside, SETTINGS)).account.id, first.id);
   await assertRejects(
-    () => identities.link(second, outside, SETTINGS),
+    () => identities.link(as(second), outside, SETTINGS),
     SignInError,
     "signs in another account",
   );
@@ -186,7 +215,7 @@ Deno.test("what was linked by hand needs no group; what came by one is refused w
     SignInError,
     "may not sign in",
   );
-  await identities.link(account, member, SETTINGS);
+  await identities.link(as(account), member, SETTINGS);
   assertEquals(
     (await identities.signIn({ ...member, groups: [] }, SETTINGS)).account.id,
     account.id,
@@ -195,23 +224,22 @@ Deno.test("what was linked by hand needs no group; what came by one is refused w
   await assertRejects(() => identities.signIn({ ...member, groups: [] }, SETTINGS), SignInError);
 });
 
-Deno.test("a visit ends once, for its browser, at its provider, within ten minutes; how many are kept is bounded", async () => {
+Deno.test("a visit ends once, for its provider, within ten minutes; how many are kept is bounded", async () => {
   await using one = await bench();
   const { visits, clock, database } = one;
   const challenge = challengeOf();
-  const { state, secret } = challenge;
+  const { secret } = challenge;
   assertEquals(new Set(Object.values(challenge)).size, 4, "each part is for one purpose");
-  await visits.begin("company", challenge, undefined);
-  assertEquals(await visits.end("other", state, secret), undefined);
-  assertEquals(await visits.end("company", state, challengeOf().secret), undefined);
-  assertEquals(await visits.end("company", challengeOf().state, secret), undefined);
-  const ended = await Promise.all([1, 2].map(() => visits.end("company", state, secret)));
-  assertEquals(ended.filter((visit) => visit !== undefined), [{ challenge, accountId: undefined }]);
-  await visits.begin("company", challenge);
+  await visits.begin(secret, "company");
+  assertEquals(await visits.end(secret, "other"), undefined);
+  assertEquals(await visits.end(challengeOf().secret, "company"), undefined);
+  const ended = await Promise.all([1, 2].map(() => visits.end(secret, "company")));
+  assertEquals(ended.filter((visit) => visit !== undefined), [{ accountId: undefined }]);
+  await visits.begin(secret, "company");
   const rows = JSON.stringify(await database.all("select * from provider_visits"));
   for (const text of Object.values(challenge)) assert(!rows.includes(text), "a backup has it");
   clock.nowMs += 600_000;
-  assertEquals(await visits.end("company", state, secret), undefined);
-  for (let at = 0; at < 3; at++) await visits.begin("company", challengeOf());
+  assertEquals(await visits.end(secret, "company"), undefined);
+  for (let at = 0; at < 3; at++) await visits.begin(challengeOf().secret, "company");
   assertEquals(await database.all("select count(*) as n from provider_visits"), [{ n: 3 }]);
 });

@@ -44,9 +44,10 @@ async function bench() {
     ada,
     /** Adds a passkey to an account. */
     async add(device: Authenticator, lies: Lies = {}, account = ada) {
-      const { browser, options } = await passkeys.beginAdding(account, SITE, undefined);
+      const session = { account, isRecent: true };
+      const { browser, options } = await passkeys.beginAdding(session, SITE, undefined);
       const result = JSON.stringify(device.create(options, ORIGIN, lies));
-      await passkeys.register(account, { site: SITE, browser, result }, { name: "laptop" });
+      await passkeys.register(session, { site: SITE, browser, result }, { name: "laptop" });
     },
     /** Signs in, and returns whose account that is. */
     async signIn(device: Authenticator, lies: Lies = {}, spoil = (sent: Sent) => sent) {
@@ -150,11 +151,12 @@ Deno.test("a lie about a passkey that was made is refused, and nothing is kept o
   }
   assertEquals(await one.passkeys.list(one.ada), []);
   // a database that fails is not the passkey's fault
-  const { browser, options } = await one.passkeys.beginAdding(one.ada, SITE, undefined);
+  const session = { account: one.ada, isRecent: true };
+  const { browser, options } = await one.passkeys.beginAdding(session, SITE, undefined);
   const result = JSON.stringify(device.create(options, ORIGIN));
   const also = [{ sql: "select * from nothing", args: [] }];
   await assertRejects(
-    () => one.passkeys.register(one.ada, { site: SITE, browser, result }, { name: "x", also }),
+    () => one.passkeys.register(session, { site: SITE, browser, result }, { name: "x", also }),
     DatabaseError,
   );
   assertEquals(await one.passkeys.list(one.ada), []);
@@ -200,7 +202,8 @@ Deno.test("a challenge counts once, within five minutes, for its browser and pur
   clock.nowMs += 5 * MINUTE_MS - 1;
   await use(inTime.browser, device.get(inTime.options, ORIGIN));
   // one for adding signs nobody in, and adds to its own account only
-  const adding = await passkeys.beginAdding(ada, SITE, undefined);
+  const begin = () => passkeys.beginAdding({ account: ada, isRecent: true }, SITE, undefined);
+  let adding = await begin();
   const { challenge } = adding.options;
   await refused(
     () => use(adding.browser, device.get({ challenge, rpId: SITE.rpId }, ORIGIN)),
@@ -209,18 +212,31 @@ Deno.test("a challenge counts once, within five minutes, for its browser and pur
   const bob = await one.accounts.create({ email: "bob@example.com" });
   const another = new Authenticator();
   const register = (account: typeof ada, of: { browser: string; options: unknown }) =>
-    passkeys.register(account, {
+    passkeys.register({ account, isRecent: true }, {
       site: SITE,
       browser: of.browser,
       result: JSON.stringify(another.create(of.options as never, ORIGIN)),
     }, { name: "x" });
+  // tried for anything else, it is spent
+  await refused(() => register(ada, adding), says);
+  adding = await begin();
   await refused(() => register(bob, adding), says);
+  adding = await begin();
   const { options: { challenge: signing }, browser: signingBrowser } = await one.begin();
   const mixed = { ...adding.options, challenge: signing };
   await refused(() => register(ada, { browser: signingBrowser, options: mixed }), says);
   await register(ada, adding);
   await refused(() => register(ada, adding), says);
   assertEquals((await passkeys.list(bob)).length, 0);
+  // an old session, from before or since it began
+  const old = { account: ada, isRecent: false };
+  await refused(() => passkeys.beginAdding(old, SITE, undefined), "Sign in again to add a passkey");
+  const asked = await begin();
+  const result = JSON.stringify(new Authenticator().create(asked.options, ORIGIN));
+  await refused(
+    () => passkeys.register(old, { site: SITE, browser: asked.browser, result }, { name: "x" }),
+    "Sign in again to add a passkey",
+  );
   clock.nowMs += 5 * MINUTE_MS;
   await one.begin();
   const left = await one.database.one("select count(*) as n from passkey_challenges");

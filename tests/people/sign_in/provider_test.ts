@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { OAuth2Server } from "oauth2-mock-server";
-import { OidcProvider, SignInError } from "../../../src/people/sign_in/provider.ts";
+import { OidcProvider, SignInError } from "../../../src/people/sign_in/mod.ts";
 import type { OidcSettings } from "../../../src/settings/config/mod.ts";
 import { signInSettings } from "../../../src/settings/config/mod.ts";
 import { startProvider } from "../../fake/oidc_provider.ts";
@@ -134,6 +134,11 @@ const LIES: readonly Lie[] = [
     name: "of a subject that is too long",
     says: "sent an identity token of nobody",
     claims: (claims) => claims.sub = "s".repeat(256),
+  },
+  {
+    name: "of a subject that is stored as another one",
+    says: "sent an identity token of nobody",
+    claims: (claims) => claims.sub = "s-\ud800",
   },
   {
     name: "of a number",

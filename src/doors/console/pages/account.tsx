@@ -50,19 +50,20 @@ export function AccountPage(
             email={account.email}
             isSet={hasPassword}
             asks={hasPassword && !byLink}
+            mayAdd={isRecent}
             csrf={page.csrf}
           />
         )}
       {signIn?.passkeys && (
         <Passkeys
           passkeys={signIn.passkeys}
-          mayAdd={isRecent || byLink}
+          mayAdd={isRecent}
           csrf={page.csrf}
           nowMs={nowMs}
         />
       )}
       <OwnKeys {...ownKeys} csrf={page.csrf} base="/console/account" nowMs={nowMs} />
-      {signIn && <Identities {...signIn} csrf={page.csrf} nowMs={nowMs} />}
+      {signIn && <Identities {...signIn} mayAdd={isRecent} csrf={page.csrf} nowMs={nowMs} />}
       <h2>Sessions</h2>
       {signIn && <Sessions sessions={signIn.sessions} csrf={page.csrf} nowMs={nowMs} />}
       <Form action="/console/account/sign-out-everywhere" csrf={page.csrf} class="card narrow">

@@ -1,6 +1,7 @@
 import type { Child } from "@hono/hono/jsx";
 import type { Passkey } from "../../../people/sign_in/mod.ts";
 import { Field, Form, RelativeTime, Table } from "../components.tsx";
+import { SignInAgain } from "./sign_in_again.tsx";
 
 /** Passkeys of the account: each can be renamed and removed; adding one takes a recent sign-in. */
 export function Passkeys(
@@ -65,12 +66,7 @@ export function Passkeys(
             <button type="submit">Add a passkey</button>
           </PasskeyForm>
         )
-        : (
-          <Form action="/console/account/sign-in-again" csrf={csrf} class="card narrow">
-            <p>Adding a passkey takes a sign-in within the last ten minutes.</p>
-            <button type="submit">Sign in again</button>
-          </Form>
-        )}
+        : <SignInAgain what="Adding a passkey" csrf={csrf} />}
     </>
   );
 }

@@ -1,14 +1,29 @@
 import { Field, Form } from "../components.tsx";
+import { SignInAgain } from "./sign_in_again.tsx";
 
-/** Changes the password of an account, or sets its first one. @param asks Whether the current one is asked for. */
+/**
+ * Changes the password of an account, or sets its first one.
+ *
+ * @param asks Whether the current one is asked for.
+ * @param mayAdd Whether a first one may be set.
+ */
 export function PasswordForm(
-  { email, isSet, asks, csrf }: {
+  { email, isSet, asks, mayAdd, csrf }: {
     email: string;
     isSet: boolean;
     asks: boolean;
+    mayAdd: boolean;
     csrf: string;
   },
 ) {
+  if (!isSet && !mayAdd) {
+    return (
+      <>
+        <h2>Set a password</h2>
+        <SignInAgain what="Setting a first password" csrf={csrf} />
+      </>
+    );
+  }
   return (
     <>
       <h2>{isSet ? "Change password" : "Set a password"}</h2>

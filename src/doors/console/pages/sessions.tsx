@@ -1,6 +1,7 @@
 import type { ListedSession } from "../../../people/accounts/mod.ts";
 import type { Link } from "../../../people/sign_in/mod.ts";
 import { Form, RelativeTime, Table } from "../components.tsx";
+import { SignInAgain } from "./sign_in_again.tsx";
 
 /** Sessions of the account, each with a form that ends it. */
 export function Sessions(
@@ -49,10 +50,11 @@ export function Sessions(
 
 /** Identities at providers that sign in the account. */
 export function Identities(
-  { links, providers, csrf, nowMs }: {
+  { links, providers, mayAdd, csrf, nowMs }: {
     links: readonly Link[];
     /** Names of providers that an identity can be linked at. */
     providers: readonly string[];
+    mayAdd: boolean;
     csrf: string;
     nowMs: number;
   },
@@ -75,7 +77,7 @@ export function Identities(
               <Form
                 action="/console/account/unlink"
                 csrf={csrf}
-                confirm={`Unlink the identity at ${provider}?`}
+                confirm={`Unlink the identity at ${provider}? The sessions and tools end that were signed in by it.`}
               >
                 <input type="hidden" name="issuer" value={issuer} />
                 <input type="hidden" name="subject" value={subject} />
@@ -91,11 +93,13 @@ export function Identities(
           },
         ]}
       />
-      {providers.map((name) => (
-        <Form key={name} action={`/console/account/link/${name}`} csrf={csrf}>
-          <button type="submit">Link an identity at {name}</button>
-        </Form>
-      ))}
+      {!mayAdd && providers.length > 0 && <SignInAgain what="Linking an identity" csrf={csrf} />}
+      {mayAdd &&
+        providers.map((name) => (
+          <Form key={name} action={`/console/account/link/${name}`} csrf={csrf}>
+            <button type="submit">Link an identity at {name}</button>
+          </Form>
+        ))}
     </>
   );
 }
