@@ -137,7 +137,7 @@ export interface OutboxOptions {
   /** The data directory. */
   readonly directory: string;
   readonly log: Log;
-  /** Called when a server does not answer, again and again, and when it does. */
+  /** Called when the database does not answer, again and again, and when it does. */
   readonly onState?: ((state: FileState) => void) | undefined;
 }
 
@@ -158,7 +158,7 @@ export async function keepOutbox(
       item: JSON.stringify(item),
     });
   if (database instanceof EmbeddedDatabase) {
-    await database.keepOutbox({ gatewayId, onState: onFault, onRefused });
+    await database.keepOutbox({ gatewayId, onState, onFault, onRefused });
   } else if (database instanceof ServerDatabase) {
     const path = joinPath(directory, "gateway.server");
     const writes = RULES.behind ?? [];

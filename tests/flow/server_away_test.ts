@@ -176,7 +176,7 @@ Deno.test("a server that is killed, then stopped, under load: no request with le
 // Proves P2.
 // two processes of their own; the gate has tests/ground/database/server_outbox_test.ts
 Deno.test(
-  "a gateway that is killed while its server is away charges what it had kept, once it is started again",
+  "a gateway that is killed and started while its server is away charges what it had kept before it serves",
   PROOF,
   async () => {
     await using at = await scene();
@@ -196,6 +196,7 @@ Deno.test(
     };
     const first = await start();
     let url: string | undefined = first.url;
+    let starting: ReturnType<typeof start> | undefined;
     const client = await at.client(() => url, key!);
     const other = await at.client(() => beside.url, otherKey!);
     await at.away(at.killed, async () => {
@@ -207,12 +208,12 @@ Deno.test(
       first.process.signal("SIGKILL");
       await first.process.status;
       url = undefined;
+      starting = start();
       await sleep(AWAY_MS / 2);
     });
-    // what it kept is nobody else's while it is down
     const { length } = other.replies;
     await until(() => other.replies.length > length + WARM, { what: "replies with the server" });
-    const again = await start();
+    const again = await starting!;
     const charged = await beside.gateway.database.one(
       "select requests as n from balances where account_id = ?",
       [accountId],
@@ -234,6 +235,37 @@ Deno.test(
     assertEquals(books.credits - told.credits, more); // each costs one
   },
 );
+
+// a process of its own: it listens before it can start
+Deno.test("a gateway whose server is away when it starts waits, and says so at its port", async () => {
+  await using dir = await tempDir();
+  let port: number;
+  {
+    await using server = await sqldServer(`${dir.path}/sqld`);
+    ({ port } = server);
+  }
+  const database = { url: `http://localhost:${port}` };
+  await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, JSON.stringify({ port: 0, database }));
+  await using process = startCommand([], { directory: dir.path });
+  await until(() => /"?port"?[=:]\s*\d+/.test(process.err()), { what: "the waiting port" });
+  const url = `http://127.0.0.1:${/"?port"?[=:]\s*(\d+)/.exec(process.err())![1]}`;
+  const ask = async (path: string, init?: RequestInit) => {
+    const reply = await fetch(`${url}${path}`, init);
+    return [reply.status, await reply.json()];
+  };
+  assertEquals(await ask("/healthz"), [200, { status: "ok" }]);
+  assertEquals(await ask("/readyz"), [503, {
+    status: "not ready",
+    faults: ["the database does not answer"],
+  }]);
+  const [status, body] = await ask("/v1/messages", { method: "POST", body: "{}" });
+  assertEquals([status, body.type, body.error.type], [503, "error", "api_error"]);
+  assertMatch(body.error.message, /waits for its database/);
+  await using _server = await sqldServer(`${dir.path}/sqld`, { port });
+  const [, listening] = await process.waitFor(/listening on (http:\S+)/);
+  assertEquals(listening, url);
+  assertEquals(await ask("/readyz"), [200, { status: "ready" }]);
+});
 
 // Proves P2, P5.
 Deno.test("a server that is away while nothing can be kept: what a client was told has failed is not charged later", async () => {

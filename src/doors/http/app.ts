@@ -347,10 +347,15 @@ export class App {
     const faults: string[] = [];
     if (this.#stopping) faults.push("the gateway is shutting down");
     if (!this.#parts.upstreams.usable) faults.push("no upstream is usable");
+    const { database } = this.#parts;
     try {
-      await probeWrite(this.#parts.database); // one that only reads is not ready
+      await probeWrite(database); // one that only reads is not ready
     } catch {
-      faults.push("the database is not writable");
+      faults.push(
+        database.outbox?.isDetached
+          ? "the database does not answer: only requests that lent credits cover are served"
+          : "the database is not writable",
+      );
     }
     return faults.length === 0
       ? c.json({ status: "ready" })

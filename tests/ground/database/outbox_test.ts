@@ -150,7 +150,7 @@ async function keeping(database: EmbeddedDatabase, gatewayId = "gw"): Promise<Se
   const seen: Seen = { states: [], refused: [] };
   await database.keepOutbox({
     gatewayId,
-    onState: (fault) => seen.states.push(fault),
+    onFault: (fault) => seen.states.push(fault),
     onRefused: (item) => seen.refused.push(item),
   });
   return seen;

@@ -9,7 +9,7 @@ import {
 } from "../../../src/ground/database/mod.ts";
 import { outboxFiles } from "../../../src/ground/database/outbox.ts";
 import { ServerOutbox } from "../../../src/ground/database/server_outbox.ts";
-import { ServerPresence } from "../../../src/ground/database/server_presence.ts";
+import { Presence } from "../../../src/ground/database/presence.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { sqldServer } from "../../fake/sqld.ts";
 import { tempDir, until } from "../../fake/temp.ts";
@@ -158,8 +158,8 @@ Deno.test("a server is away after a failure, and when nothing has been answered 
   fc.assert(
     fc.property(STEPS, (steps) => {
       let tick = 0;
-      const presence = new ServerPresence(() => tick);
-      const asked: { tick: number; one: ReturnType<ServerPresence["ask"]> }[] = [];
+      const presence = new Presence({ silentMs: 1_000, code: "GONE", now: () => tick });
+      const asked: { tick: number; one: ReturnType<Presence["ask"]> }[] = [];
       let [answeredTick, hasFailed] = [0, false];
       for (const { step, ms } of steps) {
         tick += ms;
