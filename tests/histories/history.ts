@@ -212,9 +212,14 @@ export class History implements AsyncDisposable {
       }
     }
     await this.#withStore(async ({ database }) => {
-      const { mismatches, holds, lentCredits } = await audit(database);
+      const { mismatches, lentCredits } = await audit(database);
       for (const one of mismatches) failures.push(`audit: ${JSON.stringify(one).slice(0, 400)}`);
-      if (holds > 0 || lentCredits > 0) failures.push(`${holds} holds, ${lentCredits} lent`);
+      if (lentCredits > 0) failures.push(`${lentCredits} credits are lent to nobody`);
+      for (const { request_id: id } of await database.all("select request_id from holds")) {
+        // one of an admission whose confirmation was lost ends with its lease
+        const isKnown = this.#callers.some((one) => one.acknowledged.has(String(id)));
+        if (isKnown) failures.push(`${id} was answered, and holds credits`);
+      }
       const charges = await readCharges((sql) => database.all(sql));
       compareCharges(charges, this.#callers, failures);
       failures.push(...await this.#model.check(database, this.#callers));

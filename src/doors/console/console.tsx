@@ -6,6 +6,7 @@ import { operatorRoutes } from "./operator/routes.tsx";
 import { UsagePages } from "./usage_pages.tsx";
 import { AccountPages } from "./account_pages.tsx";
 import { HomePages } from "./home_pages.tsx";
+import { DetachedPages } from "./detached.tsx";
 import { DevicePages } from "./device_pages.tsx";
 import { dollarRateOf } from "./dollars.ts";
 import { pageWithForms } from "./forms.ts";
@@ -44,6 +45,7 @@ import { AccountSource } from "./live_account.tsx";
 import { PageSource } from "./live_pages.ts";
 import { LiveStreams } from "./live_streams.ts";
 import { CONTENT_POLICY } from "./content_policy.ts";
+import { DatabaseError } from "../../ground/database/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import {
   BasePath,
@@ -78,6 +80,7 @@ export class Console {
   readonly #trusted: TrustedProxies;
   readonly #base: BasePath;
   readonly #streams: LiveStreams;
+  readonly #detached: DetachedPages;
 
   constructor(given: Omit<ConsoleParts, "livePages">) {
     const parts = { ...given, livePages: new PageSource() };
@@ -88,6 +91,7 @@ export class Console {
       parts.livePages,
     ]);
     this.#trusted = new TrustedProxies(parts.config.settings.trustedProxies);
+    this.#detached = new DetachedPages(parts);
     this.#hono = this.#routes();
   }
 
@@ -143,9 +147,11 @@ export class Console {
     app.use(async (c, next) => {
       const token = tokenOf(c);
       c.set("token", token);
+      if (this.#detached.isDetached && c.req.method === "GET") return this.#detached.respond(c);
       const session = token === undefined ? undefined : await this.#parts.sessions.find(token);
+      if (token !== undefined) this.#detached.found(token, session);
       c.set("session", session);
-      await this.#parts.readFor(session?.account.id ?? c.env.visitor.address, next);
+      return await this.#parts.readFor(session?.account.id ?? c.env.visitor.address, next);
     });
     app.on("POST", "/console/*", async (c, next) => {
       return await this.#readForm(c) ?? await next();
@@ -337,6 +343,13 @@ export class Console {
   async #failed(error: Error, c: PageRequest): Promise<Response> {
     if (error instanceof AccountError) {
       return await refused(c, `${error.message}.`, STATUS_CODE.BadRequest);
+    }
+    if (error instanceof DatabaseError && (error.isPassing || this.#detached.isDetached)) {
+      this.#parts.log.warn("console page failed", {
+        path: c.req.routePath,
+        error: error.message,
+      });
+      return await this.#detached.respond(c);
     }
     this.#parts.log.error("console page failed", {
       path: c.req.routePath, // a path may contain the token of a sign-in link

@@ -1,6 +1,7 @@
 import { crc32 } from "node:zlib";
-import { lockedFile } from "../files/mod.ts";
+import { lockedFile, syncDirectory } from "../files/mod.ts";
 import { randomText } from "../platform/mod.ts";
+import { dirname } from "../std/mod.ts";
 
 /** Before each frame: bytes of its payload, their checksum, and the generation of the file. */
 const HEADER_BYTES = 16;
@@ -36,6 +37,7 @@ export class OutboxFile {
     try {
       await writeAll(file, new Uint8Array(PREPARED_BYTES));
       await file.sync();
+      await syncDirectory(dirname(path)); // else its frames may be there without its name
       await file.seek(0, Deno.SeekMode.Start);
     } catch (error) {
       file.close();

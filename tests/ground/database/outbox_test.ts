@@ -4,7 +4,6 @@ import fc from "fast-check";
 import {
   backUp,
   EmbeddedDatabase,
-  type GroupWrite,
   type RefusedItem,
   restoreFile,
   type Statement,
@@ -15,6 +14,7 @@ import { WritesBehind } from "../../../src/ground/database/writes_behind.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 import { tempDir, until } from "../../fake/temp.ts";
+import { ADD, THINGS } from "../../fake/things.ts";
 import { sized } from "../../tier.ts";
 
 const RUNS = sized(30, 300);
@@ -116,24 +116,12 @@ Deno.test("two files take turns: what the database has not taken is always in on
   );
 });
 
-const ADD: GroupWrite<{ id: string; n: number }, undefined> = {
-  name: "add",
-  key: "id",
-  columns: ["id", "n"],
-  repeatable: true,
-  statements: [
-    `insert into things (id, n) select value ->> 0, value ->> 1 from json_each(?1) where true
-      on conflict (id) do nothing`,
-  ],
-};
-
 /** A database with a table that refuses 13, as a database in use has it. */
 async function opened(path: string): Promise<EmbeddedDatabase> {
   const database = await EmbeddedDatabase.open(path, { durability: "full" });
   await database.batch([
     {
-      sql:
-        "create table if not exists things (id text primary key, n integer check (n <> 13)) strict",
+      sql: THINGS,
     },
     { sql: "create table if not exists database_identity (only_row integer primary key, id text)" },
     { sql: "insert or ignore into database_identity values (1, 'the-database')" },

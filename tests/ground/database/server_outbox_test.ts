@@ -3,7 +3,6 @@
 import fc from "fast-check";
 import {
   DatabaseError,
-  type GroupWrite,
   type RefusedItem,
   ServerDatabase,
 } from "../../../src/ground/database/mod.ts";
@@ -13,20 +12,11 @@ import { Presence } from "../../../src/ground/database/presence.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { sqldServer } from "../../fake/sqld.ts";
 import { tempDir, until } from "../../fake/temp.ts";
+import { ADD, THINGS } from "../../fake/things.ts";
 import { sized } from "../../tier.ts";
 
-const ADD: GroupWrite<{ id: string; n: number }, undefined> = {
-  name: "add",
-  key: "id",
-  columns: ["id", "n"],
-  repeatable: true,
-  statements: [
-    `insert into things (id, n) select value ->> 0, value ->> 1 from json_each(?1) where true
-      on conflict (id) do nothing`,
-  ],
-};
 const TABLES = [
-  { sql: "create table things (id text primary key, n integer check (n <> 13)) strict" },
+  { sql: THINGS },
   { sql: "create table database_identity (only_row integer primary key, id text)" },
   { sql: "insert into database_identity values (1, 'the-database')" },
 ];
