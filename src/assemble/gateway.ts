@@ -42,6 +42,7 @@ import { retentionLimits, runsPrograms } from "./servings.ts";
 import {
   ensureOwner,
   keepOutbox,
+  nameForeignOutboxes,
   openStore,
   type Store,
   type StoreOptions,
@@ -140,6 +141,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     log,
     onState: databaseStates.changed,
   });
+  await nameForeignOutboxes(database, config, log);
   if (database instanceof EmbeddedDatabase || database instanceof ServerDatabase) {
     built.use(sweepOutboxes(database, log));
   }

@@ -11,7 +11,7 @@ import {
   UpstreamKeys,
 } from "../people/accounts/mod.ts";
 import { Registration, Sales } from "../money/billing/mod.ts";
-import { type Config, databaseFile } from "../settings/config/mod.ts";
+import { type Config, databaseFile, outboxDirectories } from "../settings/config/mod.ts";
 import {
   type Database,
   databaseAlone,
@@ -19,6 +19,7 @@ import {
   DirectoryInUse,
   EmbeddedDatabase,
   type FileState,
+  foreignOutboxes,
   gatewayIdentity,
   type ObserveCommit,
   openDatabase,
@@ -163,6 +164,20 @@ export async function keepOutbox(
     const path = joinPath(directory, "gateway.server");
     const writes = RULES.behind ?? [];
     await database.keepOutbox({ path, gatewayId, writes, onState, onFault, onRefused });
+  }
+}
+
+/** Names outboxes in the log that are for another database: what is in them is charged to nobody. */
+export async function nameForeignOutboxes(
+  database: Database,
+  { settings }: Config,
+  log: Log,
+): Promise<void> {
+  for (const path of await foreignOutboxes(database, outboxDirectories(settings))) {
+    log.error("an outbox has settlements of another database, which nobody charges", {
+      path,
+      database: database.place,
+    });
   }
 }
 

@@ -147,6 +147,11 @@ export function outboxPath(file: string, gatewayId: string): string {
 
 const OUTBOX = "-outbox-";
 
+/** Whether a file of this name belongs to an outbox, of whatever database. */
+export function isOutbox(name: string): boolean {
+  return name.includes(OUTBOX);
+}
+
 /**
  * Reads what a file has kept, which its gateway may be writing.
  *

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import {
   backUp,
   EmbeddedDatabase,
+  foreignOutboxes,
   type RefusedItem,
   restoreFile,
   type Statement,
@@ -259,6 +260,7 @@ Deno.test("an outbox of another database is left alone, and one that nobody know
     await database.takeOutboxes([ADD], { onlyDead });
     const [full, more] = await outboxFiles(path); // the other of the two has nothing in it
     assert(full?.startsWith(`${path}-outbox-another-database-`) && more === undefined);
+    assertEquals(await foreignOutboxes(database, [dir.path, dir.path]), [full]);
   }
   await keep("the-database");
   await assertRejects(
@@ -266,7 +268,16 @@ Deno.test("an outbox of another database is left alone, and one that nobody know
     Error,
     "no write named unheard",
   );
-  assert((await outboxFiles(path)).some((one) => one.startsWith(`${path}-outbox-the-database-`)));
+  const files = await outboxFiles(path);
+  assert(files.some((one) => one.startsWith(`${path}-outbox-the-database-`)));
+  await Deno.writeTextFile(
+    `${path}-outbox-refused-1`,
+    JSON.stringify({ database: "another-database", write: "add", item: {}, error: "no" }),
+  );
+  assertEquals((await foreignOutboxes(database, [dir.path])).map((one) => one.slice(path.length)), [
+    files[0]!.slice(path.length),
+    "-outbox-refused-1",
+  ]);
   await database.close();
 });
 
