@@ -1,6 +1,7 @@
 /** Gateways whose database does not answer for a while, under load: a real libSQL server, or a file. */
 
 import DatabaseConstructor from "libsql";
+import { outboxFiles } from "../../src/ground/database/outbox.ts";
 import { audit } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertMatch } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
@@ -67,7 +68,7 @@ class Client {
   }
 }
 
-async function scene() {
+async function scene(more: { readonly data?: string } = {}) {
   const stack = new AsyncDisposableStack();
   const { path } = stack.use(await tempDir());
   let server = await sqldServer(`${path}/sqld`);
@@ -77,6 +78,7 @@ async function scene() {
     database: { url: server.url },
     upstream: { url: upstream.url, discover: false },
     tiers: WIDE_TIERS,
+    ...more,
   };
   const clients: Client[] = [];
   return {
@@ -276,6 +278,7 @@ Deno.test("a server that is away while nothing can be kept: what a client was to
   const data = gateway.gateway.config.settings.data;
   await at.away(at.killed, async () => {
     await Deno.rename(data, `${data}-away`); // files cannot be made there any more
+    for (const path of await outboxFiles(`${data}-away/gateway.server`)) await Deno.remove(path);
     await sleep(AWAY_MS);
     await Deno.rename(`${data}-away`, data);
   });
@@ -287,6 +290,41 @@ Deno.test("a server that is away while nothing can be kept: what a client was to
     },
   );
   const asked = await at.end();
+  assertEquals(await booked([gateway]), paid(asked));
+});
+
+/** A disk of its own, small enough to be filled; undefined where that is not allowed. */
+async function smallDisk(path: string): Promise<AsyncDisposable | undefined> {
+  const run = async (program: string, args: string[]) =>
+    (await new Deno.Command(program, { args, stderr: "null" }).output().catch(() => undefined))
+      ?.success;
+  if (!await run("mount", ["-t", "tmpfs", "-o", "size=24m", "tmpfs", path])) return undefined;
+  return { [Symbol.asyncDispose]: async () => void await run("umount", ["--lazy", path]) };
+}
+
+// Proves P2, P4.
+Deno.test("a server that is away while the disk of the outbox is full: no request with lent credits fails", async () => {
+  await using dir = await tempDir();
+  await using disk = await smallDisk(dir.path);
+  if (disk === undefined) return; // only root may
+  await using at = await scene({ data: dir.path });
+  const gateway = await at.gateway();
+  const { keys: [key] } = await customer(gateway, 1_000_000);
+  const client = await at.client(() => gateway.url, key!);
+  const filler = await Deno.open(`${dir.path}/filler`, { write: true, create: true });
+  const piece = new Uint8Array(65_536);
+  while (await filler.write(piece).then(() => true, () => false));
+  filler.close();
+  await at.away(at.killed, async () => {
+    const { length } = client.replies;
+    await sleep(AWAY_MS);
+    await until(() => client.replies.length > length + 10 * WARM, {
+      what: "replies without the server",
+    });
+  });
+  const asked = await at.end();
+  const failed = asked.filter(({ status }) => status !== 200);
+  assertEquals(failed.length, 0, failed[0]?.text);
   assertEquals(await booked([gateway]), paid(asked));
 });
 

@@ -203,6 +203,7 @@ export class ServerDatabase implements Database {
       commit: (statements) => this.#commit(statements),
     });
     await outbox.takeEarlier(options.writes, false);
+    await outbox.prepare();
     const presence = this.#presence;
     this.#outbox = outbox;
     this.outbox = {

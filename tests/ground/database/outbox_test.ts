@@ -32,7 +32,7 @@ Deno.test("frames: cut or spoilt at any byte, those before it are read, and noth
     ) => {
       // some that end where those before them did
       const second = other ?? first.slice(0, at % (first.length + 1));
-      const file = await OutboxFile.create(`${dir.path}/frames`);
+      const file = await OutboxFile.create(`${dir.path}/frames`, 4_096);
       const { path } = file;
       const ends: number[] = [];
       for (const text of first) await file.appendFrame(`1${text}`, { durable: false });
