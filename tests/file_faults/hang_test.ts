@@ -97,6 +97,7 @@ Deno.test({
     await sleep(HANG_MS);
     await until(async () => (await metricsOf(gateway)).includes("\nsluice_detached 1\n"), {
       what: "the metrics to say so",
+      withinMs: 20_000,
     });
     assertMatch(await metricsOf(gateway), /^sluice_settlements_kept [1-9]/m);
     const ready = await fetch(`${gateway.url}/readyz`);

@@ -267,6 +267,23 @@ export const DATABASE: readonly Mutation[] = [
     why: "Clients would be charged for what they were told had failed.",
   },
   {
+    name: "outbox-made-when-needed",
+    file: "src/ground/database/server.ts",
+    find: "await outbox.prepare();",
+    replace: "",
+    tests: [{ file: AWAY, filter: "outbox is full" }],
+    why:
+      "On a disk that is full when the server goes away nothing could be kept, and every request would fail.",
+  },
+  {
+    name: "hanging-disk-unnoticed",
+    file: "src/ground/database/embedded.ts",
+    find: "asked: this.#watch.presence.ask(),",
+    replace: "asked: { answered() {}, failed() {} },",
+    tests: [{ file: "tests/file_faults/hang_test.ts", filter: "a disk that hangs under load" }],
+    why: "What no loan covers would wait for as long as the disk hangs, and nobody would be told.",
+  },
+  {
     name: "silent-server-waited-for",
     file: "src/ground/database/presence.ts",
     find: "|| this.silentForMs > this.#options.silentMs",
