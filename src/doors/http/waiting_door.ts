@@ -6,7 +6,7 @@ import { errorResponse } from "./responses.ts";
 const RETRY_AFTER_MS = 2_000;
 
 /**
- * Listens in the place of a gateway that cannot start yet, as its database does not answer: clients are told to come again, in the
+ * Listens instead of a gateway that cannot start yet, as its database does not answer: clients are told to come again, in the
  * dialect of their path, and `/readyz` says why.
  */
 export class WaitingDoor implements AsyncDisposable {

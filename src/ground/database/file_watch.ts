@@ -10,7 +10,7 @@ const PATIENCE_MS = 5_000;
 
 /**
  * Notices that the thread of an embedded file does not answer, as its disk does not: a thread that waits for a call of the system
- * cannot say so itself.
+ * reports nothing.
  */
 export class FileWatch {
   readonly presence: Presence = new Presence({ silentMs: SILENT_MS, code: "SLUICE_SILENT" });

@@ -13,7 +13,7 @@ export interface Asked {
   readonly failed: (error: unknown) => void;
 }
 
-/** How a {@linkcode Presence} is told; tests pass their own clock. */
+/** Options of a {@linkcode Presence}; tests pass their own clock. */
 export interface PresenceOptions {
   /** Time without any answer from which on whom was asked counts as away, in milliseconds. */
   readonly silentMs: number;

@@ -56,7 +56,7 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "ready-without-a-database",
     file: "src/doors/http/app.ts",
-    find: "await probeWrite(this.#parts.database);",
+    find: "await probeWrite(database);",
     replace: "await Promise.resolve();",
     tests: [{ file: "tests/operating/alerts/database_alert_test.ts" }],
     why: "Balancers would send requests to a gateway that can serve none.",
@@ -358,8 +358,7 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "removed-outbox-written-on",
     file: "src/ground/database/outbox_file.ts",
-    find:
-      "    if (this.#file.statSync().nlink === 0) throw new Error(`${this.path} was removed`);\n",
+    find: "    if (this.isRemoved) throw new Error(`${this.path} was removed`);\n",
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "removed while" }],
     why: "Charges would be kept in a file that nobody can read again.",
