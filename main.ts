@@ -4,7 +4,7 @@
  * @module
  */
 
-import { assemble, openStore } from "./src/assemble/mod.ts";
+import { assemble, openStore, waitingStart } from "./src/assemble/mod.ts";
 import { runCommand } from "./src/doors/cli/mod.ts";
 import { exceptingThisMachine } from "./src/ground/ways_out/mod.ts";
 import { openTelemetry } from "./src/ground/telemetry/mod.ts";
@@ -139,10 +139,17 @@ if (import.meta.main) {
     colour: Deno.stdout.isTerminal() && !Deno.noColor,
     openParts: (config) => openStore(config, { besideGateway: true }),
     openGateway: (config, log, options) =>
-      assemble(config, {
+      waitingStart(config, {
         log,
-        ...options,
-        ...(exportsTelemetry() && { tracing: openTelemetry() }),
+        now: Date.now,
+        waits: options?.waits === true,
+        start: (config, environment) =>
+          assemble(config, {
+            log,
+            ...options,
+            ...environment,
+            ...(exportsTelemetry() && { tracing: openTelemetry() }),
+          }),
       }),
     stopRequested,
     handOverRequested,

@@ -11,7 +11,7 @@ const TESTS = new URL("./", import.meta.url);
 
 /** Folders of programs that are no tests of the gate. */
 const PROGRAMS =
-  /^(?:clients\/tools|connections|ends|file_faults|gate|mutations|soak)\/(?!.*_test\.ts$)|_proof\.ts$/;
+  /^(?:clients\/tools|connections|ends|file_faults|gate|histories|mutations|soak)\/(?!.*_test\.ts$)|_proof\.ts$/;
 
 /** What reads a clock to compare it, or gives what is waited for less than the deadline. */
 const REFUSED: readonly {

@@ -43,6 +43,7 @@ import {
   endedGateways,
   ensureOwner,
   keepOutbox,
+  nameForeignOutboxes,
   openStore,
   type Store,
   type StoreOptions,
@@ -79,6 +80,8 @@ export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" |
    * change the settings file.
    */
   readonly readSettings?: (file?: string) => Promise<Config>;
+  /** Frees the address that the gateway is about to listen on. */
+  readonly beforeListening?: () => Promise<void>;
   /** Called with settings that a reload has applied. */
   readonly settingsApplied?: (config: Config) => void;
 }
@@ -115,7 +118,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       ...door.present(),
       writesWaiting: database.waiting,
       outbox: database.outbox,
-      databaseBytes: file === undefined ? undefined : await databaseBytes(database),
+      databaseBytes: file === undefined ? undefined : await sizeOf(database),
     }),
     count === 1
       ? undefined
@@ -139,6 +142,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     log,
     onState: databaseStates.changed,
   });
+  await nameForeignOutboxes(database, config, log);
   if (database instanceof EmbeddedDatabase || database instanceof ServerDatabase) {
     built.use(sweepOutboxes(database, log));
   }
@@ -346,12 +350,21 @@ export async function assemble(config: Config, environment: Environment): Promis
       if (limit !== undefined) owned.use(limit);
       threads?.tell("guard", null);
     },
-    listen: () => running.listen(),
+    async listen() {
+      await environment.beforeListening?.();
+      return await running.listen();
+    },
     reload,
     handOver: () => running.handOver(),
     stop: () => running.stop(),
     [Symbol.asyncDispose]: () => running.close(),
   };
+}
+
+/** Bytes of the database's file; undefined while its disk does not answer. */
+async function sizeOf(database: Database): Promise<number | undefined> {
+  if (database.outbox?.isDetached) return undefined;
+  return await databaseBytes(database).catch(() => undefined);
 }
 
 /** A digest of the settings that routes and their prices come from, and of the program that knows models. */

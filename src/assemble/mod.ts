@@ -22,3 +22,4 @@ export { assemble, type Gateway } from "./gateway.ts";
 export type { Reload } from "./reload.ts";
 export type { ServingWorker, StartThread } from "./serving_threads.ts";
 export { openStore, type Store } from "./store.ts";
+export { waitingStart } from "./waiting_start.ts";

@@ -11,7 +11,7 @@ import {
   UpstreamKeys,
 } from "../people/accounts/mod.ts";
 import { Registration, Sales } from "../money/billing/mod.ts";
-import { type Config, databaseFile } from "../settings/config/mod.ts";
+import { type Config, databaseFile, outboxDirectories } from "../settings/config/mod.ts";
 import {
   type Database,
   databaseAlone,
@@ -19,6 +19,7 @@ import {
   DirectoryInUse,
   EmbeddedDatabase,
   type FileState,
+  foreignOutboxes,
   type GatewayIdentity,
   gatewayIdentity,
   hasOutbox,
@@ -178,7 +179,7 @@ export interface OutboxOptions {
   /** The data directory. */
   readonly directory: string;
   readonly log: Log;
-  /** Called when a server does not answer, again and again, and when it does. */
+  /** Called when the database does not answer, again and again, and when it does. */
   readonly onState?: ((state: FileState) => void) | undefined;
 }
 
@@ -199,11 +200,25 @@ export async function keepOutbox(
       item: JSON.stringify(item),
     });
   if (database instanceof EmbeddedDatabase) {
-    await database.keepOutbox({ gatewayId, onState: onFault, onRefused });
+    await database.keepOutbox({ gatewayId, onState, onFault, onRefused });
   } else if (database instanceof ServerDatabase) {
     const path = serverOutboxes(directory);
     const writes = RULES.behind ?? [];
     await database.keepOutbox({ path, gatewayId, writes, onState, onFault, onRefused });
+  }
+}
+
+/** Names outboxes in the log that are for another database: what is in them is charged to nobody. */
+export async function nameForeignOutboxes(
+  database: Database,
+  { settings }: Config,
+  log: Log,
+): Promise<void> {
+  for (const path of await foreignOutboxes(database, outboxDirectories(settings))) {
+    log.error("an outbox has settlements of another database, which nobody charges", {
+      path,
+      database: database.place,
+    });
   }
 }
 

@@ -70,7 +70,7 @@ export async function ledgerBench(
       const fail = (why: unknown) => {
         throw new Error(`not kept: ${why}`);
       };
-      await database.keepOutbox({ gatewayId: "gw", onState: fail, onRefused: fail });
+      await database.keepOutbox({ gatewayId: "gw", onFault: fail, onRefused: fail });
     }
     return database;
   };

@@ -42,7 +42,8 @@ export async function checkAtRest(
   failures.push(...await auditOf(directory, copy)); // which takes what the outbox has kept
   let counts = { charges: 0, lateUnknown: 0, unanswered: 0 };
   try {
-    counts = compare(`${copy}/sluice.db`, callers, failures);
+    const charges = await readCharges((sql) => Promise.resolve(read(`${copy}/sluice.db`, sql)));
+    counts = compareCharges(charges, [callers], failures);
   } catch (error) {
     failures.push(`the charges cannot be read: ${error}`);
   }
@@ -77,47 +78,67 @@ function read(path: string, sql: string): Record<string, unknown>[] {
   }
 }
 
+/** Credits by the ID of the request. */
+type Amounts = ReadonlyMap<string, number>;
+
+/** What the books say of requests. */
+export interface Charges {
+  /** By records. */
+  readonly recorded: Amounts;
+  /** By entries. */
+  readonly taken: Amounts;
+}
+
+const RECORDED = "select request_id as id, charged_credits as credits from usage_records";
+const TAKEN =
+  "select cause_id as id, -sum(credits) as credits from entries where kind = 'charge' group by 1";
+
+/** Reads both, by what runs a query. */
+export async function readCharges(
+  all: (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>,
+): Promise<Charges> {
+  const amounts = async (sql: string) =>
+    new Map((await all(sql)).map(({ id, credits }) => [String(id), Number(credits)]));
+  return { recorded: await amounts(RECORDED), taken: await amounts(TAKEN) };
+}
+
 /** Compares what callers were told with the charges: records, and the entries that took the credits. */
-function compare(path: string, callers: Callers, failures: string[]) {
-  const recorded = amounts(
-    path,
-    "select request_id as id, charged_credits as credits from usage_records",
-  );
-  const taken = amounts(
-    path,
-    "select cause_id as id, -sum(credits) as credits from entries where kind = 'charge' group by 1",
-  );
+export function compareCharges(
+  { recorded, taken }: Charges,
+  callers: readonly Callers[],
+  failures: string[],
+) {
   const wrong: string[] = [];
   const tooMuch: string[] = [];
   let lateUnknown = 0;
-  for (const [id, credits] of callers.acknowledged) {
-    const [record, entry] = [recorded.get(id), taken.get(id)];
-    if (record === credits && entry === credits) continue;
-    if (callers.isNewlyWrong(id)) {
-      wrong.push(`${id} of ${credits}: recorded ${record}, taken ${entry}`);
+  for (const one of callers) {
+    for (const [id, credits] of one.acknowledged) {
+      const [record, entry] = [recorded.get(id), taken.get(id)];
+      if (record === credits && entry === credits) continue;
+      if (one.isNewlyWrong(id)) {
+        wrong.push(`${id} of ${credits}: recorded ${record}, taken ${entry}`);
+      }
+    }
+    for (const [id, { startTick, endTick, error }] of one.refused) {
+      const credits = taken.get(id) ?? 0;
+      if (credits === 0 && (recorded.get(id) ?? 0) === 0) continue;
+      const ms = Math.round(endTick - startTick);
+      if (ms >= PATIENCE_MS) lateUnknown++;
+      else if (one.isNewlyWrong(id)) {
+        tooMuch.push(`${id} of ${credits}, refused after ${ms} ms: ${error}`);
+      }
     }
   }
-  for (const [id, { startTick, endTick, error }] of callers.refused) {
-    const credits = taken.get(id) ?? 0;
-    if (credits === 0 && (recorded.get(id) ?? 0) === 0) continue;
-    const ms = Math.round(endTick - startTick);
-    if (ms >= PATIENCE_MS) lateUnknown++;
-    else if (callers.isNewlyWrong(id)) {
-      tooMuch.push(`${id} of ${credits}, refused after ${ms} ms: ${error}`);
-    }
-  }
-  const known = (id: string) => callers.acknowledged.has(id) || callers.refused.has(id);
+  const known = (id: string) =>
+    callers.some(({ acknowledged, refused }) => acknowledged.has(id) || refused.has(id));
   const unanswered = [...taken.keys()].filter((id) => !known(id)).length;
+  const withoutReply = callers.reduce((sum, one) => sum + one.unanswered, 0);
   name(failures, "acknowledged and not charged exactly once", wrong);
   name(failures, "refused and charged", tooMuch);
-  if (unanswered > callers.unanswered) {
-    failures.push(`${unanswered} charges of unknown requests; ${callers.unanswered} had no reply`);
+  if (unanswered > withoutReply) {
+    failures.push(`${unanswered} charges of unknown requests; ${withoutReply} had no reply`);
   }
   return { charges: taken.size, lateUnknown, unanswered };
-}
-
-function amounts(path: string, sql: string): Map<string, number> {
-  return new Map(read(path, sql).map(({ id, credits }) => [String(id), Number(credits)]));
 }
 
 function name(failures: string[], what: string, found: readonly string[]): void {

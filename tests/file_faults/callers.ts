@@ -1,7 +1,7 @@
 import { Random } from "../fake/random.ts";
 import { sleep } from "../fake/temp.ts";
 
-const CALLERS = 8;
+const MAX_CALLERS = 8;
 /** Longer than the gateway tries to settle a complete reply. */
 const GIVE_UP_MS = 30_000;
 /** Pause after an error, so that a gateway that refuses everything is not asked thousands of times. */
@@ -10,6 +10,8 @@ const PAUSE_MS = 20;
 /** What became of a request. */
 export interface Outcome {
   readonly kind: "acknowledged" | "refused" | "unanswered";
+  /** The API key that it was sent with. */
+  readonly key: string;
   readonly startTick: number;
   readonly endTick: number;
   /** Unknown of a request that was not answered. */
@@ -24,6 +26,7 @@ export interface Outcome {
 
 /** API keys of a run. */
 export interface CallersKeys {
+  /** May change while callers run. */
   readonly callers: readonly string[];
   /** With the scope `admin`. */
   readonly operator: string;
@@ -42,6 +45,7 @@ export class Callers {
   readonly #operatorsKey: string;
   readonly #seed: number;
   readonly #url: () => string | undefined;
+  readonly #count: number;
   readonly #wrong = new Set<string>();
   #started = 0;
   #isOver = true;
@@ -55,7 +59,9 @@ export class Callers {
     { callers, operator }: CallersKeys,
     seed: number,
     url: () => string | undefined,
+    { count = MAX_CALLERS }: { readonly count?: number } = {},
   ) {
+    this.#count = count;
     this.#keys = callers;
     this.#operatorsKey = operator;
     this.#seed = seed;
@@ -73,7 +79,7 @@ export class Callers {
     this.#isOver = false;
     this.#started++;
     this.#running = Promise.all([
-      ...Array.from({ length: CALLERS }, (_, at) => this.#call(at)),
+      ...Array.from({ length: this.#count }, (_, at) => this.#call(at)),
       this.#operate(),
     ]);
   }
@@ -147,12 +153,12 @@ async function ask(url: string, key: string, words: string): Promise<Outcome> {
     if (reply.status !== 200) {
       const error = `${reply.status} ${text.slice(0, 200)}`;
       const isDatabase = /database cannot be used/.test(text);
-      return { kind: "refused", ...times, requestId, error, isDatabase };
+      return { kind: "refused", key, ...times, requestId, error, isDatabase };
     }
     const credits = Number(reply.headers.get("x-sluice-credits") ?? NaN);
-    return { kind: "acknowledged", ...times, requestId, credits, isDatabase: false };
+    return { kind: "acknowledged", key, ...times, requestId, credits, isDatabase: false };
   } catch (error) {
     const endTick = performance.now();
-    return { kind: "unanswered", startTick, endTick, error: String(error), isDatabase: false };
+    return { kind: "unanswered", key, startTick, endTick, error: String(error), isDatabase: false };
   }
 }

@@ -15,23 +15,26 @@ export const CALLS = [
 ] as const;
 export type Call = (typeof CALLS)[number];
 
-/** How a call fails. `short` does a part of it, which is no failure by itself; `torn` does so and fails. */
-const KINDS = { EIO: 1, ENOSPC: 2, short: 4, torn: 8, ENOMEM: 16 } as const;
+/**
+ * How a call fails. `short` does a part of it, which is no failure by itself; `torn` does so and fails. `hang` is made once no
+ * call is to fail any more.
+ */
+const KINDS = { EIO: 1, ENOSPC: 2, short: 4, torn: 8, ENOMEM: 16, hang: 32 } as const;
 export type Kind = keyof typeof KINDS;
 export const ALL_KINDS = Object.keys(KINDS) as readonly Kind[];
 
-/** What can happen to a call of a class on a disk that is broken or full. */
+/** What can happen to a call of a class on a disk that is broken or full, or does not answer. */
 export const KINDS_OF: Readonly<Record<Call, readonly Kind[]>> = {
-  open: ["EIO"],
-  read: ["EIO", "short"],
-  write: ["EIO", "ENOSPC", "short", "torn"],
-  sync: ["EIO", "ENOSPC"],
-  truncate: ["EIO"],
+  open: ["EIO", "hang"],
+  read: ["EIO", "short", "hang"],
+  write: ["EIO", "ENOSPC", "short", "torn", "hang"],
+  sync: ["EIO", "ENOSPC", "hang"],
+  truncate: ["EIO", "hang"],
   lock: ["EIO"],
   unlock: ["EIO"],
   map: ["ENOMEM"],
-  unlink: ["EIO"],
-  allocate: ["EIO", "ENOSPC"],
+  unlink: ["EIO", "hang"],
+  allocate: ["EIO", "ENOSPC", "hang"],
 };
 
 /** The files whose calls may fail. */

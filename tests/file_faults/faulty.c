@@ -24,13 +24,21 @@
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The same order as CALLS of control.ts. */
 enum call { OPEN, READ, WRITE, SYNC, TRUNCATE, LOCK, UNLOCK, MAP, UNLINK, ALLOCATE, CALLS };
 
 /* The same bits as KINDS of control.ts. */
-enum kind { KIND_EIO = 1, KIND_ENOSPC = 2, KIND_SHORT = 4, KIND_TORN = 8, KIND_ENOMEM = 16 };
+enum kind {
+  KIND_EIO = 1,
+  KIND_ENOSPC = 2,
+  KIND_SHORT = 4,
+  KIND_TORN = 8,
+  KIND_ENOMEM = 16,
+  KIND_HANG = 32
+};
 
 /* The same bits as FILES of control.ts. */
 enum file { FILE_DB = 1, FILE_WAL = 2, FILE_SHM = 4, FILE_OUTBOX = 8 };
@@ -111,6 +119,12 @@ static int pick(uint32_t kinds, uint64_t number) {
   return kinds & -kinds;
 }
 
+/* Keeps a call from its disk until no call is to fail any more: then it is made as if nothing had been. */
+static void hang(void) {
+  struct timespec look = {0, 2000000};
+  while (control->enabled) syscall(SYS_nanosleep, &look, NULL);
+}
+
 /* Counts a call; answers the kind of fault that it is to meet, or 0. */
 static int fault_of(enum call call, unsigned char file) {
   if (file == 0 || control == NULL) return 0;
@@ -124,7 +138,10 @@ static int fault_of(enum call call, unsigned char file) {
     if ((class->files & file) == 0 || (drawn & 0xffff) >= class->probability) return 0;
   }
   atomic_fetch_add(&class->faults, 1);
-  return pick(class->kinds, drawn >> 16);
+  int kind = pick(class->kinds, drawn >> 16);
+  if (kind != KIND_HANG) return kind;
+  hang();
+  return 0;
 }
 
 /* Fails with what the kind says. */

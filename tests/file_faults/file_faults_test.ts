@@ -2,14 +2,11 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../asse
 import { environment, scriptArgs } from "../fake/command.ts";
 import { testSeed } from "../fake/random.ts";
 import { tempDir } from "../fake/temp.ts";
+import { canCompile } from "./compiler.ts";
 import { FaultControl } from "./control.ts";
 import { compileFaulty } from "./gateway.ts";
 import { Harness } from "./harness.ts";
 import { sized } from "../tier.ts";
-
-const canCompile = Deno.build.os === "linux" &&
-  await new Deno.Command("cc", { args: ["--version"] }).output()
-    .then(({ success }) => success, () => false);
 
 Deno.test({
   name: "file calls that fail: what is acknowledged is charged once, and no file is damaged",

@@ -9,7 +9,7 @@
 
 import { parseArgs } from "node:util";
 import { say } from "../fake/command.ts";
-import { ALL_KINDS, type Call, CALLS, type Kind } from "./control.ts";
+import { ALL_KINDS, type Call, CALLS, type Kind, KINDS_OF } from "./control.ts";
 import { Harness } from "./harness.ts";
 
 /** A lock that cannot be released stays until the process ends, whatever it does: only when asked for. */
@@ -21,10 +21,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "600" },
     faults: { type: "string", default: "10000" },
     seed: { type: "string", default: String(1 + Math.floor(Math.random() * 2 ** 31)) },
-    classes: {
-      type: "string",
-      default: CALLS.filter((call) => !NOT_BY_DEFAULT.includes(call)).join(","),
-    },
+    classes: { type: "string" },
     kinds: { type: "string", default: ALL_KINDS.join(",") },
     "without-kills": { type: "boolean", default: false },
     "without-neighbour": { type: "boolean", default: false },
@@ -52,6 +49,10 @@ function kindOf(name: string): Kind {
 }
 
 const seed = positive("seed");
+const kinds = values.kinds.split(",").map(kindOf);
+const calls = values.classes?.split(",").map(callOf) ??
+  CALLS.filter((call) => !NOT_BY_DEFAULT.includes(call))
+    .filter((call) => KINDS_OF[call].some((kind) => kinds.includes(kind)));
 const directory = await Deno.makeTempDir({ prefix: "sluice-file-faults-" });
 say(`file faults: seed ${seed}, in ${directory}`);
 let verdict: string;
@@ -61,8 +62,8 @@ try {
     seconds: positive("seconds"),
     faults: positive("faults"),
     plans: {
-      calls: values.classes.split(",").map(callOf),
-      kinds: values.kinds.split(",").map(kindOf),
+      calls,
+      kinds,
       kills: !values["without-kills"],
       neighbour: !values["without-neighbour"],
     },

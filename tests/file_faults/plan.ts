@@ -34,10 +34,15 @@ export interface PlanOptions {
 /** Makes the plan of a round from random numbers. */
 export function planRound(random: Random, options: PlanOptions): RoundPlan {
   const { kills, neighbour } = options;
-  const lastMs = random.integer(200, 1_500);
+  const faults = planFaults(random, options);
+  // a disk that hangs is noticed after two seconds, and not waited for after five
+  const mayHang = "number" in faults
+    ? faults.kind === "hang"
+    : faults.some(({ kinds }) => kinds.includes("hang"));
+  const lastMs = random.integer(200, mayHang && random.next() < 0.3 ? 9_000 : 1_500);
   const isKilled = kills && random.next() < 0.1;
   return {
-    faults: planFaults(random, options),
+    faults,
     lastMs,
     killAfterMs: isKilled ? random.integer(20, lastMs) : undefined,
     // a neighbour would be the last at a file whose gateway was killed, and would put its log away

@@ -3,9 +3,10 @@
 import { EmbeddedDatabase } from "../../src/ground/database/mod.ts";
 import { outboxFiles, WriteOutbox } from "../../src/ground/database/outbox.ts";
 import { audit } from "../../src/money/ledger/mod.ts";
-import { assert, assertEquals } from "../assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { sluice } from "../fake/command.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
-import { until } from "../fake/temp.ts";
+import { tempDir, until } from "../fake/temp.ts";
 
 // Proves P2.
 Deno.test("a running gateway charges what one that was killed beside it has kept", async () => {
@@ -39,4 +40,25 @@ Deno.test("a running gateway charges what one that was killed beside it has kept
   assertEquals(taken?.request_id, "req_of_the_killed");
   assertEquals(taken?.balance_credits, Number(before) - Number(taken?.price_credits));
   assertEquals((await audit(database)).mismatches, []);
+});
+
+Deno.test("an outbox that is for another database is named in the log and by doctor", async () => {
+  await using dir = await tempDir();
+  const outbox = new WriteOutbox({
+    path: `${dir.path}/gateway.server-outbox-gw_before`,
+    database: "another",
+    durable: false,
+    taken: () => Promise.reject(new Error("never")),
+  });
+  await outbox.keepItems({ write: "settlement", columns: ["n"], items: "[[1]]" });
+  await outbox.close();
+  await using gateway = await startGateway({ settings: { data: dir.path } });
+  const said = "settlements of another database";
+  const line = gateway.log().split("\n").find((one) => one.includes(said));
+  assertStringIncludes(line!, `${dir.path}/gateway.server-outbox-gw_before`);
+  const { out } = await sluice(["doctor", "--local", "--data", dir.path], {
+    directory: gateway.directory,
+  });
+  assertStringIncludes(out, `gateway.server-outbox-gw_before`);
+  assertStringIncludes(out, said);
 });

@@ -3,6 +3,7 @@
 import DatabaseConstructor from "libsql";
 import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { audit, lentToGateways } from "../../src/money/ledger/mod.ts";
+import { outboxFiles } from "../../src/ground/database/outbox.ts";
 import { assert, assertEquals, assertMatch } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { customer } from "../fake/customer.ts";
@@ -187,7 +188,7 @@ Deno.test("a server that is killed, then stopped, under load: no request with le
 // Proves P2.
 // two processes of their own; the gate has tests/ground/database/server_outbox_test.ts
 Deno.test(
-  "a gateway that is killed while its server is away charges what it had kept, once it is started again",
+  "a gateway that is killed and started while its server is away charges what it had kept before it serves",
   PROOF,
   async () => {
     await using at = await scene();
@@ -196,6 +197,7 @@ Deno.test(
     const { keys: [otherKey] } = await customer(beside, 1_000_000);
     const first = await at.process();
     let url: string | undefined = first.url;
+    let starting: ReturnType<typeof at.process> | undefined;
     const client = await at.client(() => url, key!);
     const other = await at.client(() => beside.url, otherKey!);
     await at.away(at.killed, async () => {
@@ -207,12 +209,12 @@ Deno.test(
       first.process.signal("SIGKILL");
       await first.process.status;
       url = undefined;
+      starting = at.process();
       await sleep(AWAY_MS / 2);
     });
-    // what it kept is nobody else's while it is down
     const { length } = other.replies;
     await until(() => other.replies.length > length + WARM, { what: "replies with the server" });
-    const again = await at.process();
+    const again = await starting!;
     const charged = await beside.gateway.database.one(
       "select requests as n from balances where account_id = ?",
       [accountId],
@@ -287,6 +289,36 @@ Deno.test(
     assert(Number(row!.consumed) >= paid(asked).credits, `${row!.consumed}`);
   },
 );
+// a process of its own: it listens before it can start
+Deno.test("a gateway whose server is away when it starts waits, and says so at its port", async () => {
+  await using dir = await tempDir();
+  let port: number;
+  {
+    await using server = await sqldServer(`${dir.path}/sqld`);
+    ({ port } = server);
+  }
+  const database = { url: `http://localhost:${port}` };
+  await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, JSON.stringify({ port: 0, database }));
+  await using process = startCommand([], { directory: dir.path });
+  await until(() => /"?port"?[=:]\s*\d+/.test(process.err()), { what: "the waiting port" });
+  const url = `http://127.0.0.1:${/"?port"?[=:]\s*(\d+)/.exec(process.err())![1]}`;
+  const ask = async (path: string, init?: RequestInit) => {
+    const reply = await fetch(`${url}${path}`, init);
+    return [reply.status, await reply.json()];
+  };
+  assertEquals(await ask("/healthz"), [200, { status: "ok" }]);
+  assertEquals(await ask("/readyz"), [503, {
+    status: "not ready",
+    faults: ["the database does not answer"],
+  }]);
+  const [status, body] = await ask("/v1/messages", { method: "POST", body: "{}" });
+  assertEquals([status, body.type, body.error.type], [503, "error", "api_error"]);
+  assertMatch(body.error.message, /waits for its database/);
+  await using _server = await sqldServer(`${dir.path}/sqld`, { port });
+  const [, listening] = await process.waitFor(/listening on (http:\S+)/);
+  assertEquals(listening, url);
+  assertEquals(await ask("/readyz"), [200, { status: "ready" }]);
+});
 
 // Proves P2, P5.
 Deno.test("a server that is away while nothing can be kept: what a client was told has failed is not charged later", async () => {
@@ -297,6 +329,7 @@ Deno.test("a server that is away while nothing can be kept: what a client was to
   const data = gateway.gateway.config.settings.data;
   await at.away(at.killed, async () => {
     await Deno.rename(data, `${data}-away`); // files cannot be made there any more
+    for (const path of await outboxFiles(`${data}-away/gateway.server`)) await Deno.remove(path);
     await sleep(AWAY_MS);
     await Deno.rename(`${data}-away`, data);
   });
@@ -308,6 +341,41 @@ Deno.test("a server that is away while nothing can be kept: what a client was to
     },
   );
   const asked = await at.end();
+  assertEquals(await booked([gateway]), paid(asked));
+});
+
+/** A disk of its own, small enough to be filled; undefined where that is not allowed. */
+async function smallDisk(path: string): Promise<AsyncDisposable | undefined> {
+  const run = async (program: string, args: string[]) =>
+    (await new Deno.Command(program, { args, stderr: "null" }).output().catch(() => undefined))
+      ?.success;
+  if (!await run("mount", ["-t", "tmpfs", "-o", "size=24m", "tmpfs", path])) return undefined;
+  return { [Symbol.asyncDispose]: async () => void await run("umount", ["--lazy", path]) };
+}
+
+// Proves P2, P4.
+Deno.test("a server that is away while the disk of the outbox is full: no request with lent credits fails", async () => {
+  await using dir = await tempDir();
+  await using disk = await smallDisk(dir.path);
+  if (disk === undefined) return; // only root may
+  await using at = await scene({ data: dir.path });
+  const gateway = await at.gateway();
+  const { keys: [key] } = await customer(gateway, 1_000_000);
+  const client = await at.client(() => gateway.url, key!);
+  const filler = await Deno.open(`${dir.path}/filler`, { write: true, create: true });
+  const piece = new Uint8Array(65_536);
+  while (await filler.write(piece).then(() => true, () => false));
+  filler.close();
+  await at.away(at.killed, async () => {
+    const { length } = client.replies;
+    await sleep(AWAY_MS);
+    await until(() => client.replies.length > length + 10 * WARM, {
+      what: "replies without the server",
+    });
+  });
+  const asked = await at.end();
+  const failed = asked.filter(({ status }) => status !== 200);
+  assertEquals(failed.length, 0, failed[0]?.text);
   assertEquals(await booked([gateway]), paid(asked));
 });
 

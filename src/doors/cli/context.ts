@@ -73,6 +73,8 @@ export interface CommandContext {
     log: Log,
     options?: {
       readonly takeover?: boolean;
+      /** Whether it waits for a database that does not answer, and says so at its port. */
+      readonly waits?: boolean;
       readonly readSettings?: (file?: string) => Promise<Config>;
       readonly settingsApplied?: (config: Config) => void;
     },

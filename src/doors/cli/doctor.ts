@@ -3,8 +3,13 @@ import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
 import { checkReceiver } from "../../operating/alerts/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
-import { type Config, databaseFile } from "../../settings/config/mod.ts";
-import { databaseBytes, MIGRATIONS, probeWrite } from "../../ground/database/mod.ts";
+import { type Config, databaseFile, outboxDirectories } from "../../settings/config/mod.ts";
+import {
+  databaseBytes,
+  foreignOutboxes,
+  MIGRATIONS,
+  probeWrite,
+} from "../../ground/database/mod.ts";
 import { systemResolve } from "../../requests/images/mod.ts";
 import { latestRecordAt } from "../../money/usage/mod.ts";
 import { answersAt, gatewayAddress, runningGateway, settingsDrift } from "./address.ts";
@@ -145,9 +150,18 @@ async function database(context: CommandContext, config: Config): Promise<Findin
     const found = ms > SLOW_COMMIT_MS
       ? warning("database", about, "the disk is slow or busy: every response waits for a commit")
       : ok("database", about);
+    const foreign = (await foreignOutboxes(database, outboxDirectories(config.settings)))
+      .map((path) =>
+        failed(
+          "outbox",
+          `${path} has settlements of another database, which nobody charges`,
+          "start a gateway once with the database that they are for, or move the file away",
+        )
+      );
     const latest = await latestRecordAt(database);
-    return latest === undefined || latest <= parts.clock.now() + CLOCK_SLACK_MS ? [found] : [
-      found,
+    const all = [found, ...foreign];
+    return latest === undefined || latest <= parts.clock.now() + CLOCK_SLACK_MS ? all : [
+      ...all,
       failed(
         "clock",
         `the latest request is dated ${new Date(latest).toISOString()}, in the future`,

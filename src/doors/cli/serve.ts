@@ -86,6 +86,7 @@ async function run(
   };
   const gateway = await context.openGateway(config, log, {
     takeover: earlier !== undefined,
+    waits: earlier === undefined, // else that one serves meanwhile
     readSettings: readAgain,
     settingsApplied: ({ settings }) => log.configure(logSettings(settings)),
   });

@@ -6,6 +6,7 @@ import { operatorRoutes } from "./operator/routes.tsx";
 import { UsagePages } from "./usage_pages.tsx";
 import { AccountPages } from "./account_pages.tsx";
 import { HomePages } from "./home_pages.tsx";
+import { DetachedPages } from "./detached.tsx";
 import { DevicePages } from "./device_pages.tsx";
 import { dollarRateOf } from "./dollars.ts";
 import { pageWithForms } from "./forms.ts";
@@ -44,7 +45,7 @@ import { AccountSource } from "./live_account.tsx";
 import { PageSource } from "./live_pages.ts";
 import { LiveStreams } from "./live_streams.ts";
 import { CONTENT_POLICY } from "./content_policy.ts";
-import { refusalOf } from "../../ground/database/mod.ts";
+import { DatabaseError } from "../../ground/database/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import {
   BasePath,
@@ -79,6 +80,7 @@ export class Console {
   readonly #trusted: TrustedProxies;
   readonly #base: BasePath;
   readonly #streams: LiveStreams;
+  readonly #detached: DetachedPages;
 
   constructor(given: Omit<ConsoleParts, "livePages">) {
     const parts = { ...given, livePages: new PageSource() };
@@ -89,6 +91,7 @@ export class Console {
       parts.livePages,
     ]);
     this.#trusted = new TrustedProxies(parts.config.settings.trustedProxies);
+    this.#detached = new DetachedPages(parts);
     this.#hono = this.#routes();
   }
 
@@ -144,9 +147,11 @@ export class Console {
     app.use(async (c, next) => {
       const token = tokenOf(c);
       c.set("token", token);
+      if (this.#detached.isDetached && c.req.method === "GET") return this.#detached.respond(c);
       const session = token === undefined ? undefined : await this.#parts.sessions.find(token);
+      if (token !== undefined) this.#detached.found(token, session);
       c.set("session", session);
-      await this.#parts.readFor(session?.account.id ?? c.env.visitor.address, next);
+      return await this.#parts.readFor(session?.account.id ?? c.env.visitor.address, next);
     });
     app.on("POST", "/console/*", async (c, next) => {
       return await this.#readForm(c) ?? await next();
@@ -340,39 +345,29 @@ export class Console {
     if (error instanceof AccountError) {
       return await refused(c, `${error.message}.`, STATUS_CODE.BadRequest);
     }
-    const { reason, retryAfterMs } = refusalOf(error);
-    const isAway = reason === "gateway_unavailable";
-    const status = isAway ? STATUS_CODE.ServiceUnavailable : STATUS_CODE.InternalServerError;
+    if (error instanceof DatabaseError) {
+      this.#parts.log.warn("console page failed", {
+        path: c.req.routePath,
+        error: error.message,
+      });
+      return await this.#detached.respond(c);
+    }
     this.#parts.log.error("console page failed", {
       path: c.req.routePath, // a path may contain the token of a sign-in link
       error: error.stack ?? error.message,
-      status,
     });
-    if (retryAfterMs !== undefined) {
-      c.header("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
-    }
     return await page(
       c,
       <MessagePage
         page={{ session: undefined, csrf: "", path: c.req.path }}
-        {...isAway ? DATABASE_AWAY : INTERNAL}
+        title="Something went wrong"
+        text="An internal error occurred; see the gateway log. Please try again."
         link={{ href: "/console/", words: "Back to the console" }}
       />,
-      status,
+      STATUS_CODE.InternalServerError,
     );
   }
 }
-
-const DATABASE_AWAY = {
-  title: "Database unavailable",
-  text:
-    "The gateway cannot use its database at the moment. Please try again in a few seconds. If you sent a form, check whether the change was made before you send it again.",
-};
-
-const INTERNAL = {
-  title: "Something went wrong",
-  text: "An internal error occurred; see the gateway log. Please try again.",
-};
 
 function refused(
   c: PageRequest,

@@ -67,7 +67,11 @@ async function ready(
   try {
     await probeWrite(database); // one that only reads is not ready
   } catch {
-    faults.push("the database is not writable");
+    faults.push(
+      database.outbox?.isDetached
+        ? "the database does not answer: only requests that lent credits cover are served"
+        : "the database is not writable",
+    );
   }
   return faults.length === 0
     ? c.json({ status: "ready" })

@@ -16,6 +16,7 @@ export type { Peer } from "./peer.ts";
 export { Sockets } from "./sockets.ts";
 export { ResponseSockets } from "./response_sockets.ts";
 export { serve, type ServeOptions, type Server } from "./serve.ts";
+export { WaitingDoor } from "./waiting_door.ts";
 export { isAdminPath } from "./admin_path.ts";
 export { openAdmin, openApiDocument, openScim } from "./on_demand.ts";
 export { isScimPath } from "./scim_path.ts";

@@ -1,9 +1,4 @@
-import {
-  DatabaseError,
-  type JsonObject,
-  type ObserveCommit,
-  type OutboxState,
-} from "./database.ts";
+import { DatabaseError, type JsonObject, type ObserveCommit } from "./database.ts";
 import { Gatherer } from "./gatherer.ts";
 import { itemsOf, type Writing } from "./group_writer.ts";
 import type { WriteOutbox } from "./outbox.ts";
@@ -17,7 +12,7 @@ export interface BehindOptions {
   readonly taken: () => Promise<void>;
   readonly observe?: ObserveCommit | undefined;
   /** Called when nothing can be kept, and when it can be again. */
-  readonly onState?: ((fault: unknown) => void) | undefined;
+  readonly onFault?: ((fault: unknown) => void) | undefined;
 }
 
 interface Waiting {
@@ -30,11 +25,7 @@ interface Waiting {
  * Writes that are durable before the database has them. What all concurrent requests want written is passed on to the database, and is
  * kept in an outbox until that has it: a caller waits for the outbox. While the outbox fails, it is the database that is waited for.
  */
-export class BehindWriter implements OutboxState {
-  /** Its thread has what is kept, and nobody else uses the file. */
-  readonly kept = 0;
-  readonly isDetached = false;
-  readonly isShared = false;
+export class BehindWriter {
   readonly #options: BehindOptions;
   readonly #gatherer = new Gatherer<Waiting>((batch) => this.#keepAll(batch));
   /** Items that wait and were passed on already: the first ones. */
@@ -117,16 +108,16 @@ export class BehindWriter implements OutboxState {
 
   /** Returns whether the outbox has kept the items. */
   async #append(write: Writing, items: string): Promise<boolean> {
-    const { outbox, onState } = this.#options;
+    const { outbox, onFault } = this.#options;
     try {
       if (this.#isFaulty || this.#isStale) await outbox.restart();
       this.#isStale = false;
       await outbox.keepItems({ write: write.name, columns: write.columns ?? [], items });
-      if (this.#isFaulty) onState?.(undefined);
+      if (this.#isFaulty) onFault?.(undefined);
       this.#isFaulty = false;
       return true;
     } catch (error) {
-      if (!this.#isFaulty) onState?.(error);
+      if (!this.#isFaulty) onFault?.(error);
       this.#isFaulty = true;
       return false;
     }

@@ -21,9 +21,11 @@ import type {
 } from "./embedded_protocol.ts";
 import { SlotMap } from "../platform/mod.ts";
 import { giveFileThread, takeFileThread } from "./file_threads.ts";
+import { FileWatch } from "./file_watch.ts";
 import { BehindWriter } from "./behind_writer.ts";
 import { GroupWriter, type Writing } from "./group_writer.ts";
 import { outboxPath, WriteOutbox } from "./outbox.ts";
+import type { Asked } from "./presence.ts";
 import { namedItem, refusedFiles, RefusedItems, refusedItemsOf } from "./refused_items.ts";
 import { takeOutboxes } from "./take_outboxes.ts";
 
@@ -54,9 +56,21 @@ export interface KeepOptions {
   /** Whose outbox it is. */
   readonly gatewayId: string;
   /** Called when nothing can be kept, and when it can be again. */
-  readonly onState: (fault: unknown) => void;
+  readonly onFault: (fault: unknown) => void;
+  /** Called when the disk does not answer, again and again, and when it does. */
+  readonly onState?: ((state: FileState) => void) | undefined;
   /** Called with an item that the database refuses. */
   readonly onRefused: (item: RefusedItem) => void;
+}
+
+/** Failures of the file, not of what it was asked. */
+const IS_AWAY: ReadonlySet<string> = new Set(["SLUICE_REOPENING", "SLUICE_REPLACED"]);
+
+/** What the file's thread was asked. */
+interface Question extends PromiseWithResolvers<Row[][]> {
+  readonly asked: Asked;
+  /** Items that were passed on before, which are written once it is answered. */
+  readonly passed: number;
 }
 
 /** An embedded libSQL file, owned by a thread of its own. */
@@ -76,7 +90,13 @@ export class EmbeddedDatabase implements Database {
   readonly #writes = new Map<string, Writing>();
   /** ID of the database. */
   #id: string | undefined;
-  readonly #open = new SlotMap<PromiseWithResolvers<Row[][]>>();
+  readonly #open = new SlotMap<Question>();
+  readonly #watch = new FileWatch();
+  /** Whether its thread has said that the file cannot be used. */
+  #isGivenUp = false;
+  /** Items that were passed on to be written behind, and those of them that are written. */
+  #passed = 0;
+  #written = 0;
   #closing: Promise<void> | undefined;
   #closed = false;
   /** Called when the thread dies, which the other ends of lines do not notice. */
@@ -118,6 +138,7 @@ export class EmbeddedDatabase implements Database {
     worker.onmessage = ({ data }: MessageEvent<Answer | FileState>) => {
       if ("id" in data) return database.#resolve(data);
       isSound = false; // attempts to open the file again may be due
+      database.#isGivenUp = !data.isUsable;
       onState(data);
     };
     worker.onerror = (event) => {
@@ -173,11 +194,11 @@ export class EmbeddedDatabase implements Database {
   }
 
   async all(sql: string, args: readonly Value[] = []): Promise<Row[]> {
-    return (await this.#ask({ type: "all", sql, args }))[0] ?? [];
+    return (await this.#watch.unlessSilent(this.#ask({ type: "all", sql, args })))[0] ?? [];
   }
 
   async one(sql: string, args: readonly Value[] = []): Promise<Row | undefined> {
-    return (await this.#ask({ type: "one", sql, args }))[0]?.[0];
+    return (await this.#watch.unlessSilent(this.#ask({ type: "one", sql, args })))[0]?.[0];
   }
 
   batch(statements: readonly Statement[]): Promise<Row[][]> {
@@ -188,7 +209,9 @@ export class EmbeddedDatabase implements Database {
     write: GroupWrite<Item, Outcome>,
     item: Item,
   ): Promise<Outcome> {
-    return this.#writer.write(write, item);
+    const written = this.#writer.write(write, item);
+    // what can be repeated is worth waiting for: the end of a request that may be charged all the same
+    return write.repeatable ? written : this.#watch.unlessSilent(written);
   }
 
   writeBehind: Database["writeBehind"];
@@ -207,12 +230,13 @@ export class EmbeddedDatabase implements Database {
   }
 
   /** Writes behind from now on, with an outbox of its own. */
-  async keepOutbox({ gatewayId, onState, onRefused }: KeepOptions): Promise<void> {
+  async keepOutbox(options: KeepOptions): Promise<void> {
+    const { gatewayId, onFault, onState = () => {}, onRefused } = options;
     const database = await this.identify();
     if (database === undefined) return;
     this.#onRefused = onRefused;
     const taken = () => this.flush({ durable: true });
-    const behind = this.outbox = this.#behind = new BehindWriter({
+    const behind = this.#behind = new BehindWriter({
       outbox: new WriteOutbox({
         path: outboxPath(this.place, gatewayId),
         database,
@@ -222,12 +246,34 @@ export class EmbeddedDatabase implements Database {
       send: (write, items, count) => this.#send(write, items, count),
       taken,
       observe: this.#observe,
-      onState,
+      onFault,
     });
+    this.#keepWatch(behind, onState);
     this.writeBehind = async (write, item) => {
       await behind.write(write, item);
       return undefined;
     };
+  }
+
+  /** Has everybody know whether the file answers. */
+  #keepWatch(behind: BehindWriter, onState: (state: FileState) => void): void {
+    const { presence } = this.#watch;
+    const kept = () => this.#passed - this.#written;
+    this.outbox = {
+      get isUsable() {
+        return behind.isUsable;
+      },
+      get kept() {
+        return presence.isAway ? kept() : 0;
+      },
+      get isDetached() {
+        return presence.isAway;
+      },
+      isShared: false,
+    };
+    this.#watch.start((state) => {
+      if (!this.#isGivenUp) onState(state); // else the file's thread says more
+    });
   }
 
   /**
@@ -270,6 +316,7 @@ export class EmbeddedDatabase implements Database {
   async #close(): Promise<void> {
     await this.#writer.idle();
     await this.#behind?.close();
+    this.#watch.stop();
     if (this.#isOwner) await this.#ask({ type: "close" });
     this.#closed = true;
     this.#thread.end();
@@ -285,6 +332,7 @@ export class EmbeddedDatabase implements Database {
   #send(writing: Writing, items: string, count: number): void {
     const { name: write, statements } = writing;
     this.#writes.set(write, writing);
+    this.#passed += count;
     this.#thread.postMessage({
       id: BEHIND,
       ask: { type: "behind", write, statements, items, count },
@@ -296,20 +344,30 @@ export class EmbeddedDatabase implements Database {
       return Promise.reject(new DatabaseError("SLUICE_CLOSED", "The database is closed"));
     }
     this.#behind?.passOn();
-    const waiting = Promise.withResolvers<Row[][]>();
-    const id = this.#open.add(waiting);
+    const answer = Promise.withResolvers<Row[][]>();
+    const id = this.#open.add({
+      ...answer,
+      asked: this.#watch.presence.ask(),
+      passed: this.#passed,
+    });
     this.#thread.postMessage({ id, ask });
-    return waiting.promise;
+    return answer.promise;
   }
 
   #resolve(answer: Answer): void {
     if ("refused" in answer) return this.#keepRefused(answer.refused);
-    const waiting = this.#open.take(answer.id);
-    if (answer.ok) waiting?.resolve(answer.rows);
-    else {
-      const { code, message, outcomeUnknown } = answer;
-      waiting?.reject(new DatabaseError(code, message, { outcomeUnknown }));
+    const question = this.#open.take(answer.id);
+    if (question === undefined) return;
+    const { asked, passed, resolve, reject } = question;
+    if (answer.ok) {
+      asked.answered();
+      this.#written = Math.max(this.#written, passed);
+      return resolve(answer.rows);
     }
+    const { code, message, outcomeUnknown } = answer;
+    if (IS_AWAY.has(code)) asked.failed(message);
+    else asked.answered();
+    reject(new DatabaseError(code, message, { outcomeUnknown }));
   }
 
   #keepRefused({ write, item, code, message }: RefusedBehind): void {

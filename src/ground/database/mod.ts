@@ -30,6 +30,7 @@ export {
 export type { FileState } from "./embedded_protocol.ts";
 export { EmbeddedDatabase } from "./embedded.ts";
 export { keepFileThreads } from "./file_threads.ts";
+export { foreignOutboxes } from "./foreign_outboxes.ts";
 export { migrate, type Migrated, schemaVersion } from "./migrate.ts";
 export { type Migration, MIGRATIONS } from "./migrations/mod.ts";
 export { openDatabase, type OpenOptions } from "./open.ts";

@@ -29,6 +29,8 @@ export interface OutboxOptions {
   readonly database: string;
   /** Whether items survive the loss of power. */
   readonly durable: boolean;
+  /** Bytes that each of its files has from the beginning. Default: those until the other one's turn. */
+  readonly preparedBytes?: number;
   /** Resolves when the database has all items for good that were kept before the call. */
   readonly taken: () => Promise<void>;
 }
@@ -56,6 +58,7 @@ export class WriteOutbox {
    * @throws If they may not be kept: nothing is kept any more before {@linkcode restart}.
    */
   async keepItems({ write, columns, items }: KeptItems): Promise<void> {
+    if (this.#files?.every((file) => file.bytes === 0 && file.isRemoved)) await this.#remove();
     const [file, other] = this.#files ??= await this.#create();
     if (file.bytes > MAX_BYTES) throw new Error("too much waits for the database");
     const { database, durable } = this.#options;
@@ -73,11 +76,24 @@ export class WriteOutbox {
     this.#emptying ??= this.#empty(this.#files[1]).finally(() => this.#emptying = undefined);
   }
 
+  /** Makes its files before there is anything to keep, so that a disk that is full by then has place. */
+  async prepare(): Promise<void> {
+    this.#files ??= await this.#create();
+  }
+
   /** Begins again after a failure, once the database has all that was kept. */
   async restart(): Promise<void> {
     await this.#emptying;
     await this.#options.taken();
     await this.#remove();
+  }
+
+  /** Gives up what was kept, once the database has all; its files stay. */
+  async clear(): Promise<void> {
+    await this.#emptying;
+    await this.#options.taken();
+    this.#told = new Set();
+    for (const file of this.#files ?? []) if (file.bytes > 0) await file.clear();
   }
 
   /** Ends it. If the database has taken everything, nothing is left of it. */
@@ -94,10 +110,10 @@ export class WriteOutbox {
   }
 
   async #create(): Promise<[OutboxFile, OutboxFile]> {
-    const { path } = this.#options;
-    const first = await OutboxFile.create(path);
+    const { path, preparedBytes = TURN_BYTES } = this.#options;
+    const first = await OutboxFile.create(path, preparedBytes);
     try {
-      return [first, await OutboxFile.create(path)];
+      return [first, await OutboxFile.create(path, preparedBytes)];
     } catch (error) {
       await first.remove();
       throw error;
@@ -151,6 +167,11 @@ export function outboxPath(file: string, gatewayId: string): string {
 }
 
 const OUTBOX = "-outbox-";
+
+/** Whether a file of this name belongs to an outbox, of whatever database. */
+export function isOutbox(name: string): boolean {
+  return name.includes(OUTBOX);
+}
 
 /**
  * Reads what a file has kept, which its gateway may be writing.

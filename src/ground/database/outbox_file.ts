@@ -1,11 +1,10 @@
 import { crc32 } from "node:zlib";
-import { lockedFile } from "../files/mod.ts";
+import { lockedFile, syncDirectory } from "../files/mod.ts";
 import { randomText } from "../platform/mod.ts";
+import { dirname } from "../std/mod.ts";
 
 /** Before each frame: bytes of its payload, their checksum, and the generation of the file. */
 const HEADER_BYTES = 16;
-/** Written to a new file at once: what overwrites it waits for no change of the file's size. */
-const PREPARED_BYTES = 512 * 1024;
 
 /**
  * A file of frames, which are read back as far as they were written whole. When none is needed any more, the file is written from its
@@ -28,14 +27,16 @@ export class OutboxFile {
    * Makes a file, for its owner alone, which is locked for as long as it is open: so that others see whether its gateway runs.
    *
    * @param beginning Of its name, which nothing else has.
+   * @param preparedBytes Written to it at once: what overwrites them waits for no change of the file's size, and needs no space.
    */
-  static async create(beginning: string): Promise<OutboxFile> {
+  static async create(beginning: string, preparedBytes: number): Promise<OutboxFile> {
     const path = `${beginning}-${randomText(8)}`;
     const file = await lockedFile(path);
     if (file === undefined) throw new Error(`${path} was taken by somebody else`);
     try {
-      await writeAll(file, new Uint8Array(PREPARED_BYTES));
+      await writeAll(file, new Uint8Array(preparedBytes));
       await file.sync();
+      await syncDirectory(dirname(path)); // else its frames may be there without its name
       await file.seek(0, Deno.SeekMode.Start);
     } catch (error) {
       file.close();
@@ -50,6 +51,11 @@ export class OutboxFile {
     return this.#bytes;
   }
 
+  /** Whether somebody has removed it. The kernel knows of an open file without its disk, at a tenth of what another thread costs. */
+  get isRemoved(): boolean {
+    return this.#file.statSync().nlink === 0;
+  }
+
   /**
    * Adds a frame. After a failure the file must not be used any more: part of the frame may be there.
    *
@@ -59,8 +65,7 @@ export class OutboxFile {
     const frame = frameOf(new TextEncoder().encode(text), this.#generation);
     await writeAll(this.#file, frame);
     if (durable) await this.#file.syncData();
-    // the kernel knows this of an open file without its disk, at a tenth of what it costs to ask another thread
-    if (this.#file.statSync().nlink === 0) throw new Error(`${this.path} was removed`);
+    if (this.isRemoved) throw new Error(`${this.path} was removed`);
     this.#bytes += frame.length;
   }
 

@@ -107,6 +107,11 @@ export async function refusedFiles(file: string): Promise<string[]> {
   return await filesWith(refusedPath(file));
 }
 
+/** Whether an outbox's file has what was refused. */
+export function isRefused(path: string): boolean {
+  return path.includes(refusedPath(""));
+}
+
 function refusedPath(file: string): string {
   return `${outboxPath(file, "refused")}-`;
 }

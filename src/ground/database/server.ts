@@ -13,8 +13,9 @@ import {
 } from "./database.ts";
 import type { FileState } from "./embedded_protocol.ts";
 import { GroupWriter, type Writing } from "./group_writer.ts";
+import { LOOK_MS, Presence, SERVER_SILENT_MS } from "./presence.ts";
 import { ServerOutbox } from "./server_outbox.ts";
-import { ServerPresence } from "./server_presence.ts";
+import { within } from "./within.ts";
 
 /** The face of `@libsql/client` that is used; it is loaded only when a server is. */
 interface Client {
@@ -43,8 +44,6 @@ const PATIENCE_MS = 5_000;
 
 /** How long a settlement waits for the server before it is kept here. */
 const KEEP_AFTER_MS = 1_000;
-/** Interval at which it is looked whether the server answers, and has what was kept. */
-const LOOK_MS = 250;
 
 /** How what a server cannot be told is kept. */
 export interface ServerKeepOptions {
@@ -87,7 +86,7 @@ export class ServerDatabase implements Database {
   #patientClient: { readonly patienceMs: number; readonly client: Client } | undefined;
   readonly #durable: boolean;
   readonly #writer: GroupWriter;
-  readonly #presence = new ServerPresence();
+  readonly #presence = new Presence({ silentMs: SERVER_SILENT_MS, code: "SLUICE_SERVER" });
   #outbox: ServerOutbox | undefined;
   #looking: ReturnType<typeof setInterval> | undefined;
   #lastWrite: Promise<unknown> = Promise.resolve();
@@ -129,11 +128,11 @@ export class ServerDatabase implements Database {
       await database.#mustBeDurable();
     } catch (cause) {
       database.#client.close();
-      const { code, message } = cause as DatabaseError;
+      const { code, message, outcomeUnknown } = cause as DatabaseError;
       throw new DatabaseError(
         code,
         `Cannot use the libSQL server ${database.place}: ${message}`,
-        { cause },
+        { cause, outcomeUnknown },
       );
     }
     return database;
@@ -204,6 +203,7 @@ export class ServerDatabase implements Database {
       commit: (statements) => this.#commit(statements),
     });
     await outbox.takeEarlier(options.writes, false);
+    await outbox.prepare();
     const presence = this.#presence;
     this.#outbox = outbox;
     this.outbox = {
@@ -245,7 +245,7 @@ export class ServerDatabase implements Database {
   ): Promise<Outcome | undefined> {
     if (!this.#presence.isAway) {
       try {
-        return await within(this.#writer.write(write, item), KEEP_AFTER_MS);
+        return await within(KEEP_AFTER_MS, this.#writer.write(write, item));
       } catch (error) {
         if (!(error instanceof DatabaseError) || !error.isPassing) throw error;
       }
@@ -309,21 +309,6 @@ export class ServerDatabase implements Database {
         { cause: error, outcomeUnknown: !said },
       );
     }
-  }
-}
-
-/** Fails if something takes longer, which goes on. */
-async function within<T>(work: Promise<T>, ms: number): Promise<T> {
-  work.catch(() => {}); // nobody may wait for it any more
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => late.reject(new DatabaseError("SLUICE_SERVER", "no answer", { outcomeUnknown: true })),
-    ms,
-  );
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

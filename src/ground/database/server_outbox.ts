@@ -22,6 +22,9 @@ export interface ServerOutboxOptions {
   readonly onFault: (fault: unknown) => void;
 }
 
+/** Space of each file: ten thousand settlements find place on a disk that is full when the server goes away. */
+const PREPARED_BYTES = 4 * 1024 * 1024;
+
 /** Has the files emptied, in turn with what is kept. */
 const EMPTY = Symbol("empty");
 
@@ -54,8 +57,14 @@ export class ServerOutbox {
       path: outboxPath(path, gatewayId),
       database,
       durable,
+      preparedBytes: PREPARED_BYTES,
       taken: () => this.taken(),
     });
+  }
+
+  /** Makes its files; without them, they are made with the first item. */
+  async prepare(): Promise<void> {
+    await this.#outbox.prepare().catch((error) => this.#fail(error));
   }
 
   /** Whether items can be kept, as far as is known. */
@@ -135,7 +144,7 @@ export class ServerOutbox {
 
   async #keepAll(batch: readonly (Waiting | typeof EMPTY)[]): Promise<void> {
     const waiting = batch.filter((one) => one !== EMPTY);
-    if (waiting.length === 0) await this.#restart().catch(() => {}); // what they have is harmless
+    if (waiting.length === 0) await this.#clear();
     for (const [write, all] of Map.groupBy(waiting, ({ write }) => write)) {
       const items = itemsOf(write, all.map(({ item }) => item));
       try {
@@ -143,8 +152,7 @@ export class ServerOutbox {
         this.#isFilled = true;
         await this.#outbox.keepItems({ write: write.name, columns: write.columns ?? [], items });
       } catch (error) {
-        if (!this.#isFaulty) this.#options.onFault(error);
-        this.#isFaulty = true;
+        this.#fail(error);
         for (const { done } of all) done.reject(error);
         continue;
       }
@@ -153,11 +161,33 @@ export class ServerOutbox {
     }
   }
 
-  /** Begins again with empty files, once the server has all. */
+  /** Empties the files, if the server has all. */
+  async #clear(): Promise<void> {
+    try {
+      await this.taken();
+    } catch {
+      return; // the next look tries again
+    }
+    try {
+      if (this.#isFaulty) await this.#restart();
+      else await this.#outbox.clear();
+      this.#isFilled = false;
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
   async #restart(): Promise<void> {
     await this.#outbox.restart();
-    if (this.#isFaulty) this.#options.onFault(undefined);
+    await this.#outbox.prepare();
     this.#isFaulty = this.#isFilled = false;
+    this.#options.onFault(undefined);
+  }
+
+  /** What its files have is harmless: it is at the server, or nobody was told that it was kept. */
+  #fail(error: unknown): void {
+    if (!this.#isFaulty) this.#options.onFault(error);
+    this.#isFaulty = true;
   }
 
   #pass({ name: write, statements, columns = [] }: Writing, items: string, count: number): void {

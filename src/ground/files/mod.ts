@@ -15,5 +15,6 @@ export {
   isStandardOutput,
   removeLeftovers,
   replaceFile,
+  syncDirectory,
   writeFile,
 } from "./replace_file.ts";

@@ -104,7 +104,7 @@ async function replaceBy<T>(
     await check?.(beside);
     await checkTarget(path); // it may have become something else
     await Deno.rename(beside, path);
-    await sync(dirname(path)).catch(() => {}); // not every system opens directories
+    await syncDirectory(dirname(path));
     return result;
   } catch (error) {
     await Deno.remove(beside).catch(() => {});
@@ -199,6 +199,11 @@ async function keepOwner(before: Deno.FileInfo | undefined, path: string): Promi
   const { uid, gid } = await Deno.stat(path);
   if (uid === before.uid && gid === before.gid) return;
   await Deno.chown(path, before.uid, before.gid).catch(() => {}); // only root may, and only root must
+}
+
+/** Waits until the names of new files in a directory survive the loss of power, where the system can open directories. */
+export async function syncDirectory(path: string): Promise<void> {
+  await sync(path).catch(() => {});
 }
 
 async function sync(path: string): Promise<void> {

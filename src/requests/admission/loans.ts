@@ -271,10 +271,10 @@ export class Loans {
     return this.#options.database.outbox?.isShared === true;
   }
 
-  /** Others at a server get nothing of a loan that may still be spent without it. */
+  /** Others get nothing of a loan that may still be spent without the database. */
   get #leaseMs(): number {
     const { patienceMs = 0, leaseMs } = this.#settings;
-    return this.#isShared ? patienceMs + leaseMs : leaseMs;
+    return this.#options.database.outbox === undefined ? leaseMs : patienceMs + leaseMs;
   }
 
   #ask(accountId: string, request: Pick<UncoveredRequest, "keyId" | "credits">): void {

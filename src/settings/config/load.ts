@@ -353,6 +353,12 @@ export function databaseFile(settings: Settings): string | undefined {
   return resolvePath(decodeURIComponent(url.slice("file:".length).replace(/^\/\/(?=\/)/, "")));
 }
 
+/** Directories where settlements are kept: beside an embedded file, and in the data directory. */
+export function outboxDirectories(settings: Settings): string[] {
+  const file = databaseFile(settings);
+  return file === undefined ? [settings.data] : [settings.data, dirname(file)];
+}
+
 /** What an operator should know who lets anyone register. */
 function openDoor({ registration, credits: { signup } }: Settings): string[] {
   if (registration !== "open" || signup === 0) return [];

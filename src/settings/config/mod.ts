@@ -15,6 +15,7 @@ export {
   databaseFile,
   digestOf,
   loadConfig,
+  outboxDirectories,
   settingsJsonSchema,
   type Surroundings,
 } from "./load.ts";

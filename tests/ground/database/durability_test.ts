@@ -12,14 +12,14 @@ const canTrace = await new Deno.Command("strace", { args: ["-qq", "-e", "trace=n
  * Runs `tests/fake/writer.ts` and watches it.
  *
  * @param options.inject What is done to system calls, in the words of strace.
- * @returns What it printed and which files it made durable, in order: `ok`, `sync log`, `sync file`.
+ * @returns What it printed and which files it made durable, in order: `ok`, `sync log`, `sync file`, `sync outbox`, `sync directory`.
  */
 async function watched(
   durability: string,
   { count = COUNT, inject = [], kind = "" }: {
     count?: number;
     inject?: readonly string[];
-    kind?: "repeatable" | "";
+    kind?: "repeatable" | "behind" | "";
   } = {},
 ): Promise<string[]> {
   await using dir = await tempDir();
@@ -37,12 +37,32 @@ async function watched(
   assertEquals(code, 0, new TextDecoder().decode(stderr));
   const calls = (await Deno.readTextFile(`${dir.path}/calls`)).split("\n").flatMap((line) => {
     const said = /write\(1<[^>]*>, "([^"\\]+)\\n"/.exec(line)?.[1];
-    const synced = /sync\(\d+<[^>]*sluice\.db(-wal)?>/.exec(line);
     if (said !== undefined) return [said];
-    return synced === null ? [] : [synced[1] === undefined ? "sync file" : "sync log"];
+    const [, synced] = /sync\(\d+<([^>]*)>/.exec(line) ?? [];
+    return synced === undefined ? [] : [`sync ${nameOf(synced, dir.path)}`];
   });
   return calls.slice(calls.indexOf("begin") + 1, calls.indexOf("end"));
 }
+
+function nameOf(path: string, directory: string): string {
+  if (path === directory) return "directory";
+  if (path.includes("-outbox-")) return "outbox";
+  return path.endsWith("-wal") ? "log" : "file";
+}
+
+// Proves P6.
+Deno.test({
+  name:
+    "durability full: an outbox has its name in the directory before the first item counts as kept",
+  ignore: !canTrace,
+  async fn() {
+    const calls = await watched("full", { kind: "behind" });
+    const first = calls.slice(0, calls.indexOf("ok"));
+    assert(first.includes("sync directory"), calls.join(", "));
+    const between = calls.slice(first.length).filter((call) => /outbox|ok/.test(call));
+    assertEquals(between.slice(0, 5), ["ok", "sync outbox", "ok", "sync outbox", "ok"]);
+  },
+});
 
 // Proves P6.
 Deno.test({

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import {
   backUp,
   EmbeddedDatabase,
-  type GroupWrite,
+  foreignOutboxes,
   type RefusedItem,
   restoreFile,
   type Statement,
@@ -15,6 +15,7 @@ import { WritesBehind } from "../../../src/ground/database/writes_behind.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 import { tempDir, until } from "../../fake/temp.ts";
+import { ADD, THINGS } from "../../fake/things.ts";
 import { sized } from "../../tier.ts";
 
 const RUNS = sized(30, 300);
@@ -31,7 +32,7 @@ Deno.test("frames: cut or spoilt at any byte, those before it are read, and noth
     ) => {
       // some that end where those before them did
       const second = other ?? first.slice(0, at % (first.length + 1));
-      const file = await OutboxFile.create(`${dir.path}/frames`);
+      const file = await OutboxFile.create(`${dir.path}/frames`, 4_096);
       const { path } = file;
       const ends: number[] = [];
       for (const text of first) await file.appendFrame(`1${text}`, { durable: false });
@@ -116,24 +117,12 @@ Deno.test("two files take turns: what the database has not taken is always in on
   );
 });
 
-const ADD: GroupWrite<{ id: string; n: number }, undefined> = {
-  name: "add",
-  key: "id",
-  columns: ["id", "n"],
-  repeatable: true,
-  statements: [
-    `insert into things (id, n) select value ->> 0, value ->> 1 from json_each(?1) where true
-      on conflict (id) do nothing`,
-  ],
-};
-
 /** A database with a table that refuses 13, as a database in use has it. */
 async function opened(path: string): Promise<EmbeddedDatabase> {
   const database = await EmbeddedDatabase.open(path, { durability: "full" });
   await database.batch([
     {
-      sql:
-        "create table if not exists things (id text primary key, n integer check (n <> 13)) strict",
+      sql: THINGS,
     },
     { sql: "create table if not exists database_identity (only_row integer primary key, id text)" },
     { sql: "insert or ignore into database_identity values (1, 'the-database')" },
@@ -150,7 +139,7 @@ async function keeping(database: EmbeddedDatabase, gatewayId = "gw"): Promise<Se
   const seen: Seen = { states: [], refused: [] };
   await database.keepOutbox({
     gatewayId,
-    onState: (fault) => seen.states.push(fault),
+    onFault: (fault) => seen.states.push(fault),
     onRefused: (item) => seen.refused.push(item),
   });
   return seen;
@@ -271,6 +260,7 @@ Deno.test("an outbox of another database is left alone, and one that nobody know
     await database.takeOutboxes([ADD], { onlyDead });
     const [full, more] = await outboxFiles(path); // the other of the two has nothing in it
     assert(full?.startsWith(`${path}-outbox-another-database-`) && more === undefined);
+    assertEquals(await foreignOutboxes(database, [dir.path, dir.path]), [full]);
   }
   await keep("the-database");
   await assertRejects(
@@ -278,7 +268,16 @@ Deno.test("an outbox of another database is left alone, and one that nobody know
     Error,
     "no write named unheard",
   );
-  assert((await outboxFiles(path)).some((one) => one.startsWith(`${path}-outbox-the-database-`)));
+  const files = await outboxFiles(path);
+  assert(files.some((one) => one.startsWith(`${path}-outbox-the-database-`)));
+  await Deno.writeTextFile(
+    `${path}-outbox-refused-1`,
+    JSON.stringify({ database: "another-database", write: "add", item: {}, error: "no" }),
+  );
+  assertEquals((await foreignOutboxes(database, [dir.path])).map((one) => one.slice(path.length)), [
+    files[0]!.slice(path.length),
+    "-outbox-refused-1",
+  ]);
   await database.close();
 });
 

@@ -168,7 +168,7 @@ Deno.test("a settlement that the database refuses is in the audit until it is ch
   const { accountId, keyId } = await bench.account();
   await bench.grant(accountId, 1_000, null, NOW);
   assert(bench.database instanceof EmbeddedDatabase);
-  await bench.database.keepOutbox({ gatewayId: "gw", onState() {}, onRefused() {} });
+  await bench.database.keepOutbox({ gatewayId: "gw", onFault() {}, onRefused() {} });
   const requestId = `req_${crypto.randomUUID()}`;
   const ending = "unheard" as "complete";
   const lent = { loanId: "loan_gone", credits: 5 };

@@ -17,6 +17,22 @@ const GUARD = "tests/ground/telemetry/process_guard_test.ts";
 /** Who is let in, whose word is believed, and what ends the process. */
 export const ACCESS: readonly Mutation[] = [
   {
+    name: "detached-shown-to-members",
+    file: "src/doors/console/detached.tsx",
+    find: 'if (session === undefined || !can(session, "live.read")) return;',
+    replace: "if (session === undefined) return;",
+    tests: [{ file: "tests/doors/console/detached_test.ts" }],
+    why: "While the database is away, members would see what only operators may.",
+  },
+  {
+    name: "detached-shown-after-sign-out",
+    file: "src/doors/console/detached.tsx",
+    find: "    this.#known.delete(token);\n",
+    replace: "",
+    tests: [{ file: "tests/doors/console/detached_test.ts" }],
+    why: "A session that has ended would be shown what it was signed out of.",
+  },
+  {
     name: "password-that-nobody-noted",
     file: "src/doors/console/auth_pages.tsx",
     find: "also: [setting(account), record]",

@@ -56,8 +56,8 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "pages-without-a-database-at-fault",
     file: "src/doors/console/console.tsx",
-    find: "const { reason, retryAfterMs } = refusalOf(error);",
-    replace: "const { reason, retryAfterMs } = refusalOf(new Error());",
+    find: "if (error instanceof DatabaseError) {",
+    replace: "if (new Error() instanceof DatabaseError) {",
     tests: [{ file: "tests/doors/database_away_test.ts" }],
     why: "Somebody whose page is 500 looks for a bug, and not for the database.",
   },
@@ -275,16 +275,33 @@ export const DATABASE: readonly Mutation[] = [
     why: "Clients would be charged for what they were told had failed.",
   },
   {
+    name: "outbox-made-when-needed",
+    file: "src/ground/database/server.ts",
+    find: "await outbox.prepare();",
+    replace: "",
+    tests: [{ file: AWAY, filter: "outbox is full" }],
+    why:
+      "On a disk that is full when the server goes away nothing could be kept, and every request would fail.",
+  },
+  {
+    name: "hanging-disk-unnoticed",
+    file: "src/ground/database/embedded.ts",
+    find: "asked: this.#watch.presence.ask(),",
+    replace: "asked: { answered() {}, failed() {} },",
+    tests: [{ file: "tests/file_faults/hang_test.ts", filter: "a disk that hangs under load" }],
+    why: "What no loan covers would wait for as long as the disk hangs, and nobody would be told.",
+  },
+  {
     name: "silent-server-waited-for",
-    file: "src/ground/database/server_presence.ts",
-    find: "return this.#now() - Math.max(first.tick, this.#answeredTick) > SILENT_MS;",
-    replace: "return false;",
+    file: "src/ground/database/presence.ts",
+    find: "|| this.silentForMs > this.#options.silentMs",
+    replace: "",
     tests: [{ file: SERVER_OUTBOX, filter: "away after a failure" }],
     why: "Every reply would wait for a server that hangs.",
   },
   {
     name: "failure-before-an-answer",
-    file: "src/ground/database/server_presence.ts",
+    file: "src/ground/database/presence.ts",
     find: "if (question.tick >= this.#answeredTick)",
     replace: "if (true)",
     tests: [{ file: SERVER_OUTBOX, filter: "away after a failure" }],
@@ -349,8 +366,7 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "removed-outbox-written-on",
     file: "src/ground/database/outbox_file.ts",
-    find:
-      "    if (this.#file.statSync().nlink === 0) throw new Error(`${this.path} was removed`);\n",
+    find: "    if (this.isRemoved) throw new Error(`${this.path} was removed`);\n",
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "removed while" }],
     why: "Charges would be kept in a file that nobody can read again.",

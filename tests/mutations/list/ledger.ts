@@ -607,7 +607,7 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "loan-lease-without-patience",
     file: "src/requests/admission/loans.ts",
-    find: "return this.#isShared ? patienceMs + leaseMs : leaseMs;",
+    find: "return this.#options.database.outbox === undefined ? leaseMs : patienceMs + leaseMs;",
     replace: "return leaseMs;",
     tests: [{ file: DETACHED, filter: "the lease is as much longer" }],
     why: "Another gateway would spend what one spends that does not reach the server.",

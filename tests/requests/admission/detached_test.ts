@@ -17,8 +17,8 @@ const LEASE_MS = 60_000;
 const PATIENCE_MS = 600_000;
 const GRANTED = 1_000;
 
-/** A gateway at a database that can be away, and that others share; it has a loan of half of what there is. */
-async function scene(options: { readonly patienceMs?: number } = {}) {
+/** A gateway at a database that can be away, and that others share or not; it has a loan of half of what there is. */
+async function scene({ isShared = true } = {}) {
   const stack = new AsyncDisposableStack();
   const dir = stack.use(await tempDir());
   const file = `${dir.path}/sluice.jsonc`;
@@ -36,7 +36,7 @@ async function scene(options: { readonly patienceMs?: number } = {}) {
       if (state.isAway) throw new DatabaseError("SLUICE_SERVER", "away", { outcomeUnknown: true });
     }),
     get outbox() {
-      return { isUsable: state.isUsable, kept: 0, isDetached: state.isAway, isShared: true };
+      return { isUsable: state.isUsable, kept: 0, isDetached: state.isAway, isShared };
     },
   };
   const admission = new Admission({
@@ -44,7 +44,8 @@ async function scene(options: { readonly patienceMs?: number } = {}) {
     tierList: new TierList([{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }]),
     gatewayId: "gw",
     leaseMs: LEASE_MS,
-    patienceMs: options.patienceMs ?? PATIENCE_MS,
+    patienceMs: PATIENCE_MS,
+    lendFrom: isShared ? undefined : 1,
     log: SILENT,
     now: Date.now,
     monotonicNow: () => state.tick,
@@ -81,16 +82,18 @@ async function scene(options: { readonly patienceMs?: number } = {}) {
   };
 }
 
-Deno.test("a loan is spent without the database for as long as the settings say, and no longer", async () => {
-  await using at = await scene();
-  at.state.isAway = true;
-  const awayTick = at.state.tick;
-  for (; at.state.tick < awayTick + PATIENCE_MS - 5_000; at.state.tick += PATIENCE_MS / 20) {
-    assert(await at.admit(), `after ${at.state.tick - awayTick} ms`);
-  }
-  at.state.tick = awayTick + PATIENCE_MS;
-  await assertRejects(() => at.admit(), DatabaseError);
-});
+for (const [kind, isShared] of [["server", true], ["file", false]] as const) {
+  Deno.test(`a loan is spent without its ${kind} for as long as the settings say, and no longer`, async () => {
+    await using at = await scene({ isShared });
+    at.state.isAway = true;
+    const awayTick = at.state.tick;
+    for (; at.state.tick < awayTick + PATIENCE_MS - 5_000; at.state.tick += PATIENCE_MS / 20) {
+      assert(await at.admit(), `after ${at.state.tick - awayTick} ms`);
+    }
+    at.state.tick = awayTick + PATIENCE_MS;
+    await assertRejects(() => at.admit(), DatabaseError);
+  });
+}
 
 Deno.test("a loan is not spent without the database while settlements cannot be kept", async () => {
   await using at = await scene();

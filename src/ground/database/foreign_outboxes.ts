@@ -1,0 +1,38 @@
+import { joinPath } from "../std/mod.ts";
+import type { Database } from "./database.ts";
+import { isOutbox, keptItems } from "./outbox.ts";
+import { isRefused, refusedItem } from "./refused_items.ts";
+
+/**
+ * Finds outboxes whose settlements nobody takes, as they are for another database: one that was replaced by another file, or that the
+ * settings do not name any more.
+ *
+ * @param directories Where outboxes may be: of the data, and of an embedded file.
+ * @returns Their paths, in order; without those that have nothing.
+ */
+export async function foreignOutboxes(
+  database: Database,
+  directories: readonly string[],
+): Promise<string[]> {
+  const row = await database.one("select id from database_identity");
+  const found: string[] = [];
+  for (const directory of new Set(directories)) {
+    for await (const { name, isFile } of Deno.readDir(directory)) {
+      const path = joinPath(directory, name);
+      if (isFile && isOutbox(name) && await isForeign(path, String(row?.id))) found.push(path);
+    }
+  }
+  return found.toSorted();
+}
+
+async function isForeign(path: string, database: string): Promise<boolean> {
+  try {
+    const kept = isRefused(path)
+      ? await refusedItem(path, database)
+      : await keptItems(path, database);
+    return kept === undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false; // taken meanwhile
+    throw error;
+  }
+}

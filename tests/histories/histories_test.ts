@@ -1,0 +1,31 @@
+import { assert, assertEquals } from "../assert.ts";
+import { testSeed } from "../fake/random.ts";
+import { canRunSqld } from "../fake/sqld.ts";
+import { tempDir } from "../fake/temp.ts";
+import { sized } from "../tier.ts";
+import { DATABASES } from "./database.ts";
+import { History } from "./history.ts";
+
+for (const kind of DATABASES) {
+  // Proves P1, P2, P3, P4, P6, P8.
+  Deno.test({
+    name:
+      `random histories on a ${kind}: kills, outages, clocks that are off and revoked keys break no promise`,
+    ignore: kind === "server" && !await canRunSqld(),
+    async fn() {
+      await using dir = await tempDir();
+      const seed = testSeed();
+      const said: string[] = [];
+      await using history = await History.open({
+        kind,
+        seed,
+        seconds: sized(8, 60),
+        directory: dir.path,
+        say: (line) => said.push(line),
+      });
+      const { failures, acknowledged } = await history.run();
+      assertEquals(failures, [], `seed ${seed}:\n${said.join("\n")}`);
+      assert(acknowledged > 0);
+    },
+  });
+}
