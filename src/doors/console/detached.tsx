@@ -50,7 +50,7 @@ export class DetachedPages {
       )
       : <Layout page={context} title="Detached">{await this.#present(session)}</Layout>;
     const response = await page(c, shown, STATUS_CODE.ServiceUnavailable);
-    response.headers.set("retry-after", "5");
+    response.headers.set("retry-after", "2");
     return response;
   }
 

@@ -40,7 +40,7 @@ Deno.test("a detached gateway is shown to operators whose session it knows, and 
   state.isAway = true;
 
   const shown = await owner.get("/console/operator");
-  assertEquals([shown.status, shown.headers.get("retry-after")], [503, "5"]);
+  assertEquals([shown.status, shown.headers.get("retry-after")], [503, "2"]);
   const text = await shown.text();
   assertMatch(text, /Database<[^]*detached[^]*Settlements kept<\/dt><dd>17</);
   assertStringIncludes(text, "In flight");
