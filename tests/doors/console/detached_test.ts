@@ -58,7 +58,7 @@ Deno.test("a detached gateway is shown to operators whose session it knows, and 
       const words = await page.text();
       assertEquals(page.status, 503, who);
       assert(!/detached|kept|17/.test(words.replace(/<head>[^]*<\/head>/, "")), `${who}: ${words}`);
-      assertStringIncludes(words, "cannot be used now");
+      assertStringIncludes(words, "cannot use its database");
     }
   }
   const form = await owner.post("/console/sign-out", { csrf: "0" });
