@@ -214,7 +214,11 @@ export async function nameForeignOutboxes(
   { settings }: Config,
   log: Log,
 ): Promise<void> {
-  for (const path of await foreignOutboxes(database, outboxDirectories(settings))) {
+  const found = await foreignOutboxes(database, outboxDirectories(settings)).catch((error) => {
+    log.warn("outboxes could not be read", { error: String(error) });
+    return [];
+  });
+  for (const path of found) {
     log.error("an outbox has settlements of another database, which nobody charges", {
       path,
       database: database.place,

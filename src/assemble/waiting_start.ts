@@ -49,7 +49,13 @@ export async function waitingStart(
   };
   let loggedTick = -Infinity;
   for (;;) {
-    const soon = setTimeout(() => listen("the database is being opened"), SOON_MS);
+    const soon = setTimeout(() => {
+      try {
+        listen("the database is being opened");
+      } catch {
+        // somebody else listens there: the gateway says so when it does
+      }
+    }, SOON_MS);
     try {
       const gateway = await start(door === undefined ? config : at(config, door.port), {
         beforeListening: () => waiting.disposeAsync(),

@@ -63,8 +63,8 @@ export interface KeepOptions {
   readonly onRefused: (item: RefusedItem) => void;
 }
 
-/** Failures of the file, not of what it was asked. */
-const IS_AWAY: ReadonlySet<string> = new Set(["SLUICE_REOPENING", "SLUICE_REPLACED"]);
+/** What is answered while the file has been given up, and is tried again. */
+const GIVEN_UP = "SLUICE_REOPENING";
 
 /** What the file's thread was asked. */
 interface Question extends PromiseWithResolvers<Row[][]> {
@@ -365,7 +365,7 @@ export class EmbeddedDatabase implements Database {
       return resolve(answer.rows);
     }
     const { code, message, outcomeUnknown } = answer;
-    if (IS_AWAY.has(code)) asked.failed(message);
+    if (code === GIVEN_UP) asked.failed(message);
     else asked.answered();
     reject(new DatabaseError(code, message, { outcomeUnknown }));
   }
