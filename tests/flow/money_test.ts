@@ -768,6 +768,7 @@ Deno.test("GET /user/credits tells balance, holds, lots and recent use", async (
       granted: 50,
       remaining: 49,
       expires_at: null,
+      models: null,
     }],
   });
   assertEquals((await (await get("?days=0")).json()).error.param, "days");

@@ -69,6 +69,7 @@ const VALUES: Readonly<Record<string, string>> = {
   database: "new-api.db",
   email: "ada-NUMBER@example.com",
   file: "config.yaml",
+  gateway: "gw_gone",
   id: "ID",
   name: "groq",
   program: "true",

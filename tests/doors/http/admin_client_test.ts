@@ -6,6 +6,7 @@ import { assert, assertEquals } from "../../assert.ts";
 import { type AdminReply, contentOf, ownersClient } from "../../fake/admin_client.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
+import { lendToGone } from "../../fake/ledger.ts";
 import { fakeStripe } from "../../money/payments/fake_stripe.ts";
 import { shopSettings } from "../../money/payments/shop.ts";
 
@@ -217,6 +218,9 @@ Deno.test("a client made from openapi.json drives the whole API; what is repeate
   await call("upstreamList");
   await call("upstreamTest", { upstream: "gone" });
   await call("settingList");
+  await lendToGone(database, account);
+  await call("loanList");
+  await call("loanWriteOff", { gateway: "gw_gone" });
   await call("auditRun");
   await call("alertList");
   await call("alertRead", { up_to: "2026-01-01T00:00:00Z" });
