@@ -1,5 +1,7 @@
 /** On Deno before 2.5, which can only wait for a lock. */
 const LOCK_PATIENCE_MS = 1_000;
+/** Looks at the system's list: it is read by the page, so that one look misses a lock while others end. */
+const LOOKS = 3;
 
 /**
  * Opens and locks a file, for as long as it is open: whatever ends the process, the lock ends with it.
@@ -39,7 +41,8 @@ interface Lockable {
 async function locked(file: Lockable & Pick<Deno.FsFile, "stat">): Promise<boolean> {
   if (file.tryLock !== undefined) return await file.tryLock(true);
   // to wait takes a thread for as long as the other has the lock, even after the file is closed
-  if (await isHeld((await file.stat()).ino)) return false;
+  const { ino } = await file.stat();
+  for (let times = 0; times < LOOKS; times++) if (await isHeld(ino)) return false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), LOCK_PATIENCE_MS);
