@@ -28,6 +28,15 @@ async function assertUnavailable(reply: Response): Promise<void> {
   assert(Number(reply.headers.get("retry-after")) >= 1);
 }
 
+/** Waits until what was refused, but written afterwards, has given its hold back; the books agree all the while. */
+function untilHoldsEnd({ gateway }: TestGateway): Promise<void> {
+  return until(async () => {
+    const { mismatches, holds } = await audit(gateway.database);
+    assertEquals(mismatches, []);
+    return holds === 0;
+  }, { what: "the end of all holds" });
+}
+
 /** For how long the database waits for a lock before it gives up. */
 const BUSY_MS = 5_000;
 
@@ -177,8 +186,7 @@ Deno.test("another process reads for long: writes go on meanwhile", async () => 
 });
 
 Deno.test("the database file is deleted, then put back: nothing is answered unpaid in between", async () => {
-  // what was admitted by a loan is kept for its caller for a while
-  await using gateway = await startGateway({ lendFrom: sized(Infinity, 0) });
+  await using gateway = await startGateway({ lendFrom: Infinity });
   assertEquals(await statusOf(gateway.chat("Hi")), 200);
   const [path, away] = [fileOf(gateway), `${gateway.directory}/away`];
   for (const end of ["", "-wal", "-shm"]) await Deno.rename(`${path}${end}`, `${away}${end}`);
@@ -187,13 +195,34 @@ Deno.test("the database file is deleted, then put back: nothing is answered unpa
   assertStringIncludes(await ready.text(), "the database is not writable");
   for (const end of ["", "-wal", "-shm"]) await Deno.rename(`${away}${end}`, `${path}${end}`);
   await until(async () => await statusOf(gateway.chat("Hi")) === 200, { what: "a response" });
-  // what was refused meanwhile may still be written, and then gives its hold back
-  await until(async () => {
-    const { mismatches, holds } = await audit(gateway.gateway.database);
-    assertEquals(mismatches, []);
-    return holds === 0;
-  }, { what: "the end of all holds" });
+  await untilHoldsEnd(gateway);
 });
+
+Deno.test(
+  "the database file is deleted while credits are lent, then put back: what was answered is charged once",
+  PROOF,
+  async () => {
+    await using gateway = await startGateway({ lendFrom: 0 });
+    let answered = 0;
+    const chat = async () => {
+      const status = await statusOf(gateway.chat("Hi"));
+      if (status === 200) answered++;
+      else assertEquals(status, 503);
+      return status;
+    };
+    await until(async () => {
+      assertEquals(await chat(), 200);
+      return (await audit(gateway.gateway.database)).lentCredits > 0;
+    }, { what: "a loan" });
+    const [path, away] = [fileOf(gateway), `${gateway.directory}/away`];
+    for (const end of ["", "-wal", "-shm"]) await Deno.rename(`${path}${end}`, `${away}${end}`);
+    for (let times = 0; times < 20; times++) await chat();
+    for (const end of ["", "-wal", "-shm"]) await Deno.rename(`${away}${end}`, `${path}${end}`);
+    await until(async () => await chat() === 200, { what: "a response" });
+    await assertLedgerClean(gateway);
+    assertEquals((await usageRecords(gateway)).length, answered);
+  },
+);
 
 Deno.test("the lock of the data directory is another's: nothing is answered until its own is back", async () => {
   await using gateway = await startGateway({ lendFrom: Infinity });
