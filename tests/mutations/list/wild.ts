@@ -647,7 +647,10 @@ export const WILD: readonly Mutation[] = [
     file: "src/requests/relay/reply_reader.ts",
     find: "      this.#lateTick = performance.now() + LATE_USAGE_MS;\n",
     replace: "",
-    tests: [{ file: DEPARTURES_TEST, filter: "departures, whichever" }],
+    tests: [{
+      file: "tests/requests/relay/cutting_test.ts",
+      filter: "usage in a piece of its own",
+    }],
     why: "The charge would be a count although there is a report.",
   },
   {

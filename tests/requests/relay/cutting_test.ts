@@ -167,6 +167,28 @@ Deno.test("a stream is the same in one piece, byte by byte, event by event and c
   }
 });
 
+Deno.test("usage in a piece of its own after the end mark is awaited, for each front", async () => {
+  const timers = new CoarseTimers();
+  const datas = [
+    { choices: [{ index: 0, delta: { content: "Hi" } }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
+    "[DONE]",
+    { choices: [], usage: { prompt_tokens: 40, completion_tokens: 60 } },
+  ];
+  const pieces = datas.map((data) =>
+    new TextEncoder().encode(`data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`)
+  );
+  for (const front of FRONTS) {
+    const stream = bridgeBetween(front, "chat").stream(contextOf(REQUESTS[front]));
+    const reader = new ReplyReader(new EventSource(replyOf(pieces), timers, LIMITS), stream, 1e9);
+    await reader.begin(true);
+    while (!reader.finished) await reader.next();
+    reader.close();
+    const { inputTokens, outputTokens } = stream.usage ?? {};
+    assertEquals([inputTokens, outputTokens], [40, 60], front);
+  }
+});
+
 Deno.test("the last event needs no blank line, and no line break, if it is whole", () => {
   const events = (text: string): SseEvent[] => {
     const decoder = new SseDecoder();
