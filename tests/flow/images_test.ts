@@ -319,32 +319,55 @@ Deno.test("long base64 that is no image is text: counted, and sent as it is", as
   assert(input_tokens > short * 1.2, `${input_tokens} tokens`);
 });
 
-Deno.test("large bodies wait for their turn, and are refused when it does not come", async () => {
+/** A gateway that has room for one large body, and whose upstream answers once it is let. */
+async function oneLargeBody(limits: Record<string, number>) {
+  await using started = new AsyncDisposableStack();
   const answered = Promise.withResolvers<void>();
-  await using upstream = fakeUpstream(async () => {
+  const upstream = started.use(fakeUpstream(async () => {
     await answered.promise;
     return completion("ok");
-  });
-  await using gateway = await startGateway({
-    settings: {
-      upstream: { url: upstream.url },
-      limits: { largeBodiesBytes: 4_000_000, bodyIdleMs: 500, drainMs: 5_000 },
-    },
-  });
+  }));
+  const gateway = started.use(
+    await startGateway({
+      settings: {
+        upstream: { url: upstream.url },
+        limits: { largeBodiesBytes: 4_000_000, drainMs: 5_000, ...limits },
+      },
+    }),
+  );
   const body = ask(`data:image/png;base64,${base64(pngOf(2_000_000))}`);
-  const first = gateway.post("/v1/chat/completions", body);
+  const post = () => gateway.post("/v1/chat/completions", body);
+  const first = post();
   await until(() => upstream.received.length > 0, { what: "the first one" });
-  const second = await gateway.post("/v1/chat/completions", body);
+  const owned = started.move();
+  return {
+    first,
+    post,
+    answer: () => answered.resolve(),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+Deno.test("large bodies are refused when their turn does not come", async () => {
+  await using bodies = await oneLargeBody({ bodyIdleMs: 500 });
+  const second = await bodies.post();
   const { error } = await second.json();
   assertEquals([second.status, error.code, second.headers.get("retry-after")], [
     503,
     "service_unavailable",
     "2",
   ]);
-  const third = gateway.post("/v1/chat/completions", body);
+  bodies.answer();
+  const first = await bodies.first;
+  assertEquals(first.status, 200, await first.text());
+});
+
+Deno.test("large bodies wait for their turn", async () => {
+  await using bodies = await oneLargeBody({ bodyIdleMs: 120_000 });
+  const second = bodies.post();
   await sleep(100);
-  answered.resolve();
-  for (const reply of [await first, await third]) {
+  bodies.answer();
+  for (const reply of [await bodies.first, await second]) {
     assertEquals(reply.status, 200, await reply.text());
   }
 });
