@@ -239,8 +239,10 @@ export class Meter {
       if (reasoning !== undefined && key !== reasoning && REASONING.includes(key)) continue;
       if (this.#isImage(value, key, type)) continue;
       if (key === "input" && type === "tool_use" && isObject(part)) {
-        any = Object.keys(part).length > 0 || any;
-        this.addJson(part);
+        const isEmpty = Object.keys(part).length === 0;
+        any = any || !isEmpty;
+        // a streamed call begins with an empty input, which its deltas fill
+        if (!isEmpty || this.#images !== undefined) this.addJson(part);
       } else if (key === "tools" && Array.isArray(part) && this.#images !== undefined) {
         any = true;
         for (const tool of part) this.addJson(tool);
