@@ -60,3 +60,23 @@ export {
   refuseLinks,
 } from "./gateway_identity.ts";
 export { refusalOf } from "./database_refusal.ts";
+export {
+  CLOCK_MS,
+  elementsOf,
+  greatest,
+  iif,
+  integerAt,
+  isSameButForCase,
+  jsonArray,
+  jsonArrayOfRows,
+  jsonObject,
+  jsonOf,
+  lastCharacter,
+  least,
+  membersOf,
+  paddedHex,
+  positionIn,
+  randomHex,
+  textAt,
+  textsOf,
+} from "./sql/functions.ts";
