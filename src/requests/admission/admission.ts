@@ -21,7 +21,8 @@ import {
 import { SlotMap } from "../../ground/platform/mod.ts";
 import { refusalOf } from "./decision_refusal.ts";
 import { type EndedHold, Hold, STEP_TOKENS } from "./hold.ts";
-import { type AdmissionSettings, Loans, type LoansOptions, monotonicNow } from "./loans.ts";
+import { Loans, monotonicNow } from "./loans.ts";
+import type { AdmissionSettings, LoansOptions } from "./settings.ts";
 
 /** Recalls of loans that one request waits for; what is lent then counts as held. */
 const MAX_RECALLS = 20;
@@ -176,13 +177,16 @@ export class Admission {
     const { accountId, keyId } = caller;
     const holder = { requestId, accountId, keyId, gatewayId, leaseMs, route: route.id };
 
+    const byKey = caller.hasBudget;
+    const borrower = { accountId, keyId, byKey };
     const charge = (credits: number) => this.#loans.charge(accountId, credits);
     const draw = { requestId, keyId, credits: wanted, mostCredits: most, nowMs };
-    const isDecided = caller.hasBudget || caller.atOnce !== null; // by the database, for all gateways
-    const drawn = isDecided ? undefined : this.#loans.admit(accountId, draw);
+    // by the database, for all gateways
+    const isDecided = caller.atOnce !== null || byKey && !this.#loans.lendsBudgets;
+    const drawn = isDecided ? undefined : this.#loans.admit(borrower, draw);
     if (drawn !== undefined) {
       const { loan, hold: lent } = drawn;
-      onStatus({ balance: loan.balance, windows: loan.windows(keyId) });
+      onStatus({ balance: loan.balance, windows: loan.windows(keyId), budget: loan.budget });
       const place = this.#running.add(requestId);
       const output = permitted(most - reserved);
       const hold = new Hold(
@@ -204,11 +208,11 @@ export class Admission {
       return { permittedOutput: output, hold };
     }
 
-    if (!isDecided) this.#loans.uncovered({ accountId, keyId, credits: wanted });
+    if (!isDecided) this.#loans.uncovered({ ...borrower, credits: wanted });
     const ask = { ...holder, least, wanted, most, nowMs, reserved, tierListId: tierList.id };
     const decision = await this.#decide(ask);
     const admitted = decision.verdict === "admitted";
-    const known = this.#loans.learn(caller, decision, nowMs);
+    const known = this.#loans.learn(borrower, decision, nowMs);
     const windows = admitted ? known.map(counted) : decision.windows;
     onStatus({ balance: decision.balance, windows, budget: decision.budget });
     if (!admitted) throw refusalOf(decision, { caller, least, nowMs });
