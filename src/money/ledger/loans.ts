@@ -74,11 +74,11 @@ const PATIENCE_MS = 2_000;
 
 const SPAN_NAMES = Object.keys(SPANS) as Span[];
 
-/** Loans of an account, and of keys that share a budget with one of it. */
-const OF_ACCOUNT = `(account_id = ?1 or key_id in (
-    select sharing.key_id from keys join budget_keys on budget_keys.key_id = keys.id
-      join budget_keys as sharing on sharing.budget_id = budget_keys.budget_id
-    where keys.account_id = ?1
+/** Loans of an account, and of keys that share a budget with a key. */
+const OF_ACCOUNT_AND_KEY = `(account_id = ?1 or key_id in (
+    select sharing.key_id from budget_keys join budget_keys as sharing
+      on sharing.budget_id = budget_keys.budget_id
+    where budget_keys.key_id = ?2
   ))`;
 const CREDITS = "select credits from loans where account_id = ? and loan_id = ?";
 /** Whether a budget applies to the key: no request of it is admitted from a loan. */
@@ -215,12 +215,17 @@ export async function releaseLoansOf(database: Database, gatewayId: string): Pro
 /**
  * Asks gateways to return what is lent of an account.
  *
+ * @param keyId A key whose budgets are short as well: also what was lent of them to other keys. Default: none.
  * @returns Whether anything is lent.
  */
-export async function recallLoans(database: Database, accountId: string): Promise<boolean> {
+export async function recallLoans(
+  database: Database,
+  accountId: string,
+  keyId = "",
+): Promise<boolean> {
   const [rows] = await database.batch([{
-    sql: `update loans set recalled = 1 where ${OF_ACCOUNT} returning 1 as found`,
-    args: [accountId],
+    sql: `update loans set recalled = 1 where ${OF_ACCOUNT_AND_KEY} returning 1 as found`,
+    args: [accountId, keyId],
   }]);
   return rows!.length > 0;
 }
@@ -289,14 +294,19 @@ export async function loanNews(
 }
 
 /**
- * Whether a loan of an account, or of a key that shares a budget with one of it, has been recalled, not been returned, and is worth
- * waiting for.
+ * Whether a loan of an account has been recalled, not been returned, and is worth waiting for.
+ *
+ * @param keyId A key whose budgets count as well. Default: none.
  */
-export async function isRecalled(database: Database, accountId: string): Promise<boolean> {
+export async function isRecalled(
+  database: Database,
+  accountId: string,
+  keyId = "",
+): Promise<boolean> {
   const row = await database.one(
     `select 1 as found from loans
-      where ${OF_ACCOUNT} and recalled = 1 and not ${HAS_LAPSED} limit 1`,
-    [accountId],
+      where ${OF_ACCOUNT_AND_KEY} and recalled = 1 and not ${HAS_LAPSED} limit 1`,
+    [accountId, keyId],
   );
   return row !== undefined;
 }

@@ -19,6 +19,7 @@ import {
   type WindowState,
 } from "../../money/ledger/mod.ts";
 import { SlotMap } from "../../ground/platform/mod.ts";
+import type { Borrower } from "./borrower.ts";
 import { refusalOf } from "./decision_refusal.ts";
 import { type EndedHold, Hold, STEP_TOKENS } from "./hold.ts";
 import { Loans, monotonicNow } from "./loans.ts";
@@ -175,10 +176,10 @@ export class Admission {
         Math.floor(affordableOutput(route, { inputTokens, credits }) / choices),
       );
     const { accountId, keyId } = caller;
-    const holder = { requestId, accountId, keyId, gatewayId, leaseMs, route: route.id };
-
     const byKey = caller.hasBudget;
     const borrower = { accountId, keyId, byKey };
+    const holder = { requestId, ...borrower, gatewayId, leaseMs, route: route.id };
+
     const charge = (credits: number) => this.#loans.charge(accountId, credits);
     const draw = { requestId, keyId, credits: wanted, mostCredits: most, nowMs };
     // by the database, for all gateways
@@ -242,12 +243,12 @@ export class Admission {
   }
 
   /** Has the database decide, if need be after all that is lent of the account has been returned. */
-  async #decide(ask: HoldRequest): Promise<Decision> {
+  async #decide(ask: HoldRequest & Borrower): Promise<Decision> {
     const { database } = this.#options;
     for (let times = 0;; times++) {
-      const mayRecall = times < MAX_RECALLS && this.#loans.mayRecall(ask.accountId);
+      const mayRecall = times < MAX_RECALLS && this.#loans.mayRecall(ask);
       const decision = await admit(database, { ...ask, mayRecall });
-      if (decision.verdict === "recall") await this.#loans.recalled(ask.accountId);
+      if (decision.verdict === "recall") await this.#loans.recalled(ask);
       else if (decision.verdict === "period" && times < MAX_RECALLS) {
         await openPeriodsOfKey(database, ask.keyId, ask.nowMs);
       } else return decision;
@@ -256,14 +257,14 @@ export class Admission {
 
   /** Raises a hold; what is lent of the account is recalled if the rest of its credits is not enough. */
   async #grow(
-    { nowMs, ...ask }: Omit<HoldRequest, "least" | "most" | "tierListId">,
+    { nowMs, ...ask }: Omit<HoldRequest, "least" | "most" | "tierListId"> & Borrower,
   ): Promise<number> {
     const { database, now } = this.#options;
     const grow = () => growHold(database, { ...ask, nowMs: now(), admittedAtMs: nowMs });
     const credits = await grow();
-    if (credits >= ask.wanted || !this.#loans.mayRecall(ask.accountId)) return credits;
-    if (!await recallLoans(database, ask.accountId)) return credits;
-    await this.#loans.recalled(ask.accountId);
+    if (credits >= ask.wanted || !this.#loans.mayRecall(ask)) return credits;
+    if (!await recallLoans(database, ask.accountId, ask.keyId)) return credits;
+    await this.#loans.recalled(ask);
     return await grow();
   }
 

@@ -13,11 +13,11 @@ export class Demand {
   askableTick = -Infinity;
   /** The question for a loan, while it is under way. */
   asking: Promise<void> | undefined;
-  /** Nothing is recalled before; known of an account, as is the rest. */
+  /** Nothing is recalled before. */
   recallableTick = -Infinity;
   /** The wait until others have returned their loans, while it is under way. */
   recall: Promise<void> | undefined;
-  /** Credits of all charges that were sent to the database. */
+  /** Credits of all charges that were sent to the database; known of accounts. */
   charged = 0;
 
   /** Counts a request that no loan covers; returns how many there were within about a second. */

@@ -156,25 +156,26 @@ export class Loans {
     return status.windows.length === 0 ? [] : loan.windows(keyId);
   }
 
-  /** Whether what is lent of an account may be recalled: not if somebody did not return it a moment ago. */
-  mayRecall(accountId: string): boolean {
-    return this.#monotonicNow() >= (this.#demands.find(accountId)?.recallableTick ?? -Infinity);
+  /** Whether what a borrower needs may be recalled: not if somebody did not return it a moment ago. */
+  mayRecall(borrower: Borrower): boolean {
+    const demand = this.#demands.find(borrowerIdOf(borrower));
+    return this.#monotonicNow() >= (demand?.recallableTick ?? -Infinity);
   }
 
-  /** Returns this gateway's loans of an account, and waits until others have returned theirs. */
-  recalled(accountId: string): Promise<void> {
-    const demand = this.#demands.of(accountId);
-    return demand.recall ??= this.#awaitReturns(accountId)
+  /** Returns this gateway's loans of an account and its key's budgets, and waits until others have returned theirs. */
+  recalled(borrower: Borrower): Promise<void> {
+    const demand = this.#demands.of(borrowerIdOf(borrower));
+    return demand.recall ??= this.#awaitReturns(borrower, demand)
       .finally(() => demand.recall = undefined);
   }
 
-  async #awaitReturns(accountId: string): Promise<void> {
+  async #awaitReturns({ accountId, keyId }: Borrower, demand: Demand): Promise<void> {
     await this.giveBack(accountId);
     const untilTick = this.#monotonicNow() + RECALL_MS;
-    while (await isRecalled(this.#options.database, accountId)) {
+    while (await isRecalled(this.#options.database, accountId, keyId)) {
       await this.#look();
       if (this.#monotonicNow() >= untilTick) {
-        this.#demands.of(accountId).recallableTick = this.#monotonicNow() + UNRETURNED_MS;
+        demand.recallableTick = this.#monotonicNow() + UNRETURNED_MS;
         return;
       }
       await delay(RETURNED_MS);

@@ -51,6 +51,7 @@ Deno.test("credits that a killed gateway was lent: 503 with the time until its l
   const gone = await ask("Hi");
   assertEquals(gone.status, 503);
   assertStringIncludes((await gone.json()).error.message, "sluice credits write-off");
+  assertStringIncludes(gateway.log(), '"request refused"');
   const off = { id: "off", gatewayId: "gw_dead", note: "disk lost", atMs: Date.now() };
   await writeOffLoans(database, off);
   const served = await ask("Hi");
@@ -86,6 +87,7 @@ Deno.test("a budget of which a killed gateway was lent: 503 until its lease ends
   assertEquals(late, 403);
   assertStringIncludes(says, "0 of 6 credits are spent, and 4 are held");
   assertStringIncludes(says, "sluice credits write-off");
+  assertStringIncludes(gateway.log(), '"request refused"');
   const off = { id: "off", gatewayId: "gw_dead", note: "disk lost", atMs: Date.now() };
   await writeOffLoans(database, off);
   assertEquals((await ask())[0], 200);
