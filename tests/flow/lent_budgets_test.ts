@@ -82,6 +82,12 @@ async function scene() {
       }),
     );
   const gateways = [await gateway(0), await gateway(1)] as const;
+  let isAway = false;
+  const start = async () => {
+    server = await sqldServer(path, { port: server.port });
+    isAway = false;
+  };
+  stack.defer(() => isAway ? start() : undefined); // gateways end in order, also if a test has failed
   const [{ gateway: { accounts, database, keys } }] = gateways;
   const { team, members } = await teamOf(gateways[0]);
   const buyer = await customer(gateways[0], 100_000);
@@ -122,10 +128,13 @@ async function scene() {
     },
     now,
     pass: (ms: number) => aheadMs += ms,
-    kill: () => server[Symbol.asyncDispose](),
+    async kill() {
+      await server[Symbol.asyncDispose]();
+      isAway = true;
+    },
     /** Starts the server again; resolves when it has what gateways had kept. */
     async comeBack() {
-      server = await sqldServer(path, { port: server.port });
+      await start();
       await until(
         () =>
           gateways.every(({ gateway: { database: { outbox } } }) =>

@@ -81,7 +81,7 @@ const OF_ACCOUNT_AND_KEY = `(account_id = ?1 or key_id in (
     where budget_keys.key_id = ?2
   ))`;
 const CREDITS = "select credits from loans where account_id = ? and loan_id = ?";
-/** Whether a budget applies to the key: no request of it is admitted from a loan. */
+/** Whether a budget applies to the key: no request of it is admitted from its account's loan. */
 const HAS_BUDGET = "select 1 as found from budget_keys where key_id = ? limit 1";
 const OTHERS = `select ${
   SPAN_NAMES.map((span) => `coalesce(sum(${span}), 0) as ${span}`).join(", ")
@@ -100,7 +100,8 @@ const LEASE_UNTIL = `select max(lease_until_ms) as until_ms from (
 /**
  * Lends credits and places to a gateway, or renews its loan and adds to it.
  *
- * @returns The loan; undefined if there is not enough to lend, if the loan has ended, or if the key has a budget.
+ * @returns The loan; undefined if there is not enough to lend, if the loan has ended, or if the key has a budget and
+ *   the loan is not of it.
  */
 export async function lend(database: Database, ask: LoanRequest): Promise<Loan | undefined> {
   const { accountId, keyId, gatewayId, nowMs, tierList } = ask;
