@@ -7,7 +7,7 @@
 
 import * as z from "zod";
 import type { Database, Row } from "../../ground/database/mod.ts";
-import { rowOf } from "../../ground/row.ts";
+import { jsonText, rowOf } from "../../ground/row.ts";
 import { DATABASE_CLOCK, HAS_LAPSED } from "./rules/sql/shared.ts";
 import { SPANS } from "./rules/sql/windows.ts";
 
@@ -68,6 +68,8 @@ const lentRow = rowOf({
   lapsed_credits: z.int().nonnegative(),
   /** Accounts whose credits these are. */
   lapsed_accounts: z.int(),
+  /** IDs of the keys in whose budgets these count. */
+  lapsed_keys: jsonText(z.array(z.string())),
 });
 
 /** What a gateway is lent. */
@@ -79,10 +81,11 @@ export async function lentToGateways(
   gatewayId?: string,
 ): Promise<LentToGateway[]> {
   const rows = await database.all(
-    `select gateway_id, count(*) as accounts, sum(credits) as credits,
+    `select gateway_id, count(distinct account_id) as accounts, sum(credits) as credits,
         max(lease_until_ms) as lease_until_ms,
         coalesce(sum(credits) filter (where ${HAS_LAPSED}), 0) as lapsed_credits,
-        count(*) filter (where ${HAS_LAPSED}) as lapsed_accounts
+        count(distinct account_id) filter (where ${HAS_LAPSED}) as lapsed_accounts,
+        json_group_array(distinct key_id) filter (where ${HAS_LAPSED} and key_id <> '') as lapsed_keys
       from loans ${gatewayId === undefined ? "" : "where gateway_id = ?"}
       group by gateway_id order by max(lease_until_ms), gateway_id`,
     gatewayId === undefined ? [] : [gatewayId],
@@ -134,7 +137,7 @@ export async function loanWriteOff(
   id: string,
 ): Promise<LoanWriteOff | undefined> {
   const row = await database.one(
-    `select gateway_id, count(*) as accounts, sum(credits) as credits, note, at_ms
+    `select gateway_id, count(distinct account_id) as accounts, sum(credits) as credits, note, at_ms
       from loan_write_offs where write_off_id = ? group by write_off_id`,
     [id],
   );

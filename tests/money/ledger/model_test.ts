@@ -187,6 +187,8 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
   let steps = 0;
   /** Loans that were written off. */
   let writtenOff = 0;
+  /** Loans of a key with budgets that were made or renewed. */
+  let lentByKey = 0;
   const isLapsed = ({ lapsedMs }: { lapsedMs: number }) => lapsedMs > 0;
 
   const actions: Record<string, () => Promise<void>> = {
@@ -251,7 +253,8 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
     },
     async setBudget() {
       const { keys, ...name } = anyName();
-      const credits = random.integer(0, 200);
+      // now and then more than is ever spent, so that something is left to lend
+      const credits = random.pick([random.integer(0, 200), 1_000, 10_000]);
       const zone = name.period === "life" ? "UTC" : random.pick(ZONES);
       const id = budgetId(name);
       const before = model.budgets.get(id);
@@ -260,6 +263,11 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
         nowMs,
         patienceMs: 0,
       });
+      if (before !== undefined && (before.credits > credits || before.zone !== zone)) {
+        for (const loan of model.loans.values()) {
+          if (before.keys.has(loan.keyId)) loan.recalled = true;
+        }
+      }
       const fresh = keys.filter((keyId) => before?.keys.has(keyId) !== true);
       model.recall(fresh.map((keyId) => model.accountOf.get(keyId)!));
       const budget: ModelBudget = {
@@ -303,10 +311,13 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       assertEquals(await removeBudget(bench.database, name), model.budgets.delete(budgetId(name)));
     },
     async lend() {
-      const caller = random.pick(callers);
       const own = random.pick(gateways);
-      const isNew = random.next() < 0.4;
-      const known = model.loan(caller.accountId, own);
+      const byKey = random.next() < 0.5;
+      const budgeted = callers.filter(({ keyId }) => model.budgetsOf(keyId).length > 0);
+      const caller = random.pick(byKey && budgeted.length > 0 ? budgeted : callers);
+      const isNew = random.next() < (byKey ? 0.7 : 0.4);
+      const ofKey = byKey ? caller.keyId : "";
+      const known = model.loan(caller.accountId, own, ofKey);
       const isFresh = isNew && (known === undefined || random.next() < 0.8);
       const loanId = isFresh ? `loan_${loans++}` : known?.loanId ?? "loan_gone";
       const request = {
@@ -314,6 +325,7 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
         gatewayId: own,
         loanId,
         isNew,
+        byKey,
         leastCredits: random.integer(0, 10),
         leastPlaces: random.integer(0, 2),
         nowMs,
@@ -322,9 +334,10 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       const before = known?.loanId === loanId ? known.credits : 0;
       model.lend(request);
       const loan = await lend(bench.database, { ...request, leaseMs: 60_000, tierList });
-      const made = model.loan(accountId, gatewayId);
+      const made = model.loan(accountId, gatewayId, ofKey);
       // a key with a budget is not covered by a loan that there is
-      const isCovered = model.budgetsOf(request.keyId).length === 0;
+      const isCovered = byKey || model.budgetsOf(request.keyId).length === 0;
+      if (byKey && made?.loanId === loanId) lentByKey++;
       const expected = made?.loanId === loanId && isCovered ? made : undefined;
       assertEquals(loan?.places, expected?.places);
       assertEquals(loan?.added, expected && expected.credits - before);
@@ -333,8 +346,12 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       // as a gateway does: from what it was lent and has not drawn yet
       const caller = random.pick(callers);
       const gatewayId = random.pick(gateways);
-      const loan = model.loan(caller.accountId, gatewayId);
+      const loan = model.loan(caller.accountId, gatewayId, random.pick(["", caller.keyId]));
       if (loan === undefined) return Promise.resolve();
+      // what is lent of a budget is of the periods in which it was
+      const isOver = (one: ModelBudget) =>
+        periodName(one, loan.admittedAtMs) !== periodName(one, nowMs);
+      if (loan.keyId !== "" && model.budgetsOf(loan.keyId).some(isOver)) return Promise.resolve();
       const open = drawn(loan.loanId).reduce((sum, { lent }) => sum + lent!, 0);
       const lent = Math.min(random.integer(1, 12), loan.credits - open);
       if (lent <= 0) return Promise.resolve();
@@ -354,12 +371,12 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       return Promise.resolve();
     },
     async returnLoan() {
-      const { accountId } = random.pick(callers);
+      const { accountId, keyId } = random.pick(callers);
       const gatewayId = random.pick(gateways);
       // at times one that has ended
       const loanId = random.next() < 0.2
         ? `loan_${random.integer(0, loans)}`
-        : model.loan(accountId, gatewayId)?.loanId ?? "loan_gone";
+        : model.loan(accountId, gatewayId, random.pick(["", keyId]))?.loanId ?? "loan_gone";
       const requests = drawn(loanId).filter((one) => one.accountId === accountId).map((one) => ({
         ...one,
         credits: one.lent!,
@@ -474,11 +491,11 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       const gatewayId = random.pick(gateways);
       const id = `write_off_${steps++}`;
       await writeOffLoans(bench.database, { id, gatewayId, note: "why", atMs: Date.now() });
-      const { loans, credits } = model.releaseLoans((loan) =>
+      const { loans, accounts, credits } = model.releaseLoans((loan) =>
         loan.gatewayId === gatewayId && isLapsed(loan)
       );
       const found = await loanWriteOff(bench.database, id);
-      assertEquals([found?.accounts ?? 0, found?.credits ?? 0], [loans, credits]);
+      assertEquals([found?.accounts ?? 0, found?.credits ?? 0], [accounts, credits]);
       writtenOff += loans;
     },
     async restart() {
@@ -505,7 +522,7 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
 
   const hasMetAll = () =>
     kind !== "file" || !isProof ||
-    (takenBack.size >= 5 && settledTogether >= 12 && writtenOff >= 5 &&
+    (takenBack.size >= 5 && settledTogether >= 12 && writtenOff >= 5 && lentByKey >= 20 &&
       !Object.values(verdicts).includes(0));
 
   for (let step = 0; step < STEPS[kind] || !hasMetAll(); step++) {

@@ -26,6 +26,7 @@ const REVISIONS: Readonly<Record<number, string>> = {
   17: "e0bbe79738c3143d19ef5175059af8716128e8799cfe34b1e0c2d486b8a15fd6",
   18: "d9150a075e09d54063c604581e7c00de8d9a49fa0ef5c41b820d2ad2ccfb982b",
   19: "3916c23905b7a9650e2766daeb809eb303331f430386d08a35cdec8d88f28315",
+  20: "969a903159d26b122e1a9aafb9663850b129f8da49a57c5c9e722d5c7c2adf57",
 };
 
 Deno.test("rules that change get the next revision", () => {

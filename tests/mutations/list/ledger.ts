@@ -6,6 +6,7 @@ const INSTALLING = "tests/ground/database/rules_test.ts";
 const RELEASED = "tests/ground/database/released_test.ts";
 const BUDGETS = "tests/money/ledger/budgets_test.ts";
 const SPENDING = "tests/money/ledger/spending_test.ts";
+const LENT_BUDGETS = "tests/requests/admission/lent_budgets_test.ts";
 const LAPSED = "tests/money/ledger/lapsed_loans_test.ts";
 const ENDED = "tests/assemble/ended_gateways_test.ts";
 const DETACHED = "tests/requests/admission/detached_test.ts";
@@ -187,6 +188,54 @@ export const LEDGER: readonly Mutation[] = [
     why: "Twenty streams at once would ask for the whole balance each.",
   },
   {
+    name: "budget-lent-without-bound",
+    file: rule("lend"),
+    find: "iif(new.by_key, budget + own, ${UNLIMITED})",
+    replace: "${UNLIMITED}",
+    tests: [{ file: LENT_BUDGETS, filter: "two gateways spend" }],
+    why: "Gateways would spend a budget more than once while their server is away.",
+  },
+  {
+    name: "budget-lent-beyond-its-period",
+    file: "src/money/ledger/loans.ts",
+    find: "Number(row.until_ms ?? Infinity)",
+    replace: "Infinity",
+    tests: [{ file: LENT_BUDGETS, filter: "next period" }],
+    why: "What is spent would count in a period that lent nothing.",
+  },
+  {
+    name: "lowered-budget-stays-lent",
+    file: rule("apply_budgets"),
+    find: "when new.credits < old.credits or new.zone <> old.zone begin",
+    replace: "when false begin",
+    tests: [{ file: LENT_BUDGETS, filter: "lowered" }],
+    why: "A budget that was lowered could be exceeded by what was lent of it.",
+  },
+  {
+    name: "shared-budget-not-recalled",
+    file: rule("admit"),
+    find: "where (account_id = new.account_id or key_id in ${SAME_BUDGETS}) and recalled = 0",
+    replace: "where account_id = new.account_id and recalled = 0",
+    tests: [{ file: LENT_BUDGETS, filter: "one key can spend" }],
+    why: "A budget would be called spent while another account of its team was lent of it.",
+  },
+  {
+    name: "lapsed-budget-called-spent",
+    file: rule("admit"),
+    find: "budget < new.least then ${LENT_OF_BUDGET}",
+    replace: "budget < new.least then null",
+    tests: [{ file: LAPSED, filter: "counts in its budgets" }],
+    why: "Nobody would be told that a gateway which is gone has the rest of the budget.",
+  },
+  {
+    name: "balance-of-one-loan",
+    file: "src/requests/admission/loan_index.ts",
+    find: "for (const loan of this.ofAccount(accountId)) left = loan.charge(credits);",
+    replace: "left = this.find(accountId)?.charge(credits);",
+    tests: [{ file: LENT_BUDGETS, filter: "other keys" }],
+    why: "Replies to a key would name a balance that other keys of the account have spent of.",
+  },
+  {
     name: "lapsed-loan-freed-by-time",
     file: "src/requests/admission/admission.ts",
     find: "const over = lapsed.filter(({ gatewayId }) => gone.has(gatewayId));",
@@ -280,16 +329,16 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "lent-past-budgets",
     file: rule("lend"),
-    find: " and not ${HAS_BUDGET}",
-    replace: "",
+    find: "not ${HAS_BUDGET})",
+    replace: "true)",
     tests: [{ file: BUDGETS, filter: "nothing is lent" }],
     why: "Requests admitted from a loan would pass by the budgets of their account.",
   },
   {
     name: "budget-set-without-recall",
     file: rule("apply_budgets"),
-    find: "update loans set recalled = 1",
-    replace: "update loans set recalled = recalled",
+    find: "update loans set recalled = 1\n    where account_id = (select",
+    replace: "update loans set recalled = recalled\n    where account_id = (select",
     tests: [{ file: BUDGETS, filter: "nothing is lent" }],
     why: "Gateways would go on admitting from loans past a budget that was set.",
   },
@@ -527,8 +576,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "loans-not-recalled",
     file: rule("admit"),
-    find: "then 'recall'",
-    replace: "then 'credits'",
+    find: "          ) then 'recall'",
+    replace: "          ) then 'credits'",
     tests: [{ file: "tests/requests/admission/attack_loans_test.ts", filter: "14: " }],
     why: "Requests would be rejected because of credits that are only lent.",
   },
@@ -827,8 +876,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "lent-to-debtors",
     file: rule("lend"),
-    find: "and not ${OWES} and not ${HAS_BUDGET}",
-    replace: "and not ${HAS_BUDGET}",
+    find: "and not is_recalled and not ${OWES}",
+    replace: "and not is_recalled",
     tests: [{ file: LENDING, filter: "owes for a charge" }],
     why: "An account that did not pay for a request would get another one, from a loan.",
   },

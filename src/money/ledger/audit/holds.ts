@@ -86,12 +86,14 @@ export const HOLDS: readonly Check[] = [
     noun: "loan",
     name: "loans",
     sql: differences({
-      id: "account_id || ' ' || gateway_id",
+      id: "loans.account_id || ' ' || gateway_id || iif(key_id = '', '', ' ' || key_id)",
       pairs: {
-        loan_account: ["account_id", "accounts.id"],
+        loan_account: ["loans.account_id", "accounts.id"],
+        loan_key: ["loans.key_id", "iif(loans.key_id = '', '', keys.id)"],
         lease: ["lease_until_ms", LEASE],
       },
-      from: "loans left join accounts on accounts.id = account_id",
+      from: `loans left join accounts on accounts.id = loans.account_id
+        left join keys on keys.id = loans.key_id and keys.account_id = loans.account_id`,
     }),
   },
   {

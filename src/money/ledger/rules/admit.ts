@@ -77,6 +77,26 @@ const TIGHTEST_BUDGET = `(
         where budget_keys.key_id = new.key_id
       )`;
 
+/** The same as `lent_ms`, of what that budget's keys were lent in its period. */
+const LENT_OF_BUDGET = `(
+          select case
+            when budget + coalesce(sum(loans.credits) filter (where not ${HAS_LAPSED}), 0) >= new.least
+              then max(1, max(loans.lease_until_ms) filter (where not ${HAS_LAPSED}) - ${DATABASE_CLOCK})
+            when budget + sum(loans.credits) >= new.least then 0
+          end
+          from budget_periods join budget_keys on budget_keys.budget_id = budget_periods.budget_id
+            join loans on loans.key_id = budget_keys.key_id
+              and lent_at_ms >= starts_at_ms and lent_at_ms < ends_at_ms
+          where ${periodOf("decided.budget_id", "new.at_ms")}
+        )`;
+
+/** Keys that share a budget with the key. */
+const SAME_BUDGETS = `(
+          select sharing.key_id from budget_keys join budget_keys as sharing
+            on sharing.budget_id = budget_keys.budget_id
+          where budget_keys.key_id = new.key_id
+        )`;
+
 const NO_PLACE = WINDOWS.map(({ name, span }) => `${name}_used + lent_${span} >= ${name}`)
   .join("\n            or ");
 
@@ -109,8 +129,8 @@ const LACKS =
  *    requests of a moment no more than one may cost more than there is.
  *
  * What is lent to gateways counts as used and held. Where that would reject it, or leave it less than it wants, the
- * verdict is `recall` instead, for gateways that know it: all loans of the account are recalled, and the request is to be decided on again when
- * they have been returned. A loan whose lease has ended is nothing to wait for: its gateway is gone.
+ * verdict is `recall` instead, for gateways that know it: all loans of the account, and those of keys that share a budget with its own,
+ * are recalled, and the request is to be decided on again when they have been returned. A loan whose lease has ended is nothing to wait for: its gateway is gone.
  *
  * When a budget has no period of that time yet, the verdict is `period`: the request is to be decided on again when its
  * gateway has opened it.
@@ -133,6 +153,7 @@ export const ADMIT: Rule = {
         when lacks_period then 'period'
         when minute is null then 'credits'
         when running >= (select at_once from keys where id = new.key_id) then 'rate'
+        when new.may_recall and budget_loans > 0 and budget < new.wanted then 'recall'
         when loans > 0 and new.may_recall and (
             ${NO_PLACE}
             or budget >= new.least and free < iif(new.reserved > 0, new.wanted, min(new.wanted, budget))
@@ -151,6 +172,7 @@ export const ADMIT: Rule = {
       min(coalesce(new.most, new.wanted), budget, max(min(new.wanted, free), free - asked_more)),
       ${LACKS},
       case
+        when minute is not null and budget < new.least then ${LENT_OF_BUDGET}
         when free >= new.least then null
         when free + recallable >= new.least then lent_ms
         when free + lent >= new.least then 0
@@ -158,7 +180,7 @@ export const ADMIT: Rule = {
       ${WINDOWS.map(({ name }) => `coalesce(${name}, 0), ${name}_used`).join(",\n      ")}
     from (
       select balance, held, ${FREE} as free, ${BOUND} as bound, tiers.minute, tiers.hour, tiers.day,
-        loans, lent, recallable, lent_ms, asked_more, lacking, running, ${
+        loans, budget_loans, lent, recallable, lent_ms, asked_more, lacking, running, ${
       Object.keys(SPANS).map((span) => `lent_${span}`).join(", ")
     },
         ${ACCOUNT_LIMITS.join(",\n        ")},
@@ -176,11 +198,14 @@ export const ADMIT: Rule = {
         select coalesce(sum(max(0, asked - credits)), 0) as asked_more,
           count(iif(lacks > 0, 1, null)) as lacking, count(iif(key_id = new.key_id, 1, null)) as running
         from holds where account_id = new.account_id
+      ), (
+        select count(*) as budget_loans from loans
+        where key_id in ${SAME_BUDGETS} and not ${HAS_LAPSED}
       ), ${TIGHTEST_BUDGET}
       where account_id = new.account_id
-    );
+    ) as decided;
     update loans set recalled = 1
-    where account_id = new.account_id and recalled = 0
+    where (account_id = new.account_id or key_id in ${SAME_BUDGETS}) and recalled = 0
       and exists (select 1 from decisions where request_id = new.request_id and verdict = 'recall');
     ${
       countRequests(`(

@@ -9,6 +9,7 @@ function addUp(row: "new" | "old"): string {
     where budget_id = ${row}.budget_id and (
       exists (select 1 from key_uses where key_id = ${row}.key_id)
       or exists (select 1 from holds where key_id = ${row}.key_id)
+      or exists (select 1 from loans where key_id = ${row}.key_id)
     );`;
 }
 
@@ -45,6 +46,11 @@ export const APPLY_BUDGETS: Rule = {
   end`,
     `create trigger budgets_update_tells_key after update of credits on budgets begin
     ${tellKey("new", "new.credits")}
+  end`,
+    `create trigger budgets_update_recalls after update of credits, zone on budgets
+    when new.credits < old.credits or new.zone <> old.zone begin
+    update loans set recalled = 1 where recalled = 0
+      and key_id in (select key_id from budget_keys where budget_id = new.id);
   end`,
     `create trigger budgets_delete_tells_key after delete on budgets begin
     ${tellKey("old", "null")}

@@ -1,7 +1,8 @@
 import type { Rule } from "../../../ground/database/mod.ts";
 import { ACCOUNT_LIMITS, WINDOWS } from "./admit.ts";
 import { expireFirst, OWES } from "./sql/lots.ts";
-import { DATABASE_CLOCK } from "./sql/shared.ts";
+import { periodOf } from "./sql/budgets.ts";
+import { DATABASE_CLOCK, UNLIMITED } from "./sql/shared.ts";
 import { type Span, SPANS } from "./sql/windows.ts";
 import { createView, type Intake } from "./intake.ts";
 
@@ -22,8 +23,15 @@ export const LOAN_REQUESTS = {
     // less than this is not worth a loan
     "least_credits",
     "least_places",
+    // 1 for a loan of this key alone, which counts in its budgets; older gateways do not say
+    "by_key",
   ],
 } as const satisfies Intake;
+
+/** The key that the loan is of. */
+const OF_KEY = "iif(new.by_key, new.key_id, '')";
+/** Whether a loan is the one that the gateway has or asks for. */
+const IS_OWN = `gateway_id = new.gateway_id and key_id = ${OF_KEY}`;
 
 const NAMES = Object.keys(SPANS) as Span[];
 
@@ -49,6 +57,21 @@ const HAS_BUDGET = `(
         )
       )`;
 
+/** What the budgets of the key have left in their periods, a raise left out, as it ends; and when those began and end. */
+const BUDGETS = `(
+        select min(budgets.credits - spent - budget_periods.held) as budget,
+          count(*) > count(spent) as lacks_period,
+          max(starts_at_ms) as since_ms, min(ends_at_ms) as until_ms
+        from budget_keys join budgets on budgets.id = budget_keys.budget_id
+          left join budget_periods on (${periodOf("budget_keys.budget_id", "new.at_ms")})
+        where budget_keys.key_id = new.key_id
+      )`;
+
+/** Whether the key's budgets allow a loan of it: in the periods in which that was made, if it is there. */
+const IS_IN_PERIOD = `(budget is not null and not lacks_period
+          and coalesce(lent_at_ms, new.at_ms) >= since_ms
+          and coalesce(lent_at_ms, new.at_ms) < until_ms)`;
+
 /** Whether some of the account's credits pay for some models only. */
 const HAS_BOUND = `exists (
           select 1 from lots where account_id = new.account_id and models is not null and remaining > 0
@@ -63,6 +86,9 @@ const HAS_BOUND = `exists (
  * requests of a key with a budget, from an account to which a budget applies that is not a key's own, from one with credits that are
  * bound to models, nor in addition to a loan that has been recalled, or has ended. A gateway has one loan of an account: a new one takes the
  * place of one that the gateway does not know of, since the answer to its question was lost.
+ *
+ * A loan may be of one key alone: then no more is lent than half of what each of its budgets has left, which holds it, and only in the
+ * periods in which it was made.
  */
 export const LEND: Rule = {
   name: "lend",
@@ -71,16 +97,16 @@ export const LEND: Rule = {
     `create trigger loan_requests_lend instead of insert on loan_requests begin
     ${expireFirst("'expiry_' || lower(hex(randomblob(8)))")}
     delete from loans
-    where account_id = new.account_id and gateway_id = new.gateway_id and new.is_new
-      and loan_id <> new.loan_id;
-    insert into loans (account_id, gateway_id, loan_id, credits, ${NAMES.join(", ")},
-      lease_until_ms)
-    select new.account_id, new.gateway_id, new.loan_id, lendable, ${
+    where account_id = new.account_id and ${IS_OWN} and new.is_new and loan_id <> new.loan_id;
+    insert into loans (account_id, gateway_id, key_id, lent_at_ms, loan_id, credits, ${
+      NAMES.join(", ")
+    }, lease_until_ms)
+    select new.account_id, new.gateway_id, ${OF_KEY}, new.at_ms, new.loan_id, lendable, ${
       NAMES.map((span) => `${span}_places`).join(", ")
     },
       ${DATABASE_CLOCK} + new.lease_ms
     from (
-      select (balance - held + own) / 2 as lendable,
+      select min(balance - held + own, iif(new.by_key, budget + own, ${UNLIMITED})) / 2 as lendable,
         ${PLACES.map((places, at) => `${places} as ${NAMES[at]}_places`).join(",\n        ")}
       from (
         select balance, held, tiers.minute, tiers.hour, tiers.day,
@@ -93,20 +119,22 @@ export const LEND: Rule = {
       ), (
         select ${
       NAMES.map((span) =>
-        `coalesce(sum(${span}) filter (where gateway_id <> new.gateway_id), 0) as others_${span}`
+        `coalesce(sum(${span}) filter (where not (${IS_OWN})), 0) as others_${span}`
       ).join(",\n          ")
     },
-          coalesce(sum(credits) filter (where gateway_id = new.gateway_id), 0) as own,
+          coalesce(sum(credits) filter (where ${IS_OWN}), 0) as own,
+          max(lent_at_ms) filter (where ${IS_OWN}) as lent_at_ms,
           coalesce(max(recalled) filter (where loan_id = new.loan_id), 0) as is_recalled,
           count(*) filter (where loan_id = new.loan_id) as has_loan
         from loans where account_id = new.account_id
-      )
-      where (has_loan or new.is_new) and not is_recalled and not ${OWES} and not ${HAS_BUDGET}
+      ), ${BUDGETS}
+      where (has_loan or new.is_new) and not is_recalled and not ${OWES}
+        and iif(new.by_key, ${IS_IN_PERIOD}, not ${HAS_BUDGET})
         and not ${HAS_BOUND}
     )
     where lendable >= new.least_credits
       and ${NAMES.map((span) => `${span}_places >= new.least_places`).join(" and ")}
-    on conflict (account_id, gateway_id) do update set
+    on conflict (account_id, gateway_id, key_id) do update set
       credits = max(loans.credits, excluded.credits),
       ${NAMES.map((span) => `${span} = max(loans.${span}, excluded.${span})`).join(",\n      ")},
       lease_until_ms = excluded.lease_until_ms;

@@ -84,10 +84,16 @@ export function spentIn(budgetId: string, fromMs: string, untilMs: string): stri
       ))`;
 }
 
-/** Credits that in-flight requests of a budget's keys hold which were admitted between two times. */
+/** What requests of a budget's keys hold which were admitted between two times, and what was lent of those keys. */
+export const HELD_BY_KEYS = `(
+        select key_id, credits, created_at_ms from holds
+        union all select key_id, credits, lent_at_ms from loans where key_id <> ''
+      )`;
+
+/** Credits that in-flight requests of a budget's keys, and loans of them, hold since a time between two. */
 export function heldIn(budgetId: string, fromMs: string, untilMs: string): string {
   return `(
-        select coalesce(sum(credits), 0) from holds
+        select coalesce(sum(credits), 0) from ${HELD_BY_KEYS}
         where key_id in (select key_id from budget_keys where budget_keys.budget_id = ${budgetId})
           and created_at_ms >= ${fromMs} and created_at_ms < ${untilMs}
       )`;
