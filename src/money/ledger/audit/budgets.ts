@@ -139,7 +139,7 @@ export const BUDGETS: readonly Check[] = [
     noun: "budget",
     name: "charges without a period",
     before: `with quarters as materialized (${QUARTERS}), firsts as materialized (
-        select budget_id, max(set_at_ms, min(starts_at_ms)) as since_ms, max(ends_at_ms) as until_ms
+        select budget_id, max(max(set_at_ms), min(starts_at_ms)) as since_ms, max(ends_at_ms) as until_ms
         from budget_periods join budgets on budgets.id = budget_id
         where period <> 'life' group by 1
       )`,
