@@ -6,9 +6,9 @@
  */
 
 import * as z from "zod";
-import type { Database, Row } from "../../ground/database/mod.ts";
+import { CLOCK_MS, type Database, type Row } from "../../ground/database/mod.ts";
 import { jsonText, rowOf } from "../../ground/row.ts";
-import { DATABASE_CLOCK, HAS_LAPSED } from "./rules/sql/shared.ts";
+import { HAS_LAPSED } from "./rules/sql/shared.ts";
 import { SPANS } from "./rules/sql/windows.ts";
 
 /** By how much clocks of gateways, and the database's, may go wrong in between. */
@@ -21,7 +21,7 @@ export interface LapsedLoan {
 }
 
 /** Whether no request that was admitted in time can be in a window of a span that has not ended. */
-const isOver = (spanMs: number) => `lease_until_ms + ${spanMs + CLOCKS_MS} < ${DATABASE_CLOCK}`;
+const isOver = (spanMs: number) => `lease_until_ms + ${spanMs + CLOCKS_MS} < ${CLOCK_MS}`;
 
 /** Places that a lapsed loan has in windows which are over: nobody is admitted to those, and what was counts when it is known. */
 const FREE_PLACES = `update loans set ${
@@ -138,7 +138,7 @@ export async function loanWriteOff(
 ): Promise<LoanWriteOff | undefined> {
   const row = await database.one(
     `select gateway_id, count(distinct account_id) as accounts, sum(credits) as credits, note, at_ms
-      from loan_write_offs where write_off_id = ? group by write_off_id`,
+      from loan_write_offs where write_off_id = ? group by gateway_id, note, at_ms`,
     [id],
   );
   return row && writeOffRow.parse(row);

@@ -1,9 +1,10 @@
-import type { Database, Row } from "../../ground/database/mod.ts";
+import { CLOCK_MS, type Database, type Row } from "../../ground/database/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import { type AccountStatus, readStatus, statusStatement } from "./account_status.ts";
 import { countsIn } from "./rules/sql/budgets.ts";
-import { DATABASE_CLOCK, HAS_LAPSED } from "./rules/sql/shared.ts";
+import { HAS_LAPSED } from "./rules/sql/shared.ts";
 import { type Span, SPANS } from "./rules/sql/windows.ts";
+import { decide } from "./feed.ts";
 import { LOAN_REQUESTS } from "./rules/lend.ts";
 import { LOAN_RETURNS } from "./rules/return_loan.ts";
 import type { TierList } from "./tiers.ts";
@@ -108,23 +109,19 @@ export async function lend(database: Database, ask: LoanRequest): Promise<Loan |
   const loan = [accountId, ask.loanId];
   const [[before], , [row], [others], [status], [budget]] = await database.batch([
     { sql: CREDITS, args: loan },
-    {
-      sql: `insert into loan_requests (${LOAN_REQUESTS.columns.join(", ")})
-        values (?, ?, ?, ?, ?, cast(? as integer), ?, ?, ?, ?, ?)`,
-      args: [
-        accountId,
-        keyId,
-        gatewayId,
-        ask.loanId,
-        ask.isNew ? 1 : 0,
-        nowMs,
-        ask.leaseMs,
-        tierList.id,
-        ask.leastCredits,
-        ask.leastPlaces,
-        ask.byKey ? 1 : 0,
-      ],
-    },
+    decide(LOAN_REQUESTS, {
+      account_id: accountId,
+      key_id: keyId,
+      gateway_id: gatewayId,
+      loan_id: ask.loanId,
+      is_new: ask.isNew ? 1 : 0,
+      at_ms: nowMs,
+      lease_ms: ask.leaseMs,
+      tier_list: tierList.id,
+      least_credits: ask.leastCredits,
+      least_places: ask.leastPlaces,
+      by_key: ask.byKey ? 1 : 0,
+    }),
     { sql: LOAN, args: loan },
     { sql: OTHERS, args: loan },
     statusStatement(ask, tierList, nowMs),
@@ -166,11 +163,15 @@ export async function returnLoan(
     credits,
     admitted_at_ms: admittedAtMs,
   }));
-  await database.batch([{
-    sql: `insert into loan_returns (${LOAN_RETURNS.columns.join(", ")})
-      values (?, ?, ?, ?, ?)`,
-    args: [accountId, gatewayId, loanId, leaseMs, JSON.stringify(list)],
-  }]);
+  await database.batch([
+    decide(LOAN_RETURNS, {
+      account_id: accountId,
+      gateway_id: gatewayId,
+      loan_id: loanId,
+      lease_ms: leaseMs,
+      requests: JSON.stringify(list),
+    }),
+  ]);
 }
 
 /** A loan as the database has it. */
@@ -191,7 +192,7 @@ export async function renewLoans(
 ): Promise<(LoanOf & { readonly isRenewed: boolean })[]> {
   const [, rows] = await database.batch([
     {
-      sql: `update loans set lease_until_ms = ${DATABASE_CLOCK} + ?
+      sql: `update loans set lease_until_ms = ${CLOCK_MS} + ?
         where gateway_id = ? and not ${HAS_LAPSED}`,
       args: [leaseMs, gatewayId],
     },

@@ -28,6 +28,7 @@ import {
 } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import { unlockedWrites, watchLocks } from "../../fake/lock_watch.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { isProof, sized } from "../../tier.ts";
 import { LedgerModel, type ModelBudget, type ModelEnd, periodName } from "./model.ts";
@@ -52,14 +53,15 @@ const STEPS = {
   file: sized(400, 10_000),
   behind: sized(200, 5_000),
   server: sized(60, 600),
+  locks: sized(400, 2_500),
 } as const;
 /** Where a walk of the proofs ends that has not met every verdict by then; the gate's walks are too short to ask for it. */
 const MAX_STEPS = 10_000;
 /** Walks that are tried for one that meets every verdict. */
 const WALKS = 4;
 
-for (const kind of ["file", "behind", "server"] as const) {
-  // Proves P1, P4.
+for (const kind of ["file", "behind", "server", "locks"] as const) {
+  // Proves P1, P4. With `locks`, also that decisions write nothing that they have not locked.
   Deno.test(`the ledger agrees with its model (${kind}, ${STEPS[kind]} steps)`, async () => {
     const seed = testSeed();
     try {
@@ -78,7 +80,8 @@ for (const kind of ["file", "behind", "server"] as const) {
 async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
   const random = new Random(seed);
   const behind = kind === "behind";
-  await using bench = await ledgerBench(behind ? "file" : kind, { behind });
+  await using bench = await ledgerBench(kind === "server" ? kind : "file", { behind });
+  if (kind === "locks") await watchLocks(bench.database);
   const tierList = new TierList(TIERS);
   await bench.database.batch(tierList.statements);
   const model = new LedgerModel(TIERS);
@@ -547,7 +550,9 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       const { spent, held } = model.used(budget, periodName(budget, nowMs));
       assertEquals([found?.credits, found?.spent, found?.held], [budget.credits, spent, held], id);
     }
-    assertEquals((await audit(bench.database)).mismatches, []);
+    const { mismatches } = await audit(bench.database);
+    if (kind === "locks") assertEquals(await unlockedWrites(bench.database), []);
+    assertEquals(mismatches.filter(({ noun }) => kind !== "locks" || noun !== "schema"), []);
   }
   return true;
 }

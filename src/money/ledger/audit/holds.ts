@@ -1,5 +1,5 @@
+import { CLOCK_MS } from "../../../ground/database/mod.ts";
 import { paysFor } from "../rules/sql/lots.ts";
-import { DATABASE_CLOCK } from "../rules/sql/shared.ts";
 import { type Check, differences } from "./check.ts";
 
 /** The settings allow leases of up to a day; an hour more for a clock that was set. */
@@ -9,7 +9,7 @@ const MAX_LEASE_MS = 25 * 3_600_000;
 const CLOCKS_MS = 3_600_000;
 
 /** A lease that is not longer than settings allow. */
-const LEASE = `min(lease_until_ms, ${DATABASE_CLOCK} + ${MAX_LEASE_MS})`;
+const LEASE = `min(lease_until_ms, ${CLOCK_MS} + ${MAX_LEASE_MS})`;
 
 /** Holds of in-flight requests, and loans of gateways. */
 export const HOLDS: readonly Check[] = [

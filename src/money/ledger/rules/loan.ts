@@ -7,21 +7,37 @@ import { countsIn } from "./sql/budgets.ts";
  */
 export const LOAN: Rule = {
   name: "loan",
-  sql: [
-    `create trigger loans_insert_holds after insert on loans begin
-    update balances set held = held + new.credits where account_id = new.account_id;
-    update budget_periods set held = held + new.credits
-    where ${countsIn("new.key_id", "new.lent_at_ms")};
-  end`,
-    `create trigger loans_update_holds after update of credits on loans begin
-    update balances set held = held + new.credits - old.credits where account_id = new.account_id;
-    update budget_periods set held = held + new.credits - old.credits
-    where ${countsIn("new.key_id", "new.lent_at_ms")};
-  end`,
-    `create trigger loans_delete_releases after delete on loans begin
-    update balances set held = held - old.credits where account_id = old.account_id;
-    update budget_periods set held = held - old.credits
-    where ${countsIn("old.key_id", "old.lent_at_ms")};
-  end`,
+  objects: [
+    {
+      trigger: "loans_insert_holds",
+      event: "after insert",
+      on: "loans",
+      statements: [
+        "update balances set held = held + new.credits where account_id = new.account_id",
+        `update budget_periods set held = held + new.credits
+    where ${countsIn("new.key_id", "new.lent_at_ms")}`,
+      ],
+    },
+    {
+      trigger: "loans_update_holds",
+      event: "after update",
+      columns: ["credits"],
+      on: "loans",
+      statements: [
+        "update balances set held = held + new.credits - old.credits where account_id = new.account_id",
+        `update budget_periods set held = held + new.credits - old.credits
+    where ${countsIn("new.key_id", "new.lent_at_ms")}`,
+      ],
+    },
+    {
+      trigger: "loans_delete_releases",
+      event: "after delete",
+      on: "loans",
+      statements: [
+        "update balances set held = held - old.credits where account_id = old.account_id",
+        `update budget_periods set held = held - old.credits
+    where ${countsIn("old.key_id", "old.lent_at_ms")}`,
+      ],
+    },
   ],
 };
