@@ -381,9 +381,8 @@ function writeRequests(driver: Connection, given: Made & Filling): void {
     driver.exec(`insert into entries (account_id, cause_id, lot_id, kind, credits, at_ms)
       select account_id, request_id, lot_id, 'charge', -charged_credits, settled_at_ms
       from chunk where charged_credits > 0 order by request_id`);
-    driver.exec(addToHours(rows));
-    driver.exec(addToTags(rows));
-    if (cells.at(-1)![1] >= windowsFromMs) driver.exec(countRequests("chunk where true"));
+    const counted = cells.at(-1)![1] >= windowsFromMs ? countRequests("chunk where true") : [];
+    for (const sql of [...addToHours(rows), ...addToTags(rows), ...counted]) driver.exec(sql);
     driver.exec("commit; pragma wal_checkpoint(truncate)");
     const before = done;
     done = cells.reduce((sum, cell) => sum + cell[6], done);

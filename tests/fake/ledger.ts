@@ -205,15 +205,17 @@ export async function settlePrice(
 export async function lendToGone(
   database: Database,
   accountId: string,
-  { gatewayId = "gw_gone", credits = 5 }: {
+  { gatewayId = "gw_gone", keyId = "", credits = 5 }: {
     readonly gatewayId?: string;
+    /** A key with budgets that it is of. */
+    readonly keyId?: string;
     readonly credits?: number;
   } = {},
 ): Promise<void> {
   await database.batch([{
     sql: `insert into loans
-        (account_id, gateway_id, loan_id, credits, minute, hour, day, lease_until_ms)
-      values (?1, ?2, 'loan_' || ?2 || ?1, ?3, 1, 1, 1, 1)`,
-    args: [accountId, gatewayId, credits],
+        (account_id, gateway_id, key_id, loan_id, credits, minute, hour, day, lease_until_ms)
+      values (?1, ?2, ?3, 'loan_' || ?2 || ?1 || ?3, ?4, 1, 1, 1, 1)`,
+    args: [accountId, gatewayId, keyId, credits],
   }]);
 }

@@ -87,6 +87,7 @@ export function creditCommands(program: Command, context: CommandContext): void 
         credits: lent.credits,
         lease_until: time(Date.parse(lease_until)),
         not_returned: lapsed_credits,
+        of_keys: lent.lapsed_keys.join(" "),
       }))),
   });
   operationCommand(credits, context, LOAN_WRITE_OFF, {

@@ -76,7 +76,7 @@ export function BudgetBar(
   const used = spent + held;
   const parts = [
     `${number(spent)} spent`,
-    ...(held > 0 ? [`${number(held)} held by in-flight requests`] : []),
+    ...(held > 0 ? [`${number(held)} held by in-flight requests or lent to gateways`] : []),
     `${number(left)} left of ${count(all, "credit")}`,
   ];
   const notes = [

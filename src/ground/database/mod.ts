@@ -36,7 +36,21 @@ export { type Migration, MIGRATIONS } from "./migrations/mod.ts";
 export { openDatabase, type OpenOptions } from "./open.ts";
 export { probeWrite } from "./probe.ts";
 export { hasOutbox } from "./outbox.ts";
-export { hashOfRules, objectsOfRules, type Rule, type RuleSet } from "./rules.ts";
+export {
+  columnsOf,
+  type ColumnType,
+  type Intake,
+  type Lock,
+  type RuleObject,
+  type Trigger,
+} from "./rule_objects.ts";
+export {
+  hashOfRules,
+  objectsOfRules,
+  type Rule,
+  type RuleSet,
+  statementsOfRules,
+} from "./rules.ts";
 export { ReadAside, type ReadFor } from "./read_aside.ts";
 export { type Reading, readTogether } from "./reading.ts";
 export { type Scan, scanRows } from "./scan.ts";
@@ -60,3 +74,23 @@ export {
   refuseLinks,
 } from "./gateway_identity.ts";
 export { refusalOf } from "./database_refusal.ts";
+export {
+  CLOCK_MS,
+  elementsOf,
+  greatest,
+  iif,
+  integerAt,
+  isSameButForCase,
+  jsonArray,
+  jsonArrayOfRows,
+  jsonObject,
+  jsonOf,
+  lastCharacter,
+  least,
+  membersOf,
+  paddedHex,
+  positionIn,
+  randomHex,
+  textAt,
+  textsOf,
+} from "./sql/functions.ts";

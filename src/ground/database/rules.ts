@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import { type Database, DatabaseError, type Statement } from "./database.ts";
 import type { Writing } from "./group_writer.ts";
+import { createStatement, nameOf, type RuleObject } from "./rule_objects.ts";
 
 /** Triggers and views that decide one thing together. */
 export interface Rule {
   /** What they decide, such as `admit`. */
   readonly name: string;
-  /** `create view …` and `create trigger …`, in the order in which they are created. */
-  readonly sql: readonly string[];
+  /** In the order in which they are created. */
+  readonly objects: readonly RuleObject[];
 }
 
 /** All rules of a program. They are installed whole or not at all. */
@@ -38,30 +39,21 @@ const READ = "select revision, hash, objects from installed_rules where id = 1";
 const REPLACE = `update installed_rules
   set revision = ?, hash = iif(revision = ? and hash = ?, ?, null), objects = ?, installed_at_ms = ? where id = 1`;
 
-const CREATE = /^create (trigger|view) ([a-z_]+)\b/;
 const OBJECT = /^(trigger|view) [a-z_]+$/;
 
-/** SHA-256 of all rule texts, hexadecimal. */
-export function hashOfRules({ rules }: RuleSet): string {
-  const texts = rules.flatMap(({ sql }) => sql);
-  return createHash("sha256").update(JSON.stringify(texts)).digest("hex");
+/** The statements that create what rules are made of, in their order. */
+export function statementsOfRules({ rules }: RuleSet): string[] {
+  return rules.flatMap(({ objects }) => objects.map(createStatement));
 }
 
-/**
- * The objects that rules create, in their order.
- *
- * @throws {TypeError} for a statement that creates something else.
- */
+/** SHA-256 of all rule texts, hexadecimal. */
+export function hashOfRules(rules: RuleSet): string {
+  return createHash("sha256").update(JSON.stringify(statementsOfRules(rules))).digest("hex");
+}
+
+/** The objects that rules create, in their order. */
 export function objectsOfRules({ rules }: RuleSet): string[] {
-  return rules.flatMap(({ name, sql }) =>
-    sql.map((statement) => {
-      const [, type, object] = CREATE.exec(statement) ?? [];
-      if (object === undefined) {
-        throw new TypeError(`The rule '${name}' may only create triggers and views`);
-      }
-      return `${type} ${object}`;
-    })
-  );
+  return rules.flatMap(({ objects }) => objects.map(nameOf));
 }
 
 /** The rules that a database has; undefined if their row is missing. */
@@ -113,6 +105,6 @@ export function installRules(
       ],
     },
     ...dropRules(objects),
-    ...rules.rules.flatMap(({ sql }) => sql.map((statement) => ({ sql: statement }))),
+    ...statementsOfRules(rules).map((sql) => ({ sql })),
   ];
 }

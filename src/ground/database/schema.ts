@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Database } from "./database.ts";
 import { FIRST, MIGRATIONS } from "./migrations/mod.ts";
-import { hashOfRules, objectsOfRules, type RuleSet } from "./rules.ts";
+import { hashOfRules, objectsOfRules, type RuleSet, statementsOfRules } from "./rules.ts";
 
 /** A table, index, trigger or view that is not as migrations and rules make it. */
 export interface SchemaDifference {
@@ -74,7 +74,7 @@ async function expectedSchema(rules: RuleSet): Promise<ReadonlyMap<string, strin
   if (known !== undefined) return known;
   const made = await madeSchema([
     ...MIGRATIONS.flatMap(({ statements }) => statements),
-    ...rules.rules.flatMap(({ sql }) => sql),
+    ...statementsOfRules(rules),
   ]);
   MADE.set(rules, made);
   return made;

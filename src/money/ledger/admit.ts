@@ -1,4 +1,9 @@
-import type { Database, GroupWrite, JsonObject } from "../../ground/database/mod.ts";
+import {
+  columnsOf,
+  type Database,
+  type GroupWrite,
+  type JsonObject,
+} from "../../ground/database/mod.ts";
 import { type Budget, readBudget } from "./budgets.ts";
 import { feed } from "./feed.ts";
 import { ADMISSIONS, DECISIONS, WINDOWS } from "./rules/admit.ts";
@@ -75,7 +80,7 @@ const ADMIT: GroupWrite<Given<typeof ADMISSIONS>, Decision> = {
   name: "admission",
   key: "request_id",
   forgettable: true, // a request that was only admitted has had no response
-  columns: ADMISSIONS.columns,
+  columns: columnsOf(ADMISSIONS),
   statements: [feed(ADMISSIONS)],
   outcomes: DECISIONS.read,
   cleanUp: DECISIONS.cleanUp,

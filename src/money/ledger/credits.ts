@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { jsonText, rowOf, shownText } from "../../ground/row.ts";
 import { type Database, type Reading, readTogether } from "../../ground/database/mod.ts";
+import { decide } from "./feed.ts";
+import { EXPIRIES } from "./rules/expire.ts";
 import { IN_ORDER } from "./rules/sql/lots.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 
@@ -54,8 +56,6 @@ export type Credits = z.output<typeof balanceRow>;
 
 const EXPIRED = `select 1 as found from lots
   where account_id = ? and remaining > 0 and expires_at_ms <= ? limit 1`;
-const EXPIRE =
-  "insert into expiries (account_id, at_ms, cause_id) values (?, cast(? as integer), ?)";
 
 /** An account's credits now; what has expired is taken out first. */
 export async function creditsOf(
@@ -74,7 +74,9 @@ export async function expireLotsOf(
   nowMs: number,
 ): Promise<void> {
   if (await database.one(EXPIRED, [accountId, nowMs]) === undefined) return;
-  await database.batch([{ sql: EXPIRE, args: [accountId, nowMs, expiryId()] }]);
+  await database.batch([
+    decide(EXPIRIES, { account_id: accountId, at_ms: nowMs, cause_id: expiryId() }),
+  ]);
 }
 
 /** An account's credits as they stand. */
@@ -157,7 +159,7 @@ export async function expireLots(database: Database, nowMs: number): Promise<voi
   await database.batch([{
     sql: `insert into expiries (account_id, at_ms, cause_id)
       select distinct account_id, cast(? as integer), ? from lots
-      where remaining > 0 and expires_at_ms < ${NEVER} and expires_at_ms <= ?`,
+      where remaining > 0 and expires_at_ms < ${NEVER} and expires_at_ms <= ? order by account_id`,
     args: [nowMs, expiryId(), nowMs],
   }]);
 }

@@ -1,4 +1,13 @@
-import type { Intake } from "./rules/intake.ts";
+import {
+  columnsOf,
+  type Condition,
+  elementsOf,
+  integerAt,
+  type Statement,
+  textAt,
+  type Value,
+} from "../../ground/database/mod.ts";
+import type { Given, Intake } from "./rules/intake.ts";
 
 /**
  * The statement of a group write that puts each item of a batch to a rule, in the order of the batch. An item is an
@@ -8,12 +17,43 @@ import type { Intake } from "./rules/intake.ts";
  * @param onRepeated What happens to a second item of the same key.
  */
 export function feed(
-  { view, columns }: Intake,
+  intake: Intake,
   { onRepeated = "fail" }: { readonly onRepeated?: "fail" | "ignore" } = {},
 ): string {
-  const values = columns.map((_, position) => `item ->> ${position}`).join(", ");
+  const { view, columns } = intake;
+  const values = columnsOf(intake).map((column, position) =>
+    (columns[column] === "integer" ? integerAt : textAt)("item", position)
+  );
   // parsed once an item, not once a column
-  return `insert ${onRepeated === "ignore" ? "or ignore " : ""}into ${view} (${columns.join(", ")})
-      with items (item) as materialized (select jsonb(value) from json_each(?1))
-      select ${values} from items where true`;
+  return `insert ${onRepeated === "ignore" ? "or ignore " : ""}into ${view} (${
+    columnsOf(intake).join(", ")
+  })
+      with items (item) as materialized (select jsonb(value) from ${elementsOf("?1")})
+      select ${values.join(", ")} from items where true`;
+}
+
+/**
+ * The statement that puts one item to a rule.
+ *
+ * @param onlyIf Whether it is put to it at all.
+ */
+export function decide<Of extends Intake>(
+  intake: Of,
+  given: Given<Of>,
+  onlyIf?: Condition,
+): Statement {
+  const columns = columnsOf(intake);
+  // numbers are bound as fractions, and a view's column has no type that would make them whole
+  const values = columns.map((column) =>
+    intake.columns[column] === "integer" ? "cast(? as integer)" : "?"
+  );
+  return {
+    sql: `insert into ${intake.view} (${columns.join(", ")}) select ${values.join(", ")}${
+      onlyIf === undefined ? "" : ` where ${onlyIf.sql}`
+    }`,
+    args: [
+      ...columns.map((column): Value => given[column as keyof Given<Of>] ?? null),
+      ...(onlyIf?.args ?? []),
+    ],
+  };
 }

@@ -1,7 +1,12 @@
-import type { Database, GroupWrite, JsonObject } from "../../ground/database/mod.ts";
+import {
+  CLOCK_MS,
+  columnsOf,
+  type Database,
+  type GroupWrite,
+  type JsonObject,
+} from "../../ground/database/mod.ts";
 import type { HoldRequest } from "./admit.ts";
 import { feed } from "./feed.ts";
-import { DATABASE_CLOCK } from "./rules/sql/shared.ts";
 import { GROWTHS, HELD } from "./rules/grow.ts";
 import type { Given } from "./rules/intake.ts";
 import { wholeCredits } from "./whole_credits.ts";
@@ -22,7 +27,7 @@ const GROW: GroupWrite<Given<typeof GROWTHS>, number> = {
   key: "request_id",
   forgettable: true,
   repeatable: true,
-  columns: GROWTHS.columns,
+  columns: columnsOf(GROWTHS),
   statements: [feed(GROWTHS)],
   outcomes: HELD,
   read: (row: JsonObject | undefined) => wholeCredits(row?.credits ?? 0, "a hold"),
@@ -54,7 +59,7 @@ export async function renewHolds(
 ): Promise<void> {
   if (requestIds.length === 0) return;
   await database.batch([{
-    sql: `update holds set lease_until_ms = ${DATABASE_CLOCK} + ?
+    sql: `update holds set lease_until_ms = ${CLOCK_MS} + ?
       where request_id in (select value from json_each(?))`,
     args: [leaseMs, JSON.stringify(requestIds)],
   }]);
@@ -62,7 +67,7 @@ export async function renewHolds(
 
 /** Releases the holds whose gateway has not renewed them: it is gone. */
 export async function reapHolds(database: Database): Promise<void> {
-  await database.batch([{ sql: `delete from holds where lease_until_ms < ${DATABASE_CLOCK}` }]);
+  await database.batch([{ sql: `delete from holds where lease_until_ms < ${CLOCK_MS}` }]);
 }
 
 /** Releases what a gateway held when it was last running. */

@@ -6,9 +6,9 @@
  */
 
 import * as z from "zod";
-import type { Database, Row } from "../../ground/database/mod.ts";
-import { rowOf } from "../../ground/row.ts";
-import { DATABASE_CLOCK, HAS_LAPSED } from "./rules/sql/shared.ts";
+import { CLOCK_MS, type Database, type Row } from "../../ground/database/mod.ts";
+import { jsonText, rowOf } from "../../ground/row.ts";
+import { HAS_LAPSED } from "./rules/sql/shared.ts";
 import { SPANS } from "./rules/sql/windows.ts";
 
 /** By how much clocks of gateways, and the database's, may go wrong in between. */
@@ -21,7 +21,7 @@ export interface LapsedLoan {
 }
 
 /** Whether no request that was admitted in time can be in a window of a span that has not ended. */
-const isOver = (spanMs: number) => `lease_until_ms + ${spanMs + CLOCKS_MS} < ${DATABASE_CLOCK}`;
+const isOver = (spanMs: number) => `lease_until_ms + ${spanMs + CLOCKS_MS} < ${CLOCK_MS}`;
 
 /** Places that a lapsed loan has in windows which are over: nobody is admitted to those, and what was counts when it is known. */
 const FREE_PLACES = `update loans set ${
@@ -68,6 +68,8 @@ const lentRow = rowOf({
   lapsed_credits: z.int().nonnegative(),
   /** Accounts whose credits these are. */
   lapsed_accounts: z.int(),
+  /** IDs of the keys in whose budgets these count. */
+  lapsed_keys: jsonText(z.array(z.string())),
 });
 
 /** What a gateway is lent. */
@@ -79,10 +81,11 @@ export async function lentToGateways(
   gatewayId?: string,
 ): Promise<LentToGateway[]> {
   const rows = await database.all(
-    `select gateway_id, count(*) as accounts, sum(credits) as credits,
+    `select gateway_id, count(distinct account_id) as accounts, sum(credits) as credits,
         max(lease_until_ms) as lease_until_ms,
         coalesce(sum(credits) filter (where ${HAS_LAPSED}), 0) as lapsed_credits,
-        count(*) filter (where ${HAS_LAPSED}) as lapsed_accounts
+        count(distinct account_id) filter (where ${HAS_LAPSED}) as lapsed_accounts,
+        json_group_array(distinct key_id) filter (where ${HAS_LAPSED} and key_id <> '') as lapsed_keys
       from loans ${gatewayId === undefined ? "" : "where gateway_id = ?"}
       group by gateway_id order by max(lease_until_ms), gateway_id`,
     gatewayId === undefined ? [] : [gatewayId],
@@ -134,8 +137,8 @@ export async function loanWriteOff(
   id: string,
 ): Promise<LoanWriteOff | undefined> {
   const row = await database.one(
-    `select gateway_id, count(*) as accounts, sum(credits) as credits, note, at_ms
-      from loan_write_offs where write_off_id = ? group by write_off_id`,
+    `select gateway_id, count(distinct account_id) as accounts, sum(credits) as credits, note, at_ms
+      from loan_write_offs where write_off_id = ? group by gateway_id, note, at_ms`,
     [id],
   );
   return row && writeOffRow.parse(row);

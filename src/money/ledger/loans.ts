@@ -1,8 +1,10 @@
-import type { Database, Row } from "../../ground/database/mod.ts";
+import { CLOCK_MS, type Database, type Row } from "../../ground/database/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import { type AccountStatus, readStatus, statusStatement } from "./account_status.ts";
-import { DATABASE_CLOCK, HAS_LAPSED } from "./rules/sql/shared.ts";
+import { countsIn } from "./rules/sql/budgets.ts";
+import { HAS_LAPSED } from "./rules/sql/shared.ts";
 import { type Span, SPANS } from "./rules/sql/windows.ts";
+import { decide } from "./feed.ts";
 import { LOAN_REQUESTS } from "./rules/lend.ts";
 import { LOAN_RETURNS } from "./rules/return_loan.ts";
 import type { TierList } from "./tiers.ts";
@@ -23,6 +25,8 @@ export interface LoanRequest {
   readonly nowMs: number;
   readonly leaseMs: number;
   readonly tierList: TierList;
+  /** Whether it is for the key alone, and counts in its budgets. Default: for all keys without budgets. */
+  readonly byKey?: boolean;
   /** Less than this is not worth a loan. */
   readonly leastCredits: number;
   readonly leastPlaces: number;
@@ -37,7 +41,7 @@ export interface Loan {
   readonly otherPlaces: Places;
   /** Balance and rate windows of account and key, as the database knows them. */
   readonly accountStatus: AccountStatus;
-  /** When the first of the account's lots expires; `Infinity` for never. */
+  /** Until when it may be spent: until a lot expires or, of a loan of one key, a period of its budgets ends. `Infinity` for neither. */
   readonly expiresAtMs: number;
 }
 
@@ -71,15 +75,23 @@ const PATIENCE_MS = 2_000;
 
 const SPAN_NAMES = Object.keys(SPANS) as Span[];
 
+/** Loans of an account, and of keys that share a budget with a key. */
+const OF_ACCOUNT_AND_KEY = `(account_id = ?1 or key_id in (
+    select sharing.key_id from budget_keys join budget_keys as sharing
+      on sharing.budget_id = budget_keys.budget_id
+    where budget_keys.key_id = ?2
+  ))`;
 const CREDITS = "select credits from loans where account_id = ? and loan_id = ?";
-/** Whether a budget applies to the key: no request of it is admitted from a loan. */
+/** Whether a budget applies to the key: no request of it is admitted from its account's loan. */
 const HAS_BUDGET = "select 1 as found from budget_keys where key_id = ? limit 1";
 const OTHERS = `select ${
   SPAN_NAMES.map((span) => `coalesce(sum(${span}), 0) as ${span}`).join(", ")
 } from loans where account_id = ? and loan_id <> ?`;
 const LOAN = `select credits, ${SPAN_NAMES.join(", ")}, (
     select min(expires_at_ms) from lots where account_id = loans.account_id and remaining > 0
-  ) as expires_at_ms
+  ) as expires_at_ms, (
+    select min(ends_at_ms) from budget_periods where ${countsIn("loans.key_id", "loans.lent_at_ms")}
+  ) as until_ms
   from loans where account_id = ? and loan_id = ?`;
 
 const LEASE_UNTIL = `select max(lease_until_ms) as until_ms from (
@@ -89,41 +101,39 @@ const LEASE_UNTIL = `select max(lease_until_ms) as until_ms from (
 /**
  * Lends credits and places to a gateway, or renews its loan and adds to it.
  *
- * @returns The loan; undefined if there is not enough to lend, if the loan has ended, or if the key has a budget.
+ * @returns The loan; undefined if there is not enough to lend, if the loan has ended, or if the key has a budget and
+ *   the loan is not of it.
  */
 export async function lend(database: Database, ask: LoanRequest): Promise<Loan | undefined> {
   const { accountId, keyId, gatewayId, nowMs, tierList } = ask;
   const loan = [accountId, ask.loanId];
   const [[before], , [row], [others], [status], [budget]] = await database.batch([
     { sql: CREDITS, args: loan },
-    {
-      sql: `insert into loan_requests (${LOAN_REQUESTS.columns.join(", ")})
-        values (?, ?, ?, ?, ?, cast(? as integer), ?, ?, ?, ?)`,
-      args: [
-        accountId,
-        keyId,
-        gatewayId,
-        ask.loanId,
-        ask.isNew ? 1 : 0,
-        nowMs,
-        ask.leaseMs,
-        tierList.id,
-        ask.leastCredits,
-        ask.leastPlaces,
-      ],
-    },
+    decide(LOAN_REQUESTS, {
+      account_id: accountId,
+      key_id: keyId,
+      gateway_id: gatewayId,
+      loan_id: ask.loanId,
+      is_new: ask.isNew ? 1 : 0,
+      at_ms: nowMs,
+      lease_ms: ask.leaseMs,
+      tier_list: tierList.id,
+      least_credits: ask.leastCredits,
+      least_places: ask.leastPlaces,
+      by_key: ask.byKey ? 1 : 0,
+    }),
     { sql: LOAN, args: loan },
     { sql: OTHERS, args: loan },
     statusStatement(ask, tierList, nowMs),
     { sql: HAS_BUDGET, args: [keyId] },
   ]) as [Row[], Row[], Row[], Row[], Row[], Row[]];
-  if (row === undefined || budget !== undefined) return undefined;
+  if (row === undefined || budget !== undefined && !ask.byKey) return undefined;
   return {
     added: wholeCredits(row.credits, "a loan") - wholeCredits(before?.credits ?? 0, "a loan"),
     places: placesOf(row),
     otherPlaces: placesOf(others!),
     accountStatus: readStatus(status),
-    expiresAtMs: Number(row.expires_at_ms ?? Infinity),
+    expiresAtMs: Math.min(Number(row.expires_at_ms ?? Infinity), Number(row.until_ms ?? Infinity)),
   };
 }
 
@@ -153,11 +163,15 @@ export async function returnLoan(
     credits,
     admitted_at_ms: admittedAtMs,
   }));
-  await database.batch([{
-    sql: `insert into loan_returns (${LOAN_RETURNS.columns.join(", ")})
-      values (?, ?, ?, ?, ?)`,
-    args: [accountId, gatewayId, loanId, leaseMs, JSON.stringify(list)],
-  }]);
+  await database.batch([
+    decide(LOAN_RETURNS, {
+      account_id: accountId,
+      gateway_id: gatewayId,
+      loan_id: loanId,
+      lease_ms: leaseMs,
+      requests: JSON.stringify(list),
+    }),
+  ]);
 }
 
 /** A loan as the database has it. */
@@ -178,7 +192,7 @@ export async function renewLoans(
 ): Promise<(LoanOf & { readonly isRenewed: boolean })[]> {
   const [, rows] = await database.batch([
     {
-      sql: `update loans set lease_until_ms = ${DATABASE_CLOCK} + ?
+      sql: `update loans set lease_until_ms = ${CLOCK_MS} + ?
         where gateway_id = ? and not ${HAS_LAPSED}`,
       args: [leaseMs, gatewayId],
     },
@@ -203,12 +217,17 @@ export async function releaseLoansOf(database: Database, gatewayId: string): Pro
 /**
  * Asks gateways to return what is lent of an account.
  *
+ * @param keyId A key whose budgets are short as well: also what was lent of them to other keys. Default: none.
  * @returns Whether anything is lent.
  */
-export async function recallLoans(database: Database, accountId: string): Promise<boolean> {
+export async function recallLoans(
+  database: Database,
+  accountId: string,
+  keyId = "",
+): Promise<boolean> {
   const [rows] = await database.batch([{
-    sql: "update loans set recalled = 1 where account_id = ? returning 1 as found",
-    args: [accountId],
+    sql: `update loans set recalled = 1 where ${OF_ACCOUNT_AND_KEY} returning 1 as found`,
+    args: [accountId, keyId],
   }]);
   return rows!.length > 0;
 }
@@ -276,12 +295,20 @@ export async function loanNews(
   return JSON.parse(String(row!.news));
 }
 
-/** Whether a loan of an account has been recalled, not been returned, and is worth waiting for. */
-export async function isRecalled(database: Database, accountId: string): Promise<boolean> {
+/**
+ * Whether a loan of an account has been recalled, not been returned, and is worth waiting for.
+ *
+ * @param keyId A key whose budgets count as well. Default: none.
+ */
+export async function isRecalled(
+  database: Database,
+  accountId: string,
+  keyId = "",
+): Promise<boolean> {
   const row = await database.one(
     `select 1 as found from loans
-      where account_id = ? and recalled = 1 and not ${HAS_LAPSED} limit 1`,
-    [accountId],
+      where ${OF_ACCOUNT_AND_KEY} and recalled = 1 and not ${HAS_LAPSED} limit 1`,
+    [accountId, keyId],
   );
   return row !== undefined;
 }

@@ -124,7 +124,10 @@ export {
 } from "./settle.ts";
 export { type AccountStatus, accountStatusOf } from "./account_status.ts";
 export { ROLL_UPS, SUMS } from "./roll_ups.ts";
+export { decide } from "./feed.ts";
+export { ORDER_COLLECTIONS, PAYMENT_CHANGES } from "./rules/adjust_order.ts";
 export { RULES } from "./rules/mod.ts";
+export { ORDER_PAYMENTS } from "./rules/pay_order.ts";
 export { isTakenBack, takeableOf, type TakeBack, takeBack } from "./take_backs.ts";
 export { type BalanceRange, type Tier, TierList } from "./tiers.ts";
 export {

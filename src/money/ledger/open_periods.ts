@@ -1,4 +1,5 @@
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
+import { decide } from "./feed.ts";
 import { type BudgetPeriod, periodAt } from "./periods.ts";
 import { periodOf } from "./rules/sql/budgets.ts";
 import { PERIOD_OPENINGS } from "./rules/open_period.ts";
@@ -8,9 +9,6 @@ const MAX_OPENED = 500;
 
 /** A condition: the period of `budgets.id` at a time, which is an argument twice. */
 export const PRESENT_PERIOD = periodOf("budgets.id", "?");
-
-const OPEN = `insert into period_openings (${PERIOD_OPENINGS.columns.join(", ")})
-  values (?, cast(? as integer), cast(? as integer), cast(? as integer))`;
 
 /** The budgets that apply to a key. */
 export function budgetsOfKey(keyId: string): Condition {
@@ -45,7 +43,7 @@ export async function openPeriods(
       where ${which.sql} and period <> 'life' and (starts_at_ms is null or not exists (
         select 1 from budget_periods as later
         where later.budget_id = budgets.id and later.starts_at_ms > ?
-      )) limit ${MAX_OPENED}`,
+      )) order by id limit ${MAX_OPENED}`,
     [nowMs, nowMs, ...which.args, nowMs],
   );
   const statements = rows.flatMap((row) =>
@@ -67,10 +65,13 @@ export function openings(
   nowMs: number,
 ): Statement[] {
   const now = periodAt(period, zone, nowMs);
-  const openingOf = (atMs: number, { startsAtMs, endsAtMs } = periodAt(period, zone, atMs)) => ({
-    sql: OPEN,
-    args: [id, atMs, startsAtMs, endsAtMs],
-  });
+  const openingOf = (atMs: number, { startsAtMs, endsAtMs } = periodAt(period, zone, atMs)) =>
+    decide(PERIOD_OPENINGS, {
+      budget_id: id,
+      at_ms: atMs,
+      starts_at_ms: startsAtMs,
+      ends_at_ms: endsAtMs,
+    });
   return period === "life"
     ? [openingOf(nowMs, now)]
     : [openingOf(nowMs, now), openingOf(now.endsAtMs)];

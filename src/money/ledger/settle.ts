@@ -1,4 +1,4 @@
-import type { Database, GroupWrite } from "../../ground/database/mod.ts";
+import { columnsOf, type Database, type GroupWrite } from "../../ground/database/mod.ts";
 import type { Told } from "../../wire/dialects/mod.ts";
 import { feed } from "./feed.ts";
 import { displayed } from "../../ground/platform/mod.ts";
@@ -140,7 +140,7 @@ export const SETTLE: GroupWrite<Given<typeof SETTLING>, Settled> = {
   name: "settlement",
   key: "request_id",
   repeatable: true,
-  columns: SETTLING.columns,
+  columns: columnsOf(SETTLING),
   statements: [
     feed(SETTLING, { onRepeated: "ignore" }),
     "insert into settlement_sets (given) select ?1 is not null",

@@ -1,5 +1,7 @@
 import type { Condition, Database, Row, Statement } from "../../ground/database/mod.ts";
+import { decide } from "./feed.ts";
 import { awaitReturns, recallLoans } from "./loans.ts";
+import { TAKE_BACK_REQUESTS } from "./rules/take_back.ts";
 import { wholeCredits } from "./whole_credits.ts";
 
 /** Credits that are to be taken back. */
@@ -59,7 +61,7 @@ export async function takeBack(
     const isLent = await recallLoans(database, accountId);
     if (isLent) await awaitReturns(database, { accountId, patienceMs: leftMs });
     const isLast = performance.now() >= untilTick;
-    const { isDecided, taken } = await decide(database, request, isLast);
+    const { isDecided, taken } = await takeOnce(database, request, isLast);
     if (isDecided) return taken;
   }
 }
@@ -69,7 +71,7 @@ export async function takeBack(
  *
  * @param isLast Whether it takes what it can in any case.
  */
-async function decide(
+async function takeOnce(
   database: Database,
   { id, accountId, lotId, credits, note, atMs, guards = [], also = [] }: TakeBackRequest,
   isLast: boolean,
@@ -83,11 +85,14 @@ async function decide(
     ...guards,
     { sql: "select 1 from take_backs where id = ?", args: [id] },
     { sql: `select ${isFree.sql} as is_free`, args: isFree.args },
-    {
-      sql: `insert into take_back_requests (id, account_id, lot_id, wanted, note, at_ms)
-        select ?, ?, ?, cast(? as integer), ?, cast(? as integer) where ${isFree.sql}`,
-      args: [id, accountId, lotId, credits ?? null, note, atMs, ...isFree.args],
-    },
+    decide(TAKE_BACK_REQUESTS, {
+      id,
+      account_id: accountId,
+      lot_id: lotId,
+      wanted: credits,
+      note,
+      at_ms: atMs,
+    }, isFree),
     {
       sql: `select lot_id, credits, wanted,
           (select credits from take_backs where id = ?1 || '_bonus') as bonus

@@ -1,5 +1,12 @@
 import type { Database, Statement } from "../../ground/database/mod.ts";
-import { awaitReturns, recallLoans } from "../ledger/mod.ts";
+import {
+  awaitReturns,
+  decide,
+  ORDER_COLLECTIONS,
+  ORDER_PAYMENTS,
+  PAYMENT_CHANGES,
+  recallLoans,
+} from "../ledger/mod.ts";
 import { type Order, readOrder, selectOrder } from "./orders.ts";
 
 /** A payment of an order. */
@@ -45,21 +52,16 @@ const RECALL_MS = 1_500;
  * and disputes before, and the account's debts, decided by the database in one transaction (`ledger/rules/pay_order.ts`).
  */
 export function paymentStatement(payment: Payment): Statement {
-  return {
-    sql: `insert into order_payments (order_id, payment_id, session_id, amount, event_id,
-        bonus_credits, is_payment, at_ms)
-      values (?, ?, ?, cast(? as integer), ?, cast(? as integer), ?, cast(? as integer))`,
-    args: [
-      payment.orderId,
-      payment.paymentId,
-      payment.sessionId ?? null,
-      payment.amount,
-      payment.eventId ?? null,
-      payment.bonusCredits,
-      payment.isPayment ? 1 : 0,
-      payment.atMs,
-    ],
-  };
+  return decide(ORDER_PAYMENTS, {
+    order_id: payment.orderId,
+    payment_id: payment.paymentId,
+    session_id: payment.sessionId,
+    amount: payment.amount,
+    event_id: payment.eventId,
+    bonus_credits: payment.bonusCredits,
+    is_payment: payment.isPayment ? 1 : 0,
+    at_ms: payment.atMs,
+  });
 }
 
 /**
@@ -95,23 +97,18 @@ export async function settlePayment(
  * database decides.
  */
 export function changeStatement(change: PaymentChange): Statement {
-  return {
-    sql: `insert into payment_changes (id, kind, payment_id, amount, currency, livemode, rank,
-        event_id, at_ms, as_of_ms)
-      values (?, ?, ?, cast(? as integer), ?, ?, ?, ?, cast(? as integer), cast(? as integer))`,
-    args: [
-      change.id,
-      change.kind,
-      change.paymentId,
-      change.amount,
-      change.currency,
-      change.livemode ? 1 : 0,
-      change.rank,
-      change.eventId ?? null,
-      change.atMs,
-      change.asOfMs ?? change.atMs,
-    ],
-  };
+  return decide(PAYMENT_CHANGES, {
+    id: change.id,
+    kind: change.kind,
+    payment_id: change.paymentId,
+    amount: change.amount,
+    currency: change.currency,
+    livemode: change.livemode ? 1 : 0,
+    rank: change.rank,
+    event_id: change.eventId,
+    at_ms: change.atMs,
+    as_of_ms: change.asOfMs ?? change.atMs,
+  });
 }
 
 /**
@@ -158,11 +155,13 @@ export async function collectReleased(
   for (const { order_id } of rows) {
     const orderId = String(order_id);
     await recall(database, await accountsOfOrder(database, orderId));
-    await database.batch([{
-      sql: `insert into order_collections (order_id, cause, at_ms)
-        values (?, ?, cast(? as integer))`,
-      args: [orderId, `collected:${orderId}.${nowMs}`, nowMs],
-    }]);
+    await database.batch([
+      decide(ORDER_COLLECTIONS, {
+        order_id: orderId,
+        cause: `collected:${orderId}.${nowMs}`,
+        at_ms: nowMs,
+      }),
+    ]);
   }
   return rows.length;
 }

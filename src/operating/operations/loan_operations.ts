@@ -24,6 +24,9 @@ const loanShape = z.strictObject({
     "Credits that it may not spend any more and has not returned. They are free again when it is started with its data directory, or " +
       "when they are written off.",
   ),
+  lapsed_keys: z.array(z.string()).describe(
+    "IDs of the keys with budgets that some of these were lent for: they are held in those budgets.",
+  ),
 });
 
 /** Describes what a gateway is lent. */

@@ -1,5 +1,6 @@
 import type {
   BalanceRange,
+  Budget,
   LentRequest,
   Loan,
   Places,
@@ -9,6 +10,7 @@ import type {
   WindowState,
 } from "../../money/ledger/mod.ts";
 import { SlotMap } from "../../ground/platform/mod.ts";
+import { type Borrower, borrowerIdOf } from "./borrower.ts";
 import { SPAN_MS } from "./windows.ts";
 
 const SPANS = Object.keys(SPAN_MS) as Span[];
@@ -109,6 +111,8 @@ type PlaceCounts = readonly PlaceCount[];
 export class AccountLoan {
   readonly accountId: string;
   readonly id: string;
+  /** Whose it is among the loans of this gateway. */
+  readonly borrowerId: string;
   readonly #requests = new SlotMap<LentHold>();
   readonly #byKey = new Map<string, PlaceCounts>();
   readonly #ofAccount: PlaceCounts;
@@ -122,6 +126,7 @@ export class AccountLoan {
   /** Credits that were lent when it last grew. */
   #size = 0;
   #balance: number;
+  #budget: Budget | undefined;
   /** Whether there were charges since the balance was asked for last. */
   #isCharged = false;
   /** Balances that have the same limits. */
@@ -136,16 +141,13 @@ export class AccountLoan {
   usedTick = -Infinity;
 
   constructor(
-    { accountId, keyId, loanId }: {
-      readonly accountId: string;
-      readonly keyId: string;
-      readonly loanId: string;
-    },
+    { loanId, ...borrower }: Borrower & { readonly loanId: string },
     loan: Loan,
     { tierList, nowMs }: { readonly tierList: TierList; readonly nowMs: number },
   ) {
     const { places, accountStatus, expiresAtMs } = loan;
-    this.accountId = accountId;
+    this.accountId = borrower.accountId;
+    this.borrowerId = borrowerIdOf(borrower);
     this.id = loanId;
     this.#tier = tierList.rangeOf(accountStatus.balance);
     this.#places = places;
@@ -156,12 +158,17 @@ export class AccountLoan {
       const { used } = windowOf(accountStatus.windows, "account", span);
       return new PlaceCount(span, { used, max: places[span], nowMs });
     });
-    this.renew(keyId, loan, nowMs);
+    this.renew(borrower.keyId, loan, nowMs);
   }
 
   /** The balance, as far as it is known here, less all charges that were sent to the database. */
   get balance(): number {
     return this.#balance;
+  }
+
+  /** The budget that had the least left, with what requests from here have spent since. */
+  get budget(): Budget | undefined {
+    return this.#budget;
   }
 
   /** Whether requests are admitted from it. */
@@ -207,6 +214,7 @@ export class AccountLoan {
     this.#size = Math.max(1, this.#credits - this.#held);
     this.#places = places;
     this.#expiresAtMs = expiresAtMs;
+    this.#budget = accountStatus.budget;
     SPANS.forEach((span, at) => this.#ofAccount[at]!.widen(places[span]));
     if (this.#byKey.has(keyId)) return;
     this.#byKey.set(
@@ -305,6 +313,9 @@ export class AccountLoan {
     this.#held -= hold.credits;
     this.#asked -= hold.mostCredits;
     this.#credits -= Math.min(settled.charged, hold.credits);
+    if (this.#budget !== undefined) {
+      this.#budget = { ...this.#budget, spent: this.#budget.spent + settled.charged };
+    }
     this.noteSettled();
   }
 

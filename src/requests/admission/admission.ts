@@ -19,9 +19,11 @@ import {
   type WindowState,
 } from "../../money/ledger/mod.ts";
 import { SlotMap } from "../../ground/platform/mod.ts";
+import type { Borrower } from "./borrower.ts";
 import { refusalOf } from "./decision_refusal.ts";
 import { type EndedHold, Hold, STEP_TOKENS } from "./hold.ts";
-import { type AdmissionSettings, Loans, type LoansOptions, monotonicNow } from "./loans.ts";
+import { Loans, monotonicNow } from "./loans.ts";
+import type { AdmissionSettings, LoansOptions } from "./settings.ts";
 
 /** Recalls of loans that one request waits for; what is lent then counts as held. */
 const MAX_RECALLS = 20;
@@ -174,15 +176,18 @@ export class Admission {
         Math.floor(affordableOutput(route, { inputTokens, credits }) / choices),
       );
     const { accountId, keyId } = caller;
-    const holder = { requestId, accountId, keyId, gatewayId, leaseMs, route: route.id };
+    const byKey = caller.hasBudget;
+    const borrower = { accountId, keyId, byKey };
+    const holder = { requestId, ...borrower, gatewayId, leaseMs, route: route.id };
 
     const charge = (credits: number) => this.#loans.charge(accountId, credits);
     const draw = { requestId, keyId, credits: wanted, mostCredits: most, nowMs };
-    const isDecided = caller.hasBudget || caller.atOnce !== null; // by the database, for all gateways
-    const drawn = isDecided ? undefined : this.#loans.admit(accountId, draw);
+    // by the database, for all gateways
+    const isDecided = caller.atOnce !== null || byKey && !this.#loans.lendsBudgets;
+    const drawn = isDecided ? undefined : this.#loans.admit(borrower, draw);
     if (drawn !== undefined) {
       const { loan, hold: lent } = drawn;
-      onStatus({ balance: loan.balance, windows: loan.windows(keyId) });
+      onStatus({ balance: loan.balance, windows: loan.windows(keyId), budget: loan.budget });
       const place = this.#running.add(requestId);
       const output = permitted(most - reserved);
       const hold = new Hold(
@@ -204,11 +209,11 @@ export class Admission {
       return { permittedOutput: output, hold };
     }
 
-    if (!isDecided) this.#loans.uncovered({ accountId, keyId, credits: wanted });
+    if (!isDecided) this.#loans.uncovered({ ...borrower, credits: wanted });
     const ask = { ...holder, least, wanted, most, nowMs, reserved, tierListId: tierList.id };
     const decision = await this.#decide(ask);
     const admitted = decision.verdict === "admitted";
-    const known = this.#loans.learn(caller, decision, nowMs);
+    const known = this.#loans.learn(borrower, decision, nowMs);
     const windows = admitted ? known.map(counted) : decision.windows;
     onStatus({ balance: decision.balance, windows, budget: decision.budget });
     if (!admitted) throw refusalOf(decision, { caller, least, nowMs });
@@ -238,12 +243,12 @@ export class Admission {
   }
 
   /** Has the database decide, if need be after all that is lent of the account has been returned. */
-  async #decide(ask: HoldRequest): Promise<Decision> {
+  async #decide(ask: HoldRequest & Borrower): Promise<Decision> {
     const { database } = this.#options;
     for (let times = 0;; times++) {
-      const mayRecall = times < MAX_RECALLS && this.#loans.mayRecall(ask.accountId);
+      const mayRecall = times < MAX_RECALLS && this.#loans.mayRecall(ask);
       const decision = await admit(database, { ...ask, mayRecall });
-      if (decision.verdict === "recall") await this.#loans.recalled(ask.accountId);
+      if (decision.verdict === "recall") await this.#loans.recalled(ask);
       else if (decision.verdict === "period" && times < MAX_RECALLS) {
         await openPeriodsOfKey(database, ask.keyId, ask.nowMs);
       } else return decision;
@@ -252,14 +257,14 @@ export class Admission {
 
   /** Raises a hold; what is lent of the account is recalled if the rest of its credits is not enough. */
   async #grow(
-    { nowMs, ...ask }: Omit<HoldRequest, "least" | "most" | "tierListId">,
+    { nowMs, ...ask }: Omit<HoldRequest, "least" | "most" | "tierListId"> & Borrower,
   ): Promise<number> {
     const { database, now } = this.#options;
     const grow = () => growHold(database, { ...ask, nowMs: now(), admittedAtMs: nowMs });
     const credits = await grow();
-    if (credits >= ask.wanted || !this.#loans.mayRecall(ask.accountId)) return credits;
-    if (!await recallLoans(database, ask.accountId)) return credits;
-    await this.#loans.recalled(ask.accountId);
+    if (credits >= ask.wanted || !this.#loans.mayRecall(ask)) return credits;
+    if (!await recallLoans(database, ask.accountId, ask.keyId)) return credits;
+    await this.#loans.recalled(ask);
     return await grow();
   }
 

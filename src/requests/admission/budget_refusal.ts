@@ -22,23 +22,35 @@ const ADVICE: Readonly<Record<BudgetOwner, string>> = {
   account: "Raise the budget.",
 };
 
+/** What frees what a gateway was lent that is gone. */
+const LENT =
+  "What that gateway was lent is free again when it is started with its data directory, or when an operator writes it off " +
+  "(sluice credits write-off). ";
+
 /**
  * Makes the refusal of a request that a budget does not cover. It names the budget, its owner and period, what is spent, and
- * when it renews.
+ * when it renews; if part of it is lent to a gateway that is gone, what frees that.
  *
  * @param budget The budget with the least left.
- * @param request Who sent the request, and the credits that it costs at least.
+ * @param request Who sent the request, the credits that it costs at least, and whether what it lacks is lent to a gateway that is gone.
  */
 export function budgetRefusal(
   budget: Budget,
-  { caller, least }: {
+  { caller, least, isLent = false }: {
     readonly caller: Pick<Caller, "teamName" | "memberEmail">;
     readonly least: number;
+    readonly isLent?: boolean;
   },
 ): Refusal {
   const { owner, period, credits, raise, spent, held, renewsAtMs, zone } = budget;
   const parts = [`${spent} of ${creditsText(credits + (raise?.credits ?? 0))} are spent`];
-  if (held > 0) parts.push(`requests in progress hold ${held}`);
+  if (held > 0) {
+    parts.push(
+      isLent
+        ? `${held} are held, some of it for a gateway that is gone`
+        : `requests in progress hold ${held}`,
+    );
+  }
   const renews = renewsAtMs === null
     ? "It does not renew."
     : `It renews at ${localTime(renewsAtMs, zone)}.`;
@@ -47,7 +59,9 @@ export function budgetRefusal(
     `The ${KINDS[period]} budget of ${
       ownerText(owner, caller)
     } does not cover this request, which costs at least ` +
-      `${creditsText(least)}: ${parts.join(", and ")}. ${renews} ${ADVICE[owner]}`,
+      `${creditsText(least)}: ${parts.join(", and ")}. ${isLent ? LENT : ""}${renews} ${
+        ADVICE[owner]
+      }`,
   );
 }
 

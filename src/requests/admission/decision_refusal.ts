@@ -62,9 +62,11 @@ export function refusalOf(
       { retryAfterMs: UNRESERVED_RETRY_MS },
     );
   }
-  if (verdict === "budget") return budgetRefusal(budget!, { caller, least });
   if (verdict === "period") {
     return new Refusal("gateway_unavailable", "A budget cannot be renewed. Please try again.");
+  }
+  if (verdict === "budget" && !lentMs) {
+    return budgetRefusal(budget!, { caller, least, isLent: lentMs === 0 });
   }
   if (lentMs === 0) {
     return new Refusal(
@@ -74,10 +76,14 @@ export function refusalOf(
     );
   }
   if (lentMs !== undefined) {
+    const part = verdict === "budget"
+      ? "Part of a budget is"
+      : "Part of the credits of this account is";
     return new Refusal(
       "gateway_unavailable",
-      "Credits of this account are lent to a gateway that does not answer, which may spend them for another " +
-        `${Math.ceil(lentMs / 1_000)} s. Please try again then.`,
+      `${part} lent to a gateway that does not answer, which may spend it for another ${
+        Math.ceil(lentMs / 1_000)
+      } s. Please try again then.`,
       { retryAfterMs: lentMs },
     );
   }

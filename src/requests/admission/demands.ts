@@ -1,21 +1,24 @@
-/** Accounts that are known; of more, those that came first are forgotten. */
+import { isBorrowerOf } from "./borrower.ts";
+
+/** Borrowers that are known; of more, those that came first are forgotten. */
 const MAX_KNOWN = 10_000;
 /** Time in which requests are counted together. */
 const BUSY_MS = 1_000;
 
-/** What is known of an account besides its loan. Times are monotonic, in milliseconds. */
+/** What is known of a borrower besides its loan, and of an account. Times are monotonic, in milliseconds. */
 export class Demand {
   #sinceTick = -Infinity;
   #requests = 0;
   /** No loan is asked for before. */
   askableTick = -Infinity;
+  /** The question for a loan, while it is under way. */
+  asking: Promise<void> | undefined;
   /** Nothing is recalled before. */
   recallableTick = -Infinity;
-  /** Credits of all charges that were sent to the database. */
-  charged = 0;
-  /** The question for a loan, and the wait until others have returned theirs, while they are under way. */
-  asking: Promise<void> | undefined;
+  /** The wait until others have returned their loans, while it is under way. */
   recall: Promise<void> | undefined;
+  /** Credits of all charges that were sent to the database; known of accounts. */
+  charged = 0;
 
   /** Counts a request that no loan covers; returns how many there were within about a second. */
   count(tick: number): number {
@@ -27,47 +30,54 @@ export class Demand {
   }
 }
 
-/** The {@linkcode Demand} of accounts that had requests. */
+/** The {@linkcode Demand} of accounts that had requests, and of their keys that have budgets. */
 export class Demands {
-  readonly #byAccount = new Map<string, Demand>();
-  readonly #isLent: (accountId: string) => boolean;
+  readonly #byBorrower = new Map<string, Demand>();
+  readonly #isLent: (id: string) => boolean;
 
-  /** @param isLent Whether there is a loan of an account, which is not forgotten then. */
-  constructor(isLent: (accountId: string) => boolean) {
+  /** @param isLent Whether there is a loan of a borrower or an account, which is not forgotten then. */
+  constructor(isLent: (id: string) => boolean) {
     this.#isLent = isLent;
   }
 
   /** Whether some loan is being asked for. */
   get isAsking(): boolean {
-    return this.#byAccount.values().some(({ asking }) => asking !== undefined);
+    return this.#byBorrower.values().some(({ asking }) => asking !== undefined);
   }
 
-  /** The one of an account, if it is known. */
-  find(accountId: string): Demand | undefined {
-    return this.#byAccount.get(accountId);
+  /** Those of an account and of its keys. */
+  ofAccount(accountId: string): Demand[] {
+    return [...this.#byBorrower].filter(([id]) => isBorrowerOf(accountId, id)).map(([, demand]) =>
+      demand
+    );
   }
 
-  /** The one of an account, which is known from now on. */
-  of(accountId: string): Demand {
-    let demand = this.#byAccount.get(accountId);
+  /** The one of a borrower, if it is known. */
+  find(borrowerId: string): Demand | undefined {
+    return this.#byBorrower.get(borrowerId);
+  }
+
+  /** The one of a borrower, which is known from now on. */
+  of(borrowerId: string): Demand {
+    let demand = this.#byBorrower.get(borrowerId);
     if (demand === undefined) {
-      if (this.#byAccount.size >= MAX_KNOWN) this.#forgetOldest();
+      if (this.#byBorrower.size >= MAX_KNOWN) this.#forgetOldest();
       demand = new Demand();
-      this.#byAccount.set(accountId, demand);
+      this.#byBorrower.set(borrowerId, demand);
     }
     return demand;
   }
 
   /** Resolves when no loan is being asked for. */
   async settled(): Promise<void> {
-    await Promise.all(this.#byAccount.values().map(({ asking }) => asking));
+    await Promise.all(this.#byBorrower.values().map(({ asking }) => asking));
   }
 
   /** Of those of which nothing is under way. */
   #forgetOldest(): void {
-    for (const [accountId, { asking, recall }] of this.#byAccount) {
-      if ((asking ?? recall) !== undefined || this.#isLent(accountId)) continue;
-      this.#byAccount.delete(accountId);
+    for (const [id, { asking, recall }] of this.#byBorrower) {
+      if ((asking ?? recall) !== undefined || this.#isLent(id)) continue;
+      this.#byBorrower.delete(id);
       return;
     }
   }

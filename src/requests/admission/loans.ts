@@ -1,4 +1,3 @@
-import type { Database } from "../../ground/database/mod.ts";
 import {
   type AccountStatus,
   isRecalled,
@@ -7,16 +6,17 @@ import {
   type LoanOf,
   releaseLoansOf,
   renewLoans,
-  returnLoan,
   type Settled,
-  type TierList,
   type WindowState,
 } from "../../money/ledger/mod.ts";
 import { newId } from "../../ground/platform/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
-import type { Log } from "../../ground/telemetry/mod.ts";
 import { type Demand, Demands } from "./demands.ts";
 import { AccountLoan, type LentHold, type LoanDraw } from "./account_loan.ts";
+import { type Borrower, borrowerIdOf } from "./borrower.ts";
+import { LoanIndex } from "./loan_index.ts";
+import { LoanReturns } from "./loan_returns.ts";
+import type { AdmissionSettings, LoansOptions } from "./settings.ts";
 
 /** Requests of an account within a second from which on a loan is worth its two writes. */
 const BUSY_REQUESTS = 4;
@@ -41,32 +41,10 @@ const RETURNED_MS = 25;
 /** Time for which nothing is recalled of an account again after they have not. */
 const UNRETURNED_MS = 10_000;
 
-/** Settings of admission and its loans, which may change while they run. */
-export interface AdmissionSettings {
-  readonly tierList: TierList;
-  /** Time after which a hold or a loan is released if its gateway does not renew it, in milliseconds. */
-  readonly leaseMs: number;
-  /** How long a loan may be spent while the database does not answer, if settlements can be kept meanwhile. Default: 0. */
-  readonly patienceMs?: number | undefined;
-}
-
-/** Dependencies and first settings of {@linkcode Loans}. */
-export interface LoansOptions extends AdmissionSettings {
-  readonly database: Database;
-  /** ID of this gateway among those that share the database. Stays the same after a restart. */
-  readonly gatewayId: string;
-  readonly log: Log;
-  /** Returns the database's time, as far as it is known, in milliseconds since the epoch. */
-  readonly now: () => number;
-  /** Returns milliseconds that never go back, by which spans are measured; tests set it. Default: `performance.now()`. */
-  readonly monotonicNow?: (() => number) | undefined;
-  /** Requests of an account within a second from which on it gets a loan; tests set 0. */
-  readonly lendFrom?: number | undefined;
-}
-
 /** A request that the database decides on, since no loan covers it. */
-export interface UncoveredRequest extends Pick<LoanDraw, "keyId" | "credits"> {
-  readonly accountId: string;
+export interface UncoveredRequest extends Borrower {
+  /** What it wants to hold. */
+  readonly credits: number;
 }
 
 /**
@@ -88,7 +66,8 @@ export class Loans {
   readonly #options: LoansOptions;
   readonly #monotonicNow: () => number;
   #settings: AdmissionSettings;
-  readonly #loans = new Map<string, AccountLoan>();
+  readonly #loans = new LoanIndex();
+  readonly #returns: LoanReturns;
   readonly #demands: Demands;
   #renewedTick = -Infinity;
   /** {@linkcode LoansOptions.monotonicNow} at the last question that the database has answered. */
@@ -103,10 +82,15 @@ export class Loans {
     this.#options = options;
     this.#monotonicNow = options.monotonicNow ?? monotonicNow;
     this.#settings = options;
-    this.#demands = new Demands((accountId) => this.#loans.has(accountId));
+    const { database, gatewayId, log } = options;
+    const leaseMs = () => this.#settings.leaseMs;
+    this.#returns = new LoanReturns({ database, gatewayId, log, loans: this.#loans, leaseMs });
+    this.#demands = new Demands((id) =>
+      this.#loans.find(id) !== undefined || this.#loans.ofAccount(id).size > 0
+    );
   }
 
-  /** Number of accounts that something is lent of. */
+  /** Number of loans: of accounts, and of keys that have budgets. */
   get size(): number {
     return this.#loans.size;
   }
@@ -116,13 +100,13 @@ export class Loans {
    *
    * @returns The loan and what the request holds of it; undefined if the database must decide.
    */
-  admit(accountId: string, draw: LoanDraw): { loan: AccountLoan; hold: LentHold } | undefined {
-    const loan = this.#loans.get(accountId);
+  admit(borrower: Borrower, draw: LoanDraw): { loan: AccountLoan; hold: LentHold } | undefined {
+    const loan = this.#loans.find(borrowerIdOf(borrower));
     if (loan === undefined || !this.#isUsable()) return undefined;
     const hold = loan.admit(draw);
     if (hold === undefined) return undefined;
     loan.usedTick = this.#monotonicNow();
-    if (loan.isLow) this.#ask(loan.accountId, draw);
+    if (loan.isLow) this.#ask({ ...borrower, credits: draw.credits });
     return { loan, hold };
   }
 
@@ -134,22 +118,24 @@ export class Loans {
   charge(accountId: string, credits: number): number | undefined {
     const demand = this.#demands.find(accountId);
     if (demand !== undefined) demand.charged += credits;
-    return this.#loans.get(accountId)?.charge(credits);
+    return this.#loans.charge(accountId, credits);
   }
 
   /** Notes that the database has the charge of a request that no loan covers. */
   noteSettled(accountId: string): void {
-    this.#loans.get(accountId)?.noteSettled();
+    for (const loan of this.#loans.ofAccount(accountId)) loan.noteSettled();
   }
 
   /** Credits of the charges that were sent: a balance that is asked for now has them. */
   #charged(accountId: string): number {
-    return this.#demands.find(accountId)?.charged ?? 0;
+    return this.#demands.of(accountId).charged;
   }
 
-  /** Updates a loan's balance to what the database had, less what was charged since it was asked. */
-  #learnBalance(loan: AccountLoan, balance: number, chargedBefore: number): void {
-    loan.noteBalance(Math.max(0, balance - (this.#charged(loan.accountId) - chargedBefore)));
+  /** Updates an account's balance to what the database had, less what was charged since it was asked. */
+  #learnBalance(accountId: string, balance: number, chargedBefore: number): void {
+    const since = Math.max(0, this.#charged(accountId) - chargedBefore); // it may have been forgotten
+    const left = Math.max(0, balance - since);
+    for (const loan of this.#loans.ofAccount(accountId)) loan.noteBalance(left);
   }
 
   /**
@@ -159,84 +145,87 @@ export class Loans {
    * @returns The rate windows as they are known now.
    */
   learn(
-    { accountId, keyId }: Pick<UncoveredRequest, "accountId" | "keyId">,
+    borrower: Borrower,
     status: AccountStatus,
     nowMs: number,
   ): readonly WindowState[] {
-    const loan = this.#loans.get(accountId);
+    const { keyId } = borrower;
+    const loan = this.#loans.find(borrowerIdOf(borrower));
     if (loan?.covers(keyId) !== true) return status.windows;
     loan.learn(keyId, status.windows, nowMs);
     return status.windows.length === 0 ? [] : loan.windows(keyId);
   }
 
-  /** Whether what is lent of an account may be recalled: not if somebody did not return it a moment ago. */
-  mayRecall(accountId: string): boolean {
-    return this.#monotonicNow() >= (this.#demands.find(accountId)?.recallableTick ?? -Infinity);
+  /** Whether what a borrower needs may be recalled: not if somebody did not return it a moment ago. */
+  mayRecall(borrower: Borrower): boolean {
+    const demand = this.#demands.find(borrowerIdOf(borrower));
+    return this.#monotonicNow() >= (demand?.recallableTick ?? -Infinity);
   }
 
-  /** Returns this gateway's loan of an account, and waits until others have returned theirs. */
-  recalled(accountId: string): Promise<void> {
-    const demand = this.#demands.of(accountId);
-    return demand.recall ??= this.#awaitReturns(accountId)
+  /** Returns this gateway's loans of an account and its key's budgets, and waits until others have returned theirs. */
+  recalled(borrower: Borrower): Promise<void> {
+    const demand = this.#demands.of(borrowerIdOf(borrower));
+    return demand.recall ??= this.#awaitReturns(borrower, demand)
       .finally(() => demand.recall = undefined);
   }
 
-  async #awaitReturns(accountId: string): Promise<void> {
+  async #awaitReturns({ accountId, keyId }: Borrower, demand: Demand): Promise<void> {
     await this.giveBack(accountId);
     const untilTick = this.#monotonicNow() + RECALL_MS;
-    while (await isRecalled(this.#options.database, accountId)) {
+    while (await isRecalled(this.#options.database, accountId, keyId)) {
       await this.#look();
       if (this.#monotonicNow() >= untilTick) {
-        this.#demands.of(accountId).recallableTick = this.#monotonicNow() + UNRETURNED_MS;
+        demand.recallableTick = this.#monotonicNow() + UNRETURNED_MS;
         return;
       }
       await delay(RETURNED_MS);
     }
   }
 
-  /** Counts a request that no loan covers, and asks for a loan if there are many of its account. */
-  uncovered({ accountId, keyId, credits }: UncoveredRequest): void {
+  /** Counts a request that no loan covers, and asks for a loan if there are many of its borrower. */
+  uncovered(request: UncoveredRequest): void {
     // who shares a server is lent something at once, so as to get through the time that it is away
     const { lendFrom = this.#isShared ? 1 : BUSY_REQUESTS } = this.#options;
-    const requests = this.#demands.of(accountId).count(this.#monotonicNow());
-    if (requests >= lendFrom) this.#ask(accountId, { keyId, credits });
+    const requests = this.#demands.of(borrowerIdOf(request)).count(this.#monotonicNow());
+    if (requests >= lendFrom) this.#ask(request);
   }
 
   /** A request that was admitted from a loan has ended. */
   end(loan: AccountLoan, hold: LentHold, settled: Settled | undefined): void {
     loan.end(hold, settled);
-    if (!loan.isOpen && !loan.isReturned) void this.#return(loan);
+    if (!loan.isOpen && !loan.isReturned) void this.#returns.return(loan);
   }
 
   /**
-   * Returns an account's loan, if there is one. Its requests hold their credits themselves from then on.
+   * Returns an account's loans, if there are any. Their requests hold their credits themselves from then on.
    *
    * @throws {DatabaseError} If the database cannot be used; it is tried again.
    */
   async giveBack(accountId: string): Promise<void> {
-    const demand = this.#demands.of(accountId);
-    demand.askableTick = this.#monotonicNow() + REFUSED_MS;
-    await demand.asking;
-    const loan = this.#loans.get(accountId);
-    if (loan !== undefined) await this.#return(loan);
+    this.#demands.of(accountId); // nor is anything lent of one that had no request yet
+    const demands = this.#demands.ofAccount(accountId);
+    for (const demand of demands) demand.askableTick = this.#monotonicNow() + REFUSED_MS;
+    await Promise.all(demands.map(({ asking }) => asking));
+    const loans = [...this.#loans.ofAccount(accountId)];
+    await Promise.all(loans.map((loan) => this.#returns.return(loan)));
   }
 
   /** Returns all loans, as they were made by other settings. */
   async configure(settings: AdmissionSettings): Promise<void> {
     this.#settings = settings;
-    await this.#returnAll();
+    await this.#returns.returnAll(this.#loans.all());
   }
 
   /** Renews all leases. Loans whose lease has ended, or that the database does not know any more, are given up. */
   async renew(): Promise<void> {
     const { database, gatewayId } = this.#options;
     const tick = this.#monotonicNow();
-    const before = [...this.#loans.values()];
+    const before = this.#loans.all();
     const renewed = await renewLoans(database, gatewayId, this.#leaseMs);
     this.#renewedTick = tick;
     const known = new Set(renewed.filter((one) => one.isRenewed).map(({ loanId }) => loanId));
     for (const loan of before) {
-      if (!known.has(loan.id) && !loan.isReturned) void this.#return(loan);
+      if (!known.has(loan.id) && !loan.isReturned) void this.#returns.return(loan);
     }
     for (const loan of renewed) await this.#returnUnknown(loan);
     this.#isUncertain = false;
@@ -254,7 +243,7 @@ export class Loans {
     clearInterval(this.#timer);
     await this.#looking;
     await this.#demands.settled();
-    await this.#returnAll();
+    await this.#returns.returnAll(this.#loans.all());
   }
 
   /** Whether requests can be charged, and no other gateway can have taken the loans for abandoned. */
@@ -267,6 +256,11 @@ export class Loans {
       tick - this.#renewedTick < this.#leaseMs - leaseMs / 4;
   }
 
+  /** Whether requests of keys with budgets are admitted from loans: where a server may be away. */
+  get lendsBudgets(): boolean {
+    return this.#isShared;
+  }
+
   get #isShared(): boolean {
     return this.#options.database.outbox?.isShared === true;
   }
@@ -277,34 +271,33 @@ export class Loans {
     return this.#options.database.outbox === undefined ? leaseMs : patienceMs + leaseMs;
   }
 
-  #ask(accountId: string, request: Pick<UncoveredRequest, "keyId" | "credits">): void {
-    const demand = this.#demands.of(accountId);
+  #ask(request: UncoveredRequest): void {
+    const borrowerId = borrowerIdOf(request);
+    const demand = this.#demands.of(borrowerId);
     const tick = this.#monotonicNow();
     if (this.#isClosed || tick < demand.askableTick || demand.asking !== undefined) return;
     demand.askableTick = tick + ASKED_MS;
-    demand.asking = this.#lend(accountId, request, demand)
+    demand.asking = this.#lend(request, demand)
       .catch((error) => {
         this.#options.log.warn("no loan could be made", { error: String(error) });
         demand.askableTick = this.#monotonicNow() + REFUSED_MS;
         this.#isUncertain = true;
-        const loan = this.#loans.get(accountId);
+        const loan = this.#loans.find(borrowerId);
         if (loan !== undefined) loan.isUncertain = true; // it may have grown
       })
       .finally(() => demand.asking = undefined);
   }
 
-  async #lend(
-    accountId: string,
-    { keyId, credits }: Pick<UncoveredRequest, "keyId" | "credits">,
-    demand: Demand,
-  ): Promise<void> {
+  async #lend(request: UncoveredRequest, demand: Demand): Promise<void> {
+    const { accountId, keyId, credits, byKey = false } = request;
     const { database, gatewayId, now } = this.#options;
     const settings = this.#settings;
-    const known = this.#loans.get(accountId);
+    const borrowerId = borrowerIdOf(request);
+    const known = this.#loans.find(borrowerId);
     if (known?.isOpen === false) return;
     const tick = this.#monotonicNow();
     const nowMs = now();
-    const { charged } = demand;
+    const charged = this.#charged(accountId);
     const loanId = known?.id ?? newId("loan");
     const isJoined = known?.covers(keyId) ?? true;
     const loan = await lend(database, {
@@ -316,24 +309,29 @@ export class Loans {
       loanId,
       isNew: known === undefined,
       nowMs,
-      leastCredits: MIN_REQUESTS * credits,
+      byKey,
+      // a budget may be small, and is worth lending all the same
+      leastCredits: (byKey ? 1 : MIN_REQUESTS) * credits,
       leastPlaces: MIN_REQUESTS,
     });
     if (loan === undefined && known !== undefined) { // it has ended
-      void this.#return(known);
+      void this.#returns.return(known);
       return;
     }
     if (loan === undefined || loan.added === 0 && isJoined) demand.askableTick = tick + REFUSED_MS;
     if (loan === undefined) return;
     if (known === undefined) {
       if (this.#loans.size === 0) this.#renewedTick = this.#heardTick = tick;
-      const made = new AccountLoan({ accountId, keyId, loanId }, loan, { ...settings, nowMs });
+      const made = new AccountLoan({ accountId, keyId, loanId, byKey }, loan, {
+        ...settings,
+        nowMs,
+      });
       made.usedTick = tick;
-      this.#loans.set(accountId, made);
+      this.#loans.add(made);
     } else known.renew(keyId, loan, nowMs);
-    const lent = this.#loans.get(accountId);
+    const lent = this.#loans.find(borrowerId);
     if (lent === undefined) return;
-    this.#learnBalance(lent, loan.accountStatus.balance, charged);
+    this.#learnBalance(accountId, loan.accountStatus.balance, charged);
     if (settings !== this.#settings) lent.close();
   }
 
@@ -350,67 +348,40 @@ export class Loans {
     if (this.#loans.size === 0) return;
     const { database, gatewayId } = this.#options;
     const tick = this.#monotonicNow();
-    const read: [loan: AccountLoan, charged: number][] = [];
-    for (const loan of this.#loans.values()) {
-      if (read.length >= MAX_READ) break;
-      if (loan.takeCharged()) read.push([loan, this.#charged(loan.accountId)]);
+    /** What had been charged before, by account. */
+    const read = new Map<string, number>();
+    for (const loan of this.#loans.all()) {
+      if (read.size >= MAX_READ) break;
+      if (loan.takeCharged()) read.set(loan.accountId, this.#charged(loan.accountId));
     }
-    const ids = read.map(([{ accountId }]) => accountId);
-    const news = await loanNews(database, gatewayId, ids).catch(() => undefined);
+    const news = await loanNews(database, gatewayId, [...read.keys()]).catch(() => undefined);
     if (news === undefined) return; // it cannot be used now
     const { recalled, balances } = news;
     this.#heardTick = tick;
-    for (const [loan, charged] of read) {
-      const balance = balances[loan.accountId];
-      if (balance !== undefined) this.#learnBalance(loan, balance, charged);
-    }
-    for (const { accountId } of recalled) {
-      this.#demands.of(accountId).askableTick = tick + REFUSED_MS;
+    for (const [accountId, charged] of read) {
+      const balance = balances[accountId];
+      if (balance !== undefined) this.#learnBalance(accountId, balance, charged);
     }
     const recalledIds = new Set(recalled.map(({ loanId }) => loanId));
     const idleMs = this.#isShared ? Math.max(IDLE_MS, this.#settings.patienceMs ?? 0) : IDLE_MS;
-    const due = [...this.#loans.values()].filter((loan) =>
+    const due = this.#loans.all().filter((loan) =>
       !loan.isOpen || loan.isUncertain || recalledIds.has(loan.id) ||
       tick - loan.usedTick > idleMs && loan.requests.length === 0
     );
-    await Promise.all(due.map((loan) => this.#return(loan).catch(() => {}))); // it is in the log
+    for (const { id, borrowerId } of due) {
+      if (recalledIds.has(id)) this.#demands.of(borrowerId).askableTick = tick + REFUSED_MS;
+    }
+    await this.#returns.returnAll(due);
     for (const loan of recalled) await this.#returnUnknown(loan).catch(() => {}); // it is tried again
   }
 
-  async #returnAll(): Promise<void> {
-    // failures are in the log
-    await Promise.all(this.#loans.values().map((loan) => this.#return(loan).catch(() => {})));
-  }
-
-  #return(loan: AccountLoan): Promise<void> {
-    loan.close();
-    if (loan.isReturned) return Promise.resolve();
-    if (loan.returning === undefined) {
-      loan.returning = this.#returnOnce(loan).finally(() => loan.returning = undefined);
-      loan.returning.catch(() => {}); // it is in the log, and tried again
-    }
-    return loan.returning;
-  }
-
-  async #returnOnce(loan: AccountLoan): Promise<void> {
-    const { database, gatewayId, log } = this.#options;
-    const { accountId, id: loanId, requests } = loan;
-    try {
-      await returnLoan(database, { accountId, gatewayId, loanId, ...this.#settings, requests });
-    } catch (error) {
-      log.warn("a loan could not be returned", { account: accountId, error: String(error) });
-      throw error;
-    }
-    loan.returned(requests);
-    if (this.#loans.get(accountId) === loan) this.#loans.delete(accountId);
-  }
-
   /** Returns a loan that this gateway does not know of, since the answer to its question was lost. */
-  async #returnUnknown({ accountId, loanId }: LoanOf): Promise<void> {
-    const isKnown = this.#loans.get(accountId)?.id === loanId;
-    if (isKnown || this.#demands.find(accountId)?.asking !== undefined) return;
-    const { database, gatewayId } = this.#options;
-    await returnLoan(database, { accountId, gatewayId, loanId, ...this.#settings, requests: [] });
+  async #returnUnknown(loan: LoanOf): Promise<void> {
+    const isKnown = this.#loans.ofAccount(loan.accountId).values()
+      .some(({ id }) => id === loan.loanId);
+    const demands = this.#demands.ofAccount(loan.accountId);
+    if (isKnown || demands.some(({ asking }) => asking !== undefined)) return;
+    await this.#returns.returnUnknown(loan);
   }
 }
 

@@ -10,5 +10,5 @@
 
 export { Admission, type AdmissionOptions, type AdmittedRequest } from "./admission.ts";
 export { Hold } from "./hold.ts";
-export type { AdmissionSettings } from "./loans.ts";
+export type { AdmissionSettings } from "./settings.ts";
 export { nearestWindow, type Window } from "./windows.ts";

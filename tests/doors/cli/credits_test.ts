@@ -166,18 +166,22 @@ Deno.test("sluice credits lent lists what gateways are lent; write-off frees it 
   const { account } = await at.json("credits", "grant", ...ADA, "--credits", "100");
   const { id } = await at.json("account", "show", account);
   const database = new Driver(`${at.path}/data/sluice.db`);
-  const add = (gateway: string, credits: number, leaseUntilMs: number) =>
-    database.prepare("insert into loans values (?, ?, ?, ?, 1, 1, 1, 0, ?)")
-      .run(id, gateway, `loan_${gateway}`, credits, leaseUntilMs);
+  const add = (gateway: string, credits: number, leaseUntilMs: number, keyId = "") =>
+    database.prepare("insert into loans values (?, ?, ?, ?, ?, 1, 1, 1, 0, ?, 0)")
+      .run(id, gateway, keyId, `loan_${gateway}${keyId}`, credits, leaseUntilMs);
   add("gw_gone", 40, 1);
   add("gw_here", 30, Date.now() + 3_600_000);
+  const { id: keyId } = await at.json("key", "create", ...ADA, "--budget", "50");
+  add("gw_gone", 5, 1, keyId);
   database.close();
   const { data } = await at.json("credits", "lent");
   assertEquals(
-    data.map((one: Record<string, unknown>) => [one.gateway_id, one.credits, one.lapsed_credits]),
-    [["gw_gone", 40, 40], ["gw_here", 30, 0]],
+    data.map((
+      one: Record<string, unknown>,
+    ) => [one.gateway_id, one.accounts, one.credits, one.lapsed_credits, one.lapsed_keys]),
+    [["gw_gone", 1, 45, 45, [keyId]], ["gw_here", 1, 30, 0, []]],
   );
-  assertStringIncludes((await at.run("credits", "audit")).out, "40 credits are lent to gateways");
+  assertStringIncludes((await at.run("credits", "audit")).out, "45 credits are lent to gateways");
   const off = (gateway: string) => ["credits", "write-off", gateway, "--note", "disk lost"];
   for (const [gateway, message] of [["gw_here", "it is not gone"], ["gw_none", "not found"]]) {
     const { code, err } = await at.run(...off(gateway!));
@@ -186,9 +190,9 @@ Deno.test("sluice credits lent lists what gateways are lent; write-off frees it 
   }
   assertEquals((await at.run("credits", "write-off", "gw_gone")).code, 2, "a note is needed");
   const { out } = await at.run(...off("gw_gone"));
-  assertStringIncludes(out, "Wrote off 40 credits that gw_gone was lent, of 1 account.");
-  assertStringIncludes((await at.run("credits", "audit")).out, "in 1 loans were written off");
+  assertStringIncludes(out, "Wrote off 45 credits that gw_gone was lent, of 1 account.");
+  assertStringIncludes((await at.run("credits", "audit")).out, "in 2 loans were written off");
   const [entry] = (await at.json("log", "--limit", "1")).data;
   assertEquals([entry.operation, entry.object_id], ["loan.write_off", "gw_gone"]);
-  assertEquals([entry.after.note, entry.after.credits], ["disk lost", 40]);
+  assertEquals([entry.after.note, entry.after.credits], ["disk lost", 45]);
 });

@@ -9,15 +9,19 @@ const PAGE = "/console/operator/audit";
 
 Deno.test("the audit's page lists gateways that are gone with what they were lent, and writes it off", async () => {
   await using gateway = await startGateway();
-  const { database } = gateway.gateway;
+  const { accounts, database, keys } = gateway.gateway;
   const browser = await signedIn(gateway, "owner@localhost");
   const page = async () => await (await browser.get(PAGE)).text();
   assert(!(await page()).includes("Lent to gateways that are gone"));
   const { accountId } = await customer(gateway, 100);
-  await lendToGone(database, accountId, { credits: 70 });
+  const account = (await accounts.byId(accountId))!;
+  const bounded = await keys.issue(account, { budgetCredits: 50 });
+  await lendToGone(database, accountId, { credits: 40 });
+  await lendToGone(database, accountId, { credits: 30, keyId: bounded.id });
   const shown = await page();
   assertStringIncludes(shown, "Lent to gateways that are gone");
   assert(/gw_gone[^]*70[^]*Write off/.test(shown), shown);
+  assertStringIncludes(shown, bounded.id);
   const csrf = await browser.token(PAGE);
   const send = (note: string) =>
     browser.post(`${PAGE}/write-off`, { gateway: "gw_gone", note, csrf });
@@ -28,5 +32,5 @@ Deno.test("the audit's page lists gateways that are gone with what they were len
   assertEquals(again.status, 400);
   assertStringIncludes(await again.text(), "not found");
   const { mismatches, writtenOff } = await audit(database);
-  assertEquals([mismatches, writtenOff], [[], { loans: 1, credits: 70 }]);
+  assertEquals([mismatches, writtenOff], [[], { loans: 2, credits: 70 }]);
 });

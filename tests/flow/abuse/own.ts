@@ -69,6 +69,22 @@ export const OWN: readonly Row[] = [
     proof: { file: "tests/flow/faults_test.ts", test: "the disk is full" },
   },
   {
+    name: "credits of a gateway that is gone",
+    sent: "a request that lacks credits which a gateway was lent that is gone",
+    clientSees: UNAVAILABLE,
+    charged: "nothing; not recorded",
+    logged: ["info request refused"],
+    proof: { file: "tests/requests/admission/dead_gateway_test.ts", test: "credits that a killed" },
+  },
+  {
+    name: "a budget of which a gateway that is gone was lent",
+    sent: "a request whose budget lacks what a gateway was lent that is gone",
+    clientSees: error(403, "insufficient_credits"),
+    charged: "nothing; not recorded",
+    logged: ["info request refused"],
+    proof: { file: "tests/requests/admission/dead_gateway_test.ts", test: "a budget of which" },
+  },
+  {
     name: "a request to a gateway that shuts down",
     sent: "a request after SIGTERM",
     clientSees: UNAVAILABLE,

@@ -7,6 +7,7 @@ import {
   migrate,
   MIGRATIONS,
   restoreFile,
+  type RuleObject,
   type RuleSet,
 } from "../../../src/ground/database/mod.ts";
 import { EmbeddedDatabase } from "../../../src/ground/database/embedded.ts";
@@ -30,6 +31,9 @@ import { PROOF, sized } from "../../tier.ts";
 const NOW = Date.UTC(2030, 0, 1);
 const now = () => NOW;
 
+const withReserve = (sql: string) =>
+  sql.replace("when free < new.least", "when free < new.least + coalesce(new.reserve, 0)");
+
 /** The rules of a later program: admissions take another column, keys are no longer revised, one rule is new. */
 const NEWER: RuleSet = {
   revision: RULES.revision + 1,
@@ -37,15 +41,18 @@ const NEWER: RuleSet = {
     ...RULES.rules.filter(({ name }) => name !== "revise_keys").map((rule) =>
       rule.name !== "admit" ? rule : {
         ...rule,
-        sql: rule.sql.map((sql) =>
-          sql.replace("null as tier_list", "null as tier_list, null as reserve")
-            .replace("when free < new.least", "when free < new.least + coalesce(new.reserve, 0)")
+        objects: rule.objects.map((object): RuleObject =>
+          "statements" in object
+            ? { ...object, statements: object.statements.map(withReserve) }
+            : "view" in object && "columns" in object
+            ? { ...object, columns: { ...object.columns, reserve: "integer" } }
+            : object
         ),
       }
     ),
     {
       name: "later",
-      sql: ["create view later_things as select 1 as one where false"],
+      objects: [{ view: "later_things", query: "select 1 as one where false" }],
     },
   ],
 };
@@ -134,16 +141,16 @@ for (const kind of ["file", "server"] as const) {
       revision: RULES.revision + 1,
       rules: [...RULES.rules, {
         name: "broken",
-        sql: ["create trigger broken after insert on nothing begin select 1; end"],
+        objects: [{
+          trigger: "broken",
+          event: "after insert" as const,
+          on: "nothing",
+          statements: ["select 1"],
+        }],
       }],
     };
     await assertRejects(() => migrate(database, { now, rules: broken }), DatabaseError);
     assertEquals(await installed(database), expected(RULES, 1));
-    const table = {
-      revision: RULES.revision + 1,
-      rules: [{ name: "table", sql: ["create table t (id integer)"] }],
-    };
-    await assertRejects(() => migrate(database, { now, rules: table }), TypeError);
     assertEquals((await audit(database)).mismatches, []);
   });
 

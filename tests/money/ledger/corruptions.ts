@@ -609,6 +609,8 @@ export const FREE: Readonly<Record<string, string>> = {
   "loan_write_offs.gateway_id": "the loan has ended, and is known nowhere else",
   "loan_write_offs.note": "the loan has ended, and is known nowhere else",
   "loan_write_offs.at_ms": "as the clock said",
+  "loans.lent_at_ms":
+    "of a loan without a key it says nothing; of another the budgets' periods tell",
   "loans.recalled": "a wish; the gateway returns the loan",
   "usage_records.dialect": DESCRIPTION,
   "usage_records.upstream": DESCRIPTION,

@@ -5,6 +5,7 @@ import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import {
   admit,
   audit,
+  budgetOf,
   isRecalled,
   lapsedLoans,
   lend,
@@ -13,6 +14,7 @@ import {
   recallLoans,
   releaseLapsedLoans,
   renewLoans,
+  setBudget,
   TierList,
   writeOffLoans,
 } from "../../../src/money/ledger/mod.ts";
@@ -34,12 +36,13 @@ async function scene() {
   await database.batch(tierList.statements);
   const caller = await ledger.account();
   await ledger.grant(caller.accountId, GRANTED, null, NOW - DAY);
-  const borrow = (gatewayId: string, isNew = true) =>
+  const borrow = (gatewayId: string, { isNew = true, byKey = false } = {}) =>
     lend(database, {
       ...caller,
       gatewayId,
-      loanId: `loan of ${gatewayId}`,
+      loanId: `loan of ${gatewayId}${byKey ? " of a key" : ""}`,
       isNew,
+      byKey,
       nowMs: NOW,
       leaseMs: LEASE_MS,
       tierList,
@@ -58,7 +61,7 @@ async function scene() {
         sql: "update loans set lease_until_ms = lease_until_ms - ? where gateway_id = 'gw_gone'",
         args: [ms],
       }]),
-    decide: (credits: number) =>
+    decide: (credits: number, { mayRecall = true } = {}) =>
       admit(database, {
         ...caller,
         requestId: newRequestId(NOW),
@@ -68,7 +71,7 @@ async function scene() {
         nowMs: NOW,
         leaseMs: LEASE_MS,
         tierListId: tierList.id,
-        mayRecall: true,
+        mayRecall,
       }),
     places: async () => {
       const row = await database.one("select minute, hour, day from loans");
@@ -98,6 +101,43 @@ Deno.test("a loan whose lease has ended stays lent: it is neither freed by time 
   assertEquals((await at.decide(400)).verdict, "recall");
   await at.pass(0);
   assertEquals((await at.decide(240)).verdict, "admitted");
+});
+
+// Proves P4, P8.
+Deno.test("a lapsed loan of a key counts in its budgets until what was sold on it is charged, or it is written off", async () => {
+  await using at = await scene();
+  const { database, caller } = at;
+  const name = { owner: "key", ownerId: caller.keyId, period: "day" } as const;
+  await setBudget(database, { ...name, credits: 100 }, { nowMs: NOW, patienceMs: 0 });
+  const budget = async () => {
+    const { spent, held } = (await budgetOf(database, name, NOW))!;
+    return { spent, held };
+  };
+  assertEquals((await at.borrow("gw_gone", { byKey: true }))?.added, 50);
+  const early = await at.decide(60, { mayRecall: false });
+  assertEquals([early.verdict, early.lentMs! > 0], ["budget", true], "it may still be spent");
+  await at.pass(30 * DAY);
+  assertEquals((await at.decide(101)).lentMs, undefined, "more than the whole budget");
+  const refused = await at.decide(60);
+  assertEquals([refused.verdict, refused.lentMs], ["budget", 0]);
+  assertEquals(await budget(), { spent: 0, held: 50 });
+  const [lent] = await lentToGateways(database);
+  assertEquals([lent!.accounts, lent!.lapsedAccounts, lent!.lapsedKeys], [1, 1, [caller.keyId]]);
+  const sold = {
+    ...caller,
+    requestId: newRequestId(NOW),
+    price: 20,
+    nowMs: NOW,
+    admittedAtMs: NOW,
+    lent: { loanId: "loan of gw_gone of a key", credits: 20 },
+  };
+  assertEquals((await settlePrice(database, sold)).charged, 20);
+  assertEquals(await budget(), { spent: 20, held: 30 });
+  const off = { id: "off_1", gatewayId: "gw_gone", note: "disk lost", atMs: NOW };
+  await writeOffLoans(database, off);
+  assertEquals((await loanWriteOff(database, "off_1"))?.accounts, 1);
+  assertEquals(await budget(), { spent: 20, held: 0 });
+  assertEquals((await at.decide(80)).verdict, "admitted");
 });
 
 Deno.test("an account that owes something is not kept waiting by a loan whose gateway is gone", async () => {

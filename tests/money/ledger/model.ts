@@ -44,6 +44,10 @@ export interface ModelBudget {
 interface ModelLoan {
   readonly accountId: string;
   readonly gatewayId: string;
+  /** The key whose budgets it counts in; empty for keys without budgets. */
+  readonly keyId: string;
+  /** When it was made: it counts in the periods of that time. */
+  readonly admittedAtMs: number;
   readonly loanId: string;
   credits: number;
   places: Record<keyof typeof SPANS, number>;
@@ -73,7 +77,7 @@ const SPANS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 export class LedgerModel {
   readonly lots = new Map<string, ModelLot[]>();
   readonly holds = new Map<string, ModelHold>();
-  /** By account and gateway. */
+  /** By account, gateway, and key if it is of one. */
   readonly loans = new Map<string, ModelLoan>();
   readonly budgets = new Map<string, ModelBudget>();
   readonly settled = new Map<string, { charged: number; balance: number }>();
@@ -105,13 +109,14 @@ export class LedgerModel {
       .reduce((sum, { credits }) => sum + credits, 0);
   }
 
-  loan(accountId: string, gatewayId: string): ModelLoan | undefined {
-    return this.loans.get(`${accountId} ${gatewayId}`);
+  loan(accountId: string, gatewayId: string, keyId = ""): ModelLoan | undefined {
+    return this.loans.get(`${accountId} ${gatewayId} ${keyId}`);
   }
 
   /** Half of what is free, and of the places that are left. */
   lend(
-    { accountId, keyId, gatewayId, loanId, isNew, leastCredits, leastPlaces, nowMs }: {
+    { accountId, keyId, gatewayId, loanId, isNew, byKey, leastCredits, leastPlaces, nowMs }: {
+      byKey: boolean;
       loanId: string;
       isNew: boolean;
       accountId: string;
@@ -123,16 +128,25 @@ export class LedgerModel {
     },
   ): void {
     this.expire(accountId, nowMs);
-    const before = this.loan(accountId, gatewayId);
-    if (isNew && before?.loanId !== loanId) this.loans.delete(`${accountId} ${gatewayId}`);
-    const own = this.loan(accountId, gatewayId);
+    const ofKey = byKey ? keyId : "";
+    const place = `${accountId} ${gatewayId} ${ofKey}`;
+    if (isNew && this.loans.get(place)?.loanId !== loanId) this.loans.delete(place);
+    const own = this.loans.get(place);
     if (own?.loanId !== loanId && !isNew) return;
     const windows = this.#windowsOf({ accountId, keyId }, nowMs);
     if (windows === undefined || own?.recalled || this.#owes(accountId)) return;
-    if (this.budgetsOf(keyId).length > 0 || this.#isBudgeted(accountId)) return;
+    const budgets = this.budgetsOf(keyId);
+    const lentAtMs = own?.admittedAtMs ?? nowMs;
+    if (byKey) {
+      if (budgets.length === 0) return;
+      const isSame = (one: ModelBudget) => periodName(one, lentAtMs) === periodName(one, nowMs);
+      if (!budgets.every((one) => one.opened.has(periodName(one, nowMs)) && isSame(one))) return;
+    } else if (budgets.length > 0 || this.#isBudgeted(accountId)) return;
+    // a raise ends, whatever was lent of it
+    const left = this.#budgetLeft(keyId, nowMs, Infinity) + (own?.credits ?? 0);
     if (this.#own(accountId).some((lot) => lot.models && lot.remaining > 0)) return;
     const free = this.balance(accountId) - this.held(accountId) + (own?.credits ?? 0);
-    const credits = Math.floor(free / 2);
+    const credits = Math.trunc(Math.min(free, byKey ? left : Infinity) / 2);
     const places = { minute: 0, hour: 0, day: 0 };
     for (const span of Object.keys(SPANS) as (keyof typeof SPANS)[]) {
       const others = this.#lentOf(accountId).filter((loan) => loan !== own)
@@ -142,9 +156,11 @@ export class LedgerModel {
       places[span] = Math.max(0, Math.trunc((Math.min(...left) - others) / 2));
     }
     if (credits < leastCredits || Math.min(...Object.values(places)) < leastPlaces) return;
-    this.loans.set(`${accountId} ${gatewayId}`, {
+    this.loans.set(place, {
       accountId,
       gatewayId,
+      keyId: ofKey,
+      admittedAtMs: lentAtMs,
       loanId,
       credits: Math.max(credits, own?.credits ?? 0),
       places: {
@@ -171,9 +187,9 @@ export class LedgerModel {
       }[];
     },
   ): void {
-    if (this.loan(accountId, gatewayId)?.loanId === loanId) {
-      this.loans.delete(`${accountId} ${gatewayId}`);
-    }
+    this.releaseLoans((loan) =>
+      loan.accountId === accountId && loan.gatewayId === gatewayId && loan.loanId === loanId
+    );
     let free = this.#free(accountId, (lot) => lot.models === undefined);
     const open = requests.filter(({ requestId }) =>
       !this.settled.has(requestId) && !this.holds.has(requestId)
@@ -307,11 +323,20 @@ export class LedgerModel {
         limit
     );
     const budget = this.#budgetLeft(keyId, nowMs, nowMs);
+    const sharing = [...this.loans.values()].filter((loan) =>
+      this.budgetsOf(keyId).some(({ keys }) => keys.has(loan.keyId))
+    );
+    const recalls = () => {
+      for (const loan of [...lent, ...sharing]) loan.recalled = true;
+      return "recall" as const;
+    };
+    if (mayRecall && sharing.some(({ lapsedMs }) => lapsedMs === 0) && budget < wanted) {
+      return recalls();
+    }
     const isShort = budget >= least && free < (reserved > 0 ? wanted : Math.min(wanted, budget));
     const mayReturn = lent.some(({ lapsedMs }) => lapsedMs === 0);
     if (mayReturn && mayRecall && (hasNoPlace || isShort || this.#owes(accountId))) {
-      for (const loan of lent) loan.recalled = true;
-      return "recall";
+      return recalls();
     }
     if (hasNoPlace) return "rate";
     const isInFlight = this.held(accountId) >
@@ -432,12 +457,15 @@ export class LedgerModel {
     this.releaseLoans((loan) => loan.gatewayId === gatewayId);
   }
 
-  /** Ends loans, whose credits are free again. @returns How many, and of how many credits. */
-  releaseLoans(which: (loan: ModelLoan) => boolean): { loans: number; credits: number } {
+  /** Ends loans, whose credits are free again. @returns How many, of how many accounts, and of how many credits. */
+  releaseLoans(
+    which: (loan: ModelLoan) => boolean,
+  ): { loans: number; accounts: number; credits: number } {
     const ended = [...this.loans].filter(([, loan]) => which(loan));
     for (const [id] of ended) this.loans.delete(id);
     return {
       loans: ended.length,
+      accounts: new Set(ended.map(([, { accountId }]) => accountId)).size,
       credits: ended.reduce((sum, [, { credits }]) => sum + credits, 0),
     };
   }
@@ -545,7 +573,10 @@ export class LedgerModel {
       all.filter(({ keyId, admittedAtMs }) =>
         budget.keys.has(keyId) && periodName(budget, admittedAtMs) === period
       ).reduce((sum, { credits }) => sum + credits, 0);
-    return { spent: ofPeriod(this.#charges), held: ofPeriod([...this.holds.values()]) };
+    return {
+      spent: ofPeriod(this.#charges),
+      held: ofPeriod([...this.holds.values(), ...this.loans.values()]),
+    };
   }
 
   /** Whether a budget that is not a key's own applies to a key of the account. */

@@ -28,6 +28,7 @@ import {
 } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import { unlockedWrites, watchLocks } from "../../fake/lock_watch.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { isProof, sized } from "../../tier.ts";
 import { LedgerModel, type ModelBudget, type ModelEnd, periodName } from "./model.ts";
@@ -52,14 +53,15 @@ const STEPS = {
   file: sized(400, 10_000),
   behind: sized(200, 5_000),
   server: sized(60, 600),
+  locks: sized(400, 2_500),
 } as const;
 /** Where a walk of the proofs ends that has not met every verdict by then; the gate's walks are too short to ask for it. */
 const MAX_STEPS = 10_000;
 /** Walks that are tried for one that meets every verdict. */
 const WALKS = 4;
 
-for (const kind of ["file", "behind", "server"] as const) {
-  // Proves P1, P4.
+for (const kind of ["file", "behind", "server", "locks"] as const) {
+  // Proves P1, P4. With `locks`, also that decisions write nothing that they have not locked.
   Deno.test(`the ledger agrees with its model (${kind}, ${STEPS[kind]} steps)`, async () => {
     const seed = testSeed();
     try {
@@ -78,7 +80,8 @@ for (const kind of ["file", "behind", "server"] as const) {
 async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
   const random = new Random(seed);
   const behind = kind === "behind";
-  await using bench = await ledgerBench(behind ? "file" : kind, { behind });
+  await using bench = await ledgerBench(kind === "server" ? kind : "file", { behind });
+  if (kind === "locks") await watchLocks(bench.database);
   const tierList = new TierList(TIERS);
   await bench.database.batch(tierList.statements);
   const model = new LedgerModel(TIERS);
@@ -187,6 +190,8 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
   let steps = 0;
   /** Loans that were written off. */
   let writtenOff = 0;
+  /** Loans of a key with budgets that were made or renewed. */
+  let lentByKey = 0;
   const isLapsed = ({ lapsedMs }: { lapsedMs: number }) => lapsedMs > 0;
 
   const actions: Record<string, () => Promise<void>> = {
@@ -251,7 +256,8 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
     },
     async setBudget() {
       const { keys, ...name } = anyName();
-      const credits = random.integer(0, 200);
+      // now and then more than is ever spent, so that something is left to lend
+      const credits = random.pick([random.integer(0, 200), 1_000, 10_000]);
       const zone = name.period === "life" ? "UTC" : random.pick(ZONES);
       const id = budgetId(name);
       const before = model.budgets.get(id);
@@ -260,6 +266,11 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
         nowMs,
         patienceMs: 0,
       });
+      if (before !== undefined && (before.credits > credits || before.zone !== zone)) {
+        for (const loan of model.loans.values()) {
+          if (before.keys.has(loan.keyId)) loan.recalled = true;
+        }
+      }
       const fresh = keys.filter((keyId) => before?.keys.has(keyId) !== true);
       model.recall(fresh.map((keyId) => model.accountOf.get(keyId)!));
       const budget: ModelBudget = {
@@ -303,10 +314,13 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       assertEquals(await removeBudget(bench.database, name), model.budgets.delete(budgetId(name)));
     },
     async lend() {
-      const caller = random.pick(callers);
       const own = random.pick(gateways);
-      const isNew = random.next() < 0.4;
-      const known = model.loan(caller.accountId, own);
+      const byKey = random.next() < 0.5;
+      const budgeted = callers.filter(({ keyId }) => model.budgetsOf(keyId).length > 0);
+      const caller = random.pick(byKey && budgeted.length > 0 ? budgeted : callers);
+      const isNew = random.next() < (byKey ? 0.7 : 0.4);
+      const ofKey = byKey ? caller.keyId : "";
+      const known = model.loan(caller.accountId, own, ofKey);
       const isFresh = isNew && (known === undefined || random.next() < 0.8);
       const loanId = isFresh ? `loan_${loans++}` : known?.loanId ?? "loan_gone";
       const request = {
@@ -314,6 +328,7 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
         gatewayId: own,
         loanId,
         isNew,
+        byKey,
         leastCredits: random.integer(0, 10),
         leastPlaces: random.integer(0, 2),
         nowMs,
@@ -322,9 +337,10 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       const before = known?.loanId === loanId ? known.credits : 0;
       model.lend(request);
       const loan = await lend(bench.database, { ...request, leaseMs: 60_000, tierList });
-      const made = model.loan(accountId, gatewayId);
+      const made = model.loan(accountId, gatewayId, ofKey);
       // a key with a budget is not covered by a loan that there is
-      const isCovered = model.budgetsOf(request.keyId).length === 0;
+      const isCovered = byKey || model.budgetsOf(request.keyId).length === 0;
+      if (byKey && made?.loanId === loanId) lentByKey++;
       const expected = made?.loanId === loanId && isCovered ? made : undefined;
       assertEquals(loan?.places, expected?.places);
       assertEquals(loan?.added, expected && expected.credits - before);
@@ -333,8 +349,12 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       // as a gateway does: from what it was lent and has not drawn yet
       const caller = random.pick(callers);
       const gatewayId = random.pick(gateways);
-      const loan = model.loan(caller.accountId, gatewayId);
+      const loan = model.loan(caller.accountId, gatewayId, random.pick(["", caller.keyId]));
       if (loan === undefined) return Promise.resolve();
+      // what is lent of a budget is of the periods in which it was
+      const isOver = (one: ModelBudget) =>
+        periodName(one, loan.admittedAtMs) !== periodName(one, nowMs);
+      if (loan.keyId !== "" && model.budgetsOf(loan.keyId).some(isOver)) return Promise.resolve();
       const open = drawn(loan.loanId).reduce((sum, { lent }) => sum + lent!, 0);
       const lent = Math.min(random.integer(1, 12), loan.credits - open);
       if (lent <= 0) return Promise.resolve();
@@ -354,12 +374,12 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       return Promise.resolve();
     },
     async returnLoan() {
-      const { accountId } = random.pick(callers);
+      const { accountId, keyId } = random.pick(callers);
       const gatewayId = random.pick(gateways);
       // at times one that has ended
       const loanId = random.next() < 0.2
         ? `loan_${random.integer(0, loans)}`
-        : model.loan(accountId, gatewayId)?.loanId ?? "loan_gone";
+        : model.loan(accountId, gatewayId, random.pick(["", keyId]))?.loanId ?? "loan_gone";
       const requests = drawn(loanId).filter((one) => one.accountId === accountId).map((one) => ({
         ...one,
         credits: one.lent!,
@@ -474,11 +494,11 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       const gatewayId = random.pick(gateways);
       const id = `write_off_${steps++}`;
       await writeOffLoans(bench.database, { id, gatewayId, note: "why", atMs: Date.now() });
-      const { loans, credits } = model.releaseLoans((loan) =>
+      const { loans, accounts, credits } = model.releaseLoans((loan) =>
         loan.gatewayId === gatewayId && isLapsed(loan)
       );
       const found = await loanWriteOff(bench.database, id);
-      assertEquals([found?.accounts ?? 0, found?.credits ?? 0], [loans, credits]);
+      assertEquals([found?.accounts ?? 0, found?.credits ?? 0], [accounts, credits]);
       writtenOff += loans;
     },
     async restart() {
@@ -505,7 +525,7 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
 
   const hasMetAll = () =>
     kind !== "file" || !isProof ||
-    (takenBack.size >= 5 && settledTogether >= 12 && writtenOff >= 5 &&
+    (takenBack.size >= 5 && settledTogether >= 12 && writtenOff >= 5 && lentByKey >= 20 &&
       !Object.values(verdicts).includes(0));
 
   for (let step = 0; step < STEPS[kind] || !hasMetAll(); step++) {
@@ -530,7 +550,9 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       const { spent, held } = model.used(budget, periodName(budget, nowMs));
       assertEquals([found?.credits, found?.spent, found?.held], [budget.credits, spent, held], id);
     }
-    assertEquals((await audit(bench.database)).mismatches, []);
+    const { mismatches } = await audit(bench.database);
+    if (kind === "locks") assertEquals(await unlockedWrites(bench.database), []);
+    assertEquals(mismatches.filter(({ noun }) => kind !== "locks" || noun !== "schema"), []);
   }
   return true;
 }

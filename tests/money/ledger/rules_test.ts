@@ -1,6 +1,12 @@
-import { hashOfRules, objectsOfRules } from "../../../src/ground/database/mod.ts";
+import {
+  hashOfRules,
+  type Intake,
+  objectsOfRules,
+  statementsOfRules,
+} from "../../../src/ground/database/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
+import { ledgerBench } from "../../fake/ledger.ts";
 
 /**
  * The hash of each revision. A change of a rule gets the next number and a line here; the line of a revision
@@ -26,6 +32,8 @@ const REVISIONS: Readonly<Record<number, string>> = {
   17: "e0bbe79738c3143d19ef5175059af8716128e8799cfe34b1e0c2d486b8a15fd6",
   18: "d9150a075e09d54063c604581e7c00de8d9a49fa0ef5c41b820d2ad2ccfb982b",
   19: "3916c23905b7a9650e2766daeb809eb303331f430386d08a35cdec8d88f28315",
+  20: "969a903159d26b122e1a9aafb9663850b129f8da49a57c5c9e722d5c7c2adf57",
+  21: "356cb58db926a4949e3c471a687e5bdc6dcced9ba5bd556d20b0512a614ff46a",
 };
 
 Deno.test("rules that change get the next revision", () => {
@@ -57,4 +65,61 @@ Deno.test("each rule is a file of its own, by its name, and states itself", asyn
 Deno.test("no two rules create the same object", () => {
   const objects = objectsOfRules(RULES);
   assertEquals(objects.filter((object, at) => objects.indexOf(object) !== at), []);
+});
+
+const OBJECTS = RULES.rules.flatMap(({ objects }) => objects);
+const DECISIONS = OBJECTS.filter((object) => "locks" in object);
+const INTAKES = OBJECTS.filter((object): object is Intake =>
+  "view" in object && "columns" in object
+);
+
+Deno.test("each intake has one decision, which says what it locks, in the order of all", () => {
+  assertEquals(
+    DECISIONS.map(({ on }) => on).toSorted(),
+    INTAKES.map(({ view }) => view).toSorted(),
+  );
+  const order = ["revisions", "balances", "budgets"];
+  for (const { trigger, locks } of DECISIONS) {
+    const places = locks.map(({ table }) => order.indexOf(table));
+    assert(places.length > 0, trigger);
+    assertEquals(places, [...new Set(places)].toSorted(), trigger);
+  }
+});
+
+Deno.test("a column of an intake has the type that tables give a column of its name", async () => {
+  await using bench = await ledgerBench("file");
+  const rows = await bench.database.all(
+    `select tables.name as "table", columns.name, columns.type from sqlite_master as tables,
+        pragma_table_info(tables.name) as columns where tables.type = 'table'`,
+  );
+  const types = Map.groupBy(rows, ({ name }) => String(name));
+  let compared = 0;
+  for (const { view, columns } of INTAKES) {
+    for (const [column, type] of Object.entries(columns)) {
+      // tables of one row have a number as their id; here requests are a list, elsewhere their number
+      if (["id", "requests"].includes(column)) continue;
+      // what is to be settled is kept for a moment, in columns without types
+      const known = (types.get(column) ?? []).filter((one) => one.table !== "settling");
+      for (const one of known) {
+        assertEquals(String(one.type).toLowerCase(), type, `${view}.${column}, ${one.table}`);
+      }
+      if (known.length > 0) compared++;
+    }
+  }
+  assert(compared > 50, `${compared}`);
+});
+
+Deno.test("triggers are data: their statements are made in one place", async () => {
+  const texts: string[] = [];
+  const search = async (folder: URL): Promise<void> => {
+    for await (const { name, isDirectory } of Deno.readDir(folder)) {
+      if (isDirectory) await search(new URL(`${name}/`, folder));
+      else if (/create (temp )?trigger/i.test(await Deno.readTextFile(new URL(name, folder)))) {
+        texts.push(name);
+      }
+    }
+  };
+  await search(new URL("../../../src/", import.meta.url));
+  assertEquals(texts, ["rule_objects.ts"]);
+  assertEquals(statementsOfRules(RULES).length, OBJECTS.length);
 });

@@ -43,8 +43,8 @@ export const ACCESS: readonly Mutation[] = [
   {
     name: "bounded-keys-on-lent-credits",
     file: "src/requests/admission/admission.ts",
-    find: "caller.hasBudget || caller.atOnce !== null;",
-    replace: "caller.hasBudget;",
+    find: "caller.atOnce !== null || byKey",
+    replace: "byKey",
     tests: [{ file: "tests/flow/key_at_once_test.ts" }],
     why:
       "A key would have more requests in flight than it may, on credits that its gateway was lent.",

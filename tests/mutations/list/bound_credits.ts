@@ -40,7 +40,7 @@ export const BOUND_CREDITS: readonly Mutation[] = [
   {
     name: "bound-credits-not-reserved",
     file: rule("hold"),
-    find: '${reserve("new.credits")}',
+    find: '        reserve("new.credits"),\n',
     replace: "",
     tests: run("held for that model"),
     why: "Two requests would be promised the same credits.",
@@ -48,7 +48,7 @@ export const BOUND_CREDITS: readonly Mutation[] = [
   {
     name: "growth-not-reserved",
     file: rule("hold"),
-    find: '${reserve("new.credits - old.credits")}',
+    find: '        reserve("new.credits - old.credits"),\n',
     replace: "",
     tests: run("a hold grows"),
     why: "What a stream grew into would be promised to another request.",
@@ -80,16 +80,19 @@ export const BOUND_CREDITS: readonly Mutation[] = [
   {
     name: "expired-bound-credits-take-others",
     file: rule("sql/lots"),
-    find: "remaining - reserved,\n        min(${credits}",
-    replace: "remaining,\n        min(${credits}",
+    find: `return least(
+    "remaining - reserved",`,
+    replace: `return least(
+    "remaining",`,
     tests: run("leaves the other credits alone"),
     why: "Credits that a request holds would expire under it.",
   },
   {
     name: "returned-credits-unbound",
     file: rule("adjust_order"),
-    find: "iif(new.role = 'bonus', null, (select models from orders where id = new.order_id))",
-    replace: "null",
+    find:
+      'iif("new.role = \'bonus\'", "null", "(select models from orders where id = new.order_id)")',
+    replace: '"null"',
     tests: run("binds what it grants"),
     why: "A refund that fails would turn bound credits into ones that pay for everything.",
   },

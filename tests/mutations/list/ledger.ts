@@ -6,6 +6,7 @@ const INSTALLING = "tests/ground/database/rules_test.ts";
 const RELEASED = "tests/ground/database/released_test.ts";
 const BUDGETS = "tests/money/ledger/budgets_test.ts";
 const SPENDING = "tests/money/ledger/spending_test.ts";
+const LENT_BUDGETS = "tests/requests/admission/lent_budgets_test.ts";
 const LAPSED = "tests/money/ledger/lapsed_loans_test.ts";
 const ENDED = "tests/assemble/ended_gateways_test.ts";
 const DETACHED = "tests/requests/admission/detached_test.ts";
@@ -133,8 +134,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "hold-beyond-budget",
     file: rule("admit"),
-    find: "min(new.wanted, free, budget),",
-    replace: "min(new.wanted, free),",
+    find: '      ${least("new.wanted", "free", "budget")},\n',
+    replace: '      ${least("new.wanted", "free")},\n',
     tests: [{ file: SPENDING, filter: "admitted on what is free" }],
     why: "A hold could be larger than what its key may spend.",
   },
@@ -149,8 +150,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "growth-anew-beyond-budget",
     file: rule("grow"),
-    find: "min(new.wanted, ${FREE}, ${BUDGET_LEFT})",
-    replace: "min(new.wanted, ${FREE})",
+    find: 'least("new.wanted", FREE, BUDGET_LEFT)',
+    replace: 'least("new.wanted", FREE)',
     tests: [{ file: SPENDING, filter: "key's budget (file)" }],
     why: "A hold that is made again after its lease has ended would ignore its key's budget.",
   },
@@ -165,26 +166,74 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "raise-never-ends",
     file: rule("sql/budgets"),
-    find: "iif(${nowMs} < raise_until_ms, raise_credits, 0)",
-    replace: "raise_credits",
+    find: 'iif(`${nowMs} < raise_until_ms`, "raise_credits", "0")',
+    replace: '"raise_credits"',
     tests: [{ file: BUDGETS, filter: "a raise ends" }],
     why: "A temporary raise would be permanent.",
   },
   {
     name: "asked-beyond-budget",
     file: rule("admit"),
-    find: "min(coalesce(new.most, new.wanted), budget, max(",
-    replace: "min(coalesce(new.most, new.wanted), max(",
+    find: '  "budget",\n  greatest(least(',
+    replace: "  greatest(least(",
     tests: [{ file: MONEY, filter: "budget bounds streams" }],
     why: "An upstream would be asked for what a budget does not cover.",
   },
   {
     name: "asked-for-by-all-at-once",
     file: rule("admit"),
-    find: "max(min(new.wanted, free), free - asked_more)",
-    replace: "free",
+    find: 'greatest(least("new.wanted", "free"), "free - asked_more")',
+    replace: '"free"',
     tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file", proofs: true }],
     why: "Twenty streams at once would ask for the whole balance each.",
+  },
+  {
+    name: "budget-lent-without-bound",
+    file: rule("lend"),
+    find: 'iif("new.by_key", "budget + own", UNLIMITED)',
+    replace: "UNLIMITED",
+    tests: [{ file: LENT_BUDGETS, filter: "two gateways spend" }],
+    why: "Gateways would spend a budget more than once while their server is away.",
+  },
+  {
+    name: "budget-lent-beyond-its-period",
+    file: "src/money/ledger/loans.ts",
+    find: "Number(row.until_ms ?? Infinity)",
+    replace: "Infinity",
+    tests: [{ file: LENT_BUDGETS, filter: "next period" }],
+    why: "What is spent would count in a period that lent nothing.",
+  },
+  {
+    name: "lowered-budget-stays-lent",
+    file: rule("apply_budgets"),
+    find: 'when: "new.credits < old.credits or new.zone <> old.zone"',
+    replace: 'when: "false"',
+    tests: [{ file: LENT_BUDGETS, filter: "lowered" }],
+    why: "A budget that was lowered could be exceeded by what was lent of it.",
+  },
+  {
+    name: "shared-budget-not-recalled",
+    file: rule("admit"),
+    find: "where (account_id = new.account_id or key_id in ${SAME_BUDGETS}) and recalled = 0",
+    replace: "where account_id = new.account_id and recalled = 0",
+    tests: [{ file: LENT_BUDGETS, filter: "one key can spend" }],
+    why: "A budget would be called spent while another account of its team was lent of it.",
+  },
+  {
+    name: "lapsed-budget-called-spent",
+    file: rule("admit"),
+    find: "budget < new.least then ${LENT_OF_BUDGET}",
+    replace: "budget < new.least then null",
+    tests: [{ file: LAPSED, filter: "counts in its budgets" }],
+    why: "Nobody would be told that a gateway which is gone has the rest of the budget.",
+  },
+  {
+    name: "balance-of-one-loan",
+    file: "src/requests/admission/loan_index.ts",
+    find: "for (const loan of this.ofAccount(accountId)) left = loan.charge(credits);",
+    replace: "left = this.find(accountId)?.charge(credits);",
+    tests: [{ file: LENT_BUDGETS, filter: "other keys" }],
+    why: "Replies to a key would name a balance that other keys of the account have spent of.",
   },
   {
     name: "lapsed-loan-freed-by-time",
@@ -245,7 +294,7 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "write-off-of-what-may-be-spent",
     file: rule("write_off_loan"),
-    find: "        and lease_until_ms < ${DATABASE_CLOCK}\n",
+    find: "        and lease_until_ms < ${CLOCK_MS}\n",
     replace: "",
     tests: [{ file: LAPSED, filter: "only a loan that may not" }],
     why: "Others could spend what a gateway that is cut off spends.",
@@ -269,27 +318,28 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "period-opened-twice",
     file: rule("open_period"),
-    find: `      and not exists (
+    find: `
+      and not exists (
         select 1 from budget_periods
         where budget_id = new.budget_id and starts_at_ms <= new.at_ms and ends_at_ms > new.at_ms
-      ) begin`,
-    replace: "begin",
+      )\`,`,
+    replace: "`,",
     tests: [{ file: BUDGETS, filter: "whatever the rules of a time zone" }],
     why: "Two gateways would open the same period.",
   },
   {
     name: "lent-past-budgets",
     file: rule("lend"),
-    find: " and not ${HAS_BUDGET}",
-    replace: "",
+    find: "IS_IN_PERIOD, `not ${HAS_BUDGET}`)",
+    replace: 'IS_IN_PERIOD, "true")',
     tests: [{ file: BUDGETS, filter: "nothing is lent" }],
     why: "Requests admitted from a loan would pass by the budgets of their account.",
   },
   {
     name: "budget-set-without-recall",
     file: rule("apply_budgets"),
-    find: "update loans set recalled = 1",
-    replace: "update loans set recalled = recalled",
+    find: "update loans set recalled = 1\n    where account_id = (select",
+    replace: "update loans set recalled = recalled\n    where account_id = (select",
     tests: [{ file: BUDGETS, filter: "nothing is lent" }],
     why: "Gateways would go on admitting from loans past a budget that was set.",
   },
@@ -328,34 +378,38 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "charge-takes-what-others-hold",
     file: rule("sql/lots"),
-    find: "min(${credits}, ${freeOfAccount(from)}) + remaining",
-    replace: "${credits} + remaining",
+    find: "shareOf(least(credits, freeOfAccount(from)))",
+    replace: "shareOf(credits)",
     tests: [{ file: SPENDING, filter: "takes nothing of what" }],
     why: "A dear request would take the credits that another one was admitted with.",
   },
   {
     name: "charged-twice-after-pruning",
     file: rule("settle"),
-    find: "and not exists (select 1 from entries where cause_id = new.request_id) begin",
-    replace: "begin",
+    find: "\n      and not exists (select 1 from entries where cause_id = new.request_id)",
+    replace: "",
     tests: [{ file: "tests/money/ledger/audit_test.ts", filter: "is not taken again" }],
     why: "A settlement that comes again after its record was pruned would charge again.",
   },
   {
     name: "settled-twice",
     file: rule("settle"),
-    find: `instead of insert on settlements
-    when not exists (select 1 from usage_records where request_id = new.request_id)
-      and not exists (select 1 from entries where cause_id = new.request_id) begin`,
-    replace: `instead of insert on settlements begin
-    delete from usage_records where request_id = new.request_id;`,
+    find: `      when: \`not exists (select 1 from usage_records where request_id = new.request_id)
+      and not exists (select 1 from entries where cause_id = new.request_id)\`,
+      locks: locks({ accounts: OF_ACCOUNT, budgets: OF_KEY }),
+      statements: [
+`,
+    replace: `      locks: locks({ accounts: OF_ACCOUNT, budgets: OF_KEY }),
+      statements: [
+        "delete from usage_records where request_id = new.request_id",
+`,
     tests: [{ file: SPENDING, filter: "settled again" }],
     why: "A settlement that is sent again as its answer was lost would charge again.",
   },
   {
     name: "hold-outlives-settlement",
     file: rule("settle"),
-    find: "    delete from holds where request_id = new.request_id;\n",
+    find: '        "delete from holds where request_id = new.request_id",\n',
     replace: "",
     tests: [{ file: SPENDING, filter: "takes nothing of what" }],
     why: "Credits of finished requests would stay held.",
@@ -363,7 +417,7 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "tags-of-sets-not-summed-up",
     file: rule("settle_set"),
-    find: "    ${addToTags(SETTLED)}\n",
+    find: "        ...addToTags(SETTLED),\n",
     replace: "",
     tests: [{ file: "tests/money/ledger/tags_test.ts", filter: "in a set or alone" }],
     why: "Requests on lent credits would be missing from reports by tag and by reason.",
@@ -412,7 +466,7 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "expired-credits-admitted",
     file: rule("admit"),
-    find: `\${expireFirst("'expiry_' || new.request_id || '_' || lower(hex(randomblob(4)))")}`,
+    find: "        expireFirst(`'expiry_' || new.request_id || '_' || ${randomHex(4)}`),\n",
     replace: "",
     tests: [{ file: SPENDING, filter: "has expired" }],
     why: "Credits could be spent after they have expired.",
@@ -527,23 +581,23 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "loans-not-recalled",
     file: rule("admit"),
-    find: "then 'recall'",
-    replace: "then 'credits'",
+    find: "          ) then 'recall'",
+    replace: "          ) then 'credits'",
     tests: [{ file: "tests/requests/admission/attack_loans_test.ts", filter: "14: " }],
     why: "Requests would be rejected because of credits that are only lent.",
   },
   {
     name: "returned-requests-hold-nothing",
     file: rule("return_loan"),
-    find: "where holdable > 0;",
-    replace: "where false;",
+    find: "where holdable > 0",
+    replace: "where false",
     tests: [{ file: LOANS, filter: "a take-back recalls" }],
     why: "Credits of requests in flight could be taken back or spent by others.",
   },
   {
     name: "returned-requests-not-counted",
     file: rule("return_loan"),
-    find: "${countRequests(REQUESTS)}",
+    find: "        ...countRequests(REQUESTS),\n",
     replace: "",
     tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file", proofs: true }],
     why: "Requests in flight when a loan is returned would not count in rate windows.",
@@ -555,6 +609,23 @@ export const LEDGER: readonly Mutation[] = [
     replace: "",
     tests: [{ file: "tests/money/ledger/lend_test.ts", filter: "not settled again" }],
     why: "A settlement that is sent again would fail its whole batch.",
+  },
+  {
+    name: "returned-loan-leaves-budgets",
+    file: rule("return_loan"),
+    find: "account_id = new.account_id and gateway_id = new.gateway_id and loan_id = new.loan_id)",
+    replace: "false)",
+    tests: [{ file: "tests/money/ledger/locks_test.ts" }],
+    why:
+      "Where decisions are made at the same time, a budget would go on holding what was returned.",
+  },
+  {
+    name: "set-locks-one-account",
+    file: rule("settle_set"),
+    find: 'accounts: "select account_id from settling"',
+    replace: 'accounts: "select min(account_id) from settling"',
+    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "locks", proofs: true }],
+    why: "Where decisions are made at the same time, two of them would spend the same credits.",
   },
   {
     name: "set-beyond-its-loan",
@@ -757,8 +828,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "savings-without-the-cached-price",
     file: rule("sql/roll_ups"),
-    find: "max(${input} - ${cached}, 0)",
-    replace: "max(${input}, 0)",
+    find: 'greatest(`${input} - ${cached}`, "0")',
+    replace: 'greatest(input!, "0")',
     tests: [{
       file: "tests/money/usage/cache_savings_test.ts",
       filter: "the difference of the input",
@@ -811,8 +882,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "lent-twice-to-a-gateway",
     file: rule("lend"),
-    find: "and loan_id <> new.loan_id;",
-    replace: "and loan_id = new.loan_id;",
+    find: "and loan_id <> new.loan_id`",
+    replace: "and loan_id = new.loan_id`",
     tests: [{ file: LENDING, filter: "one loan of an account" }],
     why: "A loan whose answer was lost would stay lent until its gateway ends.",
   },
@@ -827,8 +898,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "lent-to-debtors",
     file: rule("lend"),
-    find: "and not ${OWES} and not ${HAS_BUDGET}",
-    replace: "and not ${HAS_BUDGET}",
+    find: "and not is_recalled and not ${OWES}",
+    replace: "and not is_recalled",
     tests: [{ file: LENDING, filter: "owes for a charge" }],
     why: "An account that did not pay for a request would get another one, from a loan.",
   },

@@ -43,6 +43,15 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     why: "Packages would not expire.",
   },
   {
+    name: "inviter-not-locked",
+    file: rule("pay_order"),
+    find: "and invited_by is not null union",
+    replace: "and false union",
+    tests: [{ file: "tests/money/payments/any_order_test.ts", filter: "by the rule" }],
+    why:
+      "Where decisions are made at the same time, a bonus would be lost beside the inviter's charge.",
+  },
+  {
     name: "debts-not-paid-off",
     file: rule("pay_order"),
     find: "kind = 'repaid'\n      and account_id",
@@ -69,16 +78,16 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   {
     name: "spent-credits-not-owed",
     file: rule("adjust_order"),
-    find: "from ${BOOKED}\n    ) where more > 0;",
-    replace: "from ${BOOKED}\n    ) where false;",
+    find: "    ) where more > 0`",
+    replace: "    ) where false`",
     tests: [{ file: PAYMENTS, filter: "what becomes of payments" }],
     why: "Somebody could spend credits, have the money back, and owe nothing.",
   },
   {
     name: "older-news-undo-newer",
     file: rule("adjust_order"),
-    find: "excluded.rank > rank,\n",
-    replace: "excluded.rank <> rank,\n",
+    find: '  "excluded.rank > rank",\n',
+    replace: '  "excluded.rank <> rank",\n',
     tests: [{ file: PAYMENTS, filter: "what becomes of payments" }],
     why: "A late event would bring back a state that is over.",
   },
@@ -160,9 +169,8 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   {
     name: "payment-bonus-stays-after-refund",
     file: rule("adjust_order"),
-    find:
-      "iif(gone_amount > 0 and gone_amount >= paid_amount, granted, 0), granted, lots.expires_at_ms",
-    replace: "0, granted, lots.expires_at_ms",
+    find: 'iif("gone_amount > 0 and gone_amount >= paid_amount", "granted", "0")',
+    replace: '"0"',
     tests: [{ file: PAYMENTS, filter: "what becomes of payments" }],
     why: "Somebody could invite themselves, have the money back, and keep the bonus.",
   },

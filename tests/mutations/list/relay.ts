@@ -309,7 +309,7 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "stops-with-its-loans",
     file: "src/requests/admission/loans.ts",
-    find: "await this.#demands.settled();\n    await this.#returnAll();",
+    find: "await this.#demands.settled();\n    await this.#returns.returnAll(this.#loans.all());",
     replace: "",
     tests: [{ file: "tests/requests/admission/loans_test.ts", filter: "a gateway that stops" }],
     why: "For a minute after a restart, other gateways would reject requests for lack of credits.",

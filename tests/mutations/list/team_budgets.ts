@@ -35,8 +35,8 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   {
     name: "budget-of-member-on-all-members",
     file: rule("apply_budgets"),
-    find: "\n      and member_id = ${ACCOUNT_OF_MEMBER};",
-    replace: ";",
+    find: "\n      and member_id = ${ACCOUNT_OF_MEMBER}`",
+    replace: "`",
     tests: [{ file: FLOW, filter: "GET /user/credits" }],
     why: "One member's budget would limit, and be shown to, everybody in the team.",
   },

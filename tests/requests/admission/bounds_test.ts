@@ -152,8 +152,8 @@ Deno.test("a budget's refusal names whose it is, what is spent and held, and whe
     zone: "UTC",
   } as unknown as Budget;
   const caller = { teamName: "Red", memberEmail: "ada@example.com" };
-  const said = (change: Partial<Budget>, least = 2) =>
-    budgetRefusal({ ...budget, ...change }, { caller, least }).message;
+  const said = (change: Partial<Budget>, least = 2, isLent = false) =>
+    budgetRefusal({ ...budget, ...change }, { caller, least, isLent }).message;
   assertEquals(
     said({}),
     "The daily budget of this API key does not cover this request, which costs at least 2 credits: " +
@@ -170,6 +170,13 @@ Deno.test("a budget's refusal names whose it is, what is spent and held, and whe
     "The lifetime budget of ada@example.com in the team Red does not cover this request, which costs at " +
       "least 1 credit: 9 of 15 credits are spent, and requests in progress hold 1. " +
       "It renews at 1970-01-01 00:00 UTC. Ask a lead of the team to raise it.",
+  );
+  assertEquals(
+    said({ spent: 0, held: 9 }, 2, true),
+    "The daily budget of this API key does not cover this request, which costs at least 2 credits: " +
+      "0 of 10 credits are spent, and 9 are held, some of it for a gateway that is gone. What that gateway was lent is free again " +
+      "when it is started with its data directory, or when an operator writes it off (sluice credits write-off). " +
+      "It does not renew. Raise the budget, or use another key.",
   );
   assertEquals(said({ owner: "team" }).includes("of the team Red does"), true);
   assertEquals(said({ owner: "account" }).includes("of this account does"), true);

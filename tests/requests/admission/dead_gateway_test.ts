@@ -51,10 +51,45 @@ Deno.test("credits that a killed gateway was lent: 503 with the time until its l
   const gone = await ask("Hi");
   assertEquals(gone.status, 503);
   assertStringIncludes((await gone.json()).error.message, "sluice credits write-off");
+  assertStringIncludes(gateway.log(), '"request refused"');
   const off = { id: "off", gatewayId: "gw_dead", note: "disk lost", atMs: Date.now() };
   await writeOffLoans(database, off);
   const served = await ask("Hi");
   assertEquals(served.status, 200);
   await served.text();
+  await assertLedgerClean(gateway);
+});
+
+Deno.test("a budget of which a killed gateway was lent: 503 until its lease ends, then 403 that says what frees it", async () => {
+  await using upstream = fakeUpstream(() => completion("ok"));
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: ROUTES },
+  });
+  const { accounts, database, keys } = gateway.gateway;
+  const { accountId } = await customer(gateway, 100);
+  const bounded = await keys.issue((await accounts.byId(accountId))!, { budgetCredits: 6 });
+  await database.batch([{
+    sql: `insert into loans
+        (account_id, gateway_id, key_id, loan_id, credits, minute, hour, day, lease_until_ms)
+      values (?, 'gw_dead', ?, 'loan_dead', 4, 1, 1, 1, unixepoch('subsec') * 1000 + 600000)`,
+    args: [accountId, bounded.id],
+  }]);
+  const ask = async () => {
+    const body = { model: "token", max_tokens: 5, n: 5 };
+    const reply = await gateway.chat("Hi", body, { key: bounded.secret });
+    return [reply.status, await reply.text()] as const;
+  };
+  const [early, waits] = await ask();
+  assertEquals(early, 503);
+  assertStringIncludes(waits, "Part of a budget is lent to a gateway that does not answer");
+  await database.batch([{ sql: "update loans set lease_until_ms = 1" }]);
+  const [late, says] = await ask();
+  assertEquals(late, 403);
+  assertStringIncludes(says, "0 of 6 credits are spent, and 4 are held");
+  assertStringIncludes(says, "sluice credits write-off");
+  assertStringIncludes(gateway.log(), '"request refused"');
+  const off = { id: "off", gatewayId: "gw_dead", note: "disk lost", atMs: Date.now() };
+  await writeOffLoans(database, off);
+  assertEquals((await ask())[0], 200);
   await assertLedgerClean(gateway);
 });

@@ -249,6 +249,10 @@ function UnreturnedLoans(
             cell: ({ lapsedCredits }) => number(lapsedCredits),
           },
           {
+            name: "in budgets of",
+            cell: ({ lapsedKeys }) => lapsedKeys.map((id) => <Name text={id} code />),
+          },
+          {
             name: "gone since",
             cell: ({ leaseUntilMs }) => <RelativeTime ms={leaseUntilMs} nowMs={nowMs} />,
           },

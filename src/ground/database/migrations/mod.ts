@@ -15,6 +15,7 @@ import { SCIM } from "./0032_scim.ts";
 import { TOOLS } from "./0033_tools.ts";
 import { BOUND_CREDITS } from "./0034_bound_credits.ts";
 import { LOAN_WRITE_OFFS } from "./0035_loan_write_offs.ts";
+import { LOANS_OF_KEYS } from "./0036_loans_of_keys.ts";
 import { BASELINE } from "./baseline/mod.ts";
 import type { Migration } from "./migration.ts";
 
@@ -34,6 +35,7 @@ export const MIGRATIONS: readonly Migration[] = [
   TOOLS,
   BOUND_CREDITS,
   LOAN_WRITE_OFFS,
+  LOANS_OF_KEYS,
 ];
 
 /** The last commit whose program carries databases of smaller numbers over to the first step's schema. */

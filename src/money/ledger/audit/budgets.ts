@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Database } from "../../../ground/database/mod.ts";
 import { BUDGET_PERIODS, isTimeZone, periodAt } from "../periods.ts";
-import { QUARTER_MS } from "../rules/sql/budgets.ts";
+import { HELD_BY_KEYS, QUARTER_MS } from "../rules/sql/budgets.ts";
 import { UNLIMITED } from "../rules/sql/shared.ts";
 import type { Check, Mismatch } from "./check.ts";
 import { DAY_MS } from "../../../ground/time.ts";
@@ -108,7 +108,7 @@ export const BUDGETS: readonly Check[] = [
         where budget_id like '%:life' group by 1
       ), held_now as materialized (
         select budget_periods.budget_id, starts_at_ms, sum(credits) as credits
-        from holds join budget_keys on budget_keys.key_id = holds.key_id
+        from ${HELD_BY_KEYS} as holders join budget_keys on budget_keys.key_id = holders.key_id
           join budget_periods on budget_periods.budget_id = budget_keys.budget_id
             and created_at_ms >= starts_at_ms and created_at_ms < ends_at_ms
         group by 1, 2
@@ -139,7 +139,7 @@ export const BUDGETS: readonly Check[] = [
     noun: "budget",
     name: "charges without a period",
     before: `with quarters as materialized (${QUARTERS}), firsts as materialized (
-        select budget_id, max(set_at_ms, min(starts_at_ms)) as since_ms, max(ends_at_ms) as until_ms
+        select budget_id, max(max(set_at_ms), min(starts_at_ms)) as since_ms, max(ends_at_ms) as until_ms
         from budget_periods join budgets on budgets.id = budget_id
         where period <> 'life' group by 1
       )`,

@@ -1,5 +1,5 @@
+import { CLOCK_MS } from "../../../ground/database/mod.ts";
 import { paysFor } from "../rules/sql/lots.ts";
-import { DATABASE_CLOCK } from "../rules/sql/shared.ts";
 import { type Check, differences } from "./check.ts";
 
 /** The settings allow leases of up to a day; an hour more for a clock that was set. */
@@ -9,7 +9,7 @@ const MAX_LEASE_MS = 25 * 3_600_000;
 const CLOCKS_MS = 3_600_000;
 
 /** A lease that is not longer than settings allow. */
-const LEASE = `min(lease_until_ms, ${DATABASE_CLOCK} + ${MAX_LEASE_MS})`;
+const LEASE = `min(lease_until_ms, ${CLOCK_MS} + ${MAX_LEASE_MS})`;
 
 /** Holds of in-flight requests, and loans of gateways. */
 export const HOLDS: readonly Check[] = [
@@ -86,12 +86,14 @@ export const HOLDS: readonly Check[] = [
     noun: "loan",
     name: "loans",
     sql: differences({
-      id: "account_id || ' ' || gateway_id",
+      id: "loans.account_id || ' ' || gateway_id || iif(key_id = '', '', ' ' || key_id)",
       pairs: {
-        loan_account: ["account_id", "accounts.id"],
+        loan_account: ["loans.account_id", "accounts.id"],
+        loan_key: ["loans.key_id", "iif(loans.key_id = '', '', keys.id)"],
         lease: ["lease_until_ms", LEASE],
       },
-      from: "loans left join accounts on accounts.id = account_id",
+      from: `loans left join accounts on accounts.id = loans.account_id
+        left join keys on keys.id = loans.key_id and keys.account_id = loans.account_id`,
     }),
   },
   {

@@ -4,6 +4,15 @@ import { ADDED, isSumOf, SUMMED, SUMS } from "./sums.ts";
 
 const KEY = ROLL_UPS.usage_hours.join(", ");
 
+/** Columns of the one row that counts pruned records. */
+const COUNTED = [
+  "records",
+  "uncollected_requests",
+  "uncollected_credits",
+  "earlier_uncollected_requests",
+  "earlier_uncollected_credits",
+];
+
 /** Hourly roll-ups, from request records and from the sums of those that were pruned. */
 export const HOURS: readonly Check[] = [
   // A roll-up is the sum of its records, those that were pruned included.
@@ -90,6 +99,8 @@ export const HOURS: readonly Check[] = [
           + (select coalesce(sum(uncollected_credits), 0) from pruned_hours)`,
       ],
     },
-    from: "(select count(*) as n, * from pruned_records)",
+    from: `(select count(*) as n, ${
+      COUNTED.map((column) => `max(${column}) as ${column}`).join(", ")
+    } from pruned_records)`,
   },
 ];

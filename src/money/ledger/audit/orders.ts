@@ -73,7 +73,7 @@ export const ORDERS: readonly Check[] = [
             and kind = 'review' and not exists (select 1 from order_events as looked
               where looked.id = 'looked:' || review.cause_id))`,
       ],
-      order_account: ["orders.account_id", "accounts.id"],
+      order_account: ["orders.account_id", "max(accounts.id)"],
     },
     from: `orders left join order_events as paid on paid.order_id = orders.id and paid.kind = 'paid'
         left join accounts on accounts.id = orders.account_id`,

@@ -12,23 +12,31 @@ const RECORD = rolledUp("charged_credits");
  */
 export const ADD_UP: Rule = {
   name: "add_up",
-  sql: [
-    `create trigger usage_records_insert_adds_up after insert on usage_records
-    when ${notInSet("new.request_id")} begin
-    ${addToHours(RECORD)}
-    update balances set
+  objects: [
+    {
+      trigger: "usage_records_insert_adds_up",
+      event: "after insert",
+      on: "usage_records",
+      when: notInSet("new.request_id"),
+      statements: [
+        ...addToHours(RECORD),
+        `update balances set
       consumed = consumed + new.charged_credits,
       requests = requests + 1,
       input_tokens = input_tokens + new.input_tokens,
       output_tokens = output_tokens + new.output_tokens
-    where account_id = new.account_id;
-    update budget_periods set spent = spent + new.charged_credits
+    where account_id = new.account_id`,
+        `update budget_periods set spent = spent + new.charged_credits
     where new.charged_credits > 0
-      and ${countsIn("new.key_id", "coalesce(new.admitted_at_ms, new.started_at_ms)")};
-  end`,
-    `create trigger usage_records_insert_adds_tags after insert on usage_records
-    when (new.tags is not null or new.ending <> 'complete') and ${notInSet("new.request_id")} begin
-    ${addToTags(RECORD)}
-  end`,
+      and ${countsIn("new.key_id", "coalesce(new.admitted_at_ms, new.started_at_ms)")}`,
+      ],
+    },
+    {
+      trigger: "usage_records_insert_adds_tags",
+      event: "after insert",
+      on: "usage_records",
+      when: `(new.tags is not null or new.ending <> 'complete') and ${notInSet("new.request_id")}`,
+      statements: addToTags(RECORD),
+    },
   ],
 };

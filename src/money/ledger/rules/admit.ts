@@ -1,33 +1,46 @@
-import type { Rule } from "../../../ground/database/mod.ts";
+import {
+  CLOCK_MS,
+  elementsOf,
+  greatest,
+  iif,
+  jsonArray,
+  jsonArrayOfRows,
+  jsonObject,
+  jsonOf,
+  least,
+  randomHex,
+  type Rule,
+} from "../../../ground/database/mod.ts";
 import { BUDGET_JSON, leftOfBudget, periodOf } from "./sql/budgets.ts";
+import { locks, OF_ACCOUNT, OF_KEY } from "./sql/locks.ts";
 import { expireFirst, freeOf, OWES, paysFor } from "./sql/lots.ts";
-import { DATABASE_CLOCK, HAS_LAPSED, UNLIMITED } from "./sql/shared.ts";
+import { HAS_LAPSED, UNLIMITED } from "./sql/shared.ts";
 import { countRequests, OWNERS, type Span, SPANS } from "./sql/windows.ts";
-import { createView, type Intake } from "./intake.ts";
+import type { Intake } from "./intake.ts";
 
 /** Requests that want to run. */
 export const ADMISSIONS = {
   view: "admissions",
-  columns: [
-    "request_id",
-    "account_id",
-    "key_id",
-    "gateway_id",
+  columns: {
+    request_id: "text",
+    account_id: "text",
+    key_id: "text",
+    gateway_id: "text",
     // credits without which it is rejected, and those that it would hold if there were enough
-    "least",
-    "wanted",
-    "at_ms",
-    "lease_ms",
-    "tier_list",
+    least: "integer",
+    wanted: "integer",
+    at_ms: "integer",
+    lease_ms: "integer",
+    tier_list: "text",
     // 1 if the verdict may be 'recall'; gateways of before schema 11 do not know it
-    "may_recall",
+    may_recall: "integer",
     // the price of the most that the upstream would be asked for; gateways of before schema 25 do not say
-    "most",
+    most: "integer",
     // credits that it may cost beyond what is counted, of what it wants; gateways of before schema 26 do not say
-    "reserved",
+    reserved: "integer",
     // the model; gateways of before schema 34 do not say
-    "route",
-  ],
+    route: "text",
+  },
 } as const satisfies Intake;
 
 /** The columns of a window's limit and count are this and `_limit`, `_used`; those of the key come first. */
@@ -46,12 +59,21 @@ const BUDGET = `(
 
 /** What was decided, by request, until the transaction ends; `limits` and `used` in the order of the windows. */
 export const DECISIONS = {
-  read: `select json_group_array(json_object('request_id', request_id, 'verdict', verdict,
-      'credits', decisions.credits, 'balance', balance, 'at_ms', at_ms, 'budget', json(${BUDGET}),
-      'limits', json_array(${WINDOWS.map(({ name }) => `${name}_limit`).join(", ")}),
-      'asked', asked, 'lent_ms', lent_ms, 'bound', bound,
-      'used', json_array(${WINDOWS.map(({ name }) => `${name}_used`).join(", ")})))
-    from json_each(?1) join decisions on request_id = value`,
+  read: `select ${
+    jsonArrayOfRows(jsonObject({
+      request_id: "request_id",
+      verdict: "verdict",
+      credits: "decisions.credits",
+      balance: "balance",
+      at_ms: "at_ms",
+      budget: jsonOf(BUDGET),
+      limits: jsonArray(...WINDOWS.map(({ name }) => `${name}_limit`)),
+      asked: "asked",
+      lent_ms: "lent_ms",
+      bound: "bound",
+      used: jsonArray(...WINDOWS.map(({ name }) => `${name}_used`)),
+    }))
+  } from ${elementsOf("?1")} join decisions on request_id = value`,
   cleanUp: "delete from decisions",
 };
 
@@ -62,20 +84,43 @@ const USED = WINDOWS.map(({ of, table, span, name }) =>
 
 /** A tier without limits for accounts, of an older gateway, allows an account five times those of a key. */
 export const ACCOUNT_LIMITS = Object.keys(SPANS).map((span) =>
-  `coalesce(account_${span}, min(5 * ${span}, ${UNLIMITED})) as account_${span}`
+  `coalesce(account_${span}, ${least(`5 * ${span}`, UNLIMITED)}) as account_${span}`
 );
 
 /** What loans reserve of each span. */
 const LENT = Object.keys(SPANS).map((span) => `coalesce(sum(${span}), 0) as lent_${span}`);
 
-/** The budget of the key that has the least left, and whether one has no period of that time. */
+/** The budget of the key that has the least left, or one that has no period of that time: that comes first. */
 const TIGHTEST_BUDGET = `(
-        select count(*) > count(spent) as lacks_period, budget_keys.budget_id,
-          coalesce(min(${leftOfBudget("new.at_ms")}), ${UNLIMITED}) as budget
+        select budget_keys.budget_id, ${leftOfBudget("new.at_ms")} as left_of_it
         from budget_keys join budgets on budgets.id = budget_keys.budget_id
           left join budget_periods on (${periodOf("budget_keys.budget_id", "new.at_ms")})
         where budget_keys.key_id = new.key_id
-      )`;
+        order by starts_at_ms is not null, left_of_it, budget_keys.budget_id limit 1
+      ) as tightest`;
+
+/** How long loans may be spent at most, of those whose lease has not ended. */
+const LENT_UNTIL = `max(loans.lease_until_ms) filter (where not ${HAS_LAPSED}) - ${CLOCK_MS}`;
+
+/** The same as `lent_ms`, of what that budget's keys were lent in its period. */
+const LENT_OF_BUDGET = `(
+          select case
+            when budget + coalesce(sum(loans.credits) filter (where not ${HAS_LAPSED}), 0) >= new.least
+              then ${greatest("1", LENT_UNTIL)}
+            when budget + sum(loans.credits) >= new.least then 0
+          end
+          from budget_periods join budget_keys on budget_keys.budget_id = budget_periods.budget_id
+            join loans on loans.key_id = budget_keys.key_id
+              and lent_at_ms >= starts_at_ms and lent_at_ms < ends_at_ms
+          where ${periodOf("decided.budget_id", "new.at_ms")}
+        )`;
+
+/** Keys that share a budget with the key. */
+const SAME_BUDGETS = `(
+          select sharing.key_id from budget_keys join budget_keys as sharing
+            on sharing.budget_id = budget_keys.budget_id
+          where budget_keys.key_id = new.key_id
+        )`;
 
 const NO_PLACE = WINDOWS.map(({ name, span }) => `${name}_used + lent_${span} >= ${name}`)
   .join("\n            or ");
@@ -91,8 +136,27 @@ const BOUND = `(
 const IN_FLIGHT = "held > lent - recallable";
 
 /** What a request lacks of the credits that it may cost, where that is not known before. */
-const LACKS =
-  "iif(new.reserved > 0, max(0, new.wanted - max(0, min(new.wanted, free, budget))), 0)";
+const LACKS = iif(
+  "new.reserved > 0",
+  greatest("0", `new.wanted - ${greatest("0", least("new.wanted", "free", "budget"))}`),
+  "0",
+);
+
+/** Credits that it is to have free: all that it may cost, where that is not known before. */
+const WANTED = iif("new.reserved > 0", "new.wanted", least("new.wanted", "budget"));
+
+/** What its upstream may be asked for. */
+const ASKED = least(
+  "coalesce(new.most, new.wanted)",
+  "budget",
+  greatest(least("new.wanted", "free"), "free - asked_more"),
+);
+
+/** How long what is lent may be spent. */
+const LENT_MS = greatest(
+  "1",
+  `max(lease_until_ms) filter (where not is_lapsed) - ${CLOCK_MS}`,
+);
 
 /**
  * May this request run, and on how many credits (P7, P8)? In this order it is rejected
@@ -109,8 +173,8 @@ const LACKS =
  *    requests of a moment no more than one may cost more than there is.
  *
  * What is lent to gateways counts as used and held. Where that would reject it, or leave it less than it wants, the
- * verdict is `recall` instead, for gateways that know it: all loans of the account are recalled, and the request is to be decided on again when
- * they have been returned. A loan whose lease has ended is nothing to wait for: its gateway is gone.
+ * verdict is `recall` instead, for gateways that know it: all loans of the account, and those of keys that share a budget with its own,
+ * are recalled, and the request is to be decided on again when they have been returned. A loan whose lease has ended is nothing to wait for: its gateway is gone.
  *
  * When a budget has no period of that time yet, the verdict is `period`: the request is to be decided on again when its
  * gateway has opened it.
@@ -121,21 +185,27 @@ const LACKS =
  */
 export const ADMIT: Rule = {
   name: "admit",
-  sql: [
-    createView(ADMISSIONS),
-    `create trigger admissions_decide instead of insert on admissions
-    when not exists (select 1 from usage_records where request_id = new.request_id) begin
-    ${expireFirst("'expiry_' || new.request_id || '_' || lower(hex(randomblob(4)))")}
-    insert into decisions (request_id, at_ms, verdict, credits, asked, lacks, lent_ms, balance, bound, budget_id,
+  objects: [
+    ADMISSIONS,
+    {
+      trigger: "admissions_decide",
+      event: "instead of insert",
+      on: ADMISSIONS.view,
+      when: "not exists (select 1 from usage_records where request_id = new.request_id)",
+      locks: locks({ accounts: OF_ACCOUNT, budgets: OF_KEY }),
+      statements: [
+        expireFirst(`'expiry_' || new.request_id || '_' || ${randomHex(4)}`),
+        `insert into decisions (request_id, at_ms, verdict, credits, asked, lacks, lent_ms, balance, bound, budget_id,
       ${WINDOW_COLUMNS.join(", ")})
     select new.request_id, new.at_ms,
       case
         when lacks_period then 'period'
         when minute is null then 'credits'
         when running >= (select at_once from keys where id = new.key_id) then 'rate'
+        when new.may_recall and budget_loans > 0 and budget < new.wanted then 'recall'
         when loans > 0 and new.may_recall and (
             ${NO_PLACE}
-            or budget >= new.least and free < iif(new.reserved > 0, new.wanted, min(new.wanted, budget))
+            or budget >= new.least and free < ${WANTED}
             or ${OWES}
           ) then 'recall'
         when ${NO_PLACE}
@@ -147,10 +217,11 @@ export const ADMIT: Rule = {
           then 'unreserved'
         else 'admitted'
       end,
-      min(new.wanted, free, budget),
-      min(coalesce(new.most, new.wanted), budget, max(min(new.wanted, free), free - asked_more)),
+      ${least("new.wanted", "free", "budget")},
+      ${ASKED},
       ${LACKS},
       case
+        when minute is not null and budget < new.least then ${LENT_OF_BUDGET}
         when free >= new.least then null
         when free + recallable >= new.least then lent_ms
         when free + lent >= new.least then 0
@@ -158,41 +229,45 @@ export const ADMIT: Rule = {
       ${WINDOWS.map(({ name }) => `coalesce(${name}, 0), ${name}_used`).join(",\n      ")}
     from (
       select balance, held, ${FREE} as free, ${BOUND} as bound, tiers.minute, tiers.hour, tiers.day,
-        loans, lent, recallable, lent_ms, asked_more, lacking, running, ${
-      Object.keys(SPANS).map((span) => `lent_${span}`).join(", ")
-    },
+        loans, budget_loans, lent, recallable, lent_ms, asked_more, lacking, running, ${
+          Object.keys(SPANS).map((span) => `lent_${span}`).join(", ")
+        },
         ${ACCOUNT_LIMITS.join(",\n        ")},
-        lacks_period, budget_id, budget,
+        budget_id is not null and left_of_it is null as lacks_period, budget_id,
+        coalesce(left_of_it, ${UNLIMITED}) as budget,
         ${USED.join(",\n        ")}
       from balances left join tiers on list_id = new.tier_list and above = (
         select max(above) from tiers where list_id = new.tier_list and above < balance
       ), (
         select count(*) filter (where not is_lapsed) as loans, coalesce(sum(credits), 0) as lent,
           coalesce(sum(credits) filter (where not is_lapsed), 0) as recallable,
-          max(1, max(lease_until_ms) filter (where not is_lapsed) - ${DATABASE_CLOCK}) as lent_ms,
+          ${LENT_MS} as lent_ms,
           ${LENT.join(", ")}
         from (select *, ${HAS_LAPSED} as is_lapsed from loans where account_id = new.account_id)
       ), (
-        select coalesce(sum(max(0, asked - credits)), 0) as asked_more,
-          count(iif(lacks > 0, 1, null)) as lacking, count(iif(key_id = new.key_id, 1, null)) as running
+        select coalesce(sum(${greatest("0", "asked - credits")}), 0) as asked_more,
+          count(${iif("lacks > 0", "1", "null")}) as lacking,
+          count(${iif("key_id = new.key_id", "1", "null")}) as running
         from holds where account_id = new.account_id
-      ), ${TIGHTEST_BUDGET}
+      ), (
+        select count(*) as budget_loans from loans
+        where key_id in ${SAME_BUDGETS} and not ${HAS_LAPSED}
+      ) left join ${TIGHTEST_BUDGET} on true
       where account_id = new.account_id
-    );
-    update loans set recalled = 1
-    where account_id = new.account_id and recalled = 0
-      and exists (select 1 from decisions where request_id = new.request_id and verdict = 'recall');
-    ${
-      countRequests(`(
+    ) as decided`,
+        `update loans set recalled = 1
+    where (account_id = new.account_id or key_id in ${SAME_BUDGETS}) and recalled = 0
+      and exists (select 1 from decisions where request_id = new.request_id and verdict = 'recall')`,
+        ...countRequests(`(
       select new.key_id as key_id, new.account_id as account_id, new.at_ms as admitted_at_ms
       from decisions where request_id = new.request_id and verdict = 'admitted'
-    ) where true`)
-    }
-    insert into holds (request_id, account_id, key_id, gateway_id, credits, asked, lacks, created_at_ms,
+    ) where true`),
+        `insert into holds (request_id, account_id, key_id, gateway_id, credits, asked, lacks, created_at_ms,
       lease_until_ms, route)
     select new.request_id, new.account_id, new.key_id, new.gateway_id, credits, asked, lacks, new.at_ms,
-      ${DATABASE_CLOCK} + new.lease_ms, new.route
-    from decisions where request_id = new.request_id and verdict = 'admitted';
-  end`,
+      ${CLOCK_MS} + new.lease_ms, new.route
+    from decisions where request_id = new.request_id and verdict = 'admitted'`,
+      ],
+    },
   ],
 };

@@ -17,17 +17,20 @@ const TABLES = [
  */
 export const APPEND_ONLY: Rule = {
   name: "append_only",
-  sql: [
+  objects: [
     ...TABLES.flatMap((table) =>
       (["update", "delete"] as const).map((event) =>
         refuse(event, table, `${table} are only ever added`)
       )
     ),
     refuse("update", "payment_events", "payment_events are only ever added"),
-    `create trigger payment_events_of_orders_are_kept before delete on payment_events
-    when old.outcome in ('applied', 'review')
-      or exists (select 1 from order_events where event_id = old.id) begin
-    select raise(abort, 'events that changed an order are kept');
-  end`,
+    {
+      trigger: "payment_events_of_orders_are_kept",
+      event: "before delete",
+      on: "payment_events",
+      when: `old.outcome in ('applied', 'review')
+      or exists (select 1 from order_events where event_id = old.id)`,
+      refuses: "events that changed an order are kept",
+    },
   ],
 };

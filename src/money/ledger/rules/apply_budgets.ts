@@ -1,4 +1,4 @@
-import type { Rule } from "../../../ground/database/mod.ts";
+import { positionIn, type Rule } from "../../../ground/database/mod.ts";
 import { heldIn, spentIn } from "./sql/budgets.ts";
 
 /** Adds up the periods of a budget again, if the key may have made requests. */
@@ -9,19 +9,20 @@ function addUp(row: "new" | "old"): string {
     where budget_id = ${row}.budget_id and (
       exists (select 1 from key_uses where key_id = ${row}.key_id)
       or exists (select 1 from holds where key_id = ${row}.key_id)
-    );`;
+      or exists (select 1 from loans where key_id = ${row}.key_id)
+    )`;
 }
 
 /** Keeps what a key is made with in step with its budget for life. */
 function tellKey(row: "new" | "old", credits: string): string {
   return `update keys set budget_credits = ${credits}
     where ${row}.owner = 'key' and ${row}.period = 'life' and id = ${row}.owner_id
-      and budget_credits is not ${credits};`;
+      and budget_credits is not ${credits}`;
 }
 
 /** The team, or the account, of a member by whom a budget is owned: `team:account`. */
-const TEAM_OF_MEMBER = "substr(new.owner_id, 1, instr(new.owner_id, ':') - 1)";
-const ACCOUNT_OF_MEMBER = "substr(new.owner_id, instr(new.owner_id, ':') + 1)";
+const TEAM_OF_MEMBER = `substr(new.owner_id, 1, ${positionIn("new.owner_id", "':'")} - 1)`;
+const ACCOUNT_OF_MEMBER = `substr(new.owner_id, ${positionIn("new.owner_id", "':'")} + 1)`;
 
 /**
  * A budget on a key applies to that key; one on an account to all keys that it pays for; one on a team to all its keys; one
@@ -30,9 +31,13 @@ const ACCOUNT_OF_MEMBER = "substr(new.owner_id, instr(new.owner_id, ':') + 1)";
  */
 export const APPLY_BUDGETS: Rule = {
   name: "apply_budgets",
-  sql: [
-    `create trigger budgets_insert_applies after insert on budgets begin
-    insert into budget_keys (key_id, budget_id)
+  objects: [
+    {
+      trigger: "budgets_insert_applies",
+      event: "after insert",
+      on: "budgets",
+      statements: [
+        `insert into budget_keys (key_id, budget_id)
     select id, new.id from keys where new.owner = 'key' and id = new.owner_id
     union all
     select id, new.id from keys where new.owner = 'account' and account_id = new.owner_id
@@ -40,24 +45,53 @@ export const APPLY_BUDGETS: Rule = {
     select id, new.id from keys where new.owner = 'team' and team_id = new.owner_id
     union all
     select id, new.id from keys where new.owner = 'member' and team_id = ${TEAM_OF_MEMBER}
-      and member_id = ${ACCOUNT_OF_MEMBER};
-    ${tellKey("new", "new.credits")}
-  end`,
-    `create trigger budgets_update_tells_key after update of credits on budgets begin
-    ${tellKey("new", "new.credits")}
-  end`,
-    `create trigger budgets_delete_tells_key after delete on budgets begin
-    ${tellKey("old", "null")}
-  end`,
-    `create trigger budget_keys_insert_applies after insert on budget_keys begin
-    update keys set budgets = budgets + 1 where id = new.key_id;
-    update loans set recalled = 1
-    where account_id = (select account_id from keys where id = new.key_id) and recalled = 0;
-    ${addUp("new")}
-  end`,
-    `create trigger budget_keys_delete_ends after delete on budget_keys begin
-    update keys set budgets = budgets - 1 where id = old.key_id;
-    ${addUp("old")}
-  end`,
+      and member_id = ${ACCOUNT_OF_MEMBER}`,
+        tellKey("new", "new.credits"),
+      ],
+    },
+    {
+      trigger: "budgets_update_tells_key",
+      event: "after update",
+      columns: ["credits"],
+      on: "budgets",
+      statements: [tellKey("new", "new.credits")],
+    },
+    {
+      trigger: "budgets_update_recalls",
+      event: "after update",
+      columns: ["credits", "zone"],
+      on: "budgets",
+      when: "new.credits < old.credits or new.zone <> old.zone",
+      statements: [
+        `update loans set recalled = 1 where recalled = 0
+      and key_id in (select key_id from budget_keys where budget_id = new.id)`,
+      ],
+    },
+    {
+      trigger: "budgets_delete_tells_key",
+      event: "after delete",
+      on: "budgets",
+      statements: [tellKey("old", "null")],
+    },
+    {
+      trigger: "budget_keys_insert_applies",
+      event: "after insert",
+      on: "budget_keys",
+      statements: [
+        "update keys set budgets = budgets + 1 where id = new.key_id",
+        `update loans set recalled = 1
+    where account_id = (select account_id from keys where id = new.key_id) and recalled = 0`,
+        addUp("new"),
+      ],
+    },
+    {
+      trigger: "budget_keys_delete_ends",
+      event: "after delete",
+      on: "budget_keys",
+      statements: [
+        "update keys set budgets = budgets - 1 where id = old.key_id",
+        addUp("old"),
+      ],
+    },
   ],
 };

@@ -7,18 +7,34 @@ import type { Rule } from "../../../ground/database/mod.ts";
  */
 export const BIND: Rule = {
   name: "bind",
-  sql: [
-    `create trigger bound_holds_insert_reserves after insert on bound_holds begin
-    update lots set reserved = reserved + new.credits where id = new.lot_id;
-  end`,
-    `create trigger bound_holds_update_reserves after update of credits on bound_holds begin
-    update lots set reserved = reserved + new.credits - old.credits where id = new.lot_id;
-  end`,
-    `create trigger bound_holds_delete_releases after delete on bound_holds begin
-    update lots set reserved = reserved - old.credits where id = old.lot_id;
-  end`,
-    `create trigger lots_insert_recalls_loans after insert on lots when new.models is not null begin
-    update loans set recalled = 1 where account_id = new.account_id;
-  end`,
+  objects: [
+    {
+      trigger: "bound_holds_insert_reserves",
+      event: "after insert",
+      on: "bound_holds",
+      statements: ["update lots set reserved = reserved + new.credits where id = new.lot_id"],
+    },
+    {
+      trigger: "bound_holds_update_reserves",
+      event: "after update",
+      columns: ["credits"],
+      on: "bound_holds",
+      statements: [
+        "update lots set reserved = reserved + new.credits - old.credits where id = new.lot_id",
+      ],
+    },
+    {
+      trigger: "bound_holds_delete_releases",
+      event: "after delete",
+      on: "bound_holds",
+      statements: ["update lots set reserved = reserved - old.credits where id = old.lot_id"],
+    },
+    {
+      trigger: "lots_insert_recalls_loans",
+      event: "after insert",
+      on: "lots",
+      when: "new.models is not null",
+      statements: ["update loans set recalled = 1 where account_id = new.account_id"],
+    },
   ],
 };

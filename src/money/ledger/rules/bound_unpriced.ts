@@ -1,4 +1,4 @@
-import type { Rule } from "../../../ground/database/mod.ts";
+import { greatest, type Rule } from "../../../ground/database/mod.ts";
 
 /**
  * A charged record without its prices, which only gateways older than schema 5 write, moves the bound up to
@@ -6,10 +6,15 @@ import type { Rule } from "../../../ground/database/mod.ts";
  */
 export const BOUND_UNPRICED: Rule = {
   name: "bound_unpriced",
-  sql: [
-    `create trigger usage_records_insert_without_prices after insert on usage_records
-    when new.usage_source is not null and new.input_price is null begin
-    update price_storage set unpriced_through = max(unpriced_through, new.request_id);
-  end`,
-  ],
+  objects: [{
+    trigger: "usage_records_insert_without_prices",
+    event: "after insert",
+    on: "usage_records",
+    when: "new.usage_source is not null and new.input_price is null",
+    statements: [
+      `update price_storage set unpriced_through = ${
+        greatest("unpriced_through", "new.request_id")
+      }`,
+    ],
+  }],
 };

@@ -1,4 +1,4 @@
-import type { Rule } from "../../../ground/database/mod.ts";
+import { greatest, type Rule } from "../../../ground/database/mod.ts";
 import { QUARTER_MS } from "./sql/budgets.ts";
 import { savedMillionths } from "./sql/roll_ups.ts";
 import { ROLL_UPS } from "../roll_ups.ts";
@@ -26,26 +26,29 @@ const KEY = ROLL_UPS.pruned_hours.join(", ");
  */
 export const COUNT_PRUNED: Rule = {
   name: "count_pruned",
-  sql: [
-    `create trigger usage_records_delete_is_counted after delete on usage_records
-    when not exists (select 1 from usage_records where request_id < old.request_id) begin
-    update pruned_records set
+  objects: [{
+    trigger: "usage_records_delete_is_counted",
+    event: "after delete",
+    on: "usage_records",
+    when: "not exists (select 1 from usage_records where request_id < old.request_id)",
+    statements: [
+      `update pruned_records set
       records = records + 1,
       uncollected_requests = uncollected_requests + (${SUMS.uncollected_requests}),
       uncollected_credits = uncollected_credits + ${SUMS.uncollected_credits},
-      through = max(through, old.request_id);
-    insert into pruned_hours (${KEY}, ${COLUMNS.join(", ")})
+      through = ${greatest("through", "old.request_id")}`,
+      `insert into pruned_hours (${KEY}, ${COLUMNS.join(", ")})
     values (old.account_id, old.started_at_ms / 3600000 * 3600000, old.key_id, old.route,
       ${Object.values(SUMS).join(", ")})
     on conflict (${KEY}) do update set
-      ${COLUMNS.map((column) => `${column} = ${column} + excluded.${column}`).join(",\n      ")};
-    insert into pruned_charges (key_id, hour_at_ms, quarter_at_ms, credits)
+      ${COLUMNS.map((column) => `${column} = ${column} + excluded.${column}`).join(",\n      ")}`,
+      `insert into pruned_charges (key_id, hour_at_ms, quarter_at_ms, credits)
     select old.key_id, old.started_at_ms / 3600000 * 3600000,
       coalesce(old.admitted_at_ms, old.started_at_ms) / ${QUARTER_MS} * ${QUARTER_MS},
       old.charged_credits
     where old.charged_credits > 0
     on conflict (key_id, hour_at_ms, quarter_at_ms) do update set
-      credits = credits + excluded.credits;
-  end`,
-  ],
+      credits = credits + excluded.credits`,
+    ],
+  }],
 };

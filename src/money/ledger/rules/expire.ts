@@ -1,11 +1,12 @@
 import type { Rule } from "../../../ground/database/mod.ts";
+import { locks, OF_ACCOUNT } from "./sql/locks.ts";
 import { takeFromLots } from "./sql/lots.ts";
-import { createView, type Intake } from "./intake.ts";
+import type { Intake } from "./intake.ts";
 
 /** Expiries of an account's lots at a moment. */
 export const EXPIRIES = {
   view: "expiries",
-  columns: ["account_id", "at_ms", "cause_id"],
+  columns: { account_id: "text", at_ms: "integer", cause_id: "text" },
 } as const satisfies Intake;
 
 /**
@@ -14,17 +15,21 @@ export const EXPIRIES = {
  */
 export const EXPIRE: Rule = {
   name: "expire",
-  sql: [
-    createView(EXPIRIES),
-    `create trigger expiries_take_credits instead of insert on expiries begin
-    ${
-      takeFromLots({
-        kind: "expire",
-        causeId: "new.cause_id",
-        atMs: "new.at_ms",
-        from: "expires_at_ms <= new.at_ms",
-      })
-    }
-  end`,
+  objects: [
+    EXPIRIES,
+    {
+      trigger: "expiries_take_credits",
+      event: "instead of insert",
+      on: EXPIRIES.view,
+      locks: locks({ accounts: OF_ACCOUNT }),
+      statements: [
+        takeFromLots({
+          kind: "expire",
+          causeId: "new.cause_id",
+          atMs: "new.at_ms",
+          from: "expires_at_ms <= new.at_ms",
+        }),
+      ],
+    },
   ],
 };

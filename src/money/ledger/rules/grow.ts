@@ -1,31 +1,41 @@
-import type { Rule } from "../../../ground/database/mod.ts";
+import {
+  CLOCK_MS,
+  elementsOf,
+  greatest,
+  jsonArrayOfRows,
+  jsonObject,
+  least,
+  randomHex,
+  type Rule,
+} from "../../../ground/database/mod.ts";
 import { budgetLeft } from "./sql/budgets.ts";
+import { locks, OF_ACCOUNT, OF_KEY } from "./sql/locks.ts";
 import { expireFirst, freeOfAccount, paysFor } from "./sql/lots.ts";
-import { DATABASE_CLOCK } from "./sql/shared.ts";
-import { createView, type Intake } from "./intake.ts";
+import type { Intake } from "./intake.ts";
 
 /** In-flight requests that need to hold more. */
 export const GROWTHS = {
   view: "growths",
-  columns: [
-    "request_id",
-    "account_id",
-    "key_id",
-    "gateway_id",
+  columns: {
+    request_id: "text",
+    account_id: "text",
+    key_id: "text",
+    gateway_id: "text",
     // credits that it would hold in all
-    "wanted",
-    "at_ms",
-    "lease_ms",
-    "admitted_at_ms",
+    wanted: "integer",
+    at_ms: "integer",
+    lease_ms: "integer",
+    admitted_at_ms: "integer",
     // the model; gateways of before schema 34 do not say
-    "route",
-  ],
+    route: "text",
+  },
 } as const satisfies Intake;
 
 /** What is held now, by request. */
-export const HELD =
-  `select json_group_array(json_object('request_id', request_id, 'credits', credits))
-    from json_each(?1) join holds on request_id = value`;
+export const HELD = `select ${
+  jsonArrayOfRows(jsonObject({ request_id: "request_id", credits: "credits" }))
+}
+    from ${elementsOf("?1")} join holds on request_id = value`;
 
 /** When it was admitted; gateways older than schema 5 do not say. */
 const ADMITTED_AT = "coalesce(new.admitted_at_ms, new.at_ms)";
@@ -43,22 +53,29 @@ const FREE = freeOfAccount(paysFor("new.route"));
  */
 export const GROW: Rule = {
   name: "grow",
-  sql: [
-    createView(GROWTHS),
-    `create trigger growths_extend_hold instead of insert on growths
-    when not exists (select 1 from usage_records where request_id = new.request_id) begin
-    ${expireFirst("'expiry_' || new.request_id || '_' || lower(hex(randomblob(4)))")}
-    insert into holds (request_id, account_id, key_id, gateway_id, credits, created_at_ms,
+  objects: [
+    GROWTHS,
+    {
+      trigger: "growths_extend_hold",
+      event: "instead of insert",
+      on: GROWTHS.view,
+      when: "not exists (select 1 from usage_records where request_id = new.request_id)",
+      locks: locks({ accounts: OF_ACCOUNT, budgets: OF_KEY }),
+      statements: [
+        expireFirst(`'expiry_' || new.request_id || '_' || ${randomHex(4)}`),
+        `insert into holds (request_id, account_id, key_id, gateway_id, credits, created_at_ms,
       lease_until_ms, route)
     select new.request_id, new.account_id, new.key_id, new.gateway_id, credits,
-      ${ADMITTED_AT}, ${DATABASE_CLOCK} + new.lease_ms, new.route
-    from (select min(new.wanted, ${FREE}, ${BUDGET_LEFT}) as credits)
+      ${ADMITTED_AT}, ${CLOCK_MS} + new.lease_ms, new.route
+    from (select ${least("new.wanted", FREE, BUDGET_LEFT)} as credits)
     where credits > 0
-    on conflict (request_id) do update set credits = max(holds.credits, min(
-      new.wanted,
-      holds.credits + ${FREE},
-      holds.credits + ${BUDGET_LEFT}
-    )), route = coalesce(excluded.route, holds.route);
-  end`,
+    on conflict (request_id) do update set credits = ${
+          greatest(
+            "holds.credits",
+            least("new.wanted", `holds.credits + ${FREE}`, `holds.credits + ${BUDGET_LEFT}`),
+          )
+        }, route = coalesce(excluded.route, holds.route)`,
+      ],
+    },
   ],
 };

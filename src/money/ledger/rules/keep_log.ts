@@ -1,4 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
+import { refuse } from "./sql/shared.ts";
 
 /**
  * The log of operations is only added to. How the object looked after an operation is written once, right after the operation;
@@ -7,29 +8,32 @@ import type { Rule } from "../../../ground/database/mod.ts";
  */
 export const KEEP_LOG: Rule = {
   name: "keep_log",
-  sql: [
-    `create trigger operation_log_update_is_refused before update on operation_log
-    when old.after is not null or new.after is null or old.outcome <> 'done'
+  objects: [
+    {
+      trigger: "operation_log_update_is_refused",
+      event: "before update",
+      on: "operation_log",
+      when: `old.after is not null or new.after is null or old.outcome <> 'done'
       or (new.id, new.at_ms, new.operation, new.door, new.address, new.actor, new.actor_id,
         new.key_id, new.account_id, new.team_id, new.object_id, new.before, new.outcome, new.error)
       is not (old.id, old.at_ms, old.operation, old.door, old.address, old.actor, old.actor_id,
-        old.key_id, old.account_id, old.team_id, old.object_id, old.before, old.outcome, old.error)
-    begin
-    select raise(abort, 'the log of operations is only added to');
-  end`,
-    `create trigger operation_log_delete_is_refused before delete on operation_log
-    when old.at_ms >= (select before_ms from operation_log_pruned)
-    begin
-    select raise(abort, 'the log of operations is only added to');
-  end`,
-    `create trigger operation_log_pruned_update_is_refused before update on operation_log_pruned
-    when new.id <> old.id or new.before_ms < old.before_ms
-    begin
-    select raise(abort, 'the log of operations is pruned forward');
-  end`,
-    `create trigger operation_log_pruned_delete_is_refused before delete on operation_log_pruned
-    begin
-    select raise(abort, 'the log of operations is pruned forward');
-  end`,
+        old.key_id, old.account_id, old.team_id, old.object_id, old.before, old.outcome, old.error)`,
+      refuses: "the log of operations is only added to",
+    },
+    {
+      trigger: "operation_log_delete_is_refused",
+      event: "before delete",
+      on: "operation_log",
+      when: "old.at_ms >= (select before_ms from operation_log_pruned)",
+      refuses: "the log of operations is only added to",
+    },
+    {
+      trigger: "operation_log_pruned_update_is_refused",
+      event: "before update",
+      on: "operation_log_pruned",
+      when: "new.id <> old.id or new.before_ms < old.before_ms",
+      refuses: "the log of operations is pruned forward",
+    },
+    refuse("delete", "operation_log_pruned", "the log of operations is pruned forward"),
   ],
 };

@@ -1,4 +1,4 @@
-import type { Rule } from "../../../ground/database/mod.ts";
+import { iif, type Rule } from "../../../ground/database/mod.ts";
 import { refuse } from "./sql/shared.ts";
 
 /** What an order is for. Everything else about it may change. */
@@ -44,34 +44,55 @@ const CODE_TERMS = [
  */
 export const KEEP_ORDERS: Rule = {
   name: "keep_orders",
-  sql: [
-    `create trigger orders_terms_are_kept before update of ${TERMS.join(", ")} on orders begin
-    select raise(abort, 'the terms of orders never change');
-  end`,
-    `create trigger orders_payment_is_kept before update of ${ONCE.join(", ")} on orders
-    when ${
-      ONCE.map((column) => `(old.${column} is not null and new.${column} is not old.${column})`)
-        .join("\n      or ")
-    } begin
-    select raise(abort, 'the payment of an order never changes');
-  end`,
+  objects: [
+    {
+      trigger: "orders_terms_are_kept",
+      event: "before update",
+      columns: TERMS,
+      on: "orders",
+      refuses: "the terms of orders never change",
+    },
+    {
+      trigger: "orders_payment_is_kept",
+      event: "before update",
+      columns: ONCE,
+      on: "orders",
+      when: ONCE.map((column) =>
+        `(old.${column} is not null and new.${column} is not old.${column})`
+      )
+        .join("\n      or "),
+      refuses: "the payment of an order never changes",
+    },
     refuse("delete", "orders", "orders are never deleted"),
     refuse("delete", "payment_facts", "refunds and disputes are never forgotten"),
-    `create trigger redemption_codes_terms_are_kept before update of ${
-      CODE_TERMS.join(", ")
-    } on redemption_codes begin
-    select raise(abort, 'the terms of codes never change');
-  end`,
-    `create trigger redemption_codes_stay_redeemed before update on redemption_codes
-    when old.redeemed_at_ms is not null begin
-    select raise(abort, 'a redeemed code never changes');
-  end`,
+    {
+      trigger: "redemption_codes_terms_are_kept",
+      event: "before update",
+      columns: CODE_TERMS,
+      on: "redemption_codes",
+      refuses: "the terms of codes never change",
+    },
+    {
+      trigger: "redemption_codes_stay_redeemed",
+      event: "before update",
+      on: "redemption_codes",
+      when: "old.redeemed_at_ms is not null",
+      refuses: "a redeemed code never changes",
+    },
     refuse("delete", "redemption_codes", "codes are never deleted"),
-    `create trigger payment_facts_only_grow before update on payment_facts
-    when new.id <> old.id or new.payment_id <> old.payment_id or new.kind <> old.kind
-      or new.reversals < old.reversals or not iif(old.kind = 'refund', new.rank > old.rank,
-        (new.rank > 0, new.as_of_ms, new.rank) > (old.rank > 0, old.as_of_ms, old.rank)) begin
-    select raise(abort, 'what is known of a refund or dispute only grows');
-  end`,
+    {
+      trigger: "payment_facts_only_grow",
+      event: "before update",
+      on: "payment_facts",
+      when: `new.id <> old.id or new.payment_id <> old.payment_id or new.kind <> old.kind
+      or new.reversals < old.reversals or not ${
+        iif(
+          "old.kind = 'refund'",
+          "new.rank > old.rank",
+          "(new.rank > 0, new.as_of_ms, new.rank) > (old.rank > 0, old.as_of_ms, old.rank)",
+        )
+      }`,
+      refuses: "what is known of a refund or dispute only grows",
+    },
   ],
 };

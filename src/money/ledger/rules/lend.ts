@@ -1,29 +1,45 @@
-import type { Rule } from "../../../ground/database/mod.ts";
+import {
+  CLOCK_MS,
+  greatest,
+  iif,
+  least,
+  randomHex,
+  type Rule,
+} from "../../../ground/database/mod.ts";
 import { ACCOUNT_LIMITS, WINDOWS } from "./admit.ts";
+import { locks, OF_ACCOUNT, OF_KEY } from "./sql/locks.ts";
 import { expireFirst, OWES } from "./sql/lots.ts";
-import { DATABASE_CLOCK } from "./sql/shared.ts";
+import { periodOf } from "./sql/budgets.ts";
+import { UNLIMITED } from "./sql/shared.ts";
 import { type Span, SPANS } from "./sql/windows.ts";
-import { createView, type Intake } from "./intake.ts";
+import type { Intake } from "./intake.ts";
 
 /** Gateways that want to admit requests of an account themselves. */
 export const LOAN_REQUESTS = {
   view: "loan_requests",
-  columns: [
-    "account_id",
+  columns: {
+    account_id: "text",
     // the key whose requests there are; its windows must have places as well
-    "key_id",
-    "gateway_id",
-    "loan_id",
+    key_id: "text",
+    gateway_id: "text",
+    loan_id: "text",
     // 1 for a loan that the gateway does not have yet
-    "is_new",
-    "at_ms",
-    "lease_ms",
-    "tier_list",
+    is_new: "integer",
+    at_ms: "integer",
+    lease_ms: "integer",
+    tier_list: "text",
     // less than this is not worth a loan
-    "least_credits",
-    "least_places",
-  ],
+    least_credits: "integer",
+    least_places: "integer",
+    // 1 for a loan of this key alone, which counts in its budgets; older gateways do not say
+    by_key: "integer",
+  },
 } as const satisfies Intake;
+
+/** The key that the loan is of. */
+const LOAN_KEY = iif("new.by_key", "new.key_id", "''");
+/** Whether a loan is the one that the gateway has or asks for. */
+const IS_OWN = `gateway_id = new.gateway_id and key_id = ${LOAN_KEY}`;
 
 const NAMES = Object.keys(SPANS) as Span[];
 
@@ -35,9 +51,10 @@ const USED = WINDOWS.map(({ of, table, span, name }) =>
 );
 
 /** Half of the places of a span that neither requests nor other loans have taken. */
-const PLACES = NAMES.map((span) =>
-  `max(0, (min(${span} - ${span}_used, account_${span} - account_${span}_used) - others_${span}) / 2)`
-);
+const PLACES = NAMES.map((span) => {
+  const places = least(`${span} - ${span}_used`, `account_${span} - account_${span}_used`);
+  return greatest("0", `(${places} - others_${span}) / 2`);
+});
 
 /** Whether a budget applies to the key, or one that is not a key's own to the account. */
 const HAS_BUDGET = `(
@@ -49,10 +66,34 @@ const HAS_BUDGET = `(
         )
       )`;
 
+/** What the budgets of the key have left in their periods, a raise left out, as it ends; and when those began and end. */
+const BUDGETS = `(
+        select min(budgets.credits - spent - budget_periods.held) as budget,
+          count(*) > count(spent) as lacks_period,
+          max(starts_at_ms) as since_ms, min(ends_at_ms) as until_ms
+        from budget_keys join budgets on budgets.id = budget_keys.budget_id
+          left join budget_periods on (${periodOf("budget_keys.budget_id", "new.at_ms")})
+        where budget_keys.key_id = new.key_id
+      )`;
+
+/** Whether the key's budgets allow a loan of it: in the periods in which that was made, if it is there. */
+const IS_IN_PERIOD = `(budget is not null and not lacks_period
+          and coalesce(lent_at_ms, new.at_ms) >= since_ms
+          and coalesce(lent_at_ms, new.at_ms) < until_ms)`;
+
 /** Whether some of the account's credits pay for some models only. */
 const HAS_BOUND = `exists (
           select 1 from lots where account_id = new.account_id and models is not null and remaining > 0
         )`;
+
+/** Credits of which half is lent. */
+const LENDABLE = least(
+  "balance - held + own",
+  iif("new.by_key", "budget + own", UNLIMITED),
+);
+
+/** Whether budgets allow the loan. */
+const IS_ALLOWED = iif("new.by_key", IS_IN_PERIOD, `not ${HAS_BUDGET}`);
 
 /**
  * Lends a gateway half of an account's credits that are not held, and half of the places that are left in the rate
@@ -63,24 +104,32 @@ const HAS_BOUND = `exists (
  * requests of a key with a budget, from an account to which a budget applies that is not a key's own, from one with credits that are
  * bound to models, nor in addition to a loan that has been recalled, or has ended. A gateway has one loan of an account: a new one takes the
  * place of one that the gateway does not know of, since the answer to its question was lost.
+ *
+ * A loan may be of one key alone: then no more is lent than half of what each of its budgets has left, which holds it, and only in the
+ * periods in which it was made.
  */
 export const LEND: Rule = {
   name: "lend",
-  sql: [
-    createView(LOAN_REQUESTS),
-    `create trigger loan_requests_lend instead of insert on loan_requests begin
-    ${expireFirst("'expiry_' || lower(hex(randomblob(8)))")}
-    delete from loans
-    where account_id = new.account_id and gateway_id = new.gateway_id and new.is_new
-      and loan_id <> new.loan_id;
-    insert into loans (account_id, gateway_id, loan_id, credits, ${NAMES.join(", ")},
-      lease_until_ms)
-    select new.account_id, new.gateway_id, new.loan_id, lendable, ${
-      NAMES.map((span) => `${span}_places`).join(", ")
-    },
-      ${DATABASE_CLOCK} + new.lease_ms
+  objects: [
+    LOAN_REQUESTS,
+    {
+      trigger: "loan_requests_lend",
+      event: "instead of insert",
+      on: LOAN_REQUESTS.view,
+      locks: locks({ accounts: OF_ACCOUNT, budgets: OF_KEY }),
+      statements: [
+        expireFirst(`'expiry_' || ${randomHex(8)}`),
+        `delete from loans
+    where account_id = new.account_id and ${IS_OWN} and new.is_new and loan_id <> new.loan_id`,
+        `insert into loans (account_id, gateway_id, key_id, lent_at_ms, loan_id, credits, ${
+          NAMES.join(", ")
+        }, lease_until_ms)
+    select new.account_id, new.gateway_id, ${LOAN_KEY}, new.at_ms, new.loan_id, lendable, ${
+          NAMES.map((span) => `${span}_places`).join(", ")
+        },
+      ${CLOCK_MS} + new.lease_ms
     from (
-      select (balance - held + own) / 2 as lendable,
+      select ${LENDABLE} / 2 as lendable,
         ${PLACES.map((places, at) => `${places} as ${NAMES[at]}_places`).join(",\n        ")}
       from (
         select balance, held, tiers.minute, tiers.hour, tiers.day,
@@ -92,24 +141,31 @@ export const LEND: Rule = {
         where account_id = new.account_id
       ), (
         select ${
-      NAMES.map((span) =>
-        `coalesce(sum(${span}) filter (where gateway_id <> new.gateway_id), 0) as others_${span}`
-      ).join(",\n          ")
-    },
-          coalesce(sum(credits) filter (where gateway_id = new.gateway_id), 0) as own,
+          NAMES.map((span) =>
+            `coalesce(sum(${span}) filter (where not (${IS_OWN})), 0) as others_${span}`
+          ).join(",\n          ")
+        },
+          coalesce(sum(credits) filter (where ${IS_OWN}), 0) as own,
+          max(lent_at_ms) filter (where ${IS_OWN}) as lent_at_ms,
           coalesce(max(recalled) filter (where loan_id = new.loan_id), 0) as is_recalled,
           count(*) filter (where loan_id = new.loan_id) as has_loan
         from loans where account_id = new.account_id
-      )
-      where (has_loan or new.is_new) and not is_recalled and not ${OWES} and not ${HAS_BUDGET}
+      ), ${BUDGETS}
+      where (has_loan or new.is_new) and not is_recalled and not ${OWES}
+        and ${IS_ALLOWED}
         and not ${HAS_BOUND}
     )
     where lendable >= new.least_credits
       and ${NAMES.map((span) => `${span}_places >= new.least_places`).join(" and ")}
-    on conflict (account_id, gateway_id) do update set
-      credits = max(loans.credits, excluded.credits),
-      ${NAMES.map((span) => `${span} = max(loans.${span}, excluded.${span})`).join(",\n      ")},
-      lease_until_ms = excluded.lease_until_ms;
-  end`,
+    on conflict (account_id, gateway_id, key_id) do update set
+      credits = ${greatest("loans.credits", "excluded.credits")},
+      ${
+          NAMES.map((span) => `${span} = ${greatest(`loans.${span}`, `excluded.${span}`)}`).join(
+            ",\n      ",
+          )
+        },
+      lease_until_ms = excluded.lease_until_ms`,
+      ],
+    },
   ],
 };

@@ -1,17 +1,43 @@
 import type { Rule } from "../../../ground/database/mod.ts";
+import { countsIn } from "./sql/budgets.ts";
 
-/** Credits that are lent to a gateway are held in the balance of their account, whatever happens to the loan (P4). */
+/**
+ * Credits that are lent to a gateway are held in the balance of their account, whatever happens to the loan (P4); those of a loan of one
+ * key also in the budgets of that key, in the periods in which it was made, as if it were a request (P8).
+ */
 export const LOAN: Rule = {
   name: "loan",
-  sql: [
-    `create trigger loans_insert_holds after insert on loans begin
-    update balances set held = held + new.credits where account_id = new.account_id;
-  end`,
-    `create trigger loans_update_holds after update of credits on loans begin
-    update balances set held = held + new.credits - old.credits where account_id = new.account_id;
-  end`,
-    `create trigger loans_delete_releases after delete on loans begin
-    update balances set held = held - old.credits where account_id = old.account_id;
-  end`,
+  objects: [
+    {
+      trigger: "loans_insert_holds",
+      event: "after insert",
+      on: "loans",
+      statements: [
+        "update balances set held = held + new.credits where account_id = new.account_id",
+        `update budget_periods set held = held + new.credits
+    where ${countsIn("new.key_id", "new.lent_at_ms")}`,
+      ],
+    },
+    {
+      trigger: "loans_update_holds",
+      event: "after update",
+      columns: ["credits"],
+      on: "loans",
+      statements: [
+        "update balances set held = held + new.credits - old.credits where account_id = new.account_id",
+        `update budget_periods set held = held + new.credits - old.credits
+    where ${countsIn("new.key_id", "new.lent_at_ms")}`,
+      ],
+    },
+    {
+      trigger: "loans_delete_releases",
+      event: "after delete",
+      on: "loans",
+      statements: [
+        "update balances set held = held - old.credits where account_id = old.account_id",
+        `update budget_periods set held = held - old.credits
+    where ${countsIn("old.key_id", "old.lent_at_ms")}`,
+      ],
+    },
   ],
 };

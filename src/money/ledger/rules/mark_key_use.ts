@@ -1,15 +1,18 @@
-import type { Rule } from "../../../ground/database/mod.ts";
+import { greatest, type Rule } from "../../../ground/database/mod.ts";
 import { notInSet } from "./sql/shared.ts";
 
 /** A key was last used when the latest of its requests began. */
 export const MARK_KEY_USE: Rule = {
   name: "mark_key_use",
-  sql: [
-    `create trigger usage_records_insert_marks_key after insert on usage_records
-    when ${notInSet("new.request_id")} begin
-    insert into key_uses (key_id, last_used_at_ms) values (new.key_id, new.started_at_ms)
+  objects: [{
+    trigger: "usage_records_insert_marks_key",
+    event: "after insert",
+    on: "usage_records",
+    when: notInSet("new.request_id"),
+    statements: [
+      `insert into key_uses (key_id, last_used_at_ms) values (new.key_id, new.started_at_ms)
     on conflict (key_id) do update set
-      last_used_at_ms = max(last_used_at_ms, excluded.last_used_at_ms);
-  end`,
-  ],
+      last_used_at_ms = ${greatest("last_used_at_ms", "excluded.last_used_at_ms")}`,
+    ],
+  }],
 };

@@ -1,8 +1,8 @@
 /**
  * The rules of the ledger: what may happen to credits, decided by the database itself (P7).
  *
- * Each file is one rule: a doc comment that states it, what it decides on (an {@linkcode Intake}), and the
- * triggers and views that decide. One row after the other is decided, whatever gateway's batch it came in, so
+ * Each file is one rule: a doc comment that states it, what it decides on (an {@linkcode Intake}), the
+ * triggers and views that decide, and what a decision locks (`sql/locks.ts`). One row after the other is decided, whatever gateway's batch it came in, so
  * that a file and a server, one gateway and ten, keep the same rules. `tests/money/ledger/model.ts` states the same
  * rules as plain code.
  *
@@ -49,7 +49,7 @@ import { WRITE_OFF_LOAN } from "./write_off_loan.ts";
 
 /** All rules. `tests/money/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
-  revision: 19,
+  revision: 21,
   behind: [SETTLEMENT],
   rules: [
     REVISE_KEYS,

@@ -8,11 +8,14 @@ import { notInSet } from "./sql/shared.ts";
  */
 export const MOVE_CREDITS: Rule = {
   name: "move_credits",
-  sql: [
-    `create trigger entries_insert_moves_credits after insert on entries
-    when ${notInSet("new.cause_id")} begin
-    update lots set remaining = remaining + new.credits where id = new.lot_id;
-    update balances set balance = balance + new.credits where account_id = new.account_id;
-  end`,
-  ],
+  objects: [{
+    trigger: "entries_insert_moves_credits",
+    event: "after insert",
+    on: "entries",
+    when: notInSet("new.cause_id"),
+    statements: [
+      "update lots set remaining = remaining + new.credits where id = new.lot_id",
+      "update balances set balance = balance + new.credits where account_id = new.account_id",
+    ],
+  }],
 };

@@ -14,21 +14,34 @@ const BUDGETS_OF_OTHERS = [
  */
 export const OPEN_BALANCES: Rule = {
   name: "open_balances",
-  sql: [
-    `create trigger accounts_insert_opens_balance after insert on accounts begin
-    insert into balances (account_id) values (new.id);
-  end`,
-    `create trigger keys_insert_opens_budget after insert on keys
-    when new.budget_credits is not null begin
-    insert into budgets (id, owner, owner_id, period, zone, credits, set_at_ms)
+  objects: [
+    {
+      trigger: "accounts_insert_opens_balance",
+      event: "after insert",
+      on: "accounts",
+      statements: ["insert into balances (account_id) values (new.id)"],
+    },
+    {
+      trigger: "keys_insert_opens_budget",
+      event: "after insert",
+      on: "keys",
+      when: "new.budget_credits is not null",
+      statements: [
+        `insert into budgets (id, owner, owner_id, period, zone, credits, set_at_ms)
     values ('key:' || new.id || ':life', 'key', new.id, 'life', 'UTC', new.budget_credits,
-      new.created_at_ms);
-    insert into period_openings (budget_id, at_ms, starts_at_ms, ends_at_ms)
-    values ('key:' || new.id || ':life', 0, 0, ${UNLIMITED});
-  end`,
-    `create trigger keys_insert_has_budgets_of_others after insert on keys begin
-    insert into budget_keys (key_id, budget_id)
-    select new.id, id from budgets where id in (${BUDGETS_OF_OTHERS.join(", ")});
-  end`,
+      new.created_at_ms)`,
+        `insert into period_openings (budget_id, at_ms, starts_at_ms, ends_at_ms)
+    values ('key:' || new.id || ':life', 0, 0, ${UNLIMITED})`,
+      ],
+    },
+    {
+      trigger: "keys_insert_has_budgets_of_others",
+      event: "after insert",
+      on: "keys",
+      statements: [
+        `insert into budget_keys (key_id, budget_id)
+    select new.id, id from budgets where id in (${BUDGETS_OF_OTHERS.join(", ")})`,
+      ],
+    },
   ],
 };

@@ -6,11 +6,12 @@ import type { Rule } from "../../../ground/database/mod.ts";
  */
 export const REVISE_KEYS: Rule = {
   name: "revise_keys",
-  sql: ["accounts", "keys", "teams", "team_members", "upstream_keys"].flatMap((table) =>
-    ["insert", "update", "delete"].map((event) =>
-      `create trigger ${table}_${event}_revises_keys after ${event} on ${table} begin
-    update revisions set number = number + 1 where noun = 'keys';
-  end`
-    )
+  objects: ["accounts", "keys", "teams", "team_members", "upstream_keys"].flatMap((table) =>
+    (["insert", "update", "delete"] as const).map((event) => ({
+      trigger: `${table}_${event}_revises_keys`,
+      event: `after ${event}` as const,
+      on: table,
+      statements: ["update revisions set number = number + 1 where noun = 'keys'"],
+    }))
   ),
 };

@@ -1,8 +1,9 @@
-import type { Rule } from "../../../ground/database/mod.ts";
+import { columnsOf, greatest, least, type Rule } from "../../../ground/database/mod.ts";
+import { locks } from "./sql/locks.ts";
 import { addToHours, rolledUp } from "./sql/roll_ups.ts";
 import { addToTags } from "./sql/tags.ts";
 import { countRequests } from "./sql/windows.ts";
-import { createView, type Intake } from "./intake.ts";
+import type { Intake } from "./intake.ts";
 import { RECORDED, SETTLEMENTS } from "./settle.ts";
 
 /** Settlements of one transaction. They are decided on when a row is inserted into `settlement_sets`. */
@@ -14,7 +15,7 @@ export const SETTLING = {
 /** Decides on what is in {@linkcode SETTLING}, and empties it. */
 const SETTLEMENT_SETS = {
   view: "settlement_sets",
-  columns: ["given"],
+  columns: { given: "integer" },
 } as const satisfies Intake;
 
 /** Loans that cover all settlements which are to be charged to them. */
@@ -67,6 +68,16 @@ const SUMS = `(
 /** Requests that roll-ups are given: each is charged its whole price. */
 const SETTLED = rolledUp("price_credits", "settling");
 
+/** Credits of a charge that are taken of a lot: what the two shares have in common. */
+const TAKEN = `${greatest("charges.upto - price_credits", "shares.upto - remaining")} - ${
+  least("charges.upto", "shares.upto")
+}`;
+
+/** Budgets of their keys. */
+const BUDGETS = "select budget_id from budget_keys where key_id in (select key_id from settling)";
+
+const COLUMNS = columnsOf(SETTLEMENTS).join(", ");
+
 /**
  * Settles requests together, a statement for each table, with the outcome that the rule `settle` has for one after the
  * other. It is so whatever their order is for those that were admitted from a loan, whose loan covers the prices of all of
@@ -77,56 +88,60 @@ const SETTLED = rolledUp("price_credits", "settling");
  */
 export const SETTLE_SET: Rule = {
   name: "settle_set",
-  sql: [
-    createView(SETTLEMENT_SETS),
-    `create trigger settlement_sets_settle instead of insert on settlement_sets begin
-    update settling set alone = 1
+  objects: [
+    SETTLEMENT_SETS,
+    {
+      trigger: "settlement_sets_settle",
+      event: "instead of insert",
+      on: SETTLEMENT_SETS.view,
+      locks: locks({ accounts: "select account_id from settling", budgets: BUDGETS }),
+      statements: [
+        `update settling set alone = 1
     where lent is null or price_credits > lent or admitted_at_ms is null
       or (account_id, loan_id) not in ${COVERED}
       or exists (select 1 from usage_records where request_id = settling.request_id)
       or exists (select 1 from entries where cause_id = settling.request_id)
       or exists (select 1 from holds where request_id = settling.request_id)
-      or exists (select 1 from budget_keys where key_id = settling.key_id);
-    insert into settlements (${SETTLEMENTS.columns.join(", ")})
-    select ${SETTLEMENTS.columns.join(", ")} from settling where alone = 1 order by request_id;
-    delete from settling where alone = 1;
+      or exists (select 1 from budget_keys where key_id = settling.key_id)`,
+        `insert into settlements (${COLUMNS})
+    select ${COLUMNS} from settling where alone = 1 order by request_id`,
+        "delete from settling where alone = 1",
 
-    insert into entries (account_id, cause_id, lot_id, kind, credits, at_ms)
-    select charges.account_id, request_id, shares.id, 'charge',
-      max(charges.upto - price_credits, shares.upto - remaining) - min(charges.upto, shares.upto),
-      settled_at_ms
-    from ${SHARES};
-    update lots set remaining = remaining + taken.credits from (
+        `insert into entries (account_id, cause_id, lot_id, kind, credits, at_ms)
+    select charges.account_id, request_id, shares.id, 'charge', ${TAKEN}, settled_at_ms
+    from ${SHARES}`,
+        `update lots set remaining = remaining + taken.credits from (
       select lot_id, sum(credits) as credits from entries
       where cause_id in (select request_id from settling) group by 1
-    ) as taken where taken.lot_id = lots.id;
+    ) as taken where taken.lot_id = lots.id`,
 
-    insert into usage_records (${RECORDED.join(", ")}, ignored, extra_credits, charged_credits,
+        `insert into usage_records (${RECORDED.join(", ")}, ignored, extra_credits, charged_credits,
       balance_credits)
     select ${RECORDED.map((column) => `settling.${column}`).join(", ")}, coalesce(ignored, ''),
       coalesce(extra_credits, 0), price_credits,
       balance - sum(price_credits) over (partition by settling.account_id order by request_id)
-    from settling join balances on balances.account_id = settling.account_id;
+    from settling join balances on balances.account_id = settling.account_id`,
 
-    update loans set credits = loans.credits - sums.charged from (
+        `update loans set credits = loans.credits - sums.charged from (
       select account_id, loan_id, sum(price_credits) as charged from settling group by 1, 2
-    ) as sums where sums.account_id = loans.account_id and sums.loan_id = loans.loan_id;
-    update balances set
+    ) as sums where sums.account_id = loans.account_id and sums.loan_id = loans.loan_id`,
+        `update balances set
       balance = balance - charged,
       consumed = consumed + charged,
       requests = requests + n,
       input_tokens = input_tokens + input,
       output_tokens = output_tokens + output
-    from ${SUMS} where sums.account_id = balances.account_id;
+    from ${SUMS} where sums.account_id = balances.account_id`,
 
-    ${addToHours(SETTLED)}
-    ${addToTags(SETTLED)}
-    insert into key_uses (key_id, last_used_at_ms)
+        ...addToHours(SETTLED),
+        ...addToTags(SETTLED),
+        `insert into key_uses (key_id, last_used_at_ms)
     select key_id, max(started_at_ms) from settling where true group by 1
     on conflict (key_id) do update set
-      last_used_at_ms = max(last_used_at_ms, excluded.last_used_at_ms);
-    ${countRequests("settling where true")}
-    delete from settling;
-  end`,
+      last_used_at_ms = ${greatest("last_used_at_ms", "excluded.last_used_at_ms")}`,
+        ...countRequests("settling where true"),
+        "delete from settling",
+      ],
+    },
   ],
 };

@@ -1,5 +1,4 @@
-import type { Rule } from "../../../ground/database/mod.ts";
-import { DATABASE_CLOCK } from "./sql/shared.ts";
+import { CLOCK_MS, type Rule } from "../../../ground/database/mod.ts";
 
 /**
  * A loan whose gateway is gone ends when it is written off, and what is lent is free again (P4). Only a loan that may not be spent
@@ -7,21 +6,29 @@ import { DATABASE_CLOCK } from "./sql/shared.ts";
  */
 export const WRITE_OFF_LOAN: Rule = {
   name: "write_off_loan",
-  sql: [
-    `create trigger loan_write_offs_insert_is_due before insert on loan_write_offs
-    when not exists (
+  objects: [
+    {
+      trigger: "loan_write_offs_insert_is_due",
+      event: "before insert",
+      on: "loan_write_offs",
+      when: `not exists (
       select 1 from loans
       where account_id = new.account_id and gateway_id = new.gateway_id and loan_id = new.loan_id
         and credits = new.credits and lease_until_ms = new.lease_until_ms
-        and lease_until_ms < ${DATABASE_CLOCK}
-    ) begin
-    select raise(abort, 'only a loan whose lease has ended is written off');
-  end`,
-    `create trigger loan_write_offs_insert_ends_loan after insert on loan_write_offs begin
-    update balances set written_off = written_off + new.credits
-    where account_id = new.account_id;
-    delete from loans
-    where account_id = new.account_id and gateway_id = new.gateway_id and loan_id = new.loan_id;
-  end`,
+        and lease_until_ms < ${CLOCK_MS}
+    )`,
+      refuses: "only a loan whose lease has ended is written off",
+    },
+    {
+      trigger: "loan_write_offs_insert_ends_loan",
+      event: "after insert",
+      on: "loan_write_offs",
+      statements: [
+        `update balances set written_off = written_off + new.credits
+    where account_id = new.account_id`,
+        `delete from loans
+    where account_id = new.account_id and gateway_id = new.gateway_id and loan_id = new.loan_id`,
+      ],
+    },
   ],
 };

@@ -1,5 +1,6 @@
 /** Budgets and their periods, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
+import { iif, jsonObject, jsonOf } from "../../../../ground/database/mod.ts";
 import { DAY_MS } from "../../../../ground/time.ts";
 import { UNLIMITED } from "./shared.ts";
 
@@ -26,7 +27,9 @@ export function periodOf(ofBudget: string, atMs: string): string {
  * @param nowMs An expression for the time: until the end of a raise, that counts too.
  */
 export function leftOfBudget(nowMs: string): string {
-  return `budgets.credits + iif(${nowMs} < raise_until_ms, raise_credits, 0) - spent - held`;
+  return `budgets.credits + ${
+    iif(`${nowMs} < raise_until_ms`, "raise_credits", "0")
+  } - spent - held`;
 }
 
 /**
@@ -69,10 +72,11 @@ export function spentIn(budgetId: string, fromMs: string, untilMs: string): stri
   const keys = `(select key_id from budget_keys where budget_keys.budget_id = ${budgetId})`;
   const accounts = `(select account_id from keys where id in ${keys})`;
   const admittedAt = "coalesce(admitted_at_ms, started_at_ms)";
-  return `iif(${untilMs} = ${UNLIMITED}, (
+  const ever = `(
         select coalesce(sum(credits), 0) from usage_hours
         where account_id in ${accounts} and key_id in ${keys}
-      ), (
+      )`;
+  const between = `(
         select coalesce(sum(charged_credits), 0) from usage_records
         where account_id in ${accounts} and key_id in ${keys}
           and started_at_ms between ${fromMs} - ${DAY_MS} and ${untilMs} + ${DAY_MS}
@@ -81,20 +85,39 @@ export function spentIn(budgetId: string, fromMs: string, untilMs: string): stri
         select coalesce(sum(credits), 0) from pruned_charges
         where key_id in ${keys} and hour_at_ms between ${fromMs} - ${DAY_MS} and ${untilMs} + ${DAY_MS}
           and quarter_at_ms >= ${fromMs} and quarter_at_ms < ${untilMs}
-      ))`;
+      )`;
+  return iif(`${untilMs} = ${UNLIMITED}`, ever, between);
 }
 
-/** Credits that in-flight requests of a budget's keys hold which were admitted between two times. */
+/** What requests of a budget's keys hold which were admitted between two times, and what was lent of those keys. */
+export const HELD_BY_KEYS = `(
+        select key_id, credits, created_at_ms from holds
+        union all select key_id, credits, lent_at_ms from loans where key_id <> ''
+      )`;
+
+/** Credits that in-flight requests of a budget's keys, and loans of them, hold since a time between two. */
 export function heldIn(budgetId: string, fromMs: string, untilMs: string): string {
   return `(
-        select coalesce(sum(credits), 0) from holds
+        select coalesce(sum(credits), 0) from ${HELD_BY_KEYS}
         where key_id in (select key_id from budget_keys where budget_keys.budget_id = ${budgetId})
           and created_at_ms >= ${fromMs} and created_at_ms < ${untilMs}
       )`;
 }
 
 /** A budget in its period, as the columns of a join of `budgets` and `budget_periods`. */
-export const BUDGET_JSON = `json_object('id', budgets.id, 'owner', owner, 'owner_id', owner_id,
-          'period', period, 'zone', zone, 'credits', budgets.credits, 'raise_credits', raise_credits,
-          'raise_until_ms', raise_until_ms, 'marks', json(marks), 'set_at_ms', set_at_ms,
-          'starts_at_ms', starts_at_ms, 'ends_at_ms', ends_at_ms, 'spent', spent, 'held', held)`;
+export const BUDGET_JSON = jsonObject({
+  id: "budgets.id",
+  owner: "owner",
+  owner_id: "owner_id",
+  period: "period",
+  zone: "zone",
+  credits: "budgets.credits",
+  raise_credits: "raise_credits",
+  raise_until_ms: "raise_until_ms",
+  marks: jsonOf("marks"),
+  set_at_ms: "set_at_ms",
+  starts_at_ms: "starts_at_ms",
+  ends_at_ms: "ends_at_ms",
+  spent: "spent",
+  held: "held",
+});

@@ -1,5 +1,6 @@
 /** Lots, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
+import { elementsOf, lastCharacter, least } from "../../../../ground/database/mod.ts";
 import { UNLIMITED } from "./shared.ts";
 
 /**
@@ -19,8 +20,9 @@ export const OWES = `exists (
  * @param route An expression for the model; null for none of them.
  */
 export function paysFor(route: string): string {
+  const isPrefix = `${lastCharacter("value")} = '*'`;
   return `(models is null or exists (
-      select 1 from json_each(models) where value = ${route} or substr(value, -1) = '*'
+      select 1 from ${elementsOf("models")} where value = ${route} or ${isPrefix}
         and substr(${route}, 1, length(value) - 1) = substr(value, 1, length(value) - 1)
     ))`;
 }
@@ -51,7 +53,20 @@ export function freeOfAccount(from: string): string {
 export const IN_ORDER = "order by models is null, expires_at_ms, created_at_ms, id";
 
 /**
- * Takes what has expired out of the balance of `new.account_id` before it is looked at.
+ * What is taken of the row of `lots`, of credits that are taken from several: what those before it in {@linkcode IN_ORDER} leave, as
+ * far as it has them free. Not above 0 for a lot that is not reached.
+ *
+ * @param credits How many in all: an expression.
+ */
+function shareOf(credits: string): string {
+  return least(
+    "remaining - reserved",
+    `${credits} + remaining - reserved - sum(remaining - reserved) over (${IN_ORDER})`,
+  );
+}
+
+/**
+ * A statement that takes what has expired out of the balance of `new.account_id` before it is looked at.
  *
  * @param causeId An expression for the id of that expiry.
  */
@@ -61,12 +76,12 @@ export function expireFirst(causeId: string): string {
     where exists (
       select 1 from lots
       where account_id = new.account_id and remaining > 0 and expires_at_ms <= new.at_ms
-    );`;
+    )`;
 }
 
 /**
- * Takes credits of `new.account_id` that are free from its lots, an entry for each: from bound ones first, then from the lot that
- * expires first, of several from the oldest.
+ * A statement that takes credits of `new.account_id` that are free from its lots, an entry for each: from bound ones first, then from
+ * the lot that expires first, of several from the oldest.
  *
  * @param credits How many to take at most: an expression.
  * @param from A condition on the lots.
@@ -83,31 +98,25 @@ export function takeFromLots(
   return `insert into entries (account_id, cause_id, lot_id, kind, credits, at_ms)
     select new.account_id, ${causeId}, id, '${kind}', -taken, ${atMs}
     from (
-      select id, min(
-        remaining - reserved,
-        min(${credits}, ${freeOfAccount(from)}) + remaining - reserved
-          - sum(remaining - reserved) over (${IN_ORDER})
-      ) as taken
+      select id, ${shareOf(least(credits, freeOfAccount(from)))} as taken
       from lots where account_id = new.account_id and remaining > 0 and ${from}
     )
-    where taken > 0;`;
+    where taken > 0`;
 }
 
 /**
- * Has a hold reserve credits of the bound lots of `new.account_id` that pay for its model, as far as they have any that are free.
+ * A statement that has a hold reserve credits of the bound lots of `new.account_id` that pay for its model, as far as they have any
+ * that are free.
  *
  * @param credits How many: an expression.
  */
 export function reserve(credits: string): string {
   return `insert into bound_holds (request_id, lot_id, credits)
     select new.request_id, id, taken from (
-      select id, min(
-        remaining - reserved,
-        ${credits} + remaining - reserved - sum(remaining - reserved) over (${IN_ORDER})
-      ) as taken
+      select id, ${shareOf(credits)} as taken
       from lots where account_id = new.account_id and models is not null and remaining > reserved
         and ${paysFor("new.route")}
     )
     where taken > 0
-    on conflict (request_id, lot_id) do update set credits = credits + excluded.credits;`;
+    on conflict (request_id, lot_id) do update set credits = credits + excluded.credits`;
 }

@@ -1,5 +1,6 @@
 /** Roll-ups of usage, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
+import { greatest, least } from "../../../../ground/database/mod.ts";
 import { DAY_MS } from "../../../../ground/time.ts";
 import { ROLL_UPS, type RollUp, SUMS } from "../../roll_ups.ts";
 
@@ -47,29 +48,31 @@ export const VALUES: Readonly<Record<string, string>> = {
   value: "kept_value",
 };
 
-/** Adds requests to a roll-up. */
+/** A statement that adds requests to a roll-up. */
 export function addTo(table: RollUp, requests: string): string {
   const key = ROLL_UPS[table];
   return `insert into ${table} (${[...key, ...SUMS].join(", ")})
     select ${key.map((column) => VALUES[column] ?? column).join(", ")}, ${SUMMED}
     from ${requests} where true group by ${key.map((_, at) => at + 1).join(", ")}
     on conflict (${key.join(", ")}) do update set
-      ${ADD_SUMS};`;
+      ${ADD_SUMS}`;
 }
 
 /**
- * Adds requests to the hours, and the days, of accounts, keys and routes, and to the hours of all accounts. Totals of their
+ * Statements that add requests to the hours, and the days, of accounts, keys and routes, and to the hours of all accounts. Totals of their
  * days, if there are any, would no longer hold: they are added up again later.
  *
  * @param requests A subquery, {@linkcode rolledUp}.
  */
-export function addToHours(requests: string): string {
-  return `${addTo("usage_hours", requests)}
-    ${addTo("usage_days", requests)}
-    ${addTo("usage_totals", requests)}
-    delete from usage_day_totals where day_at_ms in (
+export function addToHours(requests: string): string[] {
+  return [
+    addTo("usage_hours", requests),
+    addTo("usage_days", requests),
+    addTo("usage_totals", requests),
+    `delete from usage_day_totals where day_at_ms in (
       select ${VALUES.day_at_ms} from ${requests}
-    );`;
+    )`,
+  ];
 }
 
 /**
@@ -81,5 +84,6 @@ export function addToHours(requests: string): string {
 export function savedMillionths(record: string): string {
   const [tokens, input, cached] = ["cached_tokens", "input_price", "cached_price"]
     .map((column) => record + column);
-  return `coalesce(min(${tokens} * max(${input} - ${cached}, 0), 1000000000000000), 0)`;
+  const saved = least(`${tokens} * ${greatest(`${input} - ${cached}`, "0")}`, "1000000000000000");
+  return `coalesce(${saved}, 0)`;
 }

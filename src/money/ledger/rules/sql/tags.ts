@@ -1,5 +1,6 @@
 /** Roll-ups by tag, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
+import { iif, membersOf } from "../../../../ground/database/mod.ts";
 import { addTo, VALUES } from "./roll_ups.ts";
 import { DAY_MS } from "../../../../ground/time.ts";
 import { SPANS } from "./windows.ts";
@@ -19,7 +20,7 @@ function tagsOf(requests: string): string {
   return `(
         select distinct account_id, started_at_ms / ${DAY_MS} * ${DAY_MS} as day_at_ms,
           json_each.key as name, json_each.value as value
-        from ${requests} as given, json_each(given.tags)
+        from ${requests} as given, ${membersOf("given.tags")}
         where given.tags is not null and json_each.key <> '${UNSUMMED_TAG}'
       )`;
 }
@@ -41,11 +42,11 @@ export function isToldApart(
 }
 
 /**
- * Adds requests to the hours and days of their tags, and of why they failed.
+ * Statements that add requests to the hours and days of their tags, and of why they failed.
  *
  * @param requests A subquery, {@linkcode rolledUp}.
  */
-export function addToTags(requests: string): string {
+export function addToTags(requests: string): string[] {
   const ofGiven = { accountId: "given.account_id", dayAtMs: "given.day_at_ms" };
   const ofRequest = { accountId: "given.account_id", dayAtMs: `given.${VALUES.day_at_ms}` };
   const isNamed = (of: typeof ofGiven, name: string) =>
@@ -57,10 +58,14 @@ export function addToTags(requests: string): string {
         and kept.name = ${name}
     ) <= ${max}`;
   const tagged = `(
-      select given.*, json_each.key as name, iif(${
-    isToldApart({ ...ofRequest, name: "json_each.key", value: "json_each.value" })
-  }, json_each.value, '${OTHER_VALUE}') as kept_value
-      from ${requests} as given, json_each(given.tags)
+      select given.*, json_each.key as name, ${
+    iif(
+      isToldApart({ ...ofRequest, name: "json_each.key", value: "json_each.value" }),
+      "json_each.value",
+      `'${OTHER_VALUE}'`,
+    )
+  } as kept_value
+      from ${requests} as given, ${membersOf("given.tags")}
       where given.tags is not null and json_each.key <> '${UNSUMMED_TAG}'
         and ${isNamed(ofRequest, "json_each.key")}
       union all
@@ -68,20 +73,22 @@ export function addToTags(requests: string): string {
       where ending <> 'complete'
     ), (select ${SPANS.hour} as ms union all select ${SPANS.day})
    `;
-  return `insert into tag_values (account_id, day_at_ms, name, value)
+  return [
+    `insert into tag_values (account_id, day_at_ms, name, value)
     select account_id, day_at_ms, ':names', name from (
       select account_id, day_at_ms, name,
         row_number() over (partition by account_id, day_at_ms order by name) as n
       from (select distinct account_id, day_at_ms, name from ${tagsOf(requests)}) as given
       where not ${isNamed(ofGiven, "given.name")}
-    ) as fresh where ${kept("':names'", MAX_TAG_NAMES)};
-    insert into tag_values (account_id, day_at_ms, name, value)
+    ) as fresh where ${kept("':names'", MAX_TAG_NAMES)}`,
+    `insert into tag_values (account_id, day_at_ms, name, value)
     select account_id, day_at_ms, name, value from (
       select account_id, day_at_ms, name, value,
         row_number() over (partition by account_id, day_at_ms, name order by value) as n
       from ${tagsOf(requests)} as given
       where ${isNamed(ofGiven, "given.name")}
         and not ${isToldApart({ ...ofGiven, name: "given.name", value: "given.value" })}
-    ) as fresh where ${kept("fresh.name", MAX_TAG_VALUES)};
-    ${addTo("usage_tags", tagged)}`;
+    ) as fresh where ${kept("fresh.name", MAX_TAG_VALUES)}`,
+    addTo("usage_tags", tagged),
+  ];
 }

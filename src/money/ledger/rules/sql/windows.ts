@@ -11,12 +11,12 @@ export const OWNERS = [
 ] as const;
 
 /**
- * Counts requests in the minutes, hours and days of a key and of its account.
+ * Statements that count requests in the minutes, hours and days of a key and of its account.
  *
  * @param from A table, view or subquery with the columns `key_id`, `account_id` and `admitted_at_ms`, a row for each
  * request; and a condition.
  */
-export function countRequests(from: string): string {
+export function countRequests(from: string): string[] {
   return OWNERS.map(({ of, table }) =>
     `insert into ${table} (${of}_id, span_ms, at_ms, used)
     select ${of}_id, span_ms, admitted_at_ms / span_ms * span_ms, count(*)
@@ -24,6 +24,6 @@ export function countRequests(from: string): string {
       Object.values(SPANS).map((ms) => `select ${ms} as span_ms`).join(" union all ")
     }), ${from}
     group by 1, 2, 3
-    on conflict (${of}_id, span_ms, at_ms) do update set used = used + excluded.used;`
-  ).join("\n    ");
+    on conflict (${of}_id, span_ms, at_ms) do update set used = used + excluded.used`
+  );
 }

@@ -1,0 +1,101 @@
+/** Whole numbers, or texts; each may be null. */
+export type ColumnType = "integer" | "text";
+
+type Columns = Readonly<Record<string, ColumnType>>;
+
+/** A view without rows: each row that is inserted into it is one decision, made after the one before it. */
+export interface Intake<Named extends Columns = Columns> {
+  readonly view: string;
+  readonly columns: Named;
+}
+
+/** A view of what a query finds. */
+export interface View {
+  readonly view: string;
+  readonly query: string;
+}
+
+/**
+ * Rows that a decision needs to itself, from before it reads anything until its transaction ends: no other decision that names one of
+ * them is made meanwhile. A file and a libSQL server make one decision after the other, so that nothing comes of it there. An engine
+ * that makes several at a time takes the locks of all items of a batch first, each table's in the order of its keys.
+ */
+export interface Lock {
+  readonly table: string;
+  /** The column that `rows` has values of. */
+  readonly key: string;
+  /** A query, in which `new` is the row that is decided on. */
+  readonly rows: string;
+}
+
+interface TriggerBase {
+  /** Its name. */
+  readonly trigger: string;
+  /** A table, or a view. */
+  readonly on: string;
+  /** A condition on the row: `new` as it will be, `old` as it was. Default: none. */
+  readonly when?: string;
+}
+
+interface Statements {
+  /** Run one after the other. */
+  readonly statements: readonly string[];
+}
+
+/** Comes with a change of a row. */
+interface RowTrigger extends TriggerBase {
+  readonly event: `${"before" | "after"} ${"insert" | "update" | "delete"}`;
+  /** Of an update: only one that sets one of these. */
+  readonly columns?: readonly string[];
+}
+
+/** What is done with a row that is inserted into an intake. */
+export interface Decision extends TriggerBase, Statements {
+  readonly event: "instead of insert";
+  /** In the order in which they are taken, the same in all decisions, so that none wait for each other in a circle. */
+  readonly locks: readonly Lock[];
+}
+
+export type Trigger =
+  | Decision
+  | (RowTrigger & Statements)
+  | (RowTrigger & {
+    /** The message with which the change is refused. */
+    readonly refuses: string;
+  });
+
+/** What a rule is made of. */
+export type RuleObject = Intake | View | Trigger;
+
+/** Names of an intake's columns, in their order. */
+export function columnsOf<Named extends Columns>(
+  { columns }: Intake<Named>,
+): readonly (keyof Named & string)[] {
+  return Object.keys(columns);
+}
+
+/** Such as `trigger entries_delete_is_refused`. */
+export function nameOf(object: RuleObject): string {
+  return "view" in object ? `view ${object.view}` : `trigger ${object.trigger}`;
+}
+
+/** The statement of SQLite that creates it. */
+export function createStatement(object: RuleObject): string {
+  if ("query" in object) return `create view ${object.view} as\n  ${object.query}`;
+  if ("view" in object) {
+    const columns = columnsOf(object).map((column) => `null as ${column}`);
+    return `create view ${object.view} as select ${columns.join(", ")} where false`;
+  }
+  const { trigger, event, on, when } = object;
+  const columns = "columns" in object && object.columns !== undefined
+    ? ` of ${object.columns.join(", ")}`
+    : "";
+  const statements = "refuses" in object
+    ? [`select raise(abort, '${object.refuses}')`]
+    : object.statements;
+  return `create trigger ${trigger} ${event}${columns} on ${on}${
+    when === undefined ? "" : `\n    when ${when}`
+  } begin
+    ${statements.map((statement) => `${statement};`).join("\n    ")}
+  end`;
+}
