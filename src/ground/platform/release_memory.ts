@@ -22,7 +22,7 @@ export function releaseMemory(): void {
 /** Of <malloc.h>. */
 const M_TRIM_THRESHOLD = -1;
 const M_MMAP_THRESHOLD = -3;
-const MAX_FREE_BYTES = 8 * 1_048_576;
+const MAX_FREE_BYTES = 2 * 1_048_576;
 /** The most that the library accepts: half of what a thread's memory is made of. */
 const MAX_SHARED_BYTES = 32 * 1_048_576;
 
