@@ -177,7 +177,7 @@ Deno.test("what is cited arrives with its place in the text, in the client's uni
       const metadata = {
         ...(spans.length > 0 && {
           groundingMetadata: {
-            groundingChunks: SOURCES,
+            groundingChunks: [...SOURCES],
             groundingSupports: spans.map(({ said, place, source }) => ({
               segment: { ...(thought && { partIndex: 1 }), ...place, text: said },
               groundingChunkIndices: [source],
@@ -242,7 +242,7 @@ Deno.test("citations of a long text take no longer each, however many there are"
   const reader = BACKS.generate.reader({});
   const read = (one: Json) => reader.read(JSON.stringify(one));
   read(piece([{ text }]));
-  const metadata = { groundingMetadata: { groundingChunks: SOURCES, groundingSupports: supports } };
+  const metadata = { groundingMetadata: { groundingChunks: [...SOURCES], groundingSupports: supports } };
   const events = [...read(piece([], metadata)), ...read(piece([], metadata))];
   assertEquals(events.length, 1_024);
   const [, , , fourth] = events as Json[];
