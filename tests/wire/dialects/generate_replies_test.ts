@@ -242,7 +242,9 @@ Deno.test("citations of a long text take no longer each, however many there are"
   const reader = BACKS.generate.reader({});
   const read = (one: Json) => reader.read(JSON.stringify(one));
   read(piece([{ text }]));
-  const metadata = { groundingMetadata: { groundingChunks: [...SOURCES], groundingSupports: supports } };
+  const metadata = {
+    groundingMetadata: { groundingChunks: [...SOURCES], groundingSupports: supports },
+  };
   const events = [...read(piece([], metadata)), ...read(piece([], metadata))];
   assertEquals(events.length, 1_024);
   const [, , , fourth] = events as Json[];

@@ -3,6 +3,8 @@ import type { Citation, ReplyEvent } from "../neutral/conversation.ts";
 
 /** Citations of one reply; no model writes more. */
 const MAX_CITATIONS = 1_024;
+/** Places that are looked for, as pieces of a stream repeat what was cited. */
+const MAX_LOOKS = 16 * MAX_CITATIONS;
 /** Characters of a block of text, which is what is gone through to find a place. */
 const BLOCK_CHARS = 1_024;
 
@@ -21,6 +23,7 @@ export class Citations {
   #sources: readonly (Source | undefined)[] = [];
   /** What was cited: pieces of a stream repeat it. */
   readonly #cited = new Set<string>();
+  #looks = 0;
 
   /**
    * Takes a part of a reply.
@@ -74,12 +77,12 @@ export class Citations {
     from: number,
     events: ReplyEvent[],
   ): void {
-    if (source === undefined) return;
+    if (source === undefined || this.#looks++ >= MAX_LOOKS) return;
     const place = (index: unknown) =>
       this.#places.unitAt(from + (typeof index === "number" ? index : 0)); // a zero is left out
     const cited = { ...source, start: place(startIndex), end: place(endIndex) };
     const key = `${cited.start} ${cited.end} ${cited.url}`;
-    if (this.#cited.size >= MAX_CITATIONS || this.#cited.has(key)) return;
+    if (this.#cited.has(key) || this.#cited.size >= MAX_CITATIONS) return;
     this.#cited.add(key);
     events.push({ type: "citation", ...cited });
   }
