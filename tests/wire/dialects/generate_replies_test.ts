@@ -316,6 +316,12 @@ Deno.test("an image arrives in the client's place for one, and goes back with th
   // between the same dialect they go on as they are
   const carried = chatToChat.request(CLIENTS.chat(next), OPTIONS).body as Json;
   assertEquals(carried.messages[1].images, [image]);
+  // one that is not data is not sent anywhere
+  const remote = { ...image, image_url: { url: "https://host.example/lion.png" } };
+  const mixed = { messages: [...USERS, { ...message, images: [image, remote] }, ...USERS] };
+  const sent = chatToGenerate.request(CLIENTS.chat(mixed), OPTIONS);
+  assertEquals(sent.dropped, ["messages.images.image_url"]);
+  assert(!JSON.stringify(sent.body).includes("host.example"));
   const fromMessages = messagesToGenerate.request(CLIENTS.messages({}), OPTIONS);
   assertEquals(fromMessages.dropped, []);
 });

@@ -111,6 +111,9 @@ function turnOf(message: RequestFields, opened: ParsedRequest["opened"]): Turn {
   const { cached } = lastMark([...pieces, mark]);
   const sealed = signaturesIn(message.object, opened);
   const images = chatImages(message.object); // named as dropped: most upstreams take none here
+  if (objects(message.object.images).length > images.length) {
+    message.miss("messages.images.image_url");
+  }
   if (hasOwnSeal(message.object)) message.ignore("extra_content");
   return {
     role,
