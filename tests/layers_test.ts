@@ -103,9 +103,10 @@ const ROOMS_ON_DEMAND =
 const FILES_ON_DEMAND =
   /^doors\/(?:http\/tool_requests|tools\/(?:managed_settings|telemetry_relay|otlp_resource|usage))\.ts$/;
 
-Deno.test("packages of clouds and rare formats, and rooms of operators, are loaded only when they are needed", async () => {
-  const loaded = new Map<string, string>();
-  const found = new Set<string>();
+/** What is loaded with a file before anything is called: modules by the paths of those that import them, and packages. */
+async function loadedWith(file: string) {
+  const modules = new Map<string, string>();
+  const packages = new Set<string>();
   const visit = async (file: string) => {
     const text = await Deno.readTextFile(new URL(file, SRC));
     const code = text.replaceAll(/\/\*\*[\s\S]*?\*\//g, "");
@@ -117,17 +118,39 @@ Deno.test("packages of clouds and rare formats, and rooms of operators, are load
     ) {
       if (/^\.\.?$/.test(target!)) continue;
       const path = new URL(target!, new URL(file, SRC)).pathname.slice(SRC.pathname.length);
-      if (!target!.startsWith(".")) found.add(target!);
-      else if (!loaded.has(path)) await visit(loaded.set(path, file) && path);
+      if (!target!.startsWith(".")) packages.add(target!);
+      else if (!modules.has(path)) await visit(modules.set(path, file) && path);
     }
   };
-  await visit("../main.ts");
+  await visit(file);
+  return { modules, packages };
+}
+
+Deno.test("packages of clouds and rare formats, and rooms of operators, are loaded only when they are needed", async () => {
+  const { modules: loaded, packages: found } = await loadedWith("../main.ts");
   assert(loaded.size > 400 && found.has("zod"), `${loaded.size} modules`);
   assertEquals(ON_DEMAND.filter((name) => found.has(name)), []);
   const early = [...loaded].filter(([path]) =>
     ROOMS_ON_DEMAND.test(path) || FILES_ON_DEMAND.test(path)
   );
   assertEquals(early.map(([path, by]) => `${path}, by ${by}`), []);
+});
+
+Deno.test("a kind of credentials loads its module, what asks for tokens, and at most what signs requests", async () => {
+  const folder = "requests/upstreams/credentials";
+  const { modules, packages } = await loadedWith("../main.ts");
+  const made = await Deno.readTextFile(new URL(`${folder}/make.ts`, SRC));
+  const kinds = [...made.matchAll(/import\("\.\/(\w+)\.ts"\)/g)].map(([, kind]) => kind!);
+  assertEquals(kinds.toSorted(), ["aws", "azure", "google"]);
+  for (const kind of kinds) {
+    const file = `${folder}/${kind}.ts`;
+    assert(!modules.has(file), `${file} is loaded by all`);
+    const own = await loadedWith(file);
+    const others = [...own.modules.keys()].filter((one) => !modules.has(one));
+    assertEquals(others, [`${folder}/token_endpoint.ts`], kind);
+    const more = [...own.packages].filter((one) => !packages.has(one));
+    assertEquals(more, kind === "aws" ? ["aws4fetch"] : [], kind);
+  }
 });
 
 Deno.test("each room says in its mod.ts what it promises, and its wing names it", async () => {

@@ -3,7 +3,7 @@ import { Alerts, type AlertTimes } from "../operating/alerts/mod.ts";
 import type { Admission } from "../requests/admission/mod.ts";
 import { Catalog } from "../settings/catalog/mod.ts";
 import { TimeSlices } from "../ground/fair_share/mod.ts";
-import { limitTurns, memoryLimitBytes, VERSION } from "../ground/platform/mod.ts";
+import { limitFreeMemory, limitTurns, memoryLimitBytes, VERSION } from "../ground/platform/mod.ts";
 import { type Config, databaseFile, type Settings } from "../settings/config/mod.ts";
 import {
   type Database,
@@ -346,6 +346,7 @@ export async function assemble(config: Config, environment: Environment): Promis
         unhandled: () => metrics.unhandled(),
         runsPrograms: runsPrograms(servings.current.config),
       }));
+      limitFreeMemory();
       const limit = limitTurns(MAX_TURN_MS);
       if (limit !== undefined) owned.use(limit);
       threads?.tell("guard", null);

@@ -64,6 +64,8 @@ const request = z.strictObject({
     topP: z.number().min(0).max(1).optional(),
     topK: z.number().min(1).optional(),
     stopSequences: z.array(z.string().min(1)).min(1).max(5).optional(),
+    responseLogprobs: z.boolean().optional(),
+    logprobs: z.int().min(1).max(20).optional(),
     responseMimeType: z.literal("application/json").optional(),
     responseJsonSchema: z.looseObject({}).optional(),
     thinkingConfig: z.strictObject({
@@ -72,7 +74,8 @@ const request = z.strictObject({
       thinkingLevel: z.enum(["MINIMAL", "LOW", "MEDIUM", "HIGH"]).optional(),
     }).refine((one) => one.thinkingBudget === undefined || one.thinkingLevel === undefined)
       .optional(),
-  }).refine((one) => one.responseJsonSchema === undefined || one.responseMimeType !== undefined),
+  }).refine((one) => one.responseJsonSchema === undefined || one.responseMimeType !== undefined)
+    .refine((one) => one.logprobs === undefined || one.responseLogprobs === true),
 });
 
 /** A body that the service would reject; its message says why. */

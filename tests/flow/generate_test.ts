@@ -1,8 +1,11 @@
 /** Errors and lists of models in Google's form, through a whole gateway. */
 
+import { Buffer } from "node:buffer";
+import Anthropic from "@anthropic-ai/sdk";
+import OpenAI from "openai";
 import { assert, assertEquals } from "../assert.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
-import { failed, generateServer } from "../fake/generate.ts";
+import { checkGenerateRequest, failed, generateServer } from "../fake/generate.ts";
 import { completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
 
 const LONG =
@@ -96,4 +99,106 @@ Deno.test("models that Gemini lists are served by their own names, with their li
   });
   assertEquals(reply.status, 200, await reply.text());
   assertEquals(upstream.requests, 1);
+});
+
+/** A picture of 2 MB as the service has it. */
+const LARGE = new Uint8Array(2_000_000).map((_, at) => at * 7_919 % 251);
+LARGE.set([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]);
+const DATA = Buffer.from(LARGE).toString("base64");
+
+Deno.test("a large image, its source and probabilities arrive through SDKs, cost what is reported, and go back", async () => {
+  const usageMetadata = {
+    promptTokenCount: 10,
+    candidatesTokenCount: 1_300,
+    totalTokenCount: 1_310,
+    candidatesTokensDetails: [{ modality: "IMAGE", tokenCount: 1_290 }],
+  };
+  const web = { uri: "https://zoo.example", title: "Zoo" };
+  const piece = (parts: unknown[], more: Record<string, unknown> = {}) => ({
+    candidates: [{ content: { role: "model", parts }, index: 0, ...more }],
+    usageMetadata,
+  });
+  const said = piece([{ text: "Löwe" }, { inlineData: { mimeType: "image/png", data: DATA } }], {
+    logprobsResult: { chosenCandidates: [{ token: "Löwe", logProbability: -0.25 }] },
+    groundingMetadata: {
+      groundingChunks: [{ web }],
+      groundingSupports: [{ segment: { endIndex: 5 }, groundingChunkIndices: [0] }],
+    },
+    finishReason: "STOP",
+  });
+  await using upstream = fakeUpstream(({ path, body }) => {
+    checkGenerateRequest(body);
+    return path.includes("stream") ? eventStream(sse(JSON.stringify(said))) : Response.json(said);
+  });
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: { up: { url: upstream.url, dialect: "generate" } },
+      routes: {
+        lion: {
+          targets: [{ upstream: "up", model: "gemini-3-image" }],
+          context: 100_000,
+          maxOutput: 2_000,
+          prices: { input: 1_000_000, cached: 0, output: 2_000_000 },
+        },
+      },
+    },
+  });
+  const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
+  const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
+  const messages = [{ role: "user" as const, content: "A lion" }];
+  const asked = { model: "lion", messages, logprobs: true };
+
+  const cited = { url: web.uri, title: "Zoo", start_index: 0, end_index: 4 };
+  const image = {
+    type: "image_url",
+    image_url: { url: `data:image/png;base64,${DATA}` },
+    index: 0,
+  };
+  const { choices: [choice] } = await openai.chat.completions.create(asked);
+  const message = choice!.message as OpenAI.ChatCompletionMessage & { images: unknown };
+  assertEquals([message.content, message.images], ["Löwe", [image]]);
+  assertEquals(message.annotations?.[0]?.url_citation, cited);
+  assertEquals(choice!.logprobs?.content?.map(({ logprob }) => logprob), [-0.25]);
+  const deltas = [];
+  for await (const chunk of await openai.chat.completions.create({ ...asked, stream: true })) {
+    deltas.push(...chunk.choices.map(({ delta }) => delta as { images?: unknown[] }));
+  }
+  assertEquals(deltas.flatMap(({ images = [] }) => images), [image]);
+
+  const whole = await openai.responses.create({ model: "lion", input: "A lion" });
+  const streamed = await openai.responses.stream({ model: "lion", input: "A lion" })
+    .finalResponse();
+  for (const { output } of [whole, streamed]) {
+    const made = output.flatMap((item) => item.type === "image_generation_call" ? [item] : []);
+    assertEquals(made.map(({ status, result }) => [status, result === DATA]), [[
+      "completed",
+      true,
+    ]]);
+  }
+  const plain = await anthropic.messages.stream({ model: "lion", max_tokens: 2_000, messages })
+    .finalMessage();
+  assertEquals(plain.content.map(({ type }) => type), ["text"]);
+
+  // the next turn, with the reply as it came, and by the ID of its items
+  const back = await openai.chat.completions.create({
+    ...asked,
+    messages: [...messages, message, ...messages],
+  });
+  assertEquals(back.choices[0]!.message.content, "Löwe");
+  await openai.responses.create({
+    model: "lion",
+    input: [...whole.output.map(({ id }) => ({ type: "item_reference" as const, id: id! })), {
+      role: "user",
+      content: "Bluer",
+    }],
+  });
+  const sent = upstream.received.slice(-2).map(({ body }) =>
+    body.contents.flatMap(({ role, parts }: { role: string; parts: { inlineData?: unknown }[] }) =>
+      role === "model" ? parts.flatMap(({ inlineData }) => inlineData ?? []) : []
+    )
+  );
+  const blob = { mimeType: "image/png", data: DATA };
+  assertEquals(sent.map((one) => JSON.stringify(one) === JSON.stringify([blob])), [true, true]);
+  const prices = (await usageRecords(gateway)).map(({ price_credits: price }) => price);
+  assertEquals(prices, Array.from({ length: 7 }, () => 10 + 2 * 1_300));
 });

@@ -19,7 +19,7 @@ export { lowerPriority } from "./lower_priority.ts";
 export { networkErrorWords } from "./network_error.ts";
 export { isVisible, nameFrom, seenAs, tidyName, toldApart, whyNoName } from "./names.ts";
 export { newId, newRequestId, randomText } from "./ids.ts";
-export { releaseMemory } from "./release_memory.ts";
+export { limitFreeMemory, releaseMemory } from "./release_memory.ts";
 export { SlotMap } from "./slot_map.ts";
 export { decodeUtf8 } from "./utf8.ts";
 export { VERSION } from "./version.ts";

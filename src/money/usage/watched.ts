@@ -41,13 +41,16 @@ export type AnsweredModel = z.output<typeof answeredModel>;
 /** Records that are looked at: the newest, which the database has read within milliseconds. */
 const NEWEST_RECORDS = 2_000;
 
-/** Reads which models have replied for which lately. */
+/**
+ * Reads which models have replied for which lately. Replies to keys that are not the gateway's are left out: what a name stands for there
+ * is up to the key's owner.
+ */
 export async function answeredModels(database: Database): Promise<AnsweredModel[]> {
   const rows = await database.all(
     `select distinct upstream, upstream_model as model, details ->> 'model' as answered from (
-      select upstream, upstream_model, details from usage_records
+      select upstream, upstream_model, details, own_key from usage_records
       order by request_id desc limit ${NEWEST_RECORDS}
-    ) where details ->> 'model' is not null and upstream is not null
+    ) where details ->> 'model' is not null and upstream is not null and own_key is null
     order by 1, 2, 3 limit 1000`,
   );
   return rows.map((row) => answeredModel.parse(row));

@@ -292,13 +292,13 @@ export function withForeignKey(settings: UpstreamSettings, key: string): Upstrea
 }
 
 /** Headers by which services know who sends a request. */
-const PROOFS = new Set(["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie"]);
+const PROOFS = /(?:^|-)(?:authorization|auth|cookie|(?:api|subscription)-?key|auth-?token)$/i;
 
 /** Headers of a request with somebody else's key: what the settings say besides may be a secret that proves who they are. */
 function foreignHeaders(settings: UpstreamSettings, key: string): Record<string, string> {
   const own = authorizationOf(settings)(key);
   const headers = Object.fromEntries(
-    Object.entries(settings.headers).filter(([name]) => !PROOFS.has(name.toLowerCase())),
+    Object.entries(settings.headers).filter(([name]) => !PROOFS.test(name)),
   );
   return { ...headersOf({ ...settings, headers }, undefined), ...own };
 }

@@ -7,6 +7,7 @@ export class EventMeter {
   readonly #meter = new Meter();
   readonly #keepsSeals: boolean;
   readonly #cites: boolean;
+  readonly #takesImages: boolean;
   /** Tokens of reasoning since the last seal. */
   #reasoned = 0;
   /** Tokens of reasoning that seals hold beyond its text, where the client does not get them. */
@@ -15,9 +16,15 @@ export class EventMeter {
   hasSeal = false;
 
   /** @param writer Writes it to the client. */
-  constructor({ keepsSeals = false, cites }: Pick<ReplyWriter, "keepsSeals" | "cites">) {
+  constructor(
+    { keepsSeals = false, cites, takesImages = false }: Pick<
+      ReplyWriter,
+      "keepsSeals" | "cites" | "takesImages"
+    >,
+  ) {
     this.#keepsSeals = keepsSeals;
     this.#cites = cites;
+    this.#takesImages = takesImages;
   }
 
   /** Tokens so far. */
@@ -34,6 +41,9 @@ export class EventMeter {
   count(event: ReplyEvent): boolean {
     if (event.type === "seal") return this.#seal(event.seal);
     if (event.type === "citation") return this.#cites && this.#cite(event);
+    if (event.type === "image") {
+      return this.#takesImages && this.#meter.addTexts({ url: event.url }, "image_url");
+    }
     if (event.type !== "reasoning") return countEvent(this.#meter, event);
     const before = this.#meter.tokens;
     const says = countEvent(this.#meter, event);

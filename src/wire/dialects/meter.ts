@@ -51,7 +51,7 @@ const VALUES = new Set(
 const CONTAINERS = new Set(
   ("messages content input system instructions tool_calls function_call function custom source image_url input_audio audio " +
     "file reasoning reasoning_details summary output annotations citations cache_control message item items thinking parts " +
-    "results logprobs allowed_tools").split(" "),
+    "results images logprobs allowed_tools").split(" "),
 );
 
 /** Kinds of parts whose size can be counted here, in any dialect. */
@@ -292,8 +292,11 @@ export class Meter {
       const counted = Math.ceil(bytes / SOUND_BYTES_PER_TOKEN);
       this.#more += counted;
       this.openTokens += Math.ceil(bytes / MIN_SOUND_BYTES_PER_TOKEN) - counted;
-    } else if (this.#images === undefined && key === "url" && isPicture(part)) {
+    } else if (key === "url" && isPicture(part)) { // that a model made: others were looked at
       this.#more += imageTokens([{ param: "", source: "inline", url: part }]);
+    } else if (key === "result" && type === "image_generation_call" && isBase64(part)) {
+      const url = `data:image/png;base64,${part}`;
+      this.#more += imageTokens([{ param: "", source: "inline", url }]);
     } else if (this.#opened?.has(part)) {
       this.#more += this.#tokensOfOpened(part);
     } else if (isSealed(key, type) && isSealedText(part)) {

@@ -189,6 +189,8 @@ export interface ReplyWriter {
   readonly keepsSeals?: boolean | undefined;
   /** Whether the client gets citations. */
   readonly cites: boolean;
+  /** Whether the client gets images that the model made. */
+  readonly takesImages?: boolean | undefined;
   /**
    * A whole reply; instead of the other methods.
    *

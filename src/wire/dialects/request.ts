@@ -111,6 +111,8 @@ export interface WrittenRequest {
   readonly adjusted?: readonly string[] | undefined;
   /** Whether marks for prompt caches were written. */
   readonly takesMarks?: boolean | undefined;
+  /** Whether images that a model made are part of it. */
+  readonly takesMadeImages?: boolean | undefined;
   /** Tools that are offered under other names there, the client's names by those. */
   readonly toolNames?: ReadonlyMap<string, string> | undefined;
   /** The names of the tools that may be called, as they are offered there. */

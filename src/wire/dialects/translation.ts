@@ -16,6 +16,7 @@ import type {
 import type { JsonObject, JsonValue } from "./json.ts";
 import { isMarkName } from "./neutral/cache_marks.ts";
 import { joinCalls, type ReplyEvent } from "./neutral/conversation.ts";
+import { isMadeImageName } from "./neutral/made_images.ts";
 import { EventMeter } from "./event_meter.ts";
 import { NO_CALLS } from "./hosted_calls.ts";
 import { MeteredStream } from "./metered_stream.ts";
@@ -35,7 +36,9 @@ export function translation(front: Front, back: Back): Bridge {
       const { stream } = request;
       const written = back.write(conversation, { ...options, stream, fields });
       const { addedTokens } = conversation;
-      const isSaid = (name: string) => !(written.takesMarks && isMarkName(name));
+      const isSaid = (name: string) =>
+        !(written.takesMarks && isMarkName(name)) &&
+        !(written.takesMadeImages && isMadeImageName(name));
       const dropped = [...conversation.dropped.filter(isSaid), ...written.dropped]
         .filter((name) => name !== "");
       return { ...written, dropped, addedTokens };
@@ -190,6 +193,7 @@ function truncatedEvents(events: readonly ReplyEvent[], maxTokens: number): Repl
   return events.flatMap((event): ReplyEvent[] => {
     if (event.type === "finish") return [{ ...event, finish: "length", stopped: undefined }];
     if (event.type === "seal" || event.type === "citation") return []; // of the whole text
+    if (event.type === "image") return []; // it cannot be cut
     if (event.type === "call") return budget.takeWhole(event.args) ? [event] : [];
     const text = budget.take(event.text);
     return text === "" ? [] : [{ type: event.type, text }];

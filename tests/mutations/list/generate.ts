@@ -66,6 +66,18 @@ export const GENERATE: readonly Mutation[] = [
     why: "Another provider would get what the gateway sealed for one.",
   },
   {
+    name: "images-of-replies-count-as-text",
+    file: "src/wire/dialects/meter.ts",
+    find: '"results images logprobs',
+    replace: '"results logprobs',
+    tests: [{
+      file: "tests/wire/dialects/generate_replies_test.ts",
+      filter: "an image arrives in the client's place",
+    }],
+    why:
+      "The next request of a conversation with one would be held for hundreds of thousands of tokens.",
+  },
+  {
     name: "wait-in-the-details-is-ignored",
     file: "src/requests/upstreams/failure.ts",
     find: "retryAfterMs ?? said.retryAfterMs",

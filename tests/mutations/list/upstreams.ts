@@ -396,10 +396,22 @@ export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "own-key-with-the-operators-header",
     file: "src/requests/upstreams/upstream.ts",
-    find: ".filter(([name]) => !PROOFS.has(name.toLowerCase())),",
+    find: ".filter(([name]) => !PROOFS.test(name)),",
     replace: ",",
     tests: [{ file: OWN_KEYS_TEST, filter: "credentials are forwarded" }],
     why: "The operator's secret would go beside the caller's key.",
+  },
+  {
+    name: "own-keys-replies-are-watched",
+    file: "src/money/usage/watched.ts",
+    find: " and own_key is null",
+    replace: "",
+    tests: [{
+      file: "tests/operating/alerts/reply_changes_test.ts",
+      filter: "that another begins to reply for",
+    }],
+    why:
+      "A caller with a key of its own could make a name known, whose appearance raised no alert then.",
   },
   {
     name: "signature-of-a-call-lost",

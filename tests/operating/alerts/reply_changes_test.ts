@@ -68,18 +68,24 @@ Deno.test("a model that another begins to reply for raises one alert, and so doe
   await using gateway = await startGateway({
     now: () => nowMs,
     settings: {
-      upstream: { url: upstream.url },
+      upstreams: { up: { url: upstream.url, key: "k", allowForwardedKeys: true } },
       routes: {
-        m: { context: 1_000_000, minimum: 0, prices: { input: 1, cached: 1, output: 1 } },
+        m: {
+          context: 1_000_000,
+          minimum: 0,
+          prices: { input: 1, cached: 1, output: 1 },
+          targets: [{ upstream: "up", model: "m" }],
+        },
       },
     },
   });
   const { keys: [key] } = await customer(gateway, 1_000);
   const { gateway: { database } } = gateway;
   const prompt = "word ".repeat(2_700);
-  const send = async (times: number) => {
+  const send = async (times: number, headers = {}) => {
     for (let at = 0; at < times; at++) {
-      await (await gateway.chat(prompt, { model: "m", max_tokens: 10 }, { key: key! })).text();
+      const options = { key: key!, headers };
+      await (await gateway.chat(prompt, { model: "m", max_tokens: 10 }, options)).text();
     }
   };
   const kinds = async () => {
@@ -89,7 +95,9 @@ Deno.test("a model that another begins to reply for raises one alert, and so doe
   };
   await send(20);
   assertEquals(await kinds(), [], "what it had been all along");
-  answered = "m-2026-05";
+  answered = "m-2026-05"; // at first with a key of the caller's own, whose account may have other names
+  await send(1, { "x-sluice-upstream-key": "sk-own-0123456789" });
+  assertEquals(await kinds(), []);
   cached = 3_780;
   nowMs += 3_600_000;
   await send(1);

@@ -93,7 +93,9 @@ export function checkResponsesStream(
         assert(
           /^response\.(content_part|reasoning_summary_part|output_text|refusal|reasoning_text|reasoning_summary_text|function_call_arguments|custom_tool_call_input)\.done$/
             .test(data.type) ||
-            /^response\.(output_text\.annotation|web_search_call)\./.test(data.type),
+            /^response\.(output_text\.annotation|web_search_call|image_generation_call)\./.test(
+              data.type,
+            ),
           `unknown event ${data.type}`,
         );
     }

@@ -98,6 +98,7 @@ function chunksOf({ choices, usage, object: _, ...head }: Reply): JsonObject[] {
       add({ content: piece }, at === 0 && logprobs ? { logprobs } : {})
     );
     if (message.annotations !== undefined) add({ annotations: message.annotations });
+    if (message.images !== undefined) add({ images: message.images });
     if (message.extra_content !== undefined) add({ extra_content: message.extra_content });
     calls.forEach((call: Reply, at: number) => {
       const [own, field] = call.custom ? ["custom", "input"] : ["function", "arguments"];
@@ -230,7 +231,7 @@ function wholeOfChunks(chunks: Reply[]): Reply {
       for (const [field, value] of Object.entries(delta)) {
         if (field === "role" || value === null) continue;
         if (typeof value === "string") message[field] = (message[field] ?? "") + value;
-        else if (field !== "tool_calls") message[field] = value;
+        else if (field !== "tool_calls") message[field] = [message[field] ?? [], value].flat();
       }
       for (const { index, ...piece } of delta.tool_calls ?? []) {
         const call = (message.tool_calls ??= [])[index] ??= { ...piece };

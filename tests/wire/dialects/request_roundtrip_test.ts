@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { type JsonObject } from "../../../src/wire/dialects/mod.ts";
+import { DIALECT_NAMES, DIALECTS, type JsonObject } from "../../../src/wire/dialects/mod.ts";
 import {
   chatToGenerate,
   chatToMessages,
@@ -8,7 +8,9 @@ import {
   messagesToGenerate,
   parseChat,
   parseMessages,
+  SEALER,
 } from "./ends.ts";
+import { plainBody } from "./shared_fields.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { checkGenerateRequest } from "../../fake/generate.ts";
 import { sized } from "../../tier.ts";
@@ -182,4 +184,21 @@ Deno.test("two ids of a user stay what they are between chat and responses", () 
   const asked = parseChat({ model: "m", messages: [{ role: "user", content: "Hi" }], ...ids });
   const { body, dropped } = chatToResponses.request(asked, OPTIONS);
   assertEquals([body.user, body.safety_identifier, dropped], ["ada", "hash", []]);
+});
+
+Deno.test("names of tools go on as they are where the dialect is carried: which are legal is the provider's affair", () => {
+  const name = `a.server/tool:${"x".repeat(130)}`;
+  const tools = {
+    chat: { type: "function", function: { name } },
+    messages: { name, input_schema: { type: "object" } },
+    responses: { type: "function", name, parameters: null, strict: null },
+  };
+  for (const dialect of DIALECT_NAMES) {
+    const { front, carry } = DIALECTS[dialect];
+    const body = { ...plainBody(dialect), tools: [tools[dialect]] };
+    const request = front.parse(body, () => null, SEALER);
+    const options = { model: "up", upstream: "up", permittedOutput: 100, shaping: {} };
+    const written = carry.request(request, options);
+    assertEquals<unknown>([written.body.tools, written.toolNames], [[tools[dialect]], undefined]);
+  }
 });

@@ -1,5 +1,6 @@
 /** What a reply says arrives in the client's place for it, whole and streamed, and comes back to the upstream as it was said. */
 
+import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import {
   bridgeBetween,
@@ -46,6 +47,10 @@ const FUNCTION = {
   messages: { tools: [{ name: "f", input_schema: { type: "object" } }] },
   responses: { tools: [{ type: "function", name: "f", parameters: null, strict: null }] },
 };
+const imagePart = (data: string) => ({
+  type: "image_url",
+  image_url: { url: `data:image/webp;base64,${data}` },
+});
 const CUSTOM = {
   chat: { tools: [{ type: "custom", custom: { name: "patch" } }] },
   responses: { tools: [{ type: "custom", name: "patch" }] },
@@ -247,6 +252,35 @@ const REPLIES: readonly SharedReply[] = [
     },
     but: Object.fromEntries(["chat messages", "responses messages"].map((pair) => [pair, {
       why: "a citation there names a place in a search of its own upstream's",
+      as: () => [{ type: "text", text: "Yes" }],
+      hear: ({ content }: Reply) => content,
+    }])),
+  },
+  {
+    name: "image that the model made",
+    value: fc.uint8Array({ minLength: 60, maxLength: 90 }).map((bytes) =>
+      Buffer.from(bytes).toString("base64")
+    ),
+    say: {
+      chat: (reply, data) => message(reply).images = [imagePart(data)],
+      responses: (reply, result) =>
+        reply.output.push({
+          id: "ig_1",
+          type: "image_generation_call",
+          status: "completed",
+          output_format: "webp",
+          result,
+        }),
+    },
+    hear: {
+      chat: (reply) => {
+        const [{ index: _, ...image }] = message(reply).images;
+        return image.image_url.url.replace(/^data:image\/webp;base64,/, "");
+      },
+      responses: ({ output }) => ofType(output, "image_generation_call").result,
+    },
+    but: Object.fromEntries(["chat messages", "responses messages"].map((pair) => [pair, {
+      why: "replies there have no place for one",
       as: () => [{ type: "text", text: "Yes" }],
       hear: ({ content }: Reply) => content,
     }])),

@@ -41,6 +41,11 @@ const fingerprint = z.string().min(1).describe(
   "The upstream's; where it names none, the gateway's: the same as long as the same upstream and model reply.",
 );
 
+const images = z.array(z.looseObject({
+  type: z.literal("image_url"),
+  image_url: z.looseObject({ url: z.string() }),
+})).describe("Images that the model made, as base64 data URLs.");
+
 const chatCompletion = z.looseObject({
   id: z.string(),
   object: z.literal("chat.completion"),
@@ -54,6 +59,7 @@ const chatCompletion = z.looseObject({
       content: z.string().nullish(),
       refusal: z.string().nullish().describe("Words in which the model declines."),
       annotations: z.array(z.looseObject({ type: z.string() })).optional(),
+      images: images.optional(),
       reasoning_content: z.string().nullish(),
       tool_calls: z.array(toolCall).optional(),
     }),
@@ -76,6 +82,7 @@ const chatChunk = z.looseObject({
       content: z.string().nullish(),
       refusal: z.string().nullish(),
       annotations: z.array(z.looseObject({ type: z.string() })).optional(),
+      images: images.optional(),
       reasoning_content: z.string().nullish(),
       tool_calls: z.array(z.looseObject({ index: z.int() })).optional(),
     }),

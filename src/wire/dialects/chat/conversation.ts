@@ -20,6 +20,7 @@ import {
   type Turn,
 } from "../neutral/conversation.ts";
 import { addedByCustom, argsOfInput, functionFor } from "../neutral/custom_tools.ts";
+import { chatImages } from "../neutral/made_images.ts";
 import { readFormat } from "../neutral/output_format.ts";
 import { hasOwnSeal, signaturesIn } from "./signatures.ts";
 import { isEffort, type ReasoningRequest } from "../reasoning.ts";
@@ -109,6 +110,10 @@ function turnOf(message: RequestFields, opened: ParsedRequest["opened"]): Turn {
   const isSame = !own || !text(reasoning) || own === reasoning;
   const { cached } = lastMark([...pieces, mark]);
   const sealed = signaturesIn(message.object, opened);
+  const images = chatImages(message.object); // named as dropped: most upstreams take none here
+  if (objects(message.object.images).length > images.length) {
+    message.miss("messages.images.image_url");
+  }
   if (hasOwnSeal(message.object)) message.ignore("extra_content");
   return {
     role,
@@ -116,6 +121,7 @@ function turnOf(message: RequestFields, opened: ParsedRequest["opened"]): Turn {
     reasoning: own ?? message.use("reasoning", isSame ? text(reasoning) : undefined) ?? "",
     text: pieces.map(({ text }) => text).join(""),
     ...(refusal === "" ? {} : { refusal }),
+    ...(images.length === 0 ? {} : { images }),
     calls: message.list("tool_calls", () => "tool_calls").map(callOf),
     cached,
   };

@@ -5,6 +5,7 @@ import type { EventReader, ReadOptions, ReadReply } from "../dialect.ts";
 import { citationOf, type Finish, type ReplyEvent } from "../neutral/conversation.ts";
 import { callNumber, CallReader } from "./calls.ts";
 import { checkFinish, documentedFinish } from "../neutral/finish.ts";
+import { chatImages, imageEvents } from "../neutral/made_images.ts";
 import { putInPlace, textOf, usageIn, withOwnReasoning } from "./departures.ts";
 import { ReasoningDetails, sealOf } from "./extra_content.ts";
 import { ThinkTags, type Told } from "./think_tags.ts";
@@ -225,6 +226,7 @@ export class ChatReader implements EventReader {
     for (const { url_citation: cited } of objects(delta.annotations)) {
       if (isObject(cited)) events.push(...citationOf(cited));
     }
+    events.push(...imageEvents(chatImages(delta)));
     events.push(...sealOf(delta, undefined));
     for (const call of objects(delta.tool_calls)) {
       const event = this.#calls.read(call);

@@ -92,7 +92,9 @@ function messagesOf(turns: readonly Turn[], target: Target): JsonObject[] {
     if (turn.role === "user") {
       messages.push({ role: "user", content: contentOf(turn.parts, target) });
     }
-    if (turn.role === "assistant") messages.push(assistantOf(turn, target));
+    if (turn.role === "assistant" && !isImageAlone(turn)) {
+      messages.push(assistantOf(turn, target));
+    }
     if (turn.role !== "tool") return;
     const text = resultText(turn, attached);
     const mark = target.marks ? turn.cached ?? lastMark(turn.parts).cached : undefined;
@@ -105,6 +107,11 @@ function messagesOf(turns: readonly Turn[], target: Target): JsonObject[] {
 }
 
 type AssistantTurn = Turn & { role: "assistant" };
+
+/** Whether nothing is left of a turn without the images that its model made. */
+function isImageAlone({ images, text, refusal, reasoning, calls }: AssistantTurn): boolean {
+  return images !== undefined && calls.length === 0 && !text && !refusal && !reasoning;
+}
 type ToolTurn = Turn & { role: "tool" };
 
 function assistantOf(turn: AssistantTurn, target: Target): JsonObject {

@@ -14,6 +14,7 @@ import {
 import type { Usage } from "../usage.ts";
 import { type CallEvent, CallWriter, ChatCallIds } from "./calls.ts";
 import { NO_ARGUMENTS } from "../neutral/call_args.ts";
+import { chatImage } from "../neutral/made_images.ts";
 import { customCall, CustomCalls, customTools } from "./custom_calls.ts";
 import { SignedReply } from "./signatures.ts";
 import { chatStreamEnd } from "./stream_end.ts";
@@ -38,6 +39,7 @@ export function wantsUsage({ request: { body } }: Pick<ReplyContext, "request">)
  */
 export class ChatWriter implements ReplyWriter {
   readonly cites = true;
+  readonly takesImages = true;
   tier: string | undefined;
   readonly #context: StreamContext;
   readonly #head: JsonObject;
@@ -47,6 +49,7 @@ export class ChatWriter implements ReplyWriter {
   readonly #custom: ReadonlySet<string>;
   readonly #customCalls: CustomCalls;
   readonly #signed: SignedReply;
+  #images = 0;
   #started = false;
   #finish: Finish | undefined;
 
@@ -82,6 +85,8 @@ export class ChatWriter implements ReplyWriter {
         return this.#chunk({ refusal: event.text });
       case "citation":
         return this.#chunk({ annotations: [annotationOf(event)] });
+      case "image":
+        return this.#chunk({ images: [chatImage(event.url, this.#images++)] });
       case "call":
         return this.#call(event);
       case "seal": {
@@ -213,11 +218,15 @@ function messageOf(
   const annotations = events.flatMap((event) =>
     event.type === "citation" ? [annotationOf(event)] : []
   );
+  const images = events.flatMap((event) => event.type === "image" ? [event.url] : []).map(
+    chatImage,
+  );
   return {
     role: "assistant",
     content: text === "" && (calls.length > 0 || refusal !== "") ? null : text,
     refusal: refusal === "" ? null : refusal,
     ...(annotations.length === 0 ? {} : { annotations }),
+    ...(images.length === 0 ? {} : { images }),
     ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
     ...extra,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),

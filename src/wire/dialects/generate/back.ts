@@ -57,6 +57,7 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
     dropped: [...dropped, ...missed(conversation, options)].map((concept) => fields[concept]),
     adjusted,
     toolNames: changedNames(tools),
+    takesMadeImages: true,
     sampling: {
       ...(typeof temperature === "number" && { temperature }),
       ...(typeof topP === "number" && { top_p: topP }),
@@ -67,7 +68,7 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
 
 /** What a conversation holds that the dialect has no place for. */
 function missed(
-  { turns, tools, parallelTools, verbosity, logprobs, serviceTier, ...more }: Conversation,
+  { turns, tools, parallelTools, verbosity, serviceTier, ...more }: Conversation,
   options: WriteConversationOptions,
 ): Concept[] {
   const hasDetail = (part: Part) => part.type === "image" && part.detail !== undefined;
@@ -79,8 +80,6 @@ function missed(
       turn.role === "assistant" && turn.reasoning !== "" && ownSeals(turn, options).length === 0
     ),
     verbosity: verbosity !== undefined,
-    logprobs: logprobs !== undefined,
-    alternatives: logprobs !== undefined && logprobs > 0,
     serviceTier: serviceTier !== undefined && !TIERS.has(serviceTier),
     user: more.user !== undefined || more.safetyId !== undefined,
     cacheKey: more.cacheKey !== undefined,

@@ -42,7 +42,7 @@ export function configOf(
   options: WriteConversationOptions,
 ): WrittenConfig {
   const { permittedOutput, shaping, fields } = options;
-  const { stop, format, reasoning } = conversation;
+  const { stop, format, reasoning, logprobs } = conversation;
   const config: JsonObject = { maxOutputTokens: permittedOutput };
   const dropped: Concept[] = [];
   const adjusted: string[] = [];
@@ -60,6 +60,10 @@ export function configOf(
   if (format !== undefined) {
     config.responseMimeType = "application/json";
     if (format.type === "json_schema") config.responseJsonSchema = schemaOf(format);
+  }
+  if (logprobs !== undefined) {
+    config.responseLogprobs = true;
+    if (logprobs > 0) config.logprobs = logprobs;
   }
   const thinking = thinkingOf(reasoning, options);
   if (thinking !== undefined) config.thinkingConfig = thinking;

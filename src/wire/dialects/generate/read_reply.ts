@@ -4,10 +4,13 @@ import type { EventReader, ReadReply } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
 import { checkFinish, documentedFinish } from "../neutral/finish.ts";
+import { blobImage } from "../neutral/made_images.ts";
 import { sealOfSignature } from "../neutral/thought_signatures.ts";
 import { reportedError, upstreamFault } from "../upstream_error.ts";
 import { readUsage } from "../usage_names.ts";
 import { UsageReports } from "../usage_reports.ts";
+import { Citations } from "./citations.ts";
+import { probabilitiesOf } from "./probabilities.ts";
 
 /** What the ends that chat documents are here. */
 const FINISHES: Readonly<Record<string, Finish>> = {
@@ -50,7 +53,9 @@ export class GenerateReader implements EventReader {
   hasReply = false;
   readonly reports = new UsageReports();
   hidesReasoning: boolean | undefined;
+  readonly #citations = new Citations();
   #calls = 0;
+  #hasText = false;
   /** Whether thoughts came last: they are what a signature is of. */
   #hasThought = false;
   #hasEnded = false;
@@ -84,10 +89,13 @@ export class GenerateReader implements EventReader {
     return this.#end(this.#calls > 0 ? "tools" : "stop");
   }
 
-  #candidate({ content, finishReason }: JsonObject): ReplyEvent[] {
+  #candidate(candidate: JsonObject): ReplyEvent[] {
     this.hasReply = true;
+    const { content, finishReason } = candidate;
     const parts = isObject(content) ? objects(content.parts) : [];
-    const events = parts.flatMap((part) => this.#part(part));
+    const said = parts.flatMap((part, at) => this.#part(part, at === 0));
+    const events = this.#withProbabilities(said, candidate);
+    events.push(...this.#citations.of(candidate));
     if (!isReason(finishReason)) return events;
     checkFinish(finishReason);
     // goes on in another request, which only its own clients make
@@ -101,19 +109,36 @@ export class GenerateReader implements EventReader {
     this.hasReply = true;
     if (this.#hasEnded) return [];
     this.#hasEnded = true;
-    return [{ type: "finish", finish, stopped: undefined }];
+    return [...this.#citations.rest(), { type: "finish", finish, stopped: undefined }];
   }
 
-  #part(part: JsonObject): ReplyEvent[] {
+  /** Those of a piece without text are of the end of the text before it. */
+  #withProbabilities(events: ReplyEvent[], candidate: JsonObject): ReplyEvent[] {
+    const logprobs = probabilitiesOf(candidate);
+    if (logprobs.length === 0) return events;
+    const at = events.findIndex(({ type }) => type === "text");
+    const first = events[at];
+    if (first?.type === "text") return events.with(at, { ...first, logprobs });
+    const isOfText = this.#hasText && events.every(({ type }) => type === "seal");
+    return isOfText ? [{ type: "text", text: "", logprobs }, ...events] : events;
+  }
+
+  /** @param isFirst Whether it is the first of its piece. */
+  #part(part: JsonObject, isFirst: boolean): ReplyEvent[] {
     const { functionCall: call, thoughtSignature } = part;
     const said = text(part.text) ?? "";
+    const kind = part.thought === true ? "thought" : part.text === undefined ? "other" : "text";
+    this.#citations.part(kind, said, isFirst);
+    if (kind === "text" && said !== "") this.#hasText = true;
     const signature = text(thoughtSignature) ?? "";
     const follows = this.#hasThought;
     if (said !== "" || isObject(call)) this.#hasThought = part.thought === true;
     if (isObject(call)) return this.#call(call, signature, !follows);
+    const image = kind === "other" ? blobImage(part.inlineData) : undefined;
     const seal: ReplyEvent[] = signature === ""
       ? []
       : [{ type: "seal", seal: sealOfSignature({ call: undefined, signature }) }];
+    if (image !== undefined) return [...seal, { type: "image", url: image }];
     if (part.thought !== true) return said === "" ? seal : [...seal, { type: "text", text: said }];
     this.hidesReasoning = true; // the text is a summary of it
     return said === "" ? seal : [{ type: "reasoning", text: said }, ...seal];

@@ -74,6 +74,9 @@ function modelParts(
   };
   const text = turn.text + (turn.refusal ?? "");
   return [
+    ...(turn.images ?? []).flatMap((url) =>
+      partOf({ type: "image", url }, options.fields.messages)
+    ),
     ...(text === "" && !signatures.has(undefined) ? [] : [{ text, ...signed(undefined) }]),
     ...turn.calls.map(({ id, name, args }, at) => ({
       // arguments that a model once wrote may be invalid JSON

@@ -86,6 +86,7 @@ export class MessagesWriter implements ReplyWriter {
       case "refusal": // the stop reason tells
         return this.#text({ type: "text", text: event.text });
       case "citation":
+      case "image": // replies have no place for one
         return "";
       case "call":
         return this.#call(event);

@@ -87,6 +87,8 @@ type PlainTurn =
     readonly text: string;
     /** Words in which the model declined; empty if undefined. */
     readonly refusal?: string | undefined;
+    /** Images that it made, as base64 data URLs; none if undefined. */
+    readonly images?: readonly string[] | undefined;
     readonly calls: readonly ToolCall[];
   }
   | {
@@ -187,6 +189,8 @@ export type ReplyEvent =
   | { readonly type: "refusal"; readonly text: string }
   /** Cites a source for the text so far. */
   | ({ readonly type: "citation" } & Citation)
+  /** An image that the model made, as a base64 data URL. */
+  | { readonly type: "image"; readonly url: string }
   /** A piece of a tool call; `key` tells calls apart, id and name come with its first pieces. */
   | {
     readonly type: "call";

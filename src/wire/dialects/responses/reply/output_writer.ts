@@ -3,6 +3,7 @@ import type { Citation, ReplyEvent } from "../../neutral/conversation.ts";
 import type { ResponsesCallIds } from "./call_ids.ts";
 import { CallItem, callPrefix } from "./call_item.ts";
 import type { EventLines } from "./event_lines.ts";
+import { ImageItem } from "./image_item.ts";
 import { MessageItem } from "./message_item.ts";
 import { type ItemEnd, ItemLines, type WrittenItem } from "./item_lines.ts";
 import { type ReasoningForm, ReasoningItem, type ReasoningSeal } from "./reasoning_item.ts";
@@ -67,7 +68,9 @@ export class OutputWriter {
 
   write(event: Exclude<ReplyEvent, { type: "finish" }>): string {
     if (event.type === "call") return this.#call(event);
-    if (!("text" in event) || event.text !== "") this.#waiting.push(event);
+    // the last probabilities of a text may come after it
+    const isNothing = "text" in event && event.text === "" && !("logprobs" in event);
+    if (!isNothing) this.#waiting.push(event);
     return this.#advance();
   }
 
@@ -125,6 +128,9 @@ export class OutputWriter {
         return this.#text(next);
       case "citation":
         return this.#cite(next);
+      case "image":
+        return this.#closeItem("completed") +
+          this.#begin(new ImageItem(this.#place("ig"), next.url)) + this.#closeItem("completed");
       case "reasoning":
         return this.#reasoning((item) => item.add(next.text));
       case "seal":

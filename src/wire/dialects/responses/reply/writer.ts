@@ -43,6 +43,7 @@ const REASONS: Readonly<Record<Finish, ResponseState["reason"]>> = {
  */
 export class ResponsesWriter implements ReplyWriter {
   readonly cites: boolean;
+  readonly takesImages: boolean;
   tier: string | undefined;
   readonly #context: StreamContext;
   readonly #echo: ResponseEcho;
@@ -74,7 +75,7 @@ export class ResponsesWriter implements ReplyWriter {
       reasoning: { ...form, source, sealer, isKept: this.#keepsItems },
     });
     this.#summary = isCompaction(request) ? new GrowingText() : undefined;
-    this.cites = this.#summary === undefined;
+    this.cites = this.takesImages = this.#summary === undefined;
     this.keepsSeals = this.#summary === undefined && (form.isSealed || this.#keepsItems);
     this.#isEndpointOfSummaries = endpoint === COMPACT_PATH;
   }

@@ -2,6 +2,7 @@ import type { ParsedRequest } from "../../dialect.ts";
 import { type JsonObject, objects, text } from "../../json.ts";
 import { lastMark } from "../../neutral/cache_marks.ts";
 import type { Part, SealedReasoning, ToolCall, Turn } from "../../neutral/conversation.ts";
+import { calledImage } from "../../neutral/made_images.ts";
 import { argsOfInput } from "../../neutral/custom_tools.ts";
 import { openedReasoning } from "../../neutral/sealed_reasoning.ts";
 import type { RequestFields } from "../../request_fields.ts";
@@ -39,6 +40,7 @@ interface ModelTurn {
   readonly sealed: SealedReasoning[];
   readonly texts: string[];
   readonly refusals: string[];
+  readonly images: string[];
   readonly calls: ToolCall[];
   readonly results: ToolTurn[];
 }
@@ -80,6 +82,12 @@ class TurnBuilder {
         if (!text(item.object.call_id)) return item.drop(`input.${kind}`); // the server ran it
         item.ignore("tools", "execution");
         return this.#addResult(item, [{ type: "text", text: this.#foundTools(item.object) }]);
+      case "image_generation_call": {
+        item.drop(`input.${kind}`); // most upstreams take none
+        const image = calledImage(item.object);
+        if (image !== undefined) this.#model().images.push(image);
+        return;
+      }
       default:
         return this.#addCall(item, kind);
     }
@@ -163,20 +171,31 @@ class TurnBuilder {
 
   #model(): ModelTurn {
     if (this.#open === undefined) {
-      this.#open = { reasoning: [], sealed: [], texts: [], refusals: [], calls: [], results: [] };
+      this.#open = {
+        reasoning: [],
+        sealed: [],
+        texts: [],
+        refusals: [],
+        images: [],
+        calls: [],
+        results: [],
+      };
       this.#turns.push(this.#open);
     }
     return this.#open;
   }
 }
 
-function closed({ reasoning, sealed, texts, refusals, calls, results }: ModelTurn): Turn[] {
+function closed(
+  { reasoning, sealed, texts, refusals, images, calls, results }: ModelTurn,
+): Turn[] {
   const turn: Turn = {
     role: "assistant",
     reasoning: reasoning.join("\n\n"),
     ...(sealed.length === 0 ? {} : { sealed }),
     text: texts.join("\n\n"),
     ...(refusals.length === 0 ? {} : { refusal: refusals.join("\n\n") }),
+    ...(images.length === 0 ? {} : { images }),
     calls,
   };
   return [turn, ...results];

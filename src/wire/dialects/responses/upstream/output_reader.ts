@@ -1,5 +1,6 @@
 import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../../json.ts";
 import { citationOf, type ReplyEvent } from "../../neutral/conversation.ts";
+import { calledImage, imageEvents } from "../../neutral/made_images.ts";
 import { TextProgress } from "../../neutral/text_progress.ts";
 import type { TextKind } from "./event_kinds.ts";
 import { partsOf } from "../items.ts";
@@ -97,6 +98,11 @@ export class OutputReader {
       case "function_call":
       case "custom_tool_call":
         return this.#call(known, item, isDone && item.status !== "incomplete");
+      case "image_generation_call": {
+        const url = known.state.hasSaid || !isDone ? undefined : calledImage(item);
+        known.state.hasSaid ||= url !== undefined;
+        return url === undefined ? [] : imageEvents([url]);
+      }
       default:
         return [];
     }
