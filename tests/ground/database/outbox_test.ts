@@ -11,7 +11,7 @@ import {
 } from "../../../src/ground/database/mod.ts";
 import { keptItems, outboxFiles, WriteOutbox } from "../../../src/ground/database/outbox.ts";
 import { framesOf, OutboxFile } from "../../../src/ground/database/outbox_file.ts";
-import { WritesBehind } from "../../../src/ground/database/writes_behind.ts";
+import { WritesBehind } from "../../../src/ground/database/file/writes_behind.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 import { tempDir, until } from "../../fake/temp.ts";

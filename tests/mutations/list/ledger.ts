@@ -745,7 +745,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "platform-repeats-writes",
-    file: "src/ground/database/server.ts",
+    file: "src/ground/database/server/server.ts",
     find: "body: body?.pipeThrough(new TransformStream()) ?? null,",
     replace: "body,",
     tests: [{
