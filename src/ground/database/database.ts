@@ -22,7 +22,7 @@ export interface Condition {
  * A write that concurrent requests share: its statements run once for all items that are waiting.
  *
  * Each statement takes one argument, the items as a JSON array of objects, and reads them with
- * `json_each(?1)` by their names. All run in one transaction with everything else that waits; an item's
+ * `elementsOf("?1")` by their names. All run in one transaction with everything else that waits; an item's
  * promise resolves after the commit. When a batch fails, each item is tried alone, so one bad item fails alone.
  */
 export interface GroupWrite<Item extends JsonObject, Outcome = undefined> {
@@ -172,7 +172,7 @@ export type FailureKind =
 /** Thrown when the database cannot do what was asked. */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
-  /** The engine's own name of the failure, or one of ours, which begins with `SLUICE_`. */
+  /** The engine's own name of the failure, or the gateway's, which begins with `SLUICE_`. */
   readonly code: string;
   readonly kind: FailureKind;
   /** Whether what was asked may have been done nevertheless: the answer was lost. */

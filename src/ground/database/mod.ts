@@ -7,8 +7,7 @@
  * the folder of the noun that owns the table.
  *
  * `engine.ts` is what an engine does; `file/` is that of an embedded libSQL file, `server/` that of a libSQL server, and `sqlite/` what
- * both have in common: how SQLite names failures and keeps its schema. Nothing else here knows which engine there is. `sql/` has the
- * functions that engines spell differently.
+ * both have in common: how SQLite names failures and keeps its schema. `open.ts` chooses; nothing else here knows which engine there is.
  *
  * @module
  */
@@ -66,23 +65,4 @@ export {
   refuseLinks,
 } from "./gateway_identity.ts";
 export { refusalOf } from "./database_refusal.ts";
-export {
-  CLOCK_MS,
-  elementsOf,
-  greatest,
-  iif,
-  integerAt,
-  isSameButForCase,
-  jsonArray,
-  jsonArrayOfRows,
-  jsonObject,
-  jsonOf,
-  lastCharacter,
-  least,
-  membersOf,
-  paddedHex,
-  positionIn,
-  randomHex,
-  textAt,
-  textsOf,
-} from "./sql/functions.ts";
+export * from "../sql/mod.ts";

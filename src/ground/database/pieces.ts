@@ -25,7 +25,7 @@ export interface Piece extends ItemsBehind {
 }
 
 /** Items of one transaction: it takes some ten milliseconds, for which questions wait. */
-const MAX_SET = 256;
+export const MAX_SET = 256;
 
 /** Takes the first pieces of the same write, at most a set of them if the first is not larger. */
 export function takeSet(pieces: Piece[]): Piece[] {
@@ -47,11 +47,6 @@ export function takeSet(pieces: Piece[]): Piece[] {
 export function singly(piece: Piece): Piece[] {
   return (JSON.parse(piece.items) as unknown[])
     .map((item) => ({ ...piece, items: JSON.stringify([item]), count: 1, isAlone: true }));
-}
-
-/** Whether their items fill a set. */
-export function isWholeSet(count: number): boolean {
-  return count >= MAX_SET;
 }
 
 /** Number of their items. */

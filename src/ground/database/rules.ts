@@ -36,7 +36,7 @@ const READ = "select revision, hash, objects from installed_rules where id = 1";
  * must not be null.
  */
 const REPLACE = `update installed_rules
-  set revision = ?, hash = iif(revision = ? and hash = ?, ?, null), objects = ?, installed_at_ms = ? where id = 1`;
+  set revision = ?, hash = case when revision = ? and hash = ? then ? end, objects = ?, installed_at_ms = ? where id = 1`;
 
 const CREATE = /^create (trigger|view) ([a-z_]+)\b/;
 const OBJECT = /^(trigger|view) [a-z_]+$/;

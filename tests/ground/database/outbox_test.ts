@@ -298,6 +298,20 @@ Deno.test("an item that the database refuses is named, and no other is lost", as
   await next.close();
 });
 
+Deno.test("an item of another type than its column is refused, and holds up no other", async () => {
+  await using dir = await tempDir();
+  const database = await opened(`${dir.path}/a.db`);
+  const seen = await keeping(database);
+  await Promise.all([
+    database.writeBehind!(ADD, { id: "1", n: "many" as unknown as number }),
+    database.writeBehind!(ADD, { id: "2", n: 2 }),
+  ]);
+  await until(() => seen.refused.length > 0, { what: "the item that was refused" });
+  assertEquals(seen.refused.map(({ item }) => ({ ...item })), [{ id: "1", n: "many" }]);
+  assertEquals((await database.one(COUNT))?.n, 1);
+  await database.close();
+});
+
 Deno.test("an outbox is not given up while what was refused cannot be kept elsewhere", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/a.db`;

@@ -381,8 +381,19 @@ export const DATABASE: readonly Mutation[] = [
       "The last charges of a gateway that was killed beside another would wait for the next start.",
   },
   {
+    name: "kind-of-a-wrong-type",
+    file: "src/ground/database/sqlite/failures.ts",
+    find: "/^UNKNOWN_SQLITE_ERROR_3091$/",
+    replace: "/^UNKNOWN_SQLITE_ERROR_0$/",
+    tests: [{
+      file: "tests/ground/database/failures_test.ts",
+      filter: "of the kind that it is, and nothing is done: file",
+    }],
+    why: "One bad item that is written behind would hold up all others, and be tried without end.",
+  },
+  {
     name: "writes-behind-mixed-up",
-    file: "src/ground/database/file/writes_behind.ts",
+    file: "src/ground/database/pieces.ts",
     find: "    if (isMore && write !== first.write) break;\n",
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "whatever fails in between" }],

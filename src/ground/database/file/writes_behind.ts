@@ -1,5 +1,5 @@
 import type { EmbeddedFile } from "./embedded_file.ts";
-import { countOf, isWholeSet, type ItemsBehind, type Piece, singly, takeSet } from "../pieces.ts";
+import { countOf, type ItemsBehind, MAX_SET, type Piece, singly, takeSet } from "../pieces.ts";
 import { sqliteError } from "../sqlite/failures.ts";
 
 /** What is written to. */
@@ -25,7 +25,7 @@ export class WritesBehind {
 
   /** Whether a whole set is to be written. */
   get isDue(): boolean {
-    return isWholeSet(this.#count);
+    return this.#count >= MAX_SET;
   }
 
   /**

@@ -18,7 +18,7 @@ function kindOf(code: string, message: string): FailureKind {
 /**
  * A failure with its kind.
  *
- * @param code SQLite's own name, such as `SQLITE_BUSY`, or one of ours.
+ * @param code SQLite's own name, such as `SQLITE_BUSY`, or one that begins with `SLUICE_`.
  */
 export function sqliteError(
   code: string,
