@@ -22,7 +22,7 @@ const PERMISSIONS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((on
 
 /** Threads: loaded by name, which the bundler does not see. */
 const THREADS = [
-  "src/ground/database/embedded_worker.ts",
+  "src/ground/database/file/embedded_worker.ts",
   "src/wire/large_bodies/worker.ts",
   "src/assemble/serving_thread.ts",
 ];

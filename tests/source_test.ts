@@ -1,6 +1,6 @@
 /**
- * What of the promises can be read from the source: where a clock is read, where chance is, who connects to others, and that credits and
- * tokens stay whole numbers. A place that does so has a reason in its row; one that no longer does loses its row.
+ * What of the promises can be read from the source: where a clock is read, where chance is, who connects to others, that credits and
+ * tokens stay whole numbers, and that only the engines know SQLite. A place that does so has a reason in its row; one that no longer does loses its row.
  */
 
 import ts from "typescript";
@@ -72,6 +72,26 @@ function isLooseField(node: ts.Node): boolean {
     /^z\s*\.number\(\)(?!\s*\.int\(\))/.test(node.initializer.getText());
 }
 
+/** The text of a literal, with a letter for each hole; undefined for anything else. */
+function literalText(node: ts.Node): string | undefined {
+  if (ts.isTemplateExpression(node)) {
+    return node.head.text + node.templateSpans.map(({ literal }) => `h${literal.text}`).join("");
+  }
+  const isLiteral = ts.isStringLiteralLike(node) || ts.isRegularExpressionLiteral(node);
+  return isLiteral ? node.text : undefined;
+}
+
+/** Words that only SQLite has, or gives a meaning of its own; a call of `min` or `max` with several arguments is one. */
+const SQLITE: readonly RegExp[] = [
+  /SQLITE_|\bsqlite_(?:master|schema)\b|^pragma |\bpragma_[a-z_]+\(|\bvacuum\b/,
+  /\bbegin (?:immediate|exclusive)\b|\bchanges\(\)|\b(?:last_insert_)?rowid\b/,
+  /\binsert or [a-z]+\b|\b(?:indexed by|not indexed)\b|\bcollate\b|\bglob \?|\blimit -1\b/,
+  /(?:, |\b(?:where|and|or|by) )\+[a-z_]+\b|^\+[a-z_]+ (?:in|=)|\bis not (?:\?|[a-z_]+\.[a-z])/,
+  /\b(?:iif|ifnull|instr|printf|strftime|julianday|unixepoch|typeof|randomblob|group_concat)\(/,
+  /\bjson(?:b|_each|_object|_array|_group_array|_group_object|_valid)?\((?!\))|->>?\s/,
+  /\brandom\(\) %|\bsubstr\([^,]*, -|\b(?:min|max)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*,/,
+];
+
 const RULES: readonly Rule[] = [
   {
     what: "reads the clock (P7: parts are given one)",
@@ -127,7 +147,7 @@ const RULES: readonly Rule[] = [
       isImportOf(node, /^(?:undici|node:(?:net|tls|https?|http2|dns|dgram))(?:\/|$)/),
     places: {
       "ground/ways_out/": "connections of upstreams, alerts and payments, by way of a proxy or not",
-      "ground/database/server.ts": "the database server of the settings",
+      "ground/database/server/server.ts": "the database server of the settings",
       "requests/upstreams/http_transport.ts": "upstreams",
       "requests/images/": "the guard of addresses that clients name",
     },
@@ -138,6 +158,40 @@ const RULES: readonly Rule[] = [
       'export { fetch } from "undici";',
     ],
     fine: ['import type { Pool } from "undici";', "app.fetch(request);", "this.#fetch(url);"],
+  },
+  {
+    what: "says what only SQLite understands: `ground/sql/functions.ts` says it for any engine",
+    finds: (node) => {
+      const text = literalText(node);
+      return text !== undefined && SQLITE.some((words) => words.test(text));
+    },
+    places: {
+      "ground/database/file/": "an engine on SQLite",
+      "ground/database/server/": "an engine on SQLite",
+      "ground/database/sqlite/": "what both have in common",
+      "ground/sql/": "how SQLite spells it",
+      "ground/database/migrations/": "the schema of databases that there are",
+      "money/ledger/rules/": "triggers",
+      "money/ledger/feed.ts": "puts items to triggers",
+      "operating/importers/new_api/source_database.ts": "reads another program's SQLite file",
+    },
+    examples: [
+      '"select value from json_each(?)";',
+      "`select ${a}, max(${b}, c)`;",
+      "`set n = max(n, 0)`;",
+      'code.startsWith("SQLITE_BUSY");',
+      "/^SQLITE_FULL/;",
+      '"insert or ignore into tiers";',
+      '"where a = ? and +b = 1";',
+      "`${a} ->> 'name'`;",
+    ],
+    fine: [
+      '"select max(at_ms), min(coalesce(a, 0)) from usage_days";',
+      '"sum(credits) as credits, count(*)";',
+      "typeof (value);",
+      '"Choose another pragmatic name, or glob it.";',
+      '"a is not null and (a, b) > (?, ?)";',
+    ],
   },
   {
     what: "gives credits or tokens a fraction (P3)",
@@ -184,7 +238,7 @@ async function* sources(folder = ""): AsyncGenerator<ts.SourceFile> {
   }
 }
 
-Deno.test("clocks, chance, connections and fractions are only where a row says why", async () => {
+Deno.test("clocks, chance, connections, SQLite and fractions are only where a row says why", async () => {
   const faults: string[] = [];
   const unused = new Set(
     RULES.flatMap(({ what, places }) => Object.keys(places).map((place) => `${place} ${what}`)),

@@ -53,6 +53,16 @@ const OWNER_OF = new Map<string, string>(
 /** What stands for an expression in a template. */
 const HOLE = "\u0000";
 
+/** What an expression in a template stands for: the table of a hint, rows of no table, or who knows. */
+function standIn(expression: ts.Expression): string {
+  if (!ts.isCallExpression(expression)) return HOLE;
+  const called = expression.expression.getText();
+  const [first] = expression.arguments;
+  if (/^(?:elements|integers|members)Of$/.test(called)) return "json";
+  const isTable = /^(?:byIndex|wholeTable)$/.test(called) && first !== undefined;
+  return isTable && ts.isStringLiteralLike(first) ? first.text : HOLE;
+}
+
 /** The texts of a source file: strings, and templates with a hole for each expression. */
 function textsOf(file: string, source: string): string[] {
   const texts: string[] = [];
@@ -60,13 +70,15 @@ function textsOf(file: string, source: string): string[] {
     if (ts.isStringLiteralLike(node)) texts.push(node.text);
     else if (ts.isTemplateExpression(node)) {
       texts.push(
-        [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join(HOLE),
+        node.head.text +
+          node.templateSpans.map(({ expression, literal }) => standIn(expression) + literal.text)
+            .join(""),
       );
     }
     ts.forEachChild(node, visit);
   };
   const kind = file.endsWith("x") ? ts.ScriptKind.TSX : ts.ScriptKind.TS;
-  visit(ts.createSourceFile(file, source, ts.ScriptTarget.Latest, false, kind));
+  visit(ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true, kind));
   return texts;
 }
 
@@ -136,6 +148,7 @@ Deno.test("SQL on a table is written in the folder that owns it", async () => {
 
 /** Rooms without tables that ask the database something, and what. */
 const ASKING: Readonly<Record<string, string>> = {
+  "ground/sql": "for rows of JSON",
   "operating/operations": "whether a condition holds, which the owner of its tables made",
 };
 
@@ -187,6 +200,7 @@ for (
     "an update": '"update budgets set spent = 0"',
     "a delete": "`delete\n  from account_windows where ${clause}`",
     "a condition": '"exists (select 1 from accounts where id = ?)"',
+    "a table with a hint": '`select 1 from ${byIndex("entries", "entries_but_charges")}`',
     "a trigger": '"create trigger t after insert on entries begin select 1; end"',
     "a name by an expression": "`delete from ${table} where id = ?`",
   })

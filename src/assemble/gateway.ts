@@ -9,12 +9,11 @@ import {
   type Database,
   databaseAlone,
   databaseBytes,
-  EmbeddedDatabase,
   foldLog,
   gatewayIdentity,
+  isOpened,
   type ObserveCommit,
   ReadAside,
-  ServerDatabase,
 } from "../ground/database/mod.ts";
 import type { ServedGateway } from "../doors/cli/mod.ts";
 import type { App, Server } from "../doors/http/mod.ts";
@@ -143,14 +142,15 @@ export async function assemble(config: Config, environment: Environment): Promis
     onState: databaseStates.changed,
   });
   await nameForeignOutboxes(database, config, log);
-  if (database instanceof EmbeddedDatabase || database instanceof ServerDatabase) {
-    built.use(sweepOutboxes(database, log));
-  }
+  if (isOpened(database)) built.use(sweepOutboxes(database, log));
   if (file !== undefined) {
     built.defer(() => isHandedOver() ? undefined : leaveOneFile(database, log));
   }
-  const reports = database instanceof EmbeddedDatabase
-    ? built.adopt(reportsOf(database, identity.lock), (one) => one.close())
+  const reports = isOpened(database) && database.openReader !== undefined
+    ? built.adopt(
+      new ReadAside(database, () => database.openReader!([identity.lock]), new TimeSlices()),
+      (one) => one.close(),
+    )
     : undefined;
   const { owner, firstKey } = await ensureOwner(store);
 
@@ -380,11 +380,4 @@ function routesDigest({ routes, upstream, upstreams, credits }: Settings): strin
 async function leaveOneFile(database: Database, log: Log): Promise<void> {
   const fault = await foldLog(database).then((done) => done ? undefined : "it is in use", String);
   if (fault !== undefined) log.warn("the write-ahead log stays beside its file", { error: fault });
-}
-
-/** Reads of an embedded file for reports and pages, on a connection and a thread of their own. */
-function reportsOf(database: EmbeddedDatabase, lock: string): ReadAside {
-  const open = () =>
-    EmbeddedDatabase.open(database.place, { durability: "normal", readOnly: true, beside: [lock] });
-  return new ReadAside(database, open, new TimeSlices());
 }

@@ -17,18 +17,18 @@ import {
   databaseAlone,
   DatabaseClock,
   DirectoryInUse,
-  EmbeddedDatabase,
   type FileState,
   foreignOutboxes,
   type GatewayIdentity,
   gatewayIdentity,
   hasOutbox,
+  isOpened,
   type ObserveCommit,
   openDatabase,
+  type OpenedDatabase,
   type OpenOptions,
   type RefusedItem,
   refuseLinks,
-  ServerDatabase,
 } from "../ground/database/mod.ts";
 import { RULES } from "../money/ledger/mod.ts";
 import { Codes } from "../money/payments/mod.ts";
@@ -199,13 +199,10 @@ export async function keepOutbox(
       error,
       item: JSON.stringify(item),
     });
-  if (database instanceof EmbeddedDatabase) {
-    await database.keepOutbox({ gatewayId, onState, onFault, onRefused });
-  } else if (database instanceof ServerDatabase) {
-    const path = serverOutboxes(directory);
-    const writes = RULES.behind ?? [];
-    await database.keepOutbox({ path, gatewayId, writes, onState, onFault, onRefused });
-  }
+  if (!isOpened(database)) return;
+  const path = serverOutboxes(directory);
+  const writes = RULES.behind ?? [];
+  await database.keepOutbox({ path, gatewayId, writes, onState, onFault, onRefused });
 }
 
 /** Names outboxes in the log that are for another database: what is in them is charged to nobody. */
@@ -231,7 +228,7 @@ const SWEEP_MS = 2_000;
 
 /** Takes what gateways and threads have kept that ended without order, for as long as it is not disposed. Failures are logged. */
 export function sweepOutboxes(
-  database: EmbeddedDatabase | ServerDatabase,
+  database: OpenedDatabase,
   log: Log,
 ): AsyncDisposable {
   let sweeping: Promise<void> | undefined;

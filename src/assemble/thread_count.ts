@@ -1,5 +1,5 @@
 import type { Log } from "../ground/telemetry/mod.ts";
-import type { Settings } from "../settings/config/mod.ts";
+import { databaseKindOf, type Settings } from "../settings/config/mod.ts";
 
 /** Max threads, and with a libSQL server: sqld 0.24 stops answering when eight write batches are in flight. */
 const MAX_WORKERS = 64;
@@ -16,8 +16,7 @@ export function threadCount({ workers, database }: Settings, log: Log): number {
     if (workers !== "auto") log.warn("workers: only Linux shares a port out; one thread serves");
     return 1;
   }
-  const isServer = database.url !== undefined && !database.url.startsWith("file:");
-  const max = isServer ? MAX_WORKERS_AT_SERVER : MAX_WORKERS;
+  const max = databaseKindOf(database.url) === "server" ? MAX_WORKERS_AT_SERVER : MAX_WORKERS;
   if (workers === "auto") return Math.min(navigator.hardwareConcurrency, max);
   if (workers > max) {
     log.warn(`workers: at most ${max} threads write to a libSQL server, so ${max} serve`);

@@ -1,6 +1,6 @@
 import { keepFileThreads, openDatabase } from "../../src/ground/database/mod.ts";
-import { EmbeddedDatabase } from "../../src/ground/database/embedded.ts";
-import { ServerDatabase } from "../../src/ground/database/server.ts";
+import { EmbeddedDatabase } from "../../src/ground/database/file/embedded.ts";
+import { ServerDatabase } from "../../src/ground/database/server/server.ts";
 import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/people/accounts/mod.ts";
 import type { Database } from "../../src/ground/database/mod.ts";
 import {

@@ -268,7 +268,7 @@ Deno.test("charged: a client that has left is charged once the database can be u
   let failing = 2;
   database.write = (wanted, item) => {
     if (wanted.name !== "settlement" || failing-- <= 0) return write(wanted, item);
-    return Promise.reject(new DatabaseError("SQLITE_BUSY", "database is locked"));
+    return Promise.reject(new DatabaseError("SQLITE_BUSY", "database is locked", { kind: "busy" }));
   };
   const reply = await gateway.chat("[[tokens 500]] [[pace 5ms]]", { stream: true });
   const reader = reply.body!.getReader();

@@ -56,7 +56,7 @@ Deno.test("stopping is not held up by a database that stays away", async () => {
       guardedDatabase(database, (use) => {
         if (!away || use !== "settlement") return;
         refused++;
-        throw new DatabaseError("SQLITE_BUSY", "in use");
+        throw new DatabaseError("SQLITE_BUSY", "in use", { kind: "busy" });
       }),
   });
   const reply = await gateway.chat("[[tokens 20]] [[pace 20ms]]", { stream: true, max_tokens: 50 });

@@ -140,5 +140,5 @@ function groupsOf(batch: readonly Waiting[]): Group[] {
 /** The items may come to the database all the same. */
 function unknown(error: unknown): unknown {
   if (!(error instanceof DatabaseError)) return error;
-  return new DatabaseError(error.code, error.message, { cause: error, outcomeUnknown: true });
+  return error.asUnknown();
 }

@@ -1,6 +1,7 @@
 import type { Database } from "./database.ts";
+import { CLOCK_MS } from "../sql/mod.ts";
 
-const MEASURE = "select cast(unixepoch('subsec') * 1000 as integer) as ms";
+const MEASURE = `select ${CLOCK_MS} as ms`;
 /** Of these the one with the shortest round trip is taken. */
 const SAMPLES = 3;
 

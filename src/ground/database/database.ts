@@ -22,7 +22,7 @@ export interface Condition {
  * A write that concurrent requests share: its statements run once for all items that are waiting.
  *
  * Each statement takes one argument, the items as a JSON array of objects, and reads them with
- * `json_each(?1)` by their names. All run in one transaction with everything else that waits; an item's
+ * `elementsOf("?1")` by their names. All run in one transaction with everything else that waits; an item's
  * promise resolves after the commit. When a batch fails, each item is tried alone, so one bad item fails alone.
  */
 export interface GroupWrite<Item extends JsonObject, Outcome = undefined> {
@@ -94,6 +94,11 @@ export interface OutboxState {
   readonly isShared: boolean;
 }
 
+/** What a database says unasked: it was given up after a failure, still cannot be used, or is used again. */
+export type FileState =
+  | { readonly isUsable: false; readonly code: string; readonly message: string }
+  | { readonly isUsable: true; readonly awayMs: number };
+
 /** A line to an embedded database, for another thread of this process; sent there with its port. */
 export interface DatabaseLine {
   readonly port: MessagePort;
@@ -151,22 +156,46 @@ export interface Database {
   line?: ((died: (message: string) => void) => DatabaseLine) | undefined;
 }
 
+/** What a failure means, whatever an engine calls it. */
+export type FailureKind =
+  /** Somebody else uses what was asked for just now. */
+  | "busy"
+  /** A `unique` or `primary key` clause was violated. */
+  | "duplicate"
+  /** Another clause was violated, or a rule refuses. */
+  | "rule"
+  /** The statement or its arguments are wrong. */
+  | "statement"
+  /** The database is away, closed, full, damaged or another program's: it fails for all alike. */
+  | "unusable";
+
 /** Thrown when the database cannot do what was asked. */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
-  /** SQLite's own name, such as `SQLITE_BUSY` or `SQLITE_CONSTRAINT_UNIQUE`. */
+  /** The engine's own name of the failure, or the gateway's, which begins with `SLUICE_`. */
   readonly code: string;
+  readonly kind: FailureKind;
   /** Whether what was asked may have been done nevertheless: the answer was lost. */
   readonly outcomeUnknown: boolean;
 
   constructor(
     code: string,
     message: string,
-    { outcomeUnknown = false, ...options }: ErrorOptions & { outcomeUnknown?: boolean } = {},
+    { outcomeUnknown = false, kind = "unusable", ...options }: ErrorOptions & {
+      readonly outcomeUnknown?: boolean;
+      readonly kind?: FailureKind;
+    } = {},
   ) {
     super(message, options);
     this.code = code;
+    this.kind = kind;
     this.outcomeUnknown = outcomeUnknown;
+  }
+
+  /** The same failure of something that may have been done. */
+  asUnknown(): DatabaseError {
+    const { code, message, kind } = this;
+    return new DatabaseError(code, message, { cause: this, kind, outcomeUnknown: true });
   }
 
   /** Whether nothing is asked of this database any more. */
@@ -176,14 +205,16 @@ export class DatabaseError extends Error {
 
   /** Whether the same may well succeed in a moment: the database is in use, is being opened again, or was not heard of. */
   get isPassing(): boolean {
-    return this.outcomeUnknown || this.code.startsWith("SQLITE_BUSY") ||
-      this.code === "SLUICE_REOPENING";
+    return this.outcomeUnknown || this.kind === "busy" || this.code === "SLUICE_REOPENING";
   }
 
   /** Whether a `unique` or `primary key` clause was violated. */
   get isDuplicate(): boolean {
-    return this.code === "SQLITE_CONSTRAINT_UNIQUE" ||
-      this.code === "SQLITE_CONSTRAINT_PRIMARYKEY" ||
-      /UNIQUE constraint failed/.test(this.message);
+    return this.kind === "duplicate";
+  }
+
+  /** Whether one item or statement is at fault, and others may succeed. */
+  get isAboutTheData(): boolean {
+    return !this.outcomeUnknown && this.kind !== "busy" && this.kind !== "unusable";
   }
 }

@@ -109,7 +109,7 @@ export class GroupWriter {
   }
 
   async #failed(batch: readonly Waiting[], error: unknown, isRepeated: boolean): Promise<void> {
-    if (isAboutTheData(error)) {
+    if (!(error instanceof DatabaseError) || error.isAboutTheData) {
       if (batch.length === 1) batch[0]!.done.reject(error);
       else for (const waiting of batch) await this.#settle([waiting]);
       return;
@@ -128,15 +128,7 @@ export class GroupWriter {
 /** Why a repetition failed: whether the first attempt was done is as unknown as before. */
 function stillUnknown(error: unknown): unknown {
   if (!(error instanceof DatabaseError) || error.outcomeUnknown) return error;
-  return new DatabaseError(error.code, error.message, { cause: error, outcomeUnknown: true });
-}
-
-/** One item can be at fault for a violated clause; a locked or silent database fails for all alike. */
-export function isAboutTheData(error: unknown): boolean {
-  if (!(error instanceof DatabaseError)) return true;
-  const { code, outcomeUnknown } = error;
-  return !outcomeUnknown &&
-    !/^(SQLITE_(BUSY|FULL|IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY)|SLUICE_)/.test(code);
+  return error.asUnknown();
 }
 
 /** Items of one write. */

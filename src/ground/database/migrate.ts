@@ -9,6 +9,7 @@ import {
   type RuleSet,
 } from "./rules.ts";
 import { unlikeFirst } from "./schema.ts";
+import { hasTable } from "./sqlite/catalog.ts";
 
 /** Other programs that change the database at the same moment and are waited for. */
 const MAX_ATTEMPTS = 5;
@@ -45,7 +46,7 @@ export interface MigrateOptions {
   /** Called before a database that holds data is changed; what it throws keeps the database as it is. */
   readonly mayChange?: (() => Promise<void>) | undefined;
   /** Copies the database before a schema that holds data is changed. */
-  readonly copy?: ((fromVersion: number) => Promise<void>) | undefined;
+  readonly copy?: ((fromVersion: number) => Promise<void> | undefined) | undefined;
   /** The steps to apply; tests pass others. */
   readonly migrations?: readonly Migration[] | undefined;
 }
@@ -147,10 +148,7 @@ export async function schemaVersion(database: Database): Promise<number> {
 
 /** The latest and the oldest step that a database lists; 0 for an empty one. */
 async function listedSteps(database: Database): Promise<{ version: number; oldest: number }> {
-  const table = await database.one(
-    "select count(*) as n from sqlite_master where type = 'table' and name = 'schema_versions'",
-  );
-  if (table?.n !== 1) return { version: 0, oldest: 0 };
+  if (!await hasTable(database, "schema_versions")) return { version: 0, oldest: 0 };
   const row = await database.one(
     "select max(version) as version, min(version) as oldest from schema_versions",
   );

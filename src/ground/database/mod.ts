@@ -6,16 +6,21 @@
  * schema is refused and newer rules are kept. Leaves to others: what is written and what decides. SQL is in
  * the folder of the noun that owns the table.
  *
+ * `engine.ts` is what an engine does; `file/` is that of an embedded libSQL file, `server/` that of a libSQL server, and `sqlite/` what
+ * both have in common: how SQLite names failures and keeps its schema. `open.ts` chooses; nothing else here knows which engine there is.
+ *
  * @module
  */
 
-export { backUp, databaseBytes, foldLog, type Restored, restoreFile } from "./copies.ts";
+export { backUp, databaseBytes, foldLog, type Restored, restoreFile } from "./file/copies.ts";
 export { DatabaseClock } from "./clock.ts";
 export {
   type Condition,
   type Database,
   DatabaseError,
   type DatabaseLine,
+  type FailureKind,
+  type FileState,
   type GroupWrite,
   type Json,
   type JsonObject,
@@ -27,9 +32,9 @@ export {
   type Statement,
   type Value,
 } from "./database.ts";
-export type { FileState } from "./embedded_protocol.ts";
-export { EmbeddedDatabase } from "./embedded.ts";
-export { keepFileThreads } from "./file_threads.ts";
+export { isOpened, type OpenedDatabase } from "./engine.ts";
+export { EmbeddedDatabase } from "./file/embedded.ts";
+export { keepFileThreads } from "./file/file_threads.ts";
 export { foreignOutboxes } from "./foreign_outboxes.ts";
 export { migrate, type Migrated, schemaVersion } from "./migrate.ts";
 export { type Migration, MIGRATIONS } from "./migrations/mod.ts";
@@ -54,7 +59,7 @@ export {
 export { ReadAside, type ReadFor } from "./read_aside.ts";
 export { type Reading, readTogether } from "./reading.ts";
 export { type Scan, scanRows } from "./scan.ts";
-export { ServerDatabase } from "./server.ts";
+export { ServerDatabase } from "./server/server.ts";
 export { type SchemaDifference, schemaDifferences } from "./schema.ts";
 export {
   type AnnouncedGateway,
@@ -74,23 +79,4 @@ export {
   refuseLinks,
 } from "./gateway_identity.ts";
 export { refusalOf } from "./database_refusal.ts";
-export {
-  CLOCK_MS,
-  elementsOf,
-  greatest,
-  iif,
-  integerAt,
-  isSameButForCase,
-  jsonArray,
-  jsonArrayOfRows,
-  jsonObject,
-  jsonOf,
-  lastCharacter,
-  least,
-  membersOf,
-  paddedHex,
-  positionIn,
-  randomHex,
-  textAt,
-  textsOf,
-} from "./sql/functions.ts";
+export * from "../sql/mod.ts";

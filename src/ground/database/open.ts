@@ -1,15 +1,13 @@
-import { replaceFile } from "../files/mod.ts";
-import { dirname } from "../std/mod.ts";
-import { type Database, DatabaseError } from "./database.ts";
-import { EmbeddedDatabase, type EmbeddedOptions } from "./embedded.ts";
-import { makeDirectory } from "./gateway_identity.ts";
-import { migrate, schemaVersion } from "./migrate.ts";
+import type { Database } from "./database.ts";
+import type { Engine } from "./engine.ts";
+import { fileEngine, type FileEngineOptions } from "./file/engine.ts";
+import { migrate } from "./migrate.ts";
 import type { Migration } from "./migrations/mod.ts";
 import type { RuleSet } from "./rules.ts";
-import { ServerDatabase } from "./server.ts";
+import { serverEngine } from "./server/engine.ts";
 
 /** Where the database is and what is asked of it. */
-export interface OpenOptions extends Omit<EmbeddedOptions, "readOnly"> {
+export interface OpenOptions extends FileEngineOptions {
   /** Path of the embedded file; undefined to use a server. */
   readonly file: string | undefined;
   /** Address and token of a libSQL server. */
@@ -31,23 +29,19 @@ export interface OpenOptions extends Omit<EmbeddedOptions, "readOnly"> {
  * @throws {DatabaseError} As {@linkcode migrate} for a schema that the program does not know.
  */
 export async function openDatabase(options: OpenOptions): Promise<Database> {
-  const database = await connect(options);
+  const engine = engineOf(options);
+  const database = await engine.open();
   try {
     await migrate(database, {
       now: options.now,
       rules: options.rules,
       mayChange: options.mayMigrate,
       migrations: options.migrations,
-      copy: async (version) => {
-        if (options.file === undefined) return; // a server's operator keeps its copies
-        await copyFile(database, version, `${options.file}.before-schema-${version + 1}`);
-      },
+      copy: (version) => engine.copyBefore?.(database, version),
     });
-    if (database instanceof EmbeddedDatabase) {
-      await database.identify();
-      const { rules: { behind = [] }, outboxes = "take" } = options;
-      if (outboxes !== "leave") await database.takeOutboxes(behind);
-    }
+    await database.identify?.();
+    const { rules: { behind = [] }, outboxes = "take" } = options;
+    if (outboxes !== "leave") await database.takeOutboxes(behind);
     return database;
   } catch (error) {
     await database.close();
@@ -55,51 +49,8 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   }
 }
 
-async function connect(
-  { file, server, durability, observe, beside, onState }: OpenOptions,
-): Promise<Database> {
-  if (file === undefined) {
-    if (server === undefined) throw new TypeError("Cannot open a database without file or server");
-    return ServerDatabase.connect({ ...server, durability }, observe);
-  }
-  await makeDirectory(dirname(file));
-  // made here, for its owner alone: its log and every copy take the same mode
-  await createPrivate(file);
-  try {
-    return await EmbeddedDatabase.open(file, { durability, observe, beside, onState });
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const code = error instanceof DatabaseError ? error.code : "SQLITE_CANTOPEN";
-    throw new DatabaseError(code, `Cannot open the database ${file}: ${why}`, { cause: error });
-  }
-}
-
-/**
- * Makes a file for its owner alone, if it is not there. One that is there is not opened: closing it would
- * drop all locks that this process has on it (fcntl(2)), those of the connections to it included.
- */
-async function createPrivate(path: string): Promise<void> {
-  try {
-    (await Deno.open(path, { write: true, createNew: true, mode: 0o600 })).close();
-  } catch (error) {
-    if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
-  }
-}
-
-/**
- * A consistent copy, made while others read and write. Replaces an older copy of that name.
- *
- * @throws {DatabaseError} When another program has changed the schema meanwhile: its copy is the right one.
- */
-async function copyFile(database: Database, version: number, to: string): Promise<void> {
-  await replaceFile(to, (beside) => database.all("vacuum into ?", [beside]), {
-    mode: 0o600,
-    async check() {
-      if (await schemaVersion(database) === version) return;
-      throw new DatabaseError(
-        "SLUICE_SCHEMA",
-        `Cannot copy ${database.place}: it is being migrated`,
-      );
-    },
-  });
+function engineOf({ file, server, ...use }: OpenOptions): Engine {
+  if (file !== undefined) return fileEngine(file, use);
+  if (server === undefined) throw new TypeError("Cannot open a database without file or server");
+  return serverEngine(server, use);
 }

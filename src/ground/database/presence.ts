@@ -1,5 +1,5 @@
 import { SlotMap } from "../platform/mod.ts";
-import type { FileState } from "./embedded_protocol.ts";
+import type { FileState } from "./database.ts";
 
 /** Time without any answer from which on a server that was asked counts as away. */
 export const SERVER_SILENT_MS = 1_000;

@@ -37,7 +37,7 @@ const READ = "select revision, hash, objects from installed_rules where id = 1";
  * must not be null.
  */
 const REPLACE = `update installed_rules
-  set revision = ?, hash = iif(revision = ? and hash = ?, ?, null), objects = ?, installed_at_ms = ? where id = 1`;
+  set revision = ?, hash = case when revision = ? and hash = ? then ? end, objects = ?, installed_at_ms = ? where id = 1`;
 
 const OBJECT = /^(trigger|view) [a-z_]+$/;
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Database } from "./database.ts";
 import { FIRST, MIGRATIONS } from "./migrations/mod.ts";
 import { hashOfRules, objectsOfRules, type RuleSet, statementsOfRules } from "./rules.ts";
+import { objectsMadeBy, type SchemaObject, schemaObjects } from "./sqlite/catalog.ts";
 
 /** A table, index, trigger or view that is not as migrations and rules make it. */
 export interface SchemaDifference {
@@ -12,11 +13,6 @@ export interface SchemaDifference {
   /** Digest of its statement as migrations and rules make it; `none` for an object of nobody's. */
   readonly expected: string;
 }
-
-/** Internal objects of SQLite and of libSQL servers are left out. */
-const OBJECTS = `select type || ' ' || name as object, sql, tbl_name from sqlite_master
-  where sql is not null and name not like 'sqlite\\_%' escape '\\'
-    and name not like 'libsql\\_%' escape '\\' and name <> 'schema_versions' order by 1`;
 
 /**
  * Compares the schema with the one that migrations and rules make, the list of applied migrations with the
@@ -32,11 +28,10 @@ export async function schemaDifferences(
   const expected = new Map(await expectedSchema(rules));
   const ours = new Set([...expected.keys()].filter((object) => object.startsWith("table ")));
   const found = new Map<string, string>();
-  for (const row of await database.all(OBJECTS)) {
-    const object = String(row.object);
+  for (const { object, table, definition } of await schemaObjects(database)) {
     const foreign = /^(table|view) /.test(object) ||
-      (object.startsWith("index ") && !ours.has(`table ${row.tbl_name}`));
-    if (!foreign || expected.has(object)) found.set(object, normalized(String(row.sql)));
+      (object.startsWith("index ") && !ours.has(`table ${table}`));
+    if (!foreign || expected.has(object)) found.set(object, definition);
   }
   const versions = await database.all(
     "select version, name from schema_versions order by version",
@@ -72,10 +67,12 @@ const MADE = new WeakMap<RuleSet, ReadonlyMap<string, string>>();
 async function expectedSchema(rules: RuleSet): Promise<ReadonlyMap<string, string>> {
   const known = MADE.get(rules);
   if (known !== undefined) return known;
-  const made = await madeSchema([
-    ...MIGRATIONS.flatMap(({ statements }) => statements),
-    ...statementsOfRules(rules),
-  ]);
+  const made = definitions(
+    await objectsMadeBy([
+      ...MIGRATIONS.flatMap(({ statements }) => statements),
+      ...statementsOfRules(rules),
+    ]),
+  );
   MADE.set(rules, made);
   return made;
 }
@@ -86,34 +83,15 @@ async function expectedSchema(rules: RuleSet): Promise<ReadonlyMap<string, strin
  * @returns Such as `table accounts`.
  */
 export async function unlikeFirst(database: Database): Promise<string[]> {
-  const found = new Map<string, string>();
-  for (const { object, sql } of await database.all(OBJECTS)) {
-    found.set(String(object), normalized(String(sql)));
-  }
-  const expected = await madeSchema(FIRST.statements);
-  return [...expected].filter(([object, sql]) => found.get(object) !== sql)
-    .map(([object]) => object);
+  const found = definitions(await schemaObjects(database));
+  return (await objectsMadeBy(FIRST.statements))
+    .filter(({ object, definition }) => found.get(object) !== definition)
+    .map(({ object }) => object);
 }
 
-/** What statements make in an empty database: each object with its own, normalized. */
-async function madeSchema(statements: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const { connectInMemory } = await import("./driver.ts"); // not all commands need the library
-  const connection = connectInMemory();
-  try {
-    for (const statement of statements) connection.exec(statement);
-    const objects = connection.prepare(OBJECTS).all([]);
-    return new Map(objects.map(({ object, sql }) => [String(object), normalized(String(sql))]));
-  } finally {
-    connection.close();
-  }
-}
-
-/** A text, a quoted name, a comment, white space, a word, or any one other character. */
-const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\/|\s+|[\w.]+|[^]/g;
-
-/** A statement without comments, its tokens a space apart: SQLite keeps it as it was written, and columns as they were added. */
-function normalized(sql: string): string {
-  return sql.match(TOKEN)!.filter((token) => !/^(\s|--|\/\*)/.test(token)).join(" ");
+/** Definitions by object. */
+function definitions(objects: readonly SchemaObject[]): Map<string, string> {
+  return new Map(objects.map(({ object, definition }) => [object, definition]));
 }
 
 function digest(text: string | undefined): string {

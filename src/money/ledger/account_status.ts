@@ -6,6 +6,7 @@ import { BUDGET_JSON, leftOfBudget, periodOf } from "./rules/sql/budgets.ts";
 import { freeOf } from "./rules/sql/lots.ts";
 import { SPANS } from "./rules/sql/windows.ts";
 import type { TierList } from "./tiers.ts";
+import { least } from "../../ground/sql/mod.ts";
 
 /** Where an account and a key stand. */
 export interface AccountStatus {
@@ -18,6 +19,17 @@ export interface AccountStatus {
 
 const ARGUMENTS = { account: "?1", key: "?2" } as const;
 const SPAN_NAMES = Object.keys(SPANS);
+
+/** What has expired and was not taken out yet. */
+const EXPIRED = least(
+  `${freeOf("expires_at_ms <= ?7")} + coalesce((
+  select sum(credits) from loans where account_id = ?1
+), 0)`,
+  `coalesce((
+  select sum(remaining - reserved) from lots
+  where account_id = ?1 and remaining > 0 and expires_at_ms <= ?7
+), 0)`,
+);
 
 const STANDING = `
   select available as balance, minute, hour, day, ${ACCOUNT_LIMITS.join(", ")},
@@ -34,12 +46,7 @@ const STANDING = `
       where budget_keys.key_id = ?2 order by ${leftOfBudget("?7")} limit 1
     ) as budget, ?7 as at_ms
   from (
-    select balance - min(${freeOf("expires_at_ms <= ?7")} + coalesce((
-      select sum(credits) from loans where account_id = ?1
-    ), 0), coalesce((
-      select sum(remaining - reserved) from lots
-      where account_id = ?1 and remaining > 0 and expires_at_ms <= ?7
-    ), 0)) as available
+    select balance - ${EXPIRED} as available
     from balances where account_id = ?1
   ) left join tiers on list_id = ?3 and above = (
     select max(above) from tiers where list_id = ?3 and above < available

@@ -8,6 +8,7 @@ import {
 import { budgetsOfKey, openPeriods, PRESENT_PERIOD } from "./open_periods.ts";
 import { BUDGET_PERIODS, type BudgetPeriod } from "./periods.ts";
 import { BUDGET_JSON } from "./rules/sql/budgets.ts";
+import { jsonArrayOfRows, jsonOf, textsOf } from "../../ground/sql/mod.ts";
 
 /** What budgets are on. */
 export const BUDGET_OWNERS = ["key", "member", "team", "account"] as const;
@@ -133,7 +134,7 @@ async function budgetsOfAll(
   { ids, nowMs }: { readonly ids: readonly string[]; readonly nowMs: number },
 ): Promise<ReadonlyMap<string, readonly Budget[]>> {
   const found = await budgetsWhere(database, {
-    sql: "owner = ? and owner_id in (select value from json_each(?))",
+    sql: `owner = ? and owner_id in ${textsOf()}`,
     args: [owner, JSON.stringify(ids)],
   }, nowMs);
   return Map.groupBy(found, ({ ownerId }) => ownerId);
@@ -161,7 +162,7 @@ export async function budgetsOn(
   if (keyIds.length === 0) return [];
   return await budgetsWhere(database, {
     sql: `budgets.id in (
-        select budget_id from budget_keys where key_id in (select value from json_each(?))
+        select budget_id from budget_keys where key_id in ${textsOf()}
       )`,
     args: [JSON.stringify(keyIds)],
   }, nowMs);
@@ -174,7 +175,7 @@ export function keyBudgetsReading(keyId: string, nowMs: number): Reading<readonl
 
 function listReading({ sql, args }: Condition, nowMs: number): Reading<readonly Budget[]> {
   return {
-    sql: `select json_group_array(json(budget)) from (
+    sql: `select ${jsonArrayOfRows(jsonOf("budget"))} from (
         select ${BUDGET_JSON} as budget from budgets join budget_periods on (${PRESENT_PERIOD})
         where ${sql} order by owner_id
       )`,

@@ -5,6 +5,7 @@ import { decide } from "./feed.ts";
 import { EXPIRIES } from "./rules/expire.ts";
 import { IN_ORDER } from "./rules/sql/lots.ts";
 import { randomText } from "../../ground/platform/mod.ts";
+import { jsonArrayOfRows, jsonObject, jsonOf, textsOf } from "../../ground/sql/mod.ts";
 
 const lotSource = z.enum([
   "signup",
@@ -79,22 +80,34 @@ export async function expireLotsOf(
   ]);
 }
 
+/** What requests hold of a balance, apart from what gateways were lent. */
+const HELD = `held - coalesce((
+    select sum(credits) from loans where account_id = balances.account_id
+  ), 0)`;
+const LOTS = jsonArrayOfRows(
+  jsonObject("id, source, note, models, granted, remaining, created_at_ms, expires_at_ms"),
+);
+
 /** An account's credits as they stand. */
 export function creditsReading(accountId: string): Reading<Credits> {
   return {
-    sql: `select json_object('balance', balance, 'held', held - coalesce((
-          select sum(credits) from loans where account_id = balances.account_id
-        ), 0), 'consumed', consumed,
-        'requests', requests, 'input_tokens', input_tokens, 'output_tokens', output_tokens,
-        'lots', json((
-          select json_group_array(json_object('id', id, 'source', source, 'note', note,
-            'models', models, 'granted', granted, 'remaining', remaining, 'created_at_ms', created_at_ms,
-            'expires_at_ms', expires_at_ms))
+    sql: `select ${
+      jsonObject({
+        balance: "balance",
+        held: HELD,
+        consumed: "consumed",
+        requests: "requests",
+        input_tokens: "input_tokens",
+        output_tokens: "output_tokens",
+        lots: jsonOf(`(
+          select ${LOTS}
           from (
             select * from lots where account_id = balances.account_id and remaining > 0
             ${IN_ORDER}
           )
-        )))
+        )`),
+      })
+    }
       from balances where account_id = ?`,
     args: [accountId],
     read: (json) => balanceRow.parse(json),
@@ -118,11 +131,17 @@ export function balancesReading(
   accountIds: readonly string[],
 ): Reading<ReadonlyMap<string, Pulse>> {
   return {
-    sql: `select json_group_array(json_object('account_id', account_id, 'balance', balance,
-        'held', held - coalesce((
-          select sum(credits) from loans where account_id = balances.account_id
-        ), 0), 'requests', requests))
-      from balances where account_id in (select value from json_each(?))`,
+    sql: `select ${
+      jsonArrayOfRows(
+        jsonObject({
+          account_id: "account_id",
+          balance: "balance",
+          held: HELD,
+          requests: "requests",
+        }),
+      )
+    }
+      from balances where account_id in ${textsOf()}`,
     args: [JSON.stringify(accountIds)],
     read: (json) => new Map(pulses.parse(json).map(({ account_id: id, ...pulse }) => [id, pulse])),
   };
@@ -144,7 +163,7 @@ export async function balancesOf(
 ): Promise<ReadonlyMap<string, { balance: number; consumed: number; requests: number }>> {
   const rows = await database.all(
     `select account_id, balance, consumed, requests from balances
-      where account_id in (select value from json_each(?))`,
+      where account_id in ${textsOf()}`,
     [JSON.stringify(accountIds)],
   );
   return new Map(rows.map((row) => [String(row.account_id), {

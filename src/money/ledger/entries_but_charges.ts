@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { Reading } from "../../ground/database/mod.ts";
 import { type Entry, ENTRY_COLUMNS, ENTRY_TABLES, entryRow } from "./entries.ts";
 import { DAY_MS } from "../../ground/time.ts";
+import { byIndex, jsonArrayOfRows, jsonObject } from "../../ground/sql/mod.ts";
 
 /** What a kind of entry moved in a UTC day. */
 export interface DaySum {
@@ -39,10 +40,13 @@ export function sumsButChargesReading(
   { accountId, sinceMs, untilMs }: EntriesRange,
 ): Reading<readonly DaySum[]> {
   return {
-    sql: `select json_group_array(json_object('dayAtMs', day, 'kind', kind, 'entries', entries,
-        'credits', credits)) from (
+    sql: `select ${
+      jsonArrayOfRows(
+        jsonObject("day as dayAtMs, kind, entries, credits"),
+      )
+    } from (
         select at_ms / ${DAY_MS} * ${DAY_MS} as day, kind, count(*) as entries, sum(credits) as credits
-        from entries indexed by entries_but_charges
+        from ${byIndex("entries", "entries_but_charges")}
         where kind <> 'charge' and account_id = ? and at_ms >= ? and at_ms < ?
         group by 1, 2 order by 1, 2
       )`,
@@ -56,10 +60,8 @@ export function entriesButChargesReading(
   { accountId, sinceMs, untilMs, limit }: EntriesRange & { readonly limit: number },
 ): Reading<readonly Entry[]> {
   return {
-    sql: `select json_group_array(json_object(${
-      Object.keys(entryRow.in.shape).map((name) => `'${name}', ${name}`).join(", ")
-    })) from (
-        select ${ENTRY_COLUMNS} from entries indexed by entries_but_charges ${ENTRY_TABLES}
+    sql: `select ${jsonArrayOfRows(jsonObject(Object.keys(entryRow.in.shape).join(", ")))} from (
+        select ${ENTRY_COLUMNS} from ${byIndex("entries", "entries_but_charges")} ${ENTRY_TABLES}
         where kind <> 'charge' and entries.account_id = ? and entries.at_ms >= ? and entries.at_ms < ?
         order by entries.at_ms, cause_id, entries.lot_id limit ?
       )`,

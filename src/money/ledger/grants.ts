@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import { type LotSource, NEVER } from "./credits.ts";
+import { textsOf } from "../../ground/sql/mod.ts";
 
 /** Credits that an account gets. */
 export interface Grant {
@@ -89,7 +90,7 @@ export async function keptGrants(
   const rows = await database.all(
     `select id, granted - coalesce(
         (select sum(credits) from take_backs where lot_id = lots.id), 0) as kept
-      from lots where id in (select value from json_each(?))`,
+      from lots where id in ${textsOf()}`,
     [JSON.stringify(lotIds)],
   );
   return new Map(rows.map((row) => [String(row.id), Number(row.kept)]));

@@ -10,6 +10,7 @@ import { feed } from "./feed.ts";
 import { GROWTHS, HELD } from "./rules/grow.ts";
 import type { Given } from "./rules/intake.ts";
 import { wholeCredits } from "./whole_credits.ts";
+import { textsOf } from "../../ground/sql/mod.ts";
 
 /** A running request that needs more. */
 export interface GrowthRequest
@@ -60,7 +61,7 @@ export async function renewHolds(
   if (requestIds.length === 0) return;
   await database.batch([{
     sql: `update holds set lease_until_ms = ${CLOCK_MS} + ?
-      where request_id in (select value from json_each(?))`,
+      where request_id in ${textsOf()}`,
     args: [leaseMs, JSON.stringify(requestIds)],
   }]);
 }

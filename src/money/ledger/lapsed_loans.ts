@@ -10,6 +10,7 @@ import { CLOCK_MS, type Database, type Row } from "../../ground/database/mod.ts"
 import { jsonText, rowOf } from "../../ground/row.ts";
 import { HAS_LAPSED } from "./rules/sql/shared.ts";
 import { SPANS } from "./rules/sql/windows.ts";
+import { iif, jsonArrayOfRows, textsOf } from "../../ground/sql/mod.ts";
 
 /** By how much clocks of gateways, and the database's, may go wrong in between. */
 const CLOCKS_MS = 60_000;
@@ -25,7 +26,7 @@ const isOver = (spanMs: number) => `lease_until_ms + ${spanMs + CLOCKS_MS} < ${C
 
 /** Places that a lapsed loan has in windows which are over: nobody is admitted to those, and what was counts when it is known. */
 const FREE_PLACES = `update loans set ${
-  Object.entries(SPANS).map(([span, ms]) => `${span} = iif(${isOver(ms)}, 0, ${span})`).join(", ")
+  Object.entries(SPANS).map(([span, ms]) => `${span} = ${iif(isOver(ms), "0", span)}`).join(", ")
 } where ${HAS_LAPSED} and (${
   Object.entries(SPANS).map(([span, ms]) => `${span} > 0 and ${isOver(ms)}`).join(" or ")
 })`;
@@ -52,7 +53,7 @@ export async function releaseLapsedLoans(
 ): Promise<void> {
   await database.batch([{
     sql: `delete from loans where ${HAS_LAPSED}
-      and loan_id in (select value from json_each(?))`,
+      and loan_id in ${textsOf()}`,
     args: [JSON.stringify(loans.map(({ loanId }) => loanId))],
   }]);
 }
@@ -85,7 +86,9 @@ export async function lentToGateways(
         max(lease_until_ms) as lease_until_ms,
         coalesce(sum(credits) filter (where ${HAS_LAPSED}), 0) as lapsed_credits,
         count(distinct account_id) filter (where ${HAS_LAPSED}) as lapsed_accounts,
-        json_group_array(distinct key_id) filter (where ${HAS_LAPSED} and key_id <> '') as lapsed_keys
+        ${
+      jsonArrayOfRows("distinct key_id")
+    } filter (where ${HAS_LAPSED} and key_id <> '') as lapsed_keys
       from loans ${gatewayId === undefined ? "" : "where gateway_id = ?"}
       group by gateway_id order by max(lease_until_ms), gateway_id`,
     gatewayId === undefined ? [] : [gatewayId],

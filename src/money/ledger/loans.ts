@@ -9,6 +9,7 @@ import { LOAN_REQUESTS } from "./rules/lend.ts";
 import { LOAN_RETURNS } from "./rules/return_loan.ts";
 import type { TierList } from "./tiers.ts";
 import { wholeCredits } from "./whole_credits.ts";
+import { jsonArrayOfRows, jsonObject, jsonObjectOfRows, textsOf } from "../../ground/sql/mod.ts";
 
 /** Requests that may be admitted in any one minute, hour and day. */
 export type Places = Readonly<Record<Span, number>>;
@@ -96,7 +97,7 @@ const LOAN = `select credits, ${SPAN_NAMES.join(", ")}, (
 
 const LEASE_UNTIL = `select max(lease_until_ms) as until_ms from (
     select gateway_id, lease_until_ms - ? as lease_until_ms from loans union all select gateway_id, lease_until_ms from holds
-  ) where gateway_id in (select value from json_each(?))`;
+  ) where gateway_id in ${textsOf()}`;
 
 /**
  * Lends credits and places to a gateway, or renews its loan and adds to it.
@@ -281,15 +282,18 @@ export async function loanNews(
   accountIds: readonly string[],
 ): Promise<LoanNews> {
   const row = await database.one(
-    `select json_object(
-        'recalled', (
-          select json_group_array(json_object('accountId', account_id, 'loanId', loan_id))
+    `select ${
+      jsonObject({
+        recalled: `(
+          select ${jsonArrayOfRows(jsonObject("account_id as accountId, loan_id as loanId"))}
           from loans where gateway_id = ? and recalled = 1
-        ), 'balances', (
-          select json_group_object(account_id, balance)
-          from balances where account_id in (select value from json_each(?))
-        )
-      ) as news`,
+        )`,
+        balances: `(
+          select ${jsonObjectOfRows("account_id", "balance")}
+          from balances where account_id in ${textsOf()}
+        )`,
+      })
+    } as news`,
     [gatewayId, JSON.stringify(accountIds)],
   );
   return JSON.parse(String(row!.news));

@@ -3,6 +3,14 @@ import { rowOf } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { type Budget, readBudget } from "./budgets.ts";
 import { BUDGET_JSON, periodOf } from "./rules/sql/budgets.ts";
+import {
+  greatest,
+  integersOf,
+  jsonArrayOfRows,
+  jsonObject,
+  jsonOf,
+  membersOf,
+} from "../../ground/sql/mod.ts";
 
 const lowBalance = z.object({
   accountId: z.string(),
@@ -25,6 +33,9 @@ const expiringLot = rowOf({
 /** A lot that is going to expire. Times are in milliseconds since the epoch. */
 export type ExpiringLot = z.output<typeof expiringLot>;
 
+const LOW_BALANCES = jsonArrayOfRows(
+  jsonObject("page.account_id as accountId, balance, lots.id as lotId, granted"),
+);
 const LOW = `with page as materialized (
     select account_id, balance,
       (select id from lots where lots.account_id = balances.account_id
@@ -32,11 +43,10 @@ const LOW = `with page as materialized (
     from balances where account_id > ?1 order by account_id limit ?2
   )
   select (select max(account_id) from page) as last, (select count(*) from page) as number, (
-    select json_group_array(json_object('accountId', page.account_id, 'balance', balance,
-      'lotId', lots.id, 'granted', granted))
+    select ${LOW_BALANCES}
     from page join lots on lots.id = lot_id
-      left join json_each(?3) as own on own.key = page.account_id
-    where balance <= coalesce(own.value, max(granted * ?4 / 100, ?5))
+      left join ${membersOf("?3", "own")} on own.key = page.account_id
+    where balance <= coalesce(cast(own.value as bigint), ${greatest("granted * ?4 / 100", "?5")})
   ) as low`;
 const EXPIRING = `select id, account_id, remaining, created_at_ms, expires_at_ms from lots
   where remaining > 0 and expires_at_ms < 9007199254740991
@@ -44,10 +54,10 @@ const EXPIRING = `select id, account_id, remaining, created_at_ms, expires_at_ms
   order by expires_at_ms, id limit ?`;
 const USED = `with page as materialized (select id from budgets where id > ?1 order by id limit ?2)
   select (select max(id) from page) as last, (select count(*) from page) as number, (
-    select json_group_array(json(${BUDGET_JSON}))
+    select ${jsonArrayOfRows(jsonOf(BUDGET_JSON))}
     from page join budgets using (id) join budget_periods on (${periodOf("budgets.id", "?3")})
     where budgets.credits > 0
-      and spent * 100 >= budgets.credits * (select min(value) from json_each(marks))
+      and spent * 100 >= budgets.credits * (select min(value) from ${integersOf("marks")})
   ) as used`;
 
 /**

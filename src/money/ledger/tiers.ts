@@ -76,9 +76,9 @@ export class TierList {
   /** Makes the list known to the database; harmless when it is. */
   get statements(): Statement[] {
     return this.tiers.map(({ above, minute, hour, day, account }) => ({
-      sql: `insert or ignore into tiers (list_id, above, minute, hour, day, account_minute,
+      sql: `insert into tiers (list_id, above, minute, hour, day, account_minute,
           account_hour, account_day)
-        values (?, ?, ?, ?, ?, ?, ?, ?)`,
+        values (?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`,
       args: [this.id, above, minute, hour, day, account.minute, account.hour, account.day],
     }));
   }

@@ -1,7 +1,10 @@
 import type { Database } from "../../ground/database/mod.ts";
+import { greatest } from "../../ground/sql/mod.ts";
 
 /** Windows from before this are no longer complete; the audit looks at those from then on. */
-const MARK = "update pruned_windows set before_ms = max(before_ms, ?) where before_ms < ?";
+const MARK = `update pruned_windows set before_ms = ${
+  greatest("before_ms", "?")
+} where before_ms < ?`;
 /** By the longest first: while a day is there, so are its hours and minutes. */
 const PRUNE = [
   `delete from windows where (key_id, span_ms, at_ms) in (

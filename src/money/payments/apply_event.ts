@@ -112,10 +112,9 @@ function bearerOf({ id, type, livemode, created, data }: StripeEvent, nowMs: num
     record: (outcome, orderId): Statement => ({
       sql: `insert into payment_events (id, type, object_id, livemode, order_id, outcome,
           created_at_ms, received_at_ms)
-        select ?1, ?2, ?3, ?4, ?5, iif(
-          ?6 in ('applied', 'review') and not exists (
+        select ?1, ?2, ?3, ?4, ?5, case when ?6 in ('applied', 'review') and not exists (
             select 1 from order_events where event_id = ?1
-          ), 'repeated', ?6), ?7, ?8
+          ) then 'repeated' else ?6 end, ?7, ?8
         where true on conflict (id) do nothing`,
       args: [
         id,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { flag, rowOf, shownText } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
+import { iif } from "../../ground/sql/mod.ts";
 
 const line = rowOf({
   at_ms: z.int(),
@@ -30,7 +31,9 @@ export async function statementOf(
   { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
 ): Promise<StatementLine[]> {
   const rows = await database.all(
-    `select order_events.at_ms as at_ms, iif(kind = 'dispute_lost', 'disputed', kind) as kind,
+    `select order_events.at_ms as at_ms, ${
+      iif("kind = 'dispute_lost'", "'disputed'", "kind")
+    } as kind,
         orders.id as order_id, receipt, package_name, credits, currency, livemode, case
           when kind = 'paid' then paid_amount
           when kind in ('refunded', 'disputed', 'dispute_lost') then -order_events.amount

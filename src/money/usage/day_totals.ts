@@ -3,6 +3,7 @@ import { ROLL_UPS, SUMS } from "../ledger/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
+import { elementsOf } from "../../ground/sql/mod.ts";
 
 /** What a day's totals are told apart by: accounts, models, or values of a tag (or of why requests failed). */
 export type TotalsNoun = "account" | "model" | `tag:${string}`;
@@ -117,7 +118,7 @@ async function addUpDay(database: Database, dayAtMs: number): Promise<void> {
   await database.batch(totals(dayAtMs, "account", {
     value: "account_id",
     from: `from usage_days where day_at_ms = ?1 and not exists (
-      select 1 from json_each(?3) as others where not exists (
+      select 1 from ${elementsOf("?3", "others")} where not exists (
         select 1 from usage_day_totals as known
         where known.day_at_ms = ?1 and known.noun = others.value
       )

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Database, type Reading, readTogether } from "../../ground/database/mod.ts";
+import { elementsOf, jsonArrayOfRows, jsonObject, withoutIndex } from "../../ground/sql/mod.ts";
 
 const totals = z.array(z.object({
   account: z.string(),
@@ -25,9 +26,13 @@ export function keyTotalsReading(
 ): Reading<KeyTotals> {
   // an account's days are looked up one by one: its hours are twenty times as many
   return {
-    sql: `select json_group_array(json_object('account', account_id, 'key', key_id,
-        'requests', requests, 'input_tokens', input_tokens, 'output_tokens', output_tokens,
-        'credits', credits)) from (
+    sql: `select ${
+      jsonArrayOfRows(
+        jsonObject(
+          "account_id as account, key_id as key, requests, input_tokens, output_tokens, credits",
+        ),
+      )
+    } from (
         with recursive days(at_ms) as (
           select min(day_at_ms) from usage_days
           union all
@@ -35,9 +40,9 @@ export function keyTotalsReading(
         )
         select account_id, key_id, sum(requests) as requests, sum(input_tokens) as input_tokens,
           sum(output_tokens) as output_tokens, sum(credits) as credits
-        from days cross join json_each(?) as payers cross join usage_days
+        from days cross join ${elementsOf("?", "payers")} cross join usage_days
           on day_at_ms = at_ms and account_id = payers.value
-        where +key_id = coalesce(?, key_id) group by 1, 2
+        where ${withoutIndex("key_id")} = coalesce(?, key_id) group by 1, 2
       )`,
     args: [JSON.stringify([...new Set(accountIds)]), keyId],
     read: (json) => totals.parse(json),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { KEY_OWNERS } from "../ledger/mod.ts";
 import { type Database, type Reading, type Row, scanRows } from "../../ground/database/mod.ts";
+import { elementsOf, jsonArrayOfRows, jsonObject, jsonOf } from "../../ground/sql/mod.ts";
 
 /** One request that was sent upstream. */
 const attempt = z.object({
@@ -125,14 +126,18 @@ const newest = z.array(z.object({ account_id: z.string(), records: z.array(recor
 export function newestRecordsReading(
   accountIds: readonly string[],
 ): Reading<ReadonlyMap<string, readonly RequestRecord[]>> {
-  const columns = Object.keys(recordColumns.shape).map((name) => `'${name}', ${name}`).join(", ");
   return {
-    sql: `select json_group_array(json_object('account_id', accounts.value, 'records', json((
-        select json_group_array(json_object(${columns})) from (
+    sql: `select ${
+      jsonArrayOfRows(jsonObject({
+        account_id: "accounts.value",
+        records: jsonOf(`(
+        select ${jsonArrayOfRows(jsonObject(Object.keys(recordColumns.shape).join(", ")))} from (
           select * from usage_records where account_id = accounts.value
           order by started_at_ms desc, request_id desc limit ${NEWEST}
         )
-      )))) from json_each(?) as accounts`,
+      )`),
+      }))
+    } from ${elementsOf("?", "accounts")}`,
     args: [JSON.stringify(accountIds)],
     read: (json) => new Map(newest.parse(json).map(({ account_id: id, records }) => [id, records])),
   };

@@ -3,6 +3,7 @@ import type { Database, Reading, Row, Value } from "../../ground/database/mod.ts
 import { SUMS } from "../ledger/mod.ts";
 import type { RowsQuery } from "./rows_query.ts";
 import { Arguments, expressionOf, sourcesOf } from "./sources.ts";
+import { jsonArrayOfRows, jsonObject, membersOf } from "../../ground/sql/mod.ts";
 
 /** Sums of requests. */
 export type Sums = Readonly<Record<typeof SUMS[number], number>>;
@@ -44,9 +45,7 @@ export function rowsReading(query: Omit<RowsQuery, "onlyRequests">): Reading<Sum
     return "?";
   });
   return {
-    sql: `select json_group_array(json_object(${
-      names.map((name) => `'${name}', ${name}`).join(", ")
-    })) from (${rows})`,
+    sql: `select ${jsonArrayOfRows(jsonObject(names.join(", ")))} from (${rows})`,
     args,
     read: (json) => jsonRows.parse(json).map((row) => readRow(query, row)),
   };
@@ -86,9 +85,9 @@ function rowsStatement(query: RowsQuery): { sql: string; args: Value[] } | undef
     if (column.by === "owner") {
       const json = JSON.stringify(Object.fromEntries(column.owners));
       owners.push(
-        `left join (select key as id, value as label from json_each(${
-          args.bind(json)
-        })) as owners_${at}
+        `left join (select key as id, value as label from ${
+          membersOf(args.bind(json))
+        }) as owners_${at}
           on owners_${at}.id = raw_${at}`,
       );
       value = `coalesce(owners_${at}.label, '')`;

@@ -2,6 +2,15 @@ import * as z from "zod";
 import type { Database, Value } from "../../ground/database/mod.ts";
 import { readRecord, type RequestRecord } from "./records.ts";
 import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
+import {
+  integersOf,
+  jsonArray,
+  jsonArrayOfRows,
+  jsonObject,
+  jsonOf,
+  membersOf,
+  textsOf,
+} from "../../ground/sql/mod.ts";
 
 /** Records that one statement looks at: what filters leave out costs as much as what they find. */
 const SCAN_ROWS = 2_500;
@@ -105,7 +114,7 @@ function clausesOf(
       : [["ending = ?", ending] as const]),
     ...(tag === undefined ? [] : [
       [
-        "exists (select 1 from json_each(tags) as tag where tag.key = ? and tag.value = ?)",
+        `exists (select 1 from ${membersOf("tags", "tag")} where tag.key = ? and tag.value = ?)`,
         tag.name,
         tag.value,
       ] as const,
@@ -139,19 +148,21 @@ async function scan(
         where account_id = ? and (started_at_ms, request_id) < (?, ?) and started_at_ms >= ?
         order by started_at_ms desc, request_id desc limit ?
       )
-      select json_object(
-        'count', (select count(*) from looked_at),
-        'last', json((
-          select json_array(started_at_ms, request_id) from looked_at
+      select ${
+      jsonObject({
+        count: "(select count(*) from looked_at)",
+        last: jsonOf(`(
+          select ${jsonArray("started_at_ms", "request_id")} from looked_at
           order by started_at_ms, request_id limit 1
-        )),
-        'found', json((
-          select json_group_array(json_array(started_at_ms, request_id)) from (
+        )`),
+        found: jsonOf(`(
+          select ${jsonArrayOfRows(jsonArray("started_at_ms", "request_id"))} from (
             select started_at_ms, request_id from looked_at where hit
             order by started_at_ms desc, request_id desc limit ?
           )
-        ))
-      ) as json`,
+        )`),
+      })
+    } as json`,
     [
       ...wanted.flatMap(([, ...values]) => values),
       accountId,
@@ -171,7 +182,7 @@ async function recordsOf(
 ): Promise<readonly RequestRecord[]> {
   if (ids.length === 0) return [];
   const rows = await database.all(
-    "select * from usage_records where request_id in (select value from json_each(?))",
+    `select * from usage_records where request_id in ${textsOf()}`,
     [JSON.stringify(ids)],
   );
   const records = new Map(rows.map((row) => [String(row.request_id), readRecord(row)]));
@@ -208,7 +219,7 @@ async function latestAt(
     if (count < 1) return undefined;
     const days = Array.from({ length: count }, (_, at) => dayMs! - at * DAY_MS);
     const row = await database.one(
-      `select days.value as day_at_ms from json_each(?) as days
+      `select days.value as day_at_ms from ${integersOf("?", "days")}
           cross join usage_days on day_at_ms = days.value and account_id = ?
         where ${where} limit 1`,
       [JSON.stringify(days), accountId, ...values],

@@ -3,6 +3,7 @@ import type { Database, Value } from "../../ground/database/mod.ts";
 import { SUMS } from "../ledger/mod.ts";
 import { ReportError, type UsageRange } from "./range.ts";
 import type { SummedRow } from "./rows.ts";
+import { greatest, jsonArray, least, textAt } from "../../ground/sql/mod.ts";
 
 /** Records that a report by session reads, and how many at a time, so that nobody waits for it long. */
 const MAX_RECORDS = 200_000;
@@ -17,6 +18,17 @@ const page = z.object({
   sums: z.string(),
 });
 const sums = z.array(z.int()).length(SUMS.length);
+
+const SESSION = textAt("tags", "session");
+const SAVED = least(
+  `cached_tokens * ${greatest("input_price - cached_price", "0")}`,
+  "1000000000000000",
+);
+/** In the order of {@linkcode SUMS}. */
+const FIGURES = jsonArray(
+  "1, case when ending <> 'complete' then 1 else 0 end, input_tokens, cached_tokens, output_tokens",
+  `duration_ms, charged_credits, coalesce(${SAVED}, 0)`,
+);
 
 /**
  * Adds up the records of an account by session, which roll-ups do not tell apart: each session is another.
@@ -43,12 +55,7 @@ export async function sessionRows(
     while (true) {
       const args: Value[] = [accountId, ...last, range.untilMs];
       const rows = (await database.all(
-        `select started_at_ms, request_id, key_id, route, tags ->> '$.session' as session, json_array(
-            1, ending <> 'complete', input_tokens, cached_tokens, output_tokens, duration_ms,
-            charged_credits, coalesce(min(
-              cached_tokens * max(input_price - cached_price, 0), 1000000000000000
-            ), 0)
-          ) as sums
+        `select started_at_ms, request_id, key_id, route, ${SESSION} as session, ${FIGURES} as sums
           from usage_records
           where account_id = ? and (started_at_ms, request_id) > (?, ?) and started_at_ms < ?
           order by started_at_ms, request_id limit ${PAGE_RECORDS}`,

@@ -4,6 +4,14 @@ import { tagNoun, type TotalsNoun } from "./day_totals.ts";
 import { daysOf, oneByOne, type Piece, piecesOf } from "./pieces.ts";
 import { type Column, isTime, type RowsQuery } from "./rows_query.ts";
 import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
+import {
+  elementsOf,
+  integerAt,
+  integersOf,
+  textAt,
+  textsOf,
+  withoutIndex,
+} from "../../ground/sql/mod.ts";
 
 /** Roll-ups that a part of a statement reads, and what it calls their columns. */
 export interface Source {
@@ -30,8 +38,8 @@ export class Arguments {
   }
 
   /** Adds a list. @returns The right side of `in`, or a table that has each value once. */
-  listed(values: readonly Value[]): string {
-    return `(select value from json_each(${this.bind(JSON.stringify([...new Set(values)]))}))`;
+  listed(values: readonly string[]): string {
+    return textsOf(this.bind(JSON.stringify([...new Set(values)])));
   }
 }
 
@@ -144,11 +152,11 @@ function filtersOf(
   args: Arguments,
 ): string[] {
   return [
-    ...keyIds === undefined ? [] : [`+key_id in ${args.listed(keyIds)}`],
+    ...keyIds === undefined ? [] : [`${withoutIndex("key_id")} in ${args.listed(keyIds)}`],
     ...models === undefined ? [] : [`${source.model} in ${args.listed(models)}`],
     ...among === undefined
       ? []
-      : [`+${expressionOf(among.column, source)} in ${args.listed(namesOf(among))}`],
+      : [`${withoutIndex(expressionOf(among.column, source))} in ${args.listed(namesOf(among))}`],
     ...tag?.value === undefined ? [] : [`${source.value} = ${args.bind(tag.value)}`],
   ];
 }
@@ -162,15 +170,16 @@ function namesOf({ column, names }: NonNullable<RowsQuery["among"]>): readonly s
 /** A list of pieces as rows; with a noun only the days of which there are no totals of it. */
 function given(pieces: readonly Piece[], args: Arguments, noun?: TotalsNoun): string {
   const list = pieces.map(({ sinceMs, untilMs, sign, label }) => [sinceMs, untilMs, sign, label]);
-  const fields = ["since_ms", "until_ms", "sign", "label"]
-    .map((name, at) => `json_each.value ->> ${at} as ${name}`).join(", ");
+  const number = (at: number) => integerAt("piece.value", at);
+  const fields = `${number(0)} as since_ms, ${number(1)} as until_ms, ${number(2)} as sign,
+    ${textAt("piece.value", 3)} as label`;
   const without = noun === undefined ? "" : `where not exists (
         select 1 from usage_day_totals as known
-        where known.day_at_ms = json_each.value ->> 0 and known.noun = ${args.bind(noun)}
+        where known.day_at_ms = ${number(0)} and known.noun = ${args.bind(noun)}
       )`;
-  return `(select ${fields} from json_each(${
-    args.bind(JSON.stringify(list))
-  }) ${without}) as pieces`;
+  return `(select ${fields} from ${
+    elementsOf(args.bind(JSON.stringify(list)), "piece")
+  } ${without}) as pieces`;
 }
 
 function within(column: string): string {
@@ -213,7 +222,7 @@ function hoursByAccount(query: RowsQuery, hours: readonly Piece[], args: Argumen
   const source = { ...ofPieces(hours), at: "hour_at_ms" };
   const wanted = query.accountIds !== undefined ? args.listed(query.accountIds) : `(
         select distinct account_id as value
-        from (select value as day_at from json_each(${args.bind(JSON.stringify(daysOf(hours)))}))
+        from (select value as day_at from ${integersOf(args.bind(JSON.stringify(daysOf(hours))))})
           cross join usage_days on day_at_ms = day_at
       )`;
   return {
@@ -254,7 +263,7 @@ function listOf(
       ${join} on ${[...of, within(at)].join(" and ")}`,
     where: accountIds === undefined
       ? filters
-      : [...filters, `+account_id in ${args.listed(accountIds)}`],
+      : [...filters, `${withoutIndex("account_id")} in ${args.listed(accountIds)}`],
   };
 }
 

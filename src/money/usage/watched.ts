@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { rowOf } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
+import { textAt } from "../../ground/sql/mod.ts";
 
 const cacheShare = rowOf({
   route: z.string(),
@@ -47,10 +48,12 @@ const NEWEST_RECORDS = 2_000;
  */
 export async function answeredModels(database: Database): Promise<AnsweredModel[]> {
   const rows = await database.all(
-    `select distinct upstream, upstream_model as model, details ->> 'model' as answered from (
+    `select distinct upstream, upstream_model as model, ${
+      textAt("details", "model")
+    } as answered from (
       select upstream, upstream_model, details, own_key from usage_records
       order by request_id desc limit ${NEWEST_RECORDS}
-    ) where details ->> 'model' is not null and upstream is not null and own_key is null
+    ) where ${textAt("details", "model")} is not null and upstream is not null and own_key is null
     order by 1, 2, 3 limit 1000`,
   );
   return rows.map((row) => answeredModel.parse(row));

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { flag, rowOf } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
+import { elementsOf, textAt } from "../../ground/sql/mod.ts";
 
 /** Conditions that last, and raise an alert when they have lasted a while. */
 const CONDITION_KINDS = ["circuit", "disk"] as const;
@@ -31,7 +32,8 @@ export type Condition = z.output<typeof conditionRow>;
 const MAX_AHEAD_MS = 600_000;
 
 const SEE = `insert into alert_conditions (name, kind, detail, began_at_ms, seen_at_ms)
-  select value ->> 'name', value ->> 'kind', value ->> 'detail', ?2, ?2 from json_each(?1) where true
+  select ${["name", "kind", "detail"].map((name) => textAt("value", name)).join(", ")}, ?2, ?2
+  from ${elementsOf("?1")} where true
   on conflict (name) do update set detail = excluded.detail, seen_at_ms = excluded.seen_at_ms`;
 
 /** Notes conditions that last: any gateway that sees them does so every few seconds. */

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type Condition, type Database, type Row, scanRows } from "../../ground/database/mod.ts";
 import { type Alert, ALERT_COLUMNS, readAlert } from "./alert.ts";
+import { byIndex, elementsOf, jsonArrayOfRows, jsonObject, textsOf } from "../../ground/sql/mod.ts";
 
 const delivery = z.object({
   receiver: z.string(),
@@ -40,10 +41,13 @@ export interface NoticeFilter {
   readonly limit: number;
 }
 
-const COLUMNS =
-  `${ALERT_COLUMNS}, (select json_group_array(json_object('receiver', receiver, 'state', state,
-    'attempts', attempts, 'dueAtMs', due_at_ms, 'deliveredAtMs', delivered_at_ms, 'status', status,
-    'error', error))
+const COLUMNS = `${ALERT_COLUMNS}, (select ${
+  jsonArrayOfRows(
+    jsonObject(
+      "receiver, state, attempts, due_at_ms as dueAtMs, delivered_at_ms as deliveredAtMs, status, error",
+    ),
+  )
+}
   from alert_deliveries where alert_id = alerts.id) as deliveries`;
 
 /** Kinds whose marks carry a time, so that they are not reached again when they were forgotten. */
@@ -72,7 +76,7 @@ export async function notices(database: Database, filter: NoticeFilter): Promise
     });
   }
   const rows = await scanRows(database, {
-    from: isIndexed ? "from alerts indexed by alerts_unread" : "from alerts",
+    from: isIndexed ? `from ${byIndex("alerts", "alerts_unread")}` : "from alerts",
     columns: COLUMNS,
     order: ["created_at_ms", "id"],
     within: isIndexed ? [...within, ...unread] : within,
@@ -102,7 +106,7 @@ export async function noticesOf(
     `with ids(id) as materialized (
         select * from (${newest("own.account_id = ?1")})
         union
-        select alerts.id from json_each(?3) as teams
+        select alerts.id from ${elementsOf("?3", "teams")}
           cross join alerts on alerts.id in (${newest("own.team_id = teams.value")})
       )
       select ${COLUMNS} from ids cross join alerts on alerts.id = ids.id
@@ -123,7 +127,7 @@ function readNotice(row: Row): Notice {
 export async function unreadCount(database: Database): Promise<number> {
   const row = await database.one(
     `select count(*) as number from (
-        select 1 from alerts indexed by alerts_unread where read_at_ms is null limit 100
+        select 1 from ${byIndex("alerts", "alerts_unread")} where read_at_ms is null limit 100
       )`,
   );
   return Number(row!.number);
@@ -152,7 +156,7 @@ export async function markRead(
       : {
         sql: `update alerts set account_read_at_ms = ?
           where account_read_at_ms is null and created_at_ms <= ?
-            and (account_id = ? or team_id in (select value from json_each(?)))`,
+            and (account_id = ? or team_id in ${textsOf()})`,
         args: [nowMs, upToMs, reader.accountId, JSON.stringify(reader.leads)],
       },
   ]);

@@ -2,6 +2,7 @@ import type { ReceiverSettings } from "../../settings/config/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import { type Alert, ALERT_COLUMNS, type NewAlert, newRow, readAlert } from "./alert.ts";
+import { elementsOf, iif, least, randomBelow, ROW, textAt, textsOf } from "../../ground/sql/mod.ts";
 
 /** Receivers by name, as the settings have them. */
 export type Receivers = Readonly<Record<string, ReceiverSettings>>;
@@ -40,24 +41,27 @@ export interface DeliveryOutcome {
   readonly error: string | null;
 }
 
+const GIVEN = ["id", "mark", "kind", "account", "team", "title", "text", "data"]
+  .map((name) => textAt("value", name)).join(", ");
 const RAISE = `insert into alerts
     (id, mark, kind, account_id, team_id, title, text, data, created_at_ms)
-  select value ->> 'id', value ->> 'mark', value ->> 'kind', value ->> 'account', value ->> 'team',
-    value ->> 'title', value ->> 'text', value ->> 'data', ?2
-  from json_each(?1) where true on conflict (mark) do nothing`;
+  select ${GIVEN}, ?2
+  from ${elementsOf("?1")} where true on conflict (mark) do nothing`;
 /** Only what was raised by this very statement's transaction has its ID. */
 const ADDRESS = `insert into alert_deliveries (alert_id, receiver, created_at_ms, due_at_ms)
-  select alerts.id, receiver.value ->> 'name', ?3, ?3
-  from json_each(?1) as item join alerts on alerts.id = item.value ->> 'id',
-    json_each(?2) as receiver
-  where exists (select 1 from json_each(receiver.value -> 'kinds') where value = alerts.kind)`;
-const RAISED = `select mark from alerts where id in (select value ->> 'id' from json_each(?1))`;
-const KNOWN = "select mark from alerts where mark in (select value from json_each(?))";
+  select alerts.id, ${textAt("receiver.value", "name")}, ?3, ?3
+  from ${elementsOf("?1", "item")} join alerts on alerts.id = ${textAt("item.value", "id")},
+    ${elementsOf("?2", "receiver")}
+  where alerts.kind in ${textsOf(textAt("receiver.value", "kinds"))}`;
+const RAISED = `select mark from alerts where id in (
+    select ${textAt("value", "id")} from ${elementsOf("?1")}
+  )`;
+const KNOWN = `select mark from alerts where mark in ${textsOf()}`;
 /** Also what is due later than any wait: then the clock was wrong. */
 const DUE = `receiver = ?1 and state = 'waiting' and (due_at_ms <= ?2 or due_at_ms > ?3)`;
 const CLAIM = `update alert_deliveries set claim = ?4, attempts = attempts + 1, due_at_ms = ?5
-  where rowid in (
-    select rowid from alert_deliveries where ${DUE} order by due_at_ms limit ?6
+  where ${ROW} in (
+    select ${ROW} from alert_deliveries where ${DUE} order by due_at_ms limit ?6
   )`;
 const CLAIMED = `select ${ALERT_COLUMNS}
   from alert_deliveries join alerts on alerts.id = alert_id
@@ -66,11 +70,12 @@ const IS_DUE = `select 1 as found from alert_deliveries where ${DUE} limit 1`;
 /** Whatever gateway holds the claim by now: it has arrived. */
 const DELIVERED = `update alert_deliveries
   set state = 'delivered', delivered_at_ms = ?3, status = ?4, error = null
-  where receiver = ?1 and alert_id in (select value from json_each(?2)) and state <> 'delivered'`;
+  where receiver = ?1 and alert_id in ${textsOf("?2")} and state <> 'delivered'`;
+/** The wait after a failure, but for its random half. */
+const WAIT_MS = least("?8", `?9 << ${least("attempts - 1", "20")}`);
 const FAILED = `update alert_deliveries set claim = null, status = ?4, error = ?5,
-    state = iif(?3 - created_at_ms >= ?6 and attempts >= ?7, 'given_up', 'waiting'),
-    due_at_ms = cast(
-      ?3 + min(?8, ?9 << min(attempts - 1, 20)) * (500 + abs(random() % 501)) / 1000 as integer)
+    state = ${iif("?3 - created_at_ms >= ?6 and attempts >= ?7", "'given_up'", "'waiting'")},
+    due_at_ms = cast(?3 + ${WAIT_MS} * (500 + ${randomBelow(501)}) / 1000 as integer)
   where receiver = ?1 and claim = ?2 and state = 'waiting'
   returning state`;
 
@@ -210,7 +215,7 @@ export class Outbox {
     const [rows] = await this.#database.batch([{
       sql: `update alert_deliveries set state = 'given_up', error = 'not in the settings'
         where state = 'waiting' and created_at_ms <= ?2
-          and receiver not in (select value from json_each(?1)) returning 1 as found`,
+          and receiver not in ${textsOf("?1")} returning 1 as found`,
       args: [JSON.stringify(Object.keys(receivers)), this.#now() - this.#backoff.giveUpMs],
     }]);
     return rows!.length;

@@ -27,6 +27,7 @@ import type {
 } from "./operation.ts";
 import { loggedNouns, type OperationParts } from "./parts.ts";
 import { UndoneError } from "./undone_error.ts";
+import { HAS_CHANGED } from "../../ground/sql/mod.ts";
 
 /**
  * Carries out a read.
@@ -198,7 +199,7 @@ class Write {
     ];
     const nouns = loggedNouns(parts, {
       guards,
-      log: { ...log, sql: log.sql.replace("where true", "where changes() > 0") },
+      log: logStatement(entry, { sql: HAS_CHANGED, args: [] }),
     });
     let result: Json | void = undefined;
     try {

@@ -121,8 +121,7 @@ export async function undisturbed(work: () => Promise<void>): Promise<void> {
     try {
       return await work();
     } catch (error) {
-      const isGuard = error instanceof DatabaseError && !error.isDuplicate &&
-        error.code.startsWith("SQLITE_CONSTRAINT");
+      const isGuard = error instanceof DatabaseError && error.kind === "rule";
       if (!isGuard || attempt === MAX_ATTEMPTS) throw error;
     }
   }

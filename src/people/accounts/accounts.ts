@@ -11,15 +11,15 @@ import {
 } from "./account.ts";
 import { givenByHand } from "./group_grants.ts";
 import type { Role } from "./roles.ts";
-import { containing } from "./search_pattern.ts";
+import { containing, isLike, textsOf } from "../../ground/sql/mod.ts";
 
 /** The name of an account: that of a pool is its team's, under whatever name that is known now. */
-const NAME = `iif(accounts.kind = 'pool', coalesce(
+const NAME = `case when accounts.kind = 'pool' then coalesce(
     (select 'Pool of ' || teams.name from teams where teams.pool_id = accounts.id), accounts.name
-  ), accounts.name)`;
+  ) else accounts.name end`;
 const COLUMNS = `id, email, ${NAME} as name, kind, role, created_at_ms, disabled_at_ms`;
 const IS_AFTER = "(created_at_ms, id) > (select created_at_ms, id from accounts where id = ?)";
-const IS_FOUND = `(email || ' ' || ${NAME}) glob ?`;
+const IS_FOUND = isLike(`(email || ' ' || ${NAME})`);
 const BY_EMAIL = `select ${COLUMNS} from accounts where email = ?`;
 const ALL = `select ${COLUMNS} from accounts order by created_at_ms, id`;
 const OWNER = `select ${COLUMNS} from accounts where role = 'owner'
@@ -271,7 +271,7 @@ export class Accounts {
   async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Account>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#database.all(
-      `select ${COLUMNS} from accounts where id in (select value from json_each(?))`,
+      `select ${COLUMNS} from accounts where id in ${textsOf()}`,
       [JSON.stringify(ids)],
     );
     return new Map(rows.map(readAccount).map((account) => [account.id, account]));

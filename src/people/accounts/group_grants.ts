@@ -1,6 +1,14 @@
 import type { Database, Row, Statement } from "../../ground/database/mod.ts";
 import { type Role, ROLES, TEAM_ROLES, type TeamRole } from "./roles.ts";
 import * as z from "zod";
+import {
+  greatest,
+  jsonArrayOfRows,
+  jsonObject,
+  jsonObjectOfRows,
+  least,
+  textsOf,
+} from "../../ground/sql/mod.ts";
 
 /** Role, teams and budgets: what the groups of one provider give. */
 export interface Granted {
@@ -20,7 +28,7 @@ export interface Holdings extends Pick<Granted, "role" | "teams"> {
 }
 
 /** Of IDs: those of a JSON array, which is an argument. */
-const THESE = "(select value from json_each(?))";
+const THESE = textsOf();
 
 const teamRoles = z.record(z.string(), z.enum(TEAM_ROLES));
 const marksJson = z.array(z.object({
@@ -51,11 +59,11 @@ export class GroupGrants {
   ): Promise<ReadonlyMap<string, Holdings>> {
     const rows = await this.#database.all(
       `select id, role, (
-          select json_group_object(team_id, role) from team_members where account_id = accounts.id
+          select ${jsonObjectOfRows("team_id", "role")}
+          from team_members where account_id = accounts.id
         ) as teams, (
-          select json_group_array(json_object(
-            'kind', kind, 'name', name, 'provider', provider, 'value', value
-          )) from group_grants where account_id = accounts.id
+          select ${jsonArrayOfRows(jsonObject("kind, name, provider, value"))}
+          from group_grants where account_id = accounts.id
         ) as marks
         from accounts where id in ${THESE}`,
       [JSON.stringify(accountIds)],
@@ -98,6 +106,7 @@ export class GroupGrants {
       where account_id = accounts.id and kind = 'role' and provider <> ?)`;
     const isGivenRole = `id in ${THESE} and role <> 'owner' and exists (select 1 from group_grants
       where account_id = accounts.id and kind = 'role' and provider = ?)`;
+    const betterRole = greatest("?", `coalesce(${bestRole}, '')`);
     const roles: Statement[] = role === "none"
       ? [{
         sql: `update accounts set role = coalesce(${bestRole}, 'none') where ${isGivenRole}`,
@@ -115,12 +124,12 @@ export class GroupGrants {
           args: ["role"],
         }),
         {
-          sql: `update accounts set role = max(?, coalesce(${bestRole}, '')) where ${isGivenRole}`,
+          sql: `update accounts set role = ${betterRole} where ${isGivenRole}`,
           args: [role, provider, these, provider],
         },
       ];
     const gone = `account_id in ${THESE} and kind = 'team' and provider = ?
-      and name not in (select value from json_each(?))`;
+      and name not in ${textsOf()}`;
     const goneArgs = [these, provider, JSON.stringify([...teams.keys()])];
     /** Accounts with the teams that nobody's groups give any more. */
     const lost = `select account_id, name from group_grants where ${gone} and not exists (
@@ -153,7 +162,7 @@ export class GroupGrants {
       { sql: `delete from group_grants where ${gone}`, args: goneArgs },
       {
         sql: `delete from group_grants where account_id in ${THESE} and kind = 'budget'
-          and provider = ? and name not in (select value from json_each(?))`,
+          and provider = ? and name not in ${textsOf()}`,
         args: [these, provider, JSON.stringify([...budgets.keys()])],
       },
       ...[...budgets].map(([name, credits]) =>
@@ -169,7 +178,7 @@ export class GroupGrants {
         }),
         {
           sql: `insert into team_members (team_id, account_id, role, added_at_ms)
-            select ?, id, min(?, coalesce(${bestIn("accounts.id", "?")}, ?)), ?
+            select ?, id, ${least("?", `coalesce(${bestIn("accounts.id", "?")}, ?)`)}, ?
             from accounts where id in ${THESE} and exists (
               select 1 from group_grants
               where account_id = accounts.id and kind = 'team' and name = ? and provider = ?)

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
 import { rowOf, shownText } from "../../ground/row.ts";
+import { textsOf } from "../../ground/sql/mod.ts";
 
 const ownedKey = rowOf({
   id: z.string(),
@@ -36,7 +37,7 @@ export async function ownersOfKeys(
   { keyIds, teamId, memberId, inTeam = false }: OwnedKeyFilter,
 ): Promise<OwnedKey[]> {
   const wanted = [
-    ["id in (select value from json_each(?))", keyIds && JSON.stringify(keyIds)],
+    [`id in ${textsOf()}`, keyIds && JSON.stringify(keyIds)],
     ["team_id = ?", teamId],
     ["member_id = ?", memberId],
   ] as const;

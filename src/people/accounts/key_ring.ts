@@ -5,6 +5,7 @@ import { Refusal } from "../../ground/refusal.ts";
 import { digestOf, KEY_PATTERN, readScopes, type Scope } from "./key.ts";
 import { ROLES } from "./roles.ts";
 import { OWN_KEY_USES, OWN_KEYS_OF_CALLER, ownKeysColumn } from "./upstream_keys.ts";
+import { iif } from "../../ground/sql/mod.ts";
 
 const modelSet = jsonText(z.array(z.string())).transform((all) => new Set(all)).nullable();
 
@@ -97,7 +98,7 @@ const BY_DIGEST = `
          keys.budgets > 0 as has_budget, keys.at_once, keys.expires_at_ms,
          keys.revoked_at_ms, accounts.disabled_at_ms, keys.scopes, keys.team_id, keys.member_id,
          teams.models as team_models, teams.name as team_name, members.email as member_email,
-         iif(keys.digest = ?, null, previous_until_ms) as secret_until_ms,
+         ${iif("keys.digest = ?", "null", "previous_until_ms")} as secret_until_ms,
          case
            when keys.team_id is null then null
            when teams.disabled_at_ms is not null then 'team'

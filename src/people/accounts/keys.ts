@@ -16,14 +16,17 @@ import {
 } from "./key.ts";
 import { type Action, can } from "./permissions.ts";
 import type { Team } from "./teams.ts";
+import { iif, textsOf } from "../../ground/sql/mod.ts";
 
 const OF_ACCOUNT = `select ${KEY_COLUMNS} from keys where account_id = ? or member_id = ?
   order by created_at_ms, id`;
 const BY_DIGEST = `select ${KEY_COLUMNS} from keys where digest = ?`;
 const BY_ID = `select ${KEY_COLUMNS} from keys where id = ?`;
 const UNLESS_THERE_IS_ONE = "where not exists (select 1 from keys where account_id = ?)";
-const UPDATE = `update keys set name = iif(?, ?, name), models = iif(?, ?, models),
-    expires_at_ms = iif(?, ?, expires_at_ms), at_once = iif(?, ?, at_once)
+const UPDATE = `update keys set name = ${iif("? = 1", "?", "name")}, models = ${
+  iif("? = 1", "?", "models")
+},
+    expires_at_ms = ${iif("? = 1", "?", "expires_at_ms")}, at_once = ${iif("? = 1", "?", "at_once")}
   where id = ? and revoked_at_ms is null`;
 const ROTATE =
   `update keys set previous_digest = digest, previous_until_ms = ?, digest = ?, hint = ?
@@ -281,7 +284,7 @@ export class Keys {
   async byIds(ids: readonly string[]): Promise<ReadonlyMap<string, Key>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#database.all(
-      `select ${KEY_COLUMNS} from keys where id in (select value from json_each(?))`,
+      `select ${KEY_COLUMNS} from keys where id in ${textsOf()}`,
       [JSON.stringify(ids)],
     );
     return new Map(rows.map(readKey).map((key) => [key.id, key]));
@@ -328,7 +331,7 @@ export class Keys {
    */
   async lastUseOf(keyIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#database.all(
-      "select key_id, last_used_at_ms from key_uses where key_id in (select value from json_each(?))",
+      `select key_id, last_used_at_ms from key_uses where key_id in ${textsOf()}`,
       [JSON.stringify(keyIds)],
     );
     return new Map(rows.map((row) => [String(row.key_id), Number(row.last_used_at_ms)]));

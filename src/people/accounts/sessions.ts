@@ -5,6 +5,7 @@ import { endApprovals } from "./access.ts";
 import { type Account, AccountError, readAccount } from "./account.ts";
 import { digestOf } from "./key.ts";
 import { TEAM_ROLES, type TeamRole } from "./roles.ts";
+import { jsonObjectOfRows, least, textsOf } from "../../ground/sql/mod.ts";
 
 /** 32 of 57 characters: 186 bits. */
 const TOKEN_LENGTH = 32;
@@ -141,11 +142,11 @@ export class Sessions {
     const byDigest = new Map(tokens.map((token) => [digestOf(token), token]));
     const rows = await this.#database.all(
       `select accounts.*, digest, by_link, sessions.created_at_ms as begun_at_ms, (
-          select json_group_object(team_id, role) from team_members
+          select ${jsonObjectOfRows("team_id", "role")} from team_members
           where account_id = accounts.id and stopped_at_ms is null
         ) as teams
         from sessions join accounts on accounts.id = account_id
-        where kind = 'person' and digest in (select value from json_each(?))
+        where kind = 'person' and digest in ${textsOf()}
           and sessions.created_at_ms > ?
           and expires_at_ms > ? and disabled_at_ms is null`,
       [JSON.stringify([...byDigest.keys()]), now - this.#maxMs, now],
@@ -178,7 +179,7 @@ export class Sessions {
   ): Promise<ListedSession[]> {
     const rows = await this.#database.all(
       `select digest, provider, passkey, address, agent, created_at_ms,
-          min(expires_at_ms, created_at_ms + ?2) as ends_at_ms from sessions
+          ${least("expires_at_ms", "created_at_ms + ?2")} as ends_at_ms from sessions
         where account_id = ?1 and ends_at_ms > ?3 order by created_at_ms desc, digest`,
       [id, this.#maxMs, this.#now()],
     );
@@ -229,7 +230,7 @@ export class Sessions {
     const [ended] = await this.#database.batch([{
       sql: `delete from sessions where provider = ?
         and (? is null or provider_session = ?)
-        and (? is null or account_id in (select value from json_each(?))) returning digest`,
+        and (? is null or account_id in ${textsOf()}) returning digest`,
       args: [
         provider,
         providerSession ?? null,

@@ -9,6 +9,7 @@ import {
 import { displayed, nameFrom, newId, seenAs } from "../../ground/platform/mod.ts";
 import { type Account, AccountError, insertAccount, readName } from "./account.ts";
 import { OWN_KEY_USES, type OwnKeyUse } from "./upstream_keys.ts";
+import { iif, textsOf } from "../../ground/sql/mod.ts";
 
 const teamRow = rowOf({
   id: z.string(),
@@ -41,7 +42,7 @@ export interface TeamChanges {
 const COLUMNS = "id, name, pool_id, models, own_keys, created_at_ms, disabled_at_ms";
 /** Violates the primary key if a team besides one has a name that is not in a list. */
 const FAIL_IF_OTHERS = `insert into teams
-  select * from teams where id <> ? and name not in (select value from json_each(?)) limit 1`;
+  select * from teams where id <> ? and name not in ${textsOf()} limit 1`;
 
 /** Creates, finds and changes teams. */
 export class Teams {
@@ -192,8 +193,9 @@ export class Teams {
     }
     if (disabled !== undefined) {
       statements.push({
-        sql:
-          "update teams set disabled_at_ms = iif(?, coalesce(disabled_at_ms, ?), null) where id = ?",
+        sql: `update teams set disabled_at_ms = ${
+          iif("? = 1", "coalesce(disabled_at_ms, ?)", "null")
+        } where id = ?`,
         args: [disabled ? 1 : 0, this.#now(), id],
       });
     }

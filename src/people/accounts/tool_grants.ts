@@ -6,6 +6,7 @@ import { rowOf, shownText } from "../../ground/row.ts";
 import { endApprovals } from "./access.ts";
 import type { Account } from "./account.ts";
 import { digestOf, hintOf, insertKey, newKey, newKeyId } from "./key.ts";
+import { least, textsOf } from "../../ground/sql/mod.ts";
 
 /** How long an access token is valid. */
 const ACCESS_MS = 3_600_000;
@@ -13,6 +14,7 @@ const ACCESS_MS = 3_600_000;
 const IDLE_MS = 30 * 86_400_000;
 /** How long after a refresh its token gives the same again: the reply may have been lost, or two processes of a tool share it. */
 const AGAIN_MS = 60_000;
+const PREVIOUS_UNTIL = least("expires_at_ms", `? + ${AGAIN_MS}`);
 const SALT_CHARS = 32;
 /** What Claude Code is called when it signs in. */
 export const CLAUDE_CODE = "Claude Code";
@@ -176,7 +178,7 @@ export class ToolGrants {
       {
         // requests that are on their way have the secret of before, for as long as that would have been valid
         sql: `update keys set previous_digest = digest,
-            previous_until_ms = min(expires_at_ms, ? + ${AGAIN_MS}), digest = ?, hint = ?, expires_at_ms = ?
+            previous_until_ms = ${PREVIOUS_UNTIL}, digest = ?, hint = ?, expires_at_ms = ?
           where id = ? and digest <> ? and revoked_at_ms is null
             and exists (select 1 from tool_grants where key_id = ? and generation = ?)`,
         args: [
@@ -225,7 +227,7 @@ export class ToolGrants {
   /** Which of some keys are those of tools, signed in or not. */
   async keysAmong(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#database.all(
-      "select key_id from tool_grants where key_id in (select value from json_each(?))",
+      `select key_id from tool_grants where key_id in ${textsOf()}`,
       [JSON.stringify(ids)],
     );
     return new Set(rows.map((row) => String(row.key_id)));

@@ -4,6 +4,7 @@ import { rowOf } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { BoundCipher } from "../../wire/sealing/mod.ts";
 import { AccountError } from "./account.ts";
+import { jsonArrayOfRows, jsonObject } from "../../ground/sql/mod.ts";
 
 /** When requests of a team are sent with its own keys: only, before the gateway's keys, or after them. */
 export const OWN_KEY_USES = ["only", "first", "last"] as const;
@@ -39,9 +40,9 @@ const COLUMNS = ["id", "account_id", "team_id", "upstream", "sealed", "hint", "s
 
 /** Keys that requests with an API key may be sent with: those of its team, or of its account if it is of none. */
 export const OWN_KEYS_OF_CALLER = `(
-  select json_group_array(json_object(${
-  COLUMNS.map((name) => `'${name}', own.${name}`).join(", ")
-})) from upstream_keys as own
+  select ${
+  jsonArrayOfRows(jsonObject(COLUMNS.map((name) => `own.${name} as ${name}`).join(", ")))
+} from upstream_keys as own
   where own.team_id = keys.team_id or keys.team_id is null and own.account_id = keys.account_id
 )`;
 

@@ -10,6 +10,7 @@ import {
   type Value,
 } from "../../ground/database/mod.ts";
 import { type Actor, type Door, DOORS, type Origin } from "./actor.ts";
+import { greatest, isSameButForCase } from "../../ground/sql/mod.ts";
 
 const json = z.string().nullable().transform((text): unknown =>
   text === null ? null : JSON.parse(text)
@@ -161,7 +162,7 @@ export async function logEntries(database: Database, filter: LogFilter): Promise
   if (untilMs !== undefined) within.push({ sql: "at_ms < ?", args: [untilMs] });
   const only = (sql: string, ...args: readonly Value[]) => wanted.push({ sql, args });
   if (by !== undefined) {
-    only("actor = ? collate nocase or actor_id = ? or key_id = ?", by, by, by);
+    only(`${isSameButForCase("actor", "?")} or actor_id = ? or key_id = ?`, by, by, by);
   }
   if (about !== undefined) {
     only("account_id = ? or team_id = ? or object_id = ?", about, about, about);
@@ -198,7 +199,9 @@ export async function pruneLog(
   if (old === undefined) return false;
   const [, gone] = await database.batch([
     {
-      sql: "update operation_log_pruned set before_ms = max(before_ms, cast(? as integer))",
+      sql: `update operation_log_pruned set before_ms = ${
+        greatest("before_ms", "cast(? as integer)")
+      }`,
       args: [beforeMs],
     },
     {

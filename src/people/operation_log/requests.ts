@@ -4,6 +4,7 @@ import type { Database, Row, Statement } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import { BoundCipher } from "../../wire/sealing/mod.ts";
 import { OperationError } from "./operation_error.ts";
+import { least } from "../../ground/sql/mod.ts";
 
 /** How long replies are kept. */
 export const KEEP_REPLIES_MS = 24 * 3_600_000;
@@ -79,7 +80,7 @@ export class Requests {
       },
       {
         sql: `update operation_requests set claim = ?, claimed_until_ms = ?,
-            created_at_ms = min(created_at_ms, ?)
+            created_at_ms = ${least("created_at_ms", "?")}
           where id = ? and request_hash = ? and reply is null
             and (claimed_until_ms <= ? or claimed_until_ms > ?)`,
         args: [claim, untilMs, nowMs, id, hash, nowMs, untilMs + CLOCK_SLACK_MS],

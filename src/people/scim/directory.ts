@@ -3,6 +3,7 @@ import type { Condition, Database, Value } from "../../ground/database/mod.ts";
 import { jsonText, rowOf } from "../../ground/row.ts";
 import { ScimError } from "./error.ts";
 import type { Term } from "./filter.ts";
+import { elementsOf, isSameButForCase, textAt, textsOf } from "../../ground/sql/mod.ts";
 
 const userRow = rowOf({
   id: z.string(),
@@ -58,9 +59,9 @@ const USER_FILTERS: Readonly<Record<string, string>> = {
   id: "id = ?",
   username: "user_name = ?",
   externalid: "external_id = ?",
-  displayname: "attributes ->> '$.displayName' = ? collate nocase",
-  "emails.value": `exists (select 1 from json_each(attributes, '$.emails')
-    where value ->> '$.value' = ? collate nocase)`,
+  displayname: isSameButForCase(textAt("attributes", "displayName"), "?"),
+  "emails.value": `exists (select 1 from ${elementsOf(textAt("attributes", "emails"))}
+    where ${isSameButForCase(textAt("value", "value"), "?")})`,
 };
 const HAS_MEMBER =
   "exists (select 1 from scim_members where group_id = scim_groups.id and user_id = ?)";
@@ -132,7 +133,7 @@ export class Directory {
   async groupsOf(userIds: readonly string[]): Promise<ReadonlyMap<string, DirectoryGroup[]>> {
     const rows = await this.#database.all(
       `select user_id, ${GROUP_COLUMNS} from scim_members join scim_groups on id = group_id
-        where user_id in (select value from json_each(?)) order by display_name, id`,
+        where user_id in ${textsOf()} order by display_name, id`,
       [JSON.stringify(userIds)],
     );
     return new Map(
@@ -147,7 +148,7 @@ export class Directory {
   ): Promise<ReadonlyMap<string, { readonly id: string; readonly userName: string }[]>> {
     const rows = await this.#database.all(
       `select group_id, user_id, user_name from scim_members join scim_users on id = user_id
-        where group_id in (select value from json_each(?)) order by user_name, user_id`,
+        where group_id in ${textsOf()} order by user_name, user_id`,
       [JSON.stringify(groupIds)],
     );
     const members = rows.map((row) => ({
@@ -162,7 +163,7 @@ export class Directory {
   async accountsOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const rows = await this.#database.all(
       `select id, account_id from scim_users
-        where deleted_at_ms is null and id in (select value from json_each(?))`,
+        where deleted_at_ms is null and id in ${textsOf()}`,
       [JSON.stringify(ids)],
     );
     return new Map(rows.map((row) => [String(row.id), String(row.account_id)]));
@@ -179,7 +180,7 @@ export class Directory {
     { of, limit }: { readonly of?: readonly string[]; readonly limit: number },
   ): Promise<DirectoryUser[]> {
     return await this.#users(
-      `evaluated <> changes || ' ' || ? and (? or id in (select value from json_each(?)))
+      `evaluated <> changes || ' ' || ? and (? = 1 or id in ${textsOf()})
         order by id limit ?`,
       [settings, of === undefined ? 1 : 0, JSON.stringify(of ?? []), limit],
     );

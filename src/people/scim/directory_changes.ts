@@ -1,9 +1,12 @@
 import type { Condition, Statement } from "../../ground/database/mod.ts";
 import { type DirectoryGroup, type DirectoryUser, GROUP_COLUMNS } from "./directory.ts";
 import type { GroupDocument, UserDocument } from "./documents.ts";
+import { elementsOf, integerAt, isSame, textAt, textsOf } from "../../ground/sql/mod.ts";
 
 /** Of users' IDs with how often their groups changed: those of a JSON array, which is an argument. */
-const AS_READ = "(select value ->> 0, value ->> 1 from json_each(?))";
+const AS_READ = `(select ${textAt("value", 0)}, ${integerAt("value", 1)} from ${elementsOf("?")})`;
+
+const SAME_NAME = isSame("display_name", "?");
 
 function asRead(users: readonly Pick<DirectoryUser, "id" | "changes">[]): string {
   return JSON.stringify(users.map(({ id, changes }) => [id, changes]));
@@ -135,7 +138,7 @@ export function updateGroup(
       sql: `update scim_users set changes = changes + 1
         where id in (select user_id from scim_members where group_id = ?)
           and exists (select 1 from scim_groups
-            where id = ? and (display_name <> ? collate binary or external_id is not ?))`,
+            where id = ? and (not (${SAME_NAME}) or external_id is distinct from ?))`,
       args: [id, id, displayName, externalId],
     },
     {
@@ -167,19 +170,19 @@ export function changeMembers(
   const [more, less] = [JSON.stringify(added), JSON.stringify(removed)];
   return [
     {
-      sql: `insert into scim_members (group_id, user_id) select ?, value from json_each(?)
+      sql: `insert into scim_members (group_id, user_id) select ?, value from ${elementsOf("?")}
         where value in (select id from scim_users where deleted_at_ms is null)
         on conflict do nothing`,
       args: [groupId, more],
     },
     {
       sql: `delete from scim_members
-        where group_id = ? and user_id in (select value from json_each(?))`,
+        where group_id = ? and user_id in ${textsOf()}`,
       args: [groupId, less],
     },
     {
       sql: `update scim_users set changes = changes + 1 where id in (
-        select value from json_each(?) union select value from json_each(?))`,
+        select value from ${elementsOf("?")} union select value from ${elementsOf("?")})`,
       args: [more, less],
     },
   ];

@@ -49,7 +49,7 @@ export class SingleUses {
       { sql: `delete from ${table} where expires_at_ms <= ?`, args: [now] },
       {
         sql: `delete from ${table} where digest in (
-          select digest from ${table} order by expires_at_ms desc limit -1 offset ?)`,
+          select digest from ${table} order by expires_at_ms desc limit 1000000000 offset ?)`,
         args: [MAX_WAITING - 1],
       },
       {

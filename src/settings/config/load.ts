@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { dirname, joinPath, resolvePath } from "../../ground/std/mod.ts";
+import { dirname, resolvePath } from "../../ground/std/mod.ts";
+import { besideSettings } from "./database_place.ts";
 import { ConfigError, Faults, type FileText, validate } from "./faults.ts";
 import {
   besideFile,
@@ -115,10 +116,14 @@ export async function loadConfig(around: Surroundings): Promise<Config> {
   };
   if (origin === undefined) origins.set("data", `default: ${dataPlace.why}`);
   const { url } = parsed.database;
+  const isFromFile = origins.get("database.url")?.startsWith("file ") && file !== undefined;
   return {
     settings: {
       ...parsed,
-      database: { ...parsed.database, url: url && absoluteUrl(url, origins, file?.path) },
+      database: {
+        ...parsed.database,
+        url: url && isFromFile ? besideSettings(url, file.path) : url,
+      },
       upstreams,
       data: dataPlace.path,
     },
@@ -138,13 +143,6 @@ function absolute(path: string, origin: Origin, around: Surroundings, file?: str
   return origin.startsWith("file ") && file !== undefined
     ? besideFile(file, path)
     : resolvePath(around.directory, path);
-}
-
-/** The same for the path in a `file:` URL. */
-function absoluteUrl(url: string, origins: ReadonlyMap<string, Origin>, file?: string): string {
-  const isFromFile = origins.get("database.url")?.startsWith("file ") ?? false;
-  if (!isFromFile || file === undefined || !/^file:(?![\\/])/.test(url)) return url;
-  return `file:${encodeURI(besideFile(file, decodeURIComponent(url.slice("file:".length))))}`;
 }
 
 /**
@@ -338,25 +336,6 @@ function quotedVariables(
     .map((name) =>
       `Environment variable ${name} has quotes around its value, which belong to the value: remove them in its file`
     );
-}
-
-/**
- * Returns the path of the embedded database.
- *
- * @param settings The settings.
- * @returns An absolute path, or `undefined` if a libSQL server is used.
- */
-export function databaseFile(settings: Settings): string | undefined {
-  const url = settings.database.url;
-  if (url === undefined) return joinPath(settings.data, "sluice.db");
-  if (!url.startsWith("file:")) return undefined;
-  return resolvePath(decodeURIComponent(url.slice("file:".length).replace(/^\/\/(?=\/)/, "")));
-}
-
-/** Directories where settlements are kept: beside an embedded file, and in the data directory. */
-export function outboxDirectories(settings: Settings): string[] {
-  const file = databaseFile(settings);
-  return file === undefined ? [settings.data] : [settings.data, dirname(file)];
 }
 
 /** What an operator should know who lets anyone register. */

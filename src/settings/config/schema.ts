@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { DATABASE_URL } from "./database_place.ts";
 import { listenHost } from "./hosts.ts";
 import { alertSettings } from "./alert_settings.ts";
 import { creditPackage, tier } from "./credit_settings.ts";
@@ -39,13 +40,9 @@ export const settings = z.strictObject({
       "the user's own state directory. In the file, relative to it.",
   ),
   database: z.strictObject({
-    url: z.string().regex(
-      /^(file|https?|libsql):/,
-      "must start with file:, http://, https:// or libsql://",
-    )
-      .optional().describe(
-        "libSQL server shared by several gateways, or a file: URL. Default: sluice.db in `data`.",
-      ),
+    url: z.string().regex(DATABASE_URL.pattern, DATABASE_URL.isNot).optional().describe(
+      "libSQL server shared by several gateways, or a file: URL. Default: sluice.db in `data`.",
+    ),
     token: secret.optional().describe("Auth token for the libSQL server."),
   }).prefault({}).describe("The database."),
   durability: z.enum(["full", "normal"]).default("full").describe(

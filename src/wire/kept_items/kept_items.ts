@@ -8,6 +8,15 @@ import { isObject, type JsonObject, text } from "../dialects/mod.ts";
 import { parseJson } from "../json/mod.ts";
 import type { BoundCipher } from "../sealing/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
+import {
+  elementsOf,
+  integerAt,
+  jsonArray,
+  jsonArrayOfRows,
+  ROW,
+  textAt,
+  textsOf,
+} from "../../ground/sql/mod.ts";
 
 /** Dependencies and settings of {@linkcode KeptItems}. */
 export interface KeptItemsOptions {
@@ -42,27 +51,32 @@ const KEEP: GroupWrite<Kept> = {
   forgettable: true,
   repeatable: true,
   statements: [
-    `insert or replace into kept_items (account_id, item_id, bytes, created_at_ms, expires_at_ms, sealed)
-      select kept.value ->> 'account', item.value ->> 0, length(item.value ->> 1), kept.value ->> 'now',
-        kept.value ->> 'expires', item.value ->> 1
-      from json_each(?1) as kept, json_each(kept.value -> 'items') as item`,
+    `insert into kept_items (account_id, item_id, bytes, created_at_ms, expires_at_ms, sealed)
+      select ${textAt("kept.value", "account")}, ${textAt("item.value", 0)},
+        length(${textAt("item.value", 1)}), ${integerAt("kept.value", "now")},
+        ${integerAt("kept.value", "expires")}, ${textAt("item.value", 1)}
+      from ${elementsOf("?1", "kept")}, ${elementsOf(textAt("kept.value", "items"), "item")}
+      where true on conflict (account_id, item_id) do update set bytes = excluded.bytes,
+        created_at_ms = excluded.created_at_ms, expires_at_ms = excluded.expires_at_ms,
+        sealed = excluded.sealed`,
     // The newest that fit stay: rows of an account by age, with sums from the newest on.
-    `delete from kept_items where rowid in (
+    `delete from kept_items where ${ROW} in (
       select id from (
-        select rowid as id, row_number() over newer as number, sum(bytes) over newer as total
-        from kept_items where account_id in (select value ->> 'account' from json_each(?1))
+        select ${ROW} as id, row_number() over newer as number, sum(bytes) over newer as total
+        from kept_items where account_id in (
+          select ${textAt("value", "account")} from ${elementsOf("?1")}
+        )
         window newer as (partition by account_id order by expires_at_ms desc, bytes desc
           rows between unbounded preceding and current row)
       ) where number > ${MAX_ITEMS} or total > ${MAX_BYTES})`,
   ],
 };
 
-const OWN =
-  `where account_id = ? and item_id in (select value from json_each(?)) and expires_at_ms > ?`;
+const OWN = `where account_id = ? and item_id in ${textsOf()} and expires_at_ms > ?`;
 const SIZE = `select coalesce(sum(bytes), 0) as bytes from kept_items ${OWN}`;
 
 /** One text, so that reading stays flat in memory. */
-const FIND = `select json_group_array(json_array(item_id, sealed)) as items from kept_items
+const FIND = `select ${jsonArrayOfRows(jsonArray("item_id", "sealed"))} as items from kept_items
   ${OWN}`;
 
 /** Keeps the items of replies, and finds them again. */

@@ -1,4 +1,5 @@
 import type { Database } from "../../ground/database/mod.ts";
+import { iif, ROW } from "../../ground/sql/mod.ts";
 
 /** Limits of all accounts together. Of more, the oldest are deleted. */
 export interface KeptItemsLimits {
@@ -10,8 +11,8 @@ const LIMITS: KeptItemsLimits = { rows: 1_000_000, bytes: 1_073_741_824 };
 /** Rows that are added up at a time, which takes a few milliseconds. */
 const COUNTED_ROWS = 10_000;
 
-const DELETE = `delete from kept_items where rowid in (
-    select rowid from kept_items where expires_at_ms <= ? order by expires_at_ms limit ?
+const DELETE = `delete from kept_items where ${ROW} in (
+    select ${ROW} from kept_items where expires_at_ms <= ? order by expires_at_ms limit ?
   ) returning 1 as gone`;
 /**
  * Adds up the next newest rows, and says where to go on, and which of them exceed the rest of the limits. Rows of one
@@ -19,7 +20,7 @@ const DELETE = `delete from kept_items where rowid in (
  */
 const COUNT = `
   select count(*) as rows, sum(bytes) as bytes, min(expires_at_ms) as before_ms,
-    max(iif(number > ?3 or total > ?4, expires_at_ms, null)) as surplus_ms
+    max(${iif("number > ?3 or total > ?4", "expires_at_ms", "null")}) as surplus_ms
   from (
     select expires_at_ms, bytes, row_number() over newer as number, sum(bytes) over newer as total
     from kept_items where expires_at_ms < ?1 and expires_at_ms >= coalesce(

@@ -19,7 +19,8 @@ const KEY_BYTES = 32;
 const FILE = "seal.key";
 const NAME = "seal key";
 
-const INSERT = "insert or ignore into secrets (name, value, created_at_ms) values (?, ?, ?)";
+const INSERT =
+  "insert into secrets (name, value, created_at_ms) values (?, ?, ?) on conflict do nothing";
 const READ = "select value from secrets where name = ?";
 
 /**

@@ -3,7 +3,7 @@
 import DatabaseConstructor from "libsql";
 import { pathToFileURL } from "node:url";
 import { DatabaseError } from "../../../src/ground/database/mod.ts";
-import { EmbeddedDatabase } from "../../../src/ground/database/embedded.ts";
+import { EmbeddedDatabase } from "../../../src/ground/database/file/embedded.ts";
 import { collectGarbage } from "../../../src/ground/platform/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { tempDir } from "../../fake/temp.ts";

@@ -6,7 +6,7 @@ import {
   DatabaseError,
   restoreFile,
 } from "../../../src/ground/database/mod.ts";
-import { EmbeddedDatabase } from "../../../src/ground/database/embedded.ts";
+import { EmbeddedDatabase } from "../../../src/ground/database/file/embedded.ts";
 import { assertEquals, assertMatch, assertRejects } from "../../assert.ts";
 import { writeEmptyDatabase } from "../../fake/empty_database.ts";
 import { tempDir } from "../../fake/temp.ts";

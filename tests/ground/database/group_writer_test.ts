@@ -4,14 +4,15 @@ import {
   type JsonObject,
 } from "../../../src/ground/database/mod.ts";
 import { GroupWriter } from "../../../src/ground/database/group_writer.ts";
+import { sqliteError } from "../../../src/ground/database/sqlite/failures.ts";
 import { assert, assertEquals } from "../../assert.ts";
 
 /** How a commit fails, by what is known of it. */
 const FAILURES = {
-  unknown: () => new DatabaseError("SQLITE_IOERR", "not durable", { outcomeUnknown: true }),
+  unknown: () => sqliteError("SQLITE_IOERR", "not durable", { outcomeUnknown: true }),
   reopening: () => new DatabaseError("SLUICE_REOPENING", "is being opened again"),
-  full: () => new DatabaseError("SQLITE_FULL", "the disk is full"),
-  corrupt: () => new DatabaseError("SQLITE_CORRUPT", "the file is malformed"),
+  full: () => sqliteError("SQLITE_FULL", "the disk is full"),
+  corrupt: () => sqliteError("SQLITE_CORRUPT", "the file is malformed"),
 };
 
 function write(repeatable: boolean): GroupWrite<JsonObject, unknown> {

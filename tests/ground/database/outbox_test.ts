@@ -11,7 +11,7 @@ import {
 } from "../../../src/ground/database/mod.ts";
 import { keptItems, outboxFiles, WriteOutbox } from "../../../src/ground/database/outbox.ts";
 import { framesOf, OutboxFile } from "../../../src/ground/database/outbox_file.ts";
-import { WritesBehind } from "../../../src/ground/database/writes_behind.ts";
+import { WritesBehind } from "../../../src/ground/database/file/writes_behind.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 import { tempDir, until } from "../../fake/temp.ts";
@@ -296,6 +296,20 @@ Deno.test("an item that the database refuses is named, and no other is lost", as
   const next = await opened(`${dir.path}/a.db`);
   assertEquals(await next.refused(), seen.refused);
   await next.close();
+});
+
+Deno.test("an item of another type than its column is refused, and holds up no other", async () => {
+  await using dir = await tempDir();
+  const database = await opened(`${dir.path}/a.db`);
+  const seen = await keeping(database);
+  await Promise.all([
+    database.writeBehind!(ADD, { id: "1", n: "many" as unknown as number }),
+    database.writeBehind!(ADD, { id: "2", n: 2 }),
+  ]);
+  await until(() => seen.refused.length > 0, { what: "the item that was refused" });
+  assertEquals(seen.refused.map(({ item }) => ({ ...item })), [{ id: "1", n: "many" }]);
+  assertEquals((await database.one(COUNT))?.n, 1);
+  await database.close();
 });
 
 Deno.test("an outbox is not given up while what was refused cannot be kept elsewhere", async () => {

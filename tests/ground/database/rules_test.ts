@@ -10,7 +10,7 @@ import {
   type RuleObject,
   type RuleSet,
 } from "../../../src/ground/database/mod.ts";
-import { EmbeddedDatabase } from "../../../src/ground/database/embedded.ts";
+import { EmbeddedDatabase } from "../../../src/ground/database/file/embedded.ts";
 import { hashOfRules, objectsOfRules } from "../../../src/ground/database/rules.ts";
 import { gatewayIdentity } from "../../../src/ground/database/gateway_identity.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";

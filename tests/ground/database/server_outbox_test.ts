@@ -7,7 +7,7 @@ import {
   ServerDatabase,
 } from "../../../src/ground/database/mod.ts";
 import { keptItems, outboxFiles } from "../../../src/ground/database/outbox.ts";
-import { ServerOutbox } from "../../../src/ground/database/server_outbox.ts";
+import { ServerOutbox } from "../../../src/ground/database/server/server_outbox.ts";
 import { Presence } from "../../../src/ground/database/presence.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { sqldServer } from "../../fake/sqld.ts";

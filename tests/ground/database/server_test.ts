@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
 import { DatabaseError, openDatabase } from "../../../src/ground/database/mod.ts";
-import { ServerDatabase } from "../../../src/ground/database/server.ts";
+import { ServerDatabase } from "../../../src/ground/database/server/server.ts";
 import { audit, RULES } from "../../../src/money/ledger/mod.ts";
 import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
 import { sqldServer } from "../../fake/sqld.ts";

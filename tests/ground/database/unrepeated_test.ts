@@ -1,7 +1,7 @@
 /** A write whose answer is lost was perhaps done: only what may be done twice is sent again. */
 
 import { DatabaseError, type GroupWrite } from "../../../src/ground/database/mod.ts";
-import { ServerDatabase } from "../../../src/ground/database/server.ts";
+import { ServerDatabase } from "../../../src/ground/database/server/server.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { sqldServer } from "../../fake/sqld.ts";
 import { tempDir } from "../../fake/temp.ts";

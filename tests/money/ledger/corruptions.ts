@@ -8,7 +8,8 @@ import {
   Teams,
 } from "../../../src/people/accounts/mod.ts";
 import { type Bonuses, Registration, Sales } from "../../../src/money/billing/mod.ts";
-import { type Database, DatabaseError, openDatabase } from "../../../src/ground/database/mod.ts";
+import { type Database, openDatabase } from "../../../src/ground/database/mod.ts";
+import { sqliteError } from "../../../src/ground/database/sqlite/failures.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import {
   admit,
@@ -467,7 +468,7 @@ function readingFrom(raw: Raw, schema: Raw): Database {
       const from = mentions(sql, "sqlite_master") ? schema : raw;
       return await Promise.resolve(from.prepare(sql).all([...args]));
     } catch (cause) {
-      throw new DatabaseError("SQLITE_ERROR", String(cause), { cause });
+      throw sqliteError("SQLITE_ERROR", String(cause), { cause });
     }
   };
   return {

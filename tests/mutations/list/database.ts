@@ -1,7 +1,7 @@
 import type { Mutation } from "../mutation.ts";
 
 const CONNECTIONS = "tests/ground/database/connections_test.ts";
-const FILE = "src/ground/database/embedded_file.ts";
+const FILE = "src/ground/database/file/embedded_file.ts";
 const IDENTITY = "src/ground/database/gateway_identity.ts";
 const WHOSE = "tests/ground/database/whose_file_test.ts";
 const FAULTS = "tests/file_faults/file_faults_test.ts";
@@ -15,7 +15,7 @@ const OUTBOX_TEST = "tests/ground/database/outbox_test.ts";
 export const DATABASE: readonly Mutation[] = [
   {
     name: "reads-through-the-cipher",
-    file: "src/ground/database/driver.ts",
+    file: "src/ground/database/sqlite/driver.ts",
     find: "new URLSearchParams({ vfs, ...parameters })",
     replace: "new URLSearchParams({ ...(vfs === undefined ? {} : {}), ...parameters })",
     tests: [{ file: FAULTS, filter: "a failed read is noticed" }],
@@ -31,7 +31,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "file-not-opened-again",
-    file: "src/ground/database/embedded_worker.ts",
+    file: "src/ground/database/file/embedded_worker.ts",
     find: "  setTimeout(reopen, away.afterMs);",
     replace: "",
     tests: [{ file: FAULTS, filter: "a failed read is noticed" }],
@@ -151,7 +151,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "closed-connections-stay-open",
-    file: "src/ground/database/embedded_worker.ts",
+    file: "src/ground/database/file/embedded_worker.ts",
     find:
       'if (ask.type === "close") afterCollection(() => reply({ id, ok: true, rows }));\n    else reply',
     replace: "reply",
@@ -161,7 +161,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "index-for-reading-kept",
-    file: "src/ground/database/embedded_file.ts",
+    file: "src/ground/database/file/embedded_file.ts",
     find: "    checkIndexIsWritable(connection);\n",
     replace: "",
     tests: [{ file: CONNECTIONS, filter: "opened for reading only" }],
@@ -170,7 +170,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "asked-before-what-waits-is-passed-on",
-    file: "src/ground/database/embedded.ts",
+    file: "src/ground/database/file/embedded.ts",
     find: "this.#behind?.passOn();",
     replace: "",
     tests: [{ file: "tests/ground/database/outbox_test.ts", filter: "busy, too" }],
@@ -210,7 +210,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "reads-before-what-was-passed-on",
-    file: "src/ground/database/embedded_worker.ts",
+    file: "src/ground/database/file/embedded_worker.ts",
     find:
       '  writeAllBehind(file, type === "one" || type === "all" || type === "flush" && !ask.durable);\n',
     replace: "",
@@ -219,7 +219,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "doubtful-writes-not-repeated",
-    file: "src/ground/database/writes_behind.ts",
+    file: "src/ground/database/file/writes_behind.ts",
     find: "    this.#takeBack(this.#unsynced);\n",
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "whatever fails in between" }],
@@ -227,7 +227,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "refused-item-takes-others-along",
-    file: "src/ground/database/writes_behind.ts",
+    file: "src/ground/database/file/writes_behind.ts",
     find: " else this.#takeBack(set.flatMap(singly));\n",
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "whatever fails in between" }],
@@ -243,7 +243,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "kept-settlements-after-others",
-    file: "src/ground/database/server.ts",
+    file: "src/ground/database/server/server.ts",
     find: "if (this.#outbox !== undefined && this.#outbox.count > 0) await this.#outbox.taken();",
     replace: "",
     tests: [{ file: SERVER_OUTBOX, filter: "before anything else" }],
@@ -251,7 +251,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "earlier-outbox-not-taken",
-    file: "src/ground/database/server.ts",
+    file: "src/ground/database/server/server.ts",
     find: "await outbox.takeEarlier(options.writes, false);",
     replace: "",
     tests: [{ file: SERVER_OUTBOX, filter: "had kept when it ended" }],
@@ -259,7 +259,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "outbox-at-the-server-not-emptied",
-    file: "src/ground/database/server_outbox.ts",
+    file: "src/ground/database/server/server_outbox.ts",
     find: "return this.#isFilled || this.#isFaulty ||",
     replace: "return this.#isFaulty ||",
     tests: [{ file: SERVER_OUTBOX, filter: "files are emptied" }],
@@ -267,7 +267,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "written-though-not-kept",
-    file: "src/ground/database/server_outbox.ts",
+    file: "src/ground/database/server/server_outbox.ts",
     find: "      try {\n        if (this.#isFaulty)",
     replace:
       "      this.#pass(write, items, all.length);\n      try {\n        if (this.#isFaulty)",
@@ -276,7 +276,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "outbox-made-when-needed",
-    file: "src/ground/database/server.ts",
+    file: "src/ground/database/server/server.ts",
     find: "await outbox.prepare();",
     replace: "",
     tests: [{ file: AWAY, filter: "outbox is full" }],
@@ -285,7 +285,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "hanging-disk-unnoticed",
-    file: "src/ground/database/embedded.ts",
+    file: "src/ground/database/file/embedded.ts",
     find: "asked: this.#watch.presence.ask(),",
     replace: "asked: { answered() {}, failed() {} },",
     tests: [{ file: "tests/file_faults/hang_test.ts", filter: "a disk that hangs under load" }],
@@ -333,7 +333,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "refused-item-only-logged",
-    file: "src/ground/database/embedded.ts",
+    file: "src/ground/database/file/embedded.ts",
     find: '    this.#refused.note({ database: this.#id ?? "", ...refused });\n',
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "is named, and no other is lost" }],
@@ -341,7 +341,7 @@ export const DATABASE: readonly Mutation[] = [
   },
   {
     name: "outbox-emptied-before-refused-is-kept",
-    file: "src/ground/database/embedded.ts",
+    file: "src/ground/database/file/embedded.ts",
     find: "    if (durable) await this.#refused.keep(); // what it was kept in is given up next\n",
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "cannot be kept elsewhere" }],
@@ -374,15 +374,26 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "dead-outboxes-not-swept",
     file: "src/assemble/gateway.ts",
-    find: "    built.use(sweepOutboxes(database, log));\n",
+    find: "  if (isOpened(database)) built.use(sweepOutboxes(database, log));\n",
     replace: "",
     tests: [{ file: "tests/flow/dead_outbox_test.ts" }],
     why:
       "The last charges of a gateway that was killed beside another would wait for the next start.",
   },
   {
+    name: "kind-of-a-wrong-type",
+    file: "src/ground/database/sqlite/failures.ts",
+    find: "/^UNKNOWN_SQLITE_ERROR_3091$/",
+    replace: "/^UNKNOWN_SQLITE_ERROR_0$/",
+    tests: [{
+      file: "tests/ground/database/failures_test.ts",
+      filter: "of the kind that it is, and nothing is done: file",
+    }],
+    why: "One bad item that is written behind would hold up all others, and be tried without end.",
+  },
+  {
     name: "writes-behind-mixed-up",
-    file: "src/ground/database/writes_behind.ts",
+    file: "src/ground/database/pieces.ts",
     find: "    if (isMore && write !== first.write) break;\n",
     replace: "",
     tests: [{ file: OUTBOX_TEST, filter: "whatever fails in between" }],

@@ -46,8 +46,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "day-without-totals-unread",
     file: "src/money/usage/sources.ts",
-    find: "where known.day_at_ms = json_each.value ->> 0 and known.noun",
-    replace: "where known.day_at_ms <> json_each.value ->> 0 and known.noun",
+    find: "where known.day_at_ms = ${number(0)} and known.noun",
+    replace: "where known.day_at_ms <> ${number(0)} and known.noun",
     tests: [{ file: "tests/money/usage/usage_report_test.ts", filter: "any range" }],
     why: "Reports would leave out days that are not added up yet, or count days twice.",
   },
@@ -742,8 +742,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "rules-installed-by-several",
     file: INSTALLED,
-    find: "hash = iif(revision = ? and hash = ?, ?, null)",
-    replace: "hash = iif(true or ? = ?, ?, null)",
+    find: "hash = case when revision = ? and hash = ? then ? end",
+    replace: "hash = case when true or ? = ? then ? end",
     tests: [{ file: INSTALLING, filter: "rules (file): of several programs" }],
     why: "An older gateway that starts at the same moment would replace newer rules.",
   },
@@ -781,7 +781,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "copy-of-a-changed-schema",
-    file: "src/ground/database/open.ts",
+    file: "src/ground/database/file/copies.ts",
     find: "if (await schemaVersion(database) === version) return;",
     replace: "return;",
     tests: [{ file: RELEASED, filter: "the next step" }],
@@ -789,7 +789,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "schema-compared-without-texts",
-    file: "src/ground/database/schema.ts",
+    file: "src/ground/database/sqlite/catalog.ts",
     find: "/'(?:[^']|'')*'|",
     replace: "/",
     tests: [{
@@ -816,7 +816,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "platform-repeats-writes",
-    file: "src/ground/database/server.ts",
+    file: "src/ground/database/server/server.ts",
     find: "body: body?.pipeThrough(new TransformStream()) ?? null,",
     replace: "body,",
     tests: [{

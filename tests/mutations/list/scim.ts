@@ -113,9 +113,8 @@ export const SCIM: readonly Mutation[] = [
   {
     name: "rights-of-a-renamed-group",
     file: DIRECTORY,
-    find: "and exists (select 1 from scim_groups\n            where id = ? and (display_name",
-    replace:
-      "and not exists (select 1 from scim_groups\n            where id = ? and (display_name",
+    find: "and exists (select 1 from scim_groups\n            where id = ? and (not",
+    replace: "and not exists (select 1 from scim_groups\n            where id = ? and (not",
     tests: HISTORY,
     why: "Members of a group would keep what its former name gave.",
   },

@@ -167,6 +167,10 @@ const FAULTS: readonly { file: string; says: string }[] = [
     file: '{"routes": {"x": {"targets": [{"upstream": "simulator", "model": "m", "weight": -1}]}}}',
     says: "routes.x.targets[0].weight",
   },
+  {
+    file: '{"database": {"url": "postgres://db.example/sluice"}}',
+    says: "database.url: must start with file:, http://, https:// or libsql://",
+  },
   { file: "[]", says: "sluice.jsonc:1:1  must be an object" },
   { file: '{"port": }', says: "sluice.jsonc:1:10  syntax error: expected a value before }" },
   {

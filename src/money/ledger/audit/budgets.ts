@@ -5,27 +5,33 @@ import { HELD_BY_KEYS, QUARTER_MS } from "../rules/sql/budgets.ts";
 import { UNLIMITED } from "../rules/sql/shared.ts";
 import type { Check, Mismatch } from "./check.ts";
 import { DAY_MS } from "../../../ground/time.ts";
+import { greatest, iif, least, paddedHex, positionIn } from "../../../ground/sql/mod.ts";
 
 /** A request may wait for its admission as long as the database cannot be used. */
 const MAX_WAIT_MS = 12 * 3_600_000;
+
+/** A day before the first period of a budget. */
+const FIRST_MS = `(select coalesce(min(starts_at_ms) - ${DAY_MS}, 0)
+              from budget_periods where starts_at_ms > 0)`;
 
 /** What the keys of budgets were charged, by the quarter of an hour in which their requests were admitted. */
 const QUARTERS =
   `select key_id, coalesce(admitted_at_ms, started_at_ms) / ${QUARTER_MS} * ${QUARTER_MS}
             as at_ms, sum(charged_credits) as credits
           from usage_records
-          where request_id >= printf('req_%012x', (
-              select min(starts_at_ms) - ${DAY_MS} from budget_periods where starts_at_ms > 0
-            ))
+          where request_id >= 'req_' || ${paddedHex(FIRST_MS, 12)}
             and key_id in (select key_id from budget_keys)
           group by 1, 2
           union all
           select key_id, quarter_at_ms, sum(credits) from pruned_charges
           where key_id in (select key_id from budget_keys) group by 1, 2`;
 
+/** From when on a budget is spent. */
+const SINCE_MS = greatest("max(set_at_ms)", "min(starts_at_ms)");
+
 /** The team, and the account, of a member that has a budget. */
-const TEAM_OF_MEMBER = "substr(owner_id, 1, instr(owner_id, ':') - 1)";
-const ACCOUNT_OF_MEMBER = "substr(owner_id, instr(owner_id, ':') + 1)";
+const TEAM_OF_MEMBER = `substr(owner_id, 1, ${positionIn("owner_id", "':'")} - 1)`;
+const ACCOUNT_OF_MEMBER = `substr(owner_id, ${positionIn("owner_id", "':'")} + 1)`;
 
 /** Budgets, the keys that they apply to, and what was spent and is held in their periods. */
 export const BUDGETS: readonly Check[] = [
@@ -41,7 +47,7 @@ export const BUDGETS: readonly Check[] = [
     pairs: {
       budget_id: [
         "budgets.id",
-        "iif(budgets.id is null, null, owner || ':' || owner_id || ':' || period)",
+        iif("budgets.id is null", "null", "owner || ':' || owner_id || ':' || period"),
       ],
       budget_owner: [
         "owner_id",
@@ -52,7 +58,7 @@ export const BUDGETS: readonly Check[] = [
             where teams.id = ${TEAM_OF_MEMBER} and accounts.id = ${ACCOUNT_OF_MEMBER}) end`,
       ],
       allowed: [
-        "iif(budgets.id is null or owner = 'key' and period = 'life', budgets.credits, null)",
+        iif("budgets.id is null or owner = 'key' and period = 'life'", "budgets.credits", "null"),
         "allowed.budget_credits",
       ],
     },
@@ -121,10 +127,10 @@ export const BUDGETS: readonly Check[] = [
         `coalesce(lives.budget_id, (select id from budgets where id = budget_periods.budget_id
           and period <> 'life'), 'none')`,
       ],
-      spent: ["spent", "iif(spent is null, null, coalesce(charged.credits, 0))"],
+      spent: ["spent", iif("spent is null", "null", "coalesce(charged.credits, 0)")],
       budget_held: [
         "budget_periods.held",
-        "iif(spent is null, null, coalesce(held_now.credits, 0))",
+        iif("spent is null", "null", "coalesce(held_now.credits, 0)"),
       ],
     },
     from: `lives full join budget_periods on budget_periods.budget_id = lives.budget_id
@@ -139,7 +145,7 @@ export const BUDGETS: readonly Check[] = [
     noun: "budget",
     name: "charges without a period",
     before: `with quarters as materialized (${QUARTERS}), firsts as materialized (
-        select budget_id, max(max(set_at_ms), min(starts_at_ms)) as since_ms, max(ends_at_ms) as until_ms
+        select budget_id, ${SINCE_MS} as since_ms, max(ends_at_ms) as until_ms
         from budget_periods join budgets on budgets.id = budget_id
         where period <> 'life' group by 1
       )`,
@@ -168,9 +174,9 @@ export const BUDGETS: readonly Check[] = [
     id: "key_id || ' ' || hour_at_ms",
     pairs: {
       pruned_charges: ["kept_credits", "credits"],
-      pruned_quarter: ["rest", "iif(rest is null, null, 0)"],
-      admitted_from: ["first_ms", "max(first_ms, hour_at_ms - 3600000)"],
-      admitted_until: ["last_ms", `min(last_ms, hour_at_ms + ${MAX_WAIT_MS})`],
+      pruned_quarter: ["rest", iif("rest is null", "null", "0")],
+      admitted_from: ["first_ms", greatest("first_ms", "hour_at_ms - 3600000")],
+      admitted_until: ["last_ms", least("last_ms", `hour_at_ms + ${MAX_WAIT_MS}`)],
     },
     from: `(
       select key_id, hour_at_ms, max(kept_credits) as kept_credits, max(credits) as credits,

@@ -85,9 +85,9 @@ export function differences({ before = "", id, pairs, from, groupBy }: Compariso
   const columns = all.map(([kind, [found, expected]]) =>
     `${found} as found_${kind}, ${expected} as expected_${kind}`
   );
-  const differs = all.map(([kind]) => `found_${kind} is not expected_${kind}`).join(" or ");
+  const differs = all.map(([kind]) => `found_${kind} is distinct from expected_${kind}`);
   return `${before} select * from (
     select ${id} as id, ${columns.join(", ")} from ${from}
     ${groupBy === undefined ? "" : `group by ${groupBy}`}
-  ) where ${differs}`;
+  ) where ${differs.join(" or ")}`;
 }

@@ -1,6 +1,7 @@
 import { CLOCK_MS } from "../../../ground/database/mod.ts";
 import { paysFor } from "../rules/sql/lots.ts";
 import { type Check, differences } from "./check.ts";
+import { greatest, iif, least } from "../../../ground/sql/mod.ts";
 
 /** The settings allow leases of up to a day; an hour more for a clock that was set. */
 const MAX_LEASE_MS = 25 * 3_600_000;
@@ -9,7 +10,7 @@ const MAX_LEASE_MS = 25 * 3_600_000;
 const CLOCKS_MS = 3_600_000;
 
 /** A lease that is not longer than settings allow. */
-const LEASE = `min(lease_until_ms, ${CLOCK_MS} + ${MAX_LEASE_MS})`;
+const LEASE = least("lease_until_ms", `${CLOCK_MS} + ${MAX_LEASE_MS}`);
 
 /** Holds of in-flight requests, and loans of gateways. */
 export const HOLDS: readonly Check[] = [
@@ -22,8 +23,8 @@ export const HOLDS: readonly Check[] = [
         // settled requests hold nothing
         ended: [
           "holds.credits",
-          `iif(exists (select 1 from usage_records where request_id = holds.request_id)
-            or exists (select 1 from entries where cause_id = holds.request_id), 0, holds.credits)`,
+          `case when exists (select 1 from usage_records where request_id = holds.request_id)
+            or exists (select 1 from entries where cause_id = holds.request_id) then 0 else holds.credits end`,
         ],
         hold_account: ["holds.account_id", "keys.account_id"],
         // a hold is released within a lease after its gateway is gone
@@ -53,11 +54,11 @@ export const HOLDS: readonly Check[] = [
       pairs: {
         hold_reserved: [
           "sum(bound_holds.credits)",
-          "min(sum(bound_holds.credits), max(holds.credits))",
+          least("sum(bound_holds.credits)", "max(holds.credits)"),
         ],
         hold_bound: [
           "count(*)",
-          `count(iif(lots.account_id = holds.account_id and ${paysFor("route")}, 1, null))`,
+          `count(*) filter (where lots.account_id = holds.account_id and ${paysFor("route")})`,
         ],
       },
       from: `bound_holds left join holds on holds.request_id = bound_holds.request_id
@@ -73,8 +74,11 @@ export const HOLDS: readonly Check[] = [
       id: "balances.account_id",
       pairs: {
         held_unbound: [
-          "max(held - sum(reserved), 0)",
-          "min(max(held - sum(reserved), 0), sum(iif(models is null, remaining, 0)))",
+          greatest("held - sum(reserved)", "0"),
+          least(
+            greatest("held - sum(reserved)", "0"),
+            `sum(${iif("models is null", "remaining", "0")})`,
+          ),
         ],
       },
       from: `balances join lots on lots.account_id = balances.account_id
@@ -86,10 +90,10 @@ export const HOLDS: readonly Check[] = [
     noun: "loan",
     name: "loans",
     sql: differences({
-      id: "loans.account_id || ' ' || gateway_id || iif(key_id = '', '', ' ' || key_id)",
+      id: `loans.account_id || ' ' || gateway_id || ${iif("key_id = ''", "''", "' ' || key_id")}`,
       pairs: {
         loan_account: ["loans.account_id", "accounts.id"],
-        loan_key: ["loans.key_id", "iif(loans.key_id = '', '', keys.id)"],
+        loan_key: ["loans.key_id", iif("loans.key_id = ''", "''", "keys.id")],
         lease: ["lease_until_ms", LEASE],
       },
       from: `loans left join accounts on accounts.id = loans.account_id
@@ -107,7 +111,7 @@ export const HOLDS: readonly Check[] = [
         // only what could not be spent any more
         lapsed: [
           "write_offs.lease_until_ms",
-          `min(write_offs.lease_until_ms, write_offs.at_ms + ${CLOCKS_MS})`,
+          least("write_offs.lease_until_ms", `write_offs.at_ms + ${CLOCKS_MS}`),
         ],
       },
       from:

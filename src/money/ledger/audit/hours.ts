@@ -1,6 +1,7 @@
 import { ROLL_UPS } from "../roll_ups.ts";
 import type { Check } from "./check.ts";
 import { ADDED, isSumOf, SUMMED, SUMS } from "./sums.ts";
+import { wholeTable, withoutIndex } from "../../../ground/sql/mod.ts";
 
 const KEY = ROLL_UPS.usage_hours.join(", ");
 
@@ -22,10 +23,10 @@ export const HOURS: readonly Check[] = [
     name: "roll-ups",
     given: `kept as materialized (
           select account_id, started_at_ms / 3600000 * 3600000 as hour_at_ms, key_id, route, ${SUMMED}
-          from usage_records not indexed
-          -- the hour first, as the records are nearly in its order; the + keeps an index out of it that
+          from ${wholeTable("usage_records")}
+          -- the hour first, as the records are nearly in its order; no index is to be used that
           -- would read them in no order
-          group by hour_at_ms, key_id, route, +account_id
+          group by hour_at_ms, key_id, route, ${withoutIndex("account_id")}
         ),`,
     sums: `select ${KEY}, ${ADDED}
           from (

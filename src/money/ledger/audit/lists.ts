@@ -28,7 +28,7 @@ export const LISTS: readonly Check[] = [
     pairs: {
       revision: [
         // gateways of before schema 8 count their probes there
-        "(select group_concat(noun) from revisions where noun <> 'probe')",
+        "(select string_agg(noun, ',') from revisions where noun <> 'probe')",
         "'keys'",
       ],
     },

@@ -1,5 +1,6 @@
 import { paysFor } from "../rules/sql/lots.ts";
 import { type Check, differences } from "./check.ts";
+import { greatest, iif, positionIn, wholeTable, withoutIndex } from "../../../ground/sql/mod.ts";
 
 /** Lots, from entries and from how they were granted. */
 export const LOTS: readonly Check[] = [
@@ -10,8 +11,8 @@ export const LOTS: readonly Check[] = [
     name: "entries",
     sql: `with sums as materialized (
         select lot_id, account_id, sum(credits) as credits,
-          sum(iif(kind = 'charge', -credits, 0)) as charged
-        from entries not indexed group by lot_id, +account_id
+          sum(${iif("kind = 'charge'", "-credits", "0")}) as charged
+        from ${wholeTable("entries")} group by lot_id, ${withoutIndex("account_id")}
       ), charges as materialized (
         select account_id, sum(charged) as charged from sums group by account_id
       )
@@ -20,12 +21,12 @@ export const LOTS: readonly Check[] = [
         lots.account_id as found_owner, coalesce(sums.account_id, lots.account_id) as expected_owner,
         null as found_consumed, null as expected_consumed
       from sums full join lots on lots.id = lot_id
-      where found_lot is not expected_lot or found_owner is not expected_owner
+      where found_lot is distinct from expected_lot or found_owner is distinct from expected_owner
       union all
       select 'balance', coalesce(balances.account_id, charges.account_id), null, null, null, null,
         consumed, coalesce(charged, 0)
       from charges full join balances on balances.account_id = charges.account_id
-      where consumed is not coalesce(charged, 0)`,
+      where consumed is distinct from coalesce(charged, 0)`,
   },
   // Each lot has one grant entry, of its size and its time.
   {
@@ -58,7 +59,7 @@ export const LOTS: readonly Check[] = [
     sql: differences({
       id: "lots.id",
       pairs: {
-        expired: ["at_ms", "max(at_ms, expires_at_ms)"],
+        expired: ["at_ms", greatest("at_ms", "expires_at_ms")],
         expiry_id: ["substr(cause_id, 1, 7)", "'expiry_'"],
       },
       from: "entries join lots on lots.id = lot_id where kind = 'expire'",
@@ -88,7 +89,7 @@ export const LOTS: readonly Check[] = [
     name: "charges of bound lots",
     sql: differences({
       id: "cause_id || ' ' || lots.id",
-      pairs: { charged_bound: ["route", `iif(${paysFor("route")}, route, models)`] },
+      pairs: { charged_bound: ["route", iif(paysFor("route"), "route", "models")] },
       // few accounts have bound lots: their entries are found by the account
       from: `lots cross join entries on entries.account_id = lots.account_id and lot_id = lots.id
           and kind = 'charge'
@@ -113,7 +114,7 @@ export const LOTS: readonly Check[] = [
             else (select invited_by from accounts where id = substr(lots.id, 13)) end`,
         ],
         bonus_id: [
-          `rtrim(substr(lots.id, 1, instr(substr(lots.id, 5), '_') + 4), '_')`,
+          `rtrim(substr(lots.id, 1, ${positionIn("substr(lots.id, 5)", "'_'")} + 4), '_')`,
           `case source when 'signup' then 'lot_signup' when 'owner' then 'lot_owner'
             when 'invite_signup' then 'lot_invite' else 'lot_payment' end`,
         ],
@@ -135,11 +136,11 @@ export const LOTS: readonly Check[] = [
         // of its account, and a bonus is undone after what earned it
         take_back_id: [
           "substr(coalesce(took.cause_id, take_backs.id), 1, 10)",
-          `iif(take_backs.id like '%\\_bonus' escape '\\' and not exists (
+          `case when take_backs.id like '%\\_bonus' escape '\\' and not exists (
             select 1 from take_backs as cause join first_payments on first_payments.lot_id = cause.lot_id
             where cause.id = substr(take_backs.id, 1, length(take_backs.id) - 6)
               and take_backs.lot_id = 'lot_payment_' || first_payments.account_id
-          ), null, 'take_back_')`,
+          ) then null else 'take_back_' end`,
         ],
       },
       from: `(select * from entries where kind = 'take_back') as took
@@ -161,8 +162,8 @@ export const LOTS: readonly Check[] = [
         first_payment_of: ["first_payments.account_id", "accounts.id"],
         bonus_of: [
           "bonuses.created_at_ms",
-          `iif(bonuses.id is null, null,
-            (select created_at_ms from lots where id = first_payments.lot_id))`,
+          `case when bonuses.id is not null then
+            (select created_at_ms from lots where id = first_payments.lot_id) end`,
         ],
         first_payment_row: [
           "coalesce(first_payments.account_id, '')",

@@ -1,6 +1,7 @@
 import { FACT_EVENT, GONE, IS_OF_ORDER, PAID_STATE, PARTS } from "../rules/adjust_order.ts";
 import type { Check } from "./check.ts";
 import { DAY_MS } from "../../../ground/time.ts";
+import { greatest, iif, least, positionIn } from "../../../ground/sql/mod.ts";
 
 const NEVER = "9007199254740991";
 
@@ -21,6 +22,10 @@ const LOTS = `select lot_id from order_credits as granted
   where granted.order_id = parts.order_id and granted.role = parts.role
     and granted.kind in ('granted', 'returned')`;
 
+/** When the lot of an order expires. */
+const EXPIRES = least(`paid_at_ms + ${least("valid_days", "1000000000")} * ${DAY_MS}`, NEVER);
+const SLASH = positionIn("cause_id", "'/'");
+
 /** A condition: the row of `take_backs` was made for an order. */
 const IS_OF_AN_ORDER = `(take_backs.id like 'take\\_back\\_%:%' escape '\\'
           or take_backs.id like 'take\\_back\\_ord\\_%' escape '\\')`;
@@ -33,7 +38,7 @@ export const ORDERS: readonly Check[] = [
     name: "outcomes of orders",
     id: "orders.id",
     pairs: {
-      payments: ["count(paid.id)", "iif(paid_at_ms is null, 0, 1)"],
+      payments: ["count(paid.id)", iif("paid_at_ms is null", "0", "1")],
       payment: ["payment_id", "max(paid.cause_id)"],
       paid_at: ["paid_at_ms", "max(paid.at_ms)"],
       paid_amount: ["paid_amount", "max(paid.amount)"],
@@ -44,10 +49,10 @@ export const ORDERS: readonly Check[] = [
       ],
       order_state: [
         "state",
-        `iif(paid_at_ms is not null, ${PAID_STATE}, coalesce((
+        `case when paid_at_ms is not null then ${PAID_STATE} else coalesce((
             select kind from order_events where order_id = orders.id
               and kind in ('expired', 'failed')
-          ), 'open'))`,
+          ), 'open') end`,
       ],
       gone: ["gone_amount", GONE],
       underpaid: [
@@ -56,7 +61,7 @@ export const ORDERS: readonly Check[] = [
         "0",
       ],
       provider: [
-        "iif(paid_at_ms is null, 'stripe', provider)",
+        iif("paid_at_ms is null", "'stripe'", "provider"),
         `case when paid_at_ms is null then 'stripe'
             when payment_id like 'manual\\_lot\\_%' escape '\\' then 'manual'
             when payment_id like 'gift\\_lot\\_%' escape '\\' then 'gift'
@@ -116,22 +121,21 @@ export const ORDERS: readonly Check[] = [
     name: "terms of orders",
     id: "orders.id",
     pairs: {
-      granted_once: ["count(order_credits.id)", "iif(paid_at_ms is null, 0, 1)"],
-      order_lot: ["orders.lot_id", "iif(paid_at_ms is null, orders.lot_id, max(lots.id))"],
+      granted_once: ["count(order_credits.id)", iif("paid_at_ms is null", "0", "1")],
+      order_lot: ["orders.lot_id", iif("paid_at_ms is null", "orders.lot_id", "max(lots.id)")],
       owner: [
         "orders.account_id",
-        "iif(paid_at_ms is null, orders.account_id, max(lots.account_id))",
+        iif("paid_at_ms is null", "orders.account_id", "max(lots.account_id)"),
       ],
-      credits: ["orders.credits", "iif(paid_at_ms is null, orders.credits, max(granted))"],
-      models: ["orders.models", "iif(paid_at_ms is null, orders.models, max(lots.models))"],
+      credits: ["orders.credits", iif("paid_at_ms is null", "orders.credits", "max(granted)")],
+      models: ["orders.models", iif("paid_at_ms is null", "orders.models", "max(lots.models)")],
       order_note: [
         "orders.note",
-        "iif(paid_at_ms is null, orders.note, max(lots.note))",
+        iif("paid_at_ms is null", "orders.note", "max(lots.note)"),
       ],
       expires: [
-        `iif(paid_at_ms is null or provider = 'earlier', null, coalesce(
-            min(paid_at_ms + min(valid_days, 1000000000) * ${DAY_MS}, ${NEVER}), ${NEVER}))`,
-        "iif(paid_at_ms is null or provider = 'earlier', null, max(lots.expires_at_ms))",
+        `case when paid_at_ms is not null and provider <> 'earlier' then coalesce(${EXPIRES}, ${NEVER}) end`,
+        iif("paid_at_ms is null or provider = 'earlier'", "null", "max(lots.expires_at_ms)"),
       ],
     },
     from: `orders left join order_credits on order_credits.order_id = orders.id
@@ -162,21 +166,21 @@ export const ORDERS: readonly Check[] = [
     id: "order_credits.order_id",
     pairs: {
       cause: [
-        `iif(cause like 'collected:%', cause like 'collected:' || order_credits.order_id || '.%',
-            order_events.at_ms is not null and (order_credits.kind = 'repaid'
-              or order_events.order_id = order_credits.order_id))`,
+        `case when cause like 'collected:%' then cause like 'collected:' || order_credits.order_id || '.%'
+            else order_events.at_ms is not null and (order_credits.kind = 'repaid'
+              or order_events.order_id = order_credits.order_id) end`,
         "1",
       ],
       cause_at: [
-        "iif(cause like 'collected:%', null, order_credits.at_ms)",
-        "iif(cause like 'collected:%', null, order_events.at_ms)",
+        iif("cause like 'collected:%'", "null", "order_credits.at_ms"),
+        iif("cause like 'collected:%'", "null", "order_events.at_ms"),
       ],
       names_lot: [
         "order_credits.lot_id is not null",
         "order_credits.kind not in ('owed', 'forgiven')",
       ],
       debt_id: [
-        "iif(order_credits.kind in ('owed', 'forgiven'), order_credits.id, null)",
+        iif("order_credits.kind in ('owed', 'forgiven')", "order_credits.id", "null"),
         `case order_credits.kind when 'owed' then 'debt_' || cause || '_' || role
             when 'forgiven' then 'forgiven_' || cause || '_' || role end`,
       ],
@@ -195,18 +199,18 @@ export const ORDERS: readonly Check[] = [
     name: "credits of refunds",
     id: "parts.order_id",
     pairs: {
-      too_many: ["max(0, coalesce(gone, 0) - target)", "0"],
+      too_many: [greatest("0", "coalesce(gone, 0) - target"), "0"],
       too_few: [
-        `max(0, target - coalesce(gone, 0)
+        `target - coalesce(gone, 0)
             - (select coalesce(sum(remaining), 0) from lots where id in (${LOTS}))
             - (select coalesce(sum(-credits), 0) from entries
                 where account_id = parts.account_id and lot_id in (${LOTS})
                   and (kind = 'expire' or kind = 'charge' and at_ms >= booked.at_ms - ${CLOCKS_MS}
-                    or kind = 'take_back' and cause_id not in (select id from order_credits)))) > 0`,
+                    or kind = 'take_back' and cause_id not in (select id from order_credits))) > 0`,
         "0",
       ],
       not_returned: ["target = 0 and coalesce(gone, 0) <> 0", "0"],
-      overpaid_debt: ["min(0, coalesce(open, 0))", "0"],
+      overpaid_debt: [least("0", "coalesce(open, 0)"), "0"],
     },
     from: `(select * from (${PARTS}) where order_id in (
           select order_id from order_credits where kind <> 'granted'
@@ -224,8 +228,8 @@ export const ORDERS: readonly Check[] = [
     },
     from: `(
           select order_id, cause_id, cause_id as told_id, null as known_id from (
-            select order_id, iif(instr(cause_id, '/') = 0, cause_id,
-                substr(cause_id, 1, instr(cause_id, '/') - 1)) as cause_id from order_events
+            select order_id, case when ${SLASH} = 0 then cause_id
+                else substr(cause_id, 1, ${SLASH} - 1) end as cause_id from order_events
             where kind in ('refunded', 'refund_failed', 'inquiry', 'disputed', 'dispute_lost',
               'dispute_won') group by 1, 2
           )
@@ -258,11 +262,11 @@ export const ORDERS: readonly Check[] = [
     id: "payment_facts.id",
     pairs: {
       payment_of: [
-        "orders.id is not null and orders.currency is not payment_facts.currency",
+        "orders.id is not null and orders.currency is distinct from payment_facts.currency",
         "0",
       ],
       mode_of: [
-        "orders.id is not null and orders.livemode is not payment_facts.livemode",
+        "orders.id is not null and orders.livemode is distinct from payment_facts.livemode",
         "0",
       ],
       fact_kind: ["payment_facts.kind in ('refund', 'dispute')", "1"],
@@ -279,7 +283,7 @@ export const ORDERS: readonly Check[] = [
       event_name: ["order_events.id", "order_events.kind || ':' || cause_id"],
       event_source: ["event_id", "payment_events.id"],
       source_order: [
-        "iif(payment_events.order_id is null, null, order_events.order_id)",
+        iif("payment_events.order_id is null", "null", "order_events.order_id"),
         "payment_events.order_id",
       ],
     },
@@ -294,8 +298,8 @@ export const ORDERS: readonly Check[] = [
     pairs: {
       source_of: ["payment_events.order_id", "orders.id"],
       applied_to: [
-        "iif(outcome in ('applied', 'review'), payment_events.order_id, null)",
-        "iif(outcome in ('applied', 'review'), order_events.order_id, null)",
+        iif("outcome in ('applied', 'review')", "payment_events.order_id", "null"),
+        iif("outcome in ('applied', 'review')", "order_events.order_id", "null"),
       ],
       applied: ["outcome in ('applied', 'review') and order_events.id is null", "0"],
     },

@@ -1,4 +1,12 @@
 import type { Check } from "./check.ts";
+import {
+  greatest,
+  iif,
+  isWhole,
+  least,
+  wholeTable,
+  withoutIndex,
+} from "../../../ground/sql/mod.ts";
 
 /** Millionths of credits; beyond 2^63 a real number, as SQLite makes it. */
 const MILLIONTHS = `((input_tokens - cached_tokens) * input_price + cached_tokens * cached_price
@@ -6,8 +14,8 @@ const MILLIONTHS = `((input_tokens - cached_tokens) * input_price + cached_token
 
 /** What the tokens cost at the prices of the charge; a sum beyond 2^63 is only compared to nine digits. */
 const COST = `case
-  when typeof(${MILLIONTHS}) = 'integer'
-    then max(minimum_credits, (${MILLIONTHS} + 999999) / 1000000)
+  when ${isWhole(MILLIONTHS)}
+    then ${greatest("minimum_credits", `(${MILLIONTHS} + 999999) / 1000000`)}
   when abs(${MILLIONTHS} / 1e6 - price_credits) <= price_credits / 1e9 then price_credits
   else cast(${MILLIONTHS} / 1e6 as integer) end`;
 
@@ -47,8 +55,8 @@ export const RECORDS: readonly Check[] = [
       prices: [
         `(input_price is not null) + (cached_price is not null) + (output_price is not null)
           + (minimum_credits is not null) + (input_price is not null and settled_at_ms is not null)`,
-        `iif(usage_source is null or (input_price is null
-          and request_id <= (select unpriced_through from storage)), 0, 5)`,
+        `case when usage_source is null or (input_price is null
+          and request_id <= (select unpriced_through from storage)) then 0 else 5 end`,
       ],
     },
     from: `usage_records left join entries on cause_id = request_id
@@ -61,19 +69,19 @@ export const RECORDS: readonly Check[] = [
     name: "charges without a record",
     before: `with orphans as materialized (
         select account_id, -sum(credits) as credits, max(cause_id) as newest
-        from entries not indexed
+        from ${wholeTable("entries")}
         where kind = 'charge'
           and not exists (select 1 from usage_records where request_id = cause_id)
-        group by +account_id -- an index by account would read entries in no order
+        group by ${withoutIndex("account_id")} -- an index by account would read entries in no order
       ), pruned as materialized (
         select account_id, sum(credits) as credits from pruned_hours group by 1
       )`,
-    id: "iif(newest > (select max(through) from pruned_records), newest, account_id)",
+    id: iif("newest > (select max(through) from pruned_records)", "newest", "account_id"),
     pairs: {
       no_record: ["coalesce(orphaned, 0)", "coalesce(pruned, 0)"],
       not_pruned: [
         "coalesce(newest, '')",
-        "min(coalesce(newest, ''), (select coalesce(max(through), '') from pruned_records))",
+        least("coalesce(newest, '')", "(select coalesce(max(through), '') from pruned_records)"),
       ],
     },
     from: `(
@@ -92,9 +100,9 @@ export const RECORDS: readonly Check[] = [
     pairs: {
       unpriced: [
         "unpriced_through",
-        `iif(unpriced_through = '' or unpriced_through <= (select max(through) from pruned_records)
+        `case when unpriced_through = '' or unpriced_through <= (select max(through) from pruned_records)
           or exists (select 1 from usage_records where request_id = unpriced_through
-            and usage_source is not null and input_price is null), unpriced_through, null)`,
+            and usage_source is not null and input_price is null) then unpriced_through end`,
       ],
       price_storage_rows: ["n", "1"],
     },

@@ -1,6 +1,7 @@
 import { isToldApart, UNSUMMED_TAG } from "../rules/sql/tags.ts";
 import type { Check } from "./check.ts";
 import { ADDED, idOf, isSumOf, sameKey, SUMMED } from "./sums.ts";
+import { iif, isJson, membersOf } from "../../../ground/sql/mod.ts";
 
 const CELL = ["hour_at_ms", "account_id", "key_id", "route"];
 const TOLD_APART = {
@@ -10,13 +11,13 @@ const TOLD_APART = {
 
 /** Tags of records as roll-ups have them: with the value `other` for those that they do not tell apart. */
 const TAGS_OF_RECORDS =
-  `select usage_records.*, started_at_ms / 3600000 * 3600000 as at_ms, json_each.key as name,
-            iif(${
-    isToldApart({ ...TOLD_APART, name: "json_each.key", value: "json_each.value" })
-  }, json_each.value, 'other') as value
-          from usage_records, json_each(iif(json_valid(tags), tags, null))
-          where tags is not null and json_each.key <> '${UNSUMMED_TAG}'
-            and ${isToldApart({ ...TOLD_APART, name: "':names'", value: "json_each.key" })}
+  `select usage_records.*, started_at_ms / 3600000 * 3600000 as at_ms, tag.key as name,
+            case when ${
+    isToldApart({ ...TOLD_APART, name: "tag.key", value: "tag.value" })
+  } then tag.value else 'other' end as value
+          from usage_records, ${membersOf(iif(isJson("tags"), "tags", "null"), "tag")}
+          where tags is not null and tag.key <> '${UNSUMMED_TAG}'
+            and ${isToldApart({ ...TOLD_APART, name: "':names'", value: "tag.key" })}
           union all
           select usage_records.*, started_at_ms / 3600000 * 3600000, ':reason',
             coalesce(reason, 'unknown')
@@ -53,7 +54,7 @@ export const TAGS: readonly Check[] = [
       `select name, at_ms / 86400000 * 86400000 as at_ms, account_id, key_id, route, value, ${ADDED}
           from usage_tags where span_ms = 3600000 group by 1, 2, 3, 4, 5, 6`,
     span: 86_400_000,
-    pairs: { tag_span: ["usage_tags.span_ms", "iif(summed.name is null, null, 86400000)"] },
+    pairs: { tag_span: ["usage_tags.span_ms", iif("summed.name is null", "null", "86400000")] },
     where: "summed.name is not null or usage_tags.span_ms <> 3600000",
   }),
   // Each failed request has a reason.
@@ -84,10 +85,10 @@ export const TAGS: readonly Check[] = [
     pairs: {
       tag_value: [
         "1",
-        `iif(name = ':names', exists (
+        `case when name = ':names' then exists (
           select 1 from used where used.account_id = tag_values.account_id
             and used.day_at_ms = tag_values.day_at_ms and used.name = tag_values.value
-        ), exists (
+        ) else exists (
           select 1 from used where used.account_id = tag_values.account_id
             and used.day_at_ms = tag_values.day_at_ms and used.name = tag_values.name
             and used.value = tag_values.value
@@ -95,7 +96,7 @@ export const TAGS: readonly Check[] = [
           select 1 from tag_values as names where names.account_id = tag_values.account_id
             and names.day_at_ms = tag_values.day_at_ms and names.name = ':names'
             and names.value = tag_values.name
-        ))`,
+        ) end`,
       ],
     },
     from: "tag_values",

@@ -1,15 +1,19 @@
 import type { Check } from "./check.ts";
 import { DAY_MS } from "../../../ground/time.ts";
+import { greatest, iif, paddedHex } from "../../../ground/sql/mod.ts";
 
 /** Days from which on no window was pruned: gateways keep them for eight days. */
-const WHOLE = `max((select coalesce(max(before_ms), 0) from pruned_windows),
-  (select coalesce(max(at_ms), 0) - 6 * ${DAY_MS} from windows where span_ms = ${DAY_MS}))`;
+const FIRST_MS = greatest(`(select ms from since) - ${DAY_MS}`, "0");
+const WHOLE = greatest(
+  "(select coalesce(max(before_ms), 0) from pruned_windows)",
+  `(select coalesce(max(at_ms), 0) - 6 * ${DAY_MS} from windows where span_ms = ${DAY_MS})`,
+);
 
 /** A longer span with what it counts, and what the shorter ones in it count. */
 function parts(longMs: number, shortMs: number): string {
   return `select key_id, ${longMs} as span_ms, at_ms / ${longMs} * ${longMs} as at_ms,
-      sum(iif(span_ms = ${longMs}, used, 0)) as found,
-      sum(iif(span_ms = ${shortMs}, used, 0)) as expected
+      sum(case when span_ms = ${longMs} then used else 0 end) as found,
+      sum(case when span_ms = ${shortMs} then used else 0 end) as expected
     from windows where span_ms in (${longMs}, ${shortMs}) group by 1, 3`;
 }
 
@@ -31,7 +35,7 @@ export const WINDOWS: readonly Check[] = [
     id: "key_id || ' ' || span_ms || ' ' || at_ms",
     pairs: {
       begins: ["at_ms", "at_ms / span_ms * span_ms"],
-      length: ["span_ms", `iif(span_ms in (60000, 3600000, ${DAY_MS}), span_ms, null)`],
+      length: ["span_ms", iif(`span_ms in (60000, 3600000, ${DAY_MS})`, "span_ms", "null")],
       window_key: ["key_id", "keys.id"],
     },
     from: "windows left join keys on keys.id = key_id",
@@ -62,7 +66,7 @@ export const WINDOWS: readonly Check[] = [
     before: `with since as materialized (select ${WHOLE} as ms), admitted as materialized (
         select key_id, at_ms / 60000 * 60000 as at_ms, count(*) as n from (
           select key_id, admitted_at_ms as at_ms from usage_records
-          where request_id >= printf('req_%012x', max((select ms from since) - ${DAY_MS}, 0))
+          where request_id >= 'req_' || ${paddedHex(FIRST_MS, 12)}
             and admitted_at_ms >= (select ms from since)
           union all
           select key_id, created_at_ms from holds
@@ -70,7 +74,7 @@ export const WINDOWS: readonly Check[] = [
         ) group by 1, 2
       )`,
     id: "admitted.key_id || ' 60000 ' || admitted.at_ms",
-    pairs: { admitted: ["coalesce(used, 0)", "max(coalesce(used, 0), n)"] },
+    pairs: { admitted: ["coalesce(used, 0)", greatest("coalesce(used, 0)", "n")] },
     from: `admitted left join windows on windows.key_id = admitted.key_id
       and span_ms = 60000 and windows.at_ms = admitted.at_ms`,
   },

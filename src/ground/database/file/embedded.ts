@@ -2,6 +2,7 @@ import {
   type Database,
   DatabaseError,
   type DatabaseLine,
+  type FileState,
   type GroupWrite,
   type JsonObject,
   type ObserveCommit,
@@ -10,24 +11,20 @@ import {
   type Row,
   type Statement,
   type Value,
-} from "./database.ts";
-import type {
-  Answer,
-  Ask,
-  Connecting,
-  FileState,
-  Numbered,
-  RefusedBehind,
-} from "./embedded_protocol.ts";
-import { SlotMap } from "../platform/mod.ts";
+} from "../database.ts";
+import type { Answer, Ask, Connecting, Numbered } from "./embedded_protocol.ts";
+import { SlotMap } from "../../platform/mod.ts";
 import { giveFileThread, takeFileThread } from "./file_threads.ts";
 import { FileWatch } from "./file_watch.ts";
-import { BehindWriter } from "./behind_writer.ts";
-import { GroupWriter, type Writing } from "./group_writer.ts";
-import { outboxPath, WriteOutbox } from "./outbox.ts";
-import type { Asked } from "./presence.ts";
-import { namedItem, refusedFiles, RefusedItems, refusedItemsOf } from "./refused_items.ts";
-import { takeOutboxes } from "./take_outboxes.ts";
+import { BehindWriter } from "../behind_writer.ts";
+import type { KeepOptions, OpenedDatabase, UseOptions } from "../engine.ts";
+import { GroupWriter, type Writing } from "../group_writer.ts";
+import { outboxPath, WriteOutbox } from "../outbox.ts";
+import type { RefusedBehind } from "../pieces.ts";
+import type { Asked } from "../presence.ts";
+import { namedItem, refusedFiles, RefusedItems, refusedItemsOf } from "../refused_items.ts";
+import { sqliteError } from "../sqlite/failures.ts";
+import { takeOutboxes } from "../take_outboxes.ts";
 
 /** The way to the thread that owns the file. */
 interface Thread {
@@ -37,31 +34,17 @@ interface Thread {
 }
 
 /** How an embedded file is opened. */
-export interface EmbeddedOptions {
-  readonly durability: "full" | "normal";
+export interface EmbeddedOptions extends UseOptions {
   /** Whether nothing is written through it. */
   readonly readOnly?: boolean;
   /** Files that must stay what they are for as long as the database is used: the lock of its directory. */
   readonly beside?: readonly string[] | undefined;
-  readonly observe?: ObserveCommit | undefined;
   /** Called when the file was given up after a failure, each time that it still cannot be used, and when it is used again. */
   readonly onState?: ((state: FileState) => void) | undefined;
 }
 
 /** The number of what is written behind, which no answer is waited for. */
 const BEHIND = -1;
-
-/** How writes are kept that go behind. */
-export interface KeepOptions {
-  /** Whose outbox it is. */
-  readonly gatewayId: string;
-  /** Called when nothing can be kept, and when it can be again. */
-  readonly onFault: (fault: unknown) => void;
-  /** Called when the disk does not answer, again and again, and when it does. */
-  readonly onState?: ((state: FileState) => void) | undefined;
-  /** Called with an item that the database refuses. */
-  readonly onRefused: (item: RefusedItem) => void;
-}
 
 /** What is answered while the file has been given up, and is tried again. */
 const GIVEN_UP = "SLUICE_REOPENING";
@@ -74,7 +57,7 @@ interface Question extends PromiseWithResolvers<Row[][]> {
 }
 
 /** An embedded libSQL file, owned by a thread of its own. */
-export class EmbeddedDatabase implements Database {
+export class EmbeddedDatabase implements OpenedDatabase {
   readonly place: string;
   #thread!: Thread;
   /** Whether what is acknowledged survives the loss of power. */
@@ -229,8 +212,7 @@ export class EmbeddedDatabase implements Database {
     return await refusedItemsOf(this.place, database);
   }
 
-  /** Writes behind from now on, with an outbox of its own. */
-  async keepOutbox(options: KeepOptions): Promise<void> {
+  async keepOutbox(options: Omit<KeepOptions, "path" | "writes">): Promise<void> {
     const { gatewayId, onFault, onState = () => {}, onRefused } = options;
     const database = await this.identify();
     if (database === undefined) return;
@@ -276,12 +258,6 @@ export class EmbeddedDatabase implements Database {
     });
   }
 
-  /**
-   * Writes what outboxes have kept.
-   *
-   * @param writes All that are written behind.
-   * @param onlyDead Whether to leave alone outboxes of gateways that run, and what was refused before.
-   */
   async takeOutboxes(
     writes: readonly Writing[],
     { onlyDead = false }: { readonly onlyDead?: boolean } = {},
@@ -299,14 +275,13 @@ export class EmbeddedDatabase implements Database {
     }, { onlyDead });
   }
 
-  /**
-   * Has the database recognized by its own identity when it is opened again, once its schema has one.
-   *
-   * @returns Its ID.
-   */
   async identify(): Promise<string | undefined> {
     const [[row] = []] = await this.#ask({ type: "identify" });
     return this.#id = row === undefined || row.id === null ? undefined : String(row.id);
+  }
+
+  openReader(beside: readonly string[]): Promise<Database> {
+    return EmbeddedDatabase.open(this.place, { durability: "normal", readOnly: true, beside });
   }
 
   async close(): Promise<void> {
@@ -367,7 +342,7 @@ export class EmbeddedDatabase implements Database {
     const { code, message, outcomeUnknown } = answer;
     if (code === GIVEN_UP) asked.failed(message);
     else asked.answered();
-    reject(new DatabaseError(code, message, { outcomeUnknown }));
+    reject(sqliteError(code, message, { outcomeUnknown }));
   }
 
   #keepRefused({ write, item, code, message }: RefusedBehind): void {

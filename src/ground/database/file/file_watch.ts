@@ -1,7 +1,6 @@
-import { DatabaseError } from "./database.ts";
-import type { FileState } from "./embedded_protocol.ts";
-import { SlotMap } from "../platform/mod.ts";
-import { LOOK_MS, Presence } from "./presence.ts";
+import { DatabaseError, type FileState } from "../database.ts";
+import { SlotMap } from "../../platform/mod.ts";
+import { LOOK_MS, Presence } from "../presence.ts";
 
 /** Time without any answer from which on the file counts as away: a large set on a slow disk takes a part of it. */
 const SILENT_MS = 2_000;

@@ -8,11 +8,11 @@
  * per call in this driver, so it serves cold paths only.
  */
 
-import { DatabaseError, type Row } from "./database.ts";
+import { DatabaseError, type FileState, type Row } from "../database.ts";
 import { EmbeddedFile } from "./embedded_file.ts";
-import type { Answer, Ask, Connecting, FileState, Numbered } from "./embedded_protocol.ts";
+import type { Answer, Ask, Connecting, Numbered } from "./embedded_protocol.ts";
 import { WritesBehind } from "./writes_behind.ts";
-import { collectGarbage, collectGarbageWhenIdle, lowerPriority } from "../platform/mod.ts";
+import { collectGarbage, collectGarbageWhenIdle, lowerPriority } from "../../platform/mod.ts";
 
 /** Intervals of attempts to open a file again: the first is soon, since one failed read may be all. */
 const FIRST_REOPEN_MS = 20;

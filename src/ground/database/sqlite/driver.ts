@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import Driver from "libsql";
-import type { Row, Value } from "./database.ts";
+import type { Row, Value } from "../database.ts";
 
 /** A statement of the driver, which takes its arguments as one array. */
 export interface Prepared {

@@ -2,7 +2,7 @@
 const SPECIAL = /[*?[]/;
 
 /**
- * Returns the pattern for GLOB of texts that contain another in any case. Functions of SQLite know only the case of ASCII.
+ * Returns the pattern, for `isLike()`, of texts that contain another in any case. Functions of SQLite know only the case of ASCII.
  *
  * @param text Up to some hundred characters.
  *

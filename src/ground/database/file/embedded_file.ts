@@ -1,6 +1,6 @@
 /// <reference no-default-lib="true" />
 /// <reference lib="deno.worker" />
-import { DatabaseError, type Row, type Statement, type Value } from "./database.ts";
+import { DatabaseError, type Row, type Statement, type Value } from "../database.ts";
 import {
   checkIndexIsWritable,
   connect,
@@ -8,7 +8,7 @@ import {
   idOf,
   plain,
   type Prepared,
-} from "./driver.ts";
+} from "../sqlite/driver.ts";
 import { LogSync } from "./log_sync.ts";
 import { LogIndex } from "./log_index.ts";
 

@@ -1,10 +1,14 @@
-import { checkTarget, replaceFile } from "../files/mod.ts";
-import { dirname } from "../std/mod.ts";
-import { type Database, DatabaseError } from "./database.ts";
+import { checkTarget, replaceFile } from "../../files/mod.ts";
+import { dirname } from "../../std/mod.ts";
+import { type Database, DatabaseError } from "../database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
-import { schemaVersion } from "./migrate.ts";
-import { schemaFault } from "./migrations/mod.ts";
-import { outboxFiles, outboxPath } from "./outbox.ts";
+import { sqliteError } from "../sqlite/failures.ts";
+import { schemaVersion } from "../migrate.ts";
+import { schemaFault } from "../migrations/mod.ts";
+import { outboxFiles, outboxPath } from "../outbox.ts";
+
+/** Into an empty file, which is its owner's only. */
+const COPY = "vacuum into ?";
 
 /** How often progress is reported. */
 const TELL_MS = 250;
@@ -28,7 +32,7 @@ export async function backUp(
       Deno.stat(beside).then((now) => tell(Math.min(1, now.size / size)), () => {});
     }, TELL_MS);
     try {
-      await database.all("vacuum into ?", [beside]); // into an empty file, which is its owner's only
+      await database.all(COPY, [beside]);
       const { schema } = await inspectFile(beside);
       return { bytes: (await Deno.stat(beside)).size, schema };
     } catch (error) {
@@ -38,6 +42,26 @@ export async function backUp(
       clearInterval(timer);
     }
   }, { mode: 0o600 });
+}
+
+/**
+ * Copies a database beside it before its schema is changed, while others read and write. Replaces an older copy of that name.
+ *
+ * @param version Of the schema that it has.
+ * @throws {DatabaseError} When another program has changed the schema meanwhile: its copy is the right one.
+ */
+export async function copyBefore(database: Database, version: number): Promise<void> {
+  const to = `${database.place}.before-schema-${version + 1}`;
+  await replaceFile(to, (beside) => database.all(COPY, [beside]), {
+    mode: 0o600,
+    async check() {
+      if (await schemaVersion(database) === version) return;
+      throw new DatabaseError(
+        "SLUICE_SCHEMA",
+        `Cannot copy ${database.place}: it is being migrated`,
+      );
+    },
+  });
 }
 
 /** A backup onto a database that is in use would be joined with that one's log, and spoil it. */
@@ -146,7 +170,7 @@ async function inspectFile(
     const what = /^SQLITE_(FULL|IOERR)/.test(code)
       ? `Cannot check ${name}`
       : `Cannot use ${name} as a backup`;
-    throw new DatabaseError(code, `${what}: ${why}`, { cause: error });
+    throw sqliteError(code, `${what}: ${why}`, { cause: error });
   } finally {
     await database?.close();
     await removeCompanions(path); // the driver leaves them, empty

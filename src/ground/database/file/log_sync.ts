@@ -1,4 +1,4 @@
-import { DatabaseError } from "./database.ts";
+import { DatabaseError } from "../database.ts";
 
 /**
  * Makes the write-ahead log durable.

@@ -1,14 +1,5 @@
-import type { Row, Statement, Value } from "./database.ts";
-
-/** Items that are to be written. */
-export interface ItemsBehind {
-  /** Name of the write: those of one name have the same statements. */
-  readonly write: string;
-  readonly statements: readonly string[];
-  /** A JSON array. */
-  readonly items: string;
-  readonly count: number;
-}
+import type { Row, Statement, Value } from "../database.ts";
+import type { ItemsBehind, RefusedBehind } from "../pieces.ts";
 
 /** What the embedded database's thread is asked. */
 export type Ask =
@@ -39,15 +30,6 @@ export type Ask =
   | { readonly type: "identify" }
   | { readonly type: "close" };
 
-/** An item that was to be written behind and that the database refuses. */
-export interface RefusedBehind {
-  readonly write: string;
-  /** As JSON. */
-  readonly item: string;
-  readonly code: string;
-  readonly message: string;
-}
-
 /** What it answers, with the number of the question. */
 export type Answer =
   | { readonly id: number; readonly ok: true; readonly rows: Row[][] }
@@ -60,11 +42,6 @@ export type Answer =
     readonly outcomeUnknown: boolean;
   }
   | { readonly id: number; readonly refused: RefusedBehind };
-
-/** What it says unasked: its file was given up after a failure, still cannot be used, or is used again. */
-export type FileState =
-  | { readonly isUsable: false; readonly code: string; readonly message: string }
-  | { readonly isUsable: true; readonly awayMs: number };
 
 /** A question with its number. */
 export interface Numbered {

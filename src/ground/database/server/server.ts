@@ -6,16 +6,16 @@ import {
   type ObserveCommit,
   type OutboxState,
   type ReadOptions,
-  type RefusedItem,
   type Row,
   type Statement,
   type Value,
-} from "./database.ts";
-import type { FileState } from "./embedded_protocol.ts";
-import { GroupWriter, type Writing } from "./group_writer.ts";
-import { LOOK_MS, Presence, SERVER_SILENT_MS } from "./presence.ts";
+} from "../database.ts";
+import type { KeepOptions, OpenedDatabase, UseOptions } from "../engine.ts";
+import { GroupWriter, type Writing } from "../group_writer.ts";
+import { sqliteError } from "../sqlite/failures.ts";
+import { LOOK_MS, Presence, SERVER_SILENT_MS } from "../presence.ts";
 import { ServerOutbox } from "./server_outbox.ts";
-import { within } from "./within.ts";
+import { within } from "../within.ts";
 
 /** The face of `@libsql/client` that is used; it is loaded only when a server is. */
 interface Client {
@@ -30,11 +30,9 @@ interface ResultSet {
 }
 
 /** How a server is used. */
-export interface ServerOptions {
+export interface ServerOptions extends Omit<UseOptions, "observe"> {
   readonly url: string;
   readonly token: string | undefined;
-  /** `full` asks the server to be durable; `normal` takes it as it is. */
-  readonly durability: "full" | "normal";
   /** How long an answer is waited for. */
   readonly patienceMs?: number;
 }
@@ -44,21 +42,6 @@ const PATIENCE_MS = 5_000;
 
 /** How long a settlement waits for the server before it is kept here. */
 const KEEP_AFTER_MS = 1_000;
-
-/** How what a server cannot be told is kept. */
-export interface ServerKeepOptions {
-  /** Where: how the names of files begin. */
-  readonly path: string;
-  readonly gatewayId: string;
-  /** All that is written behind. */
-  readonly writes: readonly Writing[];
-  /** Called when the server does not answer, again and again, and when it does. */
-  readonly onState: (state: FileState) => void;
-  /** Called when nothing can be kept, and when it can be again. */
-  readonly onFault: (fault: unknown) => void;
-  /** Called with an item that the database refuses. */
-  readonly onRefused: (item: RefusedItem) => void;
-}
 
 /** What SQLite calls `full`: a commit waits for the disk. */
 const DURABLE = 2;
@@ -78,7 +61,7 @@ const MUST_BE_DURABLE: Statement = {
  * As shipped, sqld does not wait for the disk (`durability_mode` "relaxed"), and it may be so again
  * after a restart. Only the server can say how it is, so each write asks it in its own transaction.
  */
-export class ServerDatabase implements Database {
+export class ServerDatabase implements OpenedDatabase {
   readonly place: string;
   readonly #client: Client;
   readonly #connect: (patienceMs: number) => Client;
@@ -129,7 +112,7 @@ export class ServerDatabase implements Database {
     } catch (cause) {
       database.#client.close();
       const { code, message, outcomeUnknown } = cause as DatabaseError;
-      throw new DatabaseError(
+      throw sqliteError(
         code,
         `Cannot use the libSQL server ${database.place}: ${message}`,
         { cause, outcomeUnknown },
@@ -194,7 +177,7 @@ export class ServerDatabase implements Database {
    *
    * @throws {DatabaseError} If the server does not take that.
    */
-  async keepOutbox(options: ServerKeepOptions): Promise<void> {
+  async keepOutbox(options: KeepOptions): Promise<void> {
     const { id } = (await this.all("select id from database_identity"))[0]!;
     const outbox = new ServerOutbox({
       ...options,
@@ -224,15 +207,14 @@ export class ServerDatabase implements Database {
     };
     this.writeBehind = (write, item) => this.#writeOrKeep(outbox, write, item);
     this.#looking = setInterval(() => {
-      presence.tell(options.onState);
+      presence.tell(options.onState ?? (() => {}));
       if (outbox.isToEmpty) outbox.empty().catch(() => {}); // it stays where it is
     }, LOOK_MS);
   }
 
-  /** Writes what gateways and threads on the same files have kept that ended without order. */
   async takeOutboxes(
     writes: readonly Writing[],
-    { onlyDead }: { readonly onlyDead: boolean },
+    { onlyDead = false }: { readonly onlyDead?: boolean } = {},
   ): Promise<void> {
     if (!this.#presence.isAway) await this.#outbox?.takeEarlier(writes, onlyDead);
   }
@@ -303,7 +285,7 @@ export class ServerDatabase implements Database {
       const said = typeof code === "string" && code.startsWith("SQLITE_");
       if (said) asked.answered();
       else asked.failed(error);
-      throw new DatabaseError(
+      throw sqliteError(
         typeof code === "string" ? code : "SLUICE_SERVER",
         error instanceof Error ? error.message : String(error),
         { cause: error, outcomeUnknown: !said },

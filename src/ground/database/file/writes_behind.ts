@@ -1,23 +1,12 @@
 import type { EmbeddedFile } from "./embedded_file.ts";
-import type { ItemsBehind, RefusedBehind } from "./embedded_protocol.ts";
+import { countOf, type ItemsBehind, MAX_SET, type Piece, singly, takeSet } from "../pieces.ts";
+import { sqliteError } from "../sqlite/failures.ts";
 
 /** What is written to. */
 type Target = Pick<EmbeddedFile, "commit" | "sync">;
 
-/** Items of one transaction: it takes some ten milliseconds, for which questions wait. */
-const MAX_SET = 256;
 /** Items that are committed before the disk is waited for. */
 const MAX_UNSYNCED = 2_000;
-
-/** Failures of what is written, not of the database. */
-const ABOUT_THE_DATA = /^SQLITE_(CONSTRAINT|ERROR|MISMATCH|RANGE|TOOBIG)/;
-
-/** Some of them, and what becomes of those that the database refuses. */
-export interface Piece extends ItemsBehind {
-  readonly refused: (item: RefusedBehind) => void;
-  /** Whether it was in a set that was refused: then it is written by itself. */
-  readonly isAlone?: boolean;
-}
 
 /**
  * What was kept elsewhere and is to be written to the file: a moment later, in sets. Writing it again changes nothing, so what
@@ -63,7 +52,7 @@ export class WritesBehind {
       file.commit(statements, { rows: false, durable: false });
     } catch (error) {
       const { code, message } = error as { readonly code?: unknown; readonly message: string };
-      if (typeof code !== "string" || !ABOUT_THE_DATA.test(code)) {
+      if (typeof code !== "string" || !sqliteError(code, message).isAboutTheData) {
         this.#takeBack(set);
         throw error;
       }
@@ -103,30 +92,4 @@ export class WritesBehind {
     this.#pieces.unshift(...pieces);
     this.#count += countOf(pieces);
   }
-}
-
-/** Takes the first pieces of the same write, at most a set of them if the first is not larger. */
-export function takeSet(pieces: Piece[]): Piece[] {
-  const [first] = pieces;
-  if (first === undefined) return [];
-  let items = 0;
-  let end = 0;
-  for (const { write, count, isAlone } of pieces) {
-    const isMore = end > 0;
-    if (isMore && (first.isAlone || isAlone || items + count > MAX_SET)) break;
-    if (isMore && write !== first.write) break;
-    items += count;
-    end++;
-  }
-  return pieces.splice(0, end);
-}
-
-/** Each item by itself, after a set was refused. */
-export function singly(piece: Piece): Piece[] {
-  return (JSON.parse(piece.items) as unknown[])
-    .map((item) => ({ ...piece, items: JSON.stringify([item]), count: 1, isAlone: true }));
-}
-
-function countOf(pieces: readonly Piece[]): number {
-  return pieces.reduce((sum, { count }) => sum + count, 0);
 }

@@ -45,6 +45,26 @@ export function paddedHex(number: string, width: number): string {
   return `printf('%0${width}x', ${number})`;
 }
 
+/** A random whole number from 0 to below a bound; another in each row. */
+export function randomBelow(bound: number): string {
+  return `abs(random() % ${bound})`;
+}
+
+/** Whether a number is whole. Sums and products beyond 2^63 are not: they are fractions, or an error. */
+export function isWhole(number: string): string {
+  return `typeof(${number}) = 'integer'`;
+}
+
+/** Whether a text is like a pattern of {@linkcode containing}. */
+export function isLike(text: string, pattern = "?"): string {
+  return `${text} glob ${pattern}`;
+}
+
+/** Whether texts are the same to the letter, also those of columns that do not tell case apart. */
+export function isSame(left: string, right: string): string {
+  return `${left} = ${right} collate binary`;
+}
+
 /** Whether texts are the same but for the case of ASCII letters. */
 export function isSameButForCase(left: string, right: string): string {
   return `${left} = ${right} collate nocase`;
@@ -55,14 +75,22 @@ export function textsOf(json = "?"): string {
   return `(select value from json_each(${json}))`;
 }
 
-/** Rows of a JSON array, for `from`: `value` is an element. None of a null. */
+/**
+ * Rows of a JSON array, for `from`: `value` is an element, as a text; {@linkcode textAt} reads those that are arrays or objects. None of
+ * a null.
+ */
 export function elementsOf(json: string, as?: string): string {
   return `json_each(${json})${as === undefined ? "" : ` as ${as}`}`;
 }
 
-/** Rows of a JSON object, for `from`: `key` and `value` of each member. None of a null. */
+/** Rows of a JSON array of whole numbers, for `from`: `value` is one. None of a null. */
+export function integersOf(json: string, as?: string): string {
+  return elementsOf(json, as); // SQLite gives the value its type
+}
+
+/** Rows of a JSON object, for `from`: `key` and `value` of each member, as texts. None of a null. */
 export function membersOf(json: string, as?: string): string {
-  return `json_each(${json})${as === undefined ? "" : ` as ${as}`}`;
+  return elementsOf(json, as);
 }
 
 /** A text of a JSON object or array, by its name or its place from 0 on; null if there is none. */
@@ -75,11 +103,19 @@ export function integerAt(json: string, at: string | number): string {
   return textAt(json, at); // SQLite gives the value its type
 }
 
-/** A JSON object, from expressions by name. Values that are JSON go through {@linkcode jsonOf}. */
-export function jsonObject(members: Readonly<Record<string, string>>): string {
-  return `json_object(${
-    Object.entries(members).map(([name, value]) => `'${name}', ${value}`).join(", ")
-  })`;
+/**
+ * A JSON object. Values that are JSON go through {@linkcode jsonOf}.
+ *
+ * @param members Expressions by name; or comma-separated columns, as `key_id as key, requests`.
+ */
+export function jsonObject(members: Readonly<Record<string, string>> | string): string {
+  const named = typeof members === "string"
+    ? members.split(", ").map((one) => {
+      const [column, name = column] = one.split(" as ");
+      return [name, column];
+    })
+    : Object.entries(members);
+  return `json_object(${named.map(([name, value]) => `'${name}', ${value}`).join(", ")})`;
 }
 
 /** A JSON array of expressions. */
@@ -92,7 +128,38 @@ export function jsonArrayOfRows(value: string): string {
   return `json_group_array(${value})`;
 }
 
+/** Aggregate: a JSON object with a member for each row; empty without rows. */
+export function jsonObjectOfRows(name: string, value: string): string {
+  return `json_group_object(${name}, ${value})`;
+}
+
+/** Whether a text is JSON. */
+export function isJson(text: string): string {
+  return `json_valid(${text})`;
+}
+
 /** A text that is JSON, as a part of other JSON. */
 export function jsonOf(text: string): string {
   return `json(${text})`;
+}
+
+/** Holds if the statement before it in its transaction has changed a row. */
+export const HAS_CHANGED = "changes() > 0";
+
+/** What tells the rows of a table apart while a statement runs. */
+export const ROW = "rowid";
+
+/** A table, for `from`, whose rows are found by an index, whatever the engine expects of others. Engines without such hints have none. */
+export function byIndex(table: string, index: string): string {
+  return `${table} indexed by ${index}`;
+}
+
+/** A table, for `from`, that is read from its beginning to its end: an index would read it in no order. */
+export function wholeTable(table: string): string {
+  return `${table} not indexed`;
+}
+
+/** A column in a condition or a group for which no index is used. */
+export function withoutIndex(column: string): string {
+  return `+${column}`;
 }

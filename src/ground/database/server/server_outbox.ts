@@ -1,10 +1,10 @@
-import { DatabaseError, type JsonObject, type RefusedItem } from "./database.ts";
-import { Gatherer } from "./gatherer.ts";
-import { type Commit, isAboutTheData, itemsOf, type Writing } from "./group_writer.ts";
-import { outboxPath, WriteOutbox } from "./outbox.ts";
-import { namedItem, RefusedItems, refusedItemsOf } from "./refused_items.ts";
-import { takeOutboxes } from "./take_outboxes.ts";
-import { type Piece, singly, takeSet } from "./writes_behind.ts";
+import { DatabaseError, type JsonObject, type RefusedItem } from "../database.ts";
+import { Gatherer } from "../gatherer.ts";
+import { type Commit, itemsOf, type Writing } from "../group_writer.ts";
+import { outboxPath, WriteOutbox } from "../outbox.ts";
+import { namedItem, RefusedItems, refusedItemsOf } from "../refused_items.ts";
+import { takeOutboxes } from "../take_outboxes.ts";
+import { type Piece, singly, takeSet } from "../pieces.ts";
 
 /** What a {@linkcode ServerOutbox} goes by. */
 export interface ServerOutboxOptions {
@@ -208,7 +208,7 @@ export class ServerOutbox {
       try {
         await this.#options.commit(first.statements.map((sql) => ({ sql, args })), true);
       } catch (error) {
-        if (!(error instanceof DatabaseError) || !isAboutTheData(error)) throw error;
+        if (!(error instanceof DatabaseError) || !error.isAboutTheData) throw error;
         const { write, items } = first;
         const { code, message } = error;
         if (first.isAlone) first.refused({ write, item: items.slice(1, -1), code, message });
