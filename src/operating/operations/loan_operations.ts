@@ -74,7 +74,6 @@ export const LOAN_WRITE_OFF = defineWrite({
   output: writeOffShape,
 }, {
   name: "loan.write_off",
-  method: "POST",
   path: "/loans/{gateway}/write-off",
   summary: "Write off what a gateway was lent that is gone for good",
   description:

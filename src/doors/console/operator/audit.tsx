@@ -245,7 +245,6 @@ function UnreturnedLoans(
           {
             name: "credits",
             role: "figure",
-            numeric: true,
             cell: ({ lapsedCredits }) => number(lapsedCredits),
           },
           {
