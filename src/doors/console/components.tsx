@@ -3,7 +3,7 @@ import { number } from "./format.ts";
 
 export { Chart, type ChartProps, MAX_SERIES } from "./chart.tsx";
 export { type Series, type Slot, type Span, timeSlots, topSeries } from "./chart_scale.ts";
-export { Field, Form, FormId } from "./form.tsx";
+export { Field, Form, FormId, Select } from "./form.tsx";
 export { GLOSSARY, type GlossaryWord, Term } from "./glossary.tsx";
 export { Name, Names } from "./name.tsx";
 export { type Column, type ColumnRole, Rows, Table } from "./table.tsx";

@@ -20,6 +20,7 @@ import {
   Form,
   FormId,
   Name,
+  Select,
   Stat,
 } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -170,14 +171,12 @@ export function AccountDetailPage(
               <h2>Record a package</h2>
               <Form action={`${base}/package`} csrf={page.csrf} class="card">
                 <FormId />
-                <label class="field">
-                  <span>Package</span>
-                  <select name="package">
-                    {packages.filter(({ credits }) => credits !== null).map(({ id, name }) => (
-                      <option value={id}>{name}</option>
-                    ))}
-                  </select>
-                </label>
+                <Select
+                  label="Package"
+                  name="package"
+                  options={packages.filter(({ credits }) => credits !== null)
+                    .map(({ id, name }) => [id, name])}
+                />
                 <p>
                   <label>
                     <input type="checkbox" name="paid" value="yes" />
@@ -230,18 +229,13 @@ export function AccountDetailPage(
           <section>
             <h2>Role</h2>
             <Form action={`${base}/role`} csrf={page.csrf} class="card">
-              <label class="field">
-                <span>Role</span>
-                <select name="role">
-                  {ROLES.filter((role) => mayOperate(ACCOUNT_ROLE, { role })).map((
-                    role,
-                  ) => <option value={role} selected={role === account.role}>{role}</option>)}
-                </select>
-                <small>
-                  owner: everything; operator: everything but owners and settings; finance: reads
-                  usage and credits.
-                </small>
-              </label>
+              <Select
+                label="Role"
+                name="role"
+                options={ROLES.filter((role) => mayOperate(ACCOUNT_ROLE, { role }))}
+                value={account.role}
+                hint="owner: everything; operator: everything but owners and settings; finance: reads usage and credits."
+              />
               <button type="submit">Save role</button>
             </Form>
           </section>

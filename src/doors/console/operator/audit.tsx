@@ -13,7 +13,7 @@ import {
 } from "../../../money/ledger/mod.ts";
 import { LOAN_WRITE_OFF, mayOperate } from "../../../operating/operations/mod.ts";
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
-import { Field, Form, Name, RelativeTime, Stat, Table, Time } from "../components.tsx";
+import { Field, Form, Name, RelativeTime, Select, Stat, Table, Time } from "../components.tsx";
 import { count, duration, number } from "../format.ts";
 import { type ObjectLabels, objectLabels, RowKey } from "./object_names.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -257,12 +257,11 @@ function UnreturnedLoans(
         ? null
         : (
           <Form action="/console/operator/audit/write-off" csrf={csrf} class="card narrow">
-            <label class="field">
-              <span>Gateway</span>
-              <select name="gateway">
-                {gone.map(({ gatewayId }) => <option value={gatewayId}>{gatewayId}</option>)}
-              </select>
-            </label>
+            <Select
+              label="Gateway"
+              name="gateway"
+              options={gone.map(({ gatewayId }) => gatewayId)}
+            />
             <Field
               label="Note"
               name="note"

@@ -1,7 +1,7 @@
 import type { Team } from "../../../people/accounts/mod.ts";
 import { moneyText } from "../../../settings/config/mod.ts";
 import type { CreditPackage, Order, TopUp } from "../../../money/payments/mod.ts";
-import { Badge, Field, Form, FormId } from "../components.tsx";
+import { Badge, Field, Form, FormId, Select } from "../components.tsx";
 import { count, date, number } from "../format.ts";
 import { OrderTable } from "./orders.tsx";
 
@@ -181,14 +181,12 @@ function TopUpForm({ packages, shop: { csrf, topUp, prices } }: {
           required
           value={String(topUp?.belowCredits ?? 100)}
         />
-        <label class="field">
-          <span>Buy</span>
-          <select name="package">
-            {sold.map(({ id, name }) => (
-              <option value={id} selected={id === topUp?.packageId}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Buy"
+          name="package"
+          options={sold.map(({ id, name }) => [id, name])}
+          value={topUp?.packageId}
+        />
         <Field
           label="Purchases per month, at most"
           name="max"

@@ -1,6 +1,6 @@
 import type { Route, RouteKind } from "../../../settings/catalog/mod.ts";
 import { DIALECT_NAMES } from "../../../wire/dialects/mod.ts";
-import { Term } from "../components.tsx";
+import { Select, Term } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 
 /** Shown instead of the models where there are none of a kind. */
@@ -24,13 +24,12 @@ export function PlaygroundPage(
         <input type="hidden" name="csrf" value={page.csrf} />
         <div class="card">
           <div class="row">
-            <label class="field">
-              <span>Dialect</span>
-              <select name="dialect" autocomplete="off">
-                {DIALECT_NAMES.map((name) => <option value={name}>{name}</option>)}
-                <option value="embeddings">embeddings</option>
-              </select>
-            </label>
+            <Select
+              label="Dialect"
+              name="dialect"
+              options={[...DIALECT_NAMES, "embeddings"]}
+              autocomplete="off"
+            />
             <label class="field">
               <span>Model</span>
               <select name="model" autocomplete="off" required>

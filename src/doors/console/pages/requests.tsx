@@ -1,6 +1,6 @@
 import type { Key } from "../../../people/accounts/mod.ts";
 import type { RequestRecord } from "../../../money/usage/mod.ts";
-import { Field, Name, Table, Time } from "../components.tsx";
+import { Field, Name, Select, Table, Time } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { namesOf, requestColumns, rowIdOf } from "../request_rows.tsx";
 
@@ -211,15 +211,6 @@ function Choice(
 ) {
   // one that is no longer offered stays chosen
   const isOffered = chosen === "" || options.some(([value]) => value === chosen);
-  return (
-    <label class="field">
-      <span>{label}</span>
-      <select name={name}>
-        <option value="">any</option>
-        {(isOffered ? options : [...options, [chosen, chosen] as const]).map(([value, words]) => (
-          <option value={value} selected={value === chosen}>{words}</option>
-        ))}
-      </select>
-    </label>
-  );
+  const all = [["", "any"] as const, ...options, ...(isOffered ? [] : [chosen])];
+  return <Select label={label} name={name} options={all} value={chosen} />;
 }
