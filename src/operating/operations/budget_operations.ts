@@ -116,6 +116,14 @@ async function state({ parts, nowMs }: OperationContext, name: BudgetName) {
   return budget === undefined ? null : describeBudget(budget);
 }
 
+/** Writes about a budget that there is. */
+const OF_BUDGET = {
+  action: "account.manage",
+  right: toChangeBudget,
+  find: (c: OperationContext, { budget }: { readonly budget: string }) => named(c, budget),
+  state,
+} as const;
+
 export const BUDGET_LIST = defineRead({
   input: z.strictObject(ownerInput),
   output: budgetShape,
@@ -170,10 +178,7 @@ export const BUDGET_RAISE = defineWrite({
   name: "budget.raise",
   path: "/budgets/{budget}/raise",
   summary: "Raise a budget for a time",
-  action: "account.manage",
-  right: toChangeBudget,
-  find: (c, { budget }) => named(c, budget),
-  state,
+  ...OF_BUDGET,
   async run({ database }, { nowMs }, { target, input: { credits, until } }) {
     if (until === undefined && credits > 0) {
       throw new OperationError("invalid_request", "A raise needs an end.", { param: "until" });
@@ -198,10 +203,7 @@ export const BUDGET_REMOVE = defineWrite({
   method: "DELETE",
   path: "/budgets/{budget}",
   summary: "Remove a budget; the reply is the budget as it was",
-  action: "account.manage",
-  right: toChangeBudget,
-  find: (c, { budget }) => named(c, budget),
-  state,
+  ...OF_BUDGET,
   async run({ database }, _c, { target }) {
     if (!await removeBudget(database, target)) throw missing("Budget", budgetId(target));
   },

@@ -49,6 +49,9 @@ async function move(
   return { target: { account, reference: named, id }, account, objectId: id };
 }
 
+/** Writes that move credits, each once by its reference. */
+const MOVES = { status: 201, action: "credits.move", right: onAccount } as const;
+
 /** What a grant gave: its entry. */
 async function granted({ parts }: OperationContext, { id, account }: Move) {
   const [entry] = await entriesOfCause(parts.database, id);
@@ -102,6 +105,14 @@ async function grantReply(
     repeated: before !== null,
   };
 }
+
+/** Writes that give credits. */
+const GRANTS = {
+  ...MOVES,
+  find: (c: OperationContext, input: Parameters<typeof move>[2]) => move("lot", c, input),
+  state: granted,
+  reply: grantReply,
+} as const;
 
 export const CREDITS_GET = defineRead({
   input: z.strictObject(payerInput),
@@ -175,11 +186,7 @@ export const CREDITS_GRANT = defineWrite({
   name: "credits.grant",
   path: "/credits/grants",
   summary: "Grant credits to an account or a team's pool",
-  status: 201,
-  action: "credits.move",
-  right: onAccount,
-  find: (c, input) => move("lot", c, input),
-  state: granted,
+  ...GRANTS,
   async run({ sales }, _c, { target: { account, reference }, input }) {
     await sales.grant(account, {
       credits: input.credits,
@@ -188,7 +195,6 @@ export const CREDITS_GRANT = defineWrite({
       reference,
     });
   },
-  reply: grantReply,
 });
 
 export const CREDITS_SELL = defineWrite({
@@ -213,11 +219,7 @@ export const CREDITS_SELL = defineWrite({
   name: "credits.sell",
   path: "/credits/sales",
   summary: "Record the sale of a package and grant its credits",
-  status: 201,
-  action: "credits.move",
-  right: onAccount,
-  find: (c, input) => move("lot", c, input),
-  state: granted,
+  ...GRANTS,
   async run({ sales }, _c, { target: { account, reference }, input }) {
     const bought = sales.package(input.package);
     if (bought.credits !== null && input.credits !== undefined) {
@@ -230,7 +232,6 @@ export const CREDITS_SELL = defineWrite({
     const { paid, credits, price, note } = input;
     await sales.sell(account, bought, { paid, credits, price, note, reference });
   },
-  reply: grantReply,
 });
 
 export const CREDITS_TAKE_BACK = defineWrite({
@@ -256,9 +257,7 @@ export const CREDITS_TAKE_BACK = defineWrite({
   path: "/credits/take-backs",
   summary: "Take back the remaining credits of a grant",
   description: "Credits held by in-flight requests are not taken.",
-  status: 201,
-  action: "credits.move",
-  right: onAccount,
+  ...MOVES,
   find: (c, input) => move("take_back", c, input),
   state: taken,
   async run(_nouns, { parts }, { target: { account, reference }, input, guards, logIf }) {

@@ -125,6 +125,14 @@ export const KEY_GET = defineRead({
   },
 });
 
+/** Writes about a key that there is. */
+const OF_KEY = {
+  action: "account.manage",
+  find: (c: OperationContext, { key }: { readonly key: string }) => changed(c, key),
+  state,
+  reply: listed,
+} as const;
+
 /** For whom a key is made. */
 interface NewKey {
   readonly id: string;
@@ -223,11 +231,8 @@ export const KEY_UPDATE = defineWrite({
   method: "PATCH",
   path: "/keys/{key}",
   summary: "Change a key's name, models, expiry or requests at once",
-  action: "account.manage",
+  ...OF_KEY,
   right: toChangeKey,
-  find: (c, { key }) => changed(c, key),
-  state,
-  reply: listed,
   async run({ keys }, c, { target, input: { name, models, expires_at, at_once } }) {
     await keys.change(target.id, {
       name,
@@ -261,11 +266,8 @@ export const KEY_ROTATE = defineWrite({
   name: "key.rotate",
   path: "/keys/{key}/rotate",
   summary: "Give a key another secret",
-  action: "account.manage",
+  ...OF_KEY,
   right: toChangeKey,
-  find: (c, { key }) => changed(c, key),
-  state,
-  reply: listed,
   async run({ keys }, { ids }, { target, input: { keep_seconds, end_earlier } }) {
     await keys.rotate(target.id, keep_seconds * 1_000, ids.keySecret(), end_earlier);
   },
@@ -279,11 +281,8 @@ export const KEY_REVOKE = defineWrite({
   name: "key.revoke",
   path: "/keys/{key}/revoke",
   summary: "Revoke a key permanently, within a second",
-  action: "account.manage",
+  ...OF_KEY,
   right: toRevokeKey,
-  find: (c, { key }) => changed(c, key),
-  state,
-  reply: listed,
   async run({ keys }, _c, { target }) {
     await keys.revoke(target.id);
   },
