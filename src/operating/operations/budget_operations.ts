@@ -18,7 +18,7 @@ import {
 } from "../../money/ledger/mod.ts";
 import { accountOf, keyOf, msOf, pageOf, subjectOfKey, teamOf, timeInput } from "./lookup.ts";
 import { defineRead, defineWrite, type Found, type OperationContext } from "./operation.ts";
-import { missing, OperationError } from "../../people/operation_log/mod.ts";
+import { invalid, missing } from "../../people/operation_log/mod.ts";
 import { toChangeBudget } from "./rights.ts";
 import { budgetShape, describeBudget } from "./shapes/budget.ts";
 
@@ -181,13 +181,11 @@ export const BUDGET_RAISE = defineWrite({
   ...OF_BUDGET,
   async run({ database }, { nowMs }, { target, input: { credits, until } }) {
     if (until === undefined && credits > 0) {
-      throw new OperationError("invalid_request", "A raise needs an end.", { param: "until" });
+      throw invalid("until", "A raise needs an end.");
     }
     const untilMs = msOf(until) ?? 0;
     if (credits > 0 && untilMs <= nowMs) {
-      throw new OperationError("invalid_request", "The end of a raise must be in the future.", {
-        param: "until",
-      });
+      throw invalid("until", "The end of a raise must be in the future.");
     }
     const raised = await raiseBudget(database, target, { credits, untilMs, nowMs })
       .catch(wrongValue);

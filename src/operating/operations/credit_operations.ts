@@ -20,7 +20,7 @@ import { defineRead, defineWrite, type Found, type OperationContext } from "./op
 import { wholeInput } from "../../ground/amounts/mod.ts";
 import { CREDITS, MINOR_UNITS } from "../../settings/config/mod.ts";
 import { onAccount } from "./rights.ts";
-import { OperationError } from "../../people/operation_log/mod.ts";
+import { invalid } from "../../people/operation_log/mod.ts";
 import { credits } from "./shapes/common.ts";
 import { describeEntry, describeLot, entryShape, lotShape } from "./shapes/credits.ts";
 
@@ -156,9 +156,7 @@ export const ENTRY_LIST = defineRead({
     const { id: accountId } = await payerOf(c, input);
     const [, atMs, causeId, lotId] = /^(\d{1,16})~([^~]+)~([^~]+)$/.exec(after ?? "") ?? [];
     if (after !== undefined && lotId === undefined) {
-      throw new OperationError("invalid_request", "Invalid cursor: use `next` of a page.", {
-        param: "after",
-      });
+      throw invalid("after", "Invalid cursor: use `next` of a page.");
     }
     const entries = await entriesOf(c.parts.database, {
       accountId,
@@ -223,11 +221,7 @@ export const CREDITS_SELL = defineWrite({
   async run({ sales }, _c, { target: { account, reference }, input }) {
     const bought = sales.package(input.package);
     if (bought.credits !== null && input.credits !== undefined) {
-      throw new OperationError(
-        "invalid_request",
-        `The package sets the credits (${bought.credits}): omit them.`,
-        { param: "credits" },
-      );
+      throw invalid("credits", `The package sets the credits (${bought.credits}): omit them.`);
     }
     const { paid, credits, price, note } = input;
     await sales.sell(account, bought, { paid, credits, price, note, reference });

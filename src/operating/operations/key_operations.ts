@@ -32,7 +32,7 @@ import {
   type OperationContext,
 } from "./operation.ts";
 import { toChangeKey, toMakeKey, toRevokeKey } from "./rights.ts";
-import { OperationError } from "../../people/operation_log/mod.ts";
+import { conflict, invalid } from "../../people/operation_log/mod.ts";
 import { iso } from "./shapes/common.ts";
 import { describeKey, keyShape, listedKeyShape } from "./shapes/key.ts";
 import { DAY_MS } from "../../ground/time.ts";
@@ -182,15 +182,13 @@ export const KEY_CREATE = defineWrite({
     const id = input.id ?? c.ids.id("key");
     if (named === undefined) {
       if (user !== undefined && user !== null) {
-        throw new OperationError("invalid_request", "member goes with team.", { param: "member" });
+        throw invalid("member", "member goes with team.");
       }
       const payer = await accountOf(c, account!);
       return { target: { id, owner: { account: payer } }, objectId: id, account: payer };
     }
     if (scopes?.some((scope) => scope !== "inference")) {
-      throw new OperationError("invalid_request", "Keys of a team have the scope inference.", {
-        param: "scopes",
-      });
+      throw invalid("scopes", "Keys of a team have the scope inference.");
     }
     const team = await teamOf(c, named);
     const member = user === undefined || user === null ? null : await accountOf(c, user);
@@ -211,7 +209,7 @@ export const KEY_CREATE = defineWrite({
     const also = (key: Key) => budgetsOfNew(key.id, budgets, c.nowMs);
     if ("team" in owner) await teamKeys.issue(owner.team, owner.member, options, also);
     else if (owner.account.disabledAtMs !== null) {
-      throw new OperationError("conflict", `Account ${owner.account.email} is disabled.`);
+      throw conflict(`Account ${owner.account.email} is disabled.`);
     } else await keys.issue(owner.account, { ...options, scopes }, also);
   },
   secrets: ({ ids }) => Promise.resolve({ key: ids.keySecret() }),
