@@ -16,8 +16,8 @@ import {
   valueOf,
 } from "../../people/scim/mod.ts";
 import {
+  type ChangedBy,
   GroupProvisioning,
-  type IfMatch,
   type ProvisionedUser,
   UserProvisioning,
   type UserProvisioningParts,
@@ -257,7 +257,7 @@ export class Scim {
 }
 
 /** Who changes something, and which version of it. */
-function changeOf(c: ScimRequest): { readonly by: By; readonly ifMatch: IfMatch } {
+function changeOf(c: ScimRequest): ChangedBy {
   const wanted = c.req.header("if-match");
   return {
     by: c.var.by,

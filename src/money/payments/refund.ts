@@ -2,6 +2,7 @@ import { AccountError } from "../../people/accounts/mod.ts";
 import { applyRefund, type NewsParts } from "./apply_news.ts";
 import { type Order, orderById } from "./orders.ts";
 import { type StripeClient, StripeError } from "./stripe_client.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 /** A refund that an operator wants. */
 export interface RefundRequest {
@@ -62,7 +63,7 @@ export async function refundOrder(
   const paymentId = order.paymentId!;
   const { database } = parts;
   if (provider === "manual") {
-    const id = `refund_${order.id}_${await digestOf(reference)}`;
+    const id = `refund_${order.id}_${digestOf(reference)}`;
     const known = await database.one("select amount from payment_facts where id = ?", [id]);
     const wanted = known === undefined ? amountLeft(order, amount) : Number(known.amount);
     await applyRefund(parts, {
@@ -116,13 +117,4 @@ function amountLeft({ id, paidAmount, goneAmount }: Order, amount: number | unde
     throw refused(`Cannot refund more than is left: ${left} minor units`);
   }
   return amount ?? left;
-}
-
-async function digestOf(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(
-    new Uint8Array(digest).slice(0, 12),
-    (byte) => byte.toString(16).padStart(2, "0"),
-  )
-    .join("");
 }

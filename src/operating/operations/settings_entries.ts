@@ -1,6 +1,5 @@
 import * as z from "zod";
 import {
-  digestOf,
   identifier,
   type Json as SettingValue,
   SettingsEditor,
@@ -9,6 +8,7 @@ import { type ByHand, defineWrite, type Json, type OperationContext } from "./op
 import { conflict, OperationError } from "../../people/operation_log/mod.ts";
 import type { Nouns, OperationParts } from "./parts.ts";
 import { UndoneError } from "./undone_error.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 /** Where an entry is in the settings: its section and its name. */
 export type EntryPath = readonly ["routes" | "upstreams", string];

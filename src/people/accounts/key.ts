@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import * as z from "zod";
 import { jsonText, rowOf, shownText } from "../../ground/row.ts";
 import {
@@ -136,9 +135,6 @@ export function newSecret(): string {
  *
  * @returns SHA-256 in hexadecimal.
  */
-export function digestOf(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
-}
 
 /** Format of the IDs that {@linkcode newKeyId} returns. */
 const KEY_ID = /^key_[A-Za-z0-9]{16}$/;

@@ -2,7 +2,6 @@ import type { Database, Statement } from "../../ground/database/mod.ts";
 import { type Account, AccountError, readName } from "./account.ts";
 import {
   checkKeyOptions,
-  digestOf,
   hintOf,
   insertKey,
   insertKeys,
@@ -16,6 +15,7 @@ import {
 } from "./key.ts";
 import { type Action, can } from "./permissions.ts";
 import type { Team } from "./teams.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 const OF_ACCOUNT = `select ${KEY_COLUMNS} from keys where account_id = ? or member_id = ?
   order by created_at_ms, id`;

@@ -1,9 +1,8 @@
 import * as z from "zod";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
-import { randomText } from "../../ground/platform/mod.ts";
+import { digestOf, randomText } from "../../ground/platform/mod.ts";
 import { endApprovals } from "./access.ts";
 import { type Account, AccountError, readAccount } from "./account.ts";
-import { digestOf } from "./key.ts";
 import { TEAM_ROLES, type TeamRole } from "./roles.ts";
 
 /** 32 of 57 characters: 186 bits. */

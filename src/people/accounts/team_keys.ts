@@ -2,7 +2,6 @@ import { type Database, DatabaseError, type Statement } from "../../ground/datab
 import { type Account, AccountError } from "./account.ts";
 import {
   checkKeyOptions,
-  digestOf,
   insertKey,
   insertKeys,
   type Key,
@@ -13,6 +12,7 @@ import {
   readKey,
 } from "./key.ts";
 import type { Team } from "./teams.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 const OF_TEAM = `select ${KEY_COLUMNS} from keys where team_id = ? order by created_at_ms, id`;
 /** Holds for a team that is not disabled, and a member of it who has not been stopped, if the key has one. */

@@ -104,3 +104,8 @@ export function projected(
       .filter(([, value]) => value !== undefined),
   );
 }
+
+/** The values of an attribute, which may have one, several or none. */
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : value === undefined ? [] : [value];
+}

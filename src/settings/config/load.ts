@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import * as z from "zod";
 import { dirname, joinPath, resolvePath } from "../../ground/std/mod.ts";
 import { ConfigError, Faults, type FileText, validate } from "./faults.ts";
@@ -17,6 +16,7 @@ import { applyProviders } from "./providers.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
 import { define, isRecord, parseSettingsFile } from "./settings_file.ts";
 import { upstreamSettings } from "./upstream_settings.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 /** Origin of a setting, to be displayed: `file sluice.jsonc`, `environment SLUICE_PORT`. */
 export type Origin = string;
@@ -211,9 +211,6 @@ async function readSettingsFile({ name, path, isNamed }: SettingsPlace, faults: 
  * @param text The text.
  * @returns SHA-256, in hexadecimal.
  */
-export function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
-}
 
 /** Resolves paths of certificates and credentials relative to the settings file, and checks the certificates. */
 async function withFiles(

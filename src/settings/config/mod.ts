@@ -13,7 +13,6 @@ export { ConfigError, locateFaults } from "./faults.ts";
 export {
   type Config,
   databaseFile,
-  digestOf,
   loadConfig,
   outboxDirectories,
   settingsJsonSchema,
