@@ -122,9 +122,9 @@ export function Budgets(
       {budgets.map((budget) => (
         <>
           <BudgetBar budget={budget} />
-          {path === undefined
-            ? null
-            : <BudgetForms budget={budget} of={of} csrf={csrf} path={path} isKept={isKept} />}
+          {path !== undefined && (
+            <BudgetForms budget={budget} of={of} csrf={csrf} path={path} isKept={isKept} />
+          )}
         </>
       ))}
       {path === undefined || isKept || free.length === 0 ? null : (

@@ -63,7 +63,7 @@ export async function refundOrder(
   const paymentId = order.paymentId!;
   const { database } = parts;
   if (provider === "manual") {
-    const id = `refund_${order.id}_${digestOf(reference)}`;
+    const id = `refund_${order.id}_${digestOf(reference).slice(0, 24)}`;
     const known = await database.one("select amount from payment_facts where id = ?", [id]);
     const wanted = known === undefined ? amountLeft(order, amount) : Number(known.amount);
     await applyRefund(parts, {

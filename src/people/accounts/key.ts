@@ -130,12 +130,6 @@ export function newSecret(): string {
   return `sk-${randomText(43)}`;
 }
 
-/**
- * Digests a secret for storage.
- *
- * @returns SHA-256 in hexadecimal.
- */
-
 /** Format of the IDs that {@linkcode newKeyId} returns. */
 const KEY_ID = /^key_[A-Za-z0-9]{16}$/;
 

@@ -205,13 +205,6 @@ async function readSettingsFile({ name, path, isNamed }: SettingsPlace, faults: 
   return { name, path, value, written, digest: digestOf(text) };
 }
 
-/**
- * Computes the digest of a settings file's text.
- *
- * @param text The text.
- * @returns SHA-256, in hexadecimal.
- */
-
 /** Resolves paths of certificates and credentials relative to the settings file, and checks the certificates. */
 async function withFiles(
   upstreams: Settings["upstreams"],

@@ -120,9 +120,9 @@ export function AccountDetailPage(
       </p>
       <dl class="stats">
         <Stat name="Balance" value={credits.balance} note="credits" />
-        {debt === 0
-          ? null
-          : <Stat name="Debt" value={debt} note="credits, paid off by the next purchases" />}
+        {debt !== 0 && (
+          <Stat name="Debt" value={debt} note="credits, paid off by the next purchases" />
+        )}
         <Stat name="Spent" value={credits.consumed} note="credits" />
         <Stat name="Requests" value={credits.requests} />
         <Stat name="Tokens" value={credits.inputTokens + credits.outputTokens} />
@@ -131,9 +131,11 @@ export function AccountDetailPage(
       <UsageLinks account={account} />
       <h2>Budgets</h2>
       <section class="card">
-        {ownBudgets.length > 0
-          ? null
-          : <p class="quiet">No budgets: all of the balance may be spent.</p>}
+        {ownBudgets.length === 0 && (
+          <p class="quiet">
+            No budgets: all of the balance may be spent.
+          </p>
+        )}
         <Budgets
           budgets={ownBudgets}
           of={name}
@@ -200,13 +202,11 @@ export function AccountDetailPage(
                 )
                 : (
                   <>
-                    {account.kind !== "person"
-                      ? null
-                      : (
-                        <Form action={`${base}/link`} csrf={page.csrf}>
-                          <button type="submit" class="plain">Create sign-in link</button>
-                        </Form>
-                      )}
+                    {account.kind === "person" && (
+                      <Form action={`${base}/link`} csrf={page.csrf}>
+                        <button type="submit" class="plain">Create sign-in link</button>
+                      </Form>
+                    )}
                     <Form action={`${base}/keys`} csrf={page.csrf}>
                       <input type="hidden" name="id" value={newKeyId()} />
                       <button type="submit" class="plain">Create key</button>

@@ -185,9 +185,9 @@ function AuditPage(
           )}
         </>
       )}
-      {gone.length === 0
-        ? null
-        : <UnreturnedLoans gone={gone} csrf={page.csrf} nowMs={nowMs} mayWriteOff={mayWriteOff} />}
+      {gone.length > 0 && (
+        <UnreturnedLoans gone={gone} csrf={page.csrf} nowMs={nowMs} mayWriteOff={mayWriteOff} />
+      )}
       <div class="grid">
         <Form action="/console/operator/audit" csrf={page.csrf} class="card">
           <h2>Audit</h2>
@@ -204,15 +204,13 @@ function AuditPage(
           )}
           <button type="submit">Audit now</button>
         </Form>
-        {canBackUp
-          ? (
-            <Form action="/console/operator/backup" csrf={page.csrf} class="card">
-              <h2>Backup</h2>
-              <p>A copy of the whole database as of now, verified before it is sent.</p>
-              <button type="submit">Download backup</button>
-            </Form>
-          )
-          : null}
+        {canBackUp && (
+          <Form action="/console/operator/backup" csrf={page.csrf} class="card">
+            <h2>Backup</h2>
+            <p>A copy of the whole database as of now, verified before it is sent.</p>
+            <button type="submit">Download backup</button>
+          </Form>
+        )}
       </div>
     </Layout>
   );
@@ -253,25 +251,25 @@ function UnreturnedLoans(
           },
         ]}
       />
-      {!mayWriteOff
-        ? null
-        : (
-          <Form action="/console/operator/audit/write-off" csrf={csrf} class="card narrow">
-            <Select
-              label="Gateway"
-              name="gateway"
-              options={gone.map(({ gatewayId }) => gatewayId)}
-            />
-            <Field
-              label="Note"
-              name="note"
-              maxlength={500}
-              required
-              hint="Why it is not waited for."
-            />
-            <button type="submit">Write off</button>
-          </Form>
-        )}
+      {mayWriteOff && (
+        <Form action="/console/operator/audit/write-off" csrf={csrf} class="card narrow">
+          <Select
+            label="Gateway"
+            name="gateway"
+            options={gone.map(({ gatewayId }) =>
+              gatewayId
+            )}
+          />
+          <Field
+            label="Note"
+            name="note"
+            maxlength={500}
+            required
+            hint="Why it is not waited for."
+          />
+          <button type="submit">Write off</button>
+        </Form>
+      )}
     </section>
   );
 }

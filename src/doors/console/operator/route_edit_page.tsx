@@ -34,13 +34,11 @@ export function RouteEditPage(
         <a href={PATH}>All routes</a>. You see the changes of the settings file before anything is
         written. Leave a field empty for the default, which is shown in it.
       </p>
-      {file === undefined
-        ? (
-          <p class="quiet">
-            No settings file is in use: the next page shows what to put into one.
-          </p>
-        )
-        : null}
+      {file === undefined && (
+        <p class="quiet">
+          No settings file is in use: the next page shows what to put into one.
+        </p>
+      )}
       <Form action={`${PATH}/preview`} csrf={page.csrf} class="route-form">
         <input type="hidden" name="route" value={route.id} />
         <div class="grid">

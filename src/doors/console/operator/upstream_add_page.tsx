@@ -44,9 +44,9 @@ export function UpstreamAddPage(
         <label class="field">
           <span>Provider</span>
           <select name="provider">
-            {offered.length === 0
-              ? null
-              : <optgroup label="A key is in the environment">{offered.map(optionOf)}</optgroup>}
+            {offered.length > 0 && (
+              <optgroup label="A key is in the environment">{offered.map(optionOf)}</optgroup>
+            )}
             <optgroup label="All others">
               <option value={OTHER_PROVIDER} selected={value("provider") === OTHER_PROVIDER}>
                 another service, by its URL

@@ -148,9 +148,9 @@ function Price({ credits, creditsPerUsd }: { credits: number; creditsPerUsd: num
   return (
     <>
       {number(credits)}
-      {creditsPerUsd === undefined
-        ? null
-        : <small class="below">{exactDollars(credits, creditsPerUsd)}</small>}
+      {creditsPerUsd !== undefined && (
+        <small class="below">{exactDollars(credits, creditsPerUsd)}</small>
+      )}
     </>
   );
 }

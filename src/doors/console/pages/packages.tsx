@@ -60,14 +60,12 @@ export function Packages({ packages, shop }: { packages: readonly CreditPackage[
           ))}
         </nav>
       )}
-      {isDisputed
-        ? (
-          <p class="notice bad" role="status">
-            A payment of {team === undefined ? "yours" : "this team"}{" "}
-            is being disputed. No packages can be bought until that is decided.
-          </p>
-        )
-        : null}
+      {isDisputed && (
+        <p class="notice bad" role="status">
+          A payment of {team === undefined ? "yours" : "this team"}{" "}
+          is being disputed. No packages can be bought until that is decided.
+        </p>
+      )}
       <div class="grid even">
         {packages.map(({ id, name, credits, priceUsd, validDays, models }) => {
           const price = prices.get(id) ?? null;
@@ -197,9 +195,7 @@ function TopUpForm({ packages, shop: { csrf, topUp, prices } }: {
         <button type="submit" name="turn" value="on">
           {topUp?.hasMethod === true ? "Save" : "Buy now and turn on"}
         </button>
-        {isOn
-          ? <button type="submit" name="turn" value="off" class="plain">Turn off</button>
-          : null}
+        {isOn && <button type="submit" name="turn" value="off" class="plain">Turn off</button>}
       </Form>
     </>
   );

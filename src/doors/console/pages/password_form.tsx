@@ -29,17 +29,15 @@ export function PasswordForm(
       <h2>{isSet ? "Change password" : "Set a password"}</h2>
       <Form action="/console/account/password" csrf={csrf} class="card narrow">
         <input type="hidden" name="username" autocomplete="username" value={email} />
-        {asks
-          ? (
-            <Field
-              label="Current password"
-              name="current"
-              type="password"
-              required
-              autocomplete="current-password"
-            />
-          )
-          : null}
+        {asks && (
+          <Field
+            label="Current password"
+            name="current"
+            type="password"
+            required
+            autocomplete="current-password"
+          />
+        )}
         <Field
           label="New password"
           name="password"

@@ -26,13 +26,11 @@ export function SignInPage(
           <a class="button" href={`/console/sign-in/oidc/${name}`}>Sign in with {name}</a>
         </p>
       ))}
-      {passkeys
-        ? (
-          <PasskeyForm action="/console/sign-in/passkey" csrf="" does="get">
-            <button type="submit">Sign in with a passkey</button>
-          </PasskeyForm>
-        )
-        : null}
+      {passkeys && (
+        <PasskeyForm action="/console/sign-in/passkey" csrf="" does="get">
+          <button type="submit">Sign in with a passkey</button>
+        </PasskeyForm>
+      )}
       <form method="post" action="/console/sign-in" class="card narrow">
         {onlyOwners ? <p>Only owners sign in with a password here.</p> : null}
         <Field
