@@ -99,12 +99,19 @@ export function Meter({ label, used, limit }: { label: string; used: number; lim
   );
 }
 
-/** Text with a copy button, which appears if scripts run. */
-export function Copyable({ text, label, lang }: { text: string; label: string; lang?: string }) {
+/** Text with a copy button, which appears if scripts run. Without a text, the page's script fills it in by the ID. */
+export function Copyable(
+  { text, label, lang, id }: { text?: string; label: string; lang?: string; id?: string },
+) {
   return (
     <div class="copyable">
       <button type="button" class="copy" data-copy hidden aria-label={`Copy ${label}`}>Copy</button>
-      <pre role="group" tabindex={0} aria-label={label} data-lang={lang}><code>{text}</code></pre>
+      <pre
+        role="group"
+        tabindex={0}
+        aria-label={label}
+        data-lang={lang}
+      ><code id={id}>{text}</code></pre>
     </div>
   );
 }

@@ -14,6 +14,7 @@ export {
   AccountError,
   type AccountFault,
   checkAccount,
+  conflict,
   labelOf,
   mustNotMislead,
 } from "./account.ts";

@@ -1,5 +1,5 @@
 import { type Database, DatabaseError, type Statement } from "../../ground/database/mod.ts";
-import { type Account, AccountError } from "./account.ts";
+import { type Account, AccountError, conflict } from "./account.ts";
 import {
   checkKeyOptions,
   insertKey,
@@ -78,11 +78,10 @@ export class TeamKeys {
       if (!(error instanceof DatabaseError) || await this.#mayHaveKeys(inTeam)) throw error;
     }
     if (!isMade) {
-      throw new AccountError(
+      throw conflict(
         member === null
           ? `Team ${team.name} is disabled`
           : `Team ${team.name} is disabled, or ${member.email} is stopped, disabled or not in it`,
-        { fault: "conflict" },
       );
     }
     return { ...key, secret };

@@ -38,18 +38,25 @@ export function PasswordForm(
             autocomplete="current-password"
           />
         )}
-        <Field
-          label="New password"
-          name="password"
-          type="password"
-          required
-          minlength={10}
-          maxlength={200}
-          autocomplete="new-password"
-          hint="At least 10 characters. Saving signs out all other sessions."
-        />
+        <NewPassword label="New password" more=" Saving signs out all other sessions." />
         <button type="submit">Save</button>
       </Form>
     </>
+  );
+}
+
+/** A password that is to be one from then on. @param props What its hint says besides. */
+export function NewPassword({ label, more = "" }: { label: string; more?: string }) {
+  return (
+    <Field
+      label={label}
+      name="password"
+      type="password"
+      required
+      minlength={10}
+      maxlength={200}
+      autocomplete="new-password"
+      hint={`At least 10 characters.${more}`}
+    />
   );
 }

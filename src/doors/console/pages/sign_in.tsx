@@ -1,6 +1,7 @@
 import { Field } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { PasskeyForm } from "./passkeys.tsx";
+import { NewPassword } from "./password_form.tsx";
 
 /** Who may register. */
 export type RegistrationMode = "open" | "invite" | "closed";
@@ -91,16 +92,7 @@ export function RegisterPage(
           autocomplete="username"
         />
         <Field label="Name" name="name" value={name} maxlength={200} autocomplete="name" />
-        <Field
-          label="Password"
-          name="password"
-          type="password"
-          required
-          minlength={10}
-          maxlength={200}
-          autocomplete="new-password"
-          hint="At least 10 characters."
-        />
+        <NewPassword label="Password" />
         <Field
           label={registration === "invite" ? "Invite code" : "Invite code, if you have one"}
           name="code"
