@@ -5,7 +5,7 @@
  * process's start to its first answer, then its memory after three idle seconds (Linux).
  */
 
-import { median, say } from "./harness.ts";
+import { median, say, startOnce } from "./harness.ts";
 
 const BINARY = new URL("../dist/sluice", import.meta.url).pathname;
 const rounds = Number(Deno.args[0] ?? 7);
@@ -15,33 +15,15 @@ const starts: number[] = [];
 const resident: number[] = [];
 const own: number[] = [];
 for (let round = 0; round <= rounds; round++) {
-  const start = performance.now();
-  const child = new Deno.Command(BINARY, {
+  const { firstMs, residentMb, ownMb } = await startOnce(BINARY, {
     args: ["--port", "0"],
     cwd: directory,
     env: { HOME: directory, XDG_STATE_HOME: "", XDG_CONFIG_HOME: "" }, // the state of no other gateway
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
-  let said = "";
-  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
-    said += text;
-    const url = /listening on (\S+)/.exec(said)?.[1];
-    if (url === undefined) continue;
-    await (await fetch(`${url}/v1/models`)).arrayBuffer();
-    if (round > 0) starts.push(performance.now() - start); // the first one makes the database
-    break;
-  }
-  await new Promise((resolve) => setTimeout(resolve, 3_000));
-  const status = await Deno.readTextFile(`/proc/${child.pid}/status`);
-  const megabytes = (name: string) =>
-    Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)![1]) / 1_024;
-  if (round > 0) {
-    resident.push(megabytes("VmRSS"));
-    own.push(megabytes("RssAnon"));
-  }
-  child.kill("SIGTERM");
-  await child.status;
+  });
+  if (round === 0) continue; // it makes the database
+  starts.push(firstMs);
+  resident.push(residentMb);
+  own.push(ownMb);
 }
 await Deno.remove(directory, { recursive: true });
 const { size } = await Deno.stat(BINARY);

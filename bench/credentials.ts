@@ -7,7 +7,7 @@
  */
 
 import { generateKeyPairSync } from "node:crypto";
-import { median, say } from "./harness.ts";
+import { median, say, startOnce } from "./harness.ts";
 
 const rounds = Number(Deno.args[0] ?? 5);
 const root = new URL("..", import.meta.url).pathname;
@@ -67,36 +67,19 @@ for (let round = 0; round <= rounds; round++) {
       { u: { url: `${local}/${kind}/v1`, dialect: "chat", discover: true, ...upstream } };
     const config = `${directory}/${kind}.jsonc`;
     await Deno.writeTextFile(config, JSON.stringify({ upstreams }));
-    const start = performance.now();
-    const child = new Deno.Command(Deno.execPath(), {
+    const { firstMs, ownMb, said } = await startOnce(Deno.execPath(), {
       args: ["run", "--v8-flags=--expose-gc", "--allow-all", "main.ts", "--port", "0"].concat(
         ["--config", config, "--data", `${directory}/${kind}`],
       ),
       cwd: root,
       env: { SLUICE_LOG: "json" },
-      stdout: "piped",
-      stderr: "null",
-    }).spawn();
-    let said = "";
-    for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
-      said += text;
-      const url = /listening on (http[^\s"]+)/.exec(said)?.[1];
-      if (url === undefined) continue;
-      await (await fetch(`${url}/v1/models`)).arrayBuffer();
-      if (round > 0) measured.get(kind)!.starts.push(performance.now() - start);
-      break;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    const status = await Deno.readTextFile(`/proc/${child.pid}/status`);
-    // the first one makes the database
-    if (round > 0) {
-      measured.get(kind)!.resident.push(Number(/RssAnon:\s+(\d+)/.exec(status)![1]) / 1_024);
-    }
+    });
     if (upstream !== undefined && !asked.has(`/${kind}/v1/models`)) {
       throw new Error(`${kind}: its models were not asked for (${[...asked].join(", ")})\n${said}`);
     }
-    child.kill("SIGTERM");
-    await child.status;
+    if (round === 0) continue; // it makes the database
+    measured.get(kind)!.starts.push(firstMs);
+    measured.get(kind)!.resident.push(ownMb);
   }
 }
 await server.shutdown();

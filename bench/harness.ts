@@ -184,10 +184,48 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)]!;
 }
 
-/** A process's resident memory, in MB. */
-export async function residentMb(pid: number): Promise<number> {
+/** A process's memory, in MB: what is resident, or of that what is its own. */
+export async function residentMb(
+  pid: number,
+  name: "VmRSS" | "RssAnon" = "VmRSS",
+): Promise<number> {
   const status = await Deno.readTextFile(`/proc/${pid}/status`);
-  return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1_024;
+  return Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)![1]) / 1_024;
+}
+
+/** What a start took, and what the process keeps. */
+export interface Started {
+  /** Milliseconds from the start of the process to its first response. */
+  readonly firstMs: number;
+  /** Memory after three idle seconds, in MB. */
+  readonly residentMb: number;
+  readonly ownMb: number;
+  /** What it has printed. */
+  readonly said: string;
+}
+
+/** Starts a gateway, asks it for its models, leaves it idle for three seconds, and ends it (Linux). */
+export async function startOnce(
+  program: string,
+  options: Pick<Deno.CommandOptions, "args" | "cwd" | "env">,
+): Promise<Started> {
+  const start = performance.now();
+  const child = new Deno.Command(program, { ...options, stdout: "piped", stderr: "null" }).spawn();
+  let said = "";
+  let firstMs = NaN;
+  for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+    said += text;
+    const url = /listening on (http[^\s"]+)/.exec(said)?.[1];
+    if (url === undefined) continue;
+    await (await fetch(`${url}/v1/models`)).arrayBuffer();
+    firstMs = performance.now() - start;
+    break;
+  }
+  await pause(3_000);
+  const [resident, own] = [await residentMb(child.pid), await residentMb(child.pid, "RssAnon")];
+  child.kill("SIGTERM");
+  await child.status;
+  return { firstMs, residentMb: resident, ownMb: own, said };
 }
 
 /** Microseconds of processor time, user and system, that the threads of each name in a process have used. */

@@ -23,7 +23,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["database"],
     ["fair_share", "rate_limits", "web", "ways_out", "telemetry"],
     ["files", "amounts", "sql"],
-    ["refusal.ts", "issue_words.ts", "row.ts"],
+    ["refusal.ts", "issue_words.ts", "row.ts", "finding.ts"],
     ["time.ts"],
     ["platform"],
     ["std"],

@@ -1,9 +1,14 @@
-import { createHash } from "node:crypto";
 import { Alerts, type AlertTimes } from "../operating/alerts/mod.ts";
 import type { Admission } from "../requests/admission/mod.ts";
 import { Catalog } from "../settings/catalog/mod.ts";
 import { TimeSlices } from "../ground/fair_share/mod.ts";
-import { limitFreeMemory, limitTurns, memoryLimitBytes, VERSION } from "../ground/platform/mod.ts";
+import {
+  digestOf,
+  limitFreeMemory,
+  limitTurns,
+  memoryLimitBytes,
+  VERSION,
+} from "../ground/platform/mod.ts";
 import { type Config, databaseFile, type Settings } from "../settings/config/mod.ts";
 import {
   type Database,
@@ -373,7 +378,7 @@ function routesDigest({ routes, upstream, upstreams, credits }: Settings): strin
   const of = Object.entries(upstreams).map(([name, { url, discover }]) => [name, url, discover]);
   const { url, discover, model } = upstream;
   const all = [VERSION, routes, of, url, discover, model, credits.perUsd];
-  return createHash("sha256").update(JSON.stringify(all)).digest("hex");
+  return digestOf(JSON.stringify(all));
 }
 
 /** So that the file of a stopped gateway can be copied: the driver keeps the log beside it when it closes. */

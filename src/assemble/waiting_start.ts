@@ -44,7 +44,10 @@ export async function waitingStart(
   const isServer = databaseFile(settings) === undefined;
   const listen = (why: string) => {
     if (!waits || door !== undefined) return;
-    door = stack.use(new WaitingDoor({ host, port, now }, why));
+    const onInterruption = (error: unknown) =>
+      log.error("stopped listening: out of file descriptors?", { error: String(error) });
+    const idleMs = settings.limits.idleConnectionMs;
+    door = stack.use(new WaitingDoor({ host, port, now, idleMs, onInterruption }, why));
     log.warn("waiting for the database: requests get 503 until it answers", { port: door.port });
   };
   let loggedTick = -Infinity;

@@ -3,11 +3,13 @@ import { EmbeddedDatabase } from "../../src/ground/database/file/embedded.ts";
 import { ServerDatabase } from "../../src/ground/database/server/server.ts";
 import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/people/accounts/mod.ts";
 import type { Database } from "../../src/ground/database/mod.ts";
+import { newRequestId } from "../../src/ground/platform/ids.ts";
 import {
   grantStatements,
   newLotId,
   RULES,
   settle,
+  type TierList,
   type UsageRecord,
 } from "../../src/money/ledger/mod.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
@@ -138,6 +140,26 @@ export async function ledgerBench(
       await owned.disposeAsync();
     },
   };
+}
+
+/** An account whose requests are admitted by some tiers at a time, a key of it, and what a request asks for. */
+export async function ledgerCaller(
+  bench: LedgerBench,
+  { tierList, nowMs, budget }: { tierList: TierList; nowMs: number; budget?: number | undefined },
+) {
+  await bench.database.batch(tierList.statements);
+  const made = await bench.account(budget === undefined ? {} : { budget });
+  const ask = (least: number, wanted: number) => ({
+    ...made,
+    requestId: newRequestId(nowMs),
+    gatewayId: "gw",
+    least,
+    wanted,
+    nowMs,
+    leaseMs: 60_000,
+    tierListId: tierList.id,
+  });
+  return { ...made, ask };
 }
 
 /** Settles a request by its price alone. */

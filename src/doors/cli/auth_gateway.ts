@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { exchange } from "../../ground/ways_out/mod.ts";
-import { displayed } from "../../ground/platform/mod.ts";
+import { displayed, jsonIn } from "../../ground/platform/mod.ts";
 import { proxiesIn, proxyOf } from "../../settings/config/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 
@@ -47,12 +47,7 @@ export async function askGateway(
   }).catch((error) => {
     throw new Error(`The gateway ${gateway} cannot be reached`, { cause: error });
   });
-  let body: unknown;
-  try {
-    body = JSON.parse(reply.text);
-  } catch {
-    body = undefined;
-  }
+  const body = jsonIn(reply.text);
   if (reply.status === 200) return body;
   const fault = faultReply.safeParse(body);
   if (fault.success) {

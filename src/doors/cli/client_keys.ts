@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { Account, Key, Keys } from "../../people/accounts/mod.ts";
 import type { Statement } from "../../ground/database/mod.ts";
@@ -6,6 +5,7 @@ import { recordStatement, shellActor } from "../../people/operation_log/mod.ts";
 import { describeKey } from "../../operating/operations/mod.ts";
 import { writeFile } from "../../ground/files/mod.ts";
 import { dirname, joinPath } from "../../ground/std/mod.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 /** What a key is remembered for. */
 export interface ClientKeyUse {
@@ -73,8 +73,7 @@ export class ClientKeys {
 
   /** Path of a file that belongs to one use, as {@linkcode keyFor} tells them apart. */
   pathFor({ id }: Account, { tool, directory, lifeMs }: ClientKeyUse, name: string): string {
-    const digest = createHash("sha256").update(JSON.stringify([id, tool, directory, lifeMs]))
-      .digest("hex").slice(0, 24);
+    const digest = digestOf(JSON.stringify([id, tool, directory, lifeMs])).slice(0, 24);
     const slug = tool.replaceAll(/[^a-z0-9-]/gi, "").slice(0, 32);
     return joinPath(this.#folder, `${slug}-${digest}`, name);
   }

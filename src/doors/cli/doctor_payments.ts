@@ -1,7 +1,7 @@
 import type { Config, WayOut } from "../../settings/config/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { paymentHealth, WEBHOOK_PATH } from "../../money/payments/mod.ts";
-import { failed, type Finding, ok, warning } from "./finding.ts";
+import { failed, type Finding, ok, warning } from "../../ground/finding.ts";
 import { time } from "./format.ts";
 import { hostAndWay } from "./way_out.ts";
 

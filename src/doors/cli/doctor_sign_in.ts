@@ -1,7 +1,7 @@
 import { checkProvider } from "../../people/sign_in/mod.ts";
 import { providerWays } from "../../operating/provisioning/mod.ts";
 import type { Config } from "../../settings/config/mod.ts";
-import { type Finding, ok } from "./finding.ts";
+import { type Finding, ok } from "../../ground/finding.ts";
 
 /** Looks at the providers that people sign in with: what is wrong of each, or the address that it has to know. */
 export async function signInFindings(

@@ -8,7 +8,7 @@ import {
   probeUpstream,
 } from "../../requests/upstreams/mod.ts";
 import { hostAndWay, proxyAdvice } from "./way_out.ts";
-import { failed, type Finding, ok, warning } from "./finding.ts";
+import { failed, type Finding, ok, warning } from "../../ground/finding.ts";
 
 const UPSTREAM_PATIENCE_MS = 10_000;
 /** How far clocks may differ. */

@@ -9,7 +9,8 @@ import {
 import { closestString } from "../../ground/std/mod.ts";
 import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
-import { failed, type Finding, findingLine, ok, warning } from "./finding.ts";
+import { failed, type Finding, ok, warning } from "../../ground/finding.ts";
+import { findingLine } from "./finding.ts";
 import { progress } from "./progress.ts";
 import { servedCatalog } from "./served_catalog.ts";
 import { type PlaceOptions, readSettings } from "./settings.ts";

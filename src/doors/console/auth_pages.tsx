@@ -13,10 +13,10 @@ import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { Attempts } from "./attempts.ts";
 import { ownKeysOf } from "./own_keys.ts";
 import { AccountPage } from "./pages/account.tsx";
-import { MessagePage } from "./pages/message.tsx";
 import { RegisterPage, SignInPage } from "./pages/sign_in.tsx";
 import {
   type ConsoleParts,
+  messagePage,
   notFound,
   page,
   pageOf,
@@ -24,6 +24,7 @@ import {
   recordOf,
   seeOther,
   statusOf,
+  strangersPage,
 } from "./request.tsx";
 import { cookieOf, readCookie, SESSION } from "./cookies.ts";
 import { forgetWantedPage, toWantedPage } from "./wanted_page.ts";
@@ -99,16 +100,12 @@ export class AuthPages {
       const also = this.#pastProviders(c, account, "link");
       return await this.begin(c, account, { byLink: true, also });
     }
-    return await page(
-      c,
-      <MessagePage
-        page={pageOf(c)}
-        title="This link does not work"
-        text="This link has been used, has expired, or is incomplete. Ask for a new one."
-        link={{ href: "/console/sign-in", words: "Sign in" }}
-      />,
-      STATUS_CODE.NotFound,
-    );
+    return await messagePage(c, {
+      title: "This link does not work",
+      text: "This link has been used, has expired, or is incomplete. Ask for a new one.",
+      link: { href: "/console/sign-in", words: "Sign in" },
+      status: STATUS_CODE.NotFound,
+    });
   }
 
   /** Begins a session, and leads to the page that was wanted. */
@@ -132,15 +129,12 @@ export class AuthPages {
     const { name, ...attributes } = cookieOf(SESSION, c.env);
     const response = elsewhere === undefined
       ? seeOther(c, `/console/sign-in?done=${done}`)
-      : await page(
-        c,
-        <MessagePage
-          page={{ session: undefined, csrf: "", path: c.req.path }}
-          title="Signed out"
-          text="You are signed out here, and still signed in at your provider."
-          link={{ href: elsewhere.href, words: "Sign out there as well" }}
-        />,
-      );
+      : await messagePage(c, {
+        page: strangersPage(c),
+        title: "Signed out",
+        text: "You are signed out here, and still signed in at your provider.",
+        link: { href: elsewhere.href, words: "Sign out there as well" },
+      });
     deleteCookie(response.headers, name, attributes);
     forgetWantedPage(c, response);
     return response;

@@ -1,5 +1,5 @@
 import { type Budget, BUDGET_PERIODS, localMinute } from "../../money/ledger/mod.ts";
-import { Field, Form, levelsOf } from "./components.tsx";
+import { Field, Form, levelsOf, Select } from "./components.tsx";
 import { count, date, hour, number } from "./format.ts";
 import { shortened } from "./name.tsx";
 
@@ -122,9 +122,9 @@ export function Budgets(
       {budgets.map((budget) => (
         <>
           <BudgetBar budget={budget} />
-          {path === undefined
-            ? null
-            : <BudgetForms budget={budget} of={of} csrf={csrf} path={path} isKept={isKept} />}
+          {path !== undefined && (
+            <BudgetForms budget={budget} of={of} csrf={csrf} path={path} isKept={isKept} />
+          )}
         </>
       ))}
       {path === undefined || isKept || free.length === 0 ? null : (
@@ -228,12 +228,11 @@ export function BudgetFields(
         hint="Credits that may be spent until the budget renews."
         required={isRequired}
       />
-      <label class="field">
-        <span>Budget renews</span>
-        <select name="period">
-          {periods.toReversed().map((period) => <option value={period}>{RENEWALS[period]}</option>)}
-        </select>
-      </label>
+      <Select
+        label="Budget renews"
+        name="period"
+        options={periods.toReversed().map((period) => [period, RENEWALS[period]])}
+      />
       <ZoneField zone="UTC" />
       <MarksField marks={[50, 80, 100]} />
     </>

@@ -243,13 +243,11 @@ function Values(
     <ol class="slots" aria-label={`Values: ${title}`}>
       {slots.map((slot, at) => (
         <li tabindex={0} class={placeOf(at, last)}>
-          {(last - at) % step === 0
-            ? (
-              <span class={(last - at) % narrow === 0 ? "tick" : "tick wide"} aria-hidden="true">
-                {slot.label}
-              </span>
-            )
-            : null}
+          {(last - at) % step === 0 && (
+            <span class={(last - at) % narrow === 0 ? "tick" : "tick wide"} aria-hidden="true">
+              {slot.label}
+            </span>
+          )}
           <span class="tip">
             <b>{slot.title}</b>
             <span>{amount(totals[at]!, unit)}</span>
@@ -258,9 +256,9 @@ function Values(
               : series.map(({ name, values }) =>
                 values[at] ? <span>{shortened(name)}: {number(values[at])}</span> : null
               )}
-            {before === undefined
-              ? null
-              : <span class="quiet">{before.name}: {number(before.values[at] ?? 0)}</span>}
+            {before !== undefined && (
+              <span class="quiet">{before.name}: {number(before.values[at] ?? 0)}</span>
+            )}
           </span>
         </li>
       ))}

@@ -3,7 +3,7 @@ import { number } from "./format.ts";
 
 export { Chart, type ChartProps, MAX_SERIES } from "./chart.tsx";
 export { type Series, type Slot, type Span, timeSlots, topSeries } from "./chart_scale.ts";
-export { Field, Form, FormId } from "./form.tsx";
+export { Field, Form, FormId, Select } from "./form.tsx";
 export { GLOSSARY, type GlossaryWord, Term } from "./glossary.tsx";
 export { Name, Names } from "./name.tsx";
 export { type Column, type ColumnRole, Rows, Table } from "./table.tsx";
@@ -99,12 +99,19 @@ export function Meter({ label, used, limit }: { label: string; used: number; lim
   );
 }
 
-/** Text with a copy button, which appears if scripts run. */
-export function Copyable({ text, label, lang }: { text: string; label: string; lang?: string }) {
+/** Text with a copy button, which appears if scripts run. Without a text, the page's script fills it in by the ID. */
+export function Copyable(
+  { text, label, lang, id }: { text?: string; label: string; lang?: string; id?: string },
+) {
   return (
     <div class="copyable">
       <button type="button" class="copy" data-copy hidden aria-label={`Copy ${label}`}>Copy</button>
-      <pre role="group" tabindex={0} aria-label={label} data-lang={lang}><code>{text}</code></pre>
+      <pre
+        role="group"
+        tabindex={0}
+        aria-label={label}
+        data-lang={lang}
+      ><code id={id}>{text}</code></pre>
     </div>
   );
 }

@@ -18,7 +18,6 @@ import { paymentRoutes } from "./payment_pages.tsx";
 import { ComponentsPage } from "./pages/components.tsx";
 import { RequestPages } from "./request_pages.tsx";
 import { DocsPage } from "./pages/docs.tsx";
-import { MessagePage } from "./pages/message.tsx";
 import { ModelsPage } from "./pages/models.tsx";
 import { playgroundBody } from "./playground_body.ts";
 import { ProviderPages } from "./provider_pages.tsx";
@@ -28,6 +27,7 @@ import {
   type ConsoleParts,
   type Env,
   FormFields,
+  messagePage,
   notFound,
   operate,
   page,
@@ -35,6 +35,7 @@ import {
   type PageRequest,
   recordOf,
   seeOther,
+  strangersPage,
 } from "./request.tsx";
 import { findModels, modelSearch } from "./model_search.ts";
 import { isoOf, KEY_CREATE } from "../../operating/operations/mod.ts";
@@ -356,16 +357,12 @@ export class Console {
       path: c.req.routePath, // a path may contain the token of a sign-in link
       error: error.stack ?? error.message,
     });
-    return await page(
-      c,
-      <MessagePage
-        page={{ session: undefined, csrf: "", path: c.req.path }}
-        title="Something went wrong"
-        text="An internal error occurred; see the gateway log. Please try again."
-        link={{ href: "/console/", words: "Back to the console" }}
-      />,
-      STATUS_CODE.InternalServerError,
-    );
+    return await messagePage(c, {
+      page: strangersPage(c),
+      title: "Something went wrong",
+      text: "An internal error occurred; see the gateway log. Please try again.",
+      status: STATUS_CODE.InternalServerError,
+    });
   }
 }
 
@@ -374,14 +371,5 @@ function refused(
   text: string,
   status: number = STATUS_CODE.Forbidden,
 ): Promise<Response> {
-  return page(
-    c,
-    <MessagePage
-      page={pageOf(c)}
-      title="Form rejected"
-      text={text}
-      link={{ href: "/console/", words: "Back to the console" }}
-    />,
-    status,
-  );
+  return messagePage(c, { title: "Form rejected", text, status });
 }

@@ -4,7 +4,7 @@ import { Stat } from "./components.tsx";
 import { Layout } from "./layout.tsx";
 import { isTroubled } from "./operator/upstream_table.tsx";
 import { MessagePage } from "./pages/message.tsx";
-import { type ConsoleParts, page, type PageRequest } from "./request.tsx";
+import { type ConsoleParts, page, type PageRequest, strangersPage } from "./request.tsx";
 
 /** Sessions that are remembered: those of operators are few. */
 const MAX_SESSIONS = 1_000;
@@ -38,7 +38,7 @@ export class DetachedPages {
   /** The page in place of all others. */
   async respond(c: PageRequest): Promise<Response> {
     const session = this.#recall(c.var.token);
-    const context = { session: undefined, csrf: "", path: c.req.path };
+    const context = strangersPage(c);
     const shown = session === undefined
       ? (
         <MessagePage

@@ -2,9 +2,15 @@ import { type Account, DeviceCodes, type Session } from "../../people/accounts/m
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { CodeGuesses } from "./attempts.ts";
 import { ApproveToolPage, DevicePage } from "./pages/device.tsx";
-import { MessagePage } from "./pages/message.tsx";
 import { providerOf } from "./tool_pages.tsx";
-import { type ConsoleParts, page, pageOf, type PageRequest, recordOf } from "./request.tsx";
+import {
+  type ConsoleParts,
+  messagePage,
+  page,
+  pageOf,
+  type PageRequest,
+  recordOf,
+} from "./request.tsx";
 
 const MAX_CODE_CHARS = 20;
 
@@ -54,15 +60,11 @@ export class DevicePages {
       (onlyIf) => recordOf(c, this.#parts, { session, operation: `tool.${decision}`, onlyIf }),
     );
     if (!isDone) return await this.#unknown(c, account);
-    return await page(
-      c,
-      <MessagePage
-        page={pageOf(c)}
-        title={isApproved ? "Approved" : "Denied"}
-        text={isApproved ? "The tool goes on by itself in some seconds." : "The tool gets nothing."}
-        link={{ href: "/console/keys", words: "Keys and tools" }}
-      />,
-    );
+    return await messagePage(c, {
+      title: isApproved ? "Approved" : "Denied",
+      text: isApproved ? "The tool goes on by itself in some seconds." : "The tool gets nothing.",
+      link: { href: "/console/keys", words: "Keys and tools" },
+    });
   }
 
   #tooMany(c: PageRequest): Promise<Response> {

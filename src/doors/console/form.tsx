@@ -18,13 +18,36 @@ export function Field(
     min?: number;
     list?: string;
     title?: string;
-    autofocus?: boolean;
   },
 ) {
   return (
     <label class="field">
       <span>{label}</span>
       <input name={name} type={type} min={min} {...rest} />
+      {hint === undefined ? null : <small>{hint}</small>}
+    </label>
+  );
+}
+
+/** A labelled choice of a form: values, with their words where those are others. */
+export function Select(
+  { label, name, options, value, hint, ...rest }: {
+    label: string;
+    name: string;
+    options: readonly (string | readonly [value: string, words: Child])[];
+    /** The chosen one. Default: the first. */
+    value?: string | undefined;
+    hint?: string;
+    autocomplete?: string;
+  },
+) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select name={name} {...rest}>
+        {options.map((one) => typeof one === "string" ? [one, one] as const : one)
+          .map(([each, words]) => <option value={each} selected={each === value}>{words}</option>)}
+      </select>
       {hint === undefined ? null : <small>{hint}</small>}
     </label>
   );

@@ -45,8 +45,9 @@ export function share(part: number, whole: number): string {
   return percent < 1 ? "<1 %" : `${Math.round(percent)} %`;
 }
 
-/** Formats a duration: `950 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`. */
-export function duration(ms: number): string {
+/** Formats a duration: `950 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`; a dash for one that is not known. */
+export function duration(ms: number | undefined): string {
+  if (ms === undefined) return "–";
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1_000);

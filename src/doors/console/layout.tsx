@@ -103,12 +103,10 @@ export function Layout(
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
-        {refreshSeconds === undefined
-          ? null
-          : <meta http-equiv="refresh" content={String(refreshSeconds)} />}
-        {leavesTo === undefined
-          ? null
-          : <meta http-equiv="refresh" content={`0; url=${leavesTo}`} />}
+        {refreshSeconds !== undefined && (
+          <meta http-equiv="refresh" content={String(refreshSeconds)} />
+        )}
+        {leavesTo !== undefined && <meta http-equiv="refresh" content={`0; url=${leavesTo}`} />}
         <title>{title} · Sluice</title>
         <link rel="icon" href="/console/assets/icon.svg" type="image/svg+xml" />
         {/* tables find their widths once: else columns move while a page is being read. (Hono drops `blocking`.) */}

@@ -18,13 +18,11 @@ import { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
 import { mustWait } from "./attempts.ts";
 import { cookieOf, readCookie } from "./cookies.ts";
-import { MessagePage } from "./pages/message.tsx";
 import {
   addressOf,
   type ConsoleParts,
+  messagePage,
   notFound,
-  page,
-  pageOf,
   type PageRequest,
   recordOf,
   seeOther,
@@ -93,15 +91,14 @@ export class ProviderPages {
       const { name } = provider.settings;
       await this.#visits.begin(challenge.secret, name, link?.account.id);
       // a browser lets no form lead elsewhere (`form-action` of the content policy)
-      const response = link === undefined ? c.redirect(url.href, STATUS_CODE.SeeOther) : await page(
-        c,
-        <MessagePage
-          page={pageOf(c)}
-          title={`Link ${name}`}
-          text={`The person who signs in to ${name} next in this browser can sign in to this account.`}
-          link={{ href: url.href, words: `Continue to ${name}` }}
-        />,
-      );
+      const response = link === undefined
+        ? c.redirect(url.href, STATUS_CODE.SeeOther)
+        : await messagePage(c, {
+          title: `Link ${name}`,
+          text:
+            `The person who signs in to ${name} next in this browser can sign in to this account.`,
+          link: { href: url.href, words: `Continue to ${name}` },
+        });
       setCookie(response.headers, {
         ...cookieOf(VISIT, c.env),
         value: challenge.secret,
@@ -256,18 +253,14 @@ export class ProviderPages {
   }
 
   #notSignedIn(c: PageRequest, why: string, status: number): Promise<Response> {
-    return page(
-      c,
-      <MessagePage
-        page={pageOf(c)}
-        title="Not signed in"
-        text={why}
-        link={c.var.session === undefined
-          ? { href: "/console/sign-in", words: "Back to signing in" }
-          : { href: "/console/account", words: "Back to your account" }}
-      />,
+    return messagePage(c, {
+      title: "Not signed in",
+      text: why,
+      link: c.var.session === undefined
+        ? { href: "/console/sign-in", words: "Back to signing in" }
+        : { href: "/console/account", words: "Back to your account" },
       status,
-    );
+    });
   }
 
   #forget(c: PageRequest, response: Response): Response {

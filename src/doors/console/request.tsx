@@ -20,7 +20,7 @@ import type { Log } from "../../ground/telemetry/mod.ts";
 import type { UpstreamState } from "../../requests/upstreams/mod.ts";
 import type { PageSource } from "./live_pages.ts";
 import { noticeOf, type PageContext } from "./layout.tsx";
-import { MessagePage } from "./pages/message.tsx";
+import { MessagePage, type MessageProps } from "./pages/message.tsx";
 import type { BasePath, Visitor } from "../../ground/web/mod.ts";
 
 /** Dependencies of the console. */
@@ -269,18 +269,29 @@ export function statusOf(error: string | undefined): number {
   return error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest;
 }
 
+/** Renders a page that has a message and a link only. Default: to the console. */
+export function messagePage(
+  c: PageRequest,
+  { status, ...message }: Partial<MessageProps> & Pick<MessageProps, "title" | "text"> & {
+    readonly status?: number;
+  },
+): Promise<Response> {
+  const link = { href: "/console/", words: "Back to the console" };
+  return page(c, <MessagePage page={pageOf(c)} link={link} {...message} />, status);
+}
+
+/** What a page is made with that must not need, or show, who is signed in. */
+export function strangersPage({ req }: PageRequest): PageContext {
+  return { session: undefined, csrf: "", path: req.path };
+}
+
 /** Returns the 404 page, also for pages that the visitor may not see. */
 export function notFound(c: PageRequest): Promise<Response> {
-  return page(
-    c,
-    <MessagePage
-      page={pageOf(c)}
-      title="Page not found"
-      text="The link is incomplete, or the item no longer exists."
-      link={{ href: "/console/", words: "Back to the console" }}
-    />,
-    STATUS_CODE.NotFound,
-  );
+  return messagePage(c, {
+    title: "Page not found",
+    text: "The link is incomplete, or the item no longer exists.",
+    status: STATUS_CODE.NotFound,
+  });
 }
 
 /** Returns the message about the last write, from the page's URL. */

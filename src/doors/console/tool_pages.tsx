@@ -10,10 +10,10 @@ import {
 import type { GuardedApp } from "./guard.ts";
 import { may } from "./guard.ts";
 import { AuthorizePage } from "./pages/authorize.tsx";
-import { MessagePage } from "./pages/message.tsx";
 import {
   addressOf,
   type ConsoleParts,
+  messagePage,
   page,
   pageOf,
   type PageRequest,
@@ -119,30 +119,18 @@ class ToolPages {
 
   /** Says why a tool gets nothing. It is not told: who links to this page could use it to lead elsewhere. */
   async #refused(c: PageRequest, { message }: AuthorizeError): Promise<Response> {
-    return await page(
-      c,
-      <MessagePage
-        page={pageOf(c)}
-        title="This tool cannot sign in"
-        text={message}
-        link={{ href: "/console/", words: "Back to the console" }}
-      />,
-      STATUS_CODE.BadRequest,
-    );
+    const status = STATUS_CODE.BadRequest;
+    return await messagePage(c, { title: "This tool cannot sign in", text: message, status });
   }
 }
 
 /** Leads the browser to a tool. By a page: a browser lets no form lead elsewhere (`form-action` of the content policy). */
 async function leadOn(c: PageRequest, answer: URL, title: string): Promise<Response> {
-  const response = await page(
-    c,
-    <MessagePage
-      page={pageOf(c)}
-      title={title}
-      text="The tool goes on by itself. If it does not, follow the link."
-      link={{ href: answer.href, words: "Back to the tool" }}
-    />,
-  );
+  const response = await messagePage(c, {
+    title,
+    text: "The tool goes on by itself. If it does not, follow the link.",
+    link: { href: answer.href, words: "Back to the tool" },
+  });
   response.headers.set("refresh", `0; url=${answer.href}`);
   return response;
 }

@@ -96,16 +96,14 @@ export function Choices(
             : team === ""
             ? null
             : <input type="hidden" name="team" value={team} />}
-          {seesAll
-            ? <Field label="Account" name="account" value={account} hint="its email address" />
-            : null}
-          {seesAll
-            ? (
-              <label class="check">
-                <input type="checkbox" name="all" value="1" checked={all} /> All accounts
-              </label>
-            )
-            : null}
+          {seesAll && (
+            <Field label="Account" name="account" value={account} hint="its email address" />
+          )}
+          {seesAll && (
+            <label class="check">
+              <input type="checkbox" name="all" value="1" checked={all} /> All accounts
+            </label>
+          )}
           {compare ? <input type="hidden" name="compare" value="1" /> : null}
           <button type="submit" class="plain">Show</button>
         </form>

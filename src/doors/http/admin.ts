@@ -21,7 +21,8 @@ import {
 import type { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { invalid } from "../../ground/refusal.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
-import { BodyTooLong, readBounded, TrustedProxies, visitorOf } from "../../ground/web/mod.ts";
+import { readText, TrustedProxies, visitorOf } from "../../ground/web/mod.ts";
+import { jsonIn } from "../../ground/platform/mod.ts";
 import { ADMIN_BASE } from "./admin_path.ts";
 import { keyFor } from "./key_for.ts";
 import { pathOf } from "./request_line.ts";
@@ -204,25 +205,17 @@ async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     throw invalid(undefined, "Compressed request bodies are not supported.");
   }
-  let text: string;
-  try {
-    const bytes = await readBounded(request, { maxBytes: MAX_BODY_BYTES, maxMs: BODY_MS });
-    text = new TextDecoder().decode(bytes);
-  } catch (error) {
-    throw invalid(
+  const bounds = { maxBytes: MAX_BODY_BYTES, maxMs: BODY_MS };
+  const text = await readText(request, bounds, (isTooLong) =>
+    invalid(
       undefined,
-      error instanceof BodyTooLong
+      isTooLong
         ? `Request body too large: the limit is ${MAX_BODY_BYTES / 1_024} KiB.`
         : "The request body was not received in full.",
-    );
-  }
+    ));
   if (text.trim() === "") return {};
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    throw invalid(undefined, "Request body is not valid JSON.");
-  }
+  const body = jsonIn(text);
+  if (body === undefined) throw invalid(undefined, "Request body is not valid JSON.");
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw invalid(undefined, "Request body must be a JSON object.");
   }

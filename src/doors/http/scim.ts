@@ -16,8 +16,8 @@ import {
   valueOf,
 } from "../../people/scim/mod.ts";
 import {
+  type ChangedBy,
   GroupProvisioning,
-  type IfMatch,
   type ProvisionedUser,
   UserProvisioning,
   type UserProvisioningParts,
@@ -25,7 +25,8 @@ import {
 import { refusalOf } from "../../ground/database/mod.ts";
 import type { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
-import { BodyTooLong, readBounded, type Visitor } from "../../ground/web/mod.ts";
+import { readText, type Visitor } from "../../ground/web/mod.ts";
+import { jsonIn } from "../../ground/platform/mod.ts";
 import { jsonExcess } from "../../wire/json/mod.ts";
 import { keyFor } from "./key_for.ts";
 import { pathOf } from "./request_line.ts";
@@ -257,7 +258,7 @@ export class Scim {
 }
 
 /** Who changes something, and which version of it. */
-function changeOf(c: ScimRequest): { readonly by: By; readonly ifMatch: IfMatch } {
+function changeOf(c: ScimRequest): ChangedBy {
   const wanted = c.req.header("if-match");
   return {
     by: c.var.by,
@@ -294,29 +295,17 @@ function wantedOf(c: ScimRequest) {
 }
 
 async function bodyOf(c: ScimRequest): Promise<Attributes> {
-  let text: string;
-  try {
-    const bytes = await readBounded(c.req.raw, { maxBytes: MAX_BODY_BYTES, maxMs: BODY_MS });
-    text = new TextDecoder().decode(bytes);
-  } catch (error) {
-    throw new ScimError(
-      "invalidSyntax",
-      error instanceof BodyTooLong
-        ? `The request body is too large: the limit is ${MAX_BODY_BYTES / 1_024} KiB.`
-        : "The request body was not received in full.",
-    );
-  }
-  let body: unknown;
-  if (jsonExcess(text, JSON_BOUNDS) !== undefined) {
-    throw new ScimError("invalidSyntax", "The request body has too many values or levels.");
-  }
-  try {
-    body = JSON.parse(text);
-  } catch {
-    throw new ScimError("invalidSyntax", "The request body is not valid JSON.");
-  }
-  if (!isObject(body)) {
-    throw new ScimError("invalidSyntax", "The request body must be a JSON object.");
-  }
+  const refused = (why: string) => new ScimError("invalidSyntax", `The request body ${why}.`);
+  const bounds = { maxBytes: MAX_BODY_BYTES, maxMs: BODY_MS };
+  const text = await readText(c.req.raw, bounds, (isTooLong) =>
+    refused(
+      isTooLong
+        ? `is too large: the limit is ${MAX_BODY_BYTES / 1_024} KiB`
+        : "was not received in full",
+    ));
+  if (jsonExcess(text, JSON_BOUNDS) !== undefined) throw refused("has too many values or levels");
+  const body = jsonIn(text);
+  if (body === undefined) throw refused("is not valid JSON");
+  if (!isObject(body)) throw refused("must be a JSON object");
   return body;
 }

@@ -1,40 +1,76 @@
-import { newRequestId } from "../../ground/platform/mod.ts";
+import { CoarseTimers, newRequestId } from "../../ground/platform/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
+import { Arrivals } from "./arrivals.ts";
+import { Connections } from "./connections.ts";
 import { errorResponse } from "./responses.ts";
+import { serve, type Server } from "./serve.ts";
+import { Sockets } from "./sockets.ts";
 
 const RETRY_AFTER_MS = 2_000;
+/** Time for responses that were begun: the gateway waits for the port. */
+const CLOSE_MS = 500;
+
+/** Address and bounds of a {@linkcode WaitingDoor}. */
+export interface WaitingDoorOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly now: () => number;
+  /** Time after which connections are closed on which nothing was sent, in milliseconds. */
+  readonly idleMs: number;
+  /** Called when the listener failed because the process is out of descriptors, and will be restarted. */
+  readonly onInterruption: (error: unknown) => void;
+}
 
 /**
  * Listens instead of a gateway that cannot start yet, as its database does not answer: clients are told to come again, in the
- * dialect of their path, and `/readyz` says why.
+ * dialect of their path, and `/readyz` says why. What arrives on its connections is bounded as at a gateway's.
  */
 export class WaitingDoor implements AsyncDisposable {
   readonly port: number;
-  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #owned = new DisposableStack();
+  readonly #server: Server;
 
   /**
    * @param why What is waited for, for `/readyz`: that may be read by anybody who reaches it.
    * @throws {Deno.errors.AddrInUse} If the port is in use.
    */
-  constructor(
-    { host, port, now }: {
-      readonly host: string;
-      readonly port: number;
-      readonly now: () => number;
-    },
-    why: string,
-  ) {
-    this.#server = Deno.serve({ hostname: host, port, onListen() {} }, async (request) => {
-      await request.body?.cancel();
+  constructor({ host, port, now, idleMs, onInterruption }: WaitingDoorOptions, why: string) {
+    const own = <T extends { close(): void }>(part: T) =>
+      this.#owned.adopt(part, (one) => one.close());
+    const sockets = Sockets.open();
+    if (sockets !== undefined) own(sockets);
+    const timers = own(new CoarseTimers());
+    const connections = own(new Connections({ sockets, timers, idleMs }));
+    const arrivals = own(
+      new Arrivals({ sockets, residentBytes: () => Deno.memoryUsage().rss }),
+    );
+    const fetch = (request: Request, info?: { readonly remoteAddr: Deno.Addr }) => {
+      arrivals.progressed(info?.remoteAddr);
       return respond(request, why, now());
-    });
-    this.port = this.#server.addr.port;
+    };
+    try {
+      this.#server = serve({ fetch }, {
+        host,
+        port,
+        connections,
+        listened(bound) {
+          sockets?.refuseHttp2(bound);
+          arrivals.start(bound);
+        },
+        onInterruption,
+      });
+    } catch (error) {
+      this.#owned.dispose();
+      throw error;
+    }
+    this.port = this.#server.port;
   }
 
-  /** Stops listening. Its responses take no time. */
+  /** Stops listening, and ends connections that stay open. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#server.shutdown();
+    await this.#server.close(CLOSE_MS);
+    this.#owned.dispose();
   }
 }
 

@@ -18,7 +18,7 @@ import { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
-import { BodyTooLong, readBounded, type Visitor } from "../../ground/web/mod.ts";
+import { readText, type Visitor } from "../../ground/web/mod.ts";
 import { AUTHORIZE_FIELDS, AuthorizeError, readAuthorizeRequest } from "./authorize_request.ts";
 import { OAUTH, WELL_KNOWN } from "./oauth_path.ts";
 import { OAuthError } from "./oauth_error.ts";
@@ -339,17 +339,15 @@ function reply({ accessToken, refreshToken, forMs }: ToolTokens, email?: string)
 }
 
 async function formOf(request: Request): Promise<URLSearchParams> {
-  try {
-    const bytes = await readBounded(request, { maxBytes: MAX_FORM_BYTES, maxMs: FORM_MS });
-    return new URLSearchParams(new TextDecoder().decode(bytes));
-  } catch (error) {
-    throw new OAuthError(
+  const bounds = { maxBytes: MAX_FORM_BYTES, maxMs: FORM_MS };
+  const text = await readText(request, bounds, (isTooLong) =>
+    new OAuthError(
       "invalid_request",
-      error instanceof BodyTooLong
+      isTooLong
         ? `The form is larger than ${MAX_FORM_BYTES} bytes.`
         : "The form was not received in full.",
-    );
-  }
+    ));
+  return new URLSearchParams(text);
 }
 
 function required(form: URLSearchParams, name: string): string {

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import type { SignInSettings } from "../../settings/config/mod.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 /** What the settings say, for everybody and for teams. */
 export type Policies = NonNullable<SignInSettings["managedSettings"]>;
@@ -47,7 +47,7 @@ export class ManagedSettings {
 }
 
 function policyOf(settings: unknown): Policy {
-  const digest = createHash("sha256").update(canonicalJson(settings)).digest("hex");
+  const digest = digestOf(canonicalJson(settings));
   const checksum = `sha256:${digest}`;
   const body = JSON.stringify({ uuid: uuidOf(digest), checksum, settings });
   return { body, tag: `"${checksum}"` };

@@ -40,6 +40,22 @@ export async function readBounded(request: Incoming, bounds: BodyBounds): Promis
 }
 
 /**
+ * Reads the body of a request as text.
+ *
+ * @param refused Makes what is thrown if it is too long; else it was not received in full.
+ */
+export async function readText(
+  request: Incoming,
+  bounds: BodyBounds,
+  refused: (isTooLong: boolean) => Error,
+): Promise<string> {
+  const bytes = await readBounded(request, bounds).catch((error) => {
+    throw refused(error instanceof BodyTooLong);
+  });
+  return new TextDecoder().decode(bytes);
+}
+
+/**
  * Reads the body of a request as far as it comes within bounds, and a little more if it goes on, so that who gets it sees that it is
  * too long.
  */

@@ -12,6 +12,7 @@ export {
   readBounded,
   ReadingPace,
   readStart,
+  readText,
 } from "./bounded_body.ts";
 export { Entity } from "./entity.ts";
 export { isSameOrigin, TrustedProxies, type Visitor, visitorOf } from "./visitor.ts";

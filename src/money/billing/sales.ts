@@ -1,4 +1,4 @@
-import { type Account, AccountError, mustNotMislead } from "../../people/accounts/mod.ts";
+import { type Account, AccountError, conflict, mustNotMislead } from "../../people/accounts/mod.ts";
 import { minorUnits } from "../../settings/config/mod.ts";
 import type { Database, Row, Statement } from "../../ground/database/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
@@ -213,11 +213,10 @@ export class Sales {
     });
     if (taken === undefined) throw await this.#notTaken(account, lotId);
     if (taken.lotId !== lotId || taken.wanted !== credits) {
-      throw new AccountError(
+      throw conflict(
         `Reference ${JSON.stringify(reference)} was already used to take back ${
           taken.wanted === undefined ? "all remaining credits" : plural(taken.wanted)
         } of ${taken.lotId}. Use another reference`,
-        { fault: "conflict" },
       );
     }
     return { ...taken, id, reference };
@@ -233,12 +232,11 @@ export class Sales {
         { fault: "missing" },
       );
     }
-    return new AccountError(
+    return conflict(
       found.remaining === 0
         ? `Nothing to take back: ${lotId} has no credits left`
         : `Nothing to take back: the remaining credits of ${lotId} are held by in-flight requests. ` +
           "Try again when they have ended",
-      { fault: "conflict" },
     );
   }
 
@@ -275,13 +273,12 @@ function mustBeSame(
   },
 ): void {
   if (lot?.source === source && lot.granted === credits) return;
-  throw new AccountError(
+  throw conflict(
     `Reference ${JSON.stringify(reference)} was already used for a ${
       lot?.source === "package" ? "package" : "grant"
     } of ${plural(Number(lot?.granted))}. Use another reference to ${
       source === "package" ? "record a package of" : "grant"
     } ${credits.toLocaleString("en-US")}`,
-    { fault: "conflict" },
   );
 }
 

@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
-import { randomText } from "../../ground/platform/mod.ts";
+import { digestOf, randomText } from "../../ground/platform/mod.ts";
 import { type LotSource, NEVER } from "./credits.ts";
 import { textsOf } from "../../ground/sql/mod.ts";
 
@@ -36,7 +35,7 @@ export function idOfReference(
   accountId: string,
   reference: string,
 ): string {
-  const digest = createHash("sha256").update(`${kind}\n${accountId}\n${reference}`).digest("hex");
+  const digest = digestOf(`${kind}\n${accountId}\n${reference}`);
   return `${kind}_${digest.slice(0, 32)}`;
 }
 

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import type { Statement } from "../../ground/database/mod.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 /** Max requests per minute, hour and day of UTC. */
 export interface RequestLimits {
@@ -61,7 +61,7 @@ export class TierList {
         ...(account === undefined ? [] : [account.minute, account.hour, account.day]),
       ]),
     );
-    return createHash("sha256").update(text).digest("hex").slice(0, 16);
+    return digestOf(text).slice(0, 16);
   }
 
   /** Balances around one that have the same tier. */

@@ -1,7 +1,8 @@
-import { AccountError } from "../../people/accounts/mod.ts";
+import { AccountError, conflict } from "../../people/accounts/mod.ts";
 import { applyRefund, type NewsParts } from "./apply_news.ts";
 import { type Order, orderById } from "./orders.ts";
 import { type StripeClient, StripeError } from "./stripe_client.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 /** A refund that an operator wants. */
 export interface RefundRequest {
@@ -18,16 +19,16 @@ export interface RefundRequest {
  */
 export function checkRefund(order: Order, { amount, reference }: RefundRequest): void {
   if (order.paymentId === null || order.paidAtMs === null) {
-    throw refused(`Order ${order.id} is ${order.state}: there is nothing to refund`);
+    throw conflict(`Order ${order.id} is ${order.state}: there is nothing to refund`);
   }
   if (order.paidAmount === null || order.paidAmount === 0) {
-    throw refused(
+    throw conflict(
       `What was paid for order ${order.id} is not recorded. Take its credits back with: sluice ` +
         "credits take-back",
     );
   }
   if (order.state === "disputed" || order.state === "charged_back") {
-    throw refused(
+    throw conflict(
       `The payment of order ${order.id} is disputed: it cannot be refunded as well`,
     );
   }
@@ -37,11 +38,6 @@ export function checkRefund(order: Order, { amount, reference }: RefundRequest):
   if (amount !== undefined && (!Number.isSafeInteger(amount) || amount < 1)) {
     throw new AccountError("The amount to refund must be more than 0");
   }
-}
-
-/** The state of the order forbids it. */
-function refused(message: string): AccountError {
-  return new AccountError(message, { fault: "conflict" });
 }
 
 /**
@@ -62,7 +58,7 @@ export async function refundOrder(
   const paymentId = order.paymentId!;
   const { database } = parts;
   if (provider === "manual") {
-    const id = `refund_${order.id}_${await digestOf(reference)}`;
+    const id = `refund_${order.id}_${digestOf(reference).slice(0, 24)}`;
     const known = await database.one("select amount from payment_facts where id = ?", [id]);
     const wanted = known === undefined ? amountLeft(order, amount) : Number(known.amount);
     await applyRefund(parts, {
@@ -111,18 +107,9 @@ export async function refundOrder(
 
 function amountLeft({ id, paidAmount, goneAmount }: Order, amount: number | undefined): number {
   const left = (paidAmount ?? 0) - goneAmount;
-  if (left <= 0) throw refused(`Order ${id} was refunded already`);
+  if (left <= 0) throw conflict(`Order ${id} was refunded already`);
   if (amount !== undefined && amount > left) {
-    throw refused(`Cannot refund more than is left: ${left} minor units`);
+    throw conflict(`Cannot refund more than is left: ${left} minor units`);
   }
   return amount ?? left;
-}
-
-async function digestOf(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return Array.from(
-    new Uint8Array(digest).slice(0, 12),
-    (byte) => byte.toString(16).padStart(2, "0"),
-  )
-    .join("");
 }

@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { Route } from "../../settings/catalog/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import type { NewAlert } from "./alert.ts";
 import { memoryOf, remember } from "./jobs.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 const NAME = "catalog";
 /** Changes that a text names one by one. */
@@ -41,7 +41,7 @@ export async function catalogChange(
   const known = remembered.parse(JSON.parse(before.value));
   const changes = known.settings === settings ? changesOf(known.routes, now) : [];
   if (changes.length === 0) return { alert: undefined, done };
-  const digest = createHash("sha256").update(value).digest("hex").slice(0, 12);
+  const digest = digestOf(value).slice(0, 12);
   const more = changes.length - MAX_NAMED;
   return {
     alert: {

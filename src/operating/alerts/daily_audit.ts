@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
 import type { AuditReport } from "../../money/ledger/mod.ts";
 import type { NewAlert } from "./alert.ts";
 import { memoryOf, remember } from "./jobs.ts";
 import { DAY_MS } from "../../ground/time.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 const NAME = "audit";
 /** Time from the first start to the first audit. */
@@ -33,7 +33,7 @@ export async function isAuditDue(database: Database, nowMs: number): Promise<boo
 export function auditFailedMark({ mismatches }: AuditReport): NewAlert | undefined {
   if (mismatches.length === 0) return undefined;
   const found = mismatches.map(({ noun, kind, id }) => `${noun} ${kind} ${id}`);
-  const digest = createHash("sha256").update(found.toSorted().join("\n")).digest("hex");
+  const digest = digestOf(found.toSorted().join("\n"));
   const more = found.length - MAX_NAMED;
   return {
     mark: `audit_failed:${digest.slice(0, 32)}`,

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   type Account,
   AccountError,
@@ -14,7 +13,7 @@ import {
   idOfReference,
   keptGrants,
 } from "../../money/ledger/mod.ts";
-import { displayed, nameFrom } from "../../ground/platform/mod.ts";
+import { digestOf, displayed, nameFrom } from "../../ground/platform/mod.ts";
 import type { ImportPlan, Notices, PlannedAccount, PlannedKey } from "./plan.ts";
 
 /** What accounts and keys are kept with. */
@@ -265,5 +264,5 @@ async function existing(key: PlannedKey, { keys }: AccountParts): Promise<Key | 
 
 /** The ID of a key follows from its reference: it is issued once. */
 function idOf({ reference }: PlannedKey): string {
-  return `key_${createHash("sha256").update(reference).digest("hex").slice(0, 16)}`;
+  return `key_${digestOf(reference).slice(0, 16)}`;
 }

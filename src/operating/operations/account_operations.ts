@@ -38,6 +38,14 @@ async function state({ parts }: OperationContext, { id }: Pick<Account, "id">) {
   return account === undefined ? null : describeAccount(account);
 }
 
+/** Writes about an account, by those who manage them. */
+const MANAGED = {
+  action: "account.manage",
+  right: toManage,
+  find: (c: OperationContext, { account }: { readonly account: string }) => changed(c, account),
+  state,
+} as const;
+
 export const ACCOUNT_LIST = defineRead({
   input: z.strictObject({
     search: z.string().max(200).optional().describe("Part of an email address or name."),
@@ -128,10 +136,7 @@ export const ACCOUNT_UPDATE = defineWrite({
   method: "PATCH",
   path: "/accounts/{account}",
   summary: "Change an account's display name",
-  action: "account.manage",
-  right: toManage,
-  find: (c, { account }) => changed(c, account),
-  state,
+  ...MANAGED,
   async run({ accounts }, _c, { target, input: { name } }) {
     await accounts.rename(target.email, name);
   },
@@ -145,10 +150,7 @@ const switched = (verb: "disable" | "enable", summary: string) =>
     name: `account.${verb}`,
     path: `/accounts/{account}/${verb}`,
     summary,
-    action: "account.manage",
-    right: toManage,
-    find: (c, { account }) => changed(c, account),
-    state,
+    ...MANAGED,
     async run({ accounts }, _c, { target }) {
       await accounts[verb](target.email);
     },
@@ -186,10 +188,7 @@ export const ACCOUNT_LINK = defineWrite({
   path: "/accounts/{account}/sign-in-link",
   summary: "Create a one-time link that signs in to the console",
   status: 201,
-  action: "account.manage",
-  right: toManage,
-  find: (c, { account }) => changed(c, account),
-  state,
+  ...MANAGED,
   async run({ sessions }, { ids }, { target }) {
     await sessions.makeLink(target, ids.text("sign-in link", 32));
   },

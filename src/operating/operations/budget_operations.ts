@@ -18,7 +18,7 @@ import {
 } from "../../money/ledger/mod.ts";
 import { accountOf, keyOf, msOf, pageOf, subjectOfKey, teamOf, timeInput } from "./lookup.ts";
 import { defineRead, defineWrite, type Found, type OperationContext } from "./operation.ts";
-import { missing, OperationError } from "../../people/operation_log/mod.ts";
+import { invalid, missing } from "../../people/operation_log/mod.ts";
 import { toChangeBudget } from "./rights.ts";
 import { budgetShape, describeBudget } from "./shapes/budget.ts";
 
@@ -116,6 +116,14 @@ async function state({ parts, nowMs }: OperationContext, name: BudgetName) {
   return budget === undefined ? null : describeBudget(budget);
 }
 
+/** Writes about a budget that there is. */
+const OF_BUDGET = {
+  action: "account.manage",
+  right: toChangeBudget,
+  find: (c: OperationContext, { budget }: { readonly budget: string }) => named(c, budget),
+  state,
+} as const;
+
 export const BUDGET_LIST = defineRead({
   input: z.strictObject(ownerInput),
   output: budgetShape,
@@ -170,19 +178,14 @@ export const BUDGET_RAISE = defineWrite({
   name: "budget.raise",
   path: "/budgets/{budget}/raise",
   summary: "Raise a budget for a time",
-  action: "account.manage",
-  right: toChangeBudget,
-  find: (c, { budget }) => named(c, budget),
-  state,
+  ...OF_BUDGET,
   async run({ database }, { nowMs }, { target, input: { credits, until } }) {
     if (until === undefined && credits > 0) {
-      throw new OperationError("invalid_request", "A raise needs an end.", { param: "until" });
+      throw invalid("until", "A raise needs an end.");
     }
     const untilMs = msOf(until) ?? 0;
     if (credits > 0 && untilMs <= nowMs) {
-      throw new OperationError("invalid_request", "The end of a raise must be in the future.", {
-        param: "until",
-      });
+      throw invalid("until", "The end of a raise must be in the future.");
     }
     const raised = await raiseBudget(database, target, { credits, untilMs, nowMs })
       .catch(wrongValue);
@@ -198,10 +201,7 @@ export const BUDGET_REMOVE = defineWrite({
   method: "DELETE",
   path: "/budgets/{budget}",
   summary: "Remove a budget; the reply is the budget as it was",
-  action: "account.manage",
-  right: toChangeBudget,
-  find: (c, { budget }) => named(c, budget),
-  state,
+  ...OF_BUDGET,
   async run({ database }, _c, { target }) {
     if (!await removeBudget(database, target)) throw missing("Budget", budgetId(target));
   },

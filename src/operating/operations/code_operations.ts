@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { wholeInput } from "../../ground/amounts/mod.ts";
 import { CREDITS, DAYS } from "../../settings/config/mod.ts";
-import { missing, OperationError } from "../../people/operation_log/mod.ts";
+import { invalid, missing } from "../../people/operation_log/mod.ts";
 import { codesOf, type MadeCode, type RedemptionCode } from "../../money/payments/mod.ts";
 import { msOf, pageInput, pageOf, timeInput } from "./lookup.ts";
 import { defineRead, defineWrite, type OperationContext } from "./operation.ts";
@@ -90,18 +90,10 @@ export const CODE_CREATE = defineWrite({
     const { package: id, credits, valid_days: validDays, expires_at, note, count } = input;
     const offer = id === undefined ? undefined : sales.package(id);
     if (offer !== undefined && validDays !== undefined) {
-      throw new OperationError(
-        "invalid_request",
-        "The package sets the lifetime of the credits: omit it.",
-        { param: "valid_days" },
-      );
+      throw invalid("valid_days", "The package sets the lifetime of the credits: omit it.");
     }
     if (offer !== undefined && offer.credits !== null && credits !== undefined) {
-      throw new OperationError(
-        "invalid_request",
-        `The package sets the credits (${offer.credits}): omit them.`,
-        { param: "credits" },
-      );
+      throw invalid("credits", `The package sets the credits (${offer.credits}): omit them.`);
     }
     await codes.make({
       offer,

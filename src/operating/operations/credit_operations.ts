@@ -20,7 +20,7 @@ import { defineRead, defineWrite, type Found, type OperationContext } from "./op
 import { wholeInput } from "../../ground/amounts/mod.ts";
 import { CREDITS, MINOR_UNITS } from "../../settings/config/mod.ts";
 import { onAccount } from "./rights.ts";
-import { OperationError } from "../../people/operation_log/mod.ts";
+import { invalid } from "../../people/operation_log/mod.ts";
 import { credits } from "./shapes/common.ts";
 import { describeEntry, describeLot, entryShape, lotShape } from "./shapes/credits.ts";
 
@@ -48,6 +48,9 @@ async function move(
   const id = idOfReference(kind, account.id, named);
   return { target: { account, reference: named, id }, account, objectId: id };
 }
+
+/** Writes that move credits, each once by its reference. */
+const MOVES = { status: 201, action: "credits.move", right: onAccount } as const;
 
 /** What a grant gave: its entry. */
 async function granted({ parts }: OperationContext, { id, account }: Move) {
@@ -103,6 +106,14 @@ async function grantReply(
   };
 }
 
+/** Writes that give credits. */
+const GRANTS = {
+  ...MOVES,
+  find: (c: OperationContext, input: Parameters<typeof move>[2]) => move("lot", c, input),
+  state: granted,
+  reply: grantReply,
+} as const;
+
 export const CREDITS_GET = defineRead({
   input: z.strictObject(payerInput),
   output: z.strictObject({
@@ -145,9 +156,7 @@ export const ENTRY_LIST = defineRead({
     const { id: accountId } = await payerOf(c, input);
     const [, atMs, causeId, lotId] = /^(\d{1,16})~([^~]+)~([^~]+)$/.exec(after ?? "") ?? [];
     if (after !== undefined && lotId === undefined) {
-      throw new OperationError("invalid_request", "Invalid cursor: use `next` of a page.", {
-        param: "after",
-      });
+      throw invalid("after", "Invalid cursor: use `next` of a page.");
     }
     const entries = await entriesOf(c.parts.database, {
       accountId,
@@ -175,11 +184,7 @@ export const CREDITS_GRANT = defineWrite({
   name: "credits.grant",
   path: "/credits/grants",
   summary: "Grant credits to an account or a team's pool",
-  status: 201,
-  action: "credits.move",
-  right: onAccount,
-  find: (c, input) => move("lot", c, input),
-  state: granted,
+  ...GRANTS,
   async run({ sales }, _c, { target: { account, reference }, input }) {
     await sales.grant(account, {
       credits: input.credits,
@@ -188,7 +193,6 @@ export const CREDITS_GRANT = defineWrite({
       reference,
     });
   },
-  reply: grantReply,
 });
 
 export const CREDITS_SELL = defineWrite({
@@ -213,24 +217,15 @@ export const CREDITS_SELL = defineWrite({
   name: "credits.sell",
   path: "/credits/sales",
   summary: "Record the sale of a package and grant its credits",
-  status: 201,
-  action: "credits.move",
-  right: onAccount,
-  find: (c, input) => move("lot", c, input),
-  state: granted,
+  ...GRANTS,
   async run({ sales }, _c, { target: { account, reference }, input }) {
     const bought = sales.package(input.package);
     if (bought.credits !== null && input.credits !== undefined) {
-      throw new OperationError(
-        "invalid_request",
-        `The package sets the credits (${bought.credits}): omit them.`,
-        { param: "credits" },
-      );
+      throw invalid("credits", `The package sets the credits (${bought.credits}): omit them.`);
     }
     const { paid, credits, price, note } = input;
     await sales.sell(account, bought, { paid, credits, price, note, reference });
   },
-  reply: grantReply,
 });
 
 export const CREDITS_TAKE_BACK = defineWrite({
@@ -256,9 +251,7 @@ export const CREDITS_TAKE_BACK = defineWrite({
   path: "/credits/take-backs",
   summary: "Take back the remaining credits of a grant",
   description: "Credits held by in-flight requests are not taken.",
-  status: 201,
-  action: "credits.move",
-  right: onAccount,
+  ...MOVES,
   find: (c, input) => move("take_back", c, input),
   state: taken,
   async run(_nouns, { parts }, { target: { account, reference }, input, guards, logIf }) {

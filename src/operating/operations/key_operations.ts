@@ -32,7 +32,7 @@ import {
   type OperationContext,
 } from "./operation.ts";
 import { toChangeKey, toMakeKey, toRevokeKey } from "./rights.ts";
-import { OperationError } from "../../people/operation_log/mod.ts";
+import { conflict, invalid } from "../../people/operation_log/mod.ts";
 import { iso } from "./shapes/common.ts";
 import { describeKey, keyShape, listedKeyShape } from "./shapes/key.ts";
 import { DAY_MS } from "../../ground/time.ts";
@@ -125,6 +125,14 @@ export const KEY_GET = defineRead({
   },
 });
 
+/** Writes about a key that there is. */
+const OF_KEY = {
+  action: "account.manage",
+  find: (c: OperationContext, { key }: { readonly key: string }) => changed(c, key),
+  state,
+  reply: listed,
+} as const;
+
 /** For whom a key is made. */
 interface NewKey {
   readonly id: string;
@@ -174,15 +182,13 @@ export const KEY_CREATE = defineWrite({
     const id = input.id ?? c.ids.id("key");
     if (named === undefined) {
       if (user !== undefined && user !== null) {
-        throw new OperationError("invalid_request", "member goes with team.", { param: "member" });
+        throw invalid("member", "member goes with team.");
       }
       const payer = await accountOf(c, account!);
       return { target: { id, owner: { account: payer } }, objectId: id, account: payer };
     }
     if (scopes?.some((scope) => scope !== "inference")) {
-      throw new OperationError("invalid_request", "Keys of a team have the scope inference.", {
-        param: "scopes",
-      });
+      throw invalid("scopes", "Keys of a team have the scope inference.");
     }
     const team = await teamOf(c, named);
     const member = user === undefined || user === null ? null : await accountOf(c, user);
@@ -203,7 +209,7 @@ export const KEY_CREATE = defineWrite({
     const also = (key: Key) => budgetsOfNew(key.id, budgets, c.nowMs);
     if ("team" in owner) await teamKeys.issue(owner.team, owner.member, options, also);
     else if (owner.account.disabledAtMs !== null) {
-      throw new OperationError("conflict", `Account ${owner.account.email} is disabled.`);
+      throw conflict(`Account ${owner.account.email} is disabled.`);
     } else await keys.issue(owner.account, { ...options, scopes }, also);
   },
   secrets: ({ ids }) => Promise.resolve({ key: ids.keySecret() }),
@@ -223,11 +229,8 @@ export const KEY_UPDATE = defineWrite({
   method: "PATCH",
   path: "/keys/{key}",
   summary: "Change a key's name, models, expiry or requests at once",
-  action: "account.manage",
+  ...OF_KEY,
   right: toChangeKey,
-  find: (c, { key }) => changed(c, key),
-  state,
-  reply: listed,
   async run({ keys }, c, { target, input: { name, models, expires_at, at_once } }) {
     await keys.change(target.id, {
       name,
@@ -261,11 +264,8 @@ export const KEY_ROTATE = defineWrite({
   name: "key.rotate",
   path: "/keys/{key}/rotate",
   summary: "Give a key another secret",
-  action: "account.manage",
+  ...OF_KEY,
   right: toChangeKey,
-  find: (c, { key }) => changed(c, key),
-  state,
-  reply: listed,
   async run({ keys }, { ids }, { target, input: { keep_seconds, end_earlier } }) {
     await keys.rotate(target.id, keep_seconds * 1_000, ids.keySecret(), end_earlier);
   },
@@ -279,11 +279,8 @@ export const KEY_REVOKE = defineWrite({
   name: "key.revoke",
   path: "/keys/{key}/revoke",
   summary: "Revoke a key permanently, within a second",
-  action: "account.manage",
+  ...OF_KEY,
   right: toRevokeKey,
-  find: (c, { key }) => changed(c, key),
-  state,
-  reply: listed,
   async run({ keys }, _c, { target }) {
     await keys.revoke(target.id);
   },

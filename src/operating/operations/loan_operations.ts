@@ -5,7 +5,7 @@ import {
   loanWriteOff,
   writeOffLoans,
 } from "../../money/ledger/mod.ts";
-import { missing, OperationError } from "../../people/operation_log/mod.ts";
+import { conflict, missing } from "../../people/operation_log/mod.ts";
 import { pageOf } from "./lookup.ts";
 import { defineRead, defineWrite, type OperationContext } from "./operation.ts";
 import { credits, describer, iso, timestamp } from "./shapes/common.ts";
@@ -77,7 +77,6 @@ export const LOAN_WRITE_OFF = defineWrite({
   output: writeOffShape,
 }, {
   name: "loan.write_off",
-  method: "POST",
   path: "/loans/{gateway}/write-off",
   summary: "Write off what a gateway was lent that is gone for good",
   description:
@@ -93,8 +92,7 @@ export const LOAN_WRITE_OFF = defineWrite({
     const [lent] = await lentToGateways(parts.database, gateway);
     if (lent === undefined) throw missing("Gateway with loans", gateway);
     if (lent.lapsedAccounts === 0) {
-      throw new OperationError(
-        "conflict",
+      throw conflict(
         `The gateway may spend what it was lent until ${
           iso(lent.leaseUntilMs)
         }, or renews it: it is not gone. Stop it, or wait.`,
@@ -104,7 +102,7 @@ export const LOAN_WRITE_OFF = defineWrite({
   },
   reply(_c, { after }) {
     // its gateway came back in the last moment
-    if (after === null) throw new OperationError("conflict", "The gateway has returned it.");
+    if (after === null) throw conflict("The gateway has returned it.");
     return Promise.resolve(after);
   },
 });

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Account, AccountError, type Key, type Team } from "../../people/accounts/mod.ts";
-import { missing, OperationError } from "../../people/operation_log/mod.ts";
+import { conflict, invalid, missing } from "../../people/operation_log/mod.ts";
 import { instantInput, wholeQuery } from "../../ground/amounts/mod.ts";
 import type { OperationContext } from "./operation.ts";
 import type { Subject } from "./rights.ts";
@@ -67,9 +67,7 @@ export async function keyOf({ parts: { keys } }: Scope, id: string): Promise<Key
 /** @throws {OperationError} `invalid_request` unless it is either an account or a team that is named. */
 export function mustNameOne({ account, team }: NamedPayer): void {
   if ((account === undefined) !== (team === undefined)) return;
-  throw new OperationError("invalid_request", "Pass either account or team.", {
-    param: account === undefined ? "account" : "team",
-  });
+  throw invalid(account === undefined ? "account" : "team", "Pass either account or team.");
 }
 
 /** The account that pays: one that is named, or the pool of a team. */
@@ -78,10 +76,7 @@ export async function payerOf(c: Scope, { account, team }: NamedPayer): Promise<
   if (account !== undefined) return await accountOf(c, account);
   const { name, poolId } = await teamOf(c, team!);
   if (poolId === null) {
-    throw new OperationError(
-      "conflict",
-      `Team ${name} has no pool: its members pay for their keys.`,
-    );
+    throw conflict(`Team ${name} has no pool: its members pay for their keys.`);
   }
   return (await c.parts.accounts.byId(poolId))!;
 }
@@ -140,11 +135,7 @@ export async function routeIds(
     const route = catalog.find(name);
     if (route !== undefined) return route.id;
     const known = catalog.routes.map(({ id }) => id).join(", ");
-    throw new OperationError(
-      "invalid_request",
-      `Unknown model ${JSON.stringify(name)}. Available models: ${known}.`,
-      { param: "models" },
-    );
+    throw invalid("models", `Unknown model ${JSON.stringify(name)}. Available models: ${known}.`);
   });
 }
 

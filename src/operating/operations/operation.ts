@@ -4,9 +4,10 @@ import type { Condition, Statement } from "../../ground/database/mod.ts";
 import { issueWords } from "../../ground/issue_words.ts";
 import {
   type Actor,
+  conflict,
+  invalid,
   type LogObject,
   may,
-  OperationError,
   type Origin,
 } from "../../people/operation_log/mod.ts";
 import type { NewIds } from "./new_ids.ts";
@@ -210,8 +211,7 @@ export function outcomeOnly(
   { result }: { readonly result: Json | undefined },
 ): Promise<Json> {
   if (result !== undefined) return Promise.resolve(result);
-  throw new OperationError(
-    "conflict",
+  throw conflict(
     "The gateway ended before it knew the outcome. Send the request with another Idempotency-Key.",
   );
 }
@@ -262,11 +262,10 @@ function parse<T extends z.ZodType>(schema: T, input: unknown): z.output<T> {
   const path = issue!.path.map(String).join(".");
   const keys = issue!.code === "unrecognized_keys" ? issue!.keys : [];
   const param = keys.length > 0 ? [path, keys[0]!].filter(Boolean).join(".") : path;
-  throw new OperationError(
-    "invalid_request",
+  throw invalid(
+    param === "" ? null : param.slice(0, 100),
     keys.length > 0
       ? `Unknown parameter ${JSON.stringify(param.slice(0, 100))}.`
       : `${param === "" ? "Input" : param}: ${issue!.message}.`,
-    { param: param === "" ? null : param.slice(0, 100) },
   );
 }

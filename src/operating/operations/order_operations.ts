@@ -224,6 +224,9 @@ async function stateOf(c: OperationContext, { id }: Pick<Order, "id">) {
   return await described(c, await orderOf(c, id));
 }
 
+/** Writes about an order that there is, by those who manage payments. */
+const OF_ORDER = { action: "payments.manage", find: aboutOrder, state: stateOf } as const;
+
 /** What came of an attempt to refund. */
 interface Refunded {
   /** Why it was refused for good. */
@@ -268,9 +271,7 @@ export const ORDER_REFUND = defineWrite({
   path: "/orders/{order}/refund",
   summary: "Refund an order, or a part of it, and take its credits back",
   description: "A payment by hand is only recorded as refunded: pay the money back yourself.",
-  action: "payments.manage",
-  find: aboutOrder,
-  state: stateOf,
+  ...OF_ORDER,
   async run({ database }, c, { target, input, logIf }) {
     checkRefund(target, {
       amount: input.amount,
@@ -299,9 +300,7 @@ export const ORDER_DISMISS = defineWrite({
   name: "order.dismiss",
   path: "/orders/{order}/dismiss",
   summary: "Note that you have looked at an order whose payment differs from it",
-  action: "payments.manage",
-  find: aboutOrder,
-  state: stateOf,
+  ...OF_ORDER,
   run: async ({ payments }, _c, { target }) => await payments.looked(target),
 });
 
@@ -312,9 +311,7 @@ export const ORDER_RECONCILE = defineWrite({
   name: "order.reconcile",
   path: "/orders/{order}/reconcile",
   summary: "Ask Stripe about an order that was not paid, also if it expired or failed",
-  action: "payments.manage",
-  find: aboutOrder,
-  state: stateOf,
+  ...OF_ORDER,
   // what is paid is what Stripe says, not what the actor wants
   run: async (_nouns, { parts }, { target }) => void await parts.payments.ask(target),
 });

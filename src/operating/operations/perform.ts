@@ -116,14 +116,13 @@ async function once(write: Write, claimed: ClaimedRequest, status: number): Prom
   let reply: StoredReply;
   if (earlier?.outcome === "failed") reply = failedReply(earlier);
   else {
+    const kept = (made: Json) => [
+      requests.replyStatement(claimed, { status, body: JSON.stringify(made) }),
+    ];
     try {
       const body = earlier === undefined
-        ? await write.carryOut((made) => [
-          requests.replyStatement(claimed, { status, body: JSON.stringify(made) }),
-        ])
-        : await write.completed(undefined, (made) => [
-          requests.replyStatement(claimed, { status, body: JSON.stringify(made) }),
-        ]);
+        ? await write.carryOut(kept)
+        : await write.completed(undefined, kept);
       reply = { status, body: JSON.stringify(body) };
     } catch (error) {
       const failure = asOperationError(error);

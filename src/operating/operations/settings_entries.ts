@@ -1,14 +1,14 @@
 import * as z from "zod";
 import {
-  digestOf,
   identifier,
   type Json as SettingValue,
   SettingsEditor,
 } from "../../settings/config/mod.ts";
 import { type ByHand, defineWrite, type Json, type OperationContext } from "./operation.ts";
-import { OperationError } from "../../people/operation_log/mod.ts";
+import { conflict, OperationError } from "../../people/operation_log/mod.ts";
 import type { Nouns, OperationParts } from "./parts.ts";
 import { UndoneError } from "./undone_error.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 /** Where an entry is in the settings: its section and its name. */
 export type EntryPath = readonly ["routes" | "upstreams", string];
@@ -41,7 +41,7 @@ export async function writtenEntry(
   path: EntryPath,
 ): Promise<Json | undefined> {
   if (config.file === undefined) return undefined;
-  const editor = await SettingsEditor.open(config.file).catch(conflict);
+  const editor = await SettingsEditor.open(config.file).catch(unreadable);
   const found = editor.get(...path);
   return typeof found === "object" && found !== null && !Array.isArray(found)
     ? found as Json
@@ -106,8 +106,7 @@ const CHANGED = {
   method: "PUT",
   reply(_c: unknown, { result }: { readonly result: Json | undefined }) {
     if (result !== undefined) return Promise.resolve(result);
-    throw new OperationError(
-      "conflict",
+    throw conflict(
       "The database failed meanwhile, and the outcome is unknown. Look at the settings and at the log.",
     );
   },
@@ -170,8 +169,7 @@ export async function checkIsNew(
   upstream: string,
 ): Promise<void> {
   if (await writtenEntry(parts, ["upstreams", upstream]) === undefined) return;
-  throw new OperationError(
-    "conflict",
+  throw conflict(
     `The settings have an upstream ${upstream} already: choose another name, or edit the file.`,
   );
 }
@@ -196,13 +194,12 @@ async function write(
   { path: entry, settings, digest, log }: EntryChange,
 ): Promise<readonly string[]> {
   if (config.file === undefined || gateway?.settingsFile === undefined) {
-    throw new OperationError("conflict", "No settings file is in use that could be changed.");
+    throw conflict("No settings file is in use that could be changed.");
   }
   const { check, reload } = gateway.settingsFile;
-  const editor = await SettingsEditor.open(config.file).catch(conflict);
+  const editor = await SettingsEditor.open(config.file).catch(unreadable);
   if (digestOf(editor.before ?? "") !== digest) {
-    throw new OperationError(
-      "conflict",
+    throw conflict(
       "The settings file has changed since the preview: nothing was written. Look at the changes again.",
     );
   }
@@ -233,7 +230,7 @@ async function write(
   );
 }
 
-function conflict(error: unknown): never {
+function unreadable(error: unknown): never {
   throw new OperationError("conflict", wordsOf(error), { cause: error });
 }
 

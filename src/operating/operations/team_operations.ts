@@ -35,6 +35,13 @@ async function state({ parts }: OperationContext, { id }: Pick<Team, "id">) {
   return team === undefined ? null : await describeTeam(parts, team);
 }
 
+/** Writes about a team that there is. */
+const OF_TEAM = {
+  right: inTeam,
+  find: (c: OperationContext, { team }: { readonly team: string }) => changedTeam(c, team),
+  state,
+} as const;
+
 export const TEAM_LIST = defineRead({
   input: z.strictObject(pageInput),
   output: teamShape.extend({ members: z.int() }),
@@ -105,9 +112,7 @@ export const TEAM_UPDATE = defineWrite({
   path: "/teams/{team}",
   summary: "Change a team's name and the models that its keys may use",
   action: "team.update",
-  right: inTeam,
-  find: (c, { team }) => changedTeam(c, team),
-  state,
+  ...OF_TEAM,
   async run({ teams }, c, { target, input: { name, models } }) {
     await teams.change(target, { name, models: await changedModels(c, models, target.models) });
   },
@@ -119,9 +124,7 @@ const switched = (verb: "disable" | "enable", summary: string) =>
     path: `/teams/{team}/${verb}`,
     summary,
     action: "team.update",
-    right: inTeam,
-    find: (c, { team }) => changedTeam(c, team),
-    state,
+    ...OF_TEAM,
     async run({ teams }, _c, { target }) {
       await teams.change(target, { disabled: verb === "disable" });
     },
@@ -144,9 +147,7 @@ export const TEAM_OWN_KEYS = defineWrite({
   path: "/teams/{team}/own-keys",
   summary: "Choose when a team's own keys of upstreams are used",
   action: "team.upstream_keys",
-  right: inTeam,
-  find: (c, { team }) => changedTeam(c, team),
-  state,
+  ...OF_TEAM,
   async run({ teams }, _c, { target, input: { use } }) {
     await teams.change(target, { ownKeyUse: use });
   },
@@ -209,6 +210,14 @@ async function memberState({ parts }: OperationContext, { team, account }: Membe
   return member === undefined ? null : describeMember(member);
 }
 
+/** Writes about a member. */
+const OF_MEMBER = {
+  action: "team.members",
+  right: inTeam,
+  find: membership,
+  state: memberState,
+} as const;
+
 export const MEMBER_ADD = defineWrite({
   input: z.strictObject({
     team: teamInput,
@@ -223,10 +232,7 @@ export const MEMBER_ADD = defineWrite({
   path: "/teams/{team}/members",
   summary: "Add a member to a team, or change the role of one",
   status: 201,
-  action: "team.members",
-  right: inTeam,
-  find: membership,
-  state: memberState,
+  ...OF_MEMBER,
   async run({ members }, _c, { target: { team, account }, input: { role } }) {
     await members.add(team, account, role);
   },
@@ -239,10 +245,7 @@ export const MEMBER_ROLE = defineWrite({
   name: "member.role",
   path: "/teams/{team}/members/{account}/role",
   summary: "Change the role of a member",
-  action: "team.members",
-  right: inTeam,
-  find: membership,
-  state: memberState,
+  ...OF_MEMBER,
   async run({ members }, _c, { target: { team, account }, input: { role } }) {
     await members.setRole(team, account, role);
   },
@@ -258,10 +261,7 @@ const moved = (verb: "stop" | "start" | "remove", summary: string) =>
       ? { method: "DELETE", path: "/teams/{team}/members/{account}" } as const
       : { path: `/teams/{team}/members/{account}/${verb}` }),
     summary,
-    action: "team.members",
-    right: inTeam,
-    find: membership,
-    state: memberState,
+    ...OF_MEMBER,
     async run({ members }, _c, { target: { team, account } }) {
       await members[verb](team, account);
     },

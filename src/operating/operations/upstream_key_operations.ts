@@ -6,7 +6,7 @@ import {
   upstreamKeyId,
   type UpstreamKeyOwner,
 } from "../../people/accounts/mod.ts";
-import { may, missing, OperationError } from "../../people/operation_log/mod.ts";
+import { invalid, may, missing, OperationError } from "../../people/operation_log/mod.ts";
 import {
   checksKeys,
   configuredUpstreams,
@@ -117,19 +117,17 @@ function upstreamOf({ parts: { config } }: OperationContext, name: string) {
   const settings = Object.hasOwn(upstreams, name) ? upstreams[name]! : undefined;
   if (settings === undefined) {
     const known = Object.keys(upstreams).join(", ") || "none";
-    throw new OperationError(
-      "invalid_request",
+    throw invalid(
+      "upstream",
       `Unknown upstream ${JSON.stringify(name)}. Upstreams of the settings: ${known}.`,
-      { param: "upstream" },
     );
   }
   if (takesKeys(settings)) return settings;
-  throw new OperationError(
-    "invalid_request",
+  throw invalid(
+    "upstream",
     settings.credentials === undefined
       ? `Requests to ${name} carry no key: the settings have none for it.`
       : `Requests to ${name} carry no key: its credentials are of the kind ${settings.credentials.kind}.`,
-    { param: "upstream" },
   );
 }
 
@@ -179,9 +177,7 @@ async function tryKey(
     ? `The upstream ${upstream} does not accept the key (status ${status}). Check it with the provider`
     : undefined;
   if (why === undefined) return;
-  throw new OperationError("invalid_request", `${why}, or set it without a test.`, {
-    param: "key",
-  });
+  throw invalid("key", `${why}, or set it without a test.`);
 }
 
 export const UPSTREAM_KEY_REMOVE = defineWrite({

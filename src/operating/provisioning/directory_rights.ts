@@ -1,4 +1,4 @@
-import { type Account, digestOf, GroupGrants, type Teams } from "../../people/accounts/mod.ts";
+import { type Account, GroupGrants, type Teams } from "../../people/accounts/mod.ts";
 import { type By, guardStatement } from "../../people/operation_log/mod.ts";
 import { Directory, type DirectoryGroup, evaluated, haveChanges } from "../../people/scim/mod.ts";
 import { type Rights, rightsOf } from "../../people/sign_in/mod.ts";
@@ -6,6 +6,7 @@ import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
 import { applyGroups } from "./apply_groups.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 /** Dependencies of {@linkcode DirectoryRights}. */
 export interface DirectoryRightsParts {

@@ -16,7 +16,7 @@ import {
 import type { Statement } from "../../ground/database/mod.ts";
 import { newId } from "../../ground/platform/mod.ts";
 import { DirectoryRights, type DirectoryRightsParts, undisturbed } from "./directory_rights.ts";
-import { type IfMatch, missing, mustMatch } from "./resource_errors.ts";
+import { type ChangedBy, missing, mustMatch } from "./resource_errors.ts";
 
 /** Members that a row of the log names. */
 const LOGGED_MEMBERS = 100;
@@ -64,7 +64,7 @@ export class GroupProvisioning {
   async changeGroup(
     id: string,
     edit: (attributes: Attributes) => Attributes,
-    { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
+    { by, ifMatch }: ChangedBy,
   ): Promise<void> {
     const concerned = new Set<string>();
     await undisturbed(async () => {
@@ -86,12 +86,7 @@ export class GroupProvisioning {
         ...updateGroup(id, document, nowMs),
         ...changeMembers(id, { added, removed }),
         this.#groupRecord(by, "scim_group.update", {
-          id,
-          nowMs,
-          document,
-          accounts,
-          added,
-          removed,
+          ...{ id, nowMs, document, accounts, added, removed },
         }),
       ]);
     });
@@ -101,7 +96,7 @@ export class GroupProvisioning {
   /** Deletes a group: what it gave its members goes. */
   async deleteGroup(
     id: string,
-    { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
+    { by, ifMatch }: ChangedBy,
   ): Promise<void> {
     const concerned = new Set<string>();
     await undisturbed(async () => {
@@ -121,7 +116,7 @@ export class GroupProvisioning {
     await this.#rights.evaluate(by, [...concerned]);
   }
 
-  async #groupWithMembers(id: string, ifMatch: IfMatch) {
+  async #groupWithMembers(id: string, ifMatch: ChangedBy["ifMatch"]) {
     const group = await this.group(id);
     mustMatch(group.version, ifMatch);
     const members = (await this.#directory.membersOf([id])).get(id) ?? [];

@@ -12,7 +12,7 @@ export { providerWays } from "./provider_ways.ts";
 export { type Applied, applyGroups, type ApplyParts } from "./apply_groups.ts";
 export { DirectoryRights, type DirectoryRightsParts } from "./directory_rights.ts";
 export { GroupProvisioning } from "./group_provisioning.ts";
-export type { IfMatch } from "./resource_errors.ts";
+export type { ChangedBy } from "./resource_errors.ts";
 export {
   type ProvisionedUser,
   UserProvisioning,

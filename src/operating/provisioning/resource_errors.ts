@@ -1,11 +1,16 @@
+import type { By } from "../../people/operation_log/mod.ts";
 import { ScimError } from "../../people/scim/mod.ts";
 
-/** Which version a change is for: else it fails with 412. */
-export type IfMatch = (version: number) => boolean;
+/** Who changes something. */
+export interface ChangedBy {
+  readonly by: By;
+  /** Which version the change is for: else it fails with 412. Default: any. */
+  readonly ifMatch?: ((version: number) => boolean) | undefined;
+}
 
 /** Checks that a change is for the version that there is. @throws {ScimError} 412. */
-export function mustMatch(version: number, ifMatch: IfMatch): void {
-  if (ifMatch(version)) return;
+export function mustMatch(version: number, ifMatch: ChangedBy["ifMatch"]): void {
+  if (ifMatch === undefined || ifMatch(version)) return;
   throw new ScimError(412, "This was changed meanwhile: read it again.");
 }
 

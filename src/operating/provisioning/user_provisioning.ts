@@ -25,7 +25,7 @@ import { Identities } from "../../people/sign_in/mod.ts";
 import { DatabaseError, type Statement } from "../../ground/database/mod.ts";
 import { nameFrom, newId } from "../../ground/platform/mod.ts";
 import { DirectoryRights, type DirectoryRightsParts, undisturbed } from "./directory_rights.ts";
-import { type IfMatch, missing, mustMatch } from "./resource_errors.ts";
+import { type ChangedBy, missing, mustMatch } from "./resource_errors.ts";
 
 /** Dependencies of {@linkcode UserProvisioning}. */
 export interface UserProvisioningParts extends DirectoryRightsParts {
@@ -82,12 +82,7 @@ export class UserProvisioning {
           disabledAtMs: access.disabledAtMs,
           nowMs,
         }),
-        recordStatement(by, {
-          operation: "scim_user.create",
-          about: { accountId: account.id, objectId: account.id },
-          atMs: nowMs,
-          after: logged(document, document.active),
-        }),
+        userRecord(by, "scim_user.create", { account, nowMs, ...document }),
       ];
     };
     await undisturbed(async () => {
@@ -128,7 +123,7 @@ export class UserProvisioning {
   async changeUser(
     id: string,
     edit: (attributes: Attributes) => Attributes,
-    { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
+    { by, ifMatch }: ChangedBy,
   ): Promise<ProvisionedUser> {
     const change = async () => {
       const { user, account } = await this.user(id);
@@ -149,12 +144,7 @@ export class UserProvisioning {
         ...access.statements,
         ...names,
         updateUser(id, document, { disabledAtMs: access.disabledAtMs, nowMs }),
-        recordStatement(by, {
-          operation: "scim_user.update",
-          about: { accountId: account.id, objectId: account.id },
-          atMs: nowMs,
-          after: logged(document, document.active),
-        }),
+        userRecord(by, "scim_user.update", { account, nowMs, ...document }),
       ]);
     };
     await undisturbed(change).catch((error) => {
@@ -167,7 +157,7 @@ export class UserProvisioning {
   /** Deletes a user: its account loses all access and what the directory gave it; its usage stays. */
   async deleteUser(
     id: string,
-    { by, ifMatch = () => true }: { readonly by: By; readonly ifMatch?: IfMatch | undefined },
+    { by, ifMatch }: ChangedBy,
   ): Promise<void> {
     await undisturbed(async () => {
       const { user, account } = await this.user(id);
@@ -181,12 +171,7 @@ export class UserProvisioning {
         // also where it was disabled by hand: enabling it gives back no key
         ...takeAccess(account.id, nowMs),
         ...deleteUser(id, { disabledAtMs: access.disabledAtMs, nowMs }),
-        recordStatement(by, {
-          operation: "scim_user.delete",
-          about: { accountId: account.id, objectId: account.id },
-          atMs: nowMs,
-          after: logged(user, false),
-        }),
+        userRecord(by, "scim_user.delete", { account, nowMs, ...user, active: false }),
       ]);
     });
     await this.#rights.evaluate(by, [id]);
@@ -266,11 +251,19 @@ function accessOf(
     : { disabledAtMs: byDirectoryAtMs, statements: [] };
 }
 
-function logged(
-  { userName, externalId }: Pick<UserDocument, "userName" | "externalId">,
-  active: boolean,
-) {
-  return { user_name: userName, external_id: externalId, active };
+function userRecord(
+  by: By,
+  operation: string,
+  { account, nowMs, userName, externalId, active }:
+    & Pick<UserDocument, "userName" | "externalId" | "active">
+    & { readonly account: Account; readonly nowMs: number },
+): Statement {
+  return recordStatement(by, {
+    operation,
+    about: { accountId: account.id, objectId: account.id },
+    atMs: nowMs,
+    after: { user_name: userName, external_id: externalId, active },
+  });
 }
 
 function mustNotBeOwner({ role, email }: Account): void {

@@ -1,5 +1,5 @@
 import type { Condition, Statement } from "../../ground/database/mod.ts";
-import { digestOf } from "./key.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 /**
  * The statements that take all access from an account, except from an owner's: it is disabled, its sessions, sign-in links and tools

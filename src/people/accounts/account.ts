@@ -34,6 +34,11 @@ export class AccountError extends Error {
   }
 }
 
+/** What is thrown if the state of what something is about forbids it. */
+export function conflict(message: string, options?: ErrorOptions): AccountError {
+  return new AccountError(message, { ...options, fault: "conflict" });
+}
+
 const INSERT = `insert into accounts
     (id, email, name, kind, role, created_at_ms, disabled_at_ms, invite_code, invited_by)
   values (?, ?, ?, ?, ?, ?, null, ?, ?)`;

@@ -4,6 +4,7 @@ import {
   type Account,
   AccountError,
   checkAccount,
+  conflict,
   insertAccount,
   newInviteCode,
   readAccount,
@@ -82,10 +83,7 @@ export class Accounts {
       await this.#database.batch([insertAccount(account, invitedBy), ...also(account)]);
     } catch (error) {
       if (error instanceof DatabaseError && error.isDuplicate) {
-        throw new AccountError(`Account ${account.email} already exists`, {
-          cause: error,
-          fault: "conflict",
-        });
+        throw conflict(`Account ${account.email} already exists`, { cause: error });
       }
       throw error;
     }
@@ -190,7 +188,7 @@ export class Accounts {
       givenByHand(account.id, "role", "role"),
     ]);
     if (changed!.length > 0) return await this.get(email);
-    throw new AccountError(
+    throw conflict(
       account.kind === "pool"
         ? `${account.email} is the pool of a team: it cannot have a role`
         : role === "owner" && account.kind !== "person"
@@ -198,7 +196,6 @@ export class Accounts {
         : role === "owner"
         ? `Account ${account.email} is disabled: enable it first`
         : `${account.email} is the last owner: make another account an owner first`,
-      { fault: "conflict" },
     );
   }
 
@@ -319,9 +316,8 @@ export class Accounts {
     ]);
     const disabled = await this.get(email);
     if (disabled.disabledAtMs !== null) return disabled;
-    throw new AccountError(
+    throw conflict(
       "The last owner's account cannot be disabled: revoke its keys instead, or make another account an owner first",
-      { fault: "conflict" },
     );
   }
 

@@ -1,7 +1,6 @@
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
-import { randomText } from "../../ground/platform/mod.ts";
+import { digestOf, randomText } from "../../ground/platform/mod.ts";
 import type { Account } from "./account.ts";
-import { digestOf } from "./key.ts";
 import type { GrantOptions } from "./tool_grants.ts";
 
 /** How long somebody has to approve a tool (RFC 8628, section 6.1 has the reasons of these figures). */

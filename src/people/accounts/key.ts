@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import * as z from "zod";
 import { jsonText, rowOf, shownText } from "../../ground/row.ts";
 import {
@@ -129,15 +128,6 @@ export async function insertKeys(
 /** Makes the secret of a key. */
 export function newSecret(): string {
   return `sk-${randomText(43)}`;
-}
-
-/**
- * Digests a secret for storage.
- *
- * @returns SHA-256 in hexadecimal.
- */
-export function digestOf(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
 }
 
 /** Format of the IDs that {@linkcode newKeyId} returns. */

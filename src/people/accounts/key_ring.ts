@@ -2,10 +2,11 @@ import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
 import { flag, jsonText, rowOf, shownText } from "../../ground/row.ts";
 import { Refusal } from "../../ground/refusal.ts";
-import { digestOf, KEY_PATTERN, readScopes, type Scope } from "./key.ts";
+import { KEY_PATTERN, readScopes, type Scope } from "./key.ts";
 import { ROLES } from "./roles.ts";
 import { OWN_KEY_USES, OWN_KEYS_OF_CALLER, ownKeysColumn } from "./upstream_keys.ts";
 import { iif } from "../../ground/sql/mod.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 const modelSet = jsonText(z.array(z.string())).transform((all) => new Set(all)).nullable();
 

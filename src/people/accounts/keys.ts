@@ -1,8 +1,7 @@
 import type { Database, Statement } from "../../ground/database/mod.ts";
-import { type Account, AccountError, readName } from "./account.ts";
+import { type Account, AccountError, conflict, readName } from "./account.ts";
 import {
   checkKeyOptions,
-  digestOf,
   hintOf,
   insertKey,
   insertKeys,
@@ -17,6 +16,7 @@ import {
 import { type Action, can } from "./permissions.ts";
 import type { Team } from "./teams.ts";
 import { iif, textsOf } from "../../ground/sql/mod.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 const OF_ACCOUNT = `select ${KEY_COLUMNS} from keys where account_id = ? or member_id = ?
   order by created_at_ms, id`;
@@ -141,24 +141,19 @@ export class Keys {
     if (revokedAtMs !== null) throw revoked(id);
     if (keepMs > 0 && (previousUntilMs ?? 0) > this.#now() && !endsEarlier) {
       const until = new Date(previousUntilMs!).toISOString().slice(0, 16).replace("T", " ");
-      throw new AccountError(
+      throw conflict(
         `The secret before this one is still valid, until ${until} UTC, and only one is kept: say that it ends now ` +
           "(--end-earlier, end_earlier), or rotate when it has ended",
-        { fault: "conflict" },
       );
     }
     const row = await this.#database.one("select digest, source from keys where id = ?", [id]);
     if (row?.source === "environment") {
-      throw new AccountError("This key comes from SLUICE_OWNER_KEY: set that to another key", {
-        fault: "conflict",
-      });
+      throw conflict("This key comes from SLUICE_OWNER_KEY: set that to another key");
     }
     const args = [this.#now() + keepMs, digestOf(secret), hintOf(secret), id, String(row?.digest)];
     const [rotated] = await this.#database.batch([{ sql: ROTATE, args }]);
     if (rotated!.length === 0) {
-      throw new AccountError(`Key ${id} was changed at the same time: look at it and try again`, {
-        fault: "conflict",
-      });
+      throw conflict(`Key ${id} was changed at the same time: look at it and try again`);
     }
     return { ...await this.#get(id), secret };
   }
@@ -376,7 +371,7 @@ export class Keys {
 }
 
 function revoked(id: string): AccountError {
-  return new AccountError(`Key ${id} is revoked: create another one`, { fault: "conflict" });
+  return conflict(`Key ${id} is revoked: create another one`);
 }
 
 /** @throws {AccountError} For the pool of a team, whose keys are the team's. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { rowOf, shownText } from "../../ground/row.ts";
-import type { Database, Row, Statement } from "../../ground/database/mod.ts";
+import type { Database, Statement } from "../../ground/database/mod.ts";
 import { displayed } from "../../ground/platform/mod.ts";
 import { type Account, AccountError } from "./account.ts";
 import { givenByHand } from "./group_grants.ts";
@@ -47,7 +47,7 @@ export class Members {
       `${SELECT} where team_id = ? order by team_members.role, email`,
       [id],
     );
-    return rows.map(readMember);
+    return rows.map((row) => memberRow.parse(row));
   }
 
   /**
@@ -75,7 +75,10 @@ export class Members {
         join teams on teams.id = member.team_id order by teams.name, teams.id`,
       [id],
     );
-    return rows.map((row) => ({ ...readMember(row), teamName: displayed(String(row.team_name)) }));
+    return rows.map((row) => ({
+      ...memberRow.parse(row),
+      teamName: displayed(String(row.team_name)),
+    }));
   }
 
   /**
@@ -91,7 +94,7 @@ export class Members {
       id,
       account.id,
     ]);
-    return row === undefined ? undefined : readMember(row);
+    return row && memberRow.parse(row);
   }
 
   /**
@@ -188,9 +191,4 @@ export class Members {
     if (member !== undefined) return member;
     throw new AccountError(`This account is not in team ${team.name}`, { fault: "missing" });
   }
-}
-
-/** Converts a row to a member. */
-function readMember(row: Row): Member {
-  return memberRow.parse(row);
 }

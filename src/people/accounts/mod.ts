@@ -14,6 +14,7 @@ export {
   AccountError,
   type AccountFault,
   checkAccount,
+  conflict,
   labelOf,
   mustNotMislead,
 } from "./account.ts";
@@ -21,29 +22,14 @@ export { Accounts } from "./accounts.ts";
 export { endProviderAccess, giveAccess, isNoOwner, renamed, takeAccess } from "./access.ts";
 export { type Authority, stillHas } from "./authority.ts";
 export { invitedBy, isActive } from "./invitations.ts";
-export {
-  digestOf,
-  DuplicateKey,
-  isImportableKey,
-  type Key,
-  newKeyId,
-  type Scope,
-  SCOPES,
-} from "./key.ts";
+export { DuplicateKey, isImportableKey, type Key, newKeyId, type Scope, SCOPES } from "./key.ts";
 export { givenByHand, type Granted, GroupGrants, type Holdings } from "./group_grants.ts";
 export { type OwnedKey, type OwnedKeyFilter, ownersOfKeys } from "./key_owners.ts";
 export { AccountDisabled, type Caller, checkScope, KeyRing } from "./key_ring.ts";
 export { Keys } from "./keys.ts";
 export { type Member, Members } from "./members.ts";
 export { checkPassword, hasPassword, type PasswordCost, Passwords } from "./passwords.ts";
-export {
-  type Action,
-  type ActionObject,
-  ACTIONS,
-  can,
-  PERMISSIONS,
-  permissionsMarkdown,
-} from "./permissions.ts";
+export { type Action, type ActionObject, ACTIONS, can, PERMISSIONS } from "./permissions.ts";
 export { type Holder, HOLDERS, type Role, ROLES, TEAM_ROLES, type TeamRole } from "./roles.ts";
 export { type ListedSession, type Session, Sessions, type SessionStart } from "./sessions.ts";
 export { TeamKeys } from "./team_keys.ts";

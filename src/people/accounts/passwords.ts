@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
-import { type Account, AccountError } from "./account.ts";
+import { type Account, AccountError, conflict } from "./account.ts";
 
 /** The parameters of scrypt: memory is `N` × `r` × 128 bytes, time is `N` × `r` × `p`. */
 export interface PasswordCost {
@@ -76,7 +76,7 @@ export class Passwords {
     const hash = await hashOf(password, this.#cost);
     return (account) => {
       if (!this.mayUse(account)) {
-        throw new AccountError("Only owners sign in with a password here", { fault: "conflict" });
+        throw conflict("Only owners sign in with a password here");
       }
       return {
         sql: `insert into passwords (account_id, hash, changed_at_ms) values (?, ?, ?)

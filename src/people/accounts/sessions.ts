@@ -1,9 +1,8 @@
 import * as z from "zod";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
-import { randomText } from "../../ground/platform/mod.ts";
+import { digestOf, randomText } from "../../ground/platform/mod.ts";
 import { endApprovals } from "./access.ts";
-import { type Account, AccountError, readAccount } from "./account.ts";
-import { digestOf } from "./key.ts";
+import { type Account, conflict, readAccount } from "./account.ts";
 import { TEAM_ROLES, type TeamRole } from "./roles.ts";
 import { jsonObjectOfRows, least, textsOf } from "../../ground/sql/mod.ts";
 
@@ -285,11 +284,10 @@ export class Sessions {
       },
     ]);
     if (made!.length === 0) {
-      throw new AccountError(
+      throw conflict(
         account.kind === "person"
           ? `Cannot create a sign-in link: account ${account.email} is disabled`
           : `Cannot create a sign-in link: ${account.email} is not a person`,
-        { fault: "conflict" },
       );
     }
     return token;

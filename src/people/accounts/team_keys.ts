@@ -1,8 +1,7 @@
 import { type Database, DatabaseError, type Statement } from "../../ground/database/mod.ts";
-import { type Account, AccountError } from "./account.ts";
+import { type Account, AccountError, conflict } from "./account.ts";
 import {
   checkKeyOptions,
-  digestOf,
   insertKey,
   insertKeys,
   type Key,
@@ -13,6 +12,7 @@ import {
   readKey,
 } from "./key.ts";
 import type { Team } from "./teams.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 const OF_TEAM = `select ${KEY_COLUMNS} from keys where team_id = ? order by created_at_ms, id`;
 /** Holds for a team that is not disabled, and a member of it who has not been stopped, if the key has one. */
@@ -78,11 +78,10 @@ export class TeamKeys {
       if (!(error instanceof DatabaseError) || await this.#mayHaveKeys(inTeam)) throw error;
     }
     if (!isMade) {
-      throw new AccountError(
+      throw conflict(
         member === null
           ? `Team ${team.name} is disabled`
           : `Team ${team.name} is disabled, or ${member.email} is stopped, disabled or not in it`,
-        { fault: "conflict" },
       );
     }
     return { ...key, secret };

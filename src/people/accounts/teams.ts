@@ -1,13 +1,8 @@
 import * as z from "zod";
 import { jsonText, rowOf, shownText } from "../../ground/row.ts";
-import {
-  type Database,
-  DatabaseError,
-  type Row,
-  type Statement,
-} from "../../ground/database/mod.ts";
+import { type Database, DatabaseError, type Statement } from "../../ground/database/mod.ts";
 import { displayed, nameFrom, newId, seenAs } from "../../ground/platform/mod.ts";
-import { type Account, AccountError, insertAccount, readName } from "./account.ts";
+import { type Account, AccountError, conflict, insertAccount, readName } from "./account.ts";
 import { OWN_KEY_USES, type OwnKeyUse } from "./upstream_keys.ts";
 import { iif, textsOf } from "../../ground/sql/mod.ts";
 
@@ -107,7 +102,7 @@ export class Teams {
    */
   async list(): Promise<Team[]> {
     const rows = await this.#database.all(`select ${COLUMNS} from teams order by name, id`);
-    return rows.map(readTeam);
+    return rows.map((row) => teamRow.parse(row));
   }
 
   /**
@@ -117,7 +112,7 @@ export class Teams {
    */
   async byId(id: string): Promise<Team | undefined> {
     const row = await this.#database.one(`select ${COLUMNS} from teams where id = ?`, [id]);
-    return row === undefined ? undefined : readTeam(row);
+    return row && teamRow.parse(row);
   }
 
   /**
@@ -130,7 +125,7 @@ export class Teams {
     const row = await this.#database.one(`select ${COLUMNS} from teams where pool_id = ?`, [
       poolId,
     ]);
-    return row === undefined ? undefined : readTeam(row);
+    return row && teamRow.parse(row);
   }
 
   /**
@@ -161,7 +156,7 @@ export class Teams {
       `select ${COLUMNS} from teams where id = ? or name = ? order by id = ? desc limit 1`,
       [nameOrId, nameOrId, nameOrId],
     );
-    if (row !== undefined) return readTeam(row);
+    if (row !== undefined) return teamRow.parse(row);
     const [like, ...others] = await this.#like(nameOrId);
     if (like === undefined || others.length === 0) return like;
     const ids = [like, ...others].map(({ id }) => id).join(", ");
@@ -243,16 +238,8 @@ export class Teams {
   }
 }
 
-/** Converts a row of the table to a team. */
-function readTeam(row: Row): Team {
-  return teamRow.parse(row);
-}
-
 function taken(name: string, cause?: unknown): AccountError {
-  return new AccountError(`Team ${JSON.stringify(name)} already exists`, {
-    cause,
-    fault: "conflict",
-  });
+  return conflict(`Team ${JSON.stringify(name)} already exists`, { cause });
 }
 
 /** @throws {AccountError} If the name is empty, invalid, or looks like an ID. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Database, Statement } from "../../ground/database/mod.ts";
-import { randomText } from "../../ground/platform/mod.ts";
+import { digestOf, randomText } from "../../ground/platform/mod.ts";
 import { type Account, AccountError } from "./account.ts";
-import { digestOf, newKeyId } from "./key.ts";
+import { newKeyId } from "./key.ts";
 import type { GrantOptions } from "./tool_grants.ts";
 
 /** How long a tool has to fetch its tokens (RFC 6749, section 4.1.2, has ten minutes at most). */

@@ -1,11 +1,11 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import * as z from "zod";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
-import { randomText } from "../../ground/platform/mod.ts";
+import { digestOf, randomText } from "../../ground/platform/mod.ts";
 import { rowOf, shownText } from "../../ground/row.ts";
 import { endApprovals } from "./access.ts";
 import type { Account } from "./account.ts";
-import { digestOf, hintOf, insertKey, newKey, newKeyId } from "./key.ts";
+import { hintOf, insertKey, newKey, newKeyId } from "./key.ts";
 import { least, textsOf } from "../../ground/sql/mod.ts";
 
 /** How long an access token is valid. */

@@ -4,7 +4,6 @@ import type { ActionObject } from "../accounts/mod.ts";
 import {
   type Condition,
   type Database,
-  type Row,
   scanRows,
   type Statement,
   type Value,
@@ -127,7 +126,7 @@ export function afterStatement(id: string, after: unknown): Statement {
 /** Finds a row of the log. */
 export async function logEntry(database: Database, id: string): Promise<LogEntry | undefined> {
   const row = await database.one(`select ${COLUMNS} from operation_log where id = ?`, [id]);
-  return row === undefined ? undefined : readEntry(row);
+  return row && entryRow.parse(row);
 }
 
 /** Which rows of the log are listed. */
@@ -181,7 +180,7 @@ export async function logEntries(database: Database, filter: LogFilter): Promise
       : { sql: "select at_ms, id from operation_log where id = ?", args: [after] },
     limit,
   });
-  return rows.map(readEntry);
+  return rows.map((row) => entryRow.parse(row));
 }
 
 /**
@@ -212,8 +211,4 @@ export async function pruneLog(
     },
   ]);
   return gone!.length === limit;
-}
-
-function readEntry(row: Row): LogEntry {
-  return entryRow.parse(row);
 }

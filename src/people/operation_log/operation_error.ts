@@ -63,6 +63,16 @@ export function asOperationError(error: unknown): OperationError | undefined {
   return undefined;
 }
 
+/** Says that a value of the input is invalid. @param param Its path. */
+export function invalid(param: string | null, message: string): OperationError {
+  return new OperationError("invalid_request", message, { param });
+}
+
+/** Says that the state of what an operation is about forbids it. */
+export function conflict(message: string): OperationError {
+  return new OperationError("conflict", message);
+}
+
 /** Says that something does not exist, or may not be seen. */
 export function missing(what: string, id: string): OperationError {
   return new OperationError("not_found", `${what} ${JSON.stringify(id.slice(0, 200))} not found.`);

@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
-import { createHash, createHmac } from "node:crypto";
+import { createHmac } from "node:crypto";
 import type { Database, Row, Statement } from "../../ground/database/mod.ts";
-import { randomText } from "../../ground/platform/mod.ts";
+import { digestOf, randomText } from "../../ground/platform/mod.ts";
 import { BoundCipher } from "../../wire/sealing/mod.ts";
 import { OperationError } from "./operation_error.ts";
 import { least } from "../../ground/sql/mod.ts";
@@ -66,8 +66,8 @@ export class Requests {
     },
     request: unknown,
   ): Promise<ClaimedRequest | StoredReply> {
-    const id = `op_${digest(JSON.stringify([accountId, key])).slice(0, 40)}`;
-    const hash = digest(canonical(request));
+    const id = `op_${digestOf(JSON.stringify([accountId, key])).slice(0, 40)}`;
+    const hash = digestOf(canonical(request));
     const claim = randomText(16);
     const nowMs = this.#now();
     const untilMs = nowMs + CLAIM_MS + outsideMs;
@@ -176,8 +176,4 @@ function canonical(value: unknown): string {
         ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => a < b ? -1 : 1))
         : part,
   );
-}
-
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

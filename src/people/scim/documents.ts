@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Attributes, isObject, spelt, valueOf } from "./attributes.ts";
+import { type Attributes, isObject, listOf, spelt, valueOf } from "./attributes.ts";
 import { ScimError } from "./error.ts";
 
 /** A user as a directory sends it. */
@@ -133,10 +133,6 @@ function flagOf(value: unknown, name: string, otherwise: boolean): boolean {
     throw invalid(`${name} must be true or false.`);
   }
   return flag;
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : value === undefined ? [] : [value];
 }
 
 function invalid(message: string): ScimError {

@@ -2,6 +2,7 @@ import {
   type Attributes,
   isMultiValued,
   isObject,
+  listOf,
   nameIn,
   spelt,
   valueOf,
@@ -213,10 +214,6 @@ function merge(object: Document, values: Attributes): void {
     if (value === null) delete object[key];
     else object[key] = value;
   }
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : value === undefined ? [] : [value];
 }
 
 /** Both lists, without those of the second that the first has. */

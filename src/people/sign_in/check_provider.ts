@@ -1,19 +1,9 @@
 import * as z from "zod";
+import { failed, type Finding, ok, warning } from "../../ground/finding.ts";
 import { jsonIn, networkErrorWords } from "../../ground/platform/mod.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
 import { ALGORITHMS, SKEW_S } from "./provider.ts";
 import { WayError, Ways, type WaysOptions } from "./ways.ts";
-
-/** One thing that was looked at. */
-export interface ProviderStep {
-  /** A word or two. */
-  readonly check: string;
-  readonly state: "ok" | "warning" | "failed";
-  /** What was found. */
-  readonly detail: string;
-  /** What to do about it, if it is not ok. */
-  readonly advice?: string;
-}
 
 /** How a provider is looked at. */
 export interface CheckOptions extends WaysOptions {
@@ -55,7 +45,7 @@ const keySet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) });
 export async function checkProvider(
   settings: OidcSettings,
   options: CheckOptions,
-): Promise<ProviderStep[]> {
+): Promise<Finding[]> {
   const ways = new Ways(settings, options);
   const url = `${settings.issuer.replace(/\/$/, "")}${DISCOVERY}`;
   const redirect = redirectStep(settings, options.publicUrl);
@@ -116,7 +106,7 @@ function documentIn(status: number, text: string): Discovered | undefined {
 }
 
 /** Tokens say when they were made: clocks may differ by little. */
-function clockStep({ headers }: Response, { now }: CheckOptions): ProviderStep[] {
+function clockStep({ headers }: Response, { now }: CheckOptions): Finding[] {
   const theirMs = Date.parse(headers.get("date") ?? "");
   if (Number.isNaN(theirMs)) return [];
   const seconds = Math.round((now() - theirMs) / 1_000);
@@ -129,7 +119,7 @@ function clockStep({ headers }: Response, { now }: CheckOptions): ProviderStep[]
   ];
 }
 
-function issuerStep({ issuer }: OidcSettings, document: Discovered): ProviderStep {
+function issuerStep({ issuer }: OidcSettings, document: Discovered): Finding {
   if (document.issuer === issuer) return ok("issuer", issuer);
   const isTemplate = document.issuer.includes("{");
   return failed(
@@ -141,7 +131,7 @@ function issuerStep({ issuer }: OidcSettings, document: Discovered): ProviderSte
   );
 }
 
-function endpointsStep(ways: Ways, document: Discovered): ProviderStep {
+function endpointsStep(ways: Ways, document: Discovered): Finding {
   const needed = ["authorization_endpoint", "token_endpoint", "jwks_uri"] as const;
   const missing = needed.filter((name) => document[name] === undefined);
   if (missing.length > 0) {
@@ -166,7 +156,7 @@ function endpointsStep(ways: Ways, document: Discovered): ProviderStep {
   return ok("endpoints", "for browsers, tokens and keys, with https");
 }
 
-function pkceStep({ code_challenge_methods_supported: methods }: Discovered): ProviderStep {
+function pkceStep({ code_challenge_methods_supported: methods }: Discovered): Finding {
   if (methods?.includes("S256")) return ok("PKCE", "S256");
   return methods === undefined
     ? warning(
@@ -179,7 +169,7 @@ function pkceStep({ code_challenge_methods_supported: methods }: Discovered): Pr
 
 function algorithmsStep(
   { id_token_signing_alg_values_supported: announced = ["RS256"] }: Discovered,
-): ProviderStep {
+): Finding {
   const allowed = announced.filter((one) => ALGORITHMS.includes(one));
   return allowed.length > 0 ? ok("signatures", list(allowed)) : failed(
     "signatures",
@@ -190,7 +180,7 @@ function algorithmsStep(
   );
 }
 
-async function keysStep(ways: Ways, url: string): Promise<ProviderStep> {
+async function keysStep(ways: Ways, url: string): Promise<Finding> {
   const response = await ask(ways, url);
   if (!(response instanceof Response)) return failed("keys", ...response);
   const keys = keySet.safeParse(jsonIn(await response.text())).data?.keys
@@ -205,7 +195,7 @@ async function keysStep(ways: Ways, url: string): Promise<ProviderStep> {
 function clientStep(
   { secret }: OidcSettings,
   { token_endpoint_auth_methods_supported: methods = ["client_secret_basic"] }: Discovered,
-): ProviderStep {
+): Finding {
   const usable = secret === undefined ? ["none"] : ["client_secret_basic", "client_secret_post"];
   const found = usable.find((one) => methods.includes(one));
   if (found !== undefined) return ok("client", found);
@@ -225,7 +215,7 @@ function clientStep(
 function scopesStep(
   { scopes }: OidcSettings,
   { scopes_supported: announced }: Discovered,
-): ProviderStep {
+): Finding {
   const unknown = announced === undefined ? [] : scopes.filter((one) => !announced.includes(one));
   return unknown.length === 0 ? ok("scopes", scopes.join(" ")) : warning(
     "scopes",
@@ -237,7 +227,7 @@ function scopesStep(
 function groupsStep(
   { groups, groupsClaim }: OidcSettings,
   { claims_supported: announced }: Discovered,
-): ProviderStep {
+): Finding {
   if (Object.keys(groups).length === 0) return ok("groups", "the settings list none");
   const claims = [groupsClaim, groupsClaim.split(".")[0]!];
   if (claims.some((one) => announced?.includes(one))) return ok("groups", groupsClaim);
@@ -248,7 +238,7 @@ function groupsStep(
   );
 }
 
-function signOutStep(document: Discovered): ProviderStep {
+function signOutStep(document: Discovered): Finding {
   const there = document.end_session_endpoint === undefined
     ? "here only: the provider has no page for it"
     : "here, and by a link at the provider";
@@ -259,7 +249,7 @@ function signOutStep(document: Discovered): ProviderStep {
 }
 
 /** What has to be registered at the provider. */
-function redirectStep({ name }: OidcSettings, publicUrl: string | undefined): ProviderStep {
+function redirectStep({ name }: OidcSettings, publicUrl: string | undefined): Finding {
   const path = `/console/sign-in/oidc/${name}/callback`;
   if (publicUrl === undefined) {
     return warning(
@@ -279,16 +269,4 @@ function redirectStep({ name }: OidcSettings, publicUrl: string | undefined): Pr
 function list(all: readonly string[]): string {
   const more = all.length - MAX_NAMES;
   return all.slice(0, MAX_NAMES).join(", ") + (more > 0 ? ` and ${more} more` : "") || "none";
-}
-
-function ok(check: string, detail: string): ProviderStep {
-  return { check, state: "ok", detail };
-}
-
-function warning(check: string, detail: string, advice: string): ProviderStep {
-  return { check, state: "warning", detail, advice };
-}
-
-function failed(check: string, detail: string, advice: string): ProviderStep {
-  return { check, state: "failed", detail, advice };
 }

@@ -22,5 +22,5 @@ export { checkRecent } from "./recent.ts";
 export { SignInError } from "./sign_in_error.ts";
 export { SingleUses } from "./single_uses.ts";
 export { WayError, type WaysOptions } from "./ways.ts";
-export { checkProvider, type ProviderStep } from "./check_provider.ts";
+export { checkProvider } from "./check_provider.ts";
 export { ALGORITHMS, type Site, siteOf } from "./webauthn.ts";

@@ -6,10 +6,10 @@ import {
   DatabaseError,
   type Statement,
 } from "../../ground/database/mod.ts";
-import { randomText, tidyName, whyNoName } from "../../ground/platform/mod.ts";
+import { digestOf, randomText, tidyName, whyNoName } from "../../ground/platform/mod.ts";
 import { rowOf, shownText } from "../../ground/row.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
-import { type Account, type Accounts, digestOf, type Session } from "../accounts/mod.ts";
+import { type Account, type Accounts, type Session } from "../accounts/mod.ts";
 import { usable } from "./identities.ts";
 import { checkRecent } from "./recent.ts";
 import { SignInError } from "./sign_in_error.ts";

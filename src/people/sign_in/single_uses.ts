@@ -1,6 +1,6 @@
 import type { Database } from "../../ground/database/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
-import { digestOf } from "../accounts/mod.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 /** What waits to be used: in which table, what it is bound to there, and for how long. */
 const KINDS = {

@@ -1,9 +1,9 @@
 import type { JWTVerifyGetKey } from "jose";
 import { HOUR_MS, MINUTE_MS } from "../../ground/time.ts";
 import type { WorkloadSettings } from "../../settings/config/mod.ts";
-import { digestOf } from "../accounts/mod.ts";
 import { ALGORITHMS, SKEW_S } from "./provider.ts";
 import { WayError, Ways, type WaysOptions } from "./ways.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 const TIMEOUT_MS = 10_000;
 /** How long an issuer's discovery document is believed. */

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import * as z from "zod";
 import { dirname, resolvePath } from "../../ground/std/mod.ts";
 import { besideSettings } from "./database_place.ts";
@@ -18,6 +17,7 @@ import { applyProviders } from "./providers.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
 import { define, isRecord, parseSettingsFile } from "./settings_file.ts";
 import { upstreamSettings } from "./upstream_settings.ts";
+import { digestOf } from "../../ground/platform/mod.ts";
 
 /** Origin of a setting, to be displayed: `file sluice.jsonc`, `environment SLUICE_PORT`. */
 export type Origin = string;
@@ -201,16 +201,6 @@ async function readSettingsFile({ name, path, isNamed }: SettingsPlace, faults: 
   faults.setFile({ name, written });
   for (const { position, message } of found) faults.addAt(position, message);
   return { name, path, value, written, digest: digestOf(text) };
-}
-
-/**
- * Computes the digest of a settings file's text.
- *
- * @param text The text.
- * @returns SHA-256, in hexadecimal.
- */
-export function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }
 
 /** Resolves paths of certificates and credentials relative to the settings file, and checks the certificates. */

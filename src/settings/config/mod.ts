@@ -10,13 +10,7 @@
  */
 
 export { ConfigError, locateFaults } from "./faults.ts";
-export {
-  type Config,
-  digestOf,
-  loadConfig,
-  settingsJsonSchema,
-  type Surroundings,
-} from "./load.ts";
+export { type Config, loadConfig, settingsJsonSchema, type Surroundings } from "./load.ts";
 export { databaseFile, databaseKindOf, outboxDirectories } from "./database_place.ts";
 export * from "./amounts.ts";
 export { hostIn, listenUrl } from "./hosts.ts";

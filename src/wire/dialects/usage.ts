@@ -87,6 +87,8 @@ export function inner(value: JsonObject, key: string): JsonObject {
   return isObject(found) ? found : {};
 }
 
+/** Where Gemini lists tokens by modality. */
+const LISTS = ["promptTokensDetails", "cacheTokensDetails", "candidatesTokensDetails"] as const;
 /** Gemini reads a document as pictures of its pages. */
 const PICTURES = ["IMAGE", "DOCUMENT"];
 
@@ -103,10 +105,13 @@ export function kindsIn(
   const output = details("completion_tokens_details", "output_tokens_details");
   const cached = inner(input, "cached_tokens_details");
   const writtenHour = firstCount(inner(report, "cache_creation").ephemeral_1h_input_tokens);
-  const listed = (name: string, ...kinds: readonly string[]) =>
-    objects(report[name]).filter(({ modality }) => kinds.includes(String(modality)))
-      .map(({ tokenCount: count }) => tokenCount(count) ?? 0)
-      .reduce<number | undefined>((sum, count) => (sum ?? 0) + count, undefined);
+  const hasLists = LISTS.some((name) => report[name] !== undefined);
+  const listed = (name: typeof LISTS[number], ...kinds: readonly string[]) =>
+    !hasLists
+      ? undefined
+      : objects(report[name]).filter(({ modality }) => kinds.includes(String(modality)))
+        .map(({ tokenCount: count }) => tokenCount(count) ?? 0)
+        .reduce<number | undefined>((sum, count) => (sum ?? 0) + count, undefined);
   const inputKinds = kindsOf({
     audioInput: firstCount(input.audio_tokens, listed("promptTokensDetails", "AUDIO")),
     audioCached: firstCount(cached.audio_tokens, listed("cacheTokensDetails", "AUDIO")),

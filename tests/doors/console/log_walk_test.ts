@@ -1,6 +1,6 @@
 import { Console } from "../../../src/doors/console/mod.ts";
 import { DeviceCodes, ToolGrants } from "../../../src/people/accounts/mod.ts";
-import { digestOf } from "../../../src/settings/config/mod.ts";
+import { digestOf } from "../../../src/ground/platform/mod.ts";
 import { setBudget } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { contentOf } from "../../fake/admin_client.ts";

@@ -1,5 +1,5 @@
 import { settingsDiff } from "../../../src/doors/console/operator/settings_diff.ts";
-import { digestOf } from "../../../src/settings/config/mod.ts";
+import { digestOf } from "../../../src/ground/platform/mod.ts";
 import { sessionActor, shellActor } from "../../../src/people/operation_log/mod.ts";
 import { perform, previewEntry, ROUTE_WRITE } from "../../../src/operating/operations/mod.ts";
 import {

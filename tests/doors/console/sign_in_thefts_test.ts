@@ -244,7 +244,7 @@ Deno.test("what was approved and no tool has fetched ends with all tools, all se
       "expired_token",
       path,
     );
-    // whoever waits for somebody else's yes waits on, and a code that was used is known as such
+    // a tool that waits for another account's yes waits on, and a code that was used is known as such
     const waits = { grant_type: device, device_code: String(other.body.device_code) };
     assertEquals((await ask(gateway, "/oauth/token", waits)).body.error, "slow_down", path);
     const rows = await database.all("select key_id from tool_codes");

@@ -101,7 +101,7 @@ async function change(file: string, ...statements: readonly string[]): Promise<v
 const open = (file: string) => openDatabase({ file, durability: "normal", rules: RULES, now });
 const STEPS = MIGRATIONS.map(({ version, name }) => ({ version, name }));
 
-Deno.test("a database that came to the first schema in 27 steps is taken over, by whoever opens it", async () => {
+Deno.test("a database that came to the first schema in 27 steps is taken over, by each process that opens it", async () => {
   await using dir = await tempDir();
   const file = await unpack(27, dir.path);
   assertEquals((await stepsOf(file)).length, 27);

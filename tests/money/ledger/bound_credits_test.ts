@@ -19,7 +19,7 @@ import { Codes } from "../../../src/money/payments/mod.ts";
 import { settleChange } from "../../../src/money/payments/settle_payment.ts";
 import { refusalOf } from "../../../src/requests/admission/decision_refusal.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
-import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import { ledgerBench, ledgerCaller, settlePrice } from "../../fake/ledger.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
 const DAY = 86_400_000;
@@ -29,8 +29,7 @@ const tierList = new TierList([{ above: 0, minute: 100, hour: 1_000, day: 10_000
 async function bench({ models = ["svc-k2*"], expiresAtMs = null as number | null } = {}) {
   const ledger = await ledgerBench("file");
   const { database } = ledger;
-  await database.batch(tierList.statements);
-  const caller = await ledger.account();
+  const { ask, ...caller } = await ledgerCaller(ledger, { tierList, nowMs: NOW });
   const free = await ledger.grant(caller.accountId, 100, NOW + 30 * DAY, NOW - DAY);
   const bound = await ledger.grant(caller.accountId, 50, expiresAtMs, NOW - DAY, models);
   return {
@@ -40,19 +39,8 @@ async function bench({ models = ["svc-k2*"], expiresAtMs = null as number | null
     free,
     bound,
     async admit(route: string | undefined, wanted: number, least = wanted) {
-      const requestId = newRequestId(NOW);
-      const decision = await admit(database, {
-        ...caller,
-        requestId,
-        gatewayId: "gw",
-        least,
-        wanted,
-        nowMs: NOW,
-        leaseMs: 60_000,
-        tierListId: tierList.id,
-        route,
-      });
-      return { requestId, ...decision };
+      const asked = ask(least, wanted);
+      return { ...asked, ...await admit(database, { ...asked, route }) };
     },
     settle: (requestId: string, route: string, price: number) =>
       settlePrice(database, { ...caller, requestId, route, price, nowMs: NOW }),
@@ -133,7 +121,7 @@ Deno.test("nothing is lent of an account with bound credits, and what was is rec
   assert(!await isRecalled(on.database, accountId));
   await on.ledger.grant(accountId, 5, NOW + DAY, NOW, ["svc-k2"]);
   assert(await isRecalled(on.database, accountId));
-  // what the loan covers is charged to what was lent, whoever may pay for the model
+  // what the loan covers is charged to what was lent, even if bound credits may pay for the model
   const lent = { loanId: "two", credits: 30 };
   const end = { ...on.caller, requestId: newRequestId(NOW), price: 30, nowMs: NOW, lent };
   await settlePrice(on.database, { ...end, admittedAtMs: NOW });

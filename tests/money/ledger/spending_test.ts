@@ -1,6 +1,5 @@
 /** Which credits are taken, and how many a request may hold. */
 
-import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import {
   admit,
   audit,
@@ -11,7 +10,7 @@ import {
   TierList,
 } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { type LedgerBench, ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import { type LedgerBench, ledgerBench, ledgerCaller, settlePrice } from "../../fake/ledger.ts";
 import { PROOF } from "../../tier.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -32,22 +31,8 @@ const LOTS = [
 /** What expires first, then from the oldest, then by the id. */
 const ORDER = ["lot_g", "lot_e", "lot_c", "lot_d", "lot_b", "lot_f", "lot_a"];
 
-/** What a request asks for, but for its id. */
-async function caller(bench: LedgerBench, budget?: number) {
-  await bench.database.batch(tierList.statements);
-  const made = await bench.account(budget === undefined ? {} : { budget });
-  const ask = (least: number, wanted: number) => ({
-    ...made,
-    requestId: newRequestId(NOW),
-    gatewayId: "gw",
-    least,
-    wanted,
-    nowMs: NOW,
-    leaseMs: 60_000,
-    tierListId: tierList.id,
-  });
-  return { ...made, ask };
-}
+const caller = (bench: LedgerBench, budget?: number) =>
+  ledgerCaller(bench, { tierList, nowMs: NOW, budget });
 
 for (const kind of ["file", "server"] as const) {
   Deno.test(`credits are spent by expiry, then from the oldest (${kind})`, async () => {

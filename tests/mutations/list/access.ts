@@ -141,8 +141,8 @@ export const ACCESS: readonly Mutation[] = [
   {
     name: "form-shown-to-all",
     file: "src/doors/console/pages/team.tsx",
-    find: "{!mayOperate(MEMBER_ADD)",
-    replace: "{!mayOperate",
+    find: "{mayOperate(MEMBER_ADD) && (",
+    replace: "{(",
     tests: [{ file: "tests/doors/console/rights_test.ts" }],
     why: "A form would be shown to those whose post is refused.",
   },

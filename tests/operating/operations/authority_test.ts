@@ -26,7 +26,8 @@ import {
   sessionActor,
 } from "../../../src/people/operation_log/mod.ts";
 import { openPayments } from "../../../src/assemble/payments.ts";
-import { digestOf, loadConfig } from "../../../src/settings/config/mod.ts";
+import { digestOf } from "../../../src/ground/platform/mod.ts";
+import { loadConfig } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";

@@ -1,7 +1,7 @@
+import type { Finding } from "../../../src/ground/finding.ts";
 import {
   checkProvider,
   OidcProvider,
-  type ProviderStep,
   SignInError,
   WorkloadError,
   Workloads,
@@ -74,7 +74,7 @@ const settingsOf = (over: Record<string, unknown>): OidcSettings =>
 interface Case {
   readonly name: string;
   readonly check: string;
-  readonly state?: ProviderStep["state"];
+  readonly state?: Finding["state"];
   readonly says: string;
   readonly advises: string;
   readonly document?: Record<string, unknown>;

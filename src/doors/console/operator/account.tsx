@@ -20,6 +20,7 @@ import {
   Form,
   FormId,
   Name,
+  Select,
   Stat,
 } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -119,9 +120,9 @@ export function AccountDetailPage(
       </p>
       <dl class="stats">
         <Stat name="Balance" value={credits.balance} note="credits" />
-        {debt === 0
-          ? null
-          : <Stat name="Debt" value={debt} note="credits, paid off by the next purchases" />}
+        {debt !== 0 && (
+          <Stat name="Debt" value={debt} note="credits, paid off by the next purchases" />
+        )}
         <Stat name="Spent" value={credits.consumed} note="credits" />
         <Stat name="Requests" value={credits.requests} />
         <Stat name="Tokens" value={credits.inputTokens + credits.outputTokens} />
@@ -130,9 +131,11 @@ export function AccountDetailPage(
       <UsageLinks account={account} />
       <h2>Budgets</h2>
       <section class="card">
-        {ownBudgets.length > 0
-          ? null
-          : <p class="quiet">No budgets: all of the balance may be spent.</p>}
+        {ownBudgets.length === 0 && (
+          <p class="quiet">
+            No budgets: all of the balance may be spent.
+          </p>
+        )}
         <Budgets
           budgets={ownBudgets}
           of={name}
@@ -170,14 +173,12 @@ export function AccountDetailPage(
               <h2>Record a package</h2>
               <Form action={`${base}/package`} csrf={page.csrf} class="card">
                 <FormId />
-                <label class="field">
-                  <span>Package</span>
-                  <select name="package">
-                    {packages.filter(({ credits }) => credits !== null).map(({ id, name }) => (
-                      <option value={id}>{name}</option>
-                    ))}
-                  </select>
-                </label>
+                <Select
+                  label="Package"
+                  name="package"
+                  options={packages.filter(({ credits }) => credits !== null)
+                    .map(({ id, name }) => [id, name])}
+                />
                 <p>
                   <label>
                     <input type="checkbox" name="paid" value="yes" />
@@ -201,13 +202,11 @@ export function AccountDetailPage(
                 )
                 : (
                   <>
-                    {account.kind !== "person"
-                      ? null
-                      : (
-                        <Form action={`${base}/link`} csrf={page.csrf}>
-                          <button type="submit" class="plain">Create sign-in link</button>
-                        </Form>
-                      )}
+                    {account.kind === "person" && (
+                      <Form action={`${base}/link`} csrf={page.csrf}>
+                        <button type="submit" class="plain">Create sign-in link</button>
+                      </Form>
+                    )}
                     <Form action={`${base}/keys`} csrf={page.csrf}>
                       <input type="hidden" name="id" value={newKeyId()} />
                       <button type="submit" class="plain">Create key</button>
@@ -230,18 +229,13 @@ export function AccountDetailPage(
           <section>
             <h2>Role</h2>
             <Form action={`${base}/role`} csrf={page.csrf} class="card">
-              <label class="field">
-                <span>Role</span>
-                <select name="role">
-                  {ROLES.filter((role) => mayOperate(ACCOUNT_ROLE, { role })).map((
-                    role,
-                  ) => <option value={role} selected={role === account.role}>{role}</option>)}
-                </select>
-                <small>
-                  owner: everything; operator: everything but owners and settings; finance: reads
-                  usage and credits.
-                </small>
-              </label>
+              <Select
+                label="Role"
+                name="role"
+                options={ROLES.filter((role) => mayOperate(ACCOUNT_ROLE, { role }))}
+                value={account.role}
+                hint="owner: everything; operator: everything but owners and settings; finance: reads usage and credits."
+              />
               <button type="submit">Save role</button>
             </Form>
           </section>

@@ -116,9 +116,7 @@ function AccountsPage(
       />
       {isFirst && next === undefined ? null : (
         <p class="pages">
-          {next === undefined
-            ? null
-            : <a href={pathOf({ q: query, after: next })}>Newer accounts</a>}
+          {next !== undefined && <a href={pathOf({ q: query, after: next })}>Newer accounts</a>}
           {isFirst ? null : <a href={pathOf({ q: query })}>Oldest accounts</a>}
         </p>
       )}

@@ -13,7 +13,7 @@ import {
 } from "../../../money/ledger/mod.ts";
 import { LOAN_WRITE_OFF, mayOperate } from "../../../operating/operations/mod.ts";
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
-import { Field, Form, Name, RelativeTime, Stat, Table, Time } from "../components.tsx";
+import { Field, Form, Name, RelativeTime, Select, Stat, Table, Time } from "../components.tsx";
 import { count, duration, number } from "../format.ts";
 import { type ObjectLabels, objectLabels, RowKey } from "./object_names.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -185,9 +185,9 @@ function AuditPage(
           )}
         </>
       )}
-      {gone.length === 0
-        ? null
-        : <UnreturnedLoans gone={gone} csrf={page.csrf} nowMs={nowMs} mayWriteOff={mayWriteOff} />}
+      {gone.length > 0 && (
+        <UnreturnedLoans gone={gone} csrf={page.csrf} nowMs={nowMs} mayWriteOff={mayWriteOff} />
+      )}
       <div class="grid">
         <Form action="/console/operator/audit" csrf={page.csrf} class="card">
           <h2>Audit</h2>
@@ -204,15 +204,13 @@ function AuditPage(
           )}
           <button type="submit">Audit now</button>
         </Form>
-        {canBackUp
-          ? (
-            <Form action="/console/operator/backup" csrf={page.csrf} class="card">
-              <h2>Backup</h2>
-              <p>A copy of the whole database as of now, verified before it is sent.</p>
-              <button type="submit">Download backup</button>
-            </Form>
-          )
-          : null}
+        {canBackUp && (
+          <Form action="/console/operator/backup" csrf={page.csrf} class="card">
+            <h2>Backup</h2>
+            <p>A copy of the whole database as of now, verified before it is sent.</p>
+            <button type="submit">Download backup</button>
+          </Form>
+        )}
       </div>
     </Layout>
   );
@@ -245,7 +243,6 @@ function UnreturnedLoans(
           {
             name: "credits",
             role: "figure",
-            numeric: true,
             cell: ({ lapsedCredits }) => number(lapsedCredits),
           },
           {
@@ -258,26 +255,25 @@ function UnreturnedLoans(
           },
         ]}
       />
-      {!mayWriteOff
-        ? null
-        : (
-          <Form action="/console/operator/audit/write-off" csrf={csrf} class="card narrow">
-            <label class="field">
-              <span>Gateway</span>
-              <select name="gateway">
-                {gone.map(({ gatewayId }) => <option value={gatewayId}>{gatewayId}</option>)}
-              </select>
-            </label>
-            <Field
-              label="Note"
-              name="note"
-              maxlength={500}
-              required
-              hint="Why it is not waited for."
-            />
-            <button type="submit">Write off</button>
-          </Form>
-        )}
+      {mayWriteOff && (
+        <Form action="/console/operator/audit/write-off" csrf={csrf} class="card narrow">
+          <Select
+            label="Gateway"
+            name="gateway"
+            options={gone.map(({ gatewayId }) =>
+              gatewayId
+            )}
+          />
+          <Field
+            label="Note"
+            name="note"
+            maxlength={500}
+            required
+            hint="Why it is not waited for."
+          />
+          <button type="submit">Write off</button>
+        </Form>
+      )}
     </section>
   );
 }

@@ -9,7 +9,7 @@ import {
   mayOperate,
 } from "../../../operating/operations/mod.ts";
 import { type CreditPackage, newCodeId, type RedemptionCode } from "../../../money/payments/mod.ts";
-import { Badge, Copyable, Field, Form, Table, Time } from "../components.tsx";
+import { Badge, Copyable, Field, Form, Select, Table, Time } from "../components.tsx";
 import { count, number } from "../format.ts";
 import { pageWithForms } from "../forms.ts";
 import type { GuardedApp } from "../guard.ts";
@@ -109,17 +109,16 @@ function CodesPage(props: CodesPageProps) {
           <h2>Make codes</h2>
           <Form action={PATH} csrf={page.csrf} class="card narrow">
             <input type="hidden" name="id" value={newCodeId()} />
-            <label class="field">
-              <span>Worth</span>
-              <select name="package">
-                <option value="">a number of credits</option>
-                {packages.map(({ id, name, credits }) => (
-                  <option value={id}>
-                    {credits === null ? name : `${name}, ${number(credits)} credits`}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <Select
+              label="Worth"
+              name="package"
+              options={[
+                ["", "a number of credits"],
+                ...packages.map(({ id, name, credits }) =>
+                  [id, credits === null ? name : `${name}, ${number(credits)} credits`] as const
+                ),
+              ]}
+            />
             <Field
               label="Credits"
               name="credits"

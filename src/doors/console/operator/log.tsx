@@ -75,9 +75,9 @@ function Change({ entry, labels }: { entry: LogEntry; labels: ObjectLabels }) {
           {shown(name, now.get(name))}
         </li>
       ))}
-      {names.length <= MAX_CHANGES
-        ? null
-        : <li class="quiet">{`and ${names.length - MAX_CHANGES} more: sluice log --json`}</li>}
+      {names.length > MAX_CHANGES && (
+        <li class="quiet">{`and ${names.length - MAX_CHANGES} more: sluice log --json`}</li>
+      )}
     </ul>
   );
 }

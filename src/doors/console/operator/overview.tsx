@@ -93,9 +93,7 @@ function PresentPart({ present, nowMs }: { present: Present; nowMs: number }) {
             value={`${upstreams.length - troubled.length} of ${upstreams.length} ok`}
             note={
               <>
-                {troubled.length === 0
-                  ? null
-                  : <Badge tone="bad">{troubled.length} in trouble</Badge>}{" "}
+                {troubled.length > 0 && <Badge tone="bad">{troubled.length} in trouble</Badge>}{" "}
                 <a href={`${PATH}/upstreams`}>Test and details</a>
               </>
             }
@@ -123,9 +121,9 @@ function PresentPart({ present, nowMs }: { present: Present; nowMs: number }) {
               <>
                 {audit.last === undefined || audit.last.mismatches === 0
                   ? null
-                  : <Badge tone="bad">do not match</Badge>} {audit.last === undefined
-                  ? null
-                  : <RelativeTime ms={audit.last.atMs} nowMs={nowMs} />}{" "}
+                  : <Badge tone="bad">do not match</Badge>}{" "}
+                {audit.last !== undefined && <RelativeTime ms={audit.last.atMs} nowMs={nowMs} />}
+                {" "}
                 <a href={`${PATH}/audit`}>Audit</a>
               </>
             }

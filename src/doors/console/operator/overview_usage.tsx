@@ -59,18 +59,18 @@ export function UsageParts(
         />
         <Stat
           name="Latency p50"
-          value={msText(latency.p50Ms)}
-          note={`before ${msText(latencyBefore.p50Ms)}`}
+          value={duration(latency.p50Ms)}
+          note={`before ${duration(latencyBefore.p50Ms)}`}
         />
         <Stat
           name="Latency p95"
-          value={msText(latency.p95Ms)}
-          note={`before ${msText(latencyBefore.p95Ms)}`}
+          value={duration(latency.p95Ms)}
+          note={`before ${duration(latencyBefore.p95Ms)}`}
         />
         <Stat
           name="First output p95"
-          value={msText(latency.firstTokenP95Ms)}
-          note={`before ${msText(latencyBefore.firstTokenP95Ms)}`}
+          value={duration(latency.firstTokenP95Ms)}
+          note={`before ${duration(latencyBefore.firstTokenP95Ms)}`}
         />
       </dl>
       <p class="quiet">
@@ -209,8 +209,4 @@ function join(...words: readonly string[]): string {
 /** Keeps a number and its unit on one line. */
 function together(text: string): string {
   return text.replaceAll(" %", "\u00a0%");
-}
-
-function msText(ms: number | undefined): string {
-  return ms === undefined ? "–" : duration(ms);
 }

@@ -1,6 +1,6 @@
 import type { Catalog, Route } from "../../../settings/catalog/mod.ts";
 import type { Json } from "../../../operating/operations/mod.ts";
-import { Field, Form } from "../components.tsx";
+import { Field, Form, Select } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { CHOICES, ENABLED, type FormValues, NUMBERS, PRICES } from "./route_form.ts";
@@ -34,13 +34,11 @@ export function RouteEditPage(
         <a href={PATH}>All routes</a>. You see the changes of the settings file before anything is
         written. Leave a field empty for the default, which is shown in it.
       </p>
-      {file === undefined
-        ? (
-          <p class="quiet">
-            No settings file is in use: the next page shows what to put into one.
-          </p>
-        )
-        : null}
+      {file === undefined && (
+        <p class="quiet">
+          No settings file is in use: the next page shows what to put into one.
+        </p>
+      )}
       <Form action={`${PATH}/preview`} csrf={page.csrf} class="route-form">
         <input type="hidden" name="route" value={route.id} />
         <div class="grid">
@@ -71,15 +69,12 @@ export function RouteEditPage(
           </fieldset>
           <fieldset class="card">
             <legend>Name and capabilities</legend>
-            <label class="field">
-              <span>Served</span>
-              <select name={ENABLED.name}>
-                <option value="">yes</option>
-                <option value={ENABLED.off} selected={value(ENABLED.name) === ENABLED.off}>
-                  no, switched off
-                </option>
-              </select>
-            </label>
+            <Select
+              label="Served"
+              name={ENABLED.name}
+              options={[["", "yes"], [ENABLED.off, "no, switched off"]]}
+              value={value(ENABLED.name)}
+            />
             <Field
               label="Display name"
               name="displayName"
@@ -88,17 +83,15 @@ export function RouteEditPage(
               maxlength={200}
             />
             {isEmbeddings ? null : CHOICES.map(([name, label, choices]) => (
-              <label class="field">
-                <span>{label}</span>
-                <select name={name}>
-                  <option value="">
-                    {written[name] === undefined ? `default (${route[name]})` : "default"}
-                  </option>
-                  {choices.map((one) => (
-                    <option value={one} selected={value(name) === one}>{one}</option>
-                  ))}
-                </select>
-              </label>
+              <Select
+                label={label}
+                name={name}
+                options={[
+                  ["", written[name] === undefined ? `default (${route[name]})` : "default"],
+                  ...choices,
+                ]}
+                value={value(name)}
+              />
             ))}
           </fieldset>
         </div>
@@ -149,13 +142,12 @@ function TargetRow(
         min={1}
         value={value(`place-${at}`) || String(at + 1)}
       />
-      <label class="field">
-        <span>Upstream</span>
-        <select name={`upstream-${at}`}>
-          {isNew ? <option value="">add a target</option> : null}
-          {all.map((name) => <option value={name} selected={name === chosen}>{name}</option>)}
-        </select>
-      </label>
+      <Select
+        label="Upstream"
+        name={`upstream-${at}`}
+        options={[...(isNew ? [["", "add a target"] as const] : []), ...all]}
+        value={chosen}
+      />
       <Field label="Model" name={`model-${at}`} value={value(`model-${at}`)} maxlength={200} />
       <Field
         label="Weight"

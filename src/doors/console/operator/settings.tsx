@@ -55,13 +55,11 @@ function SettingsPage(
           Settings file: <Name text={file} code />
         </p>
       )}
-      {hasSignIn
-        ? (
-          <p>
-            <a href="/console/operator/settings/sign-in">Check a sign-in provider</a>
-          </p>
-        )
-        : null}
+      {hasSignIn && (
+        <p>
+          <a href="/console/operator/settings/sign-in">Check a sign-in provider</a>
+        </p>
+      )}
       <form method="get" action="/console/operator/settings" class="row filters" role="search">
         <Field label="Setting" name="q" type="search" value={query} />
         <label class="check">

@@ -1,5 +1,6 @@
 import { AccountError } from "../../../people/accounts/mod.ts";
-import { checkProvider, type ProviderStep } from "../../../people/sign_in/mod.ts";
+import type { Finding } from "../../../ground/finding.ts";
+import { checkProvider } from "../../../people/sign_in/mod.ts";
 import { providerWays } from "../../../operating/provisioning/mod.ts";
 import { type OidcSettings, signInSettings } from "../../../settings/config/mod.ts";
 import { Badge, Field, Form, Name, Table } from "../components.tsx";
@@ -85,7 +86,7 @@ function typedProvider({ issuer, groupsClaim }: Typed): OidcSettings {
 /** How a provider was found. */
 interface Checked {
   readonly issuer: string;
-  readonly steps: readonly ProviderStep[];
+  readonly steps: readonly Finding[];
 }
 
 const TONES = { ok: "good", warning: "warn", failed: "bad" } as const;
@@ -160,7 +161,7 @@ function Steps({ issuer, steps }: Checked) {
         <Name text={issuer} code />
         {isWell ? " as far as this gateway can see." : " before this is fixed."}
       </p>
-      <Table<ProviderStep>
+      <Table<Finding>
         caption="What was checked"
         rows={steps}
         empty=""

@@ -1,6 +1,6 @@
 import type { KnownProvider } from "../../../settings/known_providers/mod.ts";
 import { BACK_NAMES } from "../../../wire/dialects/mod.ts";
-import { Field, Form } from "../components.tsx";
+import { Field, Form, Select } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 
 const PATH = "/console/operator/upstreams";
@@ -44,9 +44,9 @@ export function UpstreamAddPage(
         <label class="field">
           <span>Provider</span>
           <select name="provider">
-            {offered.length === 0
-              ? null
-              : <optgroup label="A key is in the environment">{offered.map(optionOf)}</optgroup>}
+            {offered.length > 0 && (
+              <optgroup label="A key is in the environment">{offered.map(optionOf)}</optgroup>
+            )}
             <optgroup label="All others">
               <option value={OTHER_PROVIDER} selected={value("provider") === OTHER_PROVIDER}>
                 another service, by its URL
@@ -73,15 +73,12 @@ export function UpstreamAddPage(
         {TEXT_FIELDS.map(({ name, label, hint }) =>
           name === "dialect"
             ? (
-              <label class="field">
-                <span>{label}</span>
-                <select name={name}>
-                  <option value="">default</option>
-                  {BACK_NAMES.map((one) => (
-                    <option value={one} selected={one === value(name)}>{one}</option>
-                  ))}
-                </select>
-              </label>
+              <Select
+                label={label}
+                name={name}
+                options={[["", "default"], ...BACK_NAMES]}
+                value={value(name)}
+              />
             )
             : (
               <Field
@@ -93,15 +90,15 @@ export function UpstreamAddPage(
               />
             )
         )}
-        <label class="field">
-          <span>Models that it lists</span>
-          <select name="discover">
-            <option value="yes">serve all of them by their own names</option>
-            <option value="no" selected={value("discover") === "no"}>
-              serve only those that routes name
-            </option>
-          </select>
-        </label>
+        <Select
+          label="Models that it lists"
+          name="discover"
+          options={[
+            ["yes", "serve all of them by their own names"],
+            ["no", "serve only those that routes name"],
+          ]}
+          value={value("discover")}
+        />
         <button type="submit">Preview the changes</button>
       </Form>
     </Layout>

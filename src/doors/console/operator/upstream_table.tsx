@@ -78,8 +78,8 @@ export const HOUR_COLUMNS: readonly Column<UpstreamRow>[] = [
     role: "figure",
     cell: ({ hour }) => hour.departed === 0 ? "–" : number(hour.departed),
   },
-  { name: "p50", numeric: true, cell: ({ hour }) => latency(hour.p50Ms) },
-  { name: "p95", numeric: true, cell: ({ hour }) => latency(hour.p95Ms) },
+  { name: "p50", numeric: true, cell: ({ hour }) => duration(hour.p50Ms) },
+  { name: "p95", numeric: true, cell: ({ hour }) => duration(hour.p95Ms) },
   {
     name: "last hour",
     bare: true,
@@ -106,9 +106,4 @@ export function UpstreamSummary({ upstreams }: { upstreams: readonly UpstreamSta
       ]}
     />
   );
-}
-
-/** A latency that may not be known. */
-function latency(ms: number | undefined): string {
-  return ms === undefined ? "–" : duration(ms);
 }

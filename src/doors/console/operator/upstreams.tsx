@@ -47,13 +47,11 @@ export function upstreamsRoutes(app: GuardedApp, parts: ConsoleParts): void {
   ) => (
     <Layout page={pageOf(c)} title="Upstreams">
       {shown}
-      {mayOperate(session, UPSTREAM_ADD)
-        ? (
-          <p>
-            <a href={`${PATH}/add`}>Add an upstream</a>
-          </p>
-        )
-        : null}
+      {mayOperate(session, UPSTREAM_ADD) && (
+        <p>
+          <a href={`${PATH}/add`}>Add an upstream</a>
+        </p>
+      )}
       {/* the buttons are in the table, whose parts come later for any session */}
       <Form action={PATH} csrf={session.csrfToken} id={TEST_FORM} />
       {table}

@@ -12,6 +12,7 @@ import {
   Meter,
   Name,
   RelativeTime,
+  Select,
   Stat,
   Table,
   Term,
@@ -114,12 +115,7 @@ export function ComponentsPage({ page, nowMs }: { page: PageContext; nowMs: numb
         <Form action="#" csrf="" class="card">
           <Field label="Name" name="name" placeholder="laptop" hint="Helps you tell keys apart." />
           <Field label="Email" name="email" type="email" value="not an address" required />
-          <label class="field">
-            <span>Expires</span>
-            <select name="expires">
-              <option>never</option>
-            </select>
-          </label>
+          <Select label="Expires" name="expires" options={["never"]} />
           <p>
             <label>
               <input type="checkbox" name="paid" checked /> Paid

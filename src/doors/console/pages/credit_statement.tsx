@@ -1,6 +1,6 @@
 import type { Child } from "@hono/hono/jsx";
 import type { CreditLine, CreditStatement } from "../../../money/usage/mod.ts";
-import { Name, Stat, Table, Term, Time } from "../components.tsx";
+import { Name, Select, Stat, Table, Term, Time } from "../components.tsx";
 import { count, date, month as monthText, number, signed } from "../format.ts";
 import { EntryText, KINDS } from "./credit_entries.tsx";
 
@@ -20,14 +20,13 @@ export function CreditStatementSection({ statement, months }: StatementView) {
     <section aria-labelledby="statement">
       <h2 id="statement">Statement of {monthText(fromMs)}</h2>
       <form method="get" action="/console/credits" class="row">
-        <label class="field">
-          <span>Month</span>
-          <select name="month">
-            {(at === -1 ? [fromMs, ...months] : months).map((ms) => (
-              <option value={monthOf(ms)} selected={ms === fromMs}>{monthText(ms)}</option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Month"
+          name="month"
+          options={(at === -1 ? [fromMs, ...months] : months)
+            .map((ms) => [monthOf(ms), monthText(ms)])}
+          value={monthOf(fromMs)}
+        />
         <button type="submit" class="plain">Show</button>
         <MonthLink ms={earlier} words="Earlier" />
         <MonthLink ms={later} words="Later" />

@@ -116,9 +116,9 @@ function Endpoint(
           )}
         />
       )}
-      {operation.requestBody === undefined
-        ? null
-        : <p>Body: {schemaNames(operation.requestBody.content)}</p>}
+      {operation.requestBody !== undefined && (
+        <p>Body: {schemaNames(operation.requestBody.content)}</p>
+      )}
       <Facts
         rows={Object.entries(operation.responses).map(([status, { description, content }]) =>
           [

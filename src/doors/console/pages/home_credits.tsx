@@ -38,15 +38,12 @@ export function Expiring({ credits: { lots }, rate, keys, perUsd, nowMs }: HomeP
             <RelativeTime ms={expiresAtMs!} nowMs={nowMs} />.
           </li>
         ))}
-        {soonKeys.length > 5
-          ? (
-            <li>
-              <a href="/console/keys">{count(soonKeys.length - 5, "more key")}</a> expire within
-              {" "}
-              {KEY_DAYS} days.
-            </li>
-          )
-          : null}
+        {soonKeys.length > 5 && (
+          <li>
+            <a href="/console/keys">{count(soonKeys.length - 5, "more key")}</a> expire within{" "}
+            {KEY_DAYS} days.
+          </li>
+        )}
       </ul>
     </section>
   );

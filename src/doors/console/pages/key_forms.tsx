@@ -1,10 +1,20 @@
 import type { Child } from "@hono/hono/jsx";
 import { type Key, newKeyId } from "../../../people/accounts/mod.ts";
 import { BudgetFields } from "../budgets.tsx";
-import { Copyable, Field, Form } from "../components.tsx";
+import { Copyable, Field, Form, Select } from "../components.tsx";
 import { relative } from "../format.ts";
 import { snippets } from "../snippets.ts";
 import { ModelChoice } from "./model_choice.tsx";
+
+/** Choices of a key's lifetime, in days. */
+const EXPIRIES = [7, 30, 90, 365].map((days) => [String(days), `in ${days} days`] as const);
+/** Choices of how long the secret before stays valid, in hours. */
+const OVERLAPS = [
+  ["0", "not at all"],
+  ["1", "for an hour"],
+  ["24", "for a day"],
+  ["168", "for a week"],
+] as const;
 
 /** A form that creates a key. */
 export function NewKeyForm({ path, csrf, models, title, hint, children }: {
@@ -31,13 +41,7 @@ export function NewKeyForm({ path, csrf, models, title, hint, children }: {
         {...(hint === undefined ? {} : { hint })}
       />
       {children}
-      <label class="field">
-        <span>Expires</span>
-        <select name="expires">
-          <option value="never">never</option>
-          <ExpiryDays />
-        </select>
-      </label>
+      <Select label="Expires" name="expires" options={["never", ...EXPIRIES]} />
       <ModelChoice models={models} chosen={null} />
       <AtOnce value={null} />
       <BudgetFields />
@@ -98,28 +102,27 @@ export function KeyForms(
           <summary>Change</summary>
           <Form action={`${path}/update`} csrf={csrf}>
             <Field label="Name" name="name" maxlength={200} value={name} />
-            <label class="field">
-              <span>Expires</span>
-              <select name="expires">
-                <option value="keep" selected>{expiryText(expiresAtMs, nowMs)} (no change)</option>
-                {expiresAtMs === null ? null : <option value="never">never</option>}
-                <ExpiryDays />
-              </select>
-            </label>
+            <Select
+              label="Expires"
+              name="expires"
+              options={[
+                ["keep", `${expiryText(expiresAtMs, nowMs)} (no change)`],
+                ...(expiresAtMs === null ? [] : ["never"]),
+                ...EXPIRIES,
+              ]}
+              value="keep"
+            />
             <ModelChoice models={models} chosen={value.models} />
             <AtOnce value={value.atOnce} />
             <button type="submit" class="plain" aria-label={`Save key ${label}`}>Save key</button>
           </Form>
           <Form action={`${path}/rotate`} csrf={csrf}>
-            <label class="field">
-              <span>The present secret stays valid</span>
-              <select name="hours">
-                <option value="0">not at all</option>
-                <option value="1">for an hour</option>
-                <option value="24" selected>for a day</option>
-                <option value="168">for a week</option>
-              </select>
-            </label>
+            <Select
+              label="The present secret stays valid"
+              name="hours"
+              options={OVERLAPS}
+              value="24"
+            />
             {(value.previousUntilMs ?? 0) <= nowMs ? null : (
               <label>
                 <input type="checkbox" name="end_earlier" /> The secret before it, valid{" "}
@@ -150,13 +153,4 @@ function AtOnce({ value }: { value: number | null }) {
 function expiryText(expiresAtMs: number | null, nowMs: number): string {
   if (expiresAtMs === null) return "never";
   return expiresAtMs > nowMs ? relative(expiresAtMs, nowMs) : "expired";
-}
-
-/** Choices of a key's lifetime. */
-function ExpiryDays() {
-  return (
-    <>
-      {[7, 30, 90, 365].map((days) => <option value={String(days)}>in {days} days</option>)}
-    </>
-  );
 }

@@ -154,10 +154,11 @@ function KeyRows(
           bare: true,
           cell: (key) => {
             const found = budgets.get(key.id) ?? [];
-            const path = mayChange(key, BUDGET_SET) ? `${action}/${key.id}` : undefined;
-            if (isWithoutBudgets(key, found.length, path)) return "–";
-            const label = labels.get(key.id)!;
-            return <KeyBudgets value={key} label={label} budgets={found} csrf={csrf} path={path} />;
+            const mayBudget = key.revokedAtMs === null && mayChange(key, BUDGET_SET);
+            const path = mayBudget ? `${action}/${key.id}` : undefined;
+            if (found.length === 0 && path === undefined) return "–";
+            const of = `the key ${labels.get(key.id)!}`;
+            return <Budgets budgets={found} of={of} csrf={csrf} path={path} />;
           },
         },
         {
@@ -184,39 +185,6 @@ function KeyRows(
 /** The name of a key; one without is told apart by its hint, which is beside it. */
 function KeyName({ name }: Pick<Key, "name">) {
   return name === "" ? <span class="quiet">unnamed</span> : <Name text={name} />;
-}
-
-/** Whether a key's budgets are not shown, since there are none and none can be set. */
-function isWithoutBudgets(
-  { revokedAtMs }: Key,
-  count: number,
-  path: string | undefined,
-): boolean {
-  return count === 0 && (revokedAtMs !== null || path === undefined);
-}
-
-/** A key's budgets, with forms for visitors who may change them. */
-function KeyBudgets(
-  { value, label, budgets, csrf, path }: {
-    value: Key;
-    /** What tells it apart from the others of its table. */
-    label: string;
-    budgets: readonly Budget[];
-    csrf: string;
-    /** Path below which the forms post; `undefined` if the visitor may not change the budgets. */
-    path: string | undefined;
-  },
-) {
-  const isOver = value.revokedAtMs !== null;
-  if (isWithoutBudgets(value, budgets.length, path)) return "–";
-  return (
-    <Budgets
-      budgets={budgets}
-      of={`the key ${label}`}
-      csrf={csrf}
-      path={isOver ? undefined : path}
-    />
-  );
 }
 
 /** Whether a key is neither revoked nor expired. */

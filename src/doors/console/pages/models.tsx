@@ -1,6 +1,6 @@
 import type { Child } from "@hono/hono/jsx";
 import type { Route } from "../../../settings/catalog/mod.ts";
-import { Badge, Field, Name, Names, Table, Term } from "../components.tsx";
+import { Badge, Field, Name, Names, Select, Table, Term } from "../components.tsx";
 import { count, exactDollars, number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import {
@@ -41,14 +41,7 @@ export function ModelsPage(
           value={search.text}
           placeholder="Name or alias"
         />
-        <label class="field">
-          <span>Sort by</span>
-          <select name="sort">
-            {Object.entries(ORDERS).map(([value, words]) => (
-              <option value={value} selected={value === search.order}>{words}</option>
-            ))}
-          </select>
-        </label>
+        <Select label="Sort by" name="sort" options={Object.entries(ORDERS)} value={search.order} />
         <fieldset class="choices">
           <legend>Only models with</legend>
           {(Object.keys(ABILITIES) as Ability[]).map((ability) => (
@@ -155,9 +148,9 @@ function Price({ credits, creditsPerUsd }: { credits: number; creditsPerUsd: num
   return (
     <>
       {number(credits)}
-      {creditsPerUsd === undefined
-        ? null
-        : <small class="below">{exactDollars(credits, creditsPerUsd)}</small>}
+      {creditsPerUsd !== undefined && (
+        <small class="below">{exactDollars(credits, creditsPerUsd)}</small>
+      )}
     </>
   );
 }

@@ -151,14 +151,12 @@ export function OrderPage(
       </p>
       <OrderFacts view={view} />
       <p>
-        {isOpen && mayPay && order.sessionUrl !== null
-          ? (
-            <>
-              <a class="button" href={order.sessionUrl}>Continue to payment</a>
-              {" "}
-            </>
-          )
-          : null}
+        {isOpen && mayPay && order.sessionUrl !== null && (
+          <>
+            <a class="button" href={order.sessionUrl}>Continue to payment</a>
+            {" "}
+          </>
+        )}
         {order.receipt === null ? null : (
           <>
             <a href={`/console/orders/${order.id}/receipt`}>Receipt</a>

@@ -1,5 +1,5 @@
 import { OWN_KEY_USES, type OwnKeyUse, type OwnUpstreamKey } from "../../../people/accounts/mod.ts";
-import { Field, Form, RelativeTime, Table } from "../components.tsx";
+import { Field, Form, RelativeTime, Select, Table } from "../components.tsx";
 
 const USES: Readonly<Record<OwnKeyUse, string>> = {
   only: "only, never the gateway's",
@@ -58,12 +58,7 @@ export function OwnKeys(
       {upstreams.length === 0 ? null : (
         <Form action={path} csrf={csrf} class="card line">
           <h3>Set a key</h3>
-          <label class="field">
-            <span>Upstream</span>
-            <select name="upstream">
-              {upstreams.map((name) => <option value={name}>{name}</option>)}
-            </select>
-          </label>
+          <Select label="Upstream" name="upstream" options={upstreams} />
           <Field
             label="Key"
             name="key"
@@ -79,14 +74,12 @@ export function OwnKeys(
       {use === undefined ? null : (
         <Form action={`${base}/own-keys`} csrf={csrf} class="card line">
           <h3>When the team's own keys are used</h3>
-          <label class="field">
-            <span>Use them</span>
-            <select name="use">
-              {OWN_KEY_USES.map((one) => (
-                <option value={one} selected={one === use}>{USES[one]}</option>
-              ))}
-            </select>
-          </label>
+          <Select
+            label="Use them"
+            name="use"
+            options={OWN_KEY_USES.map((one) => [one, USES[one]])}
+            value={use}
+          />
           <button type="submit">Save</button>
         </Form>
       )}

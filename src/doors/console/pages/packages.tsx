@@ -1,7 +1,7 @@
 import type { Team } from "../../../people/accounts/mod.ts";
 import { moneyText } from "../../../settings/config/mod.ts";
 import type { CreditPackage, Order, TopUp } from "../../../money/payments/mod.ts";
-import { Badge, Field, Form, FormId } from "../components.tsx";
+import { Badge, Field, Form, FormId, Select } from "../components.tsx";
 import { count, date, number } from "../format.ts";
 import { OrderTable } from "./orders.tsx";
 
@@ -60,14 +60,12 @@ export function Packages({ packages, shop }: { packages: readonly CreditPackage[
           ))}
         </nav>
       )}
-      {isDisputed
-        ? (
-          <p class="notice bad" role="status">
-            A payment of {team === undefined ? "yours" : "this team"}{" "}
-            is being disputed. No packages can be bought until that is decided.
-          </p>
-        )
-        : null}
+      {isDisputed && (
+        <p class="notice bad" role="status">
+          A payment of {team === undefined ? "yours" : "this team"}{" "}
+          is being disputed. No packages can be bought until that is decided.
+        </p>
+      )}
       <div class="grid even">
         {packages.map(({ id, name, credits, priceUsd, validDays, models }) => {
           const price = prices.get(id) ?? null;
@@ -181,14 +179,12 @@ function TopUpForm({ packages, shop: { csrf, topUp, prices } }: {
           required
           value={String(topUp?.belowCredits ?? 100)}
         />
-        <label class="field">
-          <span>Buy</span>
-          <select name="package">
-            {sold.map(({ id, name }) => (
-              <option value={id} selected={id === topUp?.packageId}>{name}</option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Buy"
+          name="package"
+          options={sold.map(({ id, name }) => [id, name])}
+          value={topUp?.packageId}
+        />
         <Field
           label="Purchases per month, at most"
           name="max"
@@ -199,9 +195,7 @@ function TopUpForm({ packages, shop: { csrf, topUp, prices } }: {
         <button type="submit" name="turn" value="on">
           {topUp?.hasMethod === true ? "Save" : "Buy now and turn on"}
         </button>
-        {isOn
-          ? <button type="submit" name="turn" value="off" class="plain">Turn off</button>
-          : null}
+        {isOn && <button type="submit" name="turn" value="off" class="plain">Turn off</button>}
       </Form>
     </>
   );

@@ -1,6 +1,6 @@
 import type { Route, RouteKind } from "../../../settings/catalog/mod.ts";
 import { DIALECT_NAMES } from "../../../wire/dialects/mod.ts";
-import { Term } from "../components.tsx";
+import { Copyable, Select, Term } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 
 /** Shown instead of the models where there are none of a kind. */
@@ -24,13 +24,12 @@ export function PlaygroundPage(
         <input type="hidden" name="csrf" value={page.csrf} />
         <div class="card">
           <div class="row">
-            <label class="field">
-              <span>Dialect</span>
-              <select name="dialect" autocomplete="off">
-                {DIALECT_NAMES.map((name) => <option value={name}>{name}</option>)}
-                <option value="embeddings">embeddings</option>
-              </select>
-            </label>
+            <Select
+              label="Dialect"
+              name="dialect"
+              options={[...DIALECT_NAMES, "embeddings"]}
+              autocomplete="off"
+            />
             <label class="field">
               <span>Model</span>
               <select name="model" autocomplete="off" required>
@@ -128,7 +127,7 @@ export function PlaygroundPage(
           </details>
           <details>
             <summary>As curl</summary>
-            <CopyableSlot id="curl" label="the curl command" />
+            <Copyable id="curl" label="the curl command" />
           </details>
           <p id="request-file" hidden>
             The commands read the request from a file, since it is long:{" "}
@@ -136,11 +135,11 @@ export function PlaygroundPage(
           </p>
           <details>
             <summary>With the SDK, JavaScript</summary>
-            <CopyableSlot id="sdk" label="the JavaScript code" />
+            <Copyable id="sdk" label="the JavaScript code" />
           </details>
           <details>
             <summary>With the SDK, Python</summary>
-            <CopyableSlot id="python" label="the Python code" />
+            <Copyable id="python" label="the Python code" />
           </details>
         </div>
       </form>
@@ -163,15 +162,5 @@ function ModelOption({ route: { id, kind, efforts, prices, minimum, images, maxO
     >
       {id}
     </option>
-  );
-}
-
-/** Copyable text that the page's script fills in. */
-function CopyableSlot({ id, label }: { id: string; label: string }) {
-  return (
-    <div class="copyable">
-      <button type="button" class="copy" data-copy hidden aria-label={`Copy ${label}`}>Copy</button>
-      <pre role="group" tabindex={0} aria-label={label}><code id={id} /></pre>
-    </div>
   );
 }

@@ -1,6 +1,6 @@
 import type { Key } from "../../../people/accounts/mod.ts";
 import type { RequestRecord } from "../../../money/usage/mod.ts";
-import { Field, Name, Table, Time } from "../components.tsx";
+import { Field, Name, Select, Table, Time } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { namesOf, requestColumns, rowIdOf } from "../request_rows.tsx";
 
@@ -114,41 +114,39 @@ export function RequestsPage(
             <Field label="Tag" name="tag" value={filter.tag} placeholder="project=alpha" />
           </div>
         </details>
-        {filter.key === "" && keys.some(isPaidByPool)
-          ? <p class="quiet">Choose a key of a team to see its requests: its pool pays for them.</p>
-          : null}
-        {isFiltered
-          ? (
-            <p>
-              <a href="/console/requests">Clear all filters</a>
-            </p>
-          )
-          : null}
+        {filter.key === "" && keys.some(isPaidByPool) && (
+          <p class="quiet">Choose a key of a team to see its requests: its pool pays for them.</p>
+        )}
+        {isFiltered && (
+          <p>
+            <a href="/console/requests">Clear all filters</a>
+          </p>
+        )}
       </form>
       {error === undefined ? null : <p class="error" role="alert">{error}</p>}
-      {isLive
-        ? <p class="quiet" data-part="in-flight-words">New requests appear by themselves.</p>
-        : null}
+      {isLive && (
+        <p class="quiet" data-part="in-flight-words">
+          New requests appear by themselves.
+        </p>
+      )}
       <div
         data-part={isLive ? "requests" : undefined}
         data-rows={isLive ? "" : undefined}
         data-seen={isLive ? String(seenMs) : undefined}
       >
-        {error === undefined
-          ? (
-            <Table<RequestRecord>
-              caption="Requests, newest first"
-              rows={records}
-              rowId={rowIdOf}
-              empty={emptyWords({
-                isFiltered,
-                isPartial: searchedToMs !== undefined,
-                hasTeamKeys: keys.some(isPaidByPool),
-              })}
-              columns={requestColumns(names)}
-            />
-          )
-          : null}
+        {error === undefined && (
+          <Table<RequestRecord>
+            caption="Requests, newest first"
+            rows={records}
+            rowId={rowIdOf}
+            empty={emptyWords({
+              isFiltered,
+              isPartial: searchedToMs !== undefined,
+              hasTeamKeys: keys.some(isPaidByPool),
+            })}
+            columns={requestColumns(names)}
+          />
+        )}
       </div>
       {searchedToMs === undefined ? null : (
         <p class="quiet">
@@ -163,14 +161,12 @@ export function RequestsPage(
         )}
         {isFirst ? null : <a href={`/console/requests?${queryOf(filter)}`}>Newest requests</a>}
       </p>
-      {filter.q !== "" && records.length === 0 && error === undefined
-        ? (
-          <p class="quiet">
-            Nothing begins with <Name text={filter.q} code />{" "}
-            among the requests of this account. Records are kept for a limited time.
-          </p>
-        )
-        : null}
+      {filter.q !== "" && records.length === 0 && error === undefined && (
+        <p class="quiet">
+          Nothing begins with <Name text={filter.q} code />{" "}
+          among the requests of this account. Records are kept for a limited time.
+        </p>
+      )}
     </Layout>
   );
 }
@@ -211,15 +207,6 @@ function Choice(
 ) {
   // one that is no longer offered stays chosen
   const isOffered = chosen === "" || options.some(([value]) => value === chosen);
-  return (
-    <label class="field">
-      <span>{label}</span>
-      <select name={name}>
-        <option value="">any</option>
-        {(isOffered ? options : [...options, [chosen, chosen] as const]).map(([value, words]) => (
-          <option value={value} selected={value === chosen}>{words}</option>
-        ))}
-      </select>
-    </label>
-  );
+  const all = [["", "any"] as const, ...options, ...(isOffered ? [] : [chosen])];
+  return <Select label={label} name={name} options={all} value={chosen} />;
 }

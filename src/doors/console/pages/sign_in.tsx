@@ -1,6 +1,7 @@
 import { Field } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { PasskeyForm } from "./passkeys.tsx";
+import { NewPassword } from "./password_form.tsx";
 
 /** Who may register. */
 export type RegistrationMode = "open" | "invite" | "closed";
@@ -26,13 +27,11 @@ export function SignInPage(
           <a class="button" href={`/console/sign-in/oidc/${name}`}>Sign in with {name}</a>
         </p>
       ))}
-      {passkeys
-        ? (
-          <PasskeyForm action="/console/sign-in/passkey" csrf="" does="get">
-            <button type="submit">Sign in with a passkey</button>
-          </PasskeyForm>
-        )
-        : null}
+      {passkeys && (
+        <PasskeyForm action="/console/sign-in/passkey" csrf="" does="get">
+          <button type="submit">Sign in with a passkey</button>
+        </PasskeyForm>
+      )}
       <form method="post" action="/console/sign-in" class="card narrow">
         {onlyOwners ? <p>Only owners sign in with a password here.</p> : null}
         <Field
@@ -93,16 +92,7 @@ export function RegisterPage(
           autocomplete="username"
         />
         <Field label="Name" name="name" value={name} maxlength={200} autocomplete="name" />
-        <Field
-          label="Password"
-          name="password"
-          type="password"
-          required
-          minlength={10}
-          maxlength={200}
-          autocomplete="new-password"
-          hint="At least 10 characters."
-        />
+        <NewPassword label="Password" />
         <Field
           label={registration === "invite" ? "Invite code" : "Invite code, if you have one"}
           name="code"

@@ -29,9 +29,9 @@ export function TeamPage(props: TeamPageProps) {
     [...members.map(({ accountId }) => accountId), null].some(mayMakeFor);
   return (
     <Layout page={page} title={team.name}>
-      {made === undefined
-        ? null
-        : <NewKey secret={made} address={address} models={team.models ?? models} />}
+      {made !== undefined && (
+        <NewKey secret={made} address={address} models={team.models ?? models} />
+      )}
       <p>
         <TeamState team={team} />{" "}
         <span class="quiet">
@@ -40,9 +40,7 @@ export function TeamPage(props: TeamPageProps) {
         </span>
       </p>
       <dl class="stats">
-        {balance === null
-          ? null
-          : <Stat name="Pool" value={balance} note="credits of the whole team" />}
+        {balance !== null && <Stat name="Pool" value={balance} note="credits of the whole team" />}
         <Stat name="This month" value={credits} note={count(requests, "request")} />
         {!may("team.usage") ? null : <Stat name="Members" value={members.length} />}
       </dl>
@@ -74,23 +72,21 @@ export function TeamPage(props: TeamPageProps) {
           </a>
         </p>
       )}
-      {!mayOperate(MEMBER_ADD)
-        ? null
-        : (
-          <Form action={`${base}/members`} csrf={page.csrf} class="card line">
-            <h2>Add a member</h2>
-            <Field
-              label="Email"
-              name="email"
-              type="email"
-              required
-              autocomplete="off"
-              hint="The person needs an account."
-            />
-            <RoleChoice />
-            <button type="submit">Add member</button>
-          </Form>
-        )}
+      {mayOperate(MEMBER_ADD) && (
+        <Form action={`${base}/members`} csrf={page.csrf} class="card line">
+          <h2>Add a member</h2>
+          <Field
+            label="Email"
+            name="email"
+            type="email"
+            required
+            autocomplete="off"
+            hint="The person needs an account."
+          />
+          <RoleChoice />
+          <button type="submit">Add member</button>
+        </Form>
+      )}
       {!seesKeys ? null : (
         <>
           <h2>Keys</h2>
@@ -107,9 +103,9 @@ export function TeamPage(props: TeamPageProps) {
         </>
       )}
       {!mayAddKeys ? null : <NewTeamKey {...props} base={base} />}
-      {props.ownKeys === undefined
-        ? null
-        : <OwnKeys {...props.ownKeys} csrf={page.csrf} base={base} nowMs={nowMs} />}
+      {props.ownKeys !== undefined && (
+        <OwnKeys {...props.ownKeys} csrf={page.csrf} base={base} nowMs={nowMs} />
+      )}
       {!mayOperate(TEAM_UPDATE) ? null : <TeamSettings {...props} base={base} />}
     </Layout>
   );

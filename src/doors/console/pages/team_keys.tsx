@@ -1,3 +1,4 @@
+import { Select } from "../components.tsx";
 import { NewKeyForm } from "./key_forms.tsx";
 import type { TeamPageProps } from "./team_page_props.ts";
 
@@ -15,15 +16,15 @@ export function NewTeamKey(
       models={team.models ?? models}
       title="Create a key"
     >
-      <label class="field">
-        <span>For</span>
-        <select name="member">
-          {choices.map(({ accountId, email }) => (
-            <option value={accountId} selected={accountId === self?.id}>{email}</option>
-          ))}
-          {!mayMakeFor(null) ? null : <option value="team">the whole team</option>}
-        </select>
-      </label>
+      <Select
+        label="For"
+        name="member"
+        options={[
+          ...choices.map(({ accountId, email }) => [accountId, email] as const),
+          ...(mayMakeFor(null) ? [["team", "the whole team"] as const] : []),
+        ]}
+        value={self?.id}
+      />
     </NewKeyForm>
   );
 }

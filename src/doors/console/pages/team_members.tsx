@@ -2,7 +2,7 @@ import { type Member, type Team, TEAM_ROLES } from "../../../people/accounts/mod
 import { BUDGET_SET, MEMBER_ROLE } from "../../../operating/operations/mod.ts";
 import { creditsIn } from "../../../money/usage/mod.ts";
 import { Budgets } from "../budgets.tsx";
-import { Badge, Form, Name, RelativeTime, Table } from "../components.tsx";
+import { Badge, Form, Name, RelativeTime, Select, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import type { MemberUsage, TeamPageProps } from "./team_page_props.ts";
 
@@ -179,19 +179,7 @@ function MemberForms(
 
 /** @param props The present role. Without it nothing is chosen: a new member is a member, and others stay what they are. */
 export function RoleChoice({ role }: { role?: string }) {
-  return (
-    <label class="field">
-      <span>Role</span>
-      <select name="role">
-        {TEAM_ROLES.toReversed().map((one) => (
-          <option
-            value={role === undefined && one === "member" ? "" : one}
-            selected={one === (role ?? "member")}
-          >
-            {one}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  const options = TEAM_ROLES.toReversed()
+    .map((one) => [role === undefined && one === "member" ? "" : one, one] as const);
+  return <Select label="Role" name="role" options={options} value={role ?? ""} />;
 }

@@ -1,5 +1,5 @@
 import type { Team, TeamRole } from "../../../people/accounts/mod.ts";
-import { Badge, Field, Form, Name, Names, Table } from "../components.tsx";
+import { Badge, Field, Form, Name, Names, Select, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { ModelChoice } from "./model_choice.tsx";
@@ -55,13 +55,14 @@ export function TeamsPage(
           <h2>Create a team</h2>
           <Form action="/console/teams" csrf={page.csrf} class="card narrow">
             <Field label="Name" name="name" maxlength={200} required autocomplete="off" />
-            <label class="field">
-              <span>Credits</span>
-              <select name="pool">
-                <option value="yes">a shared pool pays for all keys</option>
-                <option value="no">each member pays for their own keys</option>
-              </select>
-            </label>
+            <Select
+              label="Credits"
+              name="pool"
+              options={[
+                ["yes", "a shared pool pays for all keys"],
+                ["no", "each member pays for their own keys"],
+              ]}
+            />
             <ModelChoice models={models} chosen={null} />
             <button type="submit">Create team</button>
           </Form>

@@ -170,23 +170,21 @@ function Report(
       )}
       {chart !== undefined && hasValues(chart) ? <Chart {...chart} /> : null}
       {chart === undefined && by.length < 3 &&
-          by.some((one) => BY_TIME.some((time) => time === one))
-        ? <p class="quiet">For a chart, choose a shorter range: it has up to {MAX_BARS} bars.</p>
-        : null}
+        by.some((one) => BY_TIME.some((time) => time === one)) && (
+        <p class="quiet">For a chart, choose a shorter range: it has up to {MAX_BARS} bars.</p>
+      )}
       <Table<UsageRow>
         caption={`Usage by ${by.join(" and ")}, ${words}`}
         rows={shown}
         empty={
           <>
             No {isOfFailures ? "failed requests" : "requests"} in this period.
-            {hasTeams
-              ? (
-                <>
-                  {" "}
-                  <a href="/console/teams">Teams</a> have reports of their own.
-                </>
-              )
-              : null}
+            {hasTeams && (
+              <>
+                {" "}
+                <a href="/console/teams">Teams</a> have reports of their own.
+              </>
+            )}
           </>
         }
         columns={[

@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import { isImportableKey } from "../../../people/accounts/mod.ts";
 import { isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import { emailOf, slug } from "../names.ts";
 import type { Notices, PlannedAccount, PlannedKey } from "../plan.ts";
 import { amount } from "./deployment.ts";
 import { why } from "./reasons.ts";
+import { digestOf } from "../../../ground/platform/mod.ts";
 
 /** What keys are read with. */
 export interface KeyOptions {
@@ -260,8 +260,4 @@ function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === false || value === "") return true;
   return Array.isArray(value) ? value.length === 0 : isObject(value) &&
     Object.keys(value).length === 0;
-}
-
-function digestOf(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
 }

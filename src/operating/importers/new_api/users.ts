@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { isImportableKey } from "../../../people/accounts/mod.ts";
 import { emailOf, slug } from "../names.ts";
 import type { Notices, PlannedAccount, PlannedKey } from "../plan.ts";
@@ -10,6 +9,7 @@ import {
   type SourceRow,
   textOf,
 } from "./source_database.ts";
+import { digestOf } from "../../../ground/platform/mod.ts";
 
 /** What users and tokens are read with. */
 export interface UserOptions {
@@ -101,7 +101,7 @@ function keyOf(
     name,
     digest: isUsable
       ? {
-        hex: createHash("sha256").update(secret).digest("hex"),
+        hex: digestOf(secret),
         hint: `${secret.slice(0, 6)}…${secret.slice(-4)}`,
       }
       : undefined,

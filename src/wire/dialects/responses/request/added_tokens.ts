@@ -1,4 +1,4 @@
-import { TokenCounter } from "../../../tokens/mod.ts";
+import { countTokens } from "../../../tokens/mod.ts";
 import type { Turn } from "../../neutral/conversation.ts";
 import { REQUEST } from "./compaction.ts";
 import { addedByCustom, TOKENS_PER_TOOL } from "../../neutral/custom_tools.ts";
@@ -11,12 +11,6 @@ const PER_LINE = 4;
 
 let request: number | undefined;
 
-function tokensOf(text: string): number {
-  const counter = new TokenCounter();
-  counter.add(text);
-  return counter.tokens;
-}
-
 /**
  * Tokens that tools take as functions of another dialect, beyond their own definitions: the schema of a custom tool's input, the
  * namespace in each name.
@@ -25,7 +19,7 @@ export function addedByTools(tools: readonly OfferedTool[], names: ToolNames): n
   let added = 0;
   for (const tool of tools) {
     const { kind, namespace, definition: { parameters, format } } = tool;
-    if (namespace !== undefined) added += tokensOf(names.of(tool));
+    if (namespace !== undefined) added += countTokens(names.of(tool));
     if (kind === "custom") {
       added += addedByCustom((format ?? undefined) !== undefined);
       continue;
@@ -39,13 +33,13 @@ export function addedByTools(tools: readonly OfferedTool[], names: ToolNames): n
 /** Tokens of what a request for a summary says around a conversation's own texts: each result names its tool. */
 export function addedBySummary(turns: readonly Turn[]): number {
   const names = new Map<string, number>();
-  let added = request ??= tokensOf(REQUEST);
+  let added = request ??= countTokens(REQUEST);
   for (const turn of turns) {
     if (turn.role === "tool") added += PER_LINE + (names.get(turn.callId) ?? 0);
     if (turn.role !== "assistant") continue;
     for (const { id, name } of turn.calls) {
       added += PER_LINE;
-      names.set(id, tokensOf(name));
+      names.set(id, countTokens(name));
     }
   }
   return added;
