@@ -17,6 +17,8 @@ import { sized } from "../../tier.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+/** How long a code of a browser is valid. */
+const CODE_MS = 60_000;
 
 async function bench() {
   const stack = new AsyncDisposableStack();
@@ -243,6 +245,41 @@ Deno.test("how many codes wait is bounded, of an address and of all", async () =
   assert(!await begin("192.0.2.2"), "a thousand");
   const [count] = await database.all("select count(*) as n from device_codes");
   assertEquals(count!.n, 1_000);
+});
+
+Deno.test("a code that comes with anything else than what it was made for, or too late, is spent", async () => {
+  await using one = await bench();
+  const { database, account, clock } = one;
+  const codes = new ToolCodes(database, () => clock.nowMs);
+  const verifier = "v".repeat(43);
+  const redirectUri = "http://127.0.0.1:1/callback";
+  const proof = { clientId: "sluice", redirectUri, verifier };
+  const wrong = [
+    { ...proof, clientId: "other" },
+    { ...proof, redirectUri: `${redirectUri}/` },
+    { ...proof, redirectUri: "" },
+    { ...proof, verifier: "w".repeat(43) },
+    { ...proof, verifier: "" },
+  ];
+  const cases = [
+    ...wrong.map((sent) => ({ sent, lateMs: 0, isGood: false })),
+    { sent: proof, lateMs: CODE_MS, isGood: false },
+    { sent: proof, lateMs: CODE_MS - 1, isGood: true },
+  ];
+  for (const { sent, lateMs, isGood } of cases) {
+    const code = await codes.issue(account, {
+      clientId: "sluice",
+      client: "sluice auth",
+      redirectUri,
+      challenge: createHash("sha256").update(verifier).digest("base64url"),
+      address: "192.0.2.1",
+      provider: null,
+    });
+    clock.nowMs += lateMs;
+    const what = JSON.stringify({ ...sent, lateMs });
+    assertEquals(typeof await codes.redeem(code, sent) !== "string", isGood, what);
+    assertEquals(typeof await codes.redeem(code, proof) !== "string", isGood, `${what}, again`);
+  }
 });
 
 Deno.test("a code of a browser gives tokens once, however many ask; how many an account has in a day is bounded", async () => {
