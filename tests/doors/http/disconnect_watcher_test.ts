@@ -95,3 +95,14 @@ Deno.test("connections are looked at while any of them is watched, and no longer
     sockets.close();
   }
 });
+
+Deno.test("where the system cannot be asked, nobody has left, and nothing is watched", () => {
+  const held = heldTimers();
+  const connections = new Connections({ sockets: undefined, timers: held.timers, idleMs: 60_000 });
+  const before = held.size;
+  const peer = peerFrom({ transport: "tcp", hostname: "127.0.0.1", port: 1 })!;
+  assertEquals(connections.hasLeft(peer), false);
+  connections.watch(peer, () => {})();
+  assertEquals(held.size, before);
+  connections.close();
+});
