@@ -313,6 +313,11 @@ for (const generates of [true, false]) {
       const frames: Json[] = await socket.turn({ model, input, generate: false });
       return frames.at(-1).status ?? 200;
     };
+    // what is billed does not count
+    for (let at = 0; at < 4; at++) {
+      const billed = await create(gateway, { model: "big", input, max_output_tokens: 10 });
+      assertEquals(billed.status, 200, JSON.stringify(billed.body));
+    }
     const statuses = [];
     for (let at = 0; at < 5; at++) statuses.push(await statusOfOne());
     const usual = generates ? 404 : 200;

@@ -57,12 +57,6 @@ export const EQUIVALENT: readonly {
       "Of two that redeem a code in one millisecond the second would make the same lot, which is there already.",
   },
   {
-    file: "src/people/accounts/key.ts",
-    line: "if (!(error instanceof DatabaseError && error.isDuplicate)) throw error;",
-    kind: "only the right part",
-    because: "Only a DatabaseError has isDuplicate: the left part is for the type.",
-  },
-  {
     file: "src/people/accounts/permissions.ts",
     line: "(teamRole !== undefined && allowed.includes(teamRole)) ||",
     kind: "only the right part",
@@ -100,6 +94,39 @@ export const EQUIVALENT: readonly {
     kind: "flipped",
     was: ">",
     because: "Without a failure there is none to choose, whatever the condition says.",
+  },
+  {
+    file: "src/doors/http/sockets.ts",
+    line: "if (localPort !== undefined) yield { descriptor, localPort, peer };",
+    kind: "the condition always holds",
+    because: "What has another end has one of its own: the check is for the type.",
+  },
+  {
+    file: "src/doors/http/credits.ts",
+    line: "if (hasBudget) await openPeriodsOfKey(database, keyId, nowMs);",
+    kind: "the condition always holds",
+    because: "A key without a budget has no period to open: the condition only saves the look.",
+  },
+  {
+    file: "src/requests/admission/loans.ts",
+    line: "if (known?.isOpen === false) return;",
+    kind: "the condition never holds",
+    because:
+      "What a loan that is closed grows by is returned with it: the condition only saves the question.",
+  },
+  {
+    file: "src/requests/admission/loans.ts",
+    line: "if (loan.takeCharged()) read.push([loan, this.#charged(loan.accountId)]);",
+    kind: "the condition always holds",
+    because:
+      "A balance that is read without a charge is the one that is known: the condition has fewer read.",
+  },
+  {
+    file: "src/requests/relay/generation.ts",
+    line: "if (multiple === undefined) return this.#reached([first], first.opened.opened);",
+    kind: "the condition never holds",
+    because:
+      "A dialect without several choices asks for one, which every reply has: the check is for the type.",
   },
 ];
 

@@ -27,6 +27,7 @@ const FLIPPED: ReadonlyMap<ts.SyntaxKind, string> = new Map([
   [ts.SyntaxKind.ExclamationEqualsEqualsToken, "==="],
 ]);
 
+const READS_CLOCK = /\b(performance|Date)\.now\(\)/;
 const IS_SQL = /\b(select|insert into|update|delete from|create trigger|create view)\b/i;
 
 /** All faults that a source text can be given, in the order of the text. */
@@ -47,6 +48,9 @@ export function faultsIn(file: string, source: string): Fault[] {
   const replace = (kind: string, node: ts.Node, replacement: string, place = node) =>
     add(kind, rangeOf(node), replacement, [place]);
   const visit = (node: ts.Node): void => {
+    if (ts.isConditionalExpression(node) && choosesWords(node)) {
+      return [node.whenTrue, node.whenFalse].forEach(visit);
+    }
     if (ts.isIfStatement(node)) {
       replace("the condition never holds", node.expression, "false");
       if (node.elseStatement === undefined && !isEscape(node.thenStatement)) {
@@ -57,11 +61,16 @@ export function faultsIn(file: string, source: string): Fault[] {
     } else if (ts.isBinaryExpression(node)) {
       const { operatorToken, left, right } = node;
       const flipped = FLIPPED.get(operatorToken.kind);
-      if (flipped !== undefined) replace("flipped", operatorToken, flipped, node);
+      // no test, and no client, comes at the very instant that a clock shows
+      const isBound = !/^[<>]=?$/.test(operatorToken.getText()) ||
+        !READS_CLOCK.test(node.getText());
+      if (flipped !== undefined && isBound) replace("flipped", operatorToken, flipped, node);
       const isBoth = operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken;
-      if (isBoth || operatorToken.kind === ts.SyntaxKind.BarBarToken) {
+      // what stands in a text for what is empty is words, too
+      const isWord = ts.isStringLiteral(right) && ts.isTemplateSpan(node.parent);
+      if (isBoth || operatorToken.kind === ts.SyntaxKind.BarBarToken && !isWord) {
         replace("only the left part", node, left.getText());
-        replace("only the right part", node, right.getText());
+        if (!isForTheType(node)) replace("only the right part", node, right.getText());
       }
     } else if (ts.isCallExpression(node) && /^Math\.(min|max)$/.test(node.expression.getText())) {
       const other = node.expression.getText() === "Math.min" ? "Math.max" : "Math.min";
@@ -69,13 +78,42 @@ export function faultsIn(file: string, source: string): Fault[] {
     } else if (isText(node) && IS_SQL.test(node.getText())) {
       for (const [start, end] of clausesIn(node.getText())) {
         const range = [node.getStart() + start, node.getStart() + end] as const;
-        add("a clause is left out", range, "", placesOf(node));
+        // what is bound to it still has a place: otherwise the statement would fail
+        const bound = source.slice(...range).match(/\?(?!\d)/g) ?? [];
+        const rest = bound.map(() => " and (true or ? is null)").join("");
+        add("a clause is left out", range, rest, placesOf(node));
       }
     }
     ts.forEachChild(node, visit);
   };
   visit(tree);
   return faults;
+}
+
+/** Whether a condition only chooses between words for people, such as `credit` and `credits`: what a message says is no rule. */
+function choosesWords({ whenTrue, whenFalse }: ts.ConditionalExpression): boolean {
+  const texts = [whenTrue, whenFalse].flatMap((node) =>
+    isText(node) ? node.getText().slice(1, -1) : []
+  );
+  if (texts.length < 2) return false;
+  const [shorter, longer] = texts.toSorted((a, b) => a.length - b.length) as [string, string];
+  return `${shorter}s` === longer ||
+    !IS_SQL.test(texts.join()) && texts.some((one) => /[a-z] [a-z]/.test(one));
+}
+
+/**
+ * Whether the left part of a condition is there for the type alone: in `x !== undefined && x < y` nothing compares with undefined,
+ * and what `x instanceof DatabaseError && x.isDuplicate` reads no other error has.
+ */
+function isForTheType({ left, right }: ts.BinaryExpression): boolean {
+  const [, name, test] = /^(.+) (!== undefined|instanceof \w+)$/.exec(left.getText()) ?? [];
+  if (name === undefined) return false;
+  if (test !== "!== undefined") {
+    return right.getText().startsWith(`${name}.`) &&
+      /^\.(is[A-Z]\w*|outcomeUnknown)$/.test(right.getText().slice(name.length));
+  }
+  return ts.isBinaryExpression(right) && /^[<>]=?$/.test(right.operatorToken.getText()) &&
+    [right.left, right.right].some((side) => side.getText() === name);
 }
 
 /** Where a text is used: itself, within a function; where the constant is named that it is made into, otherwise. */

@@ -4,9 +4,10 @@
  * `deno task mutate [--only NAME]… [--list] [--workers 2]` tries the list. `--only` takes the beginning of names too. Exit
  * code 1 when a mutation survives, or when its tests fail without it; the last line says how many were caught.
  *
- * `deno task mutate --make 200 [--of src/money/ledger]… [--since COMMIT] [--seed N] [--tests 6]` makes faults by rule, at random, and runs
- * the nearest tests for each: conditions that always or never hold, comparisons flipped, one side of `&&` and `||`, `Math.min` for
- * `Math.max`, a clause of SQL left out. Survivors are listed. Exit code 1 when less than nine of ten were caught.
+ * `deno task mutate --make 200 [--of src/money/ledger]… [--since COMMIT] [--seed N] [--tests 6]` makes faults by rule, at random, as
+ * many in each place that is named, and runs the nearest tests for each: conditions that always or never hold, comparisons flipped,
+ * one side of `&&` and `||`, `Math.min` for `Math.max`, a clause of SQL left out. Survivors are listed, and how many were caught in
+ * each place. Exit code 1 when less than nine of ten were caught.
  */
 
 import { parseArgs } from "node:util";

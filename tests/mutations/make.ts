@@ -6,147 +6,197 @@ import {
   type Copy,
   filesOfRepository,
   inCopies,
+  type Outcome,
   ROOT,
   share,
   timed,
 } from "./copies.ts";
 import { isEquivalent } from "./equivalent.ts";
-import { type Fault, faultsIn, withFault } from "./faults.ts";
-import type { TestRun } from "./mutation.ts";
+import { type Fault, faultsIn } from "./faults.ts";
 import { nearestTests, readImports } from "./nearest.ts";
 import { placeName, REACHED, withProbes } from "./probes.ts";
 
 /** What faults are made, and of what. */
 export interface MakeOptions {
   readonly count: number;
-  /** Files and folders, from the root of the repository; all of `src/` if there are none. */
+  /** Files and folders, from the root of the repository, of which as many faults each are made; all of `src/` if there are none. */
   readonly of: readonly string[];
   /** A commit: only files that have changed since. */
   readonly since: string | undefined;
   readonly seed: number;
   readonly workers: number;
-  /** Files of tests that are run for a fault, at most. */
+  /** Files of tests that come by a fault and are run for it, at most. */
   readonly tests: number;
 }
 
-/** Of how many tests it is seen at least whether they reach a file's faults: running them once costs less than a fault that is missed. */
-const MIN_LOOKED_AT = 14;
+/** Tests that are run for a fault at most, those included that turn out not to reach it. */
+const MAX_LOOKED_AT = 14;
 
 interface Made {
   readonly file: string;
   readonly fault: Fault;
+  /** Which of {@linkcode MakeOptions.of} it is of. */
+  readonly place: string;
 }
 
-/** Makes faults at random and runs the nearest tests for each. Resolves with whether nine of ten were caught. */
+/** Makes faults at random, as many of each place, and runs the nearest tests for each. Resolves with whether nine of ten were caught. */
 export async function makeFaults(options: MakeOptions): Promise<boolean> {
   const files = await filesOfRepository();
   const read = (file: string) => Deno.readTextFile(joinPath(ROOT, file));
   const changed = options.since === undefined ? files : await changedSince(options.since);
-  const places = options.of.length === 0 ? ["src/"] : options.of;
-  const sources = files.filter((file) =>
-    /^src\/.*\.tsx?$/.test(file) && changed.includes(file) &&
-    places.some((place) => file === place || file.startsWith(`${place.replace(/\/$/, "")}/`))
-  );
-  const all: Made[] = [];
-  for (const file of sources) {
-    const text = await read(file);
-    const lines = text.split("\n");
-    for (const fault of faultsIn(file, text)) {
-      if (!isEquivalent(file, fault, lines)) all.push({ file, fault });
-    }
-  }
   const random = new Random(options.seed);
-  const chosen: Made[] = [];
-  for (const rest = [...all]; chosen.length < options.count && rest.length > 0;) {
-    chosen.push(...rest.splice(random.integer(0, rest.length - 1), 1));
+  const totals = [];
+  const rests: Made[][] = [];
+  for (const place of options.of.length === 0 ? ["src/"] : options.of) {
+    const faults: Made[] = [];
+    let equivalent = 0;
+    for (const file of files) {
+      const isOfPlace = file === place || file.startsWith(`${place.replace(/\/$/, "")}/`);
+      if (!isOfPlace || !/^src\/.*\.tsx?$/.test(file) || !changed.includes(file)) continue;
+      const text = await read(file);
+      const lines = text.split("\n");
+      for (const fault of faultsIn(file, text)) {
+        if (isEquivalent(file, fault, lines)) equivalent++;
+        else faults.push({ file, fault, place });
+      }
+    }
+    totals.push({ place, equivalent, possible: faults.length });
+    rests.push(random.some(faults, faults.length));
   }
-  say(`${chosen.length} of ${all.length} faults in ${sources.length} files, seed ${options.seed}`);
+  const chosen: Made[] = [];
+  while (chosen.length < options.count && rests.some((rest) => rest.length > 0)) {
+    const round = rests.flatMap((rest) => rest.splice(0, 1));
+    chosen.push(...round.slice(0, options.count - chosen.length));
+  }
+  say(`${chosen.length} faults, seed ${options.seed}`);
   const imports = await readImports(files, read);
-  const nearest = (file: string) =>
-    nearestTests(file, imports, Math.max(MIN_LOOKED_AT, 2 * options.tests));
-  let caught = 0;
+  const caught = new Set<Made>();
   const survivors: string[] = [];
   await inCopies(options.workers, files, async (copies) => {
-    const reaching = await readReached(
-      copies,
-      chosen,
-      new Set(chosen.flatMap(({ file }) => nearest(file).map((run) => run.file))),
-    );
+    const reach = new Reach(chosen);
+    for (const copy of copies) await reach.prepare(copy);
     await share(copies, chosen, async (copy, made) => {
       const { file, fault } = made;
-      // of all that reach it the nearest one, and then the quickest
-      const near = nearest(file).map((run) => run.file);
-      const runs = reaching(made, near);
-      const first = near.find((test) => runs.some((run) => run.file === test));
-      const tests = runs.toSorted((one, other) =>
-        Number(other.file === first) - Number(one.file === first) || one.usualMs - other.usualMs
-      ).slice(0, options.tests);
-      const [{ failed, what }, took] = await timed(
-        copy.tryOut(file, (source) => withFault(source, fault), tests),
-      );
+      const near = nearestTests(file, imports, MAX_LOOKED_AT).map((run) => run.file);
+      const [{ failed, what }, took] = await timed(tryFault(copy, made, {
+        reach,
+        near,
+        most: options.tests,
+      }));
       const place = `${file}:${fault.line} ${fault.kind}: ${oneLine(fault.was)}`;
-      if (failed) caught++;
+      if (failed) caught.add(made);
       else survivors.push(`${place}\n    tests: ${what || "none reaches it"}`);
       say(`${failed ? "caught  " : "SURVIVED"} ${place} (${took})${failed ? ` by ${what}` : ""}`);
     });
   });
   if (survivors.length > 0) say("\nsurvivors:");
   for (const survivor of survivors.toSorted()) say(`  ${survivor}`);
-  const part = chosen.length === 0 ? 1 : caught / chosen.length;
-  say(`\n${caught} of ${chosen.length} caught (${(100 * part).toFixed(0)} %)`);
+  say(`\n| of | caught | made | possible | noted as equivalent |\n| - | - | - | - | - |`);
+  for (const { place, possible, equivalent } of totals) {
+    const made = chosen.filter((one) => one.place === place);
+    const ofThese = made.filter((one) => caught.has(one));
+    say(`| ${place} | ${ofThese.length} | ${made.length} | ${possible} | ${equivalent} |`);
+  }
+  const part = chosen.length === 0 ? 1 : caught.size / chosen.length;
+  say(`\n${caught.size} of ${chosen.length} caught (${(100 * part).toFixed(0)} %)`);
   return part >= 0.9;
 }
 
-/** Runs each test once, without a fault, and notes how long it takes and by which faults' places it comes. */
-async function readReached(
-  copies: readonly Copy[],
-  chosen: readonly Made[],
-  tests: ReadonlySet<string>,
-): Promise<(made: Made, near: readonly string[]) => Required<Pick<TestRun, "file" | "usualMs">>[]> {
-  const places = [...new Set(chosen.flatMap(placesOf))];
-  const numbers = new Map(places.map((place, at) => [place, at]));
-  const restored = await Promise.all(copies.map(async (copy) => {
-    const back: [path: string, source: string][] = [];
-    for (const file of new Set(chosen.map((made) => made.file))) {
+/** Runs tests with a fault, nearest first, until one fails that passes without it, or enough have come by it. */
+async function tryFault(
+  copy: Copy,
+  made: Made,
+  { reach, near, most }: {
+    readonly reach: Reach;
+    readonly near: readonly string[];
+    readonly most: number;
+  },
+): Promise<Outcome> {
+  const passed: string[] = [];
+  for (const test of near) {
+    if (passed.length === most) break;
+    if (reach.isUnfit(test) || reach.reaches(test, made) === false) continue;
+    const { failed, what } = await reach.run(copy, test, made);
+    if (failed) {
+      // it must pass without the fault, and come by it
+      if (reach.reaches(test, made) === undefined) await reach.run(copy, test);
+      if (reach.reaches(test, made)) return { failed, what };
+    } else if (reach.reaches(test, made)) passed.push(test);
+  }
+  return { failed: false, what: passed.join(", ") };
+}
+
+/** Which tests come by which faults' places. It is learned from those that pass, whatever fault they are run with. */
+class Reach {
+  readonly #chosen: readonly Made[];
+  readonly #places: readonly string[];
+  readonly #numbers: ReadonlyMap<string, number>;
+  /** Without probes. */
+  readonly #sources = new Map<string, string>();
+  readonly #reached = new Map<string, ReadonlySet<string>>();
+  readonly #usualMs = new Map<string, number>();
+  readonly #unfit = new Set<string>();
+
+  constructor(chosen: readonly Made[]) {
+    this.#chosen = chosen;
+    this.#places = [...new Set(chosen.flatMap(placesOf))];
+    this.#numbers = new Map(this.#places.map((place, at) => [place, at]));
+  }
+
+  /** Puts probes into a copy. */
+  async prepare(copy: Copy): Promise<void> {
+    for (const file of new Set(this.#chosen.map((made) => made.file))) {
       const path = joinPath(copy.root, file);
-      const source = await Deno.readTextFile(path);
-      back.push([path, source]);
-      const here = new Map(
-        places.filter((place) => place.startsWith(`${file} `)).map((
-          place,
-        ) => [place.slice(file.length + 1), numbers.get(place)!]),
-      );
-      await Deno.writeTextFile(path, withProbes(source, here, joinPath(copy.root, REACHED)));
+      this.#sources.set(file, await Deno.readTextFile(path));
+      await Deno.writeTextFile(path, this.#probed(copy, file));
     }
-    return back;
-  }));
-  const found = new Map<
-    string,
-    { readonly usualMs: number; readonly reached: ReadonlySet<string> }
-  >();
-  const startedTick = performance.now();
-  await share(copies, [...tests], async (copy, file) => {
-    const path = joinPath(copy.root, REACHED);
-    await Deno.writeTextFile(path, "");
-    const beganTick = performance.now();
-    const { failed, what } = await copy.run({ file });
-    if (failed) return say(`left out ${file}, which fails without a fault: ${what}`);
-    const lines = (await Deno.readTextFile(path)).split("\n").filter((line) => line !== "");
-    const reached = new Set(lines.map((line) => places[Number(line)]!));
-    found.set(file, { usualMs: performance.now() - beganTick, reached });
-  });
-  for (const [path, source] of restored.flat()) await Deno.writeTextFile(path, source);
-  const seconds = (performance.now() - startedTick) / 1_000;
-  say(`${found.size} files of tests run without a fault in ${seconds.toFixed(0)} s`);
-  return (made, near) => {
+  }
+
+  /** Whether a test fails without a fault. */
+  isUnfit(test: string): boolean {
+    return this.#unfit.has(test);
+  }
+
+  /** Whether a test comes by a fault, if it is known; one whose places are not known may be seen by all. */
+  reaches(test: string, made: Made): boolean | undefined {
+    const reached = this.#reached.get(test);
     const own = placesOf(made);
-    return [...found].flatMap(([file, { usualMs, reached }]) => {
-      const isReached = own.length === 0
-        ? near.includes(file)
-        : own.some((place) => reached.has(place));
-      return isReached ? { file, usualMs } : [];
-    });
-  };
+    return reached && (own.length === 0 || own.some((place) => reached.has(place)));
+  }
+
+  /** Runs a test, with a fault or without. */
+  async run(copy: Copy, test: string, made?: Made): Promise<Outcome> {
+    const reachedPath = joinPath(copy.root, REACHED);
+    await Deno.writeTextFile(reachedPath, "");
+    const startedTick = performance.now();
+    const usualMs = this.#usualMs.get(test);
+    const run = { file: test, ...(usualMs === undefined ? {} : { usualMs }) };
+    const outcome = made === undefined ? await copy.run(run) : await copy.tryOut(
+      made.file,
+      () => this.#probed(copy, made.file, made.fault),
+      [run],
+    );
+    if (outcome.failed) {
+      if (made === undefined) {
+        this.#unfit.add(test);
+        say(`left out ${test}, which fails without a fault: ${outcome.what}`);
+      }
+      return outcome;
+    }
+    const lines = (await Deno.readTextFile(reachedPath)).split("\n").filter((line) => line !== "");
+    const reached = lines.map((line) => this.#places[Number(line)]!);
+    this.#reached.set(test, new Set([...this.#reached.get(test) ?? [], ...reached]));
+    this.#usualMs.set(test, performance.now() - startedTick);
+    return outcome;
+  }
+
+  #probed(copy: Copy, file: string, fault?: Fault): string {
+    const own = [...this.#numbers].filter(([place]) => place.startsWith(`${file} `));
+    const numbers = new Map(
+      own.map(([place, number]) => [place.slice(file.length + 1), number]),
+    );
+    return withProbes(this.#sources.get(file)!, numbers, joinPath(copy.root, REACHED), fault);
+  }
 }
 
 /** The places of a fault, which others may share. */

@@ -8,9 +8,9 @@ const WHOLE: Readonly<Record<string, string>> = {
   alerts: "flow/health_states_test.ts",
   catalog: "flow/plans_test.ts flow/extras_test.ts",
   console: "doors/console/pages_test.ts",
-  http: "flow/abuse_test.ts flow/arrivals_test.ts flow/paths_test.ts",
-  ledger: "flow/money_test.ts flow/budgets_test.ts",
-  operations: "doors/http/admin_client_test.ts",
+  http: "flow/abuse_test.ts flow/arrivals_test.ts flow/paths_test.ts flow/attack_sockets_test.ts",
+  ledger: "money/billing/grants_test.ts flow/money_test.ts flow/budgets_test.ts",
+  operations: "doors/http/admin_client_test.ts money/payments/operations_test.ts",
   relay: "flow/money_test.ts flow/leaving_test.ts flow/stream_test.ts flow/outcomes_test.ts",
   upstreams: "flow/failover_test.ts flow/faults_test.ts flow/key_pools_test.ts",
 };
@@ -43,6 +43,36 @@ export function nearestTests(file: string, imports: Imports, most: number): Test
   const room = file.split("/")[2]!;
   const mirror = dirname(file).replace(/^src/, "tests");
   const home = `tests/${file.split("/").slice(1, 3).join("/")}/`;
+  const distance = importersOf(file, imports);
+  const whole = importersOf("src/assemble/mod.ts", imports);
+  const ofRoom = (WHOLE[room] ?? "").split(" ").filter((one) => one !== "")
+    .map((one) => `tests/${one}`);
+  const words = wordsOf(file);
+  const rank = (test: string) => {
+    const own = test === `${mirror}/${file.split("/").at(-1)!.replace(/\.tsx?$/, "_test.ts")}`;
+    if (own) return -1;
+    // a test of what imports the file says more of it than one of something else in its room
+    const subject = test.replace(/^tests/, "src").replace(/_test\.ts$/, ".ts");
+    const near = Math.min(distance.get(test) ?? 99, (distance.get(subject) ?? 99) + 0.5);
+    const isAlike = wordsOf(test).some((word) => words.includes(word));
+    const far = test.startsWith(home) ? 0 : ofRoom.includes(test) ? 1.5 : 3;
+    // and one in memory says it sooner
+    return near - (isAlike ? 1.5 : 0) + far + (whole.has(test) ? 1 : 0);
+  };
+  const near = [...imports.keys()]
+    .filter((test) =>
+      test.endsWith("_test.ts") &&
+      // a browser takes longer than all others together
+      !test.includes("browser") &&
+      (test.startsWith(home) || distance.get(test) === 1 || distance.has(test))
+    )
+    .toSorted((one, other) => rank(one) - rank(other));
+  const chosen = [...near.slice(0, Math.max(Math.ceil(most / 2), most - ofRoom.length)), ...ofRoom];
+  return [...new Set(chosen)].slice(0, most).map((test) => ({ file: test }));
+}
+
+/** The files that import a file, by how many steps. */
+function importersOf(file: string, imports: Imports): ReadonlyMap<string, number> {
   const distance = new Map<string, number>([[file, 0]]);
   for (let step = 1, found = [file]; found.length > 0 && step < 8; step++) {
     const next: string[] = [];
@@ -53,29 +83,7 @@ export function nearestTests(file: string, imports: Imports, most: number): Test
     }
     found = next;
   }
-  const words = wordsOf(file);
-  const rank = (test: string) => {
-    const own = test === `${mirror}/${file.split("/").at(-1)!.replace(/\.tsx?$/, "_test.ts")}`;
-    if (own) return -1;
-    // a test of what imports the file says more of it than one of something else in its room
-    const subject = test.replace(/^tests/, "src").replace(/_test\.ts$/, ".ts");
-    const near = Math.min(distance.get(test) ?? 99, (distance.get(subject) ?? 99) + 0.5);
-    const isAlike = wordsOf(test).some((word) => words.includes(word));
-    return near - (isAlike ? 1.5 : 0) + (test.startsWith(home) ? 0 : 3);
-  };
-  const near = [...imports.keys()]
-    .filter((test) =>
-      test.endsWith("_test.ts") &&
-      // a browser takes longer than all others together
-      !test.includes("browser") &&
-      (test.startsWith(home) || distance.get(test) === 1 || distance.has(test))
-    )
-    .toSorted((one, other) => rank(one) - rank(other));
-  const whole = (WHOLE[room] ?? "").split(" ").filter((one) => one !== "").map((one) =>
-    `tests/${one}`
-  );
-  const chosen = [...near.slice(0, Math.max(Math.ceil(most / 2), most - whole.length)), ...whole];
-  return [...new Set(chosen)].slice(0, most).map((test) => ({ file: test }));
+  return distance;
 }
 
 /** The words of a file's name, in the singular: `team`, `key` of `team_keys.ts` and of `team_keys_test.ts`. */

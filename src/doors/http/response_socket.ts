@@ -227,7 +227,7 @@ export class ResponseSocket {
         await this.#room();
       }
     } catch (error) {
-      if (!this.#isOver) this.#send(errorFrame(faultOf(asRefusal(error))));
+      this.#send(errorFrame(faultOf(asRefusal(error))));
       return false;
     } finally {
       this.#reader = undefined;
@@ -267,7 +267,7 @@ export class ResponseSocket {
   /** Waits until the client has read most of what it was sent: there is no event for it. */
   async #room(): Promise<void> {
     let [unreadBytes, waitMs] = [Infinity, 1];
-    while (this.isOpen && !this.#isOver) {
+    while (this.isOpen) {
       const { bufferedAmount } = this.#socket;
       if (bufferedAmount <= PAUSE_BYTES) break;
       if (bufferedAmount < unreadBytes) this.unreadTick = performance.now();

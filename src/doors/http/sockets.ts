@@ -120,8 +120,9 @@ export class Sockets {
     for (const descriptor of this.#open()) {
       if (ports !== undefined && !ports.has(this.peerPort(descriptor))) continue;
       const peer = this.peerOf(descriptor);
-      const localPort = peer === undefined ? undefined : this.#localPort(descriptor);
-      if (peer !== undefined && localPort !== undefined) yield { descriptor, localPort, peer };
+      if (peer === undefined) continue;
+      const localPort = this.#localPort(descriptor);
+      if (localPort !== undefined) yield { descriptor, localPort, peer };
     }
   }
 

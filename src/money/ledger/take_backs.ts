@@ -34,10 +34,9 @@ export interface TakeBack {
   readonly isRepeated: boolean;
 }
 
-/** What is left of a lot, and how much of its account's balance is not held. */
+/** What is left of a lot. */
 export interface Takeable {
   readonly remaining: number;
-  readonly free: number;
 }
 
 /** How long gateways have to return what they were lent. */
@@ -116,20 +115,16 @@ async function takeOnce(
   };
 }
 
-/** How much of an account's lot could be taken back; undefined if it has no such lot. */
+/** What is left of an account's lot; undefined if it has no such lot. */
 export async function takeableOf(
   database: Database,
   { accountId, lotId }: { readonly accountId: string; readonly lotId: string },
 ): Promise<Takeable | undefined> {
   const row = await database.one(
-    `select remaining, balance - held + coalesce((
-        select sum(credits) from loans where account_id = lots.account_id
-      ), 0) as free
-      from lots join balances on balances.account_id = lots.account_id
-      where lots.id = ? and lots.account_id = ?`,
+    "select remaining from lots where id = ? and account_id = ?",
     [lotId, accountId],
   );
-  return row && { remaining: Number(row.remaining), free: Number(row.free) };
+  return row && { remaining: Number(row.remaining) };
 }
 
 /** Holds for a take-back that has taken something. */

@@ -39,8 +39,9 @@ export async function sendAlerts(
   const { signal } = either;
   try {
     const status = await until(deliver(receiver, alerts, { ...options, signal }), signal);
-    if (status >= 200 && status <= 299) return { status, error: null };
-    const isRedirect = status >= 300 && status <= 399;
+    // no reply has less than 200
+    if (status <= 299) return { status, error: null };
+    const isRedirect = status <= 399;
     const error = isRedirect ? `status ${status}: redirects are not followed` : `status ${status}`;
     return { status, error };
   } catch (error) {

@@ -67,7 +67,9 @@ export class ToppedUpReader implements TextReader {
     const { reader } = this.#first;
     if (!reader.finished) return await reader.next();
     this.#restReader ??= await this.#requestRest();
-    return this.#restReader.finished ? "" : await this.#restReader.next();
+    // the first choice may have left so little of the limit that all others are at theirs from the start
+    if (this.#restReader.finished || this.#restReader.atLimit) return "";
+    return await this.#restReader.next();
   }
 
   close(): void {

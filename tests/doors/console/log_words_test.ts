@@ -1,5 +1,6 @@
 /** The log and the audit name what they are about, and say values as people write them. */
 
+import { LogValue, wordsOfPath } from "../../../src/doors/console/operator/log_value.tsx";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { teamOf } from "../../fake/team.ts";
@@ -12,6 +13,36 @@ const PATH = "/console/operator";
 /** Text of a page without its tags. */
 const words = (html: string) =>
   html.slice(html.indexOf("<main")).replace(/<[^>]*>/g, " ").replace(/\s+/g, " ");
+
+Deno.test("a value in the log is in words: by its type, its name and its length", () => {
+  const long = "x".repeat(121);
+  const values: readonly (readonly [path: string, value: unknown, words: string])[] = [
+    ["a", null, "none"],
+    ["a", undefined, "none"],
+    ["a", "", "none"],
+    ["a", [], "none"],
+    ["a", true, "yes"],
+    ["a", false, "no"],
+    ["a", 0, "0"],
+    ["latency", 12_345, "12,345"],
+    ["latency_ms", 12_345, "12.3 s"],
+    ["a", "text", "text"],
+    ["a", long.slice(1), long.slice(1)],
+    ["a", long, `${long.slice(1)}…`],
+    ["a", ["one", 2], "one, 2"],
+    ["a", ["one", { two: 2 }], '["one",{"two":2}]'],
+    ["a", { two: 2 }, '{"two":2}'],
+  ];
+  for (const [path, value, expected] of values) {
+    const html = String(LogValue({ path, value, labels: new Map() }));
+    assertEquals(html.replaceAll("&quot;", '"'), expected, path);
+  }
+  const time = String(
+    LogValue({ path: "a", value: "2030-01-02T03:04:05.678Z", labels: new Map() }),
+  );
+  assertMatch(time, /^<time.*>2 Jan 2030/);
+  assertEquals(wordsOfPath("prices.output_tokens_ms"), "prices, output tokens");
+});
 
 Deno.test("the log has names instead of IDs, and values without quotes and brackets", async () => {
   await using gateway = await startGateway();

@@ -95,6 +95,18 @@ Deno.test("every page, as nobody, a user, another user, an operator", async () =
   for (const [path, ...wanted] of reads) {
     assertEquals(await statuses((browser) => browser.get(path)), wanted, path);
   }
+  // whose a page is says the page of somebody else's alone
+  const names = async (browser: PlainBrowser, path: string, text: string) => {
+    const html = await (await browser.get(path)).text();
+    return html.slice(html.indexOf("<main")).includes(text);
+  };
+  assertEquals(await names(visitors.user, `/console/requests/${request}`, ada.email), false);
+  assertEquals(await names(visitors.operator, `/console/requests/${request}`, ada.email), true);
+  // reports name a pool by its team
+  const { poolId } = await gateway.gateway.teams.create({ name: "Pooled", pool: true });
+  const pool = `/console/operator/accounts/${poolId}`;
+  assertEquals(await names(visitors.operator, account, "Usage by"), true);
+  assertEquals(await names(visitors.operator, pool, "Usage by"), false);
   const token = (browser: PlainBrowser) =>
     browser === visitors.nobody ? {} : { from: "/console/account" };
   const writes: Row[] = [

@@ -1,7 +1,7 @@
 import { settingsDiff } from "../../../src/doors/console/operator/settings_diff.ts";
 import { digestOf } from "../../../src/ground/platform/mod.ts";
 import { sessionActor, shellActor } from "../../../src/people/operation_log/mod.ts";
-import { perform, previewEntry, ROUTE_WRITE } from "../../../src/operating/operations/mod.ts";
+import { perform, ROUTE_WRITE } from "../../../src/operating/operations/mod.ts";
 import {
   assert,
   assertEquals,
@@ -12,7 +12,6 @@ import {
 import { failingDatabase } from "../../fake/failing_database.ts";
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
 import { sharedGateway } from "../../fake/shared_gateway.ts";
-import { tempDir } from "../../fake/temp.ts";
 import { type PlainBrowser, signedIn } from "../../fake/visitor.ts";
 
 const OWNER = "owner@localhost";
@@ -137,36 +136,6 @@ Deno.test("a route is switched off and on again: preview, 404, list; also a buil
   assertEquals(await statusOf(builtIn.chat("Hi", { model: "svc-k2" })), 404);
   const listed = await (await fetch(`${builtIn.url}/v1/models`)).text();
   assert(!listed.includes('svc-k2"') && listed.includes("svc-k3"), listed.slice(0, 500));
-});
-
-Deno.test("without a file that can be written, the page shows what to paste", async () => {
-  const settings = { check: () => Promise.resolve(), reload: () => Promise.reject(new Error()) };
-  const places = { settings: { path: "/etc/sluice/sluice.jsonc" } };
-  const parts = (file: string | undefined, settingsFile: unknown = settings) =>
-    ({ config: { file, places }, gateway: { settingsFile } }) as unknown as Parameters<
-      typeof previewEntry
-    >[0];
-  const none = await previewEntry(parts(undefined), ["routes", "a"], { minimum: 1 });
-  assertEquals([none.kind, "path" in none && none.path], ["read-only", places.settings.path]);
-  await using dir = await tempDir();
-  const file = `${dir.path}/sluice.jsonc`;
-  await Deno.writeTextFile(file, "{}");
-  // a folder that takes no file beside it, which for root no permission brings about: its name would be too long
-  const long = `${dir.path}/${"s".repeat(240)}`;
-  await Deno.writeTextFile(long, "{}");
-  assertEquals(
-    (await previewEntry(parts(long), ["routes", "a"], { minimum: 1 })).kind,
-    "read-only",
-  );
-  await Deno.remove(long);
-  assertEquals(await Deno.readTextFile(file), "{}");
-  assertEquals((await Array.fromAsync(Deno.readDir(dir.path))).length, 1);
-  const broken = await previewEntry(
-    parts(file, { check: (path: string) => Promise.reject(new Error(`${path}:1: wrong`)) }),
-    ["routes", "a"],
-    { minimum: 1 },
-  );
-  assertEquals(broken, { kind: "invalid", faults: `${file}:1: wrong` });
 });
 
 Deno.test("a file that the gateway does not take after all is put back", async () => {

@@ -3,7 +3,11 @@ import openapiTS, { astToString } from "openapi-typescript";
 import type { z } from "zod";
 import { routeOf } from "../../../src/doors/http/admin.ts";
 import { openApiDocument } from "../../../src/doors/http/mod.ts";
+import { adminPaths } from "../../../src/doors/http/openapi/admin_paths.ts";
+import { scimPaths } from "../../../src/doors/http/openapi/scim_paths.ts";
+import { SCIM_BASE } from "../../../src/doors/http/scim_path.ts";
 import { SCHEMAS } from "../../../src/doors/http/openapi/schemas.ts";
+import { ADMIN_BASE } from "../../../src/doors/http/admin_path.ts";
 import { OPERATIONS } from "../../../src/operating/operations/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { checkResponseObject, checkResponsesStream } from "../../wire/dialects/legal_responses.ts";
@@ -58,6 +62,108 @@ Deno.test("openapi.json names every endpoint, with each error that it can answer
   assertEquals(Object.keys(post.responses), Object.keys(chat));
   assertEquals(Object.keys(get.responses), ["101", "400", "401", "403", "426", "500", "503"]);
 });
+
+Deno.test("openapi.json says where each input of an operation goes, and which it cannot do without", () => {
+  // deno-lint-ignore no-explicit-any -- a document
+  const paths = adminPaths() as Record<string, Record<string, any>>;
+  const wrong: string[] = [];
+  for (const { name, path, method, kind, input, isList } of OPERATIONS.map(withList)) {
+    const { parameters, requestBody, responses } = paths[`${ADMIN_BASE}${path}`]![
+      method.toLowerCase()
+    ];
+    const placed = new Map<string, string>([
+      ...parameters.map((one: { name: string; in: string; required: boolean }) =>
+        [one.name, `${one.in}${one.required ? ", required" : ""}`] as const
+      ),
+      ...Object.keys(requestBody?.content["application/json"].schema.properties ?? {})
+        .map((param) => [param, "body"] as const),
+    ]);
+    const needed: string[] = requestBody?.content["application/json"].schema.required ?? [];
+    for (const param of needed) placed.set(param, `${placed.get(param)}, required`);
+    const expected = new Map<string, string>(
+      Object.entries(input.shape as Record<string, z.ZodType>).map(([param, shape]) => {
+        const isInPath = path.includes(`{${param}}`);
+        const isRequired = isInPath || !shape.safeParse(undefined).success;
+        const place = isInPath ? "path" : kind === "read" ? "query" : "body";
+        return [param, `${place}${isRequired ? ", required" : ""}`];
+      }),
+    );
+    if (kind === "write") expected.set("Idempotency-Key", "header");
+    const inBody = [...expected.values()].filter((one) => one.startsWith("body"));
+    const isRequired = inBody.some((one) => one.endsWith("required"));
+    const [reply] = Object.values(responses) as [
+      { content: { "application/json": { schema: { properties: Record<string, unknown> } } } },
+    ];
+    const { properties } = reply.content["application/json"].schema;
+    const seen = [
+      Object.fromEntries([...placed].toSorted()),
+      requestBody?.required,
+      "has_more" in (properties ?? {}),
+    ];
+    const right = [
+      Object.fromEntries([...expected].toSorted()),
+      inBody.length === 0 ? undefined : isRequired,
+      isList,
+    ];
+    if (JSON.stringify(seen) !== JSON.stringify(right)) {
+      wrong.push(`${name}: ${JSON.stringify(seen)} for ${JSON.stringify(right)}`);
+    }
+  }
+  assertEquals(wrong, []);
+});
+
+Deno.test("openapi.json says what each endpoint of directories takes: pages of lists, attributes of what is shown", () => {
+  // deno-lint-ignore no-explicit-any -- a document
+  const paths = scimPaths() as Record<string, Record<string, any>>;
+  const shown = ["attributes", "excludedAttributes"];
+  const resource = {
+    "": { get: ["filter", "startIndex", "count", ...shown], post: shown },
+    "/{id}": {
+      get: ["id", ...shown],
+      put: ["id", ...shown],
+      patch: ["id", ...shown],
+      delete: ["id"],
+    },
+  };
+  const described = { "": { get: [] }, "/{id}": { get: ["id"] } };
+  const expected = new Map<string, readonly string[]>();
+  for (
+    const [path, below] of [
+      ["/Users", resource],
+      ["/Groups", resource],
+      ["/ResourceTypes", described],
+      ["/Schemas", described],
+      ["/ServiceProviderConfig", { "": { get: [] } }],
+    ] as const
+  ) {
+    for (const [id, methods] of Object.entries(below)) {
+      for (const [method, taken] of Object.entries(methods)) {
+        expected.set(`${method} ${SCIM_BASE}${path}${id}`, taken as string[]);
+      }
+    }
+  }
+  const seen = new Map<string, readonly string[]>();
+  for (const [path, methods] of Object.entries(paths)) {
+    for (
+      const [method, { parameters, requestBody, responses, summary }] of Object.entries(methods)
+    ) {
+      const what = `${method} ${path}`;
+      seen.set(what, parameters.map(({ name }: { name: string }) => name));
+      assertEquals(requestBody !== undefined, ["post", "put", "patch"].includes(method), what);
+      const status = method === "delete" ? "204" : method === "post" ? "201" : "200";
+      assertEquals(Object.keys(responses)[0], status, what);
+      const isList = method === "get" && !path.endsWith("}") && !path.endsWith("Config");
+      assertEquals(/s \(RFC 7644\)$/.test(summary), isList, summary);
+    }
+  }
+  const sorted = (all: ReadonlyMap<string, readonly string[]>) => [...all].toSorted();
+  assertEquals(sorted(seen), sorted(expected));
+});
+
+/** An operation, and whether it is a list. */
+function withList(operation: typeof OPERATIONS[number]) {
+  return { ...operation, isList: operation.kind === "read" && operation.isList === true };
+}
 
 Deno.test("what the gateway answers has the shapes that openapi.json says", async () => {
   await using gateway = await startGateway({ settings: { routes: EMBEDDINGS } });

@@ -39,6 +39,22 @@ async function billing(kind: "file" | "server" = "file", bonuses: Bonuses = sett
       const bob = await registration.register({ email: "bob@example.com", inviteCode });
       return { ada, bob };
     },
+    /** Has a request hold credits. */
+    async hold(of: { readonly accountId: string; readonly keyId: string }, credits: number) {
+      const tierList = new TierList([{ above: 0, minute: 9, hour: 9, day: 9 }]);
+      await database.batch(tierList.statements);
+      const caller = { ...of, requestId: newRequestId(NOW) };
+      await admit(database, {
+        ...caller,
+        gatewayId: "gw",
+        least: 1,
+        wanted: credits,
+        nowMs: NOW,
+        leaseMs: 60_000,
+        tierListId: tierList.id,
+      });
+      return caller;
+    },
     async assertClean() {
       assertEquals((await audit(database)).mismatches, []);
     },
@@ -135,19 +151,8 @@ Deno.test("held credits are never taken back, and what has expired is not either
   await using all = await billing();
   const ada = await all.registration.register({ email: "ada@example.com" });
   const key = await all.keys.issue(ada);
-  const tierList = new TierList([{ above: 0, minute: 9, hour: 9, day: 9 }]);
-  await all.database.batch(tierList.statements);
   const { lotId } = await all.sales.grant(ada, { credits: 100 });
-  const caller = { accountId: ada.id, keyId: key.id, requestId: newRequestId(NOW) };
-  await admit(all.database, {
-    ...caller,
-    gatewayId: "gw",
-    least: 1,
-    wanted: 80,
-    nowMs: NOW,
-    leaseMs: 60_000,
-    tierListId: tierList.id,
-  });
+  const caller = await all.hold({ accountId: ada.id, keyId: key.id }, 80);
   const take = (id = lotId) => all.sales.takeBack(ada, { lotId: id, note: "all of it" });
   assertEquals((await take()).credits, 30); // 110 less what is held
   await assertRejects(() => take(), Error, "held by in-flight requests");
@@ -184,6 +189,20 @@ Deno.test("a first payment that is taken back whole takes its bonus with it, as 
   assertEquals((await all.registration.invitations(ada))[0]!.earned, 50);
   await all.sales.sell(bob, starter, { paid: true });
   assertEquals(await all.balance("ada@example.com"), 60, "that was not the first one");
+  await all.assertClean();
+});
+
+Deno.test("what is left of a bonus that a request held goes with no later request to take back, which takes nothing", async () => {
+  await using all = await billing();
+  const { ada, bob } = await all.friends();
+  const key = await all.keys.issue(ada);
+  const { lotId } = await all.sales.sell(bob, all.sales.package("starter"), { paid: true });
+  const caller = await all.hold({ accountId: ada.id, keyId: key.id }, 300);
+  const take = () => all.sales.takeBack(bob, { lotId, note: "refunded" });
+  assertEquals((await take()).bonusCredits, 260); // 560 less what is held
+  await settlePrice(all.database, { ...caller, price: 0, nowMs: NOW });
+  await assertRejects(take, Error, "has no credits left");
+  assertEquals(await all.balance("ada@example.com"), 300);
   await all.assertClean();
 });
 

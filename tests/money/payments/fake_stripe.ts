@@ -182,6 +182,7 @@ export function fakeStripe({ key = TEST_KEY }: { readonly key?: string } = {}): 
       status: "open",
       payment_status: "unpaid",
       client_reference_id: form.client_reference_id ?? null,
+      customer_email: form.customer_email ?? null,
       currency,
       amount_subtotal: total,
       amount_total: total,

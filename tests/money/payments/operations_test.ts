@@ -280,6 +280,16 @@ Deno.test("with Stripe down, the API says so with 503, and the same request succ
   assertEquals([done.status, done.json.gone_amount], [200, 100]);
   const rows = (await logOf(shop)).filter(({ operation }) => operation === "order.refund");
   assertEquals([rows.length, (rows[0]!.after as { gone_amount: number }).gone_amount], [1, 100]);
+  // an error that is neither Stripe's nor a refusal is not taken for one: it may have been refunded
+  const { payments } = shop.gateway.gateway;
+  payments.refund = () => Promise.reject(new Error("a fault"));
+  const again = { body: { amount: 50 }, once: "again" };
+  const faulty = await client("POST", `/orders/${made.json.id}/refund`, again);
+  assertEquals([faulty.status, faulty.text.includes("a fault")], [500, false]);
+  Reflect.deleteProperty(payments, "refund");
+  skewMs += 11_000;
+  const refunded = await client("POST", `/orders/${made.json.id}/refund`, again);
+  assertEquals([refunded.status, refunded.json.gone_amount], [200, 150]);
   await shop.assertClean();
 });
 

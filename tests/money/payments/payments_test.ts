@@ -35,6 +35,40 @@ shopTest("what becomes of payments, refunds and disputes", {
     await shop.assertClean();
   },
 
+  async "a checkout has the address of who pays, if it is one, and keeps a card only for automatic purchases"(
+    shop,
+  ) {
+    const { accounts, payments, teams } = shop.gateway.gateway;
+    const ada = await shop.account();
+    const local = await accounts.get("owner@localhost");
+    const { poolId } = await teams.create({ name: "Paying", pool: true });
+    const pool = (await accounts.byId(poolId!))!;
+    for (
+      const [account, buyer, email] of [
+        [ada, undefined, ada.email],
+        [local, undefined, null],
+        [pool, ada, ada.email],
+        [pool, local, null],
+      ] as const
+    ) {
+      for (const savesMethod of [undefined, false, true]) {
+        const { order } = await payments.checkout(account, "starter", {
+          origin: "console",
+          reference: crypto.randomUUID(),
+          returnTo: shop.gateway.url,
+          buyer,
+          savesMethod,
+        });
+        const session = shop.stripe.sessions.get(order.sessionId!)!;
+        const data = session.payment_intent_data as { readonly setup_future_usage?: string };
+        assertEquals(
+          [session.customer_email, session.customer_creation, data.setup_future_usage],
+          savesMethod ? [email, "always", "off_session"] : [email, "if_required", undefined],
+        );
+      }
+    }
+  },
+
   async "an abandoned checkout expires and gives nothing; money that comes all the same counts"(
     shop,
   ) {

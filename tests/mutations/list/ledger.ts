@@ -927,4 +927,13 @@ export const LEDGER: readonly Mutation[] = [
     tests: [{ file: "tests/money/ledger/entries_but_charges_test.ts" }],
     why: "A statement would list what moved the balance in the months before.",
   },
+  {
+    name: "bonus-taken-back-by-nothing",
+    file: "src/money/ledger/rules/take_back.ts",
+    find: " and exists (select 1 from take_backs where id = new.id)\n",
+    replace: "\n",
+    tests: [{ file: "tests/money/billing/grants_test.ts", filter: "what is left of a bonus" }],
+    why:
+      "A request that took nothing back would take what was left of a bonus, and say that it took nothing.",
+  },
 ];

@@ -550,4 +550,12 @@ export const LIMITS: readonly Mutation[] = [
     tests: [{ file: "tests/flow/hung_gateway_test.ts" }],
     why: "A gateway that is only slow would be ended in the middle of its requests.",
   },
+  {
+    name: "billed-items-counted",
+    file: "src/doors/http/inference.ts",
+    find: "        if (!generates) unbilledBytes.add(keyId, bytes);\n",
+    replace: "        unbilledBytes.add(keyId, bytes);\n",
+    tests: [{ file: "tests/flow/kept_items_test.ts", filter: "like bytes that were sent" }],
+    why: "Requests that are paid for would use up what is left for those that are not.",
+  },
 ];

@@ -198,4 +198,13 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     tests: [{ file: COLLECTING, filter: "nothing is collected while all is held" }],
     why: "Credits that a request held when their refund came would be free once they are spent.",
   },
+  {
+    name: "fault-of-a-refund-taken-for-its-refusal",
+    file: "src/operating/operations/order_operations.ts",
+    find: "    if (!(error instanceof AccountError)) throw error;\n    return isServiceDown",
+    replace: "    return isServiceDown",
+    tests: [{ file: "tests/money/payments/operations_test.ts", filter: "Stripe down" }],
+    why:
+      "A refund that a fault of the gateway cut short would be told as refused for good, and could not be repeated.",
+  },
 ];

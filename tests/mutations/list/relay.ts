@@ -612,4 +612,12 @@ export const RELAY: readonly Mutation[] = [
     why:
       "Who leaves as an upstream breaks would have what was delivered for nothing, on a busy machine.",
   },
+  {
+    name: "choices-that-begin-at-their-limit-read",
+    file: "src/requests/relay/topped_up_reader.ts",
+    find: " || this.#restReader.atLimit) return",
+    replace: ") return",
+    tests: [{ file: "tests/requests/relay/topped_up_reader_test.ts" }],
+    why: "A stream would stand still where its first choice left the others nothing of the hold.",
+  },
 ];

@@ -5,6 +5,7 @@ import type { Resolve } from "../../../src/requests/images/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { DEADLINE_MS } from "../../fake/temp.ts";
+import { rawServer, readRequest } from "../../fake/upstream.ts";
 
 const to = (...addresses: string[]): Resolve => () => Promise.resolve(addresses);
 const failing: Resolve = () => Promise.reject(new Error("no DNS at 10.1.2.3"));
@@ -58,6 +59,45 @@ Deno.test("why a delivery failed is said in words, and names no address", async 
     assert(!/hooks\.example|127\.0\.0\.1|10\.[01]|\/x/.test(error), error);
     const checked = await checkReceiver({ url }, optionsOf(options));
     assertEquals(checked, error, `${url}: the check says the same`);
+  }
+});
+
+Deno.test("every status but those from 200 to 299 is a failure, a redirect among them", async () => {
+  let said = 0;
+  await using receiver = rawServer(async (connection) => {
+    await readRequest(connection);
+    const head = `HTTP/1.1 ${String(said).padStart(3, "0")} x\r\ncontent-length: 0\r\n`;
+    await connection.write(new TextEncoder().encode(`${head}connection: close\r\n\r\n`));
+  });
+  const allow = [new URL(receiver.url).host];
+  for (
+    said of [
+      1,
+      99,
+      100,
+      101,
+      150,
+      199,
+      200,
+      204,
+      299,
+      300,
+      304,
+      308,
+      399,
+      400,
+      499,
+      500,
+      599,
+      600,
+      999,
+    ]
+  ) {
+    const { status, error } = await send(receiver.url, { allow });
+    const isDelivered = said >= 200 && said <= 299;
+    assertEquals(error === null, isDelivered, `${said}: ${error}`);
+    assertEquals(error?.includes("redirects") ?? false, said >= 300 && said <= 399, `${said}`);
+    assert(status === said || status === null && said < 200, `${said}: ${status}`);
   }
 });
 

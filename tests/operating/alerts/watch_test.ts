@@ -1,4 +1,5 @@
 import type { AlertTimes } from "../../../src/operating/alerts/mod.ts";
+import { Watch, type WatchOptions } from "../../../src/operating/alerts/watch.ts";
 import { lastAudit, notices, noticesOf } from "../../../src/operating/alerts/mod.ts";
 import { conditionsOf, seeConditions } from "../../../src/operating/alerts/conditions.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
@@ -317,4 +318,30 @@ Deno.test("old alerts are deleted, but for those whose marks could be reached ag
   nowMs += 91 * DAY;
   assertEquals(await pass(gateway), ["low_credits:1"]);
   assertEquals((await database.all("select * from alert_deliveries")).length, 0);
+});
+
+Deno.test("what fails is logged, unless it fails because the watch is closed", async () => {
+  const logged: string[] = [];
+  let looks = 0;
+  let fail: (error: Error) => void = () => {};
+  const away = () => Promise.reject(new Error("the database is closed"));
+  const watch = new Watch({
+    database: { all: away, one: away, batch: away },
+    log: { warn: (what: string) => logged.push(what) },
+    now: () => 0,
+    see: () => {
+      looks++;
+      return new Promise((_resolve, reject) => fail = reject);
+    },
+    times: { seeEveryMs: 1, passEveryMs: 1e8, circuitMs: 1, circuitQuietMs: 1 },
+  } as unknown as WatchOptions);
+  watch.start();
+  for (let at = 1; at <= 3; at++) {
+    await until(() => looks === at, { what: `look ${at}` });
+    if (at < 3) fail(new Error("away"));
+  }
+  const closed = watch.close();
+  fail(new Error("closed"));
+  await closed;
+  assertEquals(logged, Array.from({ length: 2 }, () => "conditions could not be noted"));
 });

@@ -112,6 +112,26 @@ Deno.test("names of teams are unique and never look like an ID", async () => {
   assertEquals((await all.accounts.list()).length, 1, "no pool of a team that was not created");
 });
 
+Deno.test("of teams that look alike since before, each keeps its name, and neither gets the other's", async () => {
+  await using all = await open();
+  const one = await all.teams.create({ name: "Café", pool: false });
+  const other = await all.teams.create({ name: "Other", pool: false });
+  // the database tells apart only the letters of ASCII
+  await all.database.batch([{
+    sql: "update teams set name = 'CAFÉ' where id = ?",
+    args: [other.id],
+  }]);
+  const alike = await all.teams.byId(other.id);
+  for (const [team, own, others] of [[one, "Café", "CAFÉ"], [alike!, "CAFÉ", "Café"]] as const) {
+    const changed = await all.teams.change(team, { name: own, disabled: true });
+    assertEquals([changed.name, changed.disabledAtMs !== null], [own, true]);
+    for (const name of [others, "cafe\u0301"]) {
+      await assertRejects(() => all.teams.change(team, { name }), AccountError, "exists");
+    }
+  }
+  assertEquals((await all.teams.change(one, { name: "Bar" })).name, "Bar");
+});
+
 Deno.test("a stopped member's keys of the team stop, and nobody else's", async () => {
   await using all = await open();
   const { members, teamKeys } = all;

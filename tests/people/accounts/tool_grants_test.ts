@@ -17,6 +17,8 @@ import { sized } from "../../tier.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+/** How long a code of a browser is valid. */
+const CODE_MS = 60_000;
 
 async function bench() {
   const stack = new AsyncDisposableStack();
@@ -159,6 +161,44 @@ Deno.test("no made-up refresh token ends or refreshes anything; an account that 
   }
 });
 
+Deno.test("one tool of an account is signed out, or all with the codes that wait; no key, and no tool of others", async () => {
+  const ends = ["by its key", "as one of the account's", "as all of the account's"] as const;
+  for (const end of ends) {
+    await using one = await bench();
+    const { grants, accounts, keys, account, database, clock } = one;
+    const other = await accounts.create({ email: "other@b.example" });
+    const [mine, second] = [await grants.issue(account, "one"), await grants.issue(account, "two")];
+    const theirs = await grants.issue(other, "theirs");
+    const plain = await keys.issue(account);
+    const codes = new ToolCodes(database, () => clock.nowMs);
+    for (const  of of[account, other]) {
+      await codes.issue(of, {
+        clientId: "sluice",
+        client: "sluice auth",
+        redirectUri: "http://127.0.0.1:1/callback",
+        challenge: "c".repeat(43),
+        address: "192.0.2.1",
+        provider: null,
+      });
+    }
+    if (end === "by its key") await grants.end(mine.keyId);
+    else if (end === "as one of the account's") await grants.endOf(account, mine.keyId);
+    else await grants.endOf(account);
+    const isAll = end === "as all of the account's";
+    const taken = [];
+    for (const token of [mine, second, theirs]) taken.push(await one.isTaken(token.accessToken));
+    assertEquals(taken, [false, !isAll, true], end);
+    assert(await one.isTaken(plain.secret), end);
+    const waiting = await database.all("select account_id from tool_codes order by account_id");
+    const left = isAll ? [other.id] : [account.id, other.id].toSorted();
+    assertEquals(waiting.map((row) => row.account_id), left, end);
+    // neither does what names what is not the account's
+    await grants.endOf(account, theirs.keyId);
+    await grants.endOf(account, plain.id);
+    assert(await one.isTaken(theirs.accessToken) && await one.isTaken(plain.secret), end);
+  }
+});
+
 Deno.test("a tool waits for its code to be approved, and gets tokens once, however many ask", async () => {
   await using one = await bench();
   const { codes, grants, account, clock } = one;
@@ -205,6 +245,41 @@ Deno.test("how many codes wait is bounded, of an address and of all", async () =
   assert(!await begin("192.0.2.2"), "a thousand");
   const [count] = await database.all("select count(*) as n from device_codes");
   assertEquals(count!.n, 1_000);
+});
+
+Deno.test("a code that comes with anything else than what it was made for, or too late, is spent", async () => {
+  await using one = await bench();
+  const { database, account, clock } = one;
+  const codes = new ToolCodes(database, () => clock.nowMs);
+  const verifier = "v".repeat(43);
+  const redirectUri = "http://127.0.0.1:1/callback";
+  const proof = { clientId: "sluice", redirectUri, verifier };
+  const wrong = [
+    { ...proof, clientId: "other" },
+    { ...proof, redirectUri: `${redirectUri}/` },
+    { ...proof, redirectUri: "" },
+    { ...proof, verifier: "w".repeat(43) },
+    { ...proof, verifier: "" },
+  ];
+  const cases = [
+    ...wrong.map((sent) => ({ sent, lateMs: 0, isGood: false })),
+    { sent: proof, lateMs: CODE_MS, isGood: false },
+    { sent: proof, lateMs: CODE_MS - 1, isGood: true },
+  ];
+  for (const { sent, lateMs, isGood } of cases) {
+    const code = await codes.issue(account, {
+      clientId: "sluice",
+      client: "sluice auth",
+      redirectUri,
+      challenge: createHash("sha256").update(verifier).digest("base64url"),
+      address: "192.0.2.1",
+      provider: null,
+    });
+    clock.nowMs += lateMs;
+    const what = JSON.stringify({ ...sent, lateMs });
+    assertEquals(typeof await codes.redeem(code, sent) !== "string", isGood, what);
+    assertEquals(typeof await codes.redeem(code, proof) !== "string", isGood, `${what}, again`);
+  }
 });
 
 Deno.test("a code of a browser gives tokens once, however many ask; how many an account has in a day is bounded", async () => {

@@ -1,8 +1,10 @@
 /** What is admitted from a loan without asking the database: no more than was lent, of credits and of places, for key and account. */
 
+import fc from "fast-check";
 import { AccountLoan, type LentHold } from "../../../src/requests/admission/account_loan.ts";
 import { type Loan, TierList, type WindowState } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
+import { sized } from "../../tier.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
 const MINUTE_MS = 60_000;
@@ -159,13 +161,63 @@ Deno.test("what a request did not spend can be spent again; what it was charged 
   const { loan, admitted } = loanOf(lent({ added: 10 }));
   const hold = running(loan, 6, 8);
   assertEquals(admitted("a", 1, { credits: 3 }), 0, "eight were asked for");
-  loan.end(hold, settled(2));
-  loan.end(hold, settled(2));
-  assertEquals(loan.requests, []);
+  for (let times = 0; times < 2; times++) {
+    loan.end(hold, settled(2));
+    assertEquals([loan.requests, loan.isLow], [[], false]);
+  }
   assertEquals(admitted("a", 9, { credits: 1 }), 8);
   const more = loanOf(lent({ added: 10 }));
   more.loan.end(running(more.loan, 3), settled(7));
   assertEquals(more.admitted("a", 9, { credits: 1 }), 7, "it takes no more than it held");
+});
+
+Deno.test("whatever comes in whatever order, a loan admits and grows exactly what its credits cover", () => {
+  const some = fc.integer({ min: 0, max: 12 });
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant("admit" as const), which: some, credits: some, more: some }),
+    fc.record({ kind: fc.constant("end" as const), which: some, credits: some, more: some }),
+    fc.record({ kind: fc.constant("grow" as const), which: some, credits: some, more: some }),
+    fc.record({ kind: fc.constant("renew" as const), which: some, credits: some, more: some }),
+  );
+  const roomy = { places: 1e6, limit: 1e9 };
+  const property = fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+    const { loan } = loanOf(lent({ added: 20, ...roomy }));
+    let [credits, held, asked, size] = [20, 0, 0, 20];
+    const holds: { readonly hold: LentHold; isOver: boolean }[] = [];
+    for (const { kind, which, credits: amount, more } of steps) {
+      const one = holds[which % Math.max(1, holds.length)];
+      if (kind === "admit") {
+        const mostCredits = amount + more;
+        const draw = { requestId: `req_${holds.length}`, keyId: "a", nowMs: NOW };
+        const hold = loan.admit({ ...draw, credits: amount, mostCredits });
+        const fits = amount <= credits - held && mostCredits <= credits - asked;
+        assertEquals(hold !== undefined, fits);
+        if (hold === undefined) continue;
+        holds.push({ hold, isOver: false });
+        [held, asked] = [held + amount, asked + mostCredits];
+      } else if (kind === "renew") {
+        loan.renew("a", lent({ added: amount, ...roomy }), NOW);
+        credits += amount;
+        size = Math.max(1, credits - held);
+      } else if (one !== undefined && kind === "end") {
+        const was = one.hold.credits;
+        loan.end(one.hold, settled(amount));
+        if (one.isOver) continue; // an end that is told twice is one
+        one.isOver = true;
+        credits -= Math.min(amount, was);
+        [held, asked] = [held - was, asked - one.hold.mostCredits];
+      } else if (one !== undefined && !one.isOver) {
+        const was = one.hold.credits;
+        const fits = more <= credits - held;
+        assertEquals(loan.grow(one.hold, was + more, NOW), fits);
+        assertEquals(one.hold.credits, fits ? was + more : was);
+        if (fits) held += more;
+      }
+      assertEquals(loan.isLow, (credits - held) * 4 < size);
+      assertEquals(loan.requests.length, holds.filter(({ isOver }) => !isOver).length);
+    }
+  });
+  fc.assert(property, { numRuns: sized(300, 5_000) });
 });
 
 Deno.test("a charge that is not known, or that changes the tier, closes the loan", () => {

@@ -1,0 +1,37 @@
+import { peerFrom } from "../../../src/doors/http/peer.ts";
+import { Sockets } from "../../../src/doors/http/sockets.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { tempDir } from "../../fake/temp.ts";
+
+Deno.test("connections are those over TCP that have another end: no listener, no file, no Unix socket", async () => {
+  await using dir = await tempDir();
+  const sockets = Sockets.open()!;
+  const path = `${dir.path}/unix`;
+  using unix = Deno.listen({ transport: "unix", path });
+  using _unixClient = await Deno.connect({ transport: "unix", path });
+  using _unixEnd = await unix.accept();
+  using _file = await Deno.open(`${dir.path}/file`, { create: true, write: true });
+  try {
+    for (const hostname of ["127.0.0.1", "::1"]) {
+      using listener = Deno.listen({ port: 0, hostname });
+      using client = await Deno.connect({ port: listener.addr.port, hostname });
+      using end = await listener.accept();
+      const all = [...sockets.connections()];
+      for (const { peer } of all) assert(peer !== undefined);
+      const port = (addr: Deno.Addr) => (addr as Deno.NetAddr).port;
+      for (const one of [client, end]) {
+        const peer = peerFrom(one.remoteAddr)!;
+        const ofPeer = all.filter((connection) => connection.peer === peer);
+        assertEquals(ofPeer.map(({ localPort }) => localPort), [port(one.localAddr)]);
+        const [{ descriptor }] = ofPeer as [typeof all[number]];
+        assertEquals(sockets.connectionOf(peer), descriptor);
+        assertEquals(sockets.connectionOf(peer, port(one.localAddr)), descriptor);
+        assertEquals(sockets.connectionOf(peer, port(one.remoteAddr)), undefined);
+        const ofPorts = [...sockets.connections(new Set([port(one.remoteAddr)]))];
+        assertEquals(ofPorts.map((connection) => connection.descriptor), [descriptor]);
+      }
+    }
+  } finally {
+    sockets.close();
+  }
+});
