@@ -104,9 +104,11 @@ export function kindsIn(
   const cached = inner(input, "cached_tokens_details");
   const writtenHour = firstCount(inner(report, "cache_creation").ephemeral_1h_input_tokens);
   const listed = (name: string, ...kinds: readonly string[]) =>
-    objects(report[name]).filter(({ modality }) => kinds.includes(String(modality)))
-      .map(({ tokenCount: count }) => tokenCount(count) ?? 0)
-      .reduce<number | undefined>((sum, count) => (sum ?? 0) + count, undefined);
+    report[name] === undefined
+      ? undefined
+      : objects(report[name]).filter(({ modality }) => kinds.includes(String(modality)))
+        .map(({ tokenCount: count }) => tokenCount(count) ?? 0)
+        .reduce<number | undefined>((sum, count) => (sum ?? 0) + count, undefined);
   const inputKinds = kindsOf({
     audioInput: firstCount(input.audio_tokens, listed("promptTokensDetails", "AUDIO")),
     audioCached: firstCount(cached.audio_tokens, listed("cacheTokensDetails", "AUDIO")),
