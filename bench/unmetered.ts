@@ -1,7 +1,7 @@
 /**
  * The gateway with metering bypassed, to see what metering costs: `write` of the database resolves at once, with
- * what the ledger would have read for an admitted and settled request. A write that is not named here reaches the
- * database as ever.
+ * what the ledger would have read for an admitted and settled request, and what is written behind is dropped. A write
+ * that is not named here reaches the database as ever.
  */
 
 import { assemble } from "../src/assemble/mod.ts";
@@ -14,7 +14,10 @@ const OUTCOMES: Readonly<Record<string, JsonObject>> = {
   admission: {
     verdict: "admitted",
     credits: 1e6,
+    asked: 1e6,
     balance: 1e12,
+    lent_ms: null,
+    budget: null,
     limits: new Array<number>(16).fill(1e12),
     used: new Array<number>(16).fill(0),
   },
@@ -51,6 +54,7 @@ const gateway = await assemble(config, {
     new Proxy(database, {
       get(target, name) {
         if (name === "write") return write(target);
+        if (name === "writeBehind") return () => Promise.resolve();
         const value = Reflect.get(target, name, target);
         return typeof value === "function" ? value.bind(target) : value;
       },

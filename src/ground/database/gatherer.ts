@@ -1,9 +1,11 @@
+import { setImmediate } from "node:timers";
+
 /** Max items that are worked on together, so that no single commit takes long. */
 const MAX_BATCH = 2_000;
 
 /**
  * Gathers what concurrent requests want done. A batch begins as soon as the previous one is done, and takes everything that has arrived
- * meanwhile.
+ * meanwhile, and that arrives in the same turn of the event loop: most of what a batch costs does not depend on its size.
  */
 export class Gatherer<Item> {
   readonly #work: (batch: readonly Item[]) => Promise<void>;
@@ -37,8 +39,15 @@ export class Gatherer<Item> {
   }
 
   async #run(): Promise<void> {
-    await Promise.resolve(); // lets everything of this turn of the event loop join
-    while (this.#waiting.length > 0) await this.#work(this.#waiting.splice(0, MAX_BATCH));
+    while (this.#waiting.length > 0) {
+      await endOfTurn();
+      await this.#work(this.#waiting.splice(0, MAX_BATCH));
+    }
     this.#running = undefined;
   }
+}
+
+/** Resolves when all that has happened is handled, without waiting for anything else. */
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,5 +1,5 @@
 import { metrics as otelMetrics } from "@opentelemetry/api";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Gauge, type Metric, Registry } from "prom-client";
 import { VERSION } from "../platform/mod.ts";
 
 /** How the values of several threads become one. */
@@ -7,53 +7,75 @@ type Merging = "sum" | "max" | "min";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Makes counters, histograms and gauges of one registry, the first two also for OpenTelemetry under the same names. */
+/**
+ * Makes counters, histograms and gauges of one registry, the first two also for OpenTelemetry under the same names.
+ *
+ * What is counted with each request is counted here, and the library only writes it out: it would look the labels up by a hash
+ * of all of them each time.
+ */
 export class Instruments {
   readonly registry = new Registry();
 
   /** Makes a counter. The returned function takes label values in the order of their names, and a value. */
   counter(name: string, help: string, labelNames: readonly string[]) {
-    const counter = new Counter({
-      name,
-      help,
-      labelNames: [...labelNames],
-      registers: [this.registry],
-    });
-    const series = seriesOf(labelNames, (labels) => {
-      const child = counter.labels(labels);
-      return { add: (value) => child.inc(value), labels };
-    });
-    if (labelNames.length === 0) series([]).add(0); // exported from the start
+    const series = new SeriesMap(labelNames, (labels) => ({ labels, value: 0 }));
+    if (labelNames.length === 0) series.of([]); // exported from the start
+    this.#register(
+      { name, help, type: "counter" },
+      () => [...series.all()].map((one) => ({ ...one })),
+    );
     const exported = meter.createCounter(name, { description: help });
     return (values: readonly string[], value: number) => {
-      const { add, labels } = series(values);
-      add(value);
-      exported.add(value, labels);
+      const one = series.of(values);
+      one.value += value;
+      exported.add(value, one.labels);
     };
   }
 
   /** Makes a histogram. The returned function takes label values in the order of their names, and a value. */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: number[]) {
-    const histogram = new Histogram({
-      name,
-      help,
-      labelNames: [...labelNames],
-      buckets,
-      registers: [this.registry],
-    });
-    const series = seriesOf(labelNames, (labels) => {
-      const child = histogram.labels(labels);
-      return { add: (value) => child.observe(value), labels };
-    });
+    const series = new SeriesMap(labelNames, (labels) => ({
+      labels,
+      /** Values up to each bound and above the one before, and at last those above all. */
+      counts: new Array<number>(buckets.length + 1).fill(0),
+      sum: 0,
+    }));
+    this.#register(
+      { name, help, type: "histogram" },
+      () =>
+        [...series.all()].flatMap(({ labels, counts, sum }) => {
+          let count = 0;
+          const bounded = counts.map((more, at) => ({
+            labels: { le: buckets[at] ?? "+Inf", ...labels },
+            value: count += more,
+            metricName: `${name}_bucket`,
+          }));
+          return [
+            ...bounded,
+            { labels, value: sum, metricName: `${name}_sum` },
+            { labels, value: count, metricName: `${name}_count` },
+          ];
+        }),
+    );
     const exported = meter.createHistogram(name, {
       description: help,
       advice: { explicitBucketBoundaries: buckets },
     });
     return (values: readonly string[], value: number) => {
-      const { add, labels } = series(values);
-      add(value);
-      exported.record(value, labels);
+      const one = series.of(values);
+      let at = 0;
+      while (at < buckets.length && value > buckets[at]!) at++;
+      one.counts[at]!++;
+      one.sum += value;
+      exported.record(value, one.labels);
     };
+  }
+
+  /** @param values Returns the present values of all series. */
+  #register(about: About, values: () => readonly Value[]): void {
+    const get = () => Promise.resolve({ ...about, values: values(), aggregator: "sum" });
+    // the registry reads no more of a metric than its name and this
+    this.registry.registerMetric({ name: about.name, get } as unknown as Metric);
   }
 
   /** Makes a gauge. */
@@ -76,26 +98,47 @@ export class Instruments {
   }
 }
 
-interface Series {
-  readonly labels: Labels;
-  readonly add: (value: number) => void;
+/** What is said of a metric beside its values. */
+interface About {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "histogram";
 }
 
-/** Caches series by their label values, since the library's lookup by hashed labels costs more than counting. */
-function seriesOf(
-  names: readonly string[],
-  make: (labels: Labels) => Series,
-): (values: readonly string[]) => Series {
-  const known = new Map<string, Series>();
-  return (values) => {
+/** A value as the library writes it out. */
+interface Value {
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+  readonly metricName?: string;
+}
+
+/** Series by their label values. */
+class SeriesMap<Series> {
+  readonly #names: readonly string[];
+  readonly #make: (labels: Labels) => Series;
+  readonly #known = new Map<string, Series>();
+
+  constructor(names: readonly string[], make: (labels: Labels) => Series) {
+    this.#names = names;
+    this.#make = make;
+  }
+
+  /** The series of these label values, which is made if it is not there. */
+  of(values: readonly string[]): Series {
     const key = values.length === 1 ? values[0]! : values.join("\n");
-    let series = known.get(key);
+    let series = this.#known.get(key);
     if (series === undefined) {
-      series = make(Object.fromEntries(names.map((name, at) => [name, values[at]!])));
-      known.set(key, series);
+      const labels = Object.fromEntries(this.#names.map((name, at) => [name, values[at]!]));
+      series = this.#make(labels);
+      this.#known.set(key, series);
     }
     return series;
-  };
+  }
+
+  /** All that were made. */
+  all(): Iterable<Series> {
+    return this.#known.values();
+  }
 }
 
 /** OpenTelemetry meter. Does nothing unless the process was started with `OTEL_DENO=true`. */

@@ -45,12 +45,13 @@ export interface Window {
  * ```
  */
 export function nearestWindow(windows: readonly WindowState[], nowMs: number): Window | undefined {
-  const seen = windows.map(({ of, span, limit, used }): Window => ({
-    of,
-    span,
-    limit,
-    remaining: Math.max(0, limit - used),
-    resetAtMs: (Math.floor(nowMs / SPAN_MS[span]) + 1) * SPAN_MS[span],
-  }));
-  return seen.toSorted((a, b) => a.remaining - b.remaining || b.resetAtMs - a.resetAtMs)[0];
+  let nearest: Window | undefined;
+  for (const { of, span, limit, used } of windows) {
+    const remaining = Math.max(0, limit - used);
+    const resetAtMs = (Math.floor(nowMs / SPAN_MS[span]) + 1) * SPAN_MS[span];
+    const isNearer = nearest === undefined || remaining < nearest.remaining ||
+      remaining === nearest.remaining && resetAtMs > nearest.resetAtMs;
+    if (isNearer) nearest = { of, span, limit, remaining, resetAtMs };
+  }
+  return nearest;
 }

@@ -1,6 +1,8 @@
 import { joinBytes } from "../../ground/platform/mod.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
 
+const decoder = new TextDecoder();
+
 /** Characters that tell a line of an event stream from JSON. */
 const TELLING_CHARS = 6;
 const EVENTS = /^(?:data|event|id|retry|error)?:/;
@@ -33,7 +35,7 @@ export async function withToldForm(reply: UpstreamReply): Promise<UpstreamReply>
     pieces.push(bytes);
     size += bytes.byteLength;
     begun = pieces.length === 1 ? bytes : joinBytes(pieces, size);
-    start = new TextDecoder().decode(begun.subarray(0, MAX_LOOKED_BYTES)).trimStart();
+    start = decoder.decode(begun.subarray(0, MAX_LOOKED_BYTES)).trimStart();
   }
   const type = EVENTS.test(start)
     ? "text/event-stream"

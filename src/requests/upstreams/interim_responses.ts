@@ -2,6 +2,9 @@ import { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 
 const START = Buffer.from("HTTP/1.1 100");
+/** Where a status begins, and how one does that is not final. */
+const STATUS_AT = 9;
+const INTERIM = START[STATUS_AT];
 const END = "\r\n\r\n";
 /** Max bytes of an interim response, and how many there may be before a reply. */
 const MAX_BYTES = 8_192;
@@ -45,6 +48,7 @@ export function skipContinue(socket: Socket): void {
 
 /** Whether bytes are, or may become, an interim response of status 100. */
 function beginsAs(bytes: Buffer): boolean {
+  if (bytes.length > STATUS_AT && bytes[STATUS_AT] !== INTERIM) return false; // nearly always
   const size = Math.min(bytes.length, START.length);
   return size > 0 && bytes.compare(START, 0, size, 0, size) === 0;
 }

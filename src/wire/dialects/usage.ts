@@ -87,8 +87,6 @@ export function inner(value: JsonObject, key: string): JsonObject {
   return isObject(found) ? found : {};
 }
 
-/** Where Gemini lists tokens by modality. */
-const LISTS = ["promptTokensDetails", "cacheTokensDetails", "candidatesTokensDetails"] as const;
 /** Gemini reads a document as pictures of its pages. */
 const PICTURES = ["IMAGE", "DOCUMENT"];
 
@@ -105,9 +103,8 @@ export function kindsIn(
   const output = details("completion_tokens_details", "output_tokens_details");
   const cached = inner(input, "cached_tokens_details");
   const writtenHour = firstCount(inner(report, "cache_creation").ephemeral_1h_input_tokens);
-  const hasLists = LISTS.some((name) => report[name] !== undefined);
-  const listed = (name: typeof LISTS[number], ...kinds: readonly string[]) =>
-    !hasLists
+  const listed = (name: string, ...kinds: readonly string[]) =>
+    report[name] === undefined
       ? undefined
       : objects(report[name]).filter(({ modality }) => kinds.includes(String(modality)))
         .map(({ tokenCount: count }) => tokenCount(count) ?? 0)

@@ -36,6 +36,8 @@ Deno.test("metrics of several threads: counts add up, states are the worst, size
       'sluice_upstream_attempts_total{upstream="a",outcome="failed"} 1',
       'sluice_upstream_first_byte_seconds_bucket{le="0.25",upstream="a"} 1',
       'sluice_upstream_first_byte_seconds_bucket{le="30",upstream="a"} 2',
+      'sluice_upstream_first_byte_seconds_bucket{le="+Inf",upstream="a"} 2',
+      'sluice_upstream_first_byte_seconds_sum{upstream="a"} 20.2',
       'sluice_upstream_first_byte_seconds_count{upstream="a"} 2',
       "sluice_workers 2",
     ]

@@ -126,7 +126,8 @@ export function chatReports(
   choice: JsonObject | undefined,
   reports = new UsageReports(),
 ): UsageReports {
-  return reports.add(usageIn(body, choice).map((one) => readUsage(one)).find(Boolean))
+  const usual = readUsage(body.usage);
+  return reports.add(usual ?? usageIn(body, choice).map((one) => readUsage(one)).find(Boolean))
     .heard({ model: body.model, tier: body.service_tier });
 }
 
