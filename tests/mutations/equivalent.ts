@@ -37,7 +37,8 @@ export const EQUIVALENT: readonly {
   },
   {
     file: "src/money/ledger/credits.ts",
-    line: "where remaining > 0 and expires_at_ms < ${NEVER} and expires_at_ms <= ?`,",
+    line:
+      "where remaining > 0 and expires_at_ms < ${NEVER} and expires_at_ms <= ? order by account_id`,",
     kind: "a clause is left out",
     because:
       "The rule of expiries takes only what has expired; the first clause is what the partial index asks for, the second has fewer accounts looked at.",
@@ -116,7 +117,7 @@ export const EQUIVALENT: readonly {
   },
   {
     file: "src/requests/admission/loans.ts",
-    line: "if (loan.takeCharged()) read.push([loan, this.#charged(loan.accountId)]);",
+    line: "if (loan.takeCharged()) read.set(loan.accountId, this.#charged(loan.accountId));",
     kind: "the condition always holds",
     because:
       "A balance that is read without a charge is the one that is known: the condition has fewer read.",
