@@ -18,7 +18,6 @@ export function Field(
     min?: number;
     list?: string;
     title?: string;
-    autofocus?: boolean;
   },
 ) {
   return (

@@ -14,7 +14,6 @@ import * as hexModule from "@std/encoding/hex";
 import * as cookieModule from "@std/http/cookie";
 import * as etagModule from "@std/http/etag";
 import * as negotiationModule from "@std/http/negotiation";
-import * as serverSentEventModule from "@std/http/server-sent-event-stream";
 import * as statusModule from "@std/http/status";
 import * as pathModule from "@std/path";
 import * as streamsModule from "@std/streams";
@@ -103,20 +102,6 @@ export const accepts: <Type extends string>(
   request: Request,
   ...types: Type[]
 ) => Type | undefined = negotiationModule.accepts;
-
-/** An event as a browser's `EventSource` reads it. */
-export interface ServerSentEventMessage {
-  event?: string;
-  data?: string;
-  /** Milliseconds after which a browser connects again. */
-  retry?: number;
-}
-
-/** `@std/http/server-sent-event-stream`: events as bytes. Writes `data:` without a space behind it. */
-export const ServerSentEventStream: new () => TransformStream<
-  ServerSentEventMessage,
-  Uint8Array<ArrayBuffer>
-> = serverSentEventModule.ServerSentEventStream;
 
 /** `@std/path`: joins path segments for this system. */
 export const joinPath: (...segments: string[]) => string = pathModule.join;

@@ -203,9 +203,6 @@ export interface OrderFilter {
   readonly state?: OrderState | undefined;
   /** Only those that an operator has to look at. */
   readonly needsLook?: boolean | undefined;
-  /** Paid from this time on, and before that one. */
-  readonly paidFromMs?: number | undefined;
-  readonly paidUntilMs?: number | undefined;
   /** The last one of the page before. */
   readonly after?: Pick<Order, "id" | "createdAtMs"> | undefined;
   readonly limit: number;
@@ -214,20 +211,17 @@ export interface OrderFilter {
 /** Lists orders, newest first. */
 export async function listOrders(
   database: Database,
-  { accountId, state, needsLook = false, paidFromMs, paidUntilMs, after, limit }: OrderFilter,
+  { accountId, state, needsLook = false, after, limit }: OrderFilter,
 ): Promise<Order[]> {
   const rows = await database.all(
     `${SELECT} where (?1 is null or account_id = ?1) and (?2 is null or state = ?2)
         and (not ?3 or needs_look <> '')
-        and (?4 is null or paid_at_ms >= ?4) and (?5 is null or paid_at_ms < ?5)
-        and (?7 is null or (created_at_ms, id) < (?7, ?8))
-      order by created_at_ms desc, id desc limit ?6`,
+        and (?5 is null or (created_at_ms, id) < (?5, ?6))
+      order by created_at_ms desc, id desc limit ?4`,
     [
       accountId ?? null,
       state ?? null,
       needsLook ? 1 : 0,
-      paidFromMs ?? null,
-      paidUntilMs ?? null,
       limit,
       after?.createdAtMs ?? null,
       after?.id ?? null,

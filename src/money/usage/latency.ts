@@ -10,8 +10,7 @@ export interface RequestLatency {
   /** Half of them, and 95 of 100, took up to this long; `undefined` without any. */
   readonly p50Ms: number | undefined;
   readonly p95Ms: number | undefined;
-  /** The same to their first output, of streams. */
-  readonly firstTokenP50Ms: number | undefined;
+  /** 95 of 100 streams had their first output after up to this long. */
   readonly firstTokenP95Ms: number | undefined;
 }
 
@@ -44,7 +43,6 @@ export async function requestLatency(
     sinceMs: complete.length === 0 ? undefined : Number(complete.at(-1)!.started_at_ms),
     p50Ms: percentile(durations, 0.5),
     p95Ms: percentile(durations, 0.95),
-    firstTokenP50Ms: percentile(firsts, 0.5),
     firstTokenP95Ms: percentile(firsts, 0.95),
   };
 }

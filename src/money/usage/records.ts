@@ -49,7 +49,6 @@ const recordColumns = z.object({
   extra_credits: z.int(),
   own_key: z.enum(KEY_OWNERS).nullable(),
   charged_credits: z.int(),
-  balance_credits: z.int().nullable(),
   ignored: z.string(),
   input_price: z.int().nullable(),
   cached_price: z.int().nullable(),
@@ -90,7 +89,6 @@ const recordRow = recordColumns.transform((row) => ({
   /** Whose key the reply came with; `null` for the gateway's. */
   ownKey: row.own_key,
   chargedCredits: row.charged_credits,
-  balanceCredits: row.balance_credits,
   ignored: row.ignored,
   /** Prices of the charge; `undefined` if nothing was charged, and in records from before schema 5. */
   prices: row.input_price === null ? undefined : {

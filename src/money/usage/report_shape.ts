@@ -58,9 +58,6 @@ type Members<Shape extends z.ZodRawShape> = Readonly<z.infer<z.ZodObject<Shape>>
 /** Sums of requests. */
 export type UsageFigures = Members<typeof figures>;
 
-/** Percentages by which figures grew. */
-export type UsageChange = Readonly<z.infer<typeof change>>;
-
 /** Figures, with those of the period before and the change if they are compared; by tag there are no reasons. */
 export type ComparedFigures = Members<typeof compared>;
 

@@ -29,14 +29,7 @@ export { AccountDisabled, type Caller, checkScope, KeyRing } from "./key_ring.ts
 export { Keys } from "./keys.ts";
 export { type Member, Members } from "./members.ts";
 export { checkPassword, hasPassword, type PasswordCost, Passwords } from "./passwords.ts";
-export {
-  type Action,
-  type ActionObject,
-  ACTIONS,
-  can,
-  PERMISSIONS,
-  permissionsMarkdown,
-} from "./permissions.ts";
+export { type Action, type ActionObject, ACTIONS, can, PERMISSIONS } from "./permissions.ts";
 export { type Holder, HOLDERS, type Role, ROLES, TEAM_ROLES, type TeamRole } from "./roles.ts";
 export { type ListedSession, type Session, Sessions, type SessionStart } from "./sessions.ts";
 export { TeamKeys } from "./team_keys.ts";

@@ -1,5 +1,5 @@
 import type { Account } from "./account.ts";
-import { type Holder, HOLDERS, type TeamRole } from "./roles.ts";
+import type { Holder, TeamRole } from "./roles.ts";
 
 /** Who may do an action. */
 interface Permission {
@@ -163,31 +163,4 @@ export function can(
   return allowed.includes(account.role as Holder) ||
     (teamRole !== undefined && allowed.includes(teamRole)) ||
     (accountId === account.id && allowed.includes("self"));
-}
-
-/**
- * Returns the table of permissions in Markdown, as `docs/permissions.md` has it.
- *
- * @returns A header and one row per action, with the columns of {@linkcode HOLDERS}.
- */
-export function permissionsMarkdown(): string {
-  const rows = [
-    ["action", "allows to", ...HOLDERS],
-    ...ACTIONS.map((action) => {
-      const { does, allowed }: Permission = PERMISSIONS[action];
-      return [
-        `\`${action}\``,
-        does,
-        ...HOLDERS.map((holder) => allowed.includes(holder) ? "yes" : "–"),
-      ];
-    }),
-  ];
-  const widths = rows[0]!.map((_, at) => Math.max(...rows.map((row) => row[at]!.length)));
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, at) => cell.padEnd(widths[at]!)).join(" | ")} |`;
-  return [
-    line(rows[0]!),
-    line(widths.map((width) => "-".repeat(width))),
-    ...rows.slice(1).map(line),
-  ].join("\n");
 }

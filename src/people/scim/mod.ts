@@ -13,7 +13,6 @@ export {
   ENTERPRISE_SCHEMA,
   GROUP_SCHEMA,
   isObject,
-  PATCH_SCHEMA,
   projected,
   USER_SCHEMA,
   valueOf,

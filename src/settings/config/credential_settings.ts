@@ -119,5 +119,3 @@ export const credentialSettings = z.discriminatedUnion("kind", [
 });
 /** Credentials of one upstream, with defaults. */
 export type CredentialSettings = z.output<typeof credentialSettings>;
-/** A kind of credentials. */
-export type CredentialKind = CredentialSettings["kind"];

@@ -150,4 +150,3 @@ export const responsesRequest = compactRequest.extend({
   top_logprobs: z.int().min(0).max(20).nullish(),
   service_tier: z.string().nullish(),
 });
-export type ResponsesRequest = z.infer<typeof responsesRequest>;
