@@ -10,10 +10,10 @@ import {
 import { assertEquals } from "../../assert.ts";
 
 const FAULTS = {
-  busy: new DatabaseError("SQLITE_BUSY", "in use"),
+  busy: new DatabaseError("SQLITE_BUSY", "in use", { kind: "busy" }),
   reopening: new DatabaseError("SLUICE_REOPENING", "in a moment"),
   unknown: new DatabaseError("SLUICE_TEST", "no answer", { outcomeUnknown: true }),
-  wrong: new DatabaseError("SQLITE_ERROR", "no such table"),
+  wrong: new DatabaseError("SQLITE_ERROR", "no such table", { kind: "statement" }),
   closed: new DatabaseError("SLUICE_CLOSED", "closed"),
   bug: new TypeError("a fault of the gateway"),
 } as const;
