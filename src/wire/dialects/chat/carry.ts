@@ -217,7 +217,7 @@ class CarriedChatStream extends MeteredStream<Meter> implements ReplyStream {
     sent.created = this.#created;
     if (choice !== undefined) sent.choices = choices.map((one) => ({ ...one, index: choice }));
     if (this.#wantsUsage) sent.usage = null;
-    else delete sent.usage;
+    else if (sent.usage !== undefined) delete sent.usage;
     return `data: ${JSON.stringify(sent)}\n\n`;
   }
 

@@ -51,9 +51,22 @@ export function textOf(content: JsonValue | undefined): string {
   return text(content) ?? objects(content).map((part) => text(part.text) ?? "").join("");
 }
 
+/** Fields beside the choices in which usage is reported. */
+const REPORTS = [
+  "usage",
+  "x_groq",
+  "usageMetadata",
+  "amazon-bedrock-invocationMetrics",
+  "meta",
+  "timings",
+];
+
 /** What a completion, or a chunk of one, reports: in its own field, in Groq's, Gemini's or Bedrock's, in a choice or its message. */
 export function usageIn(body: JsonObject, choice: JsonObject | undefined): readonly unknown[] {
   const said = choice?.delta ?? choice?.message;
+  const isSilent = !REPORTS.some((name) => body[name]) && !choice?.usage &&
+    !(isObject(said) && said.usage);
+  if (isSilent) return []; // nearly every chunk
   return [
     body.usage,
     inner(body, "x_groq").usage,

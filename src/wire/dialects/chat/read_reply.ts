@@ -55,7 +55,7 @@ export function parseLate(data: string): JsonObject {
 export function checkNoError(body: JsonObject): void {
   const error = reportedError(body);
   if (error !== undefined) throw upstreamFault(error);
-  if (body.error !== null) delete body.error;
+  if (body.error !== undefined && body.error !== null) delete body.error;
 }
 
 /** Choices of one reply; a request may ask for 8. */
@@ -72,7 +72,7 @@ export function checkChoiceCount({ choices }: JsonObject): void {
 
 /** @throws {Refusal} the error of a choice; `upstream_unavailable` for one that failed. */
 export function checkNotFailed(choice: JsonObject): void {
-  const error = reportedError({ error: choice.error });
+  const error = choice.error ? reportedError({ error: choice.error }) : undefined;
   if (error !== undefined) throw upstreamFault(error);
   checkFinish(choice.finish_reason);
 }
