@@ -58,6 +58,7 @@ export class Copy {
   async run(run: TestRun): Promise<Outcome> {
     const { file, filter, proofs = false, usualMs = RUN_MS } = run;
     const runMs = Math.max(MIN_RUN_MS, Math.min(RUN_MS, 4 * usualMs));
+    const mark = crypto.randomUUID();
     const child = new Deno.Command(Deno.execPath(), {
       args: [
         "test",
@@ -71,6 +72,7 @@ export class Copy {
       ],
       cwd: this.root,
       env: {
+        [MARK]: mark,
         NO_COLOR: "1",
         SLUICE_TEST_DEADLINE_MS: String(Math.min(DEADLINE_MS, runMs / 2)),
         ...(proofs ? { SLUICE_PROOFS: "1" } : {}),
@@ -85,6 +87,7 @@ export class Copy {
       child.kill();
     }, runMs);
     const { code, stdout, stderr } = await child.output().finally(() => clearTimeout(limit));
+    if (code !== 0) await endLeft(mark);
     if (isLate) return { failed: true, what: `not over in ${(runMs / 1_000).toFixed(0)} s` };
     const decoder = new TextDecoder();
     const said = decoder.decode(stdout) + decoder.decode(stderr);
@@ -97,6 +100,24 @@ export class Copy {
 
   async remove(): Promise<void> {
     await Deno.remove(this.root, { recursive: true });
+  }
+}
+
+/** Marks what a run of tests starts, in its environment. */
+const MARK = "SLUICE_MUTATION_RUN";
+
+/** Ends what a run of tests has left running: tests that were killed end no server that they started. */
+async function endLeft(mark: string): Promise<void> {
+  const processes = new Deno.Command(joinPath(ROOT, ".ci/processes"), {
+    args: [`${MARK}=${mark}`],
+  });
+  const { stdout } = await processes.output();
+  for (const [, pid] of new TextDecoder().decode(stdout).matchAll(/^(\d+) /gm)) {
+    try {
+      Deno.kill(Number(pid), "SIGKILL");
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error; // it has ended
+    }
   }
 }
 

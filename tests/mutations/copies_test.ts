@@ -1,0 +1,32 @@
+import { joinPath } from "../../src/ground/std/mod.ts";
+import { assert } from "../assert.ts";
+import { until } from "../fake/temp.ts";
+import { Copy } from "./copies.ts";
+
+Deno.test({
+  name: "a run of tests that is killed leaves nothing running",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const copy = await Copy.make(["deno.json", "tests/deno.lock"]);
+    try {
+      await Deno.writeTextFile(
+        joinPath(copy.root, "left_test.ts"),
+        `Deno.test("leaves", async () => {
+          const { pid } = new Deno.Command("setsid", { args: ["sleep", "1000"], stdout: "null" }).spawn();
+          await Deno.writeTextFile("pid", String(pid));
+          Deno.kill(Deno.pid, "SIGKILL"); // as a run that is not over in its time
+        });`,
+      );
+      const { failed } = await copy.run({ file: "left_test.ts" });
+      assert(failed);
+      const pid = await Deno.readTextFile(joinPath(copy.root, "pid"));
+      const isGone = async () => {
+        const asked = new Deno.Command("kill", { args: ["-0", pid], stderr: "null" });
+        return !(await asked.output()).success;
+      };
+      await until(isGone, { what: "the end of what was left" });
+    } finally {
+      await copy.remove();
+    }
+  },
+});
