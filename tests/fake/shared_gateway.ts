@@ -19,7 +19,7 @@ export function shared<T extends AsyncDisposable>(open: () => Promise<T>): Share
     await (await opened)?.[Symbol.asyncDispose]();
     opened = undefined;
   };
-  Deno.test.afterAll(close); // some of them were left out
+  Deno.test.afterAll?.(close); // some of them were left out; Deno 2.4 ends what is left with the process
   return (name, work) => {
     left++;
     Deno.test({

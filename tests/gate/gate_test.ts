@@ -120,6 +120,25 @@ Deno.test(
   },
 );
 
+Deno.test("what outlives a test is a failure only where this version of Deno looks by itself", async () => {
+  const leaks =
+    `Deno.test({ name: "leaks", sanitizeOps: true, fn: () => void setTimeout(() => {}, 60_000) });`;
+  await using directory = await project({ "leaks_test.ts": leaks });
+  const suite = suiteAt(directory.path);
+  const [asked, unasked] = await Promise.all([
+    lookAt(suite),
+    lookAt({ ...suite, hasLeakChecks: true }),
+  ]);
+  assertEquals(asked.faults.map(({ title }) => title), ["leaks_test.ts: leaks"]);
+  assertEquals([unasked.faults, unasked.unsteady], [[], []]);
+  await Deno.writeTextFile(`${directory.path}/price_test.ts`, FILES["price_test.ts"]);
+  const { faults } = await lookAt({ ...suite, hasLeakChecks: true });
+  assertEquals(faults.map(({ title }) => title).sort(), [
+    "price_test.ts: a price",
+    "price_test.ts: a step ... within",
+  ]);
+});
+
 Deno.test("each test file is in one group, long ones alone, those of small wings together", () => {
   const wing = fc.integer({ min: 1, max: 40 });
   fc.assert(fc.property(fc.array(wing, { maxLength: 12 }), (sizes) => {

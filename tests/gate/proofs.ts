@@ -36,7 +36,8 @@ const PROOFS: readonly Step[] = [
       const older = await olderDeno(workplace);
       if (older === undefined) return { faults: [], skipped: "no Deno 2.4 here" };
       const options = { env: older.env, deadlineMs: 2 * HOUR_MS };
-      return await runSuite(workplace, "Deno 2.4", { deno: older.path, ...SUITE, options });
+      const suite = { deno: older.path, ...SUITE, hasLeakChecks: true, options };
+      return await runSuite(workplace, "Deno 2.4", suite);
     },
   },
   task("soak", "under load and kills, each response is charged once and memory stays flat", [
