@@ -51,36 +51,25 @@ export function textOf(content: JsonValue | undefined): string {
   return text(content) ?? objects(content).map((part) => text(part.text) ?? "").join("");
 }
 
-/** Fields beside the choices in which usage is reported. */
-const REPORTS = [
-  "usage",
-  "x_groq",
-  "usageMetadata",
-  "amazon-bedrock-invocationMetrics",
-  "meta",
-  "timings",
+/** Where usage is reported beside the choices, and what there is to read of it. */
+const REPORTS: readonly [string, (report: JsonObject) => readonly unknown[]][] = [
+  // Cohere bills other numbers than its models read and write
+  ["usage", (usage) => [usage, usage.billed_units, usage.tokens]],
+  ["x_groq", ({ usage }) => [usage]],
+  ["usageMetadata", (usage) => [usage]],
+  ["amazon-bedrock-invocationMetrics", (usage) => [usage]],
+  ["meta", ({ billed_units: billed, tokens }) => [billed, tokens]],
+  ["timings", (timings) => [timed(timings)]],
 ];
 
-/** What a completion, or a chunk of one, reports: in its own field, in Groq's, Gemini's or Bedrock's, in a choice or its message. */
+/** What a completion, or a chunk of one, reports: beside its choices, or in a choice or its message. */
 export function usageIn(body: JsonObject, choice: JsonObject | undefined): readonly unknown[] {
+  const reports: unknown[] = [];
+  for (const [name, read] of REPORTS) if (body[name]) reports.push(...read(inner(body, name)));
   const said = choice?.delta ?? choice?.message;
-  const isSilent = !REPORTS.some((name) => body[name]) && !choice?.usage &&
-    !(isObject(said) && said.usage);
-  if (isSilent) return []; // nearly every chunk
-  return [
-    body.usage,
-    inner(body, "x_groq").usage,
-    choice?.usage,
-    isObject(said) ? said.usage : undefined,
-    body.usageMetadata,
-    body["amazon-bedrock-invocationMetrics"],
-    // Cohere bills other numbers than its models read and write
-    ...["usage", "meta"].flatMap((name) => {
-      const { billed_units: billed, tokens } = inner(body, name);
-      return [billed, tokens];
-    }),
-    timed(inner(body, "timings")),
-  ];
+  if (choice?.usage) reports.push(choice.usage);
+  if (isObject(said) && said.usage) reports.push(said.usage);
+  return reports;
 }
 
 /** The timings of llama.cpp, whose servers send usage on demand only; those of the prompt leave out what was cached. */
