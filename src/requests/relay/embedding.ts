@@ -81,7 +81,7 @@ export class Embedding {
 
   /** The response: written, then settled. */
   async respond(
-    { opened, plan }: Reached,
+    { opened, plan, reply: { used } }: Reached,
   ): Promise<Pick<RelayReply, "body" | "settled">> {
     this.#life.outputBegan();
     const { request, route, inputTokens } = this.#options;
@@ -97,6 +97,7 @@ export class Embedding {
       onSettled: ({ usageSource, usage, departs }, { inputTokens: countedTokens }) => {
         if (departs) plan.upstream.health.usageDeparted();
         if (usageSource !== "upstream") return;
+        used?.(usage.inputTokens);
         estimates.learn(of, { countedTokens, reportedTokens: usage.inputTokens });
       },
     });

@@ -123,7 +123,9 @@ export class Generation {
   }
 
   /** The response: settled, or a stream that settles itself. */
-  async respond({ opened, plan }: Reached): Promise<Pick<RelayReply, "body" | "settled">> {
+  async respond(
+    { opened, plan, reply: { used } }: Reached,
+  ): Promise<Pick<RelayReply, "body" | "settled">> {
     const { route, mayReason, openInput, maxCalls } = this.#options;
     const { estimates } = this.#parts; // an open stream keeps this, and must not keep the request's body
     const { tokens: inputTokens, isText } = this.#input;
@@ -150,7 +152,9 @@ export class Generation {
         if (!mayReason && reasoningTokens > 0 && hidden >= reasoningTokens / 2) {
           health.hidingModels.add(model);
         }
-        if (usageSource !== "upstream" || !isText) return;
+        if (usageSource !== "upstream") return;
+        used?.(usage.inputTokens + usage.outputTokens);
+        if (!isText) return;
         estimates.learn(of, { countedTokens, reportedTokens: usage.inputTokens });
       },
     });

@@ -5,7 +5,15 @@ import type { Log, Metrics, Trace } from "../../ground/telemetry/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import { CANCELLED, type Failure, failureOf, statusFailure } from "./failure.ts";
 import { isSimulated } from "../simulator/mod.ts";
-import { type Bound, outOfTurn, takeAll, untilEnd } from "./bound.ts";
+import {
+  allTurns,
+  type Bound,
+  outOfTurn,
+  takeAll,
+  type Turn,
+  UNBOUNDED,
+  untilEnd,
+} from "./bound.ts";
 import type { Pass } from "./circuit.ts";
 import type { KeyPool, UpstreamKey } from "./key_pool.ts";
 import { keysOfPlan, type Routing, type TargetPlan } from "./routing.ts";
@@ -110,10 +118,10 @@ export class Attempts {
     const keys = keysOfPlan(plan);
     let result: Result<Plan, Opened>;
     try {
-      const send = (ended: () => void) =>
+      const send = (turn: Turn) =>
         keys === undefined
-          ? this.#sendOnce(exchange, attempt, undefined, ended)
-          : this.#withKeys(exchange, attempt, keys, ended);
+          ? this.#sendOnce(exchange, attempt, undefined, turn)
+          : this.#withKeys(exchange, attempt, keys, turn);
       result = await this.#inTurn(exchange, attempt, boundsOf(plan), send);
     } catch (error) {
       pass.abandoned(); // a bug: the circuit must not wait for it
@@ -131,7 +139,7 @@ export class Attempts {
     exchange: Exchange<Plan, Opened>,
     attempt: Attempt<Plan>,
     keys: KeyPool,
-    ended: () => void,
+    turn: Turn,
   ): Promise<Result<Plan, Opened>> {
     const { plan } = attempt;
     const walk = keys.begin(exchange.routing.keyAt(plan));
@@ -139,14 +147,13 @@ export class Attempts {
     try {
       for (let key = walk.next(); key !== undefined; key = walk.next()) {
         const result = key.bound === undefined
-          ? await this.#sendOnce(exchange, attempt, key, ended)
-          : await this.#inTurn(exchange, attempt, [key.bound], (keyEnded) => {
-            const both = () => {
-              keyEnded();
-              ended();
-            };
-            return this.#sendOnce(exchange, attempt, key, both);
-          });
+          ? await this.#sendOnce(exchange, attempt, key, turn)
+          : await this.#inTurn(
+            exchange,
+            attempt,
+            [key.bound],
+            (ofKey) => this.#sendOnce(exchange, attempt, key, allTurns([ofKey, turn])),
+          );
         const failure = "failure" in result ? result.failure : undefined;
         if (!walk.ended(failure) || failure === undefined) return result;
         failures.push(failure);
@@ -163,12 +170,12 @@ export class Attempts {
     exchange: Exchange<Plan, Opened>,
     { plan, tally }: Attempt<Plan>,
     bounds: readonly Bound[],
-    send: (ended: () => void) => Promise<Result<Plan, Opened>>,
+    send: (turn: Turn) => Promise<Result<Plan, Opened>>,
   ): Promise<Result<Plan, Opened>> {
-    if (bounds.length === 0) return await send(nothing);
-    let ended: () => void;
+    if (bounds.length === 0) return await send(UNBOUNDED);
+    let turn: Turn;
     try {
-      ended = await takeAll(bounds, exchange);
+      turn = await takeAll(bounds, exchange);
     } catch (error) {
       if (exchange.signal.aborted) return { failure: failureOf(error, plan.upstream) };
       if (!(error instanceof Refusal)) throw error;
@@ -183,24 +190,24 @@ export class Attempts {
       return { failure };
     }
     try {
-      const result = await send(ended);
-      if ("failure" in result) ended();
+      const result = await send(turn);
+      if ("failure" in result) turn.end();
       return result;
     } catch (error) {
-      ended();
+      turn.end();
       throw error;
     }
   }
 
   /**
    * @param key The key to send it with; undefined at an upstream that has not several.
-   * @param ended Called when the reply has ended.
+   * @param turn Ends with the reply.
    */
   async #sendOnce<Plan extends TargetPlan, Opened>(
     exchange: Exchange<Plan, Opened>,
     attempt: Attempt<Plan>,
     key: UpstreamKey | undefined,
-    ended: () => void,
+    turn: Turn,
   ): Promise<Result<Plan, Opened>> {
     const { plan, tally } = attempt;
     const { name } = plan.upstream;
@@ -210,7 +217,7 @@ export class Attempts {
     const result = await this.#exchange(exchange, attempt, {
       key,
       traceparent: stage.traceparent,
-      ended,
+      turn,
     });
     const failure = "failure" in result ? result.failure : undefined;
     const keyName = key && keysOfPlan(plan)?.nameOf(key);
@@ -245,10 +252,10 @@ export class Attempts {
   async #exchange<Plan extends TargetPlan, Opened>(
     exchange: Exchange<Plan, Opened>,
     { plan, canFailOver }: Attempt<Plan>,
-    { key, traceparent, ended }: {
+    { key, traceparent, turn }: {
       readonly key: UpstreamKey | undefined;
       readonly traceparent: string | undefined;
-      readonly ended: () => void;
+      readonly turn: Turn;
     },
   ): Promise<Result<Plan, Opened>> {
     const { upstream, ownKey } = plan;
@@ -275,7 +282,7 @@ export class Attempts {
         return { failure: ownKey === undefined ? failure : ofOwnKey(failure, upstream.name) };
       }
       try {
-        const kept = ended === nothing ? reply : untilEnd(reply, ended);
+        const kept = turn === UNBOUNDED ? reply : untilEnd(reply, turn);
         const opened = await exchange.open(kept, plan, { canFailOver, key });
         if (ownKey === undefined) {
           upstream.health.succeeded(Math.round(performance.now() - startedTick));
@@ -341,8 +348,6 @@ export class Attempts {
     });
   }
 }
-
-function nothing(): void {}
 
 /** What bounds a request's way to a target. Keys of the caller's own have their owners' bounds. */
 function boundsOf({ target, upstream, ownKey }: TargetPlan): readonly Bound[] {

@@ -14,6 +14,25 @@ export interface BoundedRequest {
   readonly signal: AbortSignal;
 }
 
+/** What one request has of what may be sent. */
+export interface Turn {
+  /** Call it when its reply has ended; again, it does nothing. */
+  readonly end: () => void;
+  /** Gives tokens back that it did not use, once that is known. */
+  readonly used: (tokens: number) => void;
+}
+
+/** The turn of what is not bounded. */
+export const UNBOUNDED: Turn = { end() {}, used() {} };
+
+/** Turns of one request at several places, as one. */
+export function allTurns(turns: readonly Turn[]): Turn {
+  return {
+    end: () => turns.forEach((one) => one.end()),
+    used: (tokens) => turns.forEach((one) => one.used(tokens)),
+  };
+}
+
 /**
  * Bounds what is sent to an upstream, with one of its keys, or to a target. Accounts take turns, and nobody waits longer than is
  * allowed. What was sent counts for a minute.
@@ -52,10 +71,9 @@ export class Bound {
   /**
    * Waits for a request's turn.
    *
-   * @returns Call it when its reply has ended.
    * @throws {Refusal} `gateway_unavailable` if its turn does not come in time.
    */
-  async take({ account, tokens, signal }: BoundedRequest): Promise<() => void> {
+  async take({ account, tokens, signal }: BoundedRequest): Promise<Turn> {
     const taken: Share[] = [];
     try {
       for (
@@ -73,7 +91,7 @@ export class Bound {
     const [atOnce, ...shares] = taken;
     this.#sent.push({ untilTick: performance.now() + MINUTE_MS, shares });
     this.#time();
-    return () => atOnce!.release();
+    return { end: () => atOnce!.release(), used: (tokens) => shares[1]!.shrink(tokens) };
   }
 
   #time(): void {
@@ -93,26 +111,21 @@ export class Bound {
 /**
  * Waits for a request's turn at several places.
  *
- * @returns Call it when its reply has ended; again, it does nothing.
  * @throws {Refusal} `gateway_unavailable` if its turn does not come in time.
  */
-export async function takeAll(
-  bounds: readonly Bound[],
-  request: BoundedRequest,
-): Promise<() => void> {
-  const ends: (() => void)[] = [];
-  const end = () => ends.splice(0).forEach((one) => one());
+export async function takeAll(bounds: readonly Bound[], request: BoundedRequest): Promise<Turn> {
+  const turns: Turn[] = [];
   try {
-    for (const bound of bounds) ends.push(await bound.take(request));
+    for (const bound of bounds) turns.push(await bound.take(request));
   } catch (error) {
-    end();
+    allTurns(turns).end();
     throw error;
   }
-  return end;
+  return allTurns(turns);
 }
 
-/** A reply that tells when it has ended, however it does. */
-export function untilEnd(reply: UpstreamReply, end: () => void): UpstreamReply {
+/** A reply that tells its request's turn when it has ended, however it does, and what it used. */
+export function untilEnd(reply: UpstreamReply, { end, used }: Turn): UpstreamReply {
   const source = readyBytes(reply.body);
   const take = () => {
     try {
@@ -132,6 +145,7 @@ export function untilEnd(reply: UpstreamReply, end: () => void): UpstreamReply {
   return {
     ...reply,
     body,
+    used,
     discard() {
       end();
       reply.discard();

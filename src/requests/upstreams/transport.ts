@@ -25,6 +25,8 @@ export interface UpstreamReply {
   discard(): void;
   /** Everything wanted has been read: lets the rest pass, so that the connection can be used again. */
   drain(): void;
+  /** Tells the tokens that it used, input and output, where what is sent there is bounded. */
+  readonly used?: (tokens: number) => void;
 }
 
 /** Bytes that are read on demand: what nobody asks for stays with its sender. */

@@ -7,7 +7,7 @@ export const boundSettings = z.strictObject({
   requests: most.describe("Maximum requests at once."),
   requestsPerMinute: most.describe("Maximum requests in any minute."),
   tokensPerMinute: most.describe(
-    "Maximum tokens in any minute: those of the input, and of the output that is permitted.",
+    "Maximum tokens in any minute: of the input and the permitted output, then what the upstream reports.",
   ),
   waitMs: z.int().nonnegative().max(60_000).default(2_000).describe(
     "Maximum time that a request waits for its turn before the next key or target is tried. Accounts take turns.",

@@ -82,7 +82,7 @@ for (const stream of [false, true]) {
 
 Deno.test("a target and a key are bounded by themselves, and a minute's requests and tokens are", async () => {
   await using slow = slowUpstream();
-  await using other = fakeUpstream(() => completion("other"));
+  await using other = fakeUpstream(() => completion("other", { usage: null }));
   await using gateway = await startGateway({
     settings: {
       upstreams: {
@@ -123,9 +123,37 @@ Deno.test("a target and a key are bounded by themselves, and a minute's requests
   assertEquals([await ask("target"), await ask("target")], [200, 503]);
   const four = [await ask("minute"), await ask("minute"), await ask("minute"), await ask("minute")];
   assertEquals(four, [200, 200, 200, 503]);
-  // each has some tokens of input and 100 of output
+  // each has some tokens of input and 100 of output, and nothing says that it used less
   assertEquals([await ask("tokens"), await ask("tokens"), await ask("tokens")], [200, 200, 503]);
 });
+
+for (const stream of [false, true]) {
+  Deno.test(`tokens of a minute that a request did not use are there for the next (stream: ${stream})`, async () => {
+    const usage = { prompt_tokens: 10, completion_tokens: 30, total_tokens: 40 };
+    await using upstream = fakeUpstream(() => {
+      if (!stream) return completion("Hi", { usage });
+      const choices = [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }];
+      return eventStream(sse(JSON.stringify({ choices, usage }), "[DONE]"));
+    });
+    const keys = [{ key: "k", limits: { tokensPerMinute: 250, waitMs: 0 } }];
+    await using gateway = await startGateway({
+      settings: {
+        upstreams: {
+          keyed: { url: upstream.url, keys, limits: { tokensPerMinute: 250, waitMs: 0 } },
+        },
+        routes: { m: { ...LIMITS, targets: [{ upstream: "keyed", model: "m" }] } },
+      },
+    });
+    const ask = async () => {
+      const reply = await gateway.chat("Hi", { model: "m", max_tokens: 100, stream });
+      await reply.text();
+      return reply.status;
+    };
+    // 40 of 250 each: the fifth would not fit with the 100 and more that each may use
+    for (let times = 0; times < 4; times++) assertEquals(await ask(), 200);
+    assertEquals(await ask(), 503);
+  });
+}
 
 Deno.test("however requests of several accounts come and end, there are never more at once than allowed (random)", async () => {
   const timers = new CoarseTimers();
@@ -142,7 +170,7 @@ Deno.test("however requests of several accounts come and end, there are never mo
         let most = 0;
         const signal = new AbortController().signal;
         await Promise.all(all.map(async ([account, turns]) => {
-          const end = await bound.take({ account, tokens: 1, signal });
+          const { end } = await bound.take({ account, tokens: 1, signal });
           most = Math.max(most, ++open);
           for (let turn = 0; turn < turns; turn++) await Promise.resolve();
           open--;
