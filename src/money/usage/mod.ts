@@ -14,7 +14,7 @@ export {
   repliedBy,
   shortReasonOf,
 } from "./describe_request.ts";
-export { answeredModels, cacheShares } from "./watched.ts";
+export { answeredModels, type CacheShare, cacheShares, newestCacheShares } from "./watched.ts";
 export { type RequestLatency, requestLatency } from "./latency.ts";
 export { accountUsage, usageReading, type UsageSum } from "./account_usage.ts";
 export { daysSince, hoursSince, monthStart, untilNow } from "./bounds.ts";

@@ -28,6 +28,34 @@ export async function cacheShares(database: Database, hourAtMs: number): Promise
   return rows.map((row) => cacheShare.parse(row));
 }
 
+/** Records that are looked at: the newest, which the database has read within milliseconds. */
+const NEWEST_RECORDS = 2_000;
+
+/**
+ * Reads what came from caches in the newest requests of an hour. Replies to keys that are not the gateway's count as requests only: what
+ * their owners lose is not the operator's.
+ *
+ * @param database The database.
+ * @param sinceMs The hour's beginning, in milliseconds since the epoch.
+ * @returns A row for each model that is among them.
+ */
+export async function newestCacheShares(
+  database: Database,
+  sinceMs: number,
+): Promise<CacheShare[]> {
+  const ofGateway = (column: string) =>
+    `sum(case when own_key is null then ${column} else 0 end) as ${column}`;
+  const rows = await database.all(
+    `select route, ${ofGateway("input_tokens")}, ${ofGateway("cached_tokens")}, count(*) as requests
+    from (
+      select route, input_tokens, cached_tokens, own_key, started_at_ms from usage_records
+      order by request_id desc limit ${NEWEST_RECORDS}
+    ) where started_at_ms >= ? group by route`,
+    [sinceMs],
+  );
+  return rows.map((row) => cacheShare.parse(row));
+}
+
 const answeredModel = rowOf({
   upstream: z.string(),
   /** As it was sent. */
@@ -38,9 +66,6 @@ const answeredModel = rowOf({
 
 /** A model that replied for another. */
 export type AnsweredModel = z.output<typeof answeredModel>;
-
-/** Records that are looked at: the newest, which the database has read within milliseconds. */
-const NEWEST_RECORDS = 2_000;
 
 /**
  * Reads which models have replied for which lately. Replies to keys that are not the gateway's are left out: what a name stands for there

@@ -1,7 +1,12 @@
 import { HOUR_MS } from "../../ground/time.ts";
 import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
-import { answeredModels, cacheShares } from "../../money/usage/mod.ts";
+import {
+  answeredModels,
+  type CacheShare,
+  cacheShares,
+  newestCacheShares,
+} from "../../money/usage/mod.ts";
 import type { NewAlert } from "./alert.ts";
 import { memoryOf, remember } from "./jobs.ts";
 
@@ -61,20 +66,26 @@ async function modelChanges(database: Database) {
   };
 }
 
-/** Models whose share of cached input has fallen by half since the hour before. */
+/**
+ * Models whose share of cached input has fallen by half since the hour before. The hours do not tell whose upstream keys the
+ * replies came with, so the newest requests with the gateway's must show it, too.
+ */
 async function missedCaches(database: Database, nowMs: number): Promise<NewAlert[]> {
   const hourAtMs = nowMs - nowMs % HOUR_MS;
-  const before = new Map(
-    (await cacheShares(database, hourAtMs - HOUR_MS)).map((one) => [one.route, one]),
-  );
+  const byRoute = (shares: readonly CacheShare[]) => new Map(shares.map((one) => [one.route, one]));
+  const before = byRoute(await cacheShares(database, hourAtMs - HOUR_MS));
+  const newest = byRoute(await newestCacheShares(database, hourAtMs));
   return (await cacheShares(database, hourAtMs)).flatMap((now) => {
     const then = before.get(now.route);
     if (then === undefined) return [];
     const isMuch = [now, then].every(({ inputTokens, requests }) =>
       inputTokens >= MIN_INPUT_TOKENS && requests >= MIN_REQUESTS
     );
-    const [share, earlier] = [now, then].map((one) => one.cachedTokens / one.inputTokens);
-    if (!isMuch || earlier! < MIN_SHARE || share! > earlier! / 2) return [];
+    const [share, earlier] = [now, then].map(shareOf);
+    const hasFallen = [now, newest.get(now.route) ?? now].every((one) =>
+      one.inputTokens > 0 && shareOf(one) <= earlier! / 2
+    );
+    if (!isMuch || earlier! < MIN_SHARE || !hasFallen) return [];
     const percent = (part: number) => `${Math.round(100 * part)} %`;
     return [{
       mark: `cache_share_fell:${now.route}:${new Date(hourAtMs).toISOString().slice(0, 13)}`,
@@ -90,4 +101,8 @@ async function missedCaches(database: Database, nowMs: number): Promise<NewAlert
       data: { route: now.route, share: share!, before: earlier! },
     }];
   });
+}
+
+function shareOf({ cachedTokens, inputTokens }: CacheShare): number {
+  return cachedTokens / inputTokens;
 }

@@ -111,4 +111,12 @@ Deno.test("a model that another begins to reply for raises one alert, and so doe
   nowMs += 3_600_000;
   await send(20);
   assertEquals(await kinds(), []);
+  // what keys of the caller's own miss is none of the operator's, whether beside other requests or alone
+  cached = 0;
+  nowMs += 3_600_000;
+  await send(20, { "x-sluice-upstream-key": "sk-own-0123456789" });
+  assertEquals(await kinds(), []);
+  cached = 3_780;
+  await send(1);
+  assertEquals(await kinds(), []);
 });
