@@ -171,8 +171,6 @@ const RULES: readonly Rule[] = [
       "ground/database/sqlite/": "what both have in common",
       "ground/sql/": "how SQLite spells it",
       "ground/database/migrations/": "the schema of databases that there are",
-      "money/ledger/rules/": "triggers",
-      "money/ledger/feed.ts": "puts items to triggers",
       "operating/importers/new_api/source_database.ts": "reads another program's SQLite file",
     },
     examples: [
