@@ -169,6 +169,7 @@ const RULES: readonly Rule[] = [
       "ground/database/file/": "an engine on SQLite",
       "ground/database/server/": "an engine on SQLite",
       "ground/database/sqlite/": "what both have in common",
+      "ground/database/postgres/": "leaves out what tables of SQLite are told",
       "ground/sql/": "how SQLite spells it",
       "ground/database/migrations/": "the schema of databases that there are",
       "operating/importers/new_api/source_database.ts": "reads another program's SQLite file",

@@ -10,5 +10,6 @@
  */
 
 export * from "./functions.ts";
+export { POSTGRES_FUNCTIONS } from "./postgres.ts";
 export { type Dialect, render } from "./render.ts";
 export { containing } from "./search_pattern.ts";

@@ -1,10 +1,11 @@
+import { POSTGRES } from "./postgres.ts";
 import { SQLITE } from "./sqlite.ts";
 import type { Spelling } from "./spelling.ts";
 
 /** What an engine understands, besides standard SQL. */
-export type Dialect = "sqlite";
+export type Dialect = "sqlite" | "postgres";
 
-const SPELLINGS: Readonly<Record<Dialect, Spelling>> = { sqlite: SQLITE };
+const SPELLINGS: Readonly<Record<Dialect, Spelling>> = { sqlite: SQLITE, postgres: POSTGRES };
 
 /** A call within which there is no other one. None of its marks is in any statement otherwise: values are arguments of statements. */
 const CALL = /«([a-zA-Z]+)((?:¦[^«»]*)?)»/g;
