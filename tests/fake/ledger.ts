@@ -1,5 +1,6 @@
 import { keepFileThreads, openDatabase } from "../../src/ground/database/mod.ts";
 import { EmbeddedDatabase } from "../../src/ground/database/file/embedded.ts";
+import { postgresEngine } from "../../src/ground/database/postgres/engine.ts";
 import { ServerDatabase } from "../../src/ground/database/server/server.ts";
 import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/people/accounts/mod.ts";
 import type { Database } from "../../src/ground/database/mod.ts";
@@ -13,6 +14,7 @@ import {
   type UsageRecord,
 } from "../../src/money/ledger/mod.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
+import { postgresServer } from "./postgres.ts";
 import { sqldServer } from "./sqld.ts";
 import { tempDir } from "./temp.ts";
 
@@ -54,12 +56,16 @@ export interface LedgerBench extends AsyncDisposable {
  * @param options.behind Whether what loans cover is settled behind.
  */
 export async function ledgerBench(
-  kind: "file" | "server",
+  kind: "file" | "server" | "postgres",
   { behind = false }: { readonly behind?: boolean } = {},
 ): Promise<LedgerBench> {
   await using stack = new AsyncDisposableStack();
   const dir = stack.use(await tempDir());
-  const server = kind === "server" ? stack.use(await sqldServer(`${dir.path}/sqld`)) : undefined;
+  const server = kind === "server"
+    ? stack.use(await sqldServer(`${dir.path}/sqld`))
+    : kind === "postgres"
+    ? stack.use(await postgresServer())
+    : undefined;
   const open = async () => {
     const database = await openDatabase({
       file: server === undefined ? `${dir.path}/sluice.db` : undefined,
@@ -92,6 +98,8 @@ export async function ledgerBench(
     connect() {
       return server === undefined
         ? EmbeddedDatabase.open(`${dir.path}/sluice.db`, { durability: "full" })
+        : kind === "postgres"
+        ? postgresEngine(server.url, { durability: "full" }).open()
         : ServerDatabase.connect({ url: server.url, token: undefined, durability: "full" });
     },
     async account({ budget } = {}) {

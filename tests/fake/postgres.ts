@@ -1,5 +1,6 @@
 /** A PostgreSQL that runs, with an empty database `postgres`. */
 export interface PostgresServer extends AsyncDisposable {
+  readonly url: string;
   readonly port: number;
   /** Of the server's program, such as 15. */
   readonly version: number;
@@ -38,6 +39,7 @@ export async function postgresServer(): Promise<PostgresServer> {
     ...["-D", data, "-o", settings, "-l", `${folder}/log`, "-w", "-t", "60", "start"],
   ]);
   return {
+    url: `postgres://${USER}@127.0.0.1:${port}/postgres`,
     port,
     version: programs.version,
     async run(script) {

@@ -1,4 +1,5 @@
 import { type Database, DatabaseError, type Statement } from "./database.ts";
+import type { Definitions } from "./definitions.ts";
 import { FIRST, type Migration, MIGRATIONS, schemaFault } from "./migrations/mod.ts";
 import {
   dropRules,
@@ -9,17 +10,10 @@ import {
   type RuleSet,
 } from "./rules.ts";
 import { unlikeFirst } from "./schema.ts";
-import { hasTable } from "./sqlite/catalog.ts";
+import { SQLITE_DEFINITIONS } from "./sqlite/definitions.ts";
 
 /** Other programs that change the database at the same moment and are waited for. */
 const MAX_ATTEMPTS = 5;
-
-const CREATE_VERSIONS = `
-  create table if not exists schema_versions (
-    version integer primary key,
-    name text not null,
-    applied_at_ms integer not null
-  ) strict`;
 
 /** A database that came to the first step's schema in smaller steps lists the first one only from now on. */
 const TAKE_OVER: readonly Statement[] = [
@@ -49,6 +43,8 @@ export interface MigrateOptions {
   readonly copy?: ((fromVersion: number) => Promise<void> | undefined) | undefined;
   /** The steps to apply; tests pass others. */
   readonly migrations?: readonly Migration[] | undefined;
+  /** How the engine is told. Default: as SQLite is. */
+  readonly definitions?: Definitions | undefined;
 }
 
 /** What a database has. */
@@ -67,10 +63,11 @@ interface State {
  *   than the first step, `SLUICE_SCHEMA` when it came there in other steps and is not the same.
  */
 export async function migrate(database: Database, options: MigrateOptions): Promise<Migrated> {
-  const { now, rules, mayChange, copy, migrations = MIGRATIONS } = options;
+  const { now, rules, mayChange, copy, migrations = MIGRATIONS, definitions = SQLITE_DEFINITIONS } =
+    options;
   const latest = migrations.at(-1)!.version;
   for (let attempt = 1;; attempt++) {
-    const state = await stateOf(database, latest);
+    const state = await stateOf(database, latest, definitions);
     const from = state.version;
     const missing = migrations.filter(({ version }) => version > from);
     const replacing = rules !== undefined && (missing.length > 0 || !keepsRules(state.rules, rules))
@@ -83,11 +80,14 @@ export async function migrate(database: Database, options: MigrateOptions): Prom
     if (from > 0) await mayChange?.();
     try {
       if (from > 0 && missing.length > 0) await copy?.(from);
-      await database.batch(changes(state, missing, { nowMs: now(), rules: replacing }));
+      await database.batch(
+        changes(state, missing, { nowMs: now(), rules: replacing, definitions }),
+      );
       return { from, to: latest, installedRules: replacing !== undefined };
     } catch (error) {
       // another program may have been first: then there is less to do, or nothing
-      const isChanged = JSON.stringify(await stateOf(database, latest)) !== JSON.stringify(state);
+      const isChanged =
+        JSON.stringify(await stateOf(database, latest, definitions)) !== JSON.stringify(state);
       if (!isChanged || attempt === MAX_ATTEMPTS) throw error;
     }
   }
@@ -97,25 +97,33 @@ export async function migrate(database: Database, options: MigrateOptions): Prom
 function changes(
   { version, isCarriedOver, rules: before }: State,
   missing: readonly Migration[],
-  { nowMs, rules }: { readonly nowMs: number; readonly rules: RuleSet | undefined },
+  { nowMs, rules, definitions }: {
+    readonly nowMs: number;
+    readonly rules: RuleSet | undefined;
+    readonly definitions: Definitions;
+  },
 ): Statement[] {
   return [
-    ...(version === 0 ? [{ sql: CREATE_VERSIONS }] : []),
+    ...(version === 0 ? definitions.first.map((sql) => ({ sql })) : []),
     ...(isCarriedOver ? TAKE_OVER : []),
     // First, so that of two gateways that start at once only one carries the step out.
     ...missing.map(({ version, name }) => ({
       sql: "insert into schema_versions (version, name, applied_at_ms) values (?, ?, ?)",
       args: [version, name, nowMs],
     })),
-    ...(rules === undefined ? [] : dropRules(before?.objects ?? [])),
-    ...missing.flatMap(({ statements }) => statements.map((sql) => ({ sql }))),
-    ...(rules === undefined ? [] : installRules(rules, { before, nowMs })),
+    ...(rules === undefined ? [] : dropRules(before?.objects ?? [], definitions)),
+    ...definitions.ofSteps(missing).map((sql) => ({ sql })),
+    ...(rules === undefined ? [] : installRules(rules, { before, nowMs, definitions })),
   ];
 }
 
 /** A schema that the program does not know is refused before anything else of it is read. */
-async function stateOf(database: Database, latest: number): Promise<State> {
-  const { version, oldest } = await listedSteps(database);
+async function stateOf(
+  database: Database,
+  latest: number,
+  definitions: Definitions,
+): Promise<State> {
+  const { version, oldest } = await listedSteps(database, definitions);
   const fault = schemaFault(version, { latest });
   if (fault !== undefined) {
     throw new DatabaseError(
@@ -143,11 +151,14 @@ async function refuseUnlike(database: Database): Promise<void> {
 
 /** The schema's version; 0 for an empty database. */
 export async function schemaVersion(database: Database): Promise<number> {
-  return (await listedSteps(database)).version;
+  return (await listedSteps(database, SQLITE_DEFINITIONS)).version;
 }
 
 /** The latest and the oldest step that a database lists; 0 for an empty one. */
-async function listedSteps(database: Database): Promise<{ version: number; oldest: number }> {
+async function listedSteps(
+  database: Database,
+  { hasTable }: Definitions,
+): Promise<{ version: number; oldest: number }> {
   if (!await hasTable(database, "schema_versions")) return { version: 0, oldest: 0 };
   const row = await database.one(
     "select max(version) as version, min(version) as oldest from schema_versions",

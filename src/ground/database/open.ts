@@ -4,6 +4,7 @@ import { fileEngine, type FileEngineOptions } from "./file/engine.ts";
 import { migrate } from "./migrate.ts";
 import type { Migration } from "./migrations/mod.ts";
 import type { RuleSet } from "./rules.ts";
+import { isPostgres, postgresEngine } from "./postgres/engine.ts";
 import { serverEngine } from "./server/engine.ts";
 
 /** Where the database is and what is asked of it. */
@@ -37,6 +38,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       rules: options.rules,
       mayChange: options.mayMigrate,
       migrations: options.migrations,
+      definitions: engine.definitions,
       copy: (version) => engine.copyBefore?.(database, version),
     });
     await database.identify?.();
@@ -52,5 +54,5 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
 function engineOf({ file, server, ...use }: OpenOptions): Engine {
   if (file !== undefined) return fileEngine(file, use);
   if (server === undefined) throw new TypeError("Cannot open a database without file or server");
-  return serverEngine(server, use);
+  return isPostgres(server.url) ? postgresEngine(server.url, use) : serverEngine(server, use);
 }

@@ -2,7 +2,7 @@ import { type Database, DatabaseError } from "./database.ts";
 import { within } from "./within.ts";
 
 const PROBE = `insert into probes (id, number) values (1, 1)
-  on conflict (id) do update set number = number + 1`;
+  on conflict (id) do update set number = probes.number + 1`;
 
 /** As long as anything else waits for a database that may be in use elsewhere. */
 const PATIENCE_MS = 5_000;

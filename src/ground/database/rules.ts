@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { type Database, DatabaseError, type Statement } from "./database.ts";
 import type { Writing } from "./group_writer.ts";
+import type { Definitions } from "./definitions.ts";
 import { nameOf, type RuleObject } from "./rule_objects.ts";
-import { createStatement } from "./sqlite/rule_objects.ts";
+import { SQLITE_DEFINITIONS } from "./sqlite/definitions.ts";
 
 /** Triggers and views that decide one thing together. */
 export interface Rule {
@@ -43,11 +44,14 @@ const REPLACE = `update installed_rules
 const OBJECT = /^(trigger|view) [a-z_]+$/;
 
 /** The statements that create what rules are made of, in their order. */
-export function statementsOfRules({ rules }: RuleSet): string[] {
-  return rules.flatMap(({ objects }) => objects.map(createStatement));
+export function statementsOfRules(
+  { rules }: RuleSet,
+  definitions: Definitions = SQLITE_DEFINITIONS,
+): string[] {
+  return rules.flatMap(({ objects }) => objects.flatMap((object) => definitions.create(object)));
 }
 
-/** SHA-256 of all rule texts, hexadecimal. */
+/** SHA-256 of all rule texts as SQLite gets them, hexadecimal: the same for all engines. */
 export function hashOfRules(rules: RuleSet): string {
   return createHash("sha256").update(JSON.stringify(statementsOfRules(rules))).digest("hex");
 }
@@ -81,15 +85,18 @@ export function keepsRules(installed: InstalledRules | undefined, rules: RuleSet
 }
 
 /** Statements that drop the previous rules; migrations run without any. */
-export function dropRules(objects: readonly string[]): Statement[] {
-  // dropping a view drops its triggers as well
-  return objects.map((object) => ({ sql: `drop ${object.replace(" ", " if exists ")}` }));
+export function dropRules(objects: readonly string[], { drop }: Definitions): Statement[] {
+  return objects.map((object) => ({ sql: drop(object) }));
 }
 
 /** Statements that install rules, in the transaction that dropped the earlier ones. */
 export function installRules(
   rules: RuleSet,
-  { before, nowMs }: { readonly before: InstalledRules | undefined; readonly nowMs: number },
+  { before, nowMs, definitions }: {
+    readonly before: InstalledRules | undefined;
+    readonly nowMs: number;
+    readonly definitions: Definitions;
+  },
 ): Statement[] {
   const objects = objectsOfRules(rules);
   const hash = hashOfRules(rules);
@@ -105,7 +112,7 @@ export function installRules(
         nowMs,
       ],
     },
-    ...dropRules(objects),
-    ...statementsOfRules(rules).map((sql) => ({ sql })),
+    ...dropRules(objects, definitions),
+    ...statementsOfRules(rules, definitions).map((sql) => ({ sql })),
   ];
 }

@@ -6,7 +6,7 @@ import { BUDGET_JSON, leftOfBudget, periodOf } from "./rules/sql/budgets.ts";
 import { freeOf } from "./rules/sql/lots.ts";
 import { SPANS } from "./rules/sql/windows.ts";
 import type { TierList } from "./tiers.ts";
-import { least } from "../../ground/sql/mod.ts";
+import { least, sumOf } from "../../ground/sql/mod.ts";
 
 /** Where an account and a key stand. */
 export interface AccountStatus {
@@ -23,10 +23,10 @@ const SPAN_NAMES = Object.keys(SPANS);
 /** What has expired and was not taken out yet. */
 const EXPIRED = least(
   `${freeOf("expires_at_ms <= ?7")} + coalesce((
-  select sum(credits) from loans where account_id = ?1
+  select ${sumOf("credits")} from loans where account_id = ?1
 ), 0)`,
   `coalesce((
-  select sum(remaining - reserved) from lots
+  select ${sumOf("remaining - reserved")} from lots
   where account_id = ?1 and remaining > 0 and expires_at_ms <= ?7
 ), 0)`,
 );
@@ -48,7 +48,7 @@ const STANDING = `
   from (
     select balance - ${EXPIRED} as available
     from balances where account_id = ?1
-  ) left join tiers on list_id = ?3 and above = (
+  ) as found left join tiers on list_id = ?3 and above = (
     select max(above) from tiers where list_id = ?3 and above < available
   )`;
 

@@ -1,4 +1,4 @@
-import { type Database, DatabaseError, type Row } from "../../ground/database/mod.ts";
+import { type Database, DatabaseError, type Row, sumOf } from "../../ground/database/mod.ts";
 import { BALANCES } from "./audit/balances.ts";
 import { BUDGETS, checkPeriods } from "./audit/budgets.ts";
 import { type Check, type Mismatch, PROMISE_OF, queryOf } from "./audit/check.ts";
@@ -70,20 +70,22 @@ const CHECKS: readonly Check[] = [
 const COUNTS = `select (select count(*) from accounts) as accounts,
   (select count(*) from lots) as lots, (select count(*) from entries) as entries,
   (select count(*) from holds) as holds,
-  (select coalesce(sum(credits), 0) from loans) as lent_credits, (select count(*) from usage_records) as records`;
+  (select coalesce(${
+  sumOf("credits")
+}, 0) from loans) as lent_credits, (select count(*) from usage_records) as records`;
 
 const LENT = `select
     (select count(distinct gateway_id) from loans where ${HAS_LAPSED}) as lapsed_gateways,
-    (select coalesce(sum(credits), 0) from loans where ${HAS_LAPSED}) as lapsed_credits,
+    (select coalesce(${sumOf("credits")}, 0) from loans where ${HAS_LAPSED}) as lapsed_credits,
     (select count(*) from loan_write_offs) as written_off_loans,
-    (select coalesce(sum(credits), 0) from loan_write_offs) as written_off_credits`;
+    (select coalesce(${sumOf("credits")}, 0) from loan_write_offs) as written_off_credits`;
 
 const UNCOLLECTED = `select
     (select count(*) from usage_records where charged_credits < price_credits)
-      + (select coalesce(sum(uncollected_requests), 0) from pruned_records) as requests,
-    (select coalesce(sum(price_credits - charged_credits), 0) from usage_records
+      + (select coalesce(${sumOf("uncollected_requests")}, 0) from pruned_records) as requests,
+    (select coalesce(${sumOf("price_credits - charged_credits")}, 0) from usage_records
       where charged_credits < price_credits)
-      + (select coalesce(sum(uncollected_credits), 0) from pruned_records) as credits`;
+      + (select coalesce(${sumOf("uncollected_credits")}, 0) from pruned_records) as credits`;
 
 /**
  * Recomputes every derived row from entries and records, and compares the schema with the one that

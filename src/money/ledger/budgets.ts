@@ -178,7 +178,7 @@ function listReading({ sql, args }: Condition, nowMs: number): Reading<readonly 
     sql: `select ${jsonArrayOfRows(jsonOf("budget"))} from (
         select ${BUDGET_JSON} as budget from budgets join budget_periods on (${PRESENT_PERIOD})
         where ${sql} order by owner_id
-      )`,
+      ) as found`,
     args: [nowMs, nowMs, ...args],
     read: (json) =>
       z.array(z.unknown()).parse(json).map((one) => readBudget(one, nowMs)).toSorted((a, b) =>

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { jsonText, rowOf, shownText } from "../../ground/row.ts";
-import { type Database, type Reading, readTogether } from "../../ground/database/mod.ts";
+import { type Database, type Reading, readTogether, sumOf } from "../../ground/database/mod.ts";
 import { decide } from "./feed.ts";
 import { EXPIRIES } from "./rules/expire.ts";
 import { IN_ORDER } from "./rules/sql/lots.ts";
@@ -82,7 +82,7 @@ export async function expireLotsOf(
 
 /** What requests hold of a balance, apart from what gateways were lent. */
 const HELD = `held - coalesce((
-    select sum(credits) from loans where account_id = balances.account_id
+    select ${sumOf("credits")} from loans where account_id = balances.account_id
   ), 0)`;
 const LOTS = jsonArrayOfRows(
   jsonObject("id, source, note, models, granted, remaining, created_at_ms, expires_at_ms"),
@@ -104,7 +104,7 @@ export function creditsReading(accountId: string): Reading<Credits> {
           from (
             select * from lots where account_id = balances.account_id and remaining > 0
             ${IN_ORDER}
-          )
+          ) as found
         )`),
       })
     }
@@ -150,7 +150,7 @@ export function balancesReading(
 /** Credits that in-flight requests of a key hold, apart from those that were admitted from lent credits. */
 export function heldByKeyReading(keyId: string): Reading<number> {
   return {
-    sql: "select coalesce(sum(credits), 0) from holds where key_id = ?",
+    sql: `select coalesce(${sumOf("credits")}, 0) from holds where key_id = ?`,
     args: [keyId],
     read: (json) => z.int().parse(json),
   };
@@ -177,7 +177,7 @@ export async function balancesOf(
 export async function expireLots(database: Database, nowMs: number): Promise<void> {
   await database.batch([{
     sql: `insert into expiries (account_id, at_ms, cause_id)
-      select distinct account_id, cast(? as integer), ? from lots
+      select distinct account_id, cast(? as bigint), ? from lots
       where remaining > 0 and expires_at_ms < ${NEVER} and expires_at_ms <= ? order by account_id`,
     args: [nowMs, expiryId(), nowMs],
   }]);

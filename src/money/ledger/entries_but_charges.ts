@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Reading } from "../../ground/database/mod.ts";
 import { type Entry, ENTRY_COLUMNS, ENTRY_TABLES, entryRow } from "./entries.ts";
 import { DAY_MS } from "../../ground/time.ts";
-import { byIndex, jsonArrayOfRows, jsonObject } from "../../ground/sql/mod.ts";
+import { byIndex, jsonArrayOfRows, jsonObject, sumOf } from "../../ground/sql/mod.ts";
 
 /** What a kind of entry moved in a UTC day. */
 export interface DaySum {
@@ -45,11 +45,13 @@ export function sumsButChargesReading(
         jsonObject("day as dayAtMs, kind, entries, credits"),
       )
     } from (
-        select at_ms / ${DAY_MS} * ${DAY_MS} as day, kind, count(*) as entries, sum(credits) as credits
+        select at_ms / ${DAY_MS} * ${DAY_MS} as day, kind, count(*) as entries, ${
+      sumOf("credits")
+    } as credits
         from ${byIndex("entries", "entries_but_charges")}
         where kind <> 'charge' and account_id = ? and at_ms >= ? and at_ms < ?
         group by 1, 2 order by 1, 2
-      )`,
+      ) as found`,
     args: [accountId, sinceMs, untilMs],
     read: (json) => z.array(daySum).parse(json),
   };
@@ -64,7 +66,7 @@ export function entriesButChargesReading(
         select ${ENTRY_COLUMNS} from ${byIndex("entries", "entries_but_charges")} ${ENTRY_TABLES}
         where kind <> 'charge' and entries.account_id = ? and entries.at_ms >= ? and entries.at_ms < ?
         order by entries.at_ms, cause_id, entries.lot_id limit ?
-      )`,
+      ) as found`,
     args: [accountId, sinceMs, untilMs, limit],
     read: (json) => z.array(entryRow).parse(json),
   };

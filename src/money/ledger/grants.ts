@@ -1,7 +1,7 @@
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { digestOf, randomText } from "../../ground/platform/mod.ts";
 import { type LotSource, NEVER } from "./credits.ts";
-import { textsOf } from "../../ground/sql/mod.ts";
+import { sumOf, textsOf } from "../../ground/sql/mod.ts";
 
 /** Credits that an account gets. */
 export interface Grant {
@@ -88,7 +88,7 @@ export async function keptGrants(
 ): Promise<ReadonlyMap<string, number>> {
   const rows = await database.all(
     `select id, granted - coalesce(
-        (select sum(credits) from take_backs where lot_id = lots.id), 0) as kept
+        (select ${sumOf("credits")} from take_backs where lot_id = lots.id), 0) as kept
       from lots where id in ${textsOf()}`,
     [JSON.stringify(lotIds)],
   );

@@ -6,7 +6,7 @@
  */
 
 import * as z from "zod";
-import { CLOCK_MS, type Database, type Row } from "../../ground/database/mod.ts";
+import { CLOCK_MS, type Database, type Row, sumOf } from "../../ground/database/mod.ts";
 import { jsonText, rowOf } from "../../ground/row.ts";
 import { HAS_LAPSED } from "./rules/sql/shared.ts";
 import { SPANS } from "./rules/sql/windows.ts";
@@ -82,9 +82,9 @@ export async function lentToGateways(
   gatewayId?: string,
 ): Promise<LentToGateway[]> {
   const rows = await database.all(
-    `select gateway_id, count(distinct account_id) as accounts, sum(credits) as credits,
+    `select gateway_id, count(distinct account_id) as accounts, ${sumOf("credits")} as credits,
         max(lease_until_ms) as lease_until_ms,
-        coalesce(sum(credits) filter (where ${HAS_LAPSED}), 0) as lapsed_credits,
+        coalesce(${sumOf("credits")} filter (where ${HAS_LAPSED}), 0) as lapsed_credits,
         count(distinct account_id) filter (where ${HAS_LAPSED}) as lapsed_accounts,
         ${
       jsonArrayOfRows("distinct key_id")
@@ -128,7 +128,7 @@ export async function writeOffLoans(
   await database.batch([{
     sql: `insert into loan_write_offs
         (loan_id, write_off_id, account_id, gateway_id, credits, lease_until_ms, note, at_ms)
-      select loan_id, ?, account_id, gateway_id, credits, lease_until_ms, ?, cast(? as integer)
+      select loan_id, ?, account_id, gateway_id, credits, lease_until_ms, ?, cast(? as bigint)
       from loans where gateway_id = ? and ${HAS_LAPSED}`,
     args: [id, note, atMs, gatewayId],
   }]);
@@ -140,7 +140,9 @@ export async function loanWriteOff(
   id: string,
 ): Promise<LoanWriteOff | undefined> {
   const row = await database.one(
-    `select gateway_id, count(distinct account_id) as accounts, sum(credits) as credits, note, at_ms
+    `select gateway_id, count(distinct account_id) as accounts, ${
+      sumOf("credits")
+    } as credits, note, at_ms
       from loan_write_offs where write_off_id = ? group by gateway_id, note, at_ms`,
     [id],
   );

@@ -1,4 +1,4 @@
-import { CLOCK_MS, type Database, type Row } from "../../ground/database/mod.ts";
+import { CLOCK_MS, type Database, type Row, sumOf } from "../../ground/database/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import { type AccountStatus, readStatus, statusStatement } from "./account_status.ts";
 import { countsIn } from "./rules/sql/budgets.ts";
@@ -86,7 +86,7 @@ const CREDITS = "select credits from loans where account_id = ? and loan_id = ?"
 /** Whether a budget applies to the key: no request of it is admitted from its account's loan. */
 const HAS_BUDGET = "select 1 as found from budget_keys where key_id = ? limit 1";
 const OTHERS = `select ${
-  SPAN_NAMES.map((span) => `coalesce(sum(${span}), 0) as ${span}`).join(", ")
+  SPAN_NAMES.map((span) => `coalesce(${sumOf(span)}, 0) as ${span}`).join(", ")
 } from loans where account_id = ? and loan_id <> ?`;
 const LOAN = `select credits, ${SPAN_NAMES.join(", ")}, (
     select min(expires_at_ms) from lots where account_id = loans.account_id and remaining > 0
@@ -97,7 +97,7 @@ const LOAN = `select credits, ${SPAN_NAMES.join(", ")}, (
 
 const LEASE_UNTIL = `select max(lease_until_ms) as until_ms from (
     select gateway_id, lease_until_ms - ? as lease_until_ms from loans union all select gateway_id, lease_until_ms from holds
-  ) where gateway_id in ${textsOf()}`;
+  ) as found where gateway_id in ${textsOf()}`;
 
 /**
  * Lends credits and places to a gateway, or renews its loan and adds to it.

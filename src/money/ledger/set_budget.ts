@@ -52,7 +52,7 @@ export function budgetStatements(
       sql: `insert into budgets (id, owner, owner_id, period, zone, credits, marks, set_at_ms)
         values (?, ?, ?, ?, ?, ?, coalesce(?, ?), ?)
         on conflict (id) do update set zone = excluded.zone, credits = excluded.credits,
-          marks = coalesce(?, marks), set_at_ms = excluded.set_at_ms`,
+          marks = coalesce(?, budgets.marks), set_at_ms = excluded.set_at_ms`,
       args: [
         id,
         owner,

@@ -143,7 +143,7 @@ export const SETTLE: GroupWrite<Given<typeof SETTLING>, Settled> = {
   columns: columnsOf(SETTLING),
   statements: [
     feed(SETTLING, { onRepeated: "ignore" }),
-    "insert into settlement_sets (given) select ?1 is not null",
+    "insert into settlement_sets (given) select count(?1)",
   ],
   outcomes: CHARGED,
   read(row) {

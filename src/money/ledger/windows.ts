@@ -1,5 +1,5 @@
 import type { Database } from "../../ground/database/mod.ts";
-import { greatest } from "../../ground/sql/mod.ts";
+import { greatest, sumOf } from "../../ground/sql/mod.ts";
 
 /** Windows from before this are no longer complete; the audit looks at those from then on. */
 const MARK = `update pruned_windows set before_ms = ${
@@ -34,6 +34,6 @@ export async function pruneWindows(
 
 /** Requests of all accounts that were ever settled. */
 export async function settledRequests(database: Database): Promise<number> {
-  const row = await database.one("select coalesce(sum(requests), 0) as n from balances");
+  const row = await database.one(`select coalesce(${sumOf("requests")}, 0) as n from balances`);
   return Number(row!.n);
 }

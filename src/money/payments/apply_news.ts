@@ -231,7 +231,7 @@ export async function closeOrder(
   await database.batch([
     {
       sql: `insert into order_events (id, kind, cause_id, order_id, event_id, detail, at_ms)
-        select ?, ?, ?, id, ?, ?, cast(? as integer) from orders where id = ? and state = 'open'
+        select ?, ?, ?, id, ?, ?, cast(? as bigint) from orders where id = ? and state = 'open'
         on conflict (id) do nothing`,
       args: [
         `${state}:${causeId}`,
@@ -264,7 +264,7 @@ async function toReview(
   const [noticed] = await database.batch([
     {
       sql: `insert into order_events (id, kind, cause_id, order_id, event_id, detail, at_ms)
-        values (?, 'review', ?, ?, ?, ?, cast(? as integer)) on conflict (id) do nothing
+        values (?, 'review', ?, ?, ?, ?, cast(? as bigint)) on conflict (id) do nothing
         returning id`,
       args: [
         `review:${order.id}/${id}`,

@@ -281,7 +281,7 @@ async function noteSession(
   await database.batch([
     {
       sql: `insert into order_events (id, kind, cause_id, order_id, at_ms)
-        values (?, 'session', ?, ?, cast(? as integer)) on conflict (id) do nothing`,
+        values (?, 'session', ?, ?, cast(? as bigint)) on conflict (id) do nothing`,
       args: [`session:${id}`, id, order.id, atMs],
     },
     {

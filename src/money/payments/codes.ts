@@ -282,7 +282,7 @@ export class Codes {
     const counts = await this.#database.batch([
       ...windows.map(([who]) => ({
         sql: `insert into code_tries (tried_by, window_at_ms, tries) values (?, ?, 1)
-          on conflict (tried_by, window_at_ms) do update set tries = tries + 1 returning tries`,
+          on conflict (tried_by, window_at_ms) do update set tries = code_tries.tries + 1 returning tries`,
         args: [who, windowAt(nowMs)],
       })),
       { sql: "delete from code_tries where window_at_ms < ?", args: [nowMs - DAY_MS] },

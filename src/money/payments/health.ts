@@ -29,9 +29,9 @@ export function contactStatement(
   { livemode, atMs }: { readonly livemode: boolean; readonly atMs: number },
 ): Statement {
   return {
-    sql: `insert into payment_contacts (name, livemode, at_ms) values (?, ?, cast(? as integer))
+    sql: `insert into payment_contacts (name, livemode, at_ms) values (?, ?, cast(? as bigint))
       on conflict (name, livemode) do update set at_ms = excluded.at_ms
-      where excluded.at_ms >= at_ms + ${EVERY_MS}`,
+      where excluded.at_ms >= payment_contacts.at_ms + ${EVERY_MS}`,
     args: [contact, livemode ? 1 : 0, atMs],
   };
 }

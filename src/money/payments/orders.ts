@@ -124,7 +124,7 @@ export function orderStatement(
     sql: `insert into orders (id, account_id, provider, origin, reference, package_id, package_name,
         credits, valid_days, amount, currency, livemode, lot_id, note, created_at_ms,
         models)
-      select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, cast(? as integer), ? where ${onlyIf.sql}
+      select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, cast(? as bigint), ? where ${onlyIf.sql}
       on conflict do nothing returning id`,
     args: [
       order.id,
@@ -305,7 +305,7 @@ export function lookedStatements(order: Order, atMs: number): Statement[] {
   return [
     {
       sql: `insert into order_events (id, kind, cause_id, order_id, at_ms)
-        select 'looked:' || cause_id, 'looked', cause_id, order_id, cast(? as integer)
+        select 'looked:' || cause_id, 'looked', cause_id, order_id, cast(? as bigint)
         from order_events where order_id = ? and kind = 'review' on conflict (id) do nothing`,
       args: [atMs, order.id],
     },

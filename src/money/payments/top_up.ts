@@ -127,8 +127,9 @@ export async function turnOn(
         changed_at_ms) values (?1, 1, ?2, ?3, ?4, ?5, ?6)
       on conflict (account_id) do update set is_on = 1, below_credits = ?2, package_id = ?3,
         max_per_month = ?4, stopped = '', stopped_at_ms = null, changed_at_ms = ?6,
-        customer_id = ${iif("livemode = ?5", "customer_id", "null")},
-        payment_method_id = ${iif("livemode = ?5", "payment_method_id", "null")}, livemode = ?5`,
+        customer_id = ${iif("top_ups.livemode = ?5", "top_ups.customer_id", "null")},
+        payment_method_id = ${iif("top_ups.livemode = ?5", "top_ups.payment_method_id", "null")},
+        livemode = ?5`,
     args: [account.id, belowCredits, offer.id, maxPerMonth, livemode ? 1 : 0, now()],
   }]);
 }

@@ -43,7 +43,7 @@ export function keyTotalsReading(
         from days cross join ${elementsOf("?", "payers")} cross join usage_days
           on day_at_ms = at_ms and account_id = payers.value
         where ${withoutIndex("key_id")} = coalesce(?, key_id) group by 1, 2
-      )`,
+      ) as found`,
     args: [JSON.stringify([...new Set(accountIds)]), keyId],
     read: (json) => totals.parse(json),
   };

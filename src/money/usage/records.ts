@@ -132,7 +132,7 @@ export function newestRecordsReading(
         select ${jsonArrayOfRows(jsonObject(Object.keys(recordColumns.shape).join(", ")))} from (
           select * from usage_records where account_id = accounts.value
           order by started_at_ms desc, request_id desc limit ${NEWEST}
-        )
+        ) as found
       )`),
       }))
     } from ${elementsOf("?", "accounts")}`,

@@ -45,7 +45,7 @@ export function rowsReading(query: Omit<RowsQuery, "onlyRequests">): Reading<Sum
     return "?";
   });
   return {
-    sql: `select ${jsonArrayOfRows(jsonObject(names.join(", ")))} from (${rows})`,
+    sql: `select ${jsonArrayOfRows(jsonObject(names.join(", ")))} from (${rows}) as found`,
     args,
     read: (json) => jsonRows.parse(json).map((row) => readRow(query, row)),
   };
@@ -96,7 +96,7 @@ function rowsStatement(query: RowsQuery): { sql: string; args: Value[] } | undef
   });
   const sums = names.map((name) => `sum(${name}) as ${name}`);
   const sql = `select ${[...outer, ...sums].join(", ")}
-    from (${parts.join(" union all ")}) ${owners.join(" ")} ${groups}
+    from (${parts.join(" union all ")}) as found ${owners.join(" ")} ${groups}
     having sum(requests) > 0 ${most ? "order by sum(credits) desc, sum(requests) desc, 1" : ""}
     limit ${args.bind(limit)}`;
   return { sql, args: args.values };

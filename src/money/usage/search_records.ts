@@ -159,7 +159,7 @@ async function scan(
           select ${jsonArrayOfRows(jsonArray("started_at_ms", "request_id"))} from (
             select started_at_ms, request_id from looked_at where hit
             order by started_at_ms desc, request_id desc limit ?
-          )
+          ) as found
         )`),
       })
     } as json`,
@@ -270,7 +270,7 @@ export async function recordsByIdPrefix(
     `select * from (
         select * from usage_records where request_id >= ?1 and request_id < ?1 || '~'
         order by request_id desc limit ${MAX_PREFIXED}
-      ) where account_id = ?2 order by request_id desc limit ?3`,
+      ) as found where account_id = ?2 order by request_id desc limit ?3`,
     [prefix, accountId, limit],
   );
   return rows.map(readRecord);

@@ -222,7 +222,9 @@ function hoursByAccount(query: RowsQuery, hours: readonly Piece[], args: Argumen
   const source = { ...ofPieces(hours), at: "hour_at_ms" };
   const wanted = query.accountIds !== undefined ? args.listed(query.accountIds) : `(
         select distinct account_id as value
-        from (select value as day_at from ${integersOf(args.bind(JSON.stringify(daysOf(hours))))})
+        from (select value as day_at from ${
+    integersOf(args.bind(JSON.stringify(daysOf(hours))))
+  }) as found
           cross join usage_days on day_at_ms = day_at
       )`;
   return {
@@ -293,7 +295,7 @@ function rangeOf(
   return {
     ...source,
     from: `from (select ${first}, ${sums.map((name) => `sum(${name}) as ${name}`).join(", ")}
-      ${from} where ${where.join(" and ")} group by ${first})`,
+      ${from} where ${where.join(" and ")} group by ${first}) as found`,
     where: [],
   };
 }

@@ -50,7 +50,7 @@ export async function newestCacheShares(
     from (
       select route, input_tokens, cached_tokens, own_key, started_at_ms from usage_records
       order by request_id desc limit ${NEWEST_RECORDS}
-    ) where started_at_ms >= ? group by route`,
+    ) as found where started_at_ms >= ? group by route`,
     [sinceMs],
   );
   return rows.map((row) => cacheShare.parse(row));
@@ -78,7 +78,9 @@ export async function answeredModels(database: Database): Promise<AnsweredModel[
     } as answered from (
       select upstream, upstream_model, details, own_key from usage_records
       order by request_id desc limit ${NEWEST_RECORDS}
-    ) where ${textAt("details", "model")} is not null and upstream is not null and own_key is null
+    ) as found where ${
+      textAt("details", "model")
+    } is not null and upstream is not null and own_key is null
     order by 1, 2, 3 limit 1000`,
   );
   return rows.map((row) => answeredModel.parse(row));

@@ -18,8 +18,8 @@ export async function takeJob(
     // a lease that ends later than any does comes from a clock that was wrong
     sql: `insert into alert_jobs (name, holder, lease_until_ms) values ('watch', ?1, ?2 + ?3)
       on conflict (name) do update set holder = excluded.holder, lease_until_ms = excluded.lease_until_ms
-      where holder is null or holder = excluded.holder or lease_until_ms <= ?2
-        or lease_until_ms > ?2 + 2 * ?3
+      where alert_jobs.holder is null or alert_jobs.holder = excluded.holder
+        or alert_jobs.lease_until_ms <= ?2 or alert_jobs.lease_until_ms > ?2 + 2 * ?3
       returning holder`,
     args: [holder, nowMs, leaseMs],
   }]);

@@ -104,7 +104,7 @@ export async function noticesOf(
     `select id from alerts as own where ${owner} order by created_at_ms desc, id desc limit ?2`;
   const rows = await database.all(
     `with ids(id) as materialized (
-        select * from (${newest("own.account_id = ?1")})
+        select * from (${newest("own.account_id = ?1")}) as found
         union
         select alerts.id from ${elementsOf("?3", "teams")}
           cross join alerts on alerts.id in (${newest("own.team_id = teams.value")})
@@ -128,7 +128,7 @@ export async function unreadCount(database: Database): Promise<number> {
   const row = await database.one(
     `select count(*) as number from (
         select 1 from ${byIndex("alerts", "alerts_unread")} where read_at_ms is null limit 100
-      )`,
+      ) as found`,
   );
   return Number(row!.number);
 }

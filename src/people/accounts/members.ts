@@ -110,7 +110,7 @@ export class Members {
     await this.#database.batch([
       {
         sql: `insert into team_members (team_id, account_id, role, added_at_ms) values (?, ?, ?, ?)
-          on conflict (team_id, account_id) do update set role = coalesce(?, role)`,
+          on conflict (team_id, account_id) do update set role = coalesce(?, team_members.role)`,
         args: [team.id, account.id, role ?? "member", this.#now(), role ?? null],
       },
       givenByHand(account.id, "team", team.id),

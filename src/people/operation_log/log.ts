@@ -199,7 +199,7 @@ export async function pruneLog(
   const [, gone] = await database.batch([
     {
       sql: `update operation_log_pruned set before_ms = ${
-        greatest("before_ms", "cast(? as integer)")
+        greatest("before_ms", "cast(? as bigint)")
       }`,
       args: [beforeMs],
     },

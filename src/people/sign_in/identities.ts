@@ -164,7 +164,7 @@ export class Identities {
             (issuer, subject, account_id, provider, linked_by, linked_at_ms)
           values (?, ?, ?, ?, 'hand', ?)
           on conflict (issuer, subject) do update set linked_by = 'hand'
-            where account_id = excluded.account_id
+            where identities.account_id = excluded.account_id
           returning account_id`,
         args: [identity.issuer, identity.subject, account.id, settings.name, this.#now()],
       },

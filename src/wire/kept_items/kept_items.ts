@@ -68,7 +68,7 @@ const KEEP: GroupWrite<Kept> = {
         )
         window newer as (partition by account_id order by expires_at_ms desc, bytes desc
           rows between unbounded preceding and current row)
-      ) where number > ${MAX_ITEMS} or total > ${MAX_BYTES})`,
+      ) as found where number > ${MAX_ITEMS} or total > ${MAX_BYTES})`,
   ],
 };
 

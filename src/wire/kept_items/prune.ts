@@ -28,7 +28,7 @@ const COUNT = `
         order by expires_at_ms desc limit 1 offset ?2), 0)
     window newer as (order by expires_at_ms desc, bytes desc
       rows between unbounded preceding and current row)
-  )`;
+  ) as found`;
 
 /**
  * Deletes items that have expired, up to a number of them.

@@ -2,11 +2,7 @@
 
 import { assertEquals } from "../../assert.ts";
 import { MIGRATIONS } from "../../../src/ground/database/mod.ts";
-import {
-  createStatements,
-  PRELUDE,
-  schemaStatements,
-} from "../../../src/ground/database/postgres/definitions.ts";
+import { POSTGRES_DEFINITIONS } from "../../../src/ground/database/postgres/definitions.ts";
 import { isLike, render } from "../../../src/ground/sql/mod.ts";
 import { containing } from "../../../src/ground/sql/search_pattern.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
@@ -22,7 +18,7 @@ const script = (statements: readonly string[]) =>
 
 Deno.test(`functions are what they promise on PostgreSQL${skipped}`, { ignore }, async () => {
   await using server = await postgresServer();
-  assertEquals((await server.run(script(PRELUDE))).errors, []);
+  assertEquals((await server.run(script(POSTGRES_DEFINITIONS.first))).errors, []);
   for (const [sql, value] of VALUES) {
     const { rows, errors } = await server.run(`select ${render(sql, "postgres")};\n`);
     assertEquals([sql, errors], [sql, []]);
@@ -49,11 +45,8 @@ Deno.test(
   async () => {
     await using server = await postgresServer();
     const objects = RULES.rules.flatMap((rule) => rule.objects);
-    const made = [
-      ...PRELUDE,
-      ...schemaStatements(MIGRATIONS),
-      ...objects.flatMap(createStatements),
-    ];
+    const { first, ofSteps, create } = POSTGRES_DEFINITIONS;
+    const made = [...first, ...ofSteps(MIGRATIONS), ...objects.flatMap(create)];
     assertEquals((await server.run(script(made))).errors, []);
 
     // the body of a function is looked at when it runs: each statement is prepared here, with values of the columns' types for its row

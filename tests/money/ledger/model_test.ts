@@ -1,4 +1,5 @@
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
+import { textsOf } from "../../../src/ground/sql/mod.ts";
 import {
   admit,
   audit,
@@ -53,6 +54,7 @@ const STEPS = {
   file: sized(400, 10_000),
   behind: sized(200, 5_000),
   server: sized(60, 600),
+  postgres: sized(150, 2_500),
   locks: sized(400, 2_500),
 } as const;
 /** Where a walk of the proofs ends that has not met every verdict by then; the gate's walks are too short to ask for it. */
@@ -60,7 +62,7 @@ const MAX_STEPS = 10_000;
 /** Walks that are tried for one that meets every verdict. */
 const WALKS = 4;
 
-for (const kind of ["file", "behind", "server", "locks"] as const) {
+for (const kind of ["file", "behind", "server", "postgres", "locks"] as const) {
   // Proves P1, P4. With `locks`, also that decisions write nothing that they have not locked.
   Deno.test(`the ledger agrees with its model (${kind}, ${STEPS[kind]} steps)`, async () => {
     const seed = testSeed();
@@ -80,7 +82,9 @@ for (const kind of ["file", "behind", "server", "locks"] as const) {
 async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
   const random = new Random(seed);
   const behind = kind === "behind";
-  await using bench = await ledgerBench(kind === "server" ? kind : "file", { behind });
+  await using bench = await ledgerBench(kind === "server" || kind === "postgres" ? kind : "file", {
+    behind,
+  });
   if (kind === "locks") await watchLocks(bench.database);
   const tierList = new TierList(TIERS);
   await bench.database.batch(tierList.statements);
@@ -446,7 +450,7 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       const aged = running.filter(() => random.next() < 0.5).map(({ requestId }) => requestId);
       await bench.database.batch([{
         sql: `update holds set lease_until_ms = lease_until_ms - 60001
-          where request_id in (select value from json_each(?))`,
+          where request_id in ${textsOf()}`,
         args: [JSON.stringify(aged)],
       }]);
       const kept = running.filter(() => random.next() < 0.7).map(({ requestId }) => requestId);
@@ -550,6 +554,7 @@ async function walk(kind: keyof typeof STEPS, seed: number): Promise<boolean> {
       const { spent, held } = model.used(budget, periodName(budget, nowMs));
       assertEquals([found?.credits, found?.spent, found?.held], [budget.credits, spent, held], id);
     }
+    if (kind === "postgres") continue; // parts of the audit say what only SQLite understands
     const { mismatches } = await audit(bench.database);
     if (kind === "locks") assertEquals(await unlockedWrites(bench.database), []);
     assertEquals(mismatches.filter(({ noun }) => kind !== "locks" || noun !== "schema"), []);

@@ -1,12 +1,13 @@
 import { POSTGRES_FUNCTIONS, render } from "../../sql/mod.ts";
 import type { Migration } from "../migrations/mod.ts";
+import { type Definitions, VERSIONS } from "../definitions.ts";
 import { columnsOf, type RuleObject, type Trigger } from "../rule_objects.ts";
 
 /**
  * What the schema needs before its first step: functions, and the collation of names that are told apart whatever the case of their
  * letters.
  */
-export const PRELUDE: readonly string[] = [
+const PRELUDE: readonly string[] = [
   ...POSTGRES_FUNCTIONS,
   "create collation nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
 ];
@@ -15,7 +16,7 @@ export const PRELUDE: readonly string[] = [
 const MOVES_ROWS = /^insert into \w+(?: \([^)]*\))?\s+select /;
 
 /** Statements of steps of the schema, for an empty database. */
-export function schemaStatements(migrations: readonly Migration[]): string[] {
+function schemaStatements(migrations: readonly Migration[]): string[] {
   return migrations.flatMap(({ statements }) => statements)
     .filter((sql) => !MOVES_ROWS.test(sql)).map(schemaStatement);
 }
@@ -34,7 +35,7 @@ function schemaStatement(sql: string): string {
 const TYPES = { integer: "bigint", text: "text" } as const;
 
 /** The statements that create what a rule is made of: a trigger is a function as well. */
-export function createStatements(object: RuleObject): string[] {
+function createStatements(object: RuleObject): string[] {
   return definitions(object).map((sql) => render(sql, "postgres"));
 }
 
@@ -82,3 +83,23 @@ function bodyOf(object: Trigger): string[] {
     result,
   ];
 }
+
+/** As PostgreSQL is told. */
+export const POSTGRES_DEFINITIONS: Definitions = {
+  async hasTable(database, name) {
+    const row = await database.one(
+      "select count(*) as n from pg_tables where schemaname = current_schema() and tablename = ?",
+      [name],
+    );
+    return row?.n === 1;
+  },
+  first: [schemaStatement(VERSIONS), ...PRELUDE],
+  ofSteps: schemaStatements,
+  create: createStatements,
+  drop: (object) => {
+    const [kind, name] = object.split(" ");
+    return kind === "trigger"
+      ? `drop function if exists ${name}() cascade`
+      : `drop view if exists ${name} cascade`;
+  },
+};

@@ -1,10 +1,15 @@
 import type { Engine, UseOptions } from "../engine.ts";
-import { ServerDatabase, type ServerOptions } from "./server.ts";
+import { SQLITE_DEFINITIONS } from "../sqlite/definitions.ts";
+import type { LibsqlOptions } from "./libsql.ts";
+import { ServerDatabase } from "./server.ts";
 
 /** The engine of a libSQL server. Its operator keeps copies of its databases. */
 export function serverEngine(
-  place: Pick<ServerOptions, "url" | "token">,
+  place: Pick<LibsqlOptions, "url" | "token">,
   { durability, observe }: UseOptions,
 ): Engine {
-  return { open: () => ServerDatabase.connect({ ...place, durability }, observe) };
+  return {
+    definitions: SQLITE_DEFINITIONS,
+    open: () => ServerDatabase.connect({ ...place, durability }, observe),
+  };
 }

@@ -10,131 +10,60 @@ import {
   type Statement,
   type Value,
 } from "../database.ts";
-import type { KeepOptions, OpenedDatabase, UseOptions } from "../engine.ts";
+import type { KeepOptions, OpenedDatabase } from "../engine.ts";
 import { GroupWriter, type Writing } from "../group_writer.ts";
-import { render } from "../../sql/mod.ts";
-import { sqliteError } from "../sqlite/failures.ts";
 import { LOOK_MS, Presence, SERVER_SILENT_MS } from "../presence.ts";
+import { type LibsqlOptions, LibsqlTransport } from "./libsql.ts";
 import { ServerOutbox } from "./server_outbox.ts";
+import type { Transport } from "./transport.ts";
 import { within } from "../within.ts";
-
-/** The face of `@libsql/client` that is used; it is loaded only when a server is. */
-interface Client {
-  execute(statement: { sql: string; args: Value[] }): Promise<ResultSet>;
-  batch(statements: { sql: string; args: Value[] }[], mode: "write"): Promise<ResultSet[]>;
-  close(): void;
-}
-
-interface ResultSet {
-  readonly columns: string[];
-  readonly rows: ArrayLike<Value>[];
-}
-
-/** How a server is used. */
-export interface ServerOptions extends Omit<UseOptions, "observe"> {
-  readonly url: string;
-  readonly token: string | undefined;
-  /** How long an answer is waited for. */
-  readonly patienceMs?: number;
-}
-
-/** As long as an embedded file waits for another process. */
-const PATIENCE_MS = 5_000;
 
 /** How long a settlement waits for the server before it is kept here. */
 const KEEP_AFTER_MS = 1_000;
 
-/** What SQLite calls `full`: a commit waits for the disk. */
-const DURABLE = 2;
-const IS_DURABLE = "pragma synchronous";
-/** Fails, and its transaction with it, where that is not so. */
-const MUST_BE_DURABLE: Statement = {
-  sql: `select case when synchronous < ${DURABLE} then abs(-9223372036854775807 - 1) end
-    from pragma_synchronous`,
-};
-
-/**
- * A libSQL server shared by several gateways.
- *
- * One write at a time: sqld 0.24.32 stops answering writes for good when eight or more write
- * batches are in flight.
- *
- * As shipped, sqld does not wait for the disk (`durability_mode` "relaxed"), and it may be so again
- * after a restart. Only the server can say how it is, so each write asks it in its own transaction.
- */
+/** A server shared by several gateways. */
 export class ServerDatabase implements OpenedDatabase {
   readonly place: string;
-  readonly #client: Client;
-  readonly #connect: (patienceMs: number) => Client;
-  /** For reads that may take longer. */
-  #patientClient: { readonly patienceMs: number; readonly client: Client } | undefined;
+  readonly #transport: Transport;
   readonly #durable: boolean;
   readonly #writer: GroupWriter;
   readonly #presence = new Presence({ silentMs: SERVER_SILENT_MS, code: "SLUICE_SERVER" });
   #outbox: ServerOutbox | undefined;
   #looking: ReturnType<typeof setInterval> | undefined;
-  #lastWrite: Promise<unknown> = Promise.resolve();
 
-  private constructor(
-    connect: (patienceMs: number) => Client,
-    { url, durability, patienceMs = PATIENCE_MS }: ServerOptions,
-    observe: ObserveCommit | undefined,
+  /**
+   * @param transport Connected.
+   * @param options.durable Whether what is kept here is to survive the loss of power.
+   */
+  constructor(
+    transport: Transport,
+    { durable, observe }: {
+      readonly durable: boolean;
+      readonly observe?: ObserveCommit | undefined;
+    },
   ) {
-    this.#connect = connect;
-    this.#client = connect(patienceMs);
-    this.place = new URL(url).host;
-    this.#durable = durability === "full";
-    this.#writer = new GroupWriter(
-      (statements) => this.batch(statements),
-      observe,
-    );
+    this.#transport = transport;
+    this.place = transport.place;
+    this.#durable = durable;
+    this.#writer = new GroupWriter((statements) => this.batch(statements), observe);
   }
 
-  /** Connects to the server and makes sure that it answers, and that it is as durable as it should be. */
-  static async connect(
-    options: ServerOptions,
-    observe?: ObserveCommit,
-  ): Promise<ServerDatabase> {
-    const { url, token } = options;
-    const { createClient } = await import("@libsql/client");
-    const client = (patienceMs: number) => {
-      const made = createClient({
-        url,
-        intMode: "number",
-        fetch: patient(patienceMs),
-        ...(token === undefined ? {} : { authToken: token }),
-      });
-      // its type has rows of more kinds than there are: with `intMode` and no blobs, only numbers, texts and nulls
-      return made as unknown as Client;
-    };
-    const database = new ServerDatabase(client, options, observe);
-    try {
-      await database.#mustBeDurable();
-    } catch (cause) {
-      database.#client.close();
-      const { code, message, outcomeUnknown } = cause as DatabaseError;
-      throw sqliteError(
-        code,
-        `Cannot use the libSQL server ${database.place}: ${message}`,
-        { cause, outcomeUnknown },
-      );
-    }
-    return database;
+  /** Connects to a libSQL server and makes sure that it answers, and that it is as durable as it should be. */
+  static async connect(options: LibsqlOptions, observe?: ObserveCommit): Promise<ServerDatabase> {
+    const durable = options.durability === "full";
+    return new ServerDatabase(await LibsqlTransport.connect(options), { durable, observe });
   }
 
   get waiting(): number {
     return this.#writer.waiting;
   }
 
-  async all(
+  all(
     sql: string,
     args: readonly Value[] = [],
     { patienceMs }: ReadOptions = {},
   ): Promise<Row[]> {
-    const client = patienceMs === undefined ? this.#client : this.#patient(patienceMs);
-    return toRows(
-      await this.#try(() => client.execute({ sql: render(sql, "sqlite"), args: [...args] })),
-    );
+    return this.#try(() => this.#transport.read(sql, args, patienceMs));
   }
 
   async one(sql: string, args: readonly Value[] = []): Promise<Row | undefined> {
@@ -147,22 +76,8 @@ export class ServerDatabase implements OpenedDatabase {
     return await this.#commit(statements);
   }
 
-  async #commit(statements: readonly Statement[]): Promise<Row[][]> {
-    const asked = this.#durable ? [MUST_BE_DURABLE, ...statements] : statements;
-    try {
-      const results = await this.#alone(() =>
-        this.#try(() =>
-          this.#client.batch(
-            asked.map(({ sql, args = [] }) => ({ sql: render(sql, "sqlite"), args: [...args] })),
-            "write",
-          )
-        )
-      );
-      return results.slice(asked.length - statements.length).map(toRows);
-    } catch (error) {
-      if (/integer overflow/.test(String(error))) await this.#mustBeDurable();
-      throw error;
-    }
+  #commit(statements: readonly Statement[]): Promise<Row[][]> {
+    return this.#try(() => this.#transport.commit(statements));
   }
 
   write<Item extends JsonObject, Outcome>(
@@ -250,34 +165,7 @@ export class ServerDatabase implements OpenedDatabase {
     clearInterval(this.#looking);
     await this.#writer.idle();
     await this.#outbox?.close();
-    await this.#lastWrite.catch(() => {});
-    this.#client.close();
-    this.#patientClient?.client.close();
-  }
-
-  #patient(patienceMs: number): Client {
-    if (this.#patientClient?.patienceMs !== patienceMs) {
-      this.#patientClient?.client.close();
-      this.#patientClient = { patienceMs, client: this.#connect(patienceMs) };
-    }
-    return this.#patientClient.client;
-  }
-
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#lastWrite.then(work, work);
-    this.#lastWrite = mine.catch(() => {});
-    return mine;
-  }
-
-  async #mustBeDurable(): Promise<void> {
-    const { synchronous } = (await this.all(IS_DURABLE))[0]!;
-    if (!this.#durable || Number(synchronous) >= DURABLE) return;
-    throw new DatabaseError(
-      "SLUICE_NOT_DURABLE",
-      `it does not wait for the disk (pragma synchronous is ${synchronous} and must be ${DURABLE}), so that ` +
-        `charges would be lost with its power; set its durability_mode to "strong" (docs/operating.md says ` +
-        `how), or accept the loss by "durability": "normal"`,
-    );
+    await this.#transport.close();
   }
 
   async #try<T>(work: () => Promise<T>): Promise<T> {
@@ -287,35 +175,9 @@ export class ServerDatabase implements OpenedDatabase {
       asked.answered();
       return result;
     } catch (error) {
-      const code = (error as { code?: unknown }).code;
-      const said = typeof code === "string" && code.startsWith("SQLITE_");
-      if (said) asked.answered();
+      if (error instanceof DatabaseError && !error.outcomeUnknown) asked.answered();
       else asked.failed(error);
-      throw sqliteError(
-        typeof code === "string" ? code : "SLUICE_SERVER",
-        error instanceof Error ? error.message : String(error),
-        { cause: error, outcomeUnknown: !said },
-      );
+      throw error;
     }
   }
-}
-
-/**
- * The platform's `fetch` with a deadline, sending nothing twice: Deno 2.9 repeats a request whose pooled
- * connection dies, unless its body is a stream.
- */
-function patient(patienceMs: number): (request: Request) => Promise<Response> {
-  return ({ url, method, headers, body }) =>
-    fetch(url, {
-      method,
-      headers,
-      body: body?.pipeThrough(new TransformStream()) ?? null,
-      signal: AbortSignal.timeout(patienceMs),
-    });
-}
-
-function toRows(result: ResultSet): Row[] {
-  return result.rows.map((row) =>
-    Object.fromEntries(result.columns.map((column, index) => [column, row[index] ?? null]))
-  );
 }

@@ -1,3 +1,4 @@
+import { sumOf } from "../../../ground/sql/mod.ts";
 import type { Check } from "./check.ts";
 
 /** Sums per account, and uses of keys. */
@@ -7,17 +8,17 @@ export const BALANCES: readonly Check[] = [
     noun: "balance",
     name: "balances",
     before: `with left_over as materialized (
-        select account_id, sum(remaining) as credits from lots group by 1
+        select account_id, ${sumOf("remaining")} as credits from lots group by 1
       ), held_now as materialized (
-        select account_id, sum(credits) as credits from (
+        select account_id, ${sumOf("credits")} as credits from (
           select account_id, credits from holds union all select account_id, credits from loans
-        ) group by 1
+        ) as found group by 1
       ), used as materialized (
-        select account_id, sum(requests) as requests, sum(credits) as credits,
-          sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
+        select account_id, ${sumOf("requests")} as requests, ${sumOf("credits")} as credits,
+          ${sumOf("input_tokens")} as input_tokens, ${sumOf("output_tokens")} as output_tokens
         from usage_hours group by 1
       ), lost as materialized (
-        select account_id, sum(credits) as credits from loan_write_offs group by 1
+        select account_id, ${sumOf("credits")} as credits from loan_write_offs group by 1
       )`,
     id: "coalesce(balances.account_id, accounts.id)",
     pairs: {

@@ -5,7 +5,7 @@ import { HELD_BY_KEYS, QUARTER_MS } from "../rules/sql/budgets.ts";
 import { UNLIMITED } from "../rules/sql/shared.ts";
 import type { Check, Mismatch } from "./check.ts";
 import { DAY_MS } from "../../../ground/time.ts";
-import { greatest, iif, least, paddedHex, positionIn } from "../../../ground/sql/mod.ts";
+import { greatest, iif, least, paddedHex, positionIn, sumOf } from "../../../ground/sql/mod.ts";
 
 /** A request may wait for its admission as long as the database cannot be used. */
 const MAX_WAIT_MS = 12 * 3_600_000;
@@ -17,13 +17,13 @@ const FIRST_MS = `(select coalesce(min(starts_at_ms) - ${DAY_MS}, 0)
 /** What the keys of budgets were charged, by the quarter of an hour in which their requests were admitted. */
 const QUARTERS =
   `select key_id, coalesce(admitted_at_ms, started_at_ms) / ${QUARTER_MS} * ${QUARTER_MS}
-            as at_ms, sum(charged_credits) as credits
+            as at_ms, ${sumOf("charged_credits")} as credits
           from usage_records
           where request_id >= 'req_' || ${paddedHex(FIRST_MS, 12)}
             and key_id in (select key_id from budget_keys)
           group by 1, 2
           union all
-          select key_id, quarter_at_ms, sum(credits) from pruned_charges
+          select key_id, quarter_at_ms, ${sumOf("credits")} from pruned_charges
           where key_id in (select key_id from budget_keys) group by 1, 2`;
 
 /** From when on a budget is spent. */
@@ -101,19 +101,19 @@ export const BUDGETS: readonly Check[] = [
     noun: "budget",
     name: "periods of budgets",
     before: `with quarters as materialized (${QUARTERS}), charged as materialized (
-        select budget_periods.budget_id, starts_at_ms, sum(credits) as credits
+        select budget_periods.budget_id, starts_at_ms, ${sumOf("credits")} as credits
         from budget_periods join budget_keys on budget_keys.budget_id = budget_periods.budget_id
           join quarters on quarters.key_id = budget_keys.key_id and at_ms >= starts_at_ms
             and at_ms < ends_at_ms
         where ends_at_ms < ${UNLIMITED}
         group by 1, 2
         union all
-        select budget_id, 0, sum(credits) from budget_keys
-          join (select key_id, sum(credits) as credits from usage_hours group by 1) as used
+        select budget_id, 0, ${sumOf("credits")} from budget_keys
+          join (select key_id, ${sumOf("credits")} as credits from usage_hours group by 1) as used
             on used.key_id = budget_keys.key_id
         where budget_id like '%:life' group by 1
       ), held_now as materialized (
-        select budget_periods.budget_id, starts_at_ms, sum(credits) as credits
+        select budget_periods.budget_id, starts_at_ms, ${sumOf("credits")} as credits
         from ${HELD_BY_KEYS} as holders join budget_keys on budget_keys.key_id = holders.key_id
           join budget_periods on budget_periods.budget_id = budget_keys.budget_id
             and created_at_ms >= starts_at_ms and created_at_ms < ends_at_ms
@@ -164,12 +164,12 @@ export const BUDGETS: readonly Check[] = [
     noun: "pruned",
     name: "pruned charges",
     before: `with kept as materialized (
-        select key_id, hour_at_ms, sum(credits) as credits, min(quarter_at_ms) as first_ms,
+        select key_id, hour_at_ms, ${sumOf("credits")} as credits, min(quarter_at_ms) as first_ms,
           max(quarter_at_ms) as last_ms, max(quarter_at_ms % ${QUARTER_MS}) as rest
         from pruned_charges group by 1, 2
       ), hours as materialized (
-        select key_id, hour_at_ms, sum(credits) as credits from pruned_hours
-        group by 1, 2 having sum(credits) > 0
+        select key_id, hour_at_ms, ${sumOf("credits")} as credits from pruned_hours
+        group by 1, 2 having ${sumOf("credits")} > 0
       )`,
     id: "key_id || ' ' || hour_at_ms",
     pairs: {
@@ -185,7 +185,7 @@ export const BUDGETS: readonly Check[] = [
         select key_id, hour_at_ms, credits as kept_credits, null as credits, first_ms, last_ms,
           rest from kept
         union all select key_id, hour_at_ms, null, credits, null, null, null from hours
-      ) group by 1, 2
+      ) as found group by 1, 2
     )`,
   },
 ];

@@ -89,5 +89,5 @@ export function differences({ before = "", id, pairs, from, groupBy }: Compariso
   return `${before} select * from (
     select ${id} as id, ${columns.join(", ")} from ${from}
     ${groupBy === undefined ? "" : `group by ${groupBy}`}
-  ) where ${differs.join(" or ")}`;
+  ) as found where ${differs.join(" or ")}`;
 }

@@ -1,4 +1,4 @@
-import { CLOCK_MS } from "../../../ground/database/mod.ts";
+import { CLOCK_MS, sumOf } from "../../../ground/database/mod.ts";
 import { paysFor } from "../rules/sql/lots.ts";
 import { type Check, differences } from "./check.ts";
 import { greatest, iif, least } from "../../../ground/sql/mod.ts";
@@ -39,7 +39,7 @@ export const HOLDS: readonly Check[] = [
     name: "reserved credits",
     sql: differences({
       before: `with reserved_now as materialized (
-          select lot_id, sum(credits) as credits from bound_holds group by 1
+          select lot_id, ${sumOf("credits")} as credits from bound_holds group by 1
         )`,
       id: "lots.id",
       pairs: { reserved: ["reserved", "coalesce(reserved_now.credits, 0)"] },
@@ -53,8 +53,8 @@ export const HOLDS: readonly Check[] = [
       id: "bound_holds.request_id",
       pairs: {
         hold_reserved: [
-          "sum(bound_holds.credits)",
-          least("sum(bound_holds.credits)", "max(holds.credits)"),
+          sumOf("bound_holds.credits"),
+          least(sumOf("bound_holds.credits"), "max(holds.credits)"),
         ],
         hold_bound: [
           "count(*)",
@@ -74,10 +74,10 @@ export const HOLDS: readonly Check[] = [
       id: "balances.account_id",
       pairs: {
         held_unbound: [
-          greatest("held - sum(reserved)", "0"),
+          greatest(`held - ${sumOf("reserved")}`, "0"),
           least(
-            greatest("held - sum(reserved)", "0"),
-            `sum(${iif("models is null", "remaining", "0")})`,
+            greatest(`held - ${sumOf("reserved")}`, "0"),
+            `${sumOf(iif("models is null", "remaining", "0"))}`,
           ),
         ],
       },

@@ -1,7 +1,7 @@
 import { ROLL_UPS } from "../roll_ups.ts";
 import type { Check } from "./check.ts";
 import { ADDED, isSumOf, SUMMED, SUMS } from "./sums.ts";
-import { wholeTable, withoutIndex } from "../../../ground/sql/mod.ts";
+import { sumOf, wholeTable, withoutIndex } from "../../../ground/sql/mod.ts";
 
 const KEY = ROLL_UPS.usage_hours.join(", ");
 
@@ -31,7 +31,7 @@ export const HOURS: readonly Check[] = [
     sums: `select ${KEY}, ${ADDED}
           from (
             select ${KEY}, ${SUMS} from kept union all select ${KEY}, ${SUMS} from pruned_hours
-          ) group by 1, 2, 3, 4`,
+          ) as found group by 1, 2, 3, 4`,
   }),
   // The roll-up of a day is the sum of its hours.
   isSumOf("usage_days", {
@@ -83,21 +83,21 @@ export const HOURS: readonly Check[] = [
     id: "'pruned_records'",
     pairs: {
       pruned_rows: ["n", "1"],
-      pruned_records: ["records", "(select coalesce(sum(requests), 0) from pruned_hours)"],
+      pruned_records: ["records", `(select coalesce(${sumOf("requests")}, 0) from pruned_hours)`],
       kept_records: [
         "records",
-        `(select coalesce(sum(requests), 0) from balances)
+        `(select coalesce(${sumOf("requests")}, 0) from balances)
           - (select count(*) from usage_records)`,
       ],
       pruned_uncollected_requests: [
         "uncollected_requests",
         `earlier_uncollected_requests
-          + (select coalesce(sum(uncollected_requests), 0) from pruned_hours)`,
+          + (select coalesce(${sumOf("uncollected_requests")}, 0) from pruned_hours)`,
       ],
       pruned_uncollected_credits: [
         "uncollected_credits",
         `earlier_uncollected_credits
-          + (select coalesce(sum(uncollected_credits), 0) from pruned_hours)`,
+          + (select coalesce(${sumOf("uncollected_credits")}, 0) from pruned_hours)`,
       ],
     },
     from: `(select count(*) as n, ${

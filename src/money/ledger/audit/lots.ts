@@ -1,6 +1,13 @@
 import { paysFor } from "../rules/sql/lots.ts";
 import { type Check, differences } from "./check.ts";
-import { greatest, iif, positionIn, wholeTable, withoutIndex } from "../../../ground/sql/mod.ts";
+import {
+  greatest,
+  iif,
+  positionIn,
+  sumOf,
+  wholeTable,
+  withoutIndex,
+} from "../../../ground/sql/mod.ts";
 
 /** Lots, from entries and from how they were granted. */
 export const LOTS: readonly Check[] = [
@@ -10,11 +17,11 @@ export const LOTS: readonly Check[] = [
     noun: "lot",
     name: "entries",
     sql: `with sums as materialized (
-        select lot_id, account_id, sum(credits) as credits,
-          sum(${iif("kind = 'charge'", "-credits", "0")}) as charged
+        select lot_id, account_id, ${sumOf("credits")} as credits,
+          ${sumOf(iif("kind = 'charge'", "-credits", "0"))} as charged
         from ${wholeTable("entries")} group by lot_id, ${withoutIndex("account_id")}
       ), charges as materialized (
-        select account_id, sum(charged) as charged from sums group by account_id
+        select account_id, ${sumOf("charged")} as charged from sums group by account_id
       )
       select 'lot' as noun, coalesce(lots.id, lot_id) as id,
         remaining as found_lot, coalesce(credits, 0) as expected_lot,

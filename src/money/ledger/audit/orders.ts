@@ -1,7 +1,7 @@
 import { FACT_EVENT, GONE, IS_OF_ORDER, PAID_STATE, PARTS } from "../rules/adjust_order.ts";
 import type { Check } from "./check.ts";
 import { DAY_MS } from "../../../ground/time.ts";
-import { greatest, iif, least, positionIn } from "../../../ground/sql/mod.ts";
+import { greatest, iif, least, positionIn, sumOf } from "../../../ground/sql/mod.ts";
 
 const NEVER = "9007199254740991";
 
@@ -10,10 +10,14 @@ const CLOCKS_MS = 60_000;
 
 /** Sums of what was booked for an account's part in an order. */
 const BOOKED = `select order_id, role, account_id,
-    sum(case kind when 'taken' then credits when 'returned' then -credits
-      when 'owed' then credits when 'forgiven' then -credits else 0 end) as gone,
-    sum(case kind when 'owed' then credits when 'forgiven' then -credits
-      when 'repaid' then -credits else 0 end) as open,
+    ${
+  sumOf(`case kind when 'taken' then credits when 'returned' then -credits
+      when 'owed' then credits when 'forgiven' then -credits else 0 end`)
+} as gone,
+    ${
+  sumOf(`case kind when 'owed' then credits when 'forgiven' then -credits
+      when 'repaid' then -credits else 0 end`)
+} as open,
     max(at_ms) as at_ms
   from order_credits group by order_id, role, account_id`;
 
@@ -202,8 +206,8 @@ export const ORDERS: readonly Check[] = [
       too_many: [greatest("0", "coalesce(gone, 0) - target"), "0"],
       too_few: [
         `target - coalesce(gone, 0)
-            - (select coalesce(sum(remaining), 0) from lots where id in (${LOTS}))
-            - (select coalesce(sum(-credits), 0) from entries
+            - (select coalesce(${sumOf("remaining")}, 0) from lots where id in (${LOTS}))
+            - (select coalesce(${sumOf("-credits")}, 0) from entries
                 where account_id = parts.account_id and lot_id in (${LOTS})
                   and (kind = 'expire' or kind = 'charge' and at_ms >= booked.at_ms - ${CLOCKS_MS}
                     or kind = 'take_back' and cause_id not in (select id from order_credits))) > 0`,
@@ -232,7 +236,7 @@ export const ORDERS: readonly Check[] = [
                 else substr(cause_id, 1, ${SLASH} - 1) end as cause_id from order_events
             where kind in ('refunded', 'refund_failed', 'inquiry', 'disputed', 'dispute_lost',
               'dispute_won') group by 1, 2
-          )
+          ) as found
           union all
           select orders.id, payment_facts.id, null, payment_facts.id
           from payment_facts join orders on (${IS_OF_ORDER})

@@ -4,6 +4,7 @@ import {
   iif,
   isWhole,
   least,
+  sumOf,
   wholeTable,
   withoutIndex,
 } from "../../../ground/sql/mod.ts";
@@ -17,7 +18,7 @@ const COST = `case
   when ${isWhole(MILLIONTHS)}
     then ${greatest("minimum_credits", `(${MILLIONTHS} + 999999) / 1000000`)}
   when abs(${MILLIONTHS} / 1e6 - price_credits) <= price_credits / 1e9 then price_credits
-  else cast(${MILLIONTHS} / 1e6 as integer) end`;
+  else cast(${MILLIONTHS} / 1e6 as bigint) end`;
 
 /** Request records, from their entries and prices. */
 export const RECORDS: readonly Check[] = [
@@ -29,7 +30,7 @@ export const RECORDS: readonly Check[] = [
     before: "with storage as (select max(unpriced_through) as unpriced_through from price_storage)",
     id: "request_id",
     pairs: {
-      record: ["charged_credits", "coalesce(-sum(credits), 0)"],
+      record: ["charged_credits", `coalesce(-${sumOf("credits")}, 0)`],
       record_account: [
         "usage_records.account_id",
         "coalesce(max(entries.account_id), usage_records.account_id)",
@@ -68,13 +69,13 @@ export const RECORDS: readonly Check[] = [
     noun: "entry",
     name: "charges without a record",
     before: `with orphans as materialized (
-        select account_id, -sum(credits) as credits, max(cause_id) as newest
+        select account_id, -${sumOf("credits")} as credits, max(cause_id) as newest
         from ${wholeTable("entries")}
         where kind = 'charge'
           and not exists (select 1 from usage_records where request_id = cause_id)
         group by ${withoutIndex("account_id")} -- an index by account would read entries in no order
       ), pruned as materialized (
-        select account_id, sum(credits) as credits from pruned_hours group by 1
+        select account_id, ${sumOf("credits")} as credits from pruned_hours group by 1
       )`,
     id: iif("newest > (select max(through) from pruned_records)", "newest", "account_id"),
     pairs: {
@@ -89,7 +90,7 @@ export const RECORDS: readonly Check[] = [
       from (
         select account_id, credits as orphaned, newest, null as pruned from orphans
         union all select account_id, null, null, credits from pruned
-      ) group by 1
+      ) as found group by 1
     )`,
   },
   // The newest record without prices says from when on all have them.

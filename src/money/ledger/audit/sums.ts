@@ -1,3 +1,4 @@
+import { sumOf } from "../../../ground/sql/mod.ts";
 import { ROLL_UPS, type RollUp, SUMS as NAMES } from "../roll_ups.ts";
 import { savedMillionths } from "../rules/sql/roll_ups.ts";
 import type { Check, Comparison } from "./check.ts";
@@ -5,19 +6,19 @@ import type { Check, Comparison } from "./check.ts";
 /** How each sum of a roll-up is made from records. */
 const OF_RECORDS: Readonly<Record<typeof NAMES[number], string>> = {
   requests: "count(*)",
-  errors: "sum(ending <> 'complete')",
-  input_tokens: "sum(input_tokens)",
-  cached_tokens: "sum(cached_tokens)",
-  output_tokens: "sum(output_tokens)",
-  duration_ms: "sum(duration_ms)",
-  credits: "sum(charged_credits)",
-  saved_millionths: `sum(${savedMillionths("")})`,
+  errors: sumOf("ending <> 'complete'"),
+  input_tokens: sumOf("input_tokens"),
+  cached_tokens: sumOf("cached_tokens"),
+  output_tokens: sumOf("output_tokens"),
+  duration_ms: sumOf("duration_ms"),
+  credits: sumOf("charged_credits"),
+  saved_millionths: `${sumOf(savedMillionths(""))}`,
 };
 
 /** The sums, those of records, and those of other roll-ups, as columns. */
 export const SUMS = NAMES.join(", ");
 export const SUMMED = NAMES.map((name) => `${OF_RECORDS[name]} as ${name}`).join(", ");
-export const ADDED = NAMES.map((name) => `sum(${name}) as ${name}`).join(", ");
+export const ADDED = NAMES.map((name) => `${sumOf(name)} as ${name}`).join(", ");
 
 /** Values of a key as an ID. */
 export function idOf(key: readonly string[], left: string, right: string): string {

@@ -1,7 +1,7 @@
 import { isToldApart, UNSUMMED_TAG } from "../rules/sql/tags.ts";
 import type { Check } from "./check.ts";
 import { ADDED, idOf, isSumOf, sameKey, SUMMED } from "./sums.ts";
-import { iif, isJson, membersOf } from "../../../ground/sql/mod.ts";
+import { iif, isJson, membersOf, sumOf } from "../../../ground/sql/mod.ts";
 
 const CELL = ["hour_at_ms", "account_id", "key_id", "route"];
 const TOLD_APART = {
@@ -62,7 +62,9 @@ export const TAGS: readonly Check[] = [
     noun: "tag",
     name: "reasons of failures",
     before: `with failed as materialized (
-        select at_ms as hour_at_ms, account_id, key_id, route, sum(requests) as requests, sum(errors) as errors
+        select at_ms as hour_at_ms, account_id, key_id, route, ${sumOf("requests")} as requests, ${
+      sumOf("errors")
+    } as errors
         from usage_tags where name = ':reason' and span_ms = 3600000 group by 1, 2, 3, 4
       )`,
     id: idOf(CELL, "failed", "hours"),

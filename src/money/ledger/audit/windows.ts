@@ -1,6 +1,6 @@
 import type { Check } from "./check.ts";
 import { DAY_MS } from "../../../ground/time.ts";
-import { greatest, iif, paddedHex } from "../../../ground/sql/mod.ts";
+import { greatest, iif, paddedHex, sumOf } from "../../../ground/sql/mod.ts";
 
 /** Days from which on no window was pruned: gateways keep them for eight days. */
 const FIRST_MS = greatest(`(select ms from since) - ${DAY_MS}`, "0");
@@ -12,8 +12,8 @@ const WHOLE = greatest(
 /** A longer span with what it counts, and what the shorter ones in it count. */
 function parts(longMs: number, shortMs: number): string {
   return `select key_id, ${longMs} as span_ms, at_ms / ${longMs} * ${longMs} as at_ms,
-      sum(case when span_ms = ${longMs} then used else 0 end) as found,
-      sum(case when span_ms = ${shortMs} then used else 0 end) as expected
+      ${sumOf(`case when span_ms = ${longMs} then used else 0 end`)} as found,
+      ${sumOf(`case when span_ms = ${shortMs} then used else 0 end`)} as expected
     from windows where span_ms in (${longMs}, ${shortMs}) group by 1, 3`;
 }
 
@@ -45,7 +45,7 @@ export const WINDOWS: readonly Check[] = [
     noun: "window",
     name: "account windows",
     before: `with since as materialized (select ${WHOLE} as ms), summed as materialized (
-        select account_id, span_ms, at_ms, sum(used) as used
+        select account_id, span_ms, at_ms, ${sumOf("used")} as used
         from windows join keys on keys.id = key_id
         where at_ms / ${DAY_MS} * ${DAY_MS} >= (select ms from since) group by 1, 2, 3
       )`,
@@ -71,7 +71,7 @@ export const WINDOWS: readonly Check[] = [
           union all
           select key_id, created_at_ms from holds
           where created_at_ms >= (select ms from since)
-        ) group by 1, 2
+        ) as found group by 1, 2
       )`,
     id: "admitted.key_id || ' 60000 ' || admitted.at_ms",
     pairs: { admitted: ["coalesce(used, 0)", greatest("coalesce(used, 0)", "n")] },

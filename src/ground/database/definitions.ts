@@ -1,0 +1,28 @@
+import type { Database } from "./database.ts";
+import type { Migration } from "./migrations/mod.ts";
+import type { RuleObject } from "./rule_objects.ts";
+
+/** How an engine is told what a schema and its rules are made of. */
+export interface Definitions {
+  /** Whether a database has a table. */
+  hasTable(database: Database, name: string): Promise<boolean>;
+  /** Statements that an empty database gets first: the table of versions, and what steps need before. */
+  readonly first: readonly string[];
+  /** Statements of steps, oldest first. */
+  ofSteps(migrations: readonly Migration[]): string[];
+  /** Statements that create what a rule is made of. */
+  create(object: RuleObject): string[];
+  /**
+   * The statement that drops it, if it is there.
+   *
+   * @param object Such as `trigger entries_delete_is_refused`.
+   */
+  drop(object: string): string;
+}
+
+/** The table that lists the steps of a database. */
+export const VERSIONS = `create table if not exists schema_versions (
+    version integer primary key,
+    name text not null,
+    applied_at_ms integer not null
+  ) strict`;

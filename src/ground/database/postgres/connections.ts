@@ -1,0 +1,149 @@
+import { DatabaseError, type Row, type Value } from "../database.ts";
+import { postgresError } from "./failures.ts";
+import type { Host, Place } from "./place.ts";
+
+/** A query of the driver. */
+export type Query = string | {
+  readonly name?: string;
+  readonly text: string;
+  readonly values?: readonly Value[];
+  readonly query_timeout?: number;
+};
+
+/** The face of a connection of `pg` that is used; it is loaded only when such a database is. */
+export interface Client {
+  connect(): Promise<void>;
+  query(query: Query): Promise<{ rows: Row[]; rowCount: number | null; command: string }>;
+  end(): Promise<void>;
+  on(event: "error" | "end", listener: (error?: unknown) => void): void;
+}
+
+/** At one database: gateways share what it has. */
+const MAX_CONNECTIONS = 8;
+/** Between two rounds through the hosts, none of which takes writes. */
+const ROUND_MS = 50;
+
+/** Types of PostgreSQL, by their number, and what a row has of them; all others are texts. */
+const PARSERS: Readonly<Record<number, (text: string) => Value>> = {
+  16: (text) => text === "t" ? 1 : 0,
+  20: Number, // `bigint`
+  23: Number,
+  1700: Number,
+};
+const AS_TEXT = (text: string): Value => text;
+
+/** Connections to whichever of a place's hosts can be used, opened as they are needed and kept. */
+export class Connections {
+  readonly #place: Place;
+  readonly #patienceMs: number;
+  readonly #idle: Client[] = [];
+  readonly #waiting: (() => void)[] = [];
+  readonly #broken = new WeakSet<Client>();
+  #open = 0;
+  #isClosed = false;
+
+  constructor(place: Place, patienceMs: number) {
+    this.#place = place;
+    this.#patienceMs = patienceMs;
+  }
+
+  /**
+   * Does something with a connection that nobody else uses meanwhile.
+   *
+   * @throws {DatabaseError} What the work fails with, or that there is no connection.
+   */
+  async use<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    while (this.#open >= MAX_CONNECTIONS && this.#idle.length === 0) {
+      await new Promise<void>((free) => this.#waiting.push(free));
+    }
+    if (this.#isClosed) throw new DatabaseError("SLUICE_CLOSED", "the database is closed");
+    const known = this.#idle.pop();
+    if (known === undefined) this.#open++;
+    let client = known;
+    try {
+      client ??= await this.#connect();
+      return await work(client);
+    } catch (error) {
+      const failure = postgresError(error);
+      // what it still has to say would be taken for the answer to another question
+      if (client !== undefined && failure.outcomeUnknown) this.#broken.add(client);
+      throw failure;
+    } finally {
+      if (client === undefined) this.#open--;
+      else if (this.#broken.has(client) || this.#isClosed) {
+        this.#open--;
+        client.end().catch(() => {});
+      } else this.#idle.push(client);
+      this.#waiting.shift()?.();
+    }
+  }
+
+  /** Ends those that nobody uses; the others end with what they are used for. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const free of this.#waiting.splice(0)) free();
+    await Promise.all(this.#idle.splice(0).map((client) => client.end().catch(() => {})));
+  }
+
+  async #connect(): Promise<Client> {
+    const startedTick = performance.now();
+    for (;;) {
+      let failure: unknown = new Error("no host takes writes");
+      for (const host of this.#place.hosts) {
+        try {
+          return await this.#connectTo(host);
+        } catch (error) {
+          failure = error;
+        }
+      }
+      if (this.#isClosed || performance.now() - startedTick >= this.#patienceMs) throw failure;
+      if (isRefused(failure)) throw failure;
+      await new Promise((resolve) => setTimeout(resolve, ROUND_MS));
+    }
+  }
+
+  async #connectTo({ host, port }: Host): Promise<Client> {
+    const { user, password, database, tls, mustWrite } = this.#place;
+    const { default: pg } = await import("pg");
+    const client = new pg.Client({
+      host,
+      port,
+      user,
+      password,
+      database,
+      ssl: tls === "none" ? false : { rejectUnauthorized: tls === "checked" },
+      connectionTimeoutMillis: this.#patienceMs,
+      keepAlive: true,
+      pipeline: true,
+      application_name: "sluice",
+      types: { getTypeParser: (type: number) => PARSERS[type] ?? AS_TEXT },
+    }) as unknown as Client;
+    const drop = () => {
+      this.#broken.add(client);
+      const at = this.#idle.indexOf(client);
+      if (at === -1) return;
+      this.#idle.splice(at, 1);
+      this.#open--;
+      client.end().catch(() => {});
+    };
+    client.on("error", drop);
+    client.on("end", drop);
+    try {
+      await client.connect();
+      if (mustWrite) {
+        const { rows } = await client.query("show transaction_read_only");
+        if (rows[0]?.transaction_read_only !== "off") throw new Error(`${host} takes no writes`);
+      }
+      return client;
+    } catch (error) {
+      client.end().catch(() => {});
+      throw error;
+    }
+  }
+}
+
+/** Whether the server said why it takes no connection: a password, a role or a database that it does not know. */
+function isRefused(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" && /^(?:28|3D)/.test(code);
+}

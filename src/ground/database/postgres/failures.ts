@@ -1,0 +1,30 @@
+import { DatabaseError, type FailureKind } from "../database.ts";
+
+/** What states of SQL mean (https://www.postgresql.org/docs/current/errcodes-appendix.html); any other: the database cannot be used. */
+const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
+  [/^(?:40001|40P01|55P03|55006)$/, "busy"],
+  [/^23505$/, "duplicate"],
+  [/^23/, "rule"],
+  [/^(?:0A|2[012]|2F|42|P0)/, "statement"],
+];
+
+/** A connection that ends, or a server that starts or stops: what was asked may have been done. */
+const IS_LOST = /^(?:08|57P0)/;
+
+/** Whether the same is to be tried at once: the transaction was undone since another one was in its way. */
+export function isUndone(error: unknown): boolean {
+  return error instanceof DatabaseError && /^40/.test(error.code);
+}
+
+/** A failure of the driver with its kind. */
+export function postgresError(error: unknown): DatabaseError {
+  if (error instanceof DatabaseError) return error;
+  const { code } = error as { code?: unknown };
+  const message = error instanceof Error ? error.message : String(error);
+  const isSaid = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !IS_LOST.test(code);
+  return new DatabaseError(typeof code === "string" ? code : "SLUICE_SERVER", message, {
+    cause: error,
+    kind: isSaid ? KINDS.find(([states]) => states.test(code))?.[1] ?? "unusable" : "unusable",
+    outcomeUnknown: !isSaid,
+  });
+}

@@ -1,0 +1,57 @@
+import { render } from "../../sql/mod.ts";
+import type { Value } from "../database.ts";
+
+/** A statement as PostgreSQL gets it, for arguments of certain types. */
+interface Prepared {
+  readonly name: string;
+  readonly text: string;
+  /** Places of the arguments that it takes. */
+  readonly takes: readonly number[];
+  /** Whether it depends on what the statement before it has changed. */
+  readonly asksForChanges: boolean;
+}
+
+const MAX_KEPT = 500;
+const kept = new Map<string, Prepared>();
+let made = 0;
+
+/** A text, or the place of an argument. */
+const ARGUMENT = /'(?:[^']|'')*'|\?(\d*)/g;
+
+/**
+ * A statement for PostgreSQL: its calls written out, its arguments numbered and with types, and a name by which it stays prepared. A null
+ * is a part of the text: it has no type that would suit wherever it is.
+ */
+export function prepared(
+  sql: string,
+  args: readonly Value[],
+): Prepared & { readonly values: readonly Value[] } {
+  const key = `${args.map((value) => typeOf(value)?.[0] ?? "-").join("")} ${sql}`;
+  let statement = kept.get(key);
+  if (statement === undefined) {
+    if (kept.size >= MAX_KEPT) kept.clear();
+    statement = prepare(sql, args);
+    kept.set(key, statement);
+  }
+  return { ...statement, values: statement.takes.map((place) => args[place]!) };
+}
+
+function prepare(sql: string, args: readonly Value[]): Prepared {
+  const takes: number[] = [];
+  let last = 0;
+  const text = render(sql, "postgres").replace(ARGUMENT, (found, number: string | undefined) => {
+    if (number === undefined) return found;
+    last = number === "" ? last + 1 : Number(number);
+    const type = typeOf(args[last - 1] ?? null);
+    if (type === undefined) return "null";
+    if (!takes.includes(last - 1)) takes.push(last - 1);
+    return `$${takes.indexOf(last - 1) + 1}::${type}`;
+  });
+  return { name: `s${++made}`, text, takes, asksForChanges: text.includes("sluice.changed") };
+}
+
+function typeOf(value: Value): string | undefined {
+  if (value === null) return undefined;
+  if (typeof value === "string") return "text";
+  return Number.isInteger(value) ? "bigint" : "double precision";
+}

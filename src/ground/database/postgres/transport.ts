@@ -1,0 +1,113 @@
+import { DatabaseError, type Row, type Statement, type Value } from "../database.ts";
+import { PATIENCE_MS, type Transport } from "../server/transport.ts";
+import { type Client, Connections } from "./connections.ts";
+import { isUndone, postgresError } from "./failures.ts";
+import type { Place } from "./place.ts";
+import { prepared } from "./statement.ts";
+
+/** What a statement of a transaction takes at most, beside the time that any answer may take. */
+const EACH_MS = 100;
+
+/** How often a transaction is repeated that others were in the way of. */
+const MAX_ATTEMPTS = 20;
+
+/**
+ * PostgreSQL. A transaction is sent in one go; what it decides on is locked by its triggers, so that READ COMMITTED is enough: each of
+ * their statements sees what was committed before it began.
+ */
+export class PostgresTransport implements Transport {
+  readonly place: string;
+  readonly #connections: Connections;
+
+  private constructor(place: Place) {
+    this.place = place.hosts.map(({ host, port }) => `${host}:${port}`).join(",");
+    this.#connections = new Connections(place, PATIENCE_MS);
+  }
+
+  /** Connects, so that an address or a password that is wrong is found at once. */
+  static async connect(place: Place): Promise<PostgresTransport> {
+    const transport = new PostgresTransport(place);
+    try {
+      await transport.read("select 1 as one", []);
+    } catch (cause) {
+      await transport.close();
+      const { code, kind, message, outcomeUnknown } = cause as DatabaseError;
+      throw new DatabaseError(code, `Cannot use PostgreSQL at ${transport.place}: ${message}`, {
+        cause,
+        kind,
+        outcomeUnknown,
+      });
+    }
+    return transport;
+  }
+
+  async read(sql: string, args: readonly Value[], patienceMs = PATIENCE_MS): Promise<Row[]> {
+    const { name, text, values } = prepared(sql, args);
+    return await this.#connections.use(async (client) =>
+      (await client.query({ name, text, values, query_timeout: patienceMs })).rows
+    );
+  }
+
+  async commit(statements: readonly Statement[]): Promise<Row[][]> {
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await this.#connections.use((client) => commit(client, statements));
+      } catch (error) {
+        if (!isUndone(error) || attempt === MAX_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#connections.close();
+  }
+}
+
+async function commit(client: Client, statements: readonly Statement[]): Promise<Row[][]> {
+  // each waits for all before it: the whole schema is made in one
+  const patienceMs = PATIENCE_MS + statements.length * EACH_MS;
+  // sent without waiting for answers in between: what follows a statement that fails is refused, and the commit undoes all
+  const sent: Promise<{ rows: Row[] }>[] = [];
+  const send = (query: Parameters<Client["query"]>[0]) => {
+    const result = client.query(query);
+    result.catch(() => {}); // awaited below
+    sent.push(result);
+    return result;
+  };
+  const begun = client.query("begin isolation level read committed");
+  begun.catch(() => {});
+  let before: ReturnType<typeof send> | undefined;
+  for (const { sql, args = [] } of statements) {
+    const { name, text, values, asksForChanges } = prepared(sql, args);
+    if (asksForChanges) {
+      const changed = await before?.then(({ rowCount }) => rowCount ?? 0, () => 0);
+      client.query({
+        text: "select set_config('sluice.changed', $1, true)",
+        values: [`${changed}`],
+      })
+        .catch(() => {});
+    }
+    before = send({ name, text, values, query_timeout: patienceMs }) as typeof before;
+  }
+  const committed = client.query({ text: "commit", query_timeout: patienceMs });
+  committed.catch(() => {});
+  const results: Row[][] = [];
+  let failure: unknown;
+  for (const result of [begun, ...sent]) {
+    try {
+      results.push((await result).rows);
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  try {
+    const { command } = await committed;
+    if (failure === undefined && command !== "COMMIT") {
+      failure = new Error("the transaction was undone");
+    }
+  } catch (error) {
+    failure ??= error;
+  }
+  if (failure !== undefined) throw postgresError(failure);
+  return results.slice(1);
+}

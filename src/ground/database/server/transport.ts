@@ -1,0 +1,16 @@
+import type { Row, Statement, Value } from "../database.ts";
+
+/** As long as an embedded file waits for another process. */
+export const PATIENCE_MS = 5_000;
+
+/** How a server is spoken to. Fails with a `DatabaseError`: its outcome is unknown unless the server said what is wrong. */
+export interface Transport {
+  /** Its address, without secrets. */
+  readonly place: string;
+  /** Reads rows. */
+  read(sql: string, args: readonly Value[], patienceMs?: number): Promise<Row[]>;
+  /** Commits statements in one transaction; resolves with the rows of each. */
+  commit(statements: readonly Statement[]): Promise<Row[][]>;
+  /** Ends its connections, after the commits that are on their way. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,13 @@
+import { type Definitions, VERSIONS } from "../definitions.ts";
+import { hasTable } from "./catalog.ts";
+import { createStatement } from "./rule_objects.ts";
+
+/** As SQLite is told, in a file and on a libSQL server. */
+export const SQLITE_DEFINITIONS: Definitions = {
+  hasTable,
+  first: [VERSIONS],
+  ofSteps: (migrations) => migrations.flatMap(({ statements }) => statements),
+  create: (object) => [createStatement(object)],
+  // dropping a view drops its triggers as well
+  drop: (object) => `drop ${object.replace(" ", " if exists ")}`,
+};
