@@ -769,6 +769,7 @@ const SHOWS_AS: Readonly<Record<string, Noun>> = {
   "pruned_hours.uncollected_credits": "pruned",
   "usage_records.admitted_at_ms": "window",
   "holds.key_id": "window",
+  "loans.key_id": "budget",
   "holds.credits": "balance",
   "loans.account_id": "balance",
   "loans.credits": "balance",
