@@ -104,6 +104,8 @@ export interface DatabaseLine {
   readonly port: MessagePort;
   readonly place: string;
   readonly durable: boolean;
+  /** Counts what was passed on over all lines. */
+  readonly passedOn: SharedArrayBuffer;
 }
 
 /** The only authority on money, windows, accounts and keys: an embedded file or a libSQL server. */

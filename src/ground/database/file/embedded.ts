@@ -12,7 +12,13 @@ import {
   type Statement,
   type Value,
 } from "../database.ts";
-import type { Answer, Ask, Connecting, Numbered } from "./embedded_protocol.ts";
+import {
+  type Answer,
+  type Ask,
+  type Connecting,
+  type Numbered,
+  PassedOn,
+} from "./embedded_protocol.ts";
 import { SlotMap } from "../../platform/mod.ts";
 import { giveFileThread, takeFileThread } from "./file_threads.ts";
 import { FileWatch } from "./file_watch.ts";
@@ -64,6 +70,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
   readonly #durable: boolean;
   /** Whether this one has opened the file, and closes it. */
   readonly #isOwner: boolean;
+  readonly #passedOn: PassedOn;
   readonly #writer: GroupWriter;
   readonly #observe: ObserveCommit | undefined;
   #behind: BehindWriter | undefined;
@@ -86,16 +93,18 @@ export class EmbeddedDatabase implements OpenedDatabase {
   #died: (message: string) => void = () => {};
 
   private constructor(
-    { place, durable, isOwner }: {
+    { place, durable, isOwner, passedOn }: {
       readonly place: string;
       readonly durable: boolean;
       readonly isOwner: boolean;
+      readonly passedOn?: SharedArrayBuffer;
     },
     observe: ObserveCommit | undefined,
   ) {
     this.place = place;
     this.#durable = durable;
     this.#isOwner = isOwner;
+    this.#passedOn = new PassedOn(passedOn);
     this.#observe = observe;
     this.#refused = new RefusedItems(place);
     this.#writer = new GroupWriter(
@@ -141,7 +150,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
       const { port1, port2 } = new MessageChannel();
       connect(port1);
       database.#died = died;
-      return { port: port2, place: path, durable };
+      return { port: port2, place: path, durable, passedOn: database.#passedOn.memory };
     };
     try {
       await database.#ask({ type: "open", path, readOnly, beside });
@@ -160,8 +169,8 @@ export class EmbeddedDatabase implements OpenedDatabase {
    * @returns The database. Closing it closes the line.
    */
   static over(line: DatabaseLine, observe?: ObserveCommit): EmbeddedDatabase {
-    const { port, place, durable } = line;
-    const database = new EmbeddedDatabase({ place, durable, isOwner: false }, observe);
+    const { port, ...more } = line;
+    const database = new EmbeddedDatabase({ ...more, isOwner: false }, observe);
     port.onmessage = (event: MessageEvent<Answer>) => database.#resolve(event.data);
     database.#thread = {
       postMessage: (message) => port.postMessage(message),
@@ -311,7 +320,9 @@ export class EmbeddedDatabase implements OpenedDatabase {
     this.#thread.postMessage({
       id: BEHIND,
       ask: { type: "behind", write, statements, items, count },
+      after: 0,
     });
+    this.#passedOn.add();
   }
 
   #ask(ask: Ask): Promise<Row[][]> {
@@ -325,7 +336,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
       asked: this.#watch.presence.ask(),
       passed: this.#passed,
     });
-    this.#thread.postMessage({ id, ask });
+    this.#thread.postMessage({ id, ask, after: this.#passedOn.count });
     return answer.promise;
   }
 
