@@ -22,6 +22,14 @@ export const DATABASE: readonly Mutation[] = [
     why: "Failed reads would be taken for pages, and be written back.",
   },
   {
+    name: "line-overtaken",
+    file: "src/ground/database/file/embedded_worker.ts",
+    find: "if (early.length > 0 || !hasArrived(after)) {",
+    replace: "if (false) {",
+    tests: [{ file: "tests/ground/database/lines_test.ts", filter: "whichever of both" }],
+    why: "A thread would read a balance without the charge that another has written behind.",
+  },
+  {
     name: "connection-kept-after-io-error",
     file: FILE,
     find: "      if (!isTrusted(code)) this.#disconnect();",

@@ -362,6 +362,14 @@ export const UPSTREAMS: readonly Mutation[] = [
     why: "A place at an upstream would never be free again.",
   },
   {
+    name: "bound-keeps-unused-tokens",
+    file: "src/requests/relay/generation.ts",
+    find: "used?.(usage.inputTokens + usage.outputTokens);",
+    replace: "",
+    tests: [{ file: "tests/requests/upstreams/bounds_test.ts", filter: "did not use" }],
+    why: "A few requests that permit much output would fill a minute.",
+  },
+  {
     name: "own-key-at-the-full-price",
     file: "src/requests/relay/settlement.ts",
     find: "ownKey === undefined ? this.#options :",
