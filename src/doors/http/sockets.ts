@@ -8,6 +8,7 @@ const SYMBOLS = {
   getrlimit: { parameters: ["i32", "buffer"], result: "i32" },
   getpeername: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
   getsockname: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
+  listen: { parameters: ["i32", "i32"], result: "i32" },
   ioctl: { parameters: ["i32", "u64", "buffer"], result: "i32" },
   getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32" },
@@ -43,6 +44,8 @@ const LAST_DATA_SENT = 44;
 const BYTES_RECEIVED = 128;
 const NOTSENT_BYTES = 144;
 
+/** Connections that may wait to be accepted, unless the system allows fewer (`net.core.somaxconn`). */
+const BACKLOG = 4_096;
 /** Max descriptors that are checked. */
 const MAX_DESCRIPTORS = 65_536;
 /** Descriptors beyond the highest that are checked, too. */
@@ -315,6 +318,14 @@ export class Sockets {
       isRefused = this.#attach(listener, SO_ATTACH_FILTER, WITHOUT_HTTP2);
     }
     return isRefused;
+  }
+
+  /**
+   * Has more connections wait to be accepted than Deno does (128 before 2.5). Of one that finds no place, the client believes that it is
+   * open, and the gateway never learns of it unless the client sends something.
+   */
+  extendBacklog(port: number): void {
+    for (const listener of this.listeners(port)) this.#libc.listen(listener, BACKLOG);
   }
 
   /** Attaches a program (socket(7)) to a socket. Returns whether the system took it. */

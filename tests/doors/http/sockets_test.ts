@@ -1,7 +1,7 @@
 import { peerFrom } from "../../../src/doors/http/peer.ts";
 import { Sockets } from "../../../src/doors/http/sockets.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { tempDir } from "../../fake/temp.ts";
+import { inTime, tempDir } from "../../fake/temp.ts";
 
 Deno.test("connections are those over TCP that have another end: no listener, no file, no Unix socket", async () => {
   await using dir = await tempDir();
@@ -31,6 +31,28 @@ Deno.test("connections are those over TCP that have another end: no listener, no
         assertEquals(ofPorts.map((connection) => connection.descriptor), [descriptor]);
       }
     }
+  } finally {
+    sockets.close();
+  }
+});
+
+Deno.test("as many connections wait to be accepted as the system allows", async () => {
+  const sockets = Sockets.open()!;
+  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  try {
+    const { hostname, port } = listener.addr;
+    sockets.extendBacklog(port);
+    // more than wait by themselves: 128 on Deno 2.4, 511 on 2.9
+    const opened = Array.from({ length: 600 }, () => Deno.connect({ hostname, port }));
+    const clients = await inTime(Promise.all(opened), 10_000, []);
+    const accepted = async () => {
+      const ends: Deno.Conn[] = [];
+      while (ends.length < clients.length) ends.push(await listener.accept());
+      return ends;
+    };
+    const ends = await inTime(accepted(), 10_000, []);
+    for (const one of [...clients, ...ends]) one.close();
+    assertEquals([clients.length, ends.length], [600, 600]);
   } finally {
     sockets.close();
   }
