@@ -321,7 +321,7 @@ export class Sockets {
   }
 
   /**
-   * Has more connections wait to be accepted than Deno does (128 before 2.5). Of one that finds no place, the client believes that it is
+   * Has more connections wait to be accepted than Deno does (2.4: 128, 2.9: 511). Of one that finds no place, the client believes that it is
    * open, and the gateway never learns of it unless the client sends something.
    */
   extendBacklog(port: number): void {
