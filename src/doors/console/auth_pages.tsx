@@ -23,7 +23,6 @@ import {
   type PageRequest,
   recordOf,
   seeOther,
-  statusOf,
   strangersPage,
 } from "./request.tsx";
 import { cookieOf, readCookie, SESSION } from "./cookies.ts";
@@ -52,7 +51,7 @@ export class AuthPages {
     c: PageRequest,
     error?: string,
     email = "",
-    status: number = STATUS_CODE.OK,
+    status?: number,
   ): Response | Promise<Response> {
     const { signIn } = this.#parts.config.settings;
     return page(
@@ -152,7 +151,7 @@ export class AuthPages {
   registerPage(
     c: PageRequest,
     error?: string,
-    status: number = STATUS_CODE.OK,
+    status?: number,
   ): Response | Promise<Response> {
     const registration = this.#registration;
     if (registration === "closed") return notFound(c);
@@ -214,7 +213,7 @@ export class AuthPages {
       }
     } catch (error) {
       if (!(error instanceof AccountError)) throw error;
-      return this.registerPage(c, `${error.message}.`, STATUS_CODE.BadRequest);
+      return this.registerPage(c, `${error.message}.`);
     }
     return seeOther(c, "/console/sign-in?done=registered");
   }
@@ -223,7 +222,7 @@ export class AuthPages {
     c: PageRequest,
     session: Session,
     error?: string,
-    status: number = statusOf(error),
+    status?: number,
   ): Promise<Response> {
     const { passwords, sessions, now } = this.#parts;
     const hasPassword = await passwords.isSet(session.account);

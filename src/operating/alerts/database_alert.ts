@@ -9,7 +9,7 @@ export interface DatabaseAlertOptions extends Omit<DeliveriesOptions, "outbox" |
   /** Path or address of the database, for people. */
   readonly place: string;
   /** A failure that is over before is not worth an alert. */
-  readonly afterMs?: number;
+  readonly afterMs?: number | undefined;
   /** Pause after the first attempt to deliver that failed; each further one is longer by as much. */
   readonly pauseMs?: number;
 }

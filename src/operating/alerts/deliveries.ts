@@ -19,7 +19,7 @@ export interface DeliveriesOptions {
   /** The database's clock, in milliseconds since the epoch. */
   readonly now: () => number;
   /** Interval of looks for what is due. */
-  readonly everyMs?: number;
+  readonly everyMs?: number | undefined;
 }
 
 const EVERY_MS = 5_000;

@@ -298,11 +298,8 @@ export const ALERT_RETRY = defineWrite({
   action: "alerts.read",
   find: (_c, { alert }) => Promise.resolve({ target: null, objectId: alert }),
   async run({ database }, { parts }, { input: { alert, receiver } }) {
-    const deliveries = await new Outbox(database, parts.now).retry({
-      ...(alert === undefined ? {} : { alertId: alert }),
-      ...(receiver === undefined ? {} : { receiver }),
-    });
-    return { deliveries };
+    const outbox = new Outbox(database, parts.now);
+    return { deliveries: await outbox.retry({ alertId: alert, receiver }) };
   },
   // the number is not known after a crash
   reply: (_c, { result }) => Promise.resolve(result ?? { deliveries: null }),

@@ -14,7 +14,7 @@ import { count, number } from "../format.ts";
 import { pageWithForms } from "../forms.ts";
 import type { GuardedApp } from "../guard.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, page, pageOf, type PageRequest, statusOf } from "../request.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 import { DAY_MS } from "../../../ground/time.ts";
 
 const PATH = "/console/operator/codes";
@@ -50,7 +50,6 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
     return await page(
       c,
       content,
-      statusOf(more.error),
     );
   };
 
