@@ -11,7 +11,6 @@ import {
   requestRecord,
   searchRecords,
 } from "../../money/usage/mod.ts";
-import { cursorOf } from "./cursor.ts";
 import { dollarRateOf } from "./dollars.ts";
 import { RequestPage } from "./pages/request.tsx";
 import { FILTER_NAMES, queryOf, type RequestsFilter, RequestsPage } from "./pages/requests.tsx";
@@ -28,6 +27,7 @@ import { DAY_MS } from "../../ground/time.ts";
 /** Records of a page, which stays below 100 KB with long names. */
 const PAGE_ROWS = 36;
 const MAX_CHARS = 200;
+const CURSOR = /^(\d{1,15})\.([^.]*)/;
 const ENDINGS = ["complete", "failed", "refused", "upstream_failed", "client_left"];
 
 /** What was found, and where the next page begins. */
@@ -105,7 +105,9 @@ export class RequestPages {
     if (filter.status !== "" && !ENDINGS.includes(filter.status)) {
       throw new ReportError(`Unknown status. Use one of ${ENDINGS.join(", ")}.`);
     }
-    const [atMs, requestId] = cursorOf(c);
+    // where the page before ended
+    const [, atMs, requestId] = CURSOR.exec((c.req.query("before") ?? "").slice(0, MAX_CHARS)) ??
+      [];
     // what a member's key of a team uses is in the records of the account that pays for it
     const key = own.find(({ id }) => id === filter.key);
     const { records, next, isPartial } = await searchRecords(database, {
@@ -115,7 +117,7 @@ export class RequestPages {
       ending: filter.status || undefined,
       tag: tagOf(filter.tag),
       ...rangeOf(filter, now()),
-      before: requestId === undefined ? undefined : { startedAtMs: atMs, requestId },
+      before: requestId === undefined ? undefined : { startedAtMs: Number(atMs), requestId },
       limit: PAGE_ROWS,
     });
     return {

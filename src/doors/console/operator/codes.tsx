@@ -47,10 +47,7 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
         {...more}
       />
     );
-    return await page(
-      c,
-      content,
-    );
+    return await page(c, content);
   };
 
   const post = pageWithForms<Pick<Session, "account">, More>(app, parts, "/codes", {
