@@ -85,13 +85,11 @@ export class DatabaseAlert {
     const { settings, resolve, now, log, metrics, pauseMs = PAUSE_MS } = this.#options;
     const { signal } = this.#closing;
     for (let attempt = 1; attempt <= ATTEMPTS && !signal.aborted; attempt++) {
-      const { receivers, allowPrivateHosts, proxies, timeoutMs } = settings();
-      const receiver = receivers[name];
+      const current = settings();
+      const receiver = current.receivers[name];
       if (receiver === undefined) return;
       const { error } = await sendAlerts(receiver, [alert], {
-        allowPrivateHosts,
-        proxies,
-        timeoutMs,
+        ...current,
         resolve,
         nowMs: now(),
         deliveryId: alert.id,

@@ -253,12 +253,12 @@ async function testReceivers(
   { config, now }: Pick<OperationContext["parts"], "config" | "now">,
   names: readonly string[],
 ) {
-  const { proxies, alerts: { receivers, allowPrivateHosts, timeoutMs } } = config.settings;
+  const { proxies, alerts } = config.settings;
   return await Promise.all(names.map(async (name) => {
     const nowMs = now();
     const id = newId("alert");
     const startedTick = performance.now();
-    const outcome = await sendAlerts(receivers[name]!, [{
+    const outcome = await sendAlerts(alerts.receivers[name]!, [{
       id,
       mark: `test:${id}`,
       kind: "test",
@@ -269,9 +269,8 @@ async function testReceivers(
       data: {},
       createdAtMs: nowMs,
     }], {
-      allowPrivateHosts,
+      ...alerts,
       proxies,
-      timeoutMs,
       resolve: systemResolve,
       nowMs,
       deliveryId: id,
