@@ -12,6 +12,7 @@ import {
   makeOrder,
   openCheckout,
   type OrderRequest,
+  packageOf,
   referenceOf,
 } from "./checkout.ts";
 import { contactStatement } from "./health.ts";
@@ -124,7 +125,7 @@ export class Payments {
    */
   async order(account: Account, packageId: string, request: OrderRequest): Promise<Order> {
     this.#mustBeOnline();
-    const offer = this.#offer(packageId);
+    const offer = packageOf(this.#parts.packages, packageId);
     return await makeOrder({ ...this.#news, currency: this.currency }, account, offer, request);
   }
 
@@ -298,7 +299,7 @@ export class Payments {
     },
   ): Promise<TopUp | undefined> {
     this.#mustBeOnline();
-    const offer = this.#offer(packageId);
+    const offer = packageOf(this.#parts.packages, packageId);
     if (this.priceOf(offer) === null) {
       throw new AccountError(`Package ${offer.id} is not sold online`);
     }
@@ -323,16 +324,6 @@ export class Payments {
       currency: this.currency,
       stopped: logStopped(log),
     });
-  }
-
-  #offer(packageId: string): CreditPackage {
-    const { packages } = this.#parts;
-    const offer = packages.find(({ id }) => id === packageId);
-    if (offer !== undefined) return offer;
-    const known = packages.map(({ id }) => id).join(", ");
-    throw new AccountError(
-      `Unknown package ${JSON.stringify(packageId.slice(0, 40))}. Available packages: ${known}`,
-    );
   }
 
   async #ask(order: Order): Promise<Order> {
