@@ -149,21 +149,6 @@ export class Payments {
   }
 
   /**
-   * Makes an order of a package, and a checkout where it is paid.
-   *
-   * @throws {AccountError} If it cannot be bought now; the message says why.
-   */
-  async checkout(
-    account: Account,
-    packageId: string,
-    { returnTo, savesMethod, ...request }: OrderRequest & CheckoutOptions,
-  ): Promise<Checkout> {
-    const order = await this.order(account, packageId, request);
-    const { email } = request.buyer ?? account;
-    return await this.open(order, { returnTo, savesMethod, email });
-  }
-
-  /**
    * Asks the payment service what has become of an open order, and pays it if it was paid.
    *
    * @returns The order as it is then. If the service cannot be asked, as it was.
