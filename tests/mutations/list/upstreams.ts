@@ -272,8 +272,8 @@ export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "secrets-of-token-endpoints-told",
     file: "src/requests/upstreams/credentials/token_endpoint.ts",
-    find: '(kept, one) => kept.replaceAll(one, "[secret]"),',
-    replace: "(kept) => kept,",
+    find: "const told = withoutSecrets(saidIn(body), secrets);",
+    replace: "const told = saidIn(body);",
     tests: [{ file: CREDENTIALS_TEST, filter: "Entra refuses" }],
     why: "What a token endpoint repeats of a secret would be in the log.",
   },

@@ -2,8 +2,6 @@
 
 import type { Caller } from "../../../src/people/accounts/mod.ts";
 import { Admission, type Hold } from "../../../src/requests/admission/mod.ts";
-import { Catalog } from "../../../src/settings/catalog/mod.ts";
-import { loadConfig } from "../../../src/settings/config/mod.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { creditsOf, TierList } from "../../../src/money/ledger/mod.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
@@ -11,7 +9,8 @@ import { assertEquals } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
-import { sleep, tempDir, until } from "../../fake/temp.ts";
+import { routeOf } from "../../fake/routes.ts";
+import { sleep, until } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -20,9 +19,7 @@ const NOW = Date.UTC(2030, 0, 1);
 async function balanceBench() {
   await using stack = new AsyncDisposableStack();
   const bench = stack.use(await ledgerBench("file", { behind: true }));
-  const dir = stack.use(await tempDir());
-  const { settings } = await loadConfig({ env: {}, directory: dir.path });
-  const route = new Catalog(settings).resolve("svc-k2");
+  const route = await routeOf("svc-k2");
   let onAsked: (() => void) | undefined;
   const database = guardedDatabase(bench.database, () => {
     const asked = onAsked;
