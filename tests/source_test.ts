@@ -169,10 +169,9 @@ const RULES: readonly Rule[] = [
       "ground/database/file/": "an engine on SQLite",
       "ground/database/server/": "an engine on SQLite",
       "ground/database/sqlite/": "what both have in common",
+      "ground/database/postgres/": "leaves out what tables of SQLite are told",
       "ground/sql/": "how SQLite spells it",
       "ground/database/migrations/": "the schema of databases that there are",
-      "money/ledger/rules/": "triggers",
-      "money/ledger/feed.ts": "puts items to triggers",
       "operating/importers/new_api/source_database.ts": "reads another program's SQLite file",
     },
     examples: [

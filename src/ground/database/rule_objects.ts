@@ -78,24 +78,3 @@ export function columnsOf<Named extends Columns>(
 export function nameOf(object: RuleObject): string {
   return "view" in object ? `view ${object.view}` : `trigger ${object.trigger}`;
 }
-
-/** The statement of SQLite that creates it. */
-export function createStatement(object: RuleObject): string {
-  if ("query" in object) return `create view ${object.view} as\n  ${object.query}`;
-  if ("view" in object) {
-    const columns = columnsOf(object).map((column) => `null as ${column}`);
-    return `create view ${object.view} as select ${columns.join(", ")} where false`;
-  }
-  const { trigger, event, on, when } = object;
-  const columns = "columns" in object && object.columns !== undefined
-    ? ` of ${object.columns.join(", ")}`
-    : "";
-  const statements = "refuses" in object
-    ? [`select raise(abort, '${object.refuses}')`]
-    : object.statements;
-  return `create trigger ${trigger} ${event}${columns} on ${on}${
-    when === undefined ? "" : `\n    when ${when}`
-  } begin
-    ${statements.map((statement) => `${statement};`).join("\n    ")}
-  end`;
-}

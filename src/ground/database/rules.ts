@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Database, DatabaseError, type Statement } from "./database.ts";
 import type { Writing } from "./group_writer.ts";
-import { createStatement, nameOf, type RuleObject } from "./rule_objects.ts";
+import { nameOf, type RuleObject } from "./rule_objects.ts";
+import { createStatement } from "./sqlite/rule_objects.ts";
 
 /** Triggers and views that decide one thing together. */
 export interface Rule {

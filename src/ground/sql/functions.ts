@@ -1,106 +1,113 @@
 /**
  * Functions of SQL that engines spell differently: queries and rules call these, and everything else that they say is standard SQL.
- * Arguments are expressions, and so is what is returned, as SQLite spells it; an engine with other spellings is added here.
+ * Arguments are expressions, and so is what is returned: a call that the engine which gets the statement writes out ({@linkcode render}).
  *
  * What each promises holds for any engine: `null` in gives `null` out unless a line says otherwise.
  *
  * @module
  */
 
+import { call } from "./render.ts";
+
 /** The smallest value. PostgreSQL's own `least` passes over nulls. */
 export function least(...values: readonly [string, string, ...string[]]): string {
-  return `min(${values.join(", ")})`;
+  return call("least", ...values);
 }
 
 /** The largest value. PostgreSQL's own `greatest` passes over nulls. */
 export function greatest(...values: readonly [string, string, ...string[]]): string {
-  return `max(${values.join(", ")})`;
+  return call("greatest", ...values);
 }
 
 /** The one value where a condition holds, the other where it does not or is null. Only that one is computed. */
 export function iif(condition: string, then: string, otherwise: string): string {
-  return `iif(${condition}, ${then}, ${otherwise})`;
+  return call("iif", condition, then, otherwise);
+}
+
+/** Aggregate, and window function: the sum of whole numbers, which is one too; null without rows. */
+export function sumOf(number: string): string {
+  return call("sumOf", number);
 }
 
 /** The database's clock, in milliseconds since 1970: another one in each statement of a transaction. */
-export const CLOCK_MS = "cast(unixepoch('subsec') * 1000 as integer)";
+export const CLOCK_MS = call("clockMs");
 
 /** Random hexadecimal digits in lower case, two for each byte; others in each row. */
 export function randomHex(bytes: number): string {
-  return `lower(hex(randomblob(${bytes})))`;
+  return call("randomHex", `${bytes}`);
 }
 
 /** Where a part first is in a text, from 1 on; 0 if it is not. */
 export function positionIn(text: string, part: string): string {
-  return `instr(${text}, ${part})`;
+  return call("positionIn", text, part);
 }
 
 /** The last character of a text. */
 export function lastCharacter(text: string): string {
-  return `substr(${text}, -1)`;
+  return call("lastCharacter", text);
 }
 
 /** A number that is not negative in lower-case hexadecimal digits, with zeros before it up to a width. */
 export function paddedHex(number: string, width: number): string {
-  return `printf('%0${width}x', ${number})`;
+  return call("paddedHex", number, `${width}`);
 }
 
 /** A random whole number from 0 to below a bound; another in each row. */
 export function randomBelow(bound: number): string {
-  return `abs(random() % ${bound})`;
+  return call("randomBelow", `${bound}`);
 }
 
 /** Whether a number is whole. Sums and products beyond 2^63 are not: they are fractions, or an error. */
 export function isWhole(number: string): string {
-  return `typeof(${number}) = 'integer'`;
+  return call("isWhole", number);
 }
 
 /** Whether a text is like a pattern of {@linkcode containing}. */
 export function isLike(text: string, pattern = "?"): string {
-  return `${text} glob ${pattern}`;
+  return call("isLike", text, pattern);
 }
 
 /** Whether texts are the same to the letter, also those of columns that do not tell case apart. */
 export function isSame(left: string, right: string): string {
-  return `${left} = ${right} collate binary`;
+  return call("isSame", left, right);
 }
 
 /** Whether texts are the same but for the case of ASCII letters. */
 export function isSameButForCase(left: string, right: string): string {
-  return `${left} = ${right} collate nocase`;
+  return call("isSameButForCase", left, right);
 }
 
 /** The texts of a JSON array, for `in`. */
 export function textsOf(json = "?"): string {
-  return `(select value from json_each(${json}))`;
+  return call("textsOf", json);
 }
 
 /**
  * Rows of a JSON array, for `from`: `value` is an element, as a text; {@linkcode textAt} reads those that are arrays or objects. None of
  * a null.
  */
-export function elementsOf(json: string, as?: string): string {
-  return `json_each(${json})${as === undefined ? "" : ` as ${as}`}`;
+export function elementsOf(json: string, as = "elements"): string {
+  return call("elementsOf", json, as);
 }
 
 /** Rows of a JSON array of whole numbers, for `from`: `value` is one. None of a null. */
-export function integersOf(json: string, as?: string): string {
-  return elementsOf(json, as); // SQLite gives the value its type
+export function integersOf(json: string, as = "integers"): string {
+  return call("integersOf", json, as);
 }
 
 /** Rows of a JSON object, for `from`: `key` and `value` of each member, as texts. None of a null. */
-export function membersOf(json: string, as?: string): string {
-  return elementsOf(json, as);
+export function membersOf(json: string, as = "members"): string {
+  return call("membersOf", json, as);
 }
 
 /** A text of a JSON object or array, by its name or its place from 0 on; null if there is none. */
 export function textAt(json: string, at: string | number): string {
-  return `${json} ->> ${typeof at === "number" ? at : `'${at}'`}`;
+  return call("textAt", json, place(at));
 }
 
 /** A whole number of a JSON object or array, by its name or its place from 0 on; null if there is none. */
 export function integerAt(json: string, at: string | number): string {
-  return textAt(json, at); // SQLite gives the value its type
+  return call("integerAt", json, place(at));
 }
 
 /**
@@ -115,51 +122,70 @@ export function jsonObject(members: Readonly<Record<string, string>> | string): 
       return [name, column];
     })
     : Object.entries(members);
-  return `json_object(${named.map(([name, value]) => `'${name}', ${value}`).join(", ")})`;
+  return call("jsonObject", ...named.map(([name, value]) => `'${name}', ${value}`));
 }
 
 /** A JSON array of expressions. */
 export function jsonArray(...values: readonly string[]): string {
-  return `json_array(${values.join(", ")})`;
+  return call("jsonArray", ...values);
 }
 
 /** Aggregate: a JSON array with an element for each row; empty without rows. */
 export function jsonArrayOfRows(value: string): string {
-  return `json_group_array(${value})`;
+  return call("jsonArrayOfRows", value);
 }
 
 /** Aggregate: a JSON object with a member for each row; empty without rows. */
 export function jsonObjectOfRows(name: string, value: string): string {
-  return `json_group_object(${name}, ${value})`;
+  return call("jsonObjectOfRows", name, value);
 }
 
 /** Whether a text is JSON. */
 export function isJson(text: string): string {
-  return `json_valid(${text})`;
+  return call("isJson", text);
+}
+
+/** What a text that is JSON is: `array`, `object` or another word. */
+export function jsonType(text: string): string {
+  return call("jsonType", text);
+}
+
+/** A text that is JSON, parsed once for several {@linkcode textAt} and {@linkcode integerAt}. */
+export function parsedJson(text: string): string {
+  return call("parsedJson", text);
 }
 
 /** A text that is JSON, as a part of other JSON. */
 export function jsonOf(text: string): string {
-  return `json(${text})`;
+  return call("jsonOf", text);
 }
 
 /** Holds if the statement before it in its transaction has changed a row. */
-export const HAS_CHANGED = "changes() > 0";
+export const HAS_CHANGED = call("hasChanged");
 
 /** What tells the rows of a table apart while a statement runs. */
-export const ROW = "rowid";
+export const ROW = call("row");
 
 /** A table, for `from`, whose rows are found by an index, whatever the engine expects of others. Engines without such hints have none. */
 export function byIndex(table: string, index: string): string {
-  return `${table} indexed by ${index}`;
+  return call("byIndex", table, index);
 }
 
 /** A table, for `from`, that is read from its beginning to its end: an index would read it in no order. */
 export function wholeTable(table: string): string {
-  return `${table} not indexed`;
+  return call("wholeTable", table);
 }
 
 /** A column in a condition or a group for which no index is used. */
 export function withoutIndex(column: string): string {
-  return `+${column}`;
+  return call("withoutIndex", column);
+}
+
+/** Types in definitions of tables, as {@linkcode call}s: nothing where an engine leaves a column without. */
+export function typeIfNeeded(type: "integer" | "text"): string {
+  return call("typeIfNeeded", type);
+}
+
+function place(at: string | number): string {
+  return typeof at === "number" ? `${at}` : `'${at}'`;
 }

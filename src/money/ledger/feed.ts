@@ -3,6 +3,7 @@ import {
   type Condition,
   elementsOf,
   integerAt,
+  parsedJson,
   type Statement,
   textAt,
   type Value,
@@ -25,11 +26,11 @@ export function feed(
     (columns[column] === "integer" ? integerAt : textAt)("item", position)
   );
   // parsed once an item, not once a column
-  return `insert ${onRepeated === "ignore" ? "or ignore " : ""}into ${view} (${
-    columnsOf(intake).join(", ")
-  })
-      with items (item) as materialized (select jsonb(value) from ${elementsOf("?1")})
-      select ${values.join(", ")} from items where true`;
+  return `insert into ${view} (${columnsOf(intake).join(", ")})
+      with items (item) as materialized (select ${parsedJson("value")} from ${elementsOf("?1")})
+      select ${values.join(", ")} from items where true${
+    onRepeated === "ignore" ? " on conflict do nothing" : ""
+  }`;
 }
 
 /**
@@ -45,7 +46,7 @@ export function decide<Of extends Intake>(
   const columns = columnsOf(intake);
   // numbers are bound as fractions, and a view's column has no type that would make them whole
   const values = columns.map((column) =>
-    intake.columns[column] === "integer" ? "cast(? as integer)" : "?"
+    intake.columns[column] === "integer" ? "cast(? as bigint)" : "?"
   );
   return {
     sql: `insert into ${intake.view} (${columns.join(", ")}) select ${values.join(", ")}${

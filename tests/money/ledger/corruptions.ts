@@ -10,6 +10,7 @@ import {
 import { type Bonuses, Registration, Sales } from "../../../src/money/billing/mod.ts";
 import { type Database, openDatabase } from "../../../src/ground/database/mod.ts";
 import { sqliteError } from "../../../src/ground/database/sqlite/failures.ts";
+import { render } from "../../../src/ground/sql/mod.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import {
   admit,
@@ -466,7 +467,7 @@ function readingFrom(raw: Raw, schema: Raw): Database {
   const all: Database["all"] = async (sql, args = []) => {
     try {
       const from = mentions(sql, "sqlite_master") ? schema : raw;
-      return await Promise.resolve(from.prepare(sql).all([...args]));
+      return await Promise.resolve(from.prepare(render(sql, "sqlite")).all([...args]));
     } catch (cause) {
       throw sqliteError("SQLITE_ERROR", String(cause), { cause });
     }

@@ -34,6 +34,7 @@ const REVISIONS: Readonly<Record<number, string>> = {
   19: "3916c23905b7a9650e2766daeb809eb303331f430386d08a35cdec8d88f28315",
   20: "969a903159d26b122e1a9aafb9663850b129f8da49a57c5c9e722d5c7c2adf57",
   21: "356cb58db926a4949e3c471a687e5bdc6dcced9ba5bd556d20b0512a614ff46a",
+  22: "eb01fe6aefb7eb3200a9ce1060de65c53673fb6bd51d34cb2d550da105d8ac34",
 };
 
 Deno.test("rules that change get the next revision", () => {
@@ -109,7 +110,7 @@ Deno.test("a column of an intake has the type that tables give a column of its n
   assert(compared > 50, `${compared}`);
 });
 
-Deno.test("triggers are data: their statements are made in one place", async () => {
+Deno.test("triggers are data: their statements are made in one place for each engine", async () => {
   const texts: string[] = [];
   const search = async (folder: URL): Promise<void> => {
     for await (const { name, isDirectory } of Deno.readDir(folder)) {
@@ -120,6 +121,6 @@ Deno.test("triggers are data: their statements are made in one place", async () 
     }
   };
   await search(new URL("../../../src/", import.meta.url));
-  assertEquals(texts, ["rule_objects.ts"]);
+  assertEquals(texts.toSorted(), ["definitions.ts", "rule_objects.ts"]);
   assertEquals(statementsOfRules(RULES).length, OBJECTS.length);
 });

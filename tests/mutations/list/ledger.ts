@@ -190,7 +190,7 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "budget-lent-without-bound",
     file: rule("lend"),
-    find: 'iif("new.by_key", "budget + own", UNLIMITED)',
+    find: 'iif("new.by_key <> 0", "budget + own", UNLIMITED)',
     replace: "UNLIMITED",
     tests: [{ file: LENT_BUDGETS, filter: "two gateways spend" }],
     why: "Gateways would spend a budget more than once while their server is away.",
@@ -475,9 +475,9 @@ export const LEDGER: readonly Mutation[] = [
     name: "windows-count-refusals",
     file: rule("admit"),
     find: `where request_id = new.request_id and verdict = 'admitted'
-    ) where true`,
+    ) as admitted where true`,
     replace: `where request_id = new.request_id
-    ) where true`,
+    ) as admitted where true`,
     tests: [{ file: SPENDING, filter: "windows count" }],
     why: "Requests that were refused would use up the limits.",
   },
@@ -890,7 +890,7 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "recalled-loan-grows",
     file: rule("lend"),
-    find: "and not is_recalled and not ${OWES}",
+    find: "and is_recalled = 0 and not ${OWES}",
     replace: "and not ${OWES}",
     tests: [{ file: LENDING, filter: "recalled" }],
     why: "What is to be returned would be lent again.",
@@ -898,8 +898,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "lent-to-debtors",
     file: rule("lend"),
-    find: "and not is_recalled and not ${OWES}",
-    replace: "and not is_recalled",
+    find: "and is_recalled = 0 and not ${OWES}",
+    replace: "and is_recalled = 0",
     tests: [{ file: LENDING, filter: "owes for a charge" }],
     why: "An account that did not pay for a request would get another one, from a loan.",
   },

@@ -1,3 +1,4 @@
+import { isJson } from "../../sql/mod.ts";
 import type { Migration } from "./migration.ts";
 
 /** People and groups that a company's directory sends, and what groups give, kept apart for each provider. */
@@ -12,7 +13,7 @@ export const SCIM: Migration = {
       user_name text not null collate nocase check (length(user_name) between 1 and 254),
       external_id text check (length(external_id) between 1 and 500),
       -- what the directory sent besides, as JSON
-      attributes text not null check (json_valid(attributes)),
+      attributes text not null check (${isJson("attributes")}),
       version integer not null check (version > 0),
       created_at_ms integer not null check (created_at_ms >= 0),
       changed_at_ms integer not null check (changed_at_ms >= 0),

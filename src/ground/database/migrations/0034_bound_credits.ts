@@ -1,6 +1,7 @@
+import { iif, jsonType } from "../../sql/mod.ts";
 import type { Migration } from "./migration.ts";
 
-const MODELS = "models text check (json_type(models) = 'array' and models <> '[]')";
+const MODELS = `models text check (${jsonType("models")} = 'array' and models <> '[]')`;
 
 /** Credits of packages that pay for some models only. */
 export const BOUND_CREDITS: Migration = {
@@ -13,7 +14,7 @@ export const BOUND_CREDITS: Migration = {
     ),
     // what holds reserve of a bound lot; of the others it is not known which lot they hold
     `alter table lots add column reserved integer not null default 0
-      check (reserved between 0 and iif(models is null, 0, remaining))`,
+      check (reserved between 0 and ${iif("models is null", "0", "remaining")})`,
     // an account's bound lots: hardly any has some
     `create index lots_bound on lots (account_id) where models is not null and remaining > 0`,
     // the route of the request

@@ -12,6 +12,7 @@ import {
 } from "../database.ts";
 import type { KeepOptions, OpenedDatabase, UseOptions } from "../engine.ts";
 import { GroupWriter, type Writing } from "../group_writer.ts";
+import { render } from "../../sql/mod.ts";
 import { sqliteError } from "../sqlite/failures.ts";
 import { LOOK_MS, Presence, SERVER_SILENT_MS } from "../presence.ts";
 import { ServerOutbox } from "./server_outbox.ts";
@@ -131,7 +132,9 @@ export class ServerDatabase implements OpenedDatabase {
     { patienceMs }: ReadOptions = {},
   ): Promise<Row[]> {
     const client = patienceMs === undefined ? this.#client : this.#patient(patienceMs);
-    return toRows(await this.#try(() => client.execute({ sql, args: [...args] })));
+    return toRows(
+      await this.#try(() => client.execute({ sql: render(sql, "sqlite"), args: [...args] })),
+    );
   }
 
   async one(sql: string, args: readonly Value[] = []): Promise<Row | undefined> {
@@ -149,7 +152,10 @@ export class ServerDatabase implements OpenedDatabase {
     try {
       const results = await this.#alone(() =>
         this.#try(() =>
-          this.#client.batch(asked.map(({ sql, args = [] }) => ({ sql, args: [...args] })), "write")
+          this.#client.batch(
+            asked.map(({ sql, args = [] }) => ({ sql: render(sql, "sqlite"), args: [...args] })),
+            "write",
+          )
         )
       );
       return results.slice(asked.length - statements.length).map(toRows);

@@ -1,5 +1,6 @@
 import { pathToFileURL } from "node:url";
 import Driver from "libsql";
+import { render } from "../../sql/mod.ts";
 import type { Row, Value } from "../database.ts";
 
 /** A statement of the driver, which takes its arguments as one array. */
@@ -10,7 +11,7 @@ export interface Prepared {
   all(args: readonly Value[]): Record<string, Value>[];
 }
 
-/** A connection of the driver. It is closed once its statements are collected. */
+/** A connection of the driver, which gets statements as SQLite spells them. It is closed once its statements are collected. */
 export interface Connection {
   readonly inTransaction: boolean;
   prepare(sql: string): Prepared;
@@ -39,7 +40,15 @@ export function connectInMemory(): Connection {
 
 function open(place: string): Connection {
   // the driver's own types know neither that statements take their arguments as one array nor that rows are objects
-  return new Driver(place) as unknown as Connection;
+  const driver = new Driver(place) as unknown as Connection;
+  return {
+    get inTransaction() {
+      return driver.inTransaction;
+    },
+    prepare: (sql) => driver.prepare(render(sql, "sqlite")),
+    exec: (sql) => driver.exec(render(sql, "sqlite")),
+    close: () => driver.close(),
+  };
 }
 
 /**

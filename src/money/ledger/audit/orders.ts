@@ -212,7 +212,7 @@ export const ORDERS: readonly Check[] = [
       not_returned: ["target = 0 and coalesce(gone, 0) <> 0", "0"],
       overpaid_debt: [least("0", "coalesce(open, 0)"), "0"],
     },
-    from: `(select * from (${PARTS}) where order_id in (
+    from: `(select * from (${PARTS}) as all_parts where order_id in (
           select order_id from order_credits where kind <> 'granted'
           union select id from orders where gone_amount > 0
         )) as parts left join (${BOOKED}) as booked on booked.order_id = parts.order_id

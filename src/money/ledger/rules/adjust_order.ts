@@ -1,4 +1,4 @@
-import { iif, least, randomHex, type Rule } from "../../../ground/database/mod.ts";
+import { iif, least, randomHex, type Rule, sumOf } from "../../../ground/database/mod.ts";
 import { locks, OF_ACCOUNT } from "./sql/locks.ts";
 import { expireFirst, freeOf } from "./sql/lots.ts";
 import type { Intake } from "./intake.ts";
@@ -78,7 +78,7 @@ export const GONE = `coalesce(${
   least(
     "paid_amount",
     `(
-      select coalesce(sum(payment_facts.amount), 0) from payment_facts where ${IS_OF_ORDER}
+      select coalesce(${sumOf("payment_facts.amount")}, 0) from payment_facts where ${IS_OF_ORDER}
         and ${IS_GONE}
     )`,
   )
@@ -114,14 +114,20 @@ const NEW: Part = { order: "new.order_id", role: "new.role" };
 /** Sums of what was booked. */
 function booked({ order, role }: Part): string {
   return `(
-        select coalesce(sum(case kind when 'taken' then credits when 'returned' then -credits
-            when 'owed' then credits when 'forgiven' then -credits else 0 end), 0) as gone,
-          coalesce(sum(case kind when 'owed' then credits when 'forgiven' then -credits
-            else 0 end), 0) as owed,
-          coalesce(sum(case kind when 'owed' then credits when 'forgiven' then -credits
-            when 'repaid' then -credits else 0 end), 0) as open
+        select coalesce(${
+    sumOf(`case kind when 'taken' then credits when 'returned' then -credits
+            when 'owed' then credits when 'forgiven' then -credits else 0 end`)
+  }, 0) as gone,
+          coalesce(${
+    sumOf(`case kind when 'owed' then credits when 'forgiven' then -credits
+            else 0 end`)
+  }, 0) as owed,
+          coalesce(${
+    sumOf(`case kind when 'owed' then credits when 'forgiven' then -credits
+            when 'repaid' then -credits else 0 end`)
+  }, 0) as open
         from order_credits where order_id = ${order} and role = ${role}
-      )`;
+      ) as booked`;
 }
 
 /** The lots that were granted. */
@@ -135,13 +141,15 @@ function lotsOf({ order, role }: Part): string {
 /** Credits of these lots that were charged, or paid off other debts. Neither what expired nor what was taken back. */
 function spent(part: Part): string {
   return `(
-        select coalesce(sum(granted - remaining
-          - (select coalesce(sum(credits), 0) from take_backs where lot_id = lots.id)
-          + (select coalesce(sum(credits), 0) from order_credits
+        select coalesce(${
+    sumOf(`granted - remaining
+          - (select coalesce(${sumOf("credits")}, 0) from take_backs where lot_id = lots.id)
+          + (select coalesce(${sumOf("credits")}, 0) from order_credits
               where lot_id = lots.id and kind = 'repaid')
-          + (select coalesce(sum(credits), 0) from entries
+          + (select coalesce(${sumOf("credits")}, 0) from entries
               where account_id = lots.account_id and at_ms >= lots.expires_at_ms
-                and kind = 'expire' and lot_id = lots.id)), 0)
+                and kind = 'expire' and lot_id = lots.id)`)
+  }, 0)
         from lots where id in ${lotsOf(part)}
       )`;
 }
@@ -169,7 +177,9 @@ const COLLECTED: Part = { order: "parts.order_id", role: "parts.role" };
 
 /** What is free of them. */
 const COLLECTABLE_CREDITS = least(
-  `(select coalesce(sum(remaining - reserved), 0) from lots where id in ${lotsOf(COLLECTED)})`,
+  `(select coalesce(${sumOf("remaining - reserved")}, 0) from lots where id in ${
+    lotsOf(COLLECTED)
+  })`,
   `(select ${
     freeOf(`id in ${lotsOf(COLLECTED)}`)
   } from balances where account_id = parts.account_id)`,
@@ -181,9 +191,9 @@ const COLLECTABLE = `select distinct order_id from (
       ${COLLECTABLE_CREDITS} as free,
       target - (size - ${spent(COLLECTED)}) - (select owed from ${booked(COLLECTED)}) as unowed
     from (
-      select * from (${PARTS}) where order_id in (select id from orders where gone_amount > 0)
+      select * from (${PARTS}) as all_parts where order_id in (select id from orders where gone_amount > 0)
     ) as parts
-  ) where missing > 0 and (free > 0 or unowed > 0)`;
+  ) as missing_parts where missing > 0 and (free > 0 or unowed > 0)`;
 
 /** Accounts that have a part in orders: buyers, and inviters who got a bonus. */
 function accountsOf(orders: string): string {
@@ -192,20 +202,25 @@ function accountsOf(orders: string): string {
 }
 
 /** What of a known refund or dispute is replaced: an amount only by that of another state. */
-const AMOUNT = iif("excluded.rank = rank", "amount", "excluded.amount");
+const AMOUNT = iif(
+  "excluded.rank = payment_facts.rank",
+  "payment_facts.amount",
+  "excluded.amount",
+);
 
 /** Whether the news of it is later than what is known. */
 const IS_LATER = iif(
-  "kind = 'refund'",
-  "excluded.rank > rank",
-  "(excluded.rank > 0, excluded.as_of_ms, excluded.rank) > (rank > 0, as_of_ms, rank)",
+  "payment_facts.kind = 'refund'",
+  "excluded.rank > payment_facts.rank",
+  `(excluded.rank > 0, excluded.as_of_ms, excluded.rank)
+      > (payment_facts.rank > 0, payment_facts.as_of_ms, payment_facts.rank)`,
 );
 
 /** Credits that are taken of one of the lots: as much as those before it leave. */
 const TAKEN = least(
   "remaining - reserved",
   `${least("new.target - gone", freeOf(`id in ${LOTS}`))} + remaining - reserved
-          - sum(remaining - reserved) over (order by expires_at_ms, created_at_ms, id)`,
+          - ${sumOf("remaining - reserved")} over (order by expires_at_ms, created_at_ms, id)`,
 );
 
 /** Credits that are owed besides: spent ones, of those that are to be gone. */
@@ -250,8 +265,9 @@ export const ADJUST_ORDER: Rule = {
       new.at_ms, coalesce(new.as_of_ms, new.at_ms))
     on conflict (id) do update set rank = excluded.rank, at_ms = excluded.at_ms,
       amount = ${AMOUNT}, as_of_ms = excluded.as_of_ms,
-      reversals = reversals + (excluded.rank < rank)
-    where excluded.payment_id = payment_id and excluded.kind = kind and ${IS_LATER}`,
+      reversals = payment_facts.reversals + ${iif("excluded.rank < payment_facts.rank", "1", "0")}
+    where excluded.payment_id = payment_facts.payment_id and excluded.kind = payment_facts.kind
+      and ${IS_LATER}`,
         `insert into order_adjustments (order_id, fact_id, event_id, at_ms)
     select id, new.id, new.event_id, new.at_ms from orders where payment_id = new.payment_id`,
       ],
@@ -288,7 +304,7 @@ export const ADJUST_ORDER: Rule = {
         `insert into credit_collections (order_id, role, account_id, target, size, expires_at_ms, cause,
       at_ms)
     select order_id, role, account_id, target, size, expires_at_ms, new.cause, new.at_ms
-    from (${PARTS}) where order_id = new.order_id order by role desc`,
+    from (${PARTS}) as parts where order_id = new.order_id order by role desc`,
       ],
     },
     {
@@ -306,7 +322,7 @@ export const ADJUST_ORDER: Rule = {
       select id, ${TAKEN} as taken
       from lots join balances on balances.account_id = lots.account_id, ${BOOKED}
       where id in ${LOTS} and remaining > 0
-    ) where taken > 0`,
+    ) as shares where taken > 0`,
           "id",
         ),
         `insert into take_backs (id, account_id, lot_id, credits, note, at_ms)
@@ -325,7 +341,7 @@ export const ADJUST_ORDER: Rule = {
           "more",
           `from (
       select ${OWED} as more from ${BOOKED}
-    ) where more > 0`,
+    ) as debt where more > 0`,
         ),
         book(
           "'forgiven_' || new.cause || '_' || new.role",
@@ -333,7 +349,7 @@ export const ADJUST_ORDER: Rule = {
           "less",
           `from (select ${
             least("gone - new.target", "open")
-          } as less from ${BOOKED}) where less > 0`,
+          } as less from ${BOOKED}) as debt where less > 0`,
         ),
         `insert into lots (id, account_id, source, note, granted, remaining, created_at_ms,
       expires_at_ms, models)

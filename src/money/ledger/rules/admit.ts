@@ -10,6 +10,7 @@ import {
   least,
   randomHex,
   type Rule,
+  sumOf,
 } from "../../../ground/database/mod.ts";
 import { BUDGET_JSON, leftOfBudget, periodOf } from "./sql/budgets.ts";
 import { locks, OF_ACCOUNT, OF_KEY } from "./sql/locks.ts";
@@ -88,7 +89,7 @@ export const ACCOUNT_LIMITS = Object.keys(SPANS).map((span) =>
 );
 
 /** What loans reserve of each span. */
-const LENT = Object.keys(SPANS).map((span) => `coalesce(sum(${span}), 0) as lent_${span}`);
+const LENT = Object.keys(SPANS).map((span) => `coalesce(${sumOf(span)}, 0) as lent_${span}`);
 
 /** The budget of the key that has the least left, or one that has no period of that time: that comes first. */
 const TIGHTEST_BUDGET = `(
@@ -105,9 +106,11 @@ const LENT_UNTIL = `max(loans.lease_until_ms) filter (where not ${HAS_LAPSED}) -
 /** The same as `lent_ms`, of what that budget's keys were lent in its period. */
 const LENT_OF_BUDGET = `(
           select case
-            when budget + coalesce(sum(loans.credits) filter (where not ${HAS_LAPSED}), 0) >= new.least
+            when budget + coalesce(${
+  sumOf("loans.credits")
+} filter (where not ${HAS_LAPSED}), 0) >= new.least
               then ${greatest("1", LENT_UNTIL)}
-            when budget + sum(loans.credits) >= new.least then 0
+            when budget + ${sumOf("loans.credits")} >= new.least then 0
           end
           from budget_periods join budget_keys on budget_keys.budget_id = budget_periods.budget_id
             join loans on loans.key_id = budget_keys.key_id
@@ -129,7 +132,7 @@ const NO_PLACE = WINDOWS.map(({ name, span }) => `${name}_used + lent_${span} >=
 const PAYS = paysFor("new.route");
 const FREE = freeOf(PAYS);
 const BOUND = `(
-          select coalesce(sum(remaining), 0) from lots
+          select coalesce(${sumOf("remaining")}, 0) from lots
           where lots.account_id = new.account_id and models is not null and remaining > 0 and not ${PAYS}
         )`;
 /** Whether other requests hold something, or may on what is lent: not on a loan whose lease has ended. */
@@ -202,8 +205,8 @@ export const ADMIT: Rule = {
         when lacks_period then 'period'
         when minute is null then 'credits'
         when running >= (select at_once from keys where id = new.key_id) then 'rate'
-        when new.may_recall and budget_loans > 0 and budget < new.wanted then 'recall'
-        when loans > 0 and new.may_recall and (
+        when new.may_recall <> 0 and budget_loans > 0 and budget < new.wanted then 'recall'
+        when loans > 0 and new.may_recall <> 0 and (
             ${NO_PLACE}
             or budget >= new.least and free < ${WANTED}
             or ${OWES}
@@ -239,20 +242,24 @@ export const ADMIT: Rule = {
       from balances left join tiers on list_id = new.tier_list and above = (
         select max(above) from tiers where list_id = new.tier_list and above < balance
       ), (
-        select count(*) filter (where not is_lapsed) as loans, coalesce(sum(credits), 0) as lent,
-          coalesce(sum(credits) filter (where not is_lapsed), 0) as recallable,
+        select count(*) filter (where not is_lapsed) as loans, coalesce(${
+          sumOf("credits")
+        }, 0) as lent,
+          coalesce(${sumOf("credits")} filter (where not is_lapsed), 0) as recallable,
           ${LENT_MS} as lent_ms,
           ${LENT.join(", ")}
-        from (select *, ${HAS_LAPSED} as is_lapsed from loans where account_id = new.account_id)
-      ), (
-        select coalesce(sum(${greatest("0", "asked - credits")}), 0) as asked_more,
+        from (
+          select loans.*, ${HAS_LAPSED} as is_lapsed from loans where account_id = new.account_id
+        ) as given
+      ) as lent_out, (
+        select coalesce(${sumOf(greatest("0", "asked - credits"))}, 0) as asked_more,
           count(${iif("lacks > 0", "1", "null")}) as lacking,
           count(${iif("key_id = new.key_id", "1", "null")}) as running
         from holds where account_id = new.account_id
-      ), (
+      ) as in_flight, (
         select count(*) as budget_loans from loans
         where key_id in ${SAME_BUDGETS} and not ${HAS_LAPSED}
-      ) left join ${TIGHTEST_BUDGET} on true
+      ) as of_budgets left join ${TIGHTEST_BUDGET} on true
       where account_id = new.account_id
     ) as decided`,
         `update loans set recalled = 1
@@ -261,7 +268,7 @@ export const ADMIT: Rule = {
         ...countRequests(`(
       select new.key_id as key_id, new.account_id as account_id, new.at_ms as admitted_at_ms
       from decisions where request_id = new.request_id and verdict = 'admitted'
-    ) where true`),
+    ) as admitted where true`),
         `insert into holds (request_id, account_id, key_id, gateway_id, credits, asked, lacks, created_at_ms,
       lease_until_ms, route)
     select new.request_id, new.account_id, new.key_id, new.gateway_id, credits, asked, lacks, new.at_ms,

@@ -17,7 +17,7 @@ function addUp(row: "new" | "old"): string {
 function tellKey(row: "new" | "old", credits: string): string {
   return `update keys set budget_credits = ${credits}
     where ${row}.owner = 'key' and ${row}.period = 'life' and id = ${row}.owner_id
-      and budget_credits is not ${credits}`;
+      and budget_credits is distinct from ${credits}`;
 }
 
 /** The team, or the account, of a member by whom a budget is owned: `team:account`. */

@@ -67,7 +67,7 @@ export const GROW: Rule = {
       lease_until_ms, route)
     select new.request_id, new.account_id, new.key_id, new.gateway_id, credits,
       ${ADMITTED_AT}, ${CLOCK_MS} + new.lease_ms, new.route
-    from (select ${least("new.wanted", FREE, BUDGET_LEFT)} as credits)
+    from (select ${least("new.wanted", FREE, BUDGET_LEFT)} as credits) as free
     where credits > 0
     on conflict (request_id) do update set credits = ${
           greatest(

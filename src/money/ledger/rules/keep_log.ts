@@ -16,7 +16,7 @@ export const KEEP_LOG: Rule = {
       when: `old.after is not null or new.after is null or old.outcome <> 'done'
       or (new.id, new.at_ms, new.operation, new.door, new.address, new.actor, new.actor_id,
         new.key_id, new.account_id, new.team_id, new.object_id, new.before, new.outcome, new.error)
-      is not (old.id, old.at_ms, old.operation, old.door, old.address, old.actor, old.actor_id,
+      is distinct from (old.id, old.at_ms, old.operation, old.door, old.address, old.actor, old.actor_id,
         old.key_id, old.account_id, old.team_id, old.object_id, old.before, old.outcome, old.error)`,
       refuses: "the log of operations is only added to",
     },

@@ -58,7 +58,7 @@ export const KEEP_ORDERS: Rule = {
       columns: ONCE,
       on: "orders",
       when: ONCE.map((column) =>
-        `(old.${column} is not null and new.${column} is not old.${column})`
+        `(old.${column} is not null and new.${column} is distinct from old.${column})`
       )
         .join("\n      or "),
       refuses: "the payment of an order never changes",

@@ -5,6 +5,7 @@ import {
   least,
   randomHex,
   type Rule,
+  sumOf,
 } from "../../../ground/database/mod.ts";
 import { ACCOUNT_LIMITS, WINDOWS } from "./admit.ts";
 import { locks, OF_ACCOUNT, OF_KEY } from "./sql/locks.ts";
@@ -37,7 +38,7 @@ export const LOAN_REQUESTS = {
 } as const satisfies Intake;
 
 /** The key that the loan is of. */
-const LOAN_KEY = iif("new.by_key", "new.key_id", "''");
+const LOAN_KEY = iif("new.by_key <> 0", "new.key_id", "''");
 /** Whether a loan is the one that the gateway has or asks for. */
 const IS_OWN = `gateway_id = new.gateway_id and key_id = ${LOAN_KEY}`;
 
@@ -89,11 +90,11 @@ const HAS_BOUND = `exists (
 /** Credits of which half is lent. */
 const LENDABLE = least(
   "balance - held + own",
-  iif("new.by_key", "budget + own", UNLIMITED),
+  iif("new.by_key <> 0", "budget + own", UNLIMITED),
 );
 
 /** Whether budgets allow the loan. */
-const IS_ALLOWED = iif("new.by_key", IS_IN_PERIOD, `not ${HAS_BUDGET}`);
+const IS_ALLOWED = iif("new.by_key <> 0", IS_IN_PERIOD, `not ${HAS_BUDGET}`);
 
 /**
  * Lends a gateway half of an account's credits that are not held, and half of the places that are left in the rate
@@ -120,7 +121,7 @@ export const LEND: Rule = {
       statements: [
         expireFirst(`'expiry_' || ${randomHex(8)}`),
         `delete from loans
-    where account_id = new.account_id and ${IS_OWN} and new.is_new and loan_id <> new.loan_id`,
+    where account_id = new.account_id and ${IS_OWN} and new.is_new <> 0 and loan_id <> new.loan_id`,
         `insert into loans (account_id, gateway_id, key_id, lent_at_ms, loan_id, credits, ${
           NAMES.join(", ")
         }, lease_until_ms)
@@ -139,22 +140,22 @@ export const LEND: Rule = {
           select max(above) from tiers where list_id = new.tier_list and above < balance
         )
         where account_id = new.account_id
-      ), (
+      ) as account, (
         select ${
           NAMES.map((span) =>
-            `coalesce(sum(${span}) filter (where not (${IS_OWN})), 0) as others_${span}`
+            `coalesce(${sumOf(span)} filter (where not (${IS_OWN})), 0) as others_${span}`
           ).join(",\n          ")
         },
-          coalesce(sum(credits) filter (where ${IS_OWN}), 0) as own,
+          coalesce(${sumOf("credits")} filter (where ${IS_OWN}), 0) as own,
           max(lent_at_ms) filter (where ${IS_OWN}) as lent_at_ms,
           coalesce(max(recalled) filter (where loan_id = new.loan_id), 0) as is_recalled,
           count(*) filter (where loan_id = new.loan_id) as has_loan
         from loans where account_id = new.account_id
-      ), ${BUDGETS}
-      where (has_loan or new.is_new) and not is_recalled and not ${OWES}
+      ) as lent, ${BUDGETS} as of_key
+      where (has_loan > 0 or new.is_new <> 0) and is_recalled = 0 and not ${OWES}
         and ${IS_ALLOWED}
         and not ${HAS_BOUND}
-    )
+    ) as offer
     where lendable >= new.least_credits
       and ${NAMES.map((span) => `${span}_places >= new.least_places`).join(" and ")}
     on conflict (account_id, gateway_id, key_id) do update set

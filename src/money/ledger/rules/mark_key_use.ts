@@ -12,7 +12,7 @@ export const MARK_KEY_USE: Rule = {
     statements: [
       `insert into key_uses (key_id, last_used_at_ms) values (new.key_id, new.started_at_ms)
     on conflict (key_id) do update set
-      last_used_at_ms = ${greatest("last_used_at_ms", "excluded.last_used_at_ms")}`,
+      last_used_at_ms = ${greatest("key_uses.last_used_at_ms", "excluded.last_used_at_ms")}`,
     ],
   }],
 };

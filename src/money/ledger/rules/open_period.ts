@@ -56,7 +56,7 @@ export const OPEN_PERIOD: Rule = {
         `insert into budget_periods (budget_id, starts_at_ms, ends_at_ms, spent, held)
     select new.budget_id, begins, ends, ${spentIn("new.budget_id", "begins", "ends")},
       ${heldIn("new.budget_id", "begins", "ends")}
-    from (select ${BEGINS} as begins, ${ENDS} as ends)
+    from (select ${BEGINS} as begins, ${ENDS} as ends) as period
     where begins <= new.at_ms and ends > new.at_ms`,
       ],
     },

@@ -1,4 +1,4 @@
-import { iif, least, type Rule } from "../../../ground/database/mod.ts";
+import { iif, least, type Rule, sumOf } from "../../../ground/database/mod.ts";
 import { locks } from "./sql/locks.ts";
 import { freeOf } from "./sql/lots.ts";
 import { UNLIMITED } from "./sql/shared.ts";
@@ -32,15 +32,17 @@ const EXPIRES = `coalesce(${
 
 /** What the account owes for each order, oldest first, with what all before them add up to. */
 const DEBTS = `(
-        select order_id, role, owed, sum(owed) over (order by since, order_id, role) as upto
+        select order_id, role, owed, ${sumOf("owed")} over (order by since, order_id, role) as upto
         from (
           select order_id, role, min(at_ms) as since,
-            sum(case kind when 'owed' then credits when 'repaid' then -credits
-              when 'forgiven' then -credits else 0 end) as owed
+            ${
+  sumOf(`case kind when 'owed' then credits when 'repaid' then -credits
+              when 'forgiven' then -credits else 0 end`)
+} as owed
           from order_credits
           where account_id = (select account_id from orders where id = new.order_id)
           group by order_id, role
-        ) where owed > 0
+        ) as debts where owed > 0
       )`;
 
 /** The buyer's account, and the inviter's. */
@@ -89,7 +91,7 @@ export const PAY_ORDER: Rule = {
     select 'lot_payment_' || buyer.id, inviter.id, 'invite_payment', new.bonus_credits, 0, new.at_ms
     from orders join accounts as buyer on buyer.id = orders.account_id
       join accounts as inviter on inviter.id = buyer.invited_by
-    where orders.id = new.order_id and new.is_payment and new.bonus_credits > 0
+    where orders.id = new.order_id and new.is_payment <> 0 and new.bonus_credits > 0
       and inviter.disabled_at_ms is null
       and not exists (select 1 from first_payments where account_id = buyer.id)
     on conflict (id) do nothing`,
@@ -97,18 +99,18 @@ export const PAY_ORDER: Rule = {
     select lots.id, 'paid:' || new.payment_id, orders.id, 'bonus', lots.account_id, 'granted',
       granted, lots.id, new.at_ms
     from orders join lots on lots.id = 'lot_payment_' || orders.account_id
-    where orders.id = new.order_id and new.is_payment
+    where orders.id = new.order_id and new.is_payment <> 0
       and not exists (select 1 from order_credits where id = lots.id)`,
         `insert into entries (account_id, cause_id, lot_id, kind, credits, at_ms)
     select account_id, id, id, 'grant', credits, at_ms from order_credits
     where order_id = new.order_id and role = 'bonus' and kind = 'granted'`,
         `insert into first_payments (account_id, lot_id)
-    select account_id, lot_id from orders where id = new.order_id and new.is_payment
+    select account_id, lot_id from orders where id = new.order_id and new.is_payment <> 0
     on conflict (account_id) do nothing`,
         `update orders set state = 'paid', payment_id = new.payment_id, paid_amount = new.amount,
       session_id = coalesce(session_id, new.session_id), paid_at_ms = new.at_ms,
       receipt = ${
-          iif("new.is_payment", "(select coalesce(max(receipt), 0) + 1 from orders)", "null")
+          iif("new.is_payment <> 0", "(select coalesce(max(receipt), 0) + 1 from orders)", "null")
         }
     where id = new.order_id`,
         `insert into order_adjustments (order_id, fact_id, event_id, at_ms)
@@ -125,7 +127,7 @@ export const PAY_ORDER: Rule = {
       from orders as paid join lots on lots.id = paid.lot_id
         join balances on balances.account_id = paid.account_id, ${DEBTS} as debts
       where paid.id = new.order_id
-    ) where upto - owed < available`,
+    ) as repayments where upto - owed < available`,
         `insert into take_backs (id, account_id, lot_id, credits, note, at_ms)
     select id, account_id, lot_id, credits, 'Pays off what an earlier refund or dispute left owed',
       at_ms

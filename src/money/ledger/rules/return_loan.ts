@@ -4,6 +4,7 @@ import {
   integerAt,
   least,
   type Rule,
+  sumOf,
   textAt,
 } from "../../../ground/database/mod.ts";
 import { locks, OF_ACCOUNT } from "./sql/locks.ts";
@@ -44,7 +45,7 @@ const BUDGETS = `select budget_id from budget_keys
 /** What each can hold, in their order, of what is free. */
 const HOLDABLE = least(
   "credits",
-  `${freeOfAccount("models is null")} + credits - sum(credits) over (order by request_id)`,
+  `${freeOfAccount("models is null")} + credits - ${sumOf("credits")} over (order by request_id)`,
 );
 
 /**
@@ -68,7 +69,7 @@ export const RETURN_LOAN: Rule = {
       lease_until_ms)
     select request_id, new.account_id, key_id, new.gateway_id, holdable, admitted_at_ms,
       ${CLOCK_MS} + new.lease_ms
-    from (select request_id, key_id, admitted_at_ms, ${HOLDABLE} as holdable from ${REQUESTS})
+    from (select request_id, key_id, admitted_at_ms, ${HOLDABLE} as holdable from ${REQUESTS}) as shares
     where holdable > 0`,
       ],
     },

@@ -6,6 +6,7 @@ import {
   jsonObject,
   least,
   type Rule,
+  sumOf,
 } from "../../../ground/database/mod.ts";
 import { locks, OF_ACCOUNT, OF_KEY } from "./sql/locks.ts";
 import { paysFor, takeFromLots } from "./sql/lots.ts";
@@ -111,7 +112,7 @@ export const SETTLE: Rule = {
       select new.key_id as key_id, new.account_id as account_id,
         new.admitted_at_ms as admitted_at_ms
       where new.admitted_at_ms is not null and ${IS_LENT}
-    ) where true`),
+    ) as admitted where true`),
         "delete from holds where request_id = new.request_id",
         takeFromLots({
           kind: "charge",
@@ -126,10 +127,10 @@ export const SETTLE: Rule = {
       coalesce(new.extra_credits, 0), charged, balance, new.price_credits - charged
     from (
       select balance, coalesce(
-        (select -sum(credits) from entries where cause_id = new.request_id), 0
+        (select -${sumOf("credits")} from entries where cause_id = new.request_id), 0
       ) as charged
       from balances where account_id = new.account_id
-    )`,
+    ) as charge`,
       ],
     },
   ],

@@ -1,4 +1,4 @@
-import { columnsOf, greatest, least, type Rule } from "../../../ground/database/mod.ts";
+import { columnsOf, greatest, least, type Rule, sumOf } from "../../../ground/database/mod.ts";
 import { locks } from "./sql/locks.ts";
 import { addToHours, rolledUp } from "./sql/roll_ups.ts";
 import { addToTags } from "./sql/tags.ts";
@@ -21,7 +21,7 @@ const SETTLEMENT_SETS = {
 /** Loans that cover all settlements which are to be charged to them. */
 const COVERED = `(
       select loans.account_id, loans.loan_id from (
-        select account_id, loan_id, sum(price_credits) as credits
+        select account_id, loan_id, ${sumOf("price_credits")} as credits
         from settling where lent is not null group by 1, 2
       ) as asked join loans
         on loans.account_id = asked.account_id and loans.loan_id = asked.loan_id
@@ -46,11 +46,13 @@ const COVERED = `(
  */
 const SHARES = `(
       select account_id, request_id, settled_at_ms, price_credits,
-        sum(price_credits) over (partition by account_id order by request_id) as upto
+        ${sumOf("price_credits")} over (partition by account_id order by request_id) as upto
       from settling where price_credits > 0
     ) as charges join (
       select account_id, id, remaining,
-        sum(remaining) over (partition by account_id order by expires_at_ms, created_at_ms, id)
+        ${
+  sumOf("remaining")
+} over (partition by account_id order by expires_at_ms, created_at_ms, id)
           as upto
       from lots where remaining > 0 and models is null
         and account_id in (select account_id from settling)
@@ -60,8 +62,10 @@ const SHARES = `(
 
 /** The sums of a batch by account. */
 const SUMS = `(
-      select account_id, sum(price_credits) as charged, count(*) as n, sum(input_tokens) as input,
-        sum(output_tokens) as output
+      select account_id, ${sumOf("price_credits")} as charged, count(*) as n, ${
+  sumOf("input_tokens")
+} as input,
+        ${sumOf("output_tokens")} as output
       from settling group by 1
     ) as sums`;
 
@@ -111,7 +115,7 @@ export const SETTLE_SET: Rule = {
     select charges.account_id, request_id, shares.id, 'charge', ${TAKEN}, settled_at_ms
     from ${SHARES}`,
         `update lots set remaining = remaining + taken.credits from (
-      select lot_id, sum(credits) as credits from entries
+      select lot_id, ${sumOf("credits")} as credits from entries
       where cause_id in (select request_id from settling) group by 1
     ) as taken where taken.lot_id = lots.id`,
 
@@ -119,11 +123,13 @@ export const SETTLE_SET: Rule = {
       balance_credits)
     select ${RECORDED.map((column) => `settling.${column}`).join(", ")}, coalesce(ignored, ''),
       coalesce(extra_credits, 0), price_credits,
-      balance - sum(price_credits) over (partition by settling.account_id order by request_id)
+      balance - ${
+          sumOf("price_credits")
+        } over (partition by settling.account_id order by request_id)
     from settling join balances on balances.account_id = settling.account_id`,
 
         `update loans set credits = loans.credits - sums.charged from (
-      select account_id, loan_id, sum(price_credits) as charged from settling group by 1, 2
+      select account_id, loan_id, ${sumOf("price_credits")} as charged from settling group by 1, 2
     ) as sums where sums.account_id = loans.account_id and sums.loan_id = loans.loan_id`,
         `update balances set
       balance = balance - charged,
@@ -138,7 +144,7 @@ export const SETTLE_SET: Rule = {
         `insert into key_uses (key_id, last_used_at_ms)
     select key_id, max(started_at_ms) from settling where true group by 1
     on conflict (key_id) do update set
-      last_used_at_ms = ${greatest("last_used_at_ms", "excluded.last_used_at_ms")}`,
+      last_used_at_ms = ${greatest("key_uses.last_used_at_ms", "excluded.last_used_at_ms")}`,
         ...countRequests("settling where true"),
         "delete from settling",
       ],

@@ -1,4 +1,4 @@
-import { least, randomHex, type Rule } from "../../../ground/database/mod.ts";
+import { least, randomHex, type Rule, sumOf } from "../../../ground/database/mod.ts";
 import { locks } from "./sql/locks.ts";
 import { expireFirst, freeOf } from "./sql/lots.ts";
 import type { Intake } from "./intake.ts";
@@ -62,7 +62,7 @@ export const TAKE_BACK: Rule = {
       select ${TAKEN} as taken
       from lots join balances on balances.account_id = lots.account_id
       where lots.id = new.lot_id and lots.account_id = new.account_id
-    )
+    ) as lot
     where taken > 0`,
         `insert into take_backs (id, account_id, lot_id, credits, note, at_ms)
     select new.id || '_bonus', account_id, lot_id, taken, 'The payment that earned it was taken back',
@@ -72,9 +72,9 @@ export const TAKE_BACK: Rule = {
       from first_payments join lots on lots.id = 'lot_payment_' || first_payments.account_id
         join balances on balances.account_id = lots.account_id
       where first_payments.lot_id = new.lot_id
-    )
+    ) as bonus
     where taken > 0 and exists (select 1 from take_backs where id = new.id)
-      and (select sum(credits) from take_backs where lot_id = new.lot_id)
+      and (select ${sumOf("credits")} from take_backs where lot_id = new.lot_id)
         = (select granted from lots where id = new.lot_id)`,
       ],
     },

@@ -1,3 +1,5 @@
+import { isJson, randomHex } from "../../../sql/mod.ts";
+
 /** What the database knows about itself, and what gateways keep in it for a while. */
 export const GROUND = [
   // One row: the rules that are installed, and the objects that they made, to be dropped before the next ones.
@@ -5,7 +7,7 @@ export const GROUND = [
     id integer primary key check (id = 1),
     revision integer not null check (revision >= 0),
     hash text not null,
-    objects text not null check (json_valid(objects)),
+    objects text not null check (${isJson("objects")}),
     installed_at_ms integer not null check (installed_at_ms >= 0)
   ) strict`,
   `insert into installed_rules (id, revision, hash, objects, installed_at_ms)
@@ -15,7 +17,7 @@ export const GROUND = [
     only_row integer primary key check (only_row = 1),
     id text not null check (length(id) = 32)
   ) strict`,
-  `insert into database_identity (only_row, id) values (1, lower(hex(randomblob(16))))`,
+  `insert into database_identity (only_row, id) values (1, ${randomHex(16)})`,
   // One row that is rewritten to see whether the database takes writes.
   `create table probes (
     id integer primary key check (id = 1),

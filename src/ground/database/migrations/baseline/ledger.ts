@@ -1,3 +1,10 @@
+import { isJson, typeIfNeeded } from "../../../sql/mod.ts";
+
+/** Columns, by their names with spaces in between, that have a type only where an engine needs one. */
+function untyped(type: "integer" | "text", columns: string): string {
+  return columns.split(" ").map((column) => `${column} ${typeIfNeeded(type)}`).join(", ");
+}
+
 /**
  * Credits: what was granted, what is held, what was taken, and within which bounds.
  *
@@ -129,7 +136,7 @@ export const LEDGER = [
     raise_credits integer not null default 0 check (raise_credits >= 0),
     raise_until_ms integer not null default 0 check (raise_until_ms >= 0),
     -- percentages at which a warning is sent
-    marks text not null default '[50,80,100]' check (json_valid(marks)),
+    marks text not null default '[50,80,100]' check (${isJson("marks")}),
     set_at_ms integer not null check (set_at_ms >= 0)
   ) strict, without rowid`,
   // Which budgets apply to the requests of a key.
@@ -212,17 +219,26 @@ export const LEDGER = [
     account_day_limit integer not null,
     account_day_used integer not null
   ) strict, without rowid`,
-  // Settlements of a transaction, until it ends. Without types: the tables that they go to check them.
+  // Settlements of a transaction, until it ends. Without types where an engine allows: the tables that they go to check them.
   `create table settling (
     request_id text primary key,
-    account_id, key_id, loan_id, dialect, route, upstream, upstream_model, attempts, status, ending,
-    streamed, usage_source, input_tokens, cached_tokens, output_tokens, reasoning_tokens, started_at_ms,
-    first_token_ms, duration_ms, price_credits, ignored, input_price, cached_price, output_price,
-    minimum_credits, admitted_at_ms, settled_at_ms, reason, message, attempt_list, lent,
+    ${untyped("text", "account_id key_id loan_id dialect route upstream upstream_model")},
+    ${untyped("integer", "attempts status")}, ${untyped("text", "ending")},
+    ${untyped("integer", "streamed")}, ${untyped("text", "usage_source")},
+    ${untyped("integer", "input_tokens cached_tokens output_tokens reasoning_tokens")},
+    ${untyped("integer", "started_at_ms first_token_ms duration_ms price_credits")},
+    ${untyped("text", "ignored")},
+    ${untyped("integer", "input_price cached_price output_price minimum_credits")},
+    ${untyped("integer", "admitted_at_ms settled_at_ms")},
+    ${untyped("text", "reason message attempt_list")},
+    ${untyped("integer", "lent")},
     -- whether it is decided on alone, by the rule 'settle'
     alone integer not null default 0,
     -- what such a request holds, of its own or of a loan
-    holding,
-    tags, extra_credits, counted_input, counted_output, reported_input, reported_output, own_key
+    ${untyped("integer", "holding")},
+    ${untyped("text", "tags")},
+    ${untyped("integer", "extra_credits counted_input counted_output")},
+    ${untyped("integer", "reported_input reported_output")},
+    ${untyped("text", "own_key")}
   ) without rowid`,
 ];

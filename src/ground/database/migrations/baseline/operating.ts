@@ -1,3 +1,5 @@
+import { isJson } from "../../../sql/mod.ts";
+
 /** What operators and programs changed, and what the gateway tells them. */
 export const OPERATING = [
   // Every change: who, what, from where, before and after. Names are as they were then.
@@ -14,8 +16,8 @@ export const OPERATING = [
     account_id text,
     team_id text,
     object_id text,
-    before text check (before is null or json_valid(before)),
-    after text check (after is null or json_valid(after)),
+    before text check (before is null or ${isJson("before")}),
+    after text check (after is null or ${isJson("after")}),
     outcome text not null check (outcome in ('done', 'failed')),
     error text
   ) strict`,
@@ -56,7 +58,7 @@ export const OPERATING = [
     team_id text references teams (id),
     title text not null,
     text text not null,
-    data text not null check (json_valid(data)),
+    data text not null check (${isJson("data")}),
     created_at_ms integer not null,
     read_at_ms integer,
     account_read_at_ms integer

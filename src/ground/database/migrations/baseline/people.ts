@@ -1,3 +1,5 @@
+import { isJson } from "../../../sql/mod.ts";
+
 /** Who may use the gateway: accounts, teams, keys; and how people sign in. */
 export const PEOPLE = [
   // A person, a service, or the pool of a team: who credits belong to.
@@ -31,7 +33,7 @@ export const PEOPLE = [
     name text not null unique collate nocase check (length(name) between 1 and 200),
     -- the account that pays for its keys; null where members pay for their own
     pool_id text unique references accounts (id),
-    models text check (models is null or json_valid(models)),
+    models text check (models is null or ${isJson("models")}),
     created_at_ms integer not null check (created_at_ms >= 0),
     disabled_at_ms integer check (disabled_at_ms >= 0),
     -- whether requests are sent with its own upstream keys only, first, or after the gateway's
@@ -57,7 +59,7 @@ export const PEOPLE = [
     digest text not null unique check (length(digest) = 64),
     hint text not null check (length(hint) <= 16),
     source text not null check (source in ('issued', 'environment')),
-    models text check (models is null or json_valid(models)),
+    models text check (models is null or ${isJson("models")}),
     budget_credits integer check (budget_credits >= 0),
     created_at_ms integer not null check (created_at_ms >= 0),
     expires_at_ms integer check (expires_at_ms >= 0),
@@ -67,7 +69,7 @@ export const PEOPLE = [
     team_id text references teams (id),
     -- the account that it was made for, which need not be the one that pays
     member_id text references accounts (id),
-    scopes text not null default '["inference"]' check (json_valid(scopes)),
+    scopes text not null default '["inference"]' check (${isJson("scopes")}),
     -- the secret that was rotated away, and until when it is valid
     previous_digest text check (length(previous_digest) = 64),
     previous_until_ms integer check (previous_until_ms >= 0)

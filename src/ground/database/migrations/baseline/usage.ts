@@ -1,3 +1,5 @@
+import { isJson } from "../../../sql/mod.ts";
+
 /** What every roll-up of requests adds up, but for credits. */
 const COUNTS = `requests integer not null check (requests >= 0),
     errors integer not null check (errors >= 0),
@@ -53,11 +55,11 @@ export const USAGE = [
     -- why it failed; the attempts are null where each got a reply
     reason text check (length(reason) between 1 and 40),
     message text check (length(message) <= 700),
-    attempt_list text check (json_valid(attempt_list)),
+    attempt_list text check (${isJson("attempt_list")}),
     -- the part of the price that only a budget did not allow, which is not owed
     over_budget_credits integer not null default 0 check (over_budget_credits between 0 and price_credits),
     -- an object of names and values; null for none
-    tags text check (json_valid(tags) and length(tags) <= 4000),
+    tags text check (${isJson("tags")} and length(tags) <= 4000),
     -- tools that ran at the upstream, and writes to its cache; part of the price
     extra_credits integer not null default 0 check (extra_credits between 0 and price_credits),
     -- tokens, believed or not, for reconciliation; null where nothing was charged, or nothing was reported

@@ -1,6 +1,6 @@
 /** Budgets and their periods, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
-import { iif, jsonObject, jsonOf } from "../../../../ground/database/mod.ts";
+import { iif, jsonObject, jsonOf, sumOf } from "../../../../ground/database/mod.ts";
 import { DAY_MS } from "../../../../ground/time.ts";
 import { UNLIMITED } from "./shared.ts";
 
@@ -73,16 +73,16 @@ export function spentIn(budgetId: string, fromMs: string, untilMs: string): stri
   const accounts = `(select account_id from keys where id in ${keys})`;
   const admittedAt = "coalesce(admitted_at_ms, started_at_ms)";
   const ever = `(
-        select coalesce(sum(credits), 0) from usage_hours
+        select coalesce(${sumOf("credits")}, 0) from usage_hours
         where account_id in ${accounts} and key_id in ${keys}
       )`;
   const between = `(
-        select coalesce(sum(charged_credits), 0) from usage_records
+        select coalesce(${sumOf("charged_credits")}, 0) from usage_records
         where account_id in ${accounts} and key_id in ${keys}
           and started_at_ms between ${fromMs} - ${DAY_MS} and ${untilMs} + ${DAY_MS}
           and ${admittedAt} >= ${fromMs} and ${admittedAt} < ${untilMs}
       ) + (
-        select coalesce(sum(credits), 0) from pruned_charges
+        select coalesce(${sumOf("credits")}, 0) from pruned_charges
         where key_id in ${keys} and hour_at_ms between ${fromMs} - ${DAY_MS} and ${untilMs} + ${DAY_MS}
           and quarter_at_ms >= ${fromMs} and quarter_at_ms < ${untilMs}
       )`;
@@ -98,7 +98,7 @@ export const HELD_BY_KEYS = `(
 /** Credits that in-flight requests of a budget's keys, and loans of them, hold since a time between two. */
 export function heldIn(budgetId: string, fromMs: string, untilMs: string): string {
   return `(
-        select coalesce(sum(credits), 0) from ${HELD_BY_KEYS}
+        select coalesce(${sumOf("credits")}, 0) from ${HELD_BY_KEYS} as holders
         where key_id in (select key_id from budget_keys where budget_keys.budget_id = ${budgetId})
           and created_at_ms >= ${fromMs} and created_at_ms < ${untilMs}
       )`;

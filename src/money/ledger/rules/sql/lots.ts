@@ -1,7 +1,7 @@
 /** Lots, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
-import { elementsOf, lastCharacter, least } from "../../../../ground/database/mod.ts";
-import { UNLIMITED } from "./shared.ts";
+import { elementsOf, lastCharacter, least, sumOf } from "../../../../ground/database/mod.ts";
+import { addExcluded, UNLIMITED } from "./shared.ts";
 
 /**
  * Whether `new.account_id` has not got credits since its balance last did not cover a charge.
@@ -35,7 +35,7 @@ export function paysFor(route: string): string {
  */
 export function freeOf(from: string): string {
   return `(balances.balance - balances.held - (
-      select coalesce(sum(remaining - reserved), 0) from lots
+      select coalesce(${sumOf("remaining - reserved")}, 0) from lots
       where lots.account_id = balances.account_id and models is not null and remaining > 0
         and not ${from}
     ))`;
@@ -61,7 +61,7 @@ export const IN_ORDER = "order by models is null, expires_at_ms, created_at_ms, 
 function shareOf(credits: string): string {
   return least(
     "remaining - reserved",
-    `${credits} + remaining - reserved - sum(remaining - reserved) over (${IN_ORDER})`,
+    `${credits} + remaining - reserved - ${sumOf("remaining - reserved")} over (${IN_ORDER})`,
   );
 }
 
@@ -100,7 +100,7 @@ export function takeFromLots(
     from (
       select id, ${shareOf(least(credits, freeOfAccount(from)))} as taken
       from lots where account_id = new.account_id and remaining > 0 and ${from}
-    )
+    ) as shares
     where taken > 0`;
 }
 
@@ -116,7 +116,7 @@ export function reserve(credits: string): string {
       select id, ${shareOf(credits)} as taken
       from lots where account_id = new.account_id and models is not null and remaining > reserved
         and ${paysFor("new.route")}
-    )
+    ) as shares
     where taken > 0
-    on conflict (request_id, lot_id) do update set credits = credits + excluded.credits`;
+    on conflict (request_id, lot_id) do update set ${addExcluded("bound_holds", ["credits"])}`;
 }

@@ -1,14 +1,23 @@
 /** Roll-ups of usage, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
-import { greatest, least } from "../../../../ground/database/mod.ts";
+import { greatest, least, sumOf } from "../../../../ground/database/mod.ts";
 import { DAY_MS } from "../../../../ground/time.ts";
+import { addExcluded } from "./shared.ts";
 import { ROLL_UPS, type RollUp, SUMS } from "../../roll_ups.ts";
 
-const ADD_SUMS = SUMS.map((sum) => `${sum} = ${sum} + excluded.${sum}`).join(",\n      ");
-
 /** The sums of requests, in the order of {@linkcode SUMS}. */
-const SUMMED = `count(*), sum(ending <> 'complete'), sum(input_tokens), sum(cached_tokens),
-      sum(output_tokens), sum(duration_ms), sum(credits), sum(${savedMillionths("")})`;
+const SUMMED = [
+  "count(*)",
+  "count(*) filter (where ending <> 'complete')",
+  ...[
+    "input_tokens",
+    "cached_tokens",
+    "output_tokens",
+    "duration_ms",
+    "credits",
+    savedMillionths(""),
+  ].map(sumOf),
+].join(", ");
 
 /** Columns of a request that roll-ups are made of. */
 const ROLLED_UP = [
@@ -48,14 +57,18 @@ export const VALUES: Readonly<Record<string, string>> = {
   value: "kept_value",
 };
 
-/** A statement that adds requests to a roll-up. */
+/**
+ * A statement that adds requests to a roll-up.
+ *
+ * @param requests What follows `from`, with a condition.
+ */
 export function addTo(table: RollUp, requests: string): string {
   const key = ROLL_UPS[table];
   return `insert into ${table} (${[...key, ...SUMS].join(", ")})
     select ${key.map((column) => VALUES[column] ?? column).join(", ")}, ${SUMMED}
-    from ${requests} where true group by ${key.map((_, at) => at + 1).join(", ")}
+    from ${requests} group by ${key.map((_, at) => at + 1).join(", ")}
     on conflict (${key.join(", ")}) do update set
-      ${ADD_SUMS}`;
+      ${addExcluded(table, SUMS)}`;
 }
 
 /**
@@ -66,11 +79,10 @@ export function addTo(table: RollUp, requests: string): string {
  */
 export function addToHours(requests: string): string[] {
   return [
-    addTo("usage_hours", requests),
-    addTo("usage_days", requests),
-    addTo("usage_totals", requests),
+    ...(["usage_hours", "usage_days", "usage_totals"] as const)
+      .map((table) => addTo(table, `${requests} as given where true`)),
     `delete from usage_day_totals where day_at_ms in (
-      select ${VALUES.day_at_ms} from ${requests}
+      select ${VALUES.day_at_ms} from ${requests} as given
     )`,
   ];
 }

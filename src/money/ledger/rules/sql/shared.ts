@@ -28,3 +28,8 @@ export function refuse(event: "update" | "delete", table: string, message: strin
     refuses: message,
   };
 }
+
+/** Has an `insert … on conflict … do update set` add the new row's sums to those that are there. */
+export function addExcluded(table: string, sums: readonly string[]): string {
+  return sums.map((sum) => `${sum} = ${table}.${sum} + excluded.${sum}`).join(",\n      ");
+}

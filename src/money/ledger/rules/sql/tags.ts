@@ -19,9 +19,9 @@ export const UNSUMMED_TAG = "session";
 function tagsOf(requests: string): string {
   return `(
         select distinct account_id, started_at_ms / ${DAY_MS} * ${DAY_MS} as day_at_ms,
-          json_each.key as name, json_each.value as value
-        from ${requests} as given, ${membersOf("given.tags")}
-        where given.tags is not null and json_each.key <> '${UNSUMMED_TAG}'
+          tag.key as name, tag.value as value
+        from ${requests} as given, ${membersOf("given.tags", "tag")}
+        where given.tags is not null and tag.key <> '${UNSUMMED_TAG}'
       )`;
 }
 
@@ -58,27 +58,28 @@ export function addToTags(requests: string): string[] {
         and kept.name = ${name}
     ) <= ${max}`;
   const tagged = `(
-      select given.*, json_each.key as name, ${
+      select given.*, tag.key as name, ${
     iif(
-      isToldApart({ ...ofRequest, name: "json_each.key", value: "json_each.value" }),
-      "json_each.value",
+      isToldApart({ ...ofRequest, name: "tag.key", value: "tag.value" }),
+      "tag.value",
       `'${OTHER_VALUE}'`,
     )
   } as kept_value
-      from ${requests} as given, ${membersOf("given.tags")}
-      where given.tags is not null and json_each.key <> '${UNSUMMED_TAG}'
-        and ${isNamed(ofRequest, "json_each.key")}
+      from ${requests} as given, ${membersOf("given.tags", "tag")}
+      where given.tags is not null and tag.key <> '${UNSUMMED_TAG}'
+        and ${isNamed(ofRequest, "tag.key")}
       union all
       select given.*, ':reason', coalesce(reason, 'unknown') from ${requests} as given
       where ending <> 'complete'
-    ), (select ${SPANS.hour} as ms union all select ${SPANS.day})
-   `;
+    ) as tagged, (select ${SPANS.hour} as ms union all select ${SPANS.day}) as spans where true`;
   return [
     `insert into tag_values (account_id, day_at_ms, name, value)
     select account_id, day_at_ms, ':names', name from (
       select account_id, day_at_ms, name,
         row_number() over (partition by account_id, day_at_ms order by name) as n
-      from (select distinct account_id, day_at_ms, name from ${tagsOf(requests)}) as given
+      from (select distinct account_id, day_at_ms, name from ${
+      tagsOf(requests)
+    } as all_tags) as given
       where not ${isNamed(ofGiven, "given.name")}
     ) as fresh where ${kept("':names'", MAX_TAG_NAMES)}`,
     `insert into tag_values (account_id, day_at_ms, name, value)

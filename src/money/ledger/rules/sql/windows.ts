@@ -1,5 +1,7 @@
 /** Rate windows, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
+import { addExcluded } from "./shared.ts";
+
 /** The lengths of rate windows, in milliseconds. */
 export const SPANS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
 export type Span = keyof typeof SPANS;
@@ -22,8 +24,8 @@ export function countRequests(from: string): string[] {
     select ${of}_id, span_ms, admitted_at_ms / span_ms * span_ms, count(*)
     from (${
       Object.values(SPANS).map((ms) => `select ${ms} as span_ms`).join(" union all ")
-    }), ${from}
+    }) as spans, ${from}
     group by 1, 2, 3
-    on conflict (${of}_id, span_ms, at_ms) do update set used = used + excluded.used`
+    on conflict (${of}_id, span_ms, at_ms) do update set ${addExcluded(table, ["used"])}`
   );
 }

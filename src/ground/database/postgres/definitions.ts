@@ -1,0 +1,84 @@
+import { POSTGRES_FUNCTIONS, render } from "../../sql/mod.ts";
+import type { Migration } from "../migrations/mod.ts";
+import { columnsOf, type RuleObject, type Trigger } from "../rule_objects.ts";
+
+/**
+ * What the schema needs before its first step: functions, and the collation of names that are told apart whatever the case of their
+ * letters.
+ */
+export const PRELUDE: readonly string[] = [
+  ...POSTGRES_FUNCTIONS,
+  "create collation nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+];
+
+/** What steps did to rows that there were before: PostgreSQL begins with none. */
+const MOVES_ROWS = /^insert into \w+(?: \([^)]*\))?\s+select /;
+
+/** Statements of steps of the schema, for an empty database. */
+export function schemaStatements(migrations: readonly Migration[]): string[] {
+  return migrations.flatMap(({ statements }) => statements)
+    .filter((sql) => !MOVES_ROWS.test(sql)).map(schemaStatement);
+}
+
+/** A text, a comment, the type that is too small, or what SQLite is told of a table at its end. */
+const SQLITES = /'(?:[^']|'')*'|--[^\n]*|\binteger\b|\)\s*(?:strict)?(?:,?\s*without rowid)?\s*$/g;
+
+/** A statement of a step of the schema as PostgreSQL understands it. */
+function schemaStatement(sql: string): string {
+  return render(sql, "postgres").replace(
+    SQLITES,
+    (found) => found === "integer" ? "bigint" : found.startsWith(")") ? ")" : found,
+  );
+}
+
+const TYPES = { integer: "bigint", text: "text" } as const;
+
+/** The statements that create what a rule is made of: a trigger is a function as well. */
+export function createStatements(object: RuleObject): string[] {
+  return definitions(object).map((sql) => render(sql, "postgres"));
+}
+
+function definitions(object: RuleObject): string[] {
+  if ("query" in object) return [`create view ${object.view} as\n  ${object.query}`];
+  if ("view" in object) {
+    const columns = columnsOf(object).map((column) =>
+      `null::${TYPES[object.columns[column]!]} as ${column}`
+    );
+    return [`create view ${object.view} as select ${columns.join(", ")} where false`];
+  }
+  const { trigger, event, on } = object;
+  const columns = "columns" in object && object.columns !== undefined
+    ? ` of ${object.columns.join(", ")}`
+    : "";
+  return [
+    `create function ${trigger}() returns trigger language plpgsql as $body$
+#variable_conflict use_column
+begin
+  ${bodyOf(object).map((statement) => `${statement};`).join("\n  ")}
+end $body$`,
+    `create trigger ${trigger} ${event}${columns} on ${on} for each row execute function ${trigger}()`,
+  ];
+}
+
+/**
+ * Statements of a trigger's function. What a decision needs to itself is locked before anything is read, by a statement of its own: each
+ * statement sees what was committed before it began, and the lock has waited for those who had it.
+ */
+function bodyOf(object: Trigger): string[] {
+  const { event, when } = object;
+  const locks = "locks" in object ? object.locks : [];
+  const result = `return ${event === "before delete" ? "old" : "new"}`;
+  const statements = "refuses" in object
+    ? [
+      `raise exception using message = '${object.refuses}', errcode = 'integrity_constraint_violation'`,
+    ]
+    : object.statements;
+  return [
+    ...locks.map(({ table, key, rows }) =>
+      `perform 1 from ${table} where ${key} in (${rows}) order by ${key} for update`
+    ),
+    ...(when === undefined ? [] : [`if (${when}) is not true then ${result}; end if`]),
+    ...statements,
+    result,
+  ];
+}

@@ -1,0 +1,74 @@
+import type { Spelling } from "./spelling.ts";
+
+/**
+ * What PostgreSQL gets before anything else, since it does not have it: the smaller and the larger of two values, null if one is
+ * (`least` and `greatest` pass over nulls); the sum of whole numbers as one (of `bigint` it is `numeric`); whether a text is JSON.
+ */
+export const POSTGRES_FUNCTIONS: readonly string[] = [
+  ...["bigint", "text"].flatMap((type) => {
+    const family = type === "bigint" ? "int8" : "text_";
+    return ["smaller", "larger"].map((which) =>
+      `create function ${which}(${type}, ${type}) returns ${type}
+    language sql immutable strict parallel safe return ${family}${which}($1, $2)`
+    );
+  }),
+  `create aggregate whole_sum(bigint)
+    (sfunc = int8pl, stype = bigint, msfunc = int8pl, minvfunc = int8mi, mstype = bigint, combinefunc = int8pl, parallel = safe)`,
+  `create function is_json(text) returns boolean language plpgsql immutable strict parallel safe as $body$
+begin
+  perform $1::json;
+  return true;
+exception when others then
+  return false;
+end $body$`,
+];
+
+/** Calls of a function of two values, one within the other. */
+function nested(name: string, [first, ...others]: readonly string[]): string {
+  return others.length === 0 ? first! : `${name}(${first}, ${nested(name, others)})`;
+}
+
+/** Their type makes of what is parsed already the same. */
+const textAt = (json: string, at: string) => `((${json})::jsonb ->> ${at})`;
+
+/** As PostgreSQL spells it, from version 15 on. */
+export const POSTGRES: Spelling = {
+  least: (...values) => nested("smaller", values),
+  greatest: (...values) => nested("larger", values),
+  iif: (condition, then, otherwise) => `case when ${condition} then ${then} else ${otherwise} end`,
+  sumOf: (number) => `whole_sum(${number})`,
+  clockMs: () => "floor(extract(epoch from clock_timestamp()) * 1000)::bigint",
+  randomHex: (bytes) => `left(replace(gen_random_uuid()::text, '-', ''), 2 * ${bytes})`,
+  positionIn: (text, part) => `strpos(${text}, ${part})`,
+  lastCharacter: (text) => `right(${text}, 1)`,
+  paddedHex: (number, width) => `lpad(to_hex(${number}), ${width}, '0')`,
+  randomBelow: (bound) => `floor(random() * ${bound})::bigint`,
+  isWhole: (number) => `(${number}) is not null`, // what is not, fails
+  // of the patterns of `containing()`: between stars, letters in brackets and others that stand for themselves
+  isLike: (text, pattern) =>
+    `${text} collate "C" ~ regexp_replace(substr(${pattern}, 2, length(${pattern}) - 2), '([.\\^$(){}+|])', '\\\\\\1', 'g')`,
+  isSame: (left, right) => `${left} = ${right} collate "C"`,
+  isSameButForCase: (left, right) => `lower(${left} collate "C") = lower(${right} collate "C")`,
+  textsOf: (json) => `(select json_array_elements_text((${json})::json))`,
+  elementsOf: (json, as) => `json_array_elements_text((${json})::json) as ${as}(value)`,
+  integersOf: (json, as) =>
+    `lateral (select value::bigint from json_array_elements_text((${json})::json) as texts(value)) as ${as}`,
+  membersOf: (json, as) => `json_each_text((${json})::json) as ${as}`,
+  textAt,
+  integerAt: (json, at) => `${textAt(json, at)}::bigint`,
+  parsedJson: (text) => `(${text})::jsonb`,
+  jsonObject: (...members) => `json_build_object(${members.join(", ")})`,
+  jsonArray: (...values) => `json_build_array(${values.join(", ")})`,
+  jsonArrayOfRows: (value) => `coalesce(json_agg(${value}), '[]')`,
+  jsonObjectOfRows: (name, value) => `coalesce(json_object_agg(${name}, ${value}), '{}')`,
+  isJson: (text) => `is_json(${text})`,
+  jsonType: (text) => `json_typeof((${text})::json)`,
+  jsonOf: (text) => `(${text})::json`,
+  typeIfNeeded: (type) => type,
+  hasChanged: () =>
+    "coalesce(nullif(current_setting('sluice.changed', true), ''), '0')::bigint > 0",
+  row: () => "ctid",
+  byIndex: (table) => table,
+  wholeTable: (table) => table,
+  withoutIndex: (column) => column,
+};

@@ -1,0 +1,84 @@
+/** What PostgreSQL makes of the SQL that is rendered for it. */
+
+import { assertEquals } from "../../assert.ts";
+import { MIGRATIONS } from "../../../src/ground/database/mod.ts";
+import {
+  createStatements,
+  PRELUDE,
+  schemaStatements,
+} from "../../../src/ground/database/postgres/definitions.ts";
+import { isLike, render } from "../../../src/ground/sql/mod.ts";
+import { containing } from "../../../src/ground/sql/search_pattern.ts";
+import { RULES } from "../../../src/money/ledger/mod.ts";
+import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
+import { VALUES } from "../sql/values.ts";
+
+const why = await whyNoPostgres();
+const ignore = why !== undefined;
+const skipped = why === undefined ? "" : ` (skipped: ${why})`;
+
+const script = (statements: readonly string[]) =>
+  statements.map((statement) => `${statement};\n`).join("");
+
+Deno.test(`functions are what they promise on PostgreSQL${skipped}`, { ignore }, async () => {
+  await using server = await postgresServer();
+  assertEquals((await server.run(script(PRELUDE))).errors, []);
+  for (const [sql, value] of VALUES) {
+    const { rows, errors } = await server.run(`select ${render(sql, "postgres")};\n`);
+    assertEquals([sql, errors], [sql, []]);
+    assertEquals([sql, plain(rows[0]!)], [sql, value === null ? "" : plain(String(value))]);
+  }
+  for (
+    const [text, part] of [["a[*]b", "[*"], ["Été.", "éTÉ."], ["x^(y)", "^("], ["\\_%", "\\_"]]
+  ) {
+    const found = (sought: string) =>
+      render(`select ${isLike(`'${text}'`, `'${containing(sought)}'`)};\n`, "postgres");
+    assertEquals((await server.run(found(part!))).rows, ["t"], text);
+    assertEquals((await server.run(found(`${part}z`))).rows, ["f"], text);
+  }
+  const overflow = render(
+    "select «sumOf¦n» from (values (9223372036854775807), (1)) as given(n);",
+    "postgres",
+  );
+  assertEquals((await server.run(overflow)).errors.length, 1, "a sum beyond 64 bits is none");
+});
+
+Deno.test(
+  `PostgreSQL takes the schema, and every statement of every rule${skipped}`,
+  { ignore },
+  async () => {
+    await using server = await postgresServer();
+    const objects = RULES.rules.flatMap((rule) => rule.objects);
+    const made = [
+      ...PRELUDE,
+      ...schemaStatements(MIGRATIONS),
+      ...objects.flatMap(createStatements),
+    ];
+    assertEquals((await server.run(script(made))).errors, []);
+
+    // the body of a function is looked at when it runs: each statement is prepared here, with values of the columns' types for its row
+    const bodies = objects.flatMap((object) => {
+      if (!("trigger" in object)) return [];
+      const locks = "locks" in object ? object.locks : [];
+      return [
+        ...locks.map(({ table, key, rows }) => `select 1 from ${table} where ${key} in (${rows})`),
+        ...(object.when === undefined ? [] : [`select (${object.when}) is true`]),
+        ...("statements" in object ? object.statements : []),
+      ].map((sql) => sql.replace(/\b(?:new|old)\.(\w+)/g, `(select $1 from ${object.on})`));
+    });
+    const { errors } = await server.run(script(
+      bodies.map((sql, at) => `prepare statement_${at} as ${render(sql, "postgres")}`),
+    ));
+    assertEquals(errors, []);
+    const { rows } = await server.run(
+      "select count(*) from information_schema.columns where data_type = 'integer' and table_schema = 'public';\n",
+    );
+    assertEquals(rows, ["0"], "columns of 32 bits");
+  },
+);
+
+/** As both write it: without spaces in JSON, and truth as a number. */
+function plain(text: string): string {
+  if (/^[[{]/.test(text)) return JSON.stringify(JSON.parse(text));
+  return text === "t" ? "1" : text;
+}
