@@ -52,11 +52,15 @@ const PROOFS: readonly Step[] = [
     "--kinds",
     "EIO,ENOSPC,torn",
   ]),
-  task("histories", "kills, outages, clocks that are off and revoked keys break no promise", [
-    "soak:histories",
-    "--seconds",
-    "600",
-  ]),
+  task(
+    "histories",
+    "kills, outages, clocks that are off, revoked keys and limits break no promise",
+    [
+      "soak:histories",
+      "--seconds",
+      "600",
+    ],
+  ),
   task("connections", "hostile connections neither end the process nor hold up others", [
     "soak:connections",
     "--seconds",
