@@ -209,6 +209,22 @@ export const DATABASE: readonly Mutation[] = [
     why: "A kill would lose charges that replies were given for.",
   },
   {
+    name: "outboxes-of-one-place-taken",
+    file: "src/ground/database/outbox.ts",
+    find: "  return [...new Set([own, file])];",
+    replace: "  return [own];",
+    tests: [{ file: OUTBOX_TEST, filter: "in a directory of their own" }],
+    why: "What an earlier version had kept beside the file would be charged to nobody.",
+  },
+  {
+    name: "outbox-on-the-disk-of-the-database",
+    file: "src/assemble/store.ts",
+    find: "        outboxDirectory: settings.data,\n",
+    replace: "",
+    tests: [{ file: "tests/flow/outbox_place_test.ts" }],
+    why: "A disk that hangs would hold up every reply, although another one was set up for that.",
+  },
+  {
     name: "outbox-of-another-database",
     file: "src/ground/database/outbox.ts",
     find: "  if ((JSON.parse(heading) as Heading).database !== database) return undefined;\n",

@@ -25,7 +25,7 @@ import { FileWatch } from "./file_watch.ts";
 import { BehindWriter } from "../behind_writer.ts";
 import type { KeepOptions, OpenedDatabase, UseOptions } from "../engine.ts";
 import { GroupWriter, type Writing } from "../group_writer.ts";
-import { outboxPath, WriteOutbox } from "../outbox.ts";
+import { outboxPath, outboxPlaces, WriteOutbox } from "../outbox.ts";
 import type { RefusedBehind } from "../pieces.ts";
 import type { Asked } from "../presence.ts";
 import { namedItem, refusedFiles, RefusedItems, refusedItemsOf } from "../refused_items.ts";
@@ -45,6 +45,8 @@ export interface EmbeddedOptions extends UseOptions {
   readonly readOnly?: boolean;
   /** Files that must stay what they are for as long as the database is used: the lock of its directory. */
   readonly beside?: readonly string[] | undefined;
+  /** Directory of its outboxes, such as one on another disk. Default: that of the file. */
+  readonly outboxDirectory?: string | undefined;
   /** Called when the file was given up after a failure, each time that it still cannot be used, and when it is used again. */
   readonly onState?: ((state: FileState) => void) | undefined;
 }
@@ -68,6 +70,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
   #thread!: Thread;
   /** Whether what is acknowledged survives the loss of power. */
   readonly #durable: boolean;
+  readonly #outboxDirectory: string | undefined;
   /** Whether this one has opened the file, and closes it. */
   readonly #isOwner: boolean;
   readonly #passedOn: PassedOn;
@@ -93,16 +96,17 @@ export class EmbeddedDatabase implements OpenedDatabase {
   #died: (message: string) => void = () => {};
 
   private constructor(
-    { place, durable, isOwner, passedOn }: {
-      readonly place: string;
-      readonly durable: boolean;
-      readonly isOwner: boolean;
-      readonly passedOn?: SharedArrayBuffer;
-    },
+    { place, outboxDirectory, durable, isOwner, passedOn }:
+      & Omit<DatabaseLine, "port" | "passedOn">
+      & {
+        readonly isOwner: boolean;
+        readonly passedOn?: SharedArrayBuffer;
+      },
     observe: ObserveCommit | undefined,
   ) {
     this.place = place;
     this.#durable = durable;
+    this.#outboxDirectory = outboxDirectory;
     this.#isOwner = isOwner;
     this.#passedOn = new PassedOn(passedOn);
     this.#observe = observe;
@@ -120,10 +124,12 @@ export class EmbeddedDatabase implements OpenedDatabase {
    */
   static async open(
     path: string,
-    { durability, readOnly = false, beside = [], observe, onState = () => {} }: EmbeddedOptions,
+    options: EmbeddedOptions,
   ): Promise<EmbeddedDatabase> {
-    const durable = durability === "full";
-    const database = new EmbeddedDatabase({ place: path, durable, isOwner: true }, observe);
+    const { durability, readOnly = false, beside = [], outboxDirectory, observe } = options;
+    const { onState = () => {} } = options;
+    const kept = { place: path, outboxDirectory, durable: durability === "full" };
+    const database = new EmbeddedDatabase({ ...kept, isOwner: true }, observe);
     const use = readOnly ? "reading" : "writing";
     const worker = takeFileThread(use);
     let isSound = true;
@@ -150,7 +156,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
       const { port1, port2 } = new MessageChannel();
       connect(port1);
       database.#died = died;
-      return { port: port2, place: path, durable, passedOn: database.#passedOn.memory };
+      return { port: port2, ...kept, passedOn: database.#passedOn.memory };
     };
     try {
       await database.#ask({ type: "open", path, readOnly, beside });
@@ -229,7 +235,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
     const taken = () => this.flush({ durable: true });
     const behind = this.#behind = new BehindWriter({
       outbox: new WriteOutbox({
-        path: outboxPath(this.place, gatewayId),
+        path: outboxPath(this.#outboxPlaces()[0]!, gatewayId),
         database,
         durable: this.#durable,
         taken,
@@ -275,6 +281,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
     if (database === undefined) return;
     await takeOutboxes({
       file: this.place,
+      places: this.#outboxPlaces(),
       database,
       writes,
       send: (write, items, count) => this.#send(write, items, count),
@@ -282,6 +289,10 @@ export class EmbeddedDatabase implements OpenedDatabase {
       forget: () => this.#ask({ type: "forget" }),
       refused: this.#refused.paths,
     }, { onlyDead });
+  }
+
+  #outboxPlaces(): string[] {
+    return outboxPlaces(this.place, this.#outboxDirectory);
   }
 
   async identify(): Promise<string | undefined> {
