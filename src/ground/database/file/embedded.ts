@@ -49,6 +49,8 @@ export interface EmbeddedOptions extends UseOptions {
   readonly outboxDirectory?: string | undefined;
   /** Called when the file was given up after a failure, each time that it still cannot be used, and when it is used again. */
   readonly onState?: ((state: FileState) => void) | undefined;
+  /** A clock that nobody sets, in milliseconds; tests pass their own. Default: `performance.now()`. */
+  readonly monotonicNow?: (() => number) | undefined;
 }
 
 /** The number of what is written behind, which no answer is waited for. */
@@ -84,7 +86,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
   /** ID of the database. */
   #id: string | undefined;
   readonly #open = new SlotMap<Question>();
-  readonly #watch = new FileWatch();
+  readonly #watch: FileWatch;
   /** Whether its thread has said that the file cannot be used. */
   #isGivenUp = false;
   /** Items that were passed on to be written behind, and those of them that are written. */
@@ -96,12 +98,10 @@ export class EmbeddedDatabase implements OpenedDatabase {
   #died: (message: string) => void = () => {};
 
   private constructor(
-    { place, outboxDirectory, durable, isOwner, passedOn }:
+    { place, outboxDirectory, durable, isOwner, passedOn, monotonicNow }:
       & Omit<DatabaseLine, "port" | "passedOn">
-      & {
-        readonly isOwner: boolean;
-        readonly passedOn?: SharedArrayBuffer;
-      },
+      & Pick<EmbeddedOptions, "monotonicNow">
+      & { readonly isOwner: boolean; readonly passedOn?: SharedArrayBuffer },
     observe: ObserveCommit | undefined,
   ) {
     this.place = place;
@@ -109,6 +109,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
     this.#outboxDirectory = outboxDirectory;
     this.#isOwner = isOwner;
     this.#passedOn = new PassedOn(passedOn);
+    this.#watch = new FileWatch(monotonicNow);
     this.#observe = observe;
     this.#refused = new RefusedItems(place);
     this.#writer = new GroupWriter(
@@ -127,9 +128,9 @@ export class EmbeddedDatabase implements OpenedDatabase {
     options: EmbeddedOptions,
   ): Promise<EmbeddedDatabase> {
     const { durability, readOnly = false, beside = [], outboxDirectory, observe } = options;
-    const { onState = () => {} } = options;
+    const { monotonicNow, onState = () => {} } = options;
     const kept = { place: path, outboxDirectory, durable: durability === "full" };
-    const database = new EmbeddedDatabase({ ...kept, isOwner: true }, observe);
+    const database = new EmbeddedDatabase({ ...kept, isOwner: true, monotonicNow }, observe);
     const use = readOnly ? "reading" : "writing";
     const worker = takeFileThread(use);
     let isSound = true;
