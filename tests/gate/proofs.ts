@@ -73,6 +73,17 @@ const PROOFS: readonly Step[] = [
     "--runs",
     "100000",
   ]),
+  task("growth", "nothing grows under load but the database", [
+    "bench:growth",
+    "--seconds",
+    "300",
+    "--rate",
+    "100",
+    "--keys",
+    "100",
+    "--streams",
+    "100",
+  ]),
   task("speed", "requests per second are within bounds of a thin proxy's", ["bench:guard"]),
   {
     name: "clients",
