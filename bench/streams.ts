@@ -71,7 +71,7 @@ async function hold(count: number): Promise<void> {
   Deno.exit(0); // closes them all
 }
 
-/** Opens streams of so many events. Disposal closes them. */
+/** Opens streams, each of `texts` events. Disposal closes them. */
 export async function openStreams(
   server: Server,
   count: number,

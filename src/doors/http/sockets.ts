@@ -50,7 +50,7 @@ const BACKLOG = 4_096;
 const MAX_DESCRIPTORS = 65_536;
 /** Descriptors beyond the highest that are checked, too. */
 const MORE_DESCRIPTORS = 1_024;
-/** Of so many counts of open descriptors one is of all that there may be: tens of thousands take a millisecond or two. */
+/** One in this many counts of open descriptors is of all that there may be: tens of thousands take a millisecond or two. */
 const COUNTS = 20;
 
 /** A TCP connection of this process. */

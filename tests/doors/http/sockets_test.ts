@@ -58,7 +58,7 @@ Deno.test("as many connections wait to be accepted as the system allows", async 
   }
 });
 
-/** Whether the system allows so many that it matters. */
+/** Whether the system allows enough of them that it matters. */
 const hasMany = (() => {
   const sockets = Sockets.open();
   const limit = sockets?.limit ?? 0;
