@@ -39,7 +39,7 @@ const KINDS = ["plain", "crowded", "poor", "limited"] as const;
 /** A balance that grows into no tier with other limits, however much is granted in a history. */
 const LIMITED_CREDITS = 1_000_000;
 
-/** Narrow rate windows for accounts with about so many credits, and none for others. */
+/** Narrow rate windows for accounts with about `LIMITED_CREDITS`, and none for others. */
 function tiersOf({ key, account }: Windows) {
   return [
     { above: 0, ...UNLIMITED },
