@@ -52,11 +52,15 @@ const PROOFS: readonly Step[] = [
     "--kinds",
     "EIO,ENOSPC,torn",
   ]),
-  task("histories", "kills, outages, clocks that are off and revoked keys break no promise", [
-    "soak:histories",
-    "--seconds",
-    "600",
-  ]),
+  task(
+    "histories",
+    "kills, outages, clocks that are off, revoked keys and limits break no promise",
+    [
+      "soak:histories",
+      "--seconds",
+      "600",
+    ],
+  ),
   task("connections", "hostile connections neither end the process nor hold up others", [
     "soak:connections",
     "--seconds",
@@ -68,6 +72,17 @@ const PROOFS: readonly Step[] = [
     "soak:ends",
     "--runs",
     "100000",
+  ]),
+  task("growth", "nothing grows under load but the database", [
+    "bench:growth",
+    "--seconds",
+    "300",
+    "--rate",
+    "100",
+    "--keys",
+    "100",
+    "--streams",
+    "100",
   ]),
   task("speed", "requests per second are within bounds of a thin proxy's", ["bench:guard"]),
   {

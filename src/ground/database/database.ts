@@ -103,6 +103,7 @@ export type FileState =
 export interface DatabaseLine {
   readonly port: MessagePort;
   readonly place: string;
+  readonly outboxDirectory: string | undefined;
   readonly durable: boolean;
   /** Counts what was passed on over all lines. */
   readonly passedOn: SharedArrayBuffer;

@@ -57,3 +57,58 @@ Deno.test("as many connections wait to be accepted as the system allows", async 
     sockets.close();
   }
 });
+
+/** Whether the system allows enough of them that it matters. */
+const hasMany = (() => {
+  const sockets = Sockets.open();
+  const limit = sockets?.limit ?? 0;
+  sockets?.close();
+  return limit > 4_096;
+})();
+
+Deno.test("descriptors that were never in use are not asked about each time, and all are counted", {
+  ignore: !hasMany,
+}, async () => {
+  const sockets = Sockets.open()!;
+  try {
+    const first = sockets.used; // of all
+    const before = sockets.queried;
+    for (let times = 0; times < 10; times++) assertEquals(sockets.used, first);
+    const each = (sockets.queried - before) / 10;
+    assert(each <= 2_048 && each < sockets.limit, `${each} of ${sockets.limit}`);
+    // more than lie beyond the highest
+    const files: Deno.FsFile[] = [];
+    try {
+      for (let at = 0; at < 3_000; at++) files.push(await Deno.open("/dev/null"));
+      assertEquals(sockets.used, first + files.length);
+      for (const file of files.splice(0, 2_500)) file.close();
+      assertEquals(sockets.used, first + files.length);
+      assertEquals(sockets.descriptors().length, first + files.length);
+    } finally {
+      for (const file of files) file.close();
+    }
+    assertEquals(sockets.used, first);
+  } finally {
+    sockets.close();
+  }
+});
+
+Deno.test("a connection far beyond all others is found by its other end", {
+  ignore: !hasMany,
+}, async () => {
+  const sockets = Sockets.open()!;
+  const files: Deno.FsFile[] = [];
+  try {
+    using listener = Deno.listen({ port: 0 });
+    for (let at = 0; at < 3_000; at++) files.push(await Deno.open("/dev/null"));
+    using client = await Deno.connect({ port: listener.addr.port });
+    using _end = await listener.accept();
+    for (const file of files.splice(0)) file.close();
+    const peer = peerFrom(client.remoteAddr)!;
+    assertEquals(sockets.descriptors().length < 3_000, true);
+    assert(sockets.connectionOf(peer) !== undefined);
+  } finally {
+    for (const file of files) file.close();
+    sockets.close();
+  }
+});
