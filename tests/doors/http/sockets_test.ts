@@ -70,6 +70,8 @@ const PROGRAM = `
   const sockets = Sockets.open();
   const said = { limit: sockets.limit, used: [] };
   if (said.limit > 4096) {
+    for (let times = 0; times < 3; times++) (await Deno.open("/dev/null")).close(); // the platform opens some of its own first
+    await new Promise((resolve) => setTimeout(resolve, 100));
     const first = sockets.used; // of all
     const before = sockets.queried;
     for (let times = 0; times < 10; times++) said.used.push(sockets.used - first);
