@@ -118,14 +118,15 @@ export async function isInstalled(program: string, ...args: string[]): Promise<b
   }
 }
 
-/** Sends requests at a steady rate, whether earlier ones have a response or not. */
+/** Sends requests at a steady rate, whether earlier ones have a response or not: the same one, or what a function makes each time. */
 export async function sendSteadily(
-  { port, path, headers, body }: Request,
+  request: Request | (() => Request),
   { perSecond, seconds }: { perSecond: number; seconds: number },
 ): Promise<Pick<Measured, "p50" | "p99" | "errors">> {
   const times: number[] = [];
   const sent: Promise<void>[] = [];
   const send = async () => {
+    const { port, path, headers, body } = typeof request === "function" ? request() : request;
     const began = performance.now();
     const reply = await fetch(`http://127.0.0.1:${port}${path}`, {
       method: "POST",

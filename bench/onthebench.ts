@@ -65,7 +65,7 @@ try {
   for (const [name, script] of launches) {
     await call(script);
     for (let times = 0; !await served(); times++) {
-      if (times === 100) throw new Error(`${name}: not served:\n${await call("gw_diag")}`);
+      if (times === 600) throw new Error(`${name}: not served:\n${await call("gw_diag")}`);
       await pause(100);
     }
     const idle = await call("gw_rss");

@@ -71,15 +71,19 @@ async function hold(count: number): Promise<void> {
   Deno.exit(0); // closes them all
 }
 
-/** Opens streams. Disposal closes them. */
-async function openStreams(server: Server, count: number): Promise<AsyncDisposable> {
+/** Opens streams, each of `texts` events. Disposal closes them. */
+export async function openStreams(
+  server: Server,
+  count: number,
+  { texts = 2_000 }: { readonly texts?: number } = {},
+): Promise<AsyncDisposable> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "--quiet", import.meta.filename!, "hold", String(count)],
     stdin: "piped",
     stdout: "piped",
   }).spawn();
   const input = child.stdin.getWriter();
-  const request = chatRequest(server, { stream: true, texts: 2_000 });
+  const request = chatRequest(server, { stream: true, texts });
   await input.write(encoder.encode(`${JSON.stringify(request)}\n`));
   const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const { value } = await output.read();
@@ -131,9 +135,9 @@ async function measure(counts: readonly number[], seconds: number): Promise<void
   }
 }
 
-if (Deno.args[0] === "hold") {
+if (import.meta.main && Deno.args[0] === "hold") {
   await hold(Number(Deno.args[1]));
-} else {
+} else if (import.meta.main) {
   const [counts = "1000,5000", seconds = "10"] = Deno.args;
   say(`Deno ${Deno.version.deno}, an event every ${PACE_MS} ms, 100 small requests a second`);
   await measure(counts.split(",").map(Number), Number(seconds));

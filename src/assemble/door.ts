@@ -262,6 +262,7 @@ export class Door implements AsyncDisposable {
       connections: this.bounds.connections,
       listened: (port) => {
         this.bounds.sockets?.refuseHttp2(port);
+        this.bounds.sockets?.extendBacklog(port);
         this.bounds.arrivals.start(port);
       },
       onInterruption: (error) =>

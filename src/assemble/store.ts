@@ -27,6 +27,7 @@ import {
   openDatabase,
   type OpenedDatabase,
   type OpenOptions,
+  outboxPlaces,
   type RefusedItem,
   refuseLinks,
 } from "../ground/database/mod.ts";
@@ -92,6 +93,7 @@ export async function openStore(
         beside: options.beside,
         onState: options.onState,
         outboxes: options.outboxes,
+        outboxDirectory: settings.data,
         mayMigrate: besideGateway && file !== undefined
           ? () => noGatewayRuns(settings.data, file)
           : undefined,
@@ -166,9 +168,10 @@ export async function endedGateways(
     ? gatewayIds.filter((id) => !identity.ids.includes(id))
     : [];
   const read: string[] = [];
+  const places = file === undefined ? [serverOutboxes(directory)] : outboxPlaces(file, directory);
   for (const id of ended) {
     // who has ended makes no more of them
-    if (!await hasOutbox(file ?? serverOutboxes(directory), id)) read.push(id);
+    if (!await hasOutbox(places, id)) read.push(id);
   }
   return read;
 }

@@ -7,15 +7,19 @@ import { tempDir } from "../fake/temp.ts";
 const sanitizeOps = "tryLock" in Deno.FsFile.prototype;
 
 /** A gateway that has taken over from another one on its directory, and the other one. */
-async function scene(database: "file" | "server") {
+async function scene(database: "file" | "file elsewhere" | "server") {
   const stack = new AsyncDisposableStack();
   const { path: directory } = stack.use(await tempDir());
   const first = new DisposableStack();
   stack.use(first);
   const { ids } = first.use(await gatewayIdentity(directory, { threads: 2 }));
   const identity = stack.use(await gatewayIdentity(directory, { takeover: true }));
-  const file = database === "file" ? `${directory}/sluice.db` : undefined;
-  const outboxes = file ?? `${directory}/gateway.server`;
+  const file = {
+    file: `${directory}/sluice.db`,
+    "file elsewhere": `${directory}/other-disk/sluice.db`,
+    server: undefined,
+  }[database];
+  const outboxes = `${directory}/${file === undefined ? "gateway.server" : "sluice.db"}`;
   return {
     first: { ids, end: () => first.dispose() },
     identity,
@@ -46,25 +50,27 @@ Deno.test({
   },
 });
 
-Deno.test({
-  name:
-    "of a file's gateways, all have ended but those that run beside this one or have kept something",
-  sanitizeOps,
-  async fn() {
-    await using at = await scene("file");
-    await using elsewhere = await tempDir();
-    const { ids: [own] } = at.identity;
-    const all = [own!, ...at.first.ids, "gw_of_a_backup"];
-    assertEquals(await at.ended(all), [], "one of them runs, and nobody knows which");
-    at.first.end();
-    await at.keep("gw_of_a_backup");
-    assertEquals(await at.ended(all), [...at.first.ids]);
-    await at.read("gw_of_a_backup");
-    assertEquals(await at.ended(all), [...at.first.ids, "gw_of_a_backup"]);
-    // one with another data directory uses the same file, until it has handed over
-    using _other = await gatewayIdentity(elsewhere.path);
-    using alone = await gatewayIdentity(elsewhere.path, { takeover: true });
-    assert(await alone.hasSuccessor());
-    assertEquals(await at.ended(all, alone), []);
-  },
-});
+for (const database of ["file", "file elsewhere"] as const) {
+  Deno.test({
+    name:
+      `of the gateways of a ${database}, all have ended but those that run beside this one or have kept something`,
+    sanitizeOps,
+    async fn() {
+      await using at = await scene(database);
+      await using elsewhere = await tempDir();
+      const { ids: [own] } = at.identity;
+      const all = [own!, ...at.first.ids, "gw_of_a_backup"];
+      assertEquals(await at.ended(all), [], "one of them runs, and nobody knows which");
+      at.first.end();
+      await at.keep("gw_of_a_backup");
+      assertEquals(await at.ended(all), [...at.first.ids]);
+      await at.read("gw_of_a_backup");
+      assertEquals(await at.ended(all), [...at.first.ids, "gw_of_a_backup"]);
+      // one with another data directory uses the same file, until it has handed over
+      using _other = await gatewayIdentity(elsewhere.path);
+      using alone = await gatewayIdentity(elsewhere.path, { takeover: true });
+      assert(await alone.hasSuccessor());
+      assertEquals(await at.ended(all, alone), []);
+    },
+  });
+}

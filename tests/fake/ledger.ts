@@ -7,6 +7,7 @@ import type { Database } from "../../src/ground/database/mod.ts";
 import { newRequestId } from "../../src/ground/platform/ids.ts";
 import {
   grantStatements,
+  type HoldRequest,
   newLotId,
   RULES,
   settle,
@@ -157,17 +158,24 @@ export async function ledgerCaller(
 ) {
   await bench.database.batch(tierList.statements);
   const made = await bench.account(budget === undefined ? {} : { budget });
-  const ask = (least: number, wanted: number) => ({
-    ...made,
-    requestId: newRequestId(nowMs),
+  const ask = (least: number, wanted: number) =>
+    holdRequest(made, { least, wanted, nowMs, tierList });
+  return { ...made, ask };
+}
+
+/** A request that asks to be admitted. */
+export function holdRequest(
+  caller: Pick<HoldRequest, "accountId" | "keyId">,
+  { tierList, ...asked }: Pick<HoldRequest, "least" | "wanted" | "nowMs"> & { tierList: TierList },
+) {
+  return {
+    ...caller,
+    ...asked,
+    requestId: newRequestId(asked.nowMs),
     gatewayId: "gw",
-    least,
-    wanted,
-    nowMs,
     leaseMs: 60_000,
     tierListId: tierList.id,
-  });
-  return { ...made, ask };
+  };
 }
 
 /** Settles a request by its price alone. */

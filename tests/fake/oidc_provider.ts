@@ -95,6 +95,7 @@ export async function startProvider(
     removed,
     signIn: (url, subject) => walk(url, issuer, subject),
     async [Symbol.asyncDispose]() {
+      if (!server.listening) return; // a test has closed it; Deno 2.4 would not come back
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

@@ -101,6 +101,8 @@ export async function quickProvider(now: () => number = Date.now): Promise<Quick
       subjects.set(back.searchParams.get("code")!, subject);
       return back;
     },
-    [Symbol.asyncDispose]: () => server.stop(),
+    async [Symbol.asyncDispose]() {
+      if (server.listening) await server.stop();
+    },
   };
 }

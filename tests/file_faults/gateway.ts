@@ -1,5 +1,5 @@
 import { openStore } from "../../src/assemble/mod.ts";
-import { loadConfig } from "../../src/settings/config/mod.ts";
+import { loadConfig, type SettingsInput } from "../../src/settings/config/mod.ts";
 import { fromFileUrl } from "../../src/ground/std/mod.ts";
 import { type RunningCommand, startCommand } from "../fake/command.ts";
 import { WIDE_TIERS } from "../fake/gateway.ts";
@@ -36,10 +36,14 @@ export async function compileFaulty(directory: string): Promise<string> {
   return library;
 }
 
-/** Writes the settings and makes accounts with more credits than they will spend; returns a key of each, and one of an operator. */
-export async function prepare(directory: string): Promise<CallersKeys> {
+/**
+ * Writes the settings and makes accounts with more credits than they will spend; returns a key of each, and one of an operator.
+ *
+ * @param more Further settings.
+ */
+export async function prepare(directory: string, more: SettingsInput = {}): Promise<CallersKeys> {
   const file = `${directory}/sluice.jsonc`;
-  await Deno.writeTextFile(file, JSON.stringify(SETTINGS));
+  await Deno.writeTextFile(file, JSON.stringify({ ...SETTINGS, ...more }));
   const config = await loadConfig({ env: {}, directory, file });
   await using parts = await openStore(config);
   const callers: string[] = [];

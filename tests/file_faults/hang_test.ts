@@ -1,6 +1,7 @@
 /** A disk that does not answer for a while, under load. */
 
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { alertReceiver } from "../fake/alert_receiver.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 import { isProof, PROOF, sized } from "../tier.ts";
 import { checkAtRest } from "./at_rest.ts";
@@ -34,7 +35,15 @@ async function scene() {
   const stack = new AsyncDisposableStack();
   const { path } = stack.use(await tempDir());
   const library = await compileFaulty(path);
-  const keys = await prepare(path);
+  const receiver = stack.use(alertReceiver());
+  const keys = await prepare(path, {
+    alerts: {
+      receivers: {
+        ops: { url: receiver.url, secret: "secret", alerts: ["database_down", "database_up"] },
+      },
+      allowPrivateHosts: [receiver.host],
+    },
+  });
   const control = stack.use(new FaultControl(`${path}/control`));
   const gateway = stack.use(new FaultyGateway(path, library, control.path));
   await gateway.start();
@@ -57,6 +66,7 @@ async function scene() {
     gateway,
     callers,
     replies,
+    receiver,
     /** What the files say in the end. */
     async atRest() {
       await callers.stop();
@@ -90,7 +100,7 @@ Deno.test({
   ignore: !canCompile,
   async fn() {
     await using at = await scene();
-    const { control, gateway, callers } = at;
+    const { control, gateway, callers, receiver } = at;
     control.start(DATABASE, 1);
     await sleep(1_000); // in which it is noticed
     callers.recent = [];
@@ -106,6 +116,8 @@ Deno.test({
     assertEquals(ready.status, 503);
     assertStringIncludes(await ready.text(), "the database does not answer");
     await at.replies("replies while the disk hangs");
+    await receiver.waitFor(1);
+    assertMatch(receiver.marks[0]!, /^database_down:/);
     assertStringIncludes(gateway.log, "the database cannot be used");
     assertEquals(callers.unanswered, 0);
     await gateway.kill();
@@ -130,11 +142,17 @@ for (
     ignore: !canCompile || PROOF.ignore,
     async fn() {
       await using at = await scene();
-      const { control, callers } = at;
+      const { control, callers, receiver } = at;
       control.start(faults, 1);
       await sleep(HANG_MS);
+      await receiver.waitFor(1); // which needs no file
       control.stop();
       await at.replies("replies once it answers");
+      await receiver.waitFor(2);
+      assertEquals(receiver.marks.map((mark) => mark.split(":")[0]), [
+        "database_down",
+        "database_up",
+      ]);
       assertEquals(callers.unanswered, 0);
       assertSound(callers, await at.atRest());
     },

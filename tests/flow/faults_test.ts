@@ -63,6 +63,7 @@ Deno.test(
     );
     assertEquals(new Set(statuses), new Set([200]));
     assertEquals((await usageRecords(gateway)).length, 101);
+    await untilHoldsEnd(gateway);
     await assertLedgerClean(gateway);
   },
 );

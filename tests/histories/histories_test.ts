@@ -10,7 +10,7 @@ for (const kind of DATABASES) {
   // Proves P1, P2, P3, P4, P6, P8.
   Deno.test({
     name:
-      `random histories on a ${kind}: kills, outages, clocks that are off and revoked keys break no promise`,
+      `random histories on a ${kind}: kills, outages, clocks that are off, revoked keys and limits break no promise`,
     ignore: kind === "server" && !await canRunSqld(),
     async fn() {
       await using dir = await tempDir();

@@ -2,14 +2,14 @@ import { openStore, type Store } from "../../src/assemble/mod.ts";
 import { audit } from "../../src/money/ledger/mod.ts";
 import type { Account } from "../../src/people/accounts/mod.ts";
 import { loadConfig } from "../../src/settings/config/mod.ts";
-import { WIDE_TIERS } from "../fake/gateway.ts";
 import { Random } from "../fake/random.ts";
 import { sleep, until } from "../fake/temp.ts";
 import { compareCharges, readCharges } from "../file_faults/at_rest.ts";
 import { Callers } from "../file_faults/callers.ts";
 import { ClockedGateway } from "./clocked_gateway.ts";
 import { type AbsentDatabase, absentDatabase, type DatabaseKind } from "./database.ts";
-import { Model } from "./model.ts";
+import { type KeyBounds, Model, type Windows } from "./model.ts";
+import { SlowUpstream } from "./upstream.ts";
 
 /** Clocks of gateways are off by up to so much. */
 const MAX_OFF_MS = 5_000;
@@ -33,10 +33,37 @@ export interface HistoryReport {
   readonly unanswered: number;
 }
 
+const UNLIMITED = { minute: 1e9, hour: 1e9, day: 1e9 };
+/** Accounts: with keys that may have few requests at once, with few credits, with narrow rate windows, and with nothing of that. */
+const KINDS = ["plain", "crowded", "poor", "limited"] as const;
+/** A balance that grows into no tier with other limits, however much is granted in a history. */
+const LIMITED_CREDITS = 1_000_000;
+
+/** Narrow rate windows for accounts with about `LIMITED_CREDITS`, and none for others. */
+function tiersOf({ key, account }: Windows) {
+  return [
+    { above: 0, ...UNLIMITED },
+    { above: LIMITED_CREDITS / 2, ...UNLIMITED, ...key, account: { ...UNLIMITED, ...account } },
+    { above: LIMITED_CREDITS * 2, ...UNLIMITED },
+  ];
+}
+
+/** Windows that are used up: so narrow that the database decides on each request, or so wide that gateways are lent places. */
+function windowsOf(random: Random): Windows {
+  const minute = random.next() < 0.5 ? random.integer(2, 12) : random.integer(40, 70);
+  return {
+    key: { minute, hour: random.integer(minute, 2 * minute) },
+    account: {
+      minute: random.integer(minute, 2 * minute),
+      hour: random.integer(minute, 2 * minute),
+    },
+  };
+}
+
 /** One credit by the token of output, so that a charge says which answer it is for. */
 const ROUTES = {
   small: {
-    targets: [{ upstream: "simulator", model: "small" }],
+    targets: [{ upstream: "slow", model: "small" }],
     context: 10_000,
     maxOutput: 200,
     minimum: 1,
@@ -44,12 +71,15 @@ const ROUTES = {
   },
 };
 
-/** Gateways with callers, a database that goes away, and an operator; and what must be true of all that in the end. */
+/** Gateways with callers, their upstream, a database that goes away, and an operator; and what must be true of all that in the end. */
 export class History implements AsyncDisposable {
   readonly #options: HistoryOptions;
   readonly #random: Random;
   readonly #database: AbsentDatabase;
   readonly #gateways: readonly ClockedGateway[];
+  readonly #upstream: SlowUpstream;
+  /** By the account's ID. */
+  readonly #kinds = new Map<string, typeof KINDS[number]>();
   readonly #model = new Model();
   #callers: readonly Callers[] = [];
   #isOver = false;
@@ -58,6 +88,7 @@ export class History implements AsyncDisposable {
     this.#options = options;
     this.#random = new Random(options.seed);
     this.#database = database;
+    this.#upstream = new SlowUpstream(new Random(options.seed));
     this.#gateways = Array.from(
       { length: database.gateways },
       (_, at) => new ClockedGateway(this.#directory(at)),
@@ -93,11 +124,13 @@ export class History implements AsyncDisposable {
 
   async #prepare(): Promise<void> {
     const random = this.#random;
+    const windows = windowsOf(random);
     const settings = {
       port: 0,
       log: "json",
-      tiers: WIDE_TIERS,
+      tiers: tiersOf(windows),
       routes: ROUTES,
+      upstreams: { slow: { url: this.#upstream.url, discover: false } },
       database: this.#database.settings,
       // leases that end meanwhile, as those of a gateway that is gone, or none
       limits: { holdLeaseMs: random.pick([2_000, 10_000, 60_000]) },
@@ -108,10 +141,14 @@ export class History implements AsyncDisposable {
       await Deno.writeTextFile(`${this.#directory(at)}/sluice.jsonc`, JSON.stringify(settings));
     }
     const { operator } = await this.#withStore(async (store) => {
-      for (const credits of [10_000_000, 10_000_000, 500]) {
-        const account = await store.accounts.create({ email: `${credits}-${Math.random()}@x.org` });
+      for (const kind of KINDS) {
+        const credits =
+          { plain: 10_000_000, crowded: 10_000_000, poor: 500, limited: LIMITED_CREDITS }[kind];
+        const account = await store.accounts.create({ email: `${kind}@example.com` });
+        this.#kinds.set(account.id, kind);
         await this.#model.grants(account, credits, () => store.sales.grant(account, { credits }));
-        for (const budget of [undefined, undefined, 300]) await this.#issue(store, account, budget);
+        if (kind === "limited") this.#model.limits(account, windows);
+        for (const hasBudget of [false, false, true]) await this.#issue(store, account, hasBudget);
       }
       return { operator: await store.keys.issue(await store.owner(), { scopes: ["admin"] }) };
     });
@@ -119,7 +156,7 @@ export class History implements AsyncDisposable {
     this.#callers = this.#gateways.map((gateway, at) =>
       new Callers(keys, this.#options.seed + at, () => gateway.url, { count: CALLERS })
     );
-    this.#options.say(JSON.stringify({ ...settings, tiers: undefined, routes: undefined }));
+    this.#options.say(JSON.stringify({ ...settings, tiers: windows, routes: undefined }));
   }
 
   async #withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
@@ -130,8 +167,15 @@ export class History implements AsyncDisposable {
     return await work(store);
   }
 
-  async #issue(store: Store, account: Account, budgetCredits: number | undefined): Promise<void> {
-    this.#model.issued(await store.keys.issue(account, { budgetCredits }), budgetCredits);
+  async #issue(store: Store, account: Account, hasBudget: boolean): Promise<void> {
+    const kind = this.#kinds.get(account.id)!;
+    const bounds: KeyBounds = {
+      // a request that the database decides on recalls loans, and would hide one from which too much is admitted
+      ...(hasBudget && kind !== "limited" && { budgetCredits: this.#random.integer(10, 400) }),
+      ...(kind === "crowded" && { atOnce: this.#random.integer(1, 3) }),
+    };
+    const share = kind === "crowded" || kind === "limited" ? 4 : 1;
+    this.#model.issued(await store.keys.issue(account, bounds), bounds, share);
   }
 
   /** The database goes away now and then. */
@@ -171,10 +215,10 @@ export class History implements AsyncDisposable {
       const account = this.#random.pick(model.accounts);
       const credits = this.#random.integer(20, 400);
       const isRevoking = this.#random.next() < 0.5;
-      const budget = this.#random.next() < 0.3 ? this.#random.integer(10, 400) : undefined;
+      const hasBudget = this.#random.next() < 0.3;
       await this.#withStore(async (store) => {
         if (isRevoking) {
-          await this.#issue(store, account, budget);
+          await this.#issue(store, account, hasBudget);
           await model.revokes(account, this.#random, (id) => store.keys.revoke(id));
         } else {
           await model.grants(account, credits, () => store.sales.grant(account, { credits }));
@@ -222,7 +266,13 @@ export class History implements AsyncDisposable {
       }
       const charges = await readCharges((sql) => database.all(sql));
       compareCharges(charges, this.#callers, failures);
-      failures.push(...await this.#model.check(database, this.#callers));
+      failures.push(
+        ...await this.#model.check(database, {
+          callers: this.#callers,
+          mostAtOnce: (secret) => this.#upstream.mostAtOnce(secret),
+          clocksOffMs: this.#options.kind === "file" ? MAX_OFF_MS : 0,
+        }),
+      );
     });
     const sum = (of: (one: Callers) => number) =>
       this.#callers.reduce((all, one) => all + of(one), 0);
@@ -239,5 +289,6 @@ export class History implements AsyncDisposable {
     for (const gateway of this.#gateways) await gateway[Symbol.asyncDispose]();
     await Promise.all(this.#callers.map((one) => one.stop()));
     await this.#database[Symbol.asyncDispose]();
+    await this.#upstream[Symbol.asyncDispose]();
   }
 }

@@ -6,12 +6,34 @@ import type { Callers } from "../file_faults/callers.ts";
 /** A gateway that reaches the database knows of a revoked key after a second; on a busy machine a little later. */
 const NOTICED_MS = 5_000;
 
+/** A gateway at a server measures that one's clock, on a busy machine by round trips that take their time. */
+const CLOCK_ERROR_MS = 3_000;
+
+/** What bounds the requests of a key beside its account's credits. */
+export interface KeyBounds {
+  readonly budgetCredits?: number | undefined;
+  readonly atOnce?: number | undefined;
+}
+
+/** Requests of a minute and an hour that a tier allows: each of its keys, and all keys of an account together. */
+export type Windows = Readonly<
+  Record<"key" | "account", Readonly<Record<"minute" | "hour", number>>>
+>;
+
+/** What only a history knows, and a model is compared with. */
+export interface Witnesses {
+  readonly callers: readonly Callers[];
+  /** The most requests of a key, by its secret, that were seen at once. */
+  readonly mostAtOnce: (secret: string) => number;
+  /** Clocks by which requests are counted are off by up to so much. */
+  readonly clocksOffMs: number;
+}
+
 /** A key as its operator knows it. */
-interface KnownKey {
+interface KnownKey extends KeyBounds {
   readonly id: string;
   readonly secret: string;
   readonly accountId: string;
-  readonly budget: number | undefined;
   /** When it was revoked for certain. */
   revokedTick?: number;
 }
@@ -24,6 +46,8 @@ export class Model {
   readonly #keys: KnownKey[] = [];
   /** By the account's ID: what was granted, and what may have been, as the answer was lost. */
   readonly #granted = new Map<string, { certain: number; maybe: number }>();
+  /** By the account's ID, of those whose tier has narrow rate windows. */
+  readonly #windows = new Map<string, Windows>();
   /** Spans in which the database was away. */
   readonly #away: { readonly fromTick: number; untilTick: number }[] = [];
 
@@ -38,11 +62,20 @@ export class Model {
     of.maybe -= credits;
   }
 
-  /** Notes that a key was made. */
-  issued(key: Key & { readonly secret: string }, budget: number | undefined): void {
+  /** Notes the rate windows of an account, whose balance is in no other tier. */
+  limits(account: Account, windows: Windows): void {
+    this.#windows.set(account.id, windows);
+  }
+
+  /**
+   * Notes that a key was made.
+   *
+   * @param share How many times as many requests it gets as another key.
+   */
+  issued(key: Key & { readonly secret: string }, bounds: KeyBounds, share: number): void {
     const { id, secret, accountId } = key;
-    this.#keys.push({ id, secret, accountId, budget });
-    this.inUse.push(secret);
+    this.#keys.push({ id, secret, accountId, ...bounds });
+    for (let at = 0; at < share; at++) this.inUse.push(secret);
   }
 
   /** Has one of an account's keys revoked; callers go on with it. */
@@ -62,7 +95,9 @@ export class Model {
       revokedTick !== undefined && revokedTick < performance.now() - 2 * NOTICED_MS &&
       this.inUse.includes(secret)
     );
-    if (earlier !== undefined) this.inUse.splice(this.inUse.indexOf(earlier.secret), 1);
+    while (earlier !== undefined && this.inUse.includes(earlier.secret)) {
+      this.inUse.splice(this.inUse.indexOf(earlier.secret), 1);
+    }
   }
 
   /** Notes that the database is away; what is returned notes that it is back. */
@@ -73,11 +108,13 @@ export class Model {
   }
 
   /** Compares with the books, once all gateways have ended. */
-  async check(database: Database, callers: readonly Callers[]): Promise<string[]> {
+  async check(database: Database, witnesses: Witnesses): Promise<string[]> {
     return [
       ...await this.#checkAccounts(database),
       ...await this.#checkBudgets(database),
-      ...this.#checkRevoked(callers),
+      ...await this.#checkWindows(database, witnesses),
+      ...this.#checkAtOnce(witnesses),
+      ...this.#checkRevoked(witnesses.callers),
     ];
   }
 
@@ -104,8 +141,57 @@ export class Model {
       "select key_id as id, sum(charged_credits) as spent from usage_records group by 1",
     );
     const spent = new Map(rows.map((row) => [row.id, Number(row.spent)]));
-    return this.#keys.flatMap(({ id, budget = Infinity }) =>
-      (spent.get(id) ?? 0) <= budget ? [] : [`${id} spent ${spent.get(id)} of ${budget}`]
+    return this.#keys.flatMap(({ id, budgetCredits = Infinity }) =>
+      (spent.get(id) ?? 0) <= budgetCredits
+        ? []
+        : [`${id} spent ${spent.get(id)} of ${budgetCredits}`]
+    );
+  }
+
+  /** No minute and no hour has more requests than allowed, by the times in the records; and those are true. */
+  async #checkWindows(
+    database: Database,
+    { callers, clocksOffMs }: Witnesses,
+  ): Promise<string[]> {
+    const rows = await database.all(
+      `select request_id, key_id, account_id, admitted_at_ms as at_ms from usage_records
+        where admitted_at_ms is not null`,
+    );
+    const found: string[] = [];
+    const told = new Map(
+      callers.flatMap(({ recent }) => recent).map((one) => [one.requestId, one]),
+    );
+    const errorMs = CLOCK_ERROR_MS + clocksOffMs;
+    for (const { request_id: id, at_ms: atMs } of rows) {
+      const outcome = told.get(String(id));
+      if (outcome === undefined || outcome.kind !== "acknowledged") continue;
+      const [fromMs, untilMs] = [outcome.startTick, outcome.endTick].map((tick) =>
+        performance.timeOrigin + tick
+      ) as [number, number];
+      if (Number(atMs) >= fromMs - errorMs && Number(atMs) <= untilMs + errorMs) continue;
+      found.push(`${id} was admitted at ${atMs}, and in flight from ${fromMs} to ${untilMs}`);
+    }
+    const spans = [["minute", 60_000], ["hour", 3_600_000]] as const;
+    for (const owner of ["key", "account"] as const) {
+      for (const [span, spanMs] of spans) {
+        const counts = Map.groupBy(
+          rows.filter(({ account_id: id }) => this.#windows.has(String(id))),
+          (row) => `${row[`${owner}_id`]} ${span} ${Math.floor(Number(row.at_ms) / spanMs)}`,
+        );
+        for (const [window, all] of counts) {
+          const max = this.#windows.get(String(all[0]!.account_id))![owner][span];
+          if (all.length > max) found.push(`${window}: ${all.length} requests, of at most ${max}`);
+        }
+      }
+    }
+    return found;
+  }
+
+  #checkAtOnce({ mostAtOnce }: Witnesses): string[] {
+    return this.#keys.flatMap(({ id, secret, atOnce = Infinity }) =>
+      mostAtOnce(secret) <= atOnce
+        ? []
+        : [`${id} had ${mostAtOnce(secret)} requests at once, of at most ${atOnce}`]
     );
   }
 

@@ -71,6 +71,7 @@ export function accountCommand(program: Command, context: CommandContext): void 
     name: "update",
     description: "change an account's display name, or its budgets, which all its keys share",
     fields: { account: EMAIL, name: ["--name <name>", "display name"] },
+    optional: ["name"],
     options: CHANGED_BUDGET,
     help: "\nExample:\n  sluice account update ada@example.com --budget 2000 --reset monthly",
     async carryOut({ account, ...changes }, run) {

@@ -77,6 +77,7 @@ export function backupCommands(program: Command, context: CommandContext): void 
       using _file = await databaseAlone(config.settings.data, file).catch(running);
       const { schema, bytes, before } = await restoreFile(from, file, {
         nowMs: context.now(),
+        outboxDirectory: config.settings.data,
         note: (copy) => noteRestore(copy, { from, atMs: context.now() }),
       });
       print(

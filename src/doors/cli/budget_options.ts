@@ -31,11 +31,15 @@ const PERIODS: Readonly<Record<string, BudgetPeriod>> = {
   never: "life",
 };
 
+const TERMS = [
+  option("--zone <name>", "time zone of days, weeks and months, e.g. Europe/Berlin (default: UTC)"),
+  option("--marks <percentages>", "when to warn, e.g. 50,80,100 (default)"),
+];
+
 /** Options for a budget of something new. */
 export const NEW_BUDGET = [
   option("--reset <period>", "when the budget renews: daily, weekly, monthly or never", "never"),
-  option("--zone <name>", "time zone of days, weeks and months, e.g. Europe/Berlin (default: UTC)"),
-  option("--marks <percentages>", "when to warn, e.g. 50,80,100 (default)"),
+  ...TERMS,
 ];
 
 /** Options for the budgets of something that exists. */
@@ -45,8 +49,7 @@ export const CHANGED_BUDGET = [
     "--reset <period>",
     "which budget: daily, weekly, monthly or never (default: the only one)",
   ),
-  option("--zone <name>", "time zone of days, weeks and months, e.g. Europe/Berlin (default: UTC)"),
-  option("--marks <percentages>", "when to warn, e.g. 50,80,100 (default)"),
+  ...TERMS,
   option("--raise <credits>", "extra credits per period for a while; 0 ends it"),
   option(
     "--until <end>",
@@ -145,15 +148,12 @@ const NAMES = ["budget", "reset", "zone", "marks", "raise", "until"];
 function list(known: readonly Pick<ShownBudget, "period">[]): string {
   return known.length === 0
     ? ""
-    : `. Budgets: ${known.map(({ period }) => WORDS[period]).join(", ")}`;
+    : `. Budgets: ${known.map(({ period }) => wordOf(period)).join(", ")}`;
 }
 
-const WORDS: Readonly<Record<BudgetPeriod, string>> = {
-  day: "daily",
-  week: "weekly",
-  month: "monthly",
-  life: "never",
-};
+function wordOf(period: BudgetPeriod): string {
+  return Object.keys(PERIODS).find((word) => PERIODS[word] === period)!;
+}
 
 function periodOf(
   reset: string | undefined,

@@ -1,11 +1,12 @@
 import * as z from "zod";
 import type { Account, Key, Keys } from "../../people/accounts/mod.ts";
 import type { Statement } from "../../ground/database/mod.ts";
-import { recordStatement, shellActor } from "../../people/operation_log/mod.ts";
+import { recordStatement } from "../../people/operation_log/mod.ts";
 import { describeKey } from "../../operating/operations/mod.ts";
 import { writeFile } from "../../ground/files/mod.ts";
 import { dirname, joinPath } from "../../ground/std/mod.ts";
 import { digestOf } from "../../ground/platform/mod.ts";
+import { shellBy } from "./operate.ts";
 
 /** What a key is remembered for. */
 export interface ClientKeyUse {
@@ -111,10 +112,7 @@ export class ClientKeys {
 
 /** The row of the log about a key that was made for a program. */
 function recordOfKey(key: Key): Statement {
-  return recordStatement({
-    actor: shellActor(),
-    origin: { door: "command", address: null },
-  }, {
+  return recordStatement(shellBy(), {
     operation: "key.create",
     about: { accountId: key.accountId, objectId: key.id },
     atMs: key.createdAtMs,

@@ -1,49 +1,23 @@
 import type { Command } from "commander";
 import { AccountError } from "../../people/accounts/mod.ts";
 import { newReference } from "../../money/billing/mod.ts";
-import { CREDITS } from "../../settings/config/mod.ts";
 import {
   CREDITS_GRANT,
   CREDITS_SELL,
   CREDITS_TAKE_BACK,
-  isoOf,
   type Json,
   type ReplyOf,
 } from "../../operating/operations/mod.ts";
-import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
-import { defineCommand, option, required } from "./define_command.ts";
-import { commandText, parseCount, parseDuration, parseMoney } from "./format.ts";
-import { operate } from "./operate.ts";
-import {
-  checkPayer,
-  payerName,
-  type PayerOptions,
-  type PlaceOptions,
-  withParts,
-} from "./settings.ts";
+import { type CommandContext, UsageError } from "./context.ts";
+import { option } from "./define_command.ts";
+import { commandText, parseMoney } from "./format.ts";
+import { lifetime, operationCommand, type OperationRun } from "./operation_command.ts";
+import { payerName } from "./settings.ts";
 
-interface GrantOptions {
-  readonly account?: string;
-  readonly team?: string;
-  readonly credits?: string;
-  readonly expires?: string;
-  readonly note?: string;
-  readonly package?: string;
-  readonly paid?: boolean;
-  readonly amount?: string;
-  readonly currency?: string;
-  readonly reference?: string;
-}
-
-interface TakeBackOptions {
-  readonly account?: string;
-  readonly team?: string;
-  readonly lot: string;
-  readonly credits?: string;
-  readonly note: string;
-  readonly reference?: string;
-}
-
+const PAYER = {
+  account: ["--account <email>", "account email"],
+  team: ["--team <team>", "name or ID of the team whose pool it is, instead of an account"],
+} as const;
 const REFERENCE = option(
   "--reference <text>",
   "idempotency reference, e.g. an invoice number: the same reference never takes effect twice",
@@ -51,15 +25,22 @@ const REFERENCE = option(
 
 /** `sluice credits grant` and `sluice credits take-back` */
 export function creditMoveCommands(credits: Command, context: CommandContext): void {
-  defineCommand<GrantOptions>(credits, context, {
+  const granting = moving(context, "granted");
+  operationCommand(credits, context, CREDITS_GRANT, {
     name: "grant",
     description: "grant credits to an account",
+    fields: {
+      ...PAYER,
+      credits: ["--credits <number>", "number of credits"],
+      expires_at: [
+        "--expires <duration>",
+        "lifetime, e.g. 12h, 30d, 8w (default: never expires)",
+        lifetime,
+      ],
+      note: ["--note <text>", "reason, shown to the account"],
+    },
+    optional: ["credits"],
     options: [
-      option("--account <email>", "account email"),
-      option("--team <team>", "name or ID of the team whose pool it is, instead of an account"),
-      option("--credits <number>", "number of credits"),
-      option("--expires <duration>", "lifetime, e.g. 12h, 30d, 8w (default: never expires)"),
-      option("--note <text>", "reason, shown to the account"),
       option("--package <id>", "grant a package from the settings, with its credits and lifetime"),
       option(
         "--paid",
@@ -69,91 +50,70 @@ export function creditMoveCommands(credits: Command, context: CommandContext): v
       option("--currency <code>", "currency of --amount", "usd"),
       REFERENCE,
     ],
+    unnamed: "wrong",
     help:
       "\nExamples:\n  sluice credits grant --account ada@example.com --credits 500 --expires 30d\n" +
       "  sluice credits grant --account ada@example.com --package starter --paid \\\n" +
       "    --reference INV-2031",
-    opens: "place",
-    run: ({ options, print }) =>
-      moving(context, options, "granted", async (move, parts) => {
-        const { credits, package: sold, expires, paid = false, amount, note } = options;
-        const { currency = "usd" } = options;
-        if (credits === undefined && sold === undefined) {
-          throw new UsageError("pass --credits or --package");
-        }
-        if (sold !== undefined && expires !== undefined) {
-          throw new UsageError("--package sets the lifetime: omit --expires");
-        }
-        if (paid && sold === undefined) throw new UsageError("--paid requires --package");
-        if (amount !== undefined && !paid) throw new UsageError("--amount requires --paid");
-        const price = amount === undefined
-          ? undefined
-          : { amount: parseMoney("--amount", amount, currency), currency };
-        const common = { credits: creditsIn(credits), note };
-        const reply = sold === undefined
-          ? await move(CREDITS_GRANT, {
-            ...common,
-            expires_at: expires === undefined
-              ? null
-              : isoOf(parts.clock.now() + parseDuration("--expires", expires)),
-          })
-          : await move(CREDITS_SELL, { ...common, package: sold, paid, price });
-        const what = sold === undefined
-          ? `${common.credits!.toLocaleString("en-US")} credits`
-          : `the package ${sold}`;
-        const name = await payerName(parts, await parts.accounts.get(reply.account));
-        print(
-          reply,
-          ({ lot, repeated }) =>
-            (repeated
-              ? `Already granted under this reference, in ${lot}. Nothing changed.\n`
-              : `Granted ${what} to ${name}, in ${lot}.\n`) + afterwards(name, reply, options),
-        );
-      }),
+    around: granting.around,
+    given({ options: { credits, package: sold, expires, paid, amount } }) {
+      if (credits === undefined && sold === undefined) {
+        throw new UsageError("pass --credits or --package");
+      }
+      if (sold !== undefined && expires !== undefined) {
+        throw new UsageError("--package sets the lifetime: omit --expires");
+      }
+      if (paid && sold === undefined) throw new UsageError("--paid requires --package");
+      if (amount !== undefined && !paid) throw new UsageError("--amount requires --paid");
+      return {};
+    },
+    async carryOut(input, run) {
+      const { package: sold, paid, amount, currency = "usd" } = run.options;
+      if (sold === undefined) return await granting.move(CREDITS_GRANT, input, run);
+      const price = amount === undefined
+        ? undefined
+        : { amount: parseMoney("--amount", amount, currency), currency };
+      const sale = { ...input, package: sold, paid: paid !== undefined, price };
+      return await granting.move(CREDITS_SELL, sale, run);
+    },
+    async text({ lot, repeated, ...reply }, { input, options, parts }) {
+      const what = options.package === undefined
+        ? `${Number(input.credits).toLocaleString("en-US")} credits`
+        : `the package ${options.package}`;
+      const name = await payerName(parts, await parts.accounts.get(reply.account));
+      return (repeated
+        ? `Already granted under this reference, in ${lot}. Nothing changed.\n`
+        : `Granted ${what} to ${name}, in ${lot}.\n`) + afterwards(name, reply, options);
+    },
   });
 
-  defineCommand<TakeBackOptions>(credits, context, {
+  const taking = moving(context, "taken back");
+  operationCommand(credits, context, CREDITS_TAKE_BACK, {
     name: "take-back",
     description: "take back the remaining credits of a grant",
-    options: [
-      option("--account <email>", "account email"),
-      option("--team <team>", "name or ID of the team whose pool it is, instead of an account"),
-      required("--lot <id>", "lot ID (lot_…), as listed by sluice credits show"),
-      required("--note <text>", "reason, shown to the account"),
-      option("--credits <number>", "number of credits (default: all that remain)"),
-      REFERENCE,
-    ],
+    fields: {
+      ...PAYER,
+      lot: ["--lot <id>", "lot ID (lot_…), as listed by sluice credits show"],
+      note: ["--note <text>", "reason, shown to the account"],
+      credits: ["--credits <number>", "number of credits (default: all that remain)"],
+    },
+    options: [REFERENCE],
+    unnamed: "wrong",
     help: "\nCredits held by in-flight requests are not taken." +
       "\n\nExample:\n  sluice credits take-back --account ada@example.com --lot lot_… " +
       '--note "granted twice"',
-    opens: "place",
-    run: ({ options, print }) =>
-      moving(context, options, "taken back", async (move, parts) => {
-        const { lot, note } = options;
-        const reply = await move(CREDITS_TAKE_BACK, {
-          lot,
-          note,
-          credits: creditsIn(options.credits),
-        });
-        const name = await payerName(parts, await parts.accounts.get(reply.account));
-        const taken = `${reply.taken.toLocaleString("en-US")} credits`;
-        print(
-          reply,
-          ({ repeated, bonus_taken }) =>
-            (repeated
-              ? `${taken} were taken back before under this reference. Nothing changed.\n`
-              : `Took back ${taken} of ${reply.lot}.\n`) +
-            (bonus_taken === 0
-              ? ""
-              : `Also took back the inviter's bonus: ${bonus_taken} credits.\n`) +
-            afterwards(name, reply, options),
-        );
-      }),
+    around: taking.around,
+    carryOut: (input, run) => taking.move(CREDITS_TAKE_BACK, input, run),
+    async text({ lot, taken, bonus_taken, repeated, ...reply }, { options, parts }) {
+      const name = await payerName(parts, await parts.accounts.get(reply.account));
+      const credits = `${taken.toLocaleString("en-US")} credits`;
+      return (repeated
+        ? `${credits} were taken back before under this reference. Nothing changed.\n`
+        : `Took back ${credits} of ${lot}.\n`) +
+        (bonus_taken === 0 ? "" : `Also took back the inviter's bonus: ${bonus_taken} credits.\n`) +
+        afterwards(name, reply, options);
+    },
   });
-}
-
-function creditsIn(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : parseCount("--credits", text, CREDITS);
 }
 
 /**
@@ -180,52 +140,37 @@ async function repeatable<T>(reference: string, move: () => Promise<T>): Promise
   }
 }
 
-/** Carries out the operation that moves credits, once. */
-type Move = <O extends typeof CREDITS_GRANT | typeof CREDITS_TAKE_BACK | typeof CREDITS_SELL>(
-  operation: O,
-  input: Json,
-) => Promise<ReplyOf<O>>;
+/** Operations that move credits, each once by its reference. */
+type Move = typeof CREDITS_GRANT | typeof CREDITS_TAKE_BACK | typeof CREDITS_SELL;
 
-/** Runs a command that moves credits. An error after they moved is reported, but the command succeeds. */
-async function moving(
-  context: CommandContext,
-  options: PlaceOptions & PayerOptions & { readonly reference?: string },
-  done: "granted" | "taken back",
-  work: (move: Move, parts: CommandParts) => Promise<void>,
-): Promise<void> {
-  const { account, team, reference = newReference() } = options;
-  checkPayer(options);
+/** What a command moves credits by. An error after they moved is reported, but the command succeeds. */
+function moving(context: CommandContext, done: "granted" | "taken back") {
   let isMoved = false;
   const later = (what: string) => context.err(`sluice: The credits were ${done}, but ${what}\n`);
-  try {
-    await withParts(
-      context,
-      options,
-      (parts, config) =>
-        work(async (operation, members) => {
-          const input = { ...members, account, team, reference };
-          const reply = await repeatable(
-            reference,
-            () => operate({ context, parts, config }, operation, input, { flags: FLAGS }),
-          );
-          isMoved = true;
-          if (reply.balance === null) later("the balance could not be read");
-          return reply;
-        }, parts),
-    );
-  } catch (error) {
-    if (!isMoved) throw error;
-    later(`a later step failed: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  return {
+    async around(work: () => Promise<void>): Promise<void> {
+      try {
+        await work();
+      } catch (error) {
+        if (!isMoved) throw error;
+        later(`a later step failed: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    },
+    async move<O extends Move>(operation: O, input: Json, { options, perform }: OperationRun) {
+      const { reference = newReference() } = options;
+      const move = () => perform(operation, { ...input, reference });
+      const reply: ReplyOf<O> = await repeatable(reference, move);
+      isMoved = true;
+      if (reply.balance === null) later("the balance could not be read");
+      return reply;
+    },
+  };
 }
-
-/** Options by the members of the input that an operation may refuse. */
-const FLAGS = { credits: "--credits" };
 
 function afterwards(
   name: string,
   { balance, reference }: { readonly balance: number | null; readonly reference: string },
-  given: { readonly reference?: string },
+  given: OperationRun["options"],
 ): string {
   return (balance === null ? "" : `${name} has ${balance.toLocaleString("en-US")} credits now.\n`) +
     (given.reference === undefined

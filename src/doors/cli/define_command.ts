@@ -74,6 +74,8 @@ type CommandDefinition<Options> =
       readonly serving?: true;
       /** Finds wrong usage before a database is opened, or made. */
       readonly check?: (run: CheckedRun<Options>) => void | Promise<void>;
+      /** Runs all of it, from the opening of the database to its end, where a failure means something of its own. */
+      readonly around?: (work: () => Promise<void>) => Promise<void>;
       /** Tries it in a database that is thrown away, before a new one is made: where it fails, none is. */
       readonly rehearse?: (run: PartsRun<Options>) => Promise<unknown>;
       readonly run: (run: PartsRun<Options>) => Promise<void>;
@@ -148,7 +150,7 @@ export function defineCommand<Options>(
     switch (definition.opens) {
       case "database":
       case "new database": {
-        const { run, rehearse, instead } = definition;
+        const { run, rehearse, instead, around = (work) => work() } = definition;
         if (await instead?.({ options, print })) return;
         const using =
           (work: (run: PartsRun<Options>) => Promise<unknown>) =>
@@ -165,12 +167,14 @@ export function defineCommand<Options>(
                   return await operate({ context, parts, config }, ...given);
                 },
               }));
-        return await withParts(context, options, using(run), {
-          make: definition.opens === "new database",
-          serving: definition.serving ?? false,
-          check: (config) => definition.check?.({ options, config, now: context.now }),
-          rehearse: rehearse && using(rehearse),
-        });
+        return await around(() =>
+          withParts(context, options, using(run), {
+            make: definition.opens === "new database",
+            serving: definition.serving ?? false,
+            check: (config) => definition.check?.({ options, config, now: context.now }),
+            rehearse: rehearse && using(rehearse),
+          })
+        );
       }
       case "settings": {
         const { namesPlaces = false, serving = true } = definition;

@@ -16,10 +16,11 @@ import {
   readNewApi,
 } from "../../operating/importers/mod.ts";
 import { resolvePath } from "../../ground/std/mod.ts";
-import { recordStatement, shellActor } from "../../people/operation_log/mod.ts";
+import { recordStatement } from "../../people/operation_log/mod.ts";
 import { type CommandContext, type CommandParts, UsageError } from "./context.ts";
 import { argument, CREATE, defineCommand, option } from "./define_command.ts";
 import { table, time } from "./format.ts";
+import { shellBy } from "./operate.ts";
 import { confirmNew, exists, type PlaceOptions } from "./settings.ts";
 import { editSettings, writeSettings } from "./settings_edit.ts";
 
@@ -230,7 +231,7 @@ async function recordImport(
   { accounts, keys }: PlacedAccounts,
 ): Promise<void> {
   await database.batch([
-    recordStatement({ actor: shellActor(), origin: { door: "command", address: null } }, {
+    recordStatement(shellBy(), {
       operation: "import",
       about: {},
       atMs: clock.now(),

@@ -44,7 +44,11 @@ interface OperationWords<O extends Operation, Shown>
   /** Default: the operation's summary. */
   readonly description?: string;
   readonly fields?: { readonly [Name in keyof O["input"]["shape"]]?: Field };
+  /** Members that the operation requires and the command does not. */
+  readonly optional?: readonly (keyof O["input"]["shape"])[];
   readonly opens?: "database" | "new database";
+  /** Runs all of it, where a failure means something of its own. */
+  readonly around?: (work: () => Promise<void>) => Promise<void>;
   /** What it is about when neither an account nor a team is named: the owner's account; or it is wrong usage. */
   readonly unnamed?: "owner" | "wrong";
   /** Of a list: how many items are printed without `--limit`. Default: all, and there is no such option. */
@@ -81,6 +85,7 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
 ): Command {
   const {
     fields: known = {},
+    optional = [],
     given,
     limit,
     unnamed,
@@ -142,7 +147,7 @@ export function operationCommand<O extends Operation, Shown = ReplyOf<O>>(
     options: [
       ...named.map((one) =>
         one.chosen(option(one.flags, one.description)).makeOptionMandatory(
-          one.isRequired && carryOut === undefined,
+          one.isRequired && !optional.includes(one.name),
         )
       ),
       ...words.options ?? [],

@@ -152,19 +152,6 @@ export async function accountOrOwner(
   return email === undefined ? await owner() : await accounts.get(email);
 }
 
-/** Options that say whose credits a command is about. */
-export interface PayerOptions {
-  readonly account?: string;
-  readonly team?: string;
-}
-
-/** @throws {UsageError} Unless either an account or a team is named. */
-export function checkPayer({ account, team }: PayerOptions): void {
-  if ((account === undefined) === (team === undefined)) {
-    throw new UsageError("pass either --account or --team");
-  }
-}
-
 /** What a payer is called: the pool of a team by its team, which people know, instead of an address that nobody has. */
 export async function payerName({ teams }: CommandParts, account: Account): Promise<string> {
   const team = account.kind === "pool" ? await teams.ofPool(account.id) : undefined;

@@ -19,7 +19,6 @@ import {
   pageOf,
   type PageRequest,
   seeOther,
-  statusOf,
 } from "./request.tsx";
 
 const PAGE_ROWS = 50;
@@ -57,7 +56,6 @@ export class AccountPages {
         tools={await grants.list(account)}
         {...more}
       />,
-      statusOf(more.error),
     );
   }
 
@@ -112,7 +110,6 @@ export class AccountPages {
         invite={{ code, link }}
         joined={joined}
       />,
-      statusOf(error),
     );
   }
 

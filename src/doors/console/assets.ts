@@ -5,6 +5,7 @@ import { STATUS_CODE } from "../../ground/std/mod.ts";
 const ASSETS: Readonly<Record<string, string>> = {
   "style.css": "text/css; charset=utf-8",
   "console.js": "text/javascript; charset=utf-8",
+  "elements.js": "text/javascript; charset=utf-8",
   "forms.js": "text/javascript; charset=utf-8",
   "times.js": "text/javascript; charset=utf-8",
   "live.js": "text/javascript; charset=utf-8",

@@ -11,6 +11,7 @@ import { OWNER_SIGN_IN } from "../../people/operation_log/mod.ts";
 import { checkRecent, Identities, Passkeys, SignInError } from "../../people/sign_in/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { Attempts } from "./attempts.ts";
+import { count } from "./format.ts";
 import { ownKeysOf } from "./own_keys.ts";
 import { AccountPage } from "./pages/account.tsx";
 import { RegisterPage, SignInPage } from "./pages/sign_in.tsx";
@@ -23,7 +24,6 @@ import {
   type PageRequest,
   recordOf,
   seeOther,
-  statusOf,
   strangersPage,
 } from "./request.tsx";
 import { cookieOf, readCookie, SESSION } from "./cookies.ts";
@@ -52,7 +52,7 @@ export class AuthPages {
     c: PageRequest,
     error?: string,
     email = "",
-    status: number = STATUS_CODE.OK,
+    status?: number,
   ): Response | Promise<Response> {
     const { signIn } = this.#parts.config.settings;
     return page(
@@ -75,11 +75,7 @@ export class AuthPages {
     const email = c.var.form.text("email").toLowerCase().slice(0, 254);
     const waitMs = this.#attempts.waitMs(email, address);
     if (waitMs > 0) {
-      const minutes = Math.ceil(waitMs / 60_000);
-      c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
-      const wait = `Too many attempts. Wait ${minutes} ${
-        minutes === 1 ? "minute" : "minutes"
-      }, or use a sign-in link.`;
+      const wait = `Too many attempts. Wait ${waitOf(c, waitMs)}, or use a sign-in link.`;
       return this.signInPage(c, wait, email, STATUS_CODE.TooManyRequests);
     }
     // recorded before the check, so that concurrent attempts are all counted
@@ -152,7 +148,7 @@ export class AuthPages {
   registerPage(
     c: PageRequest,
     error?: string,
-    status: number = STATUS_CODE.OK,
+    status?: number,
   ): Response | Promise<Response> {
     const registration = this.#registration;
     if (registration === "closed") return notFound(c);
@@ -181,13 +177,8 @@ export class AuthPages {
     const password = form.raw("password");
     const waitMs = this.#attempts.registerWaitMs(address);
     if (waitMs > 0) {
-      const minutes = Math.ceil(waitMs / 60_000);
-      c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
-      return this.registerPage(
-        c,
-        `Too many attempts from your address. Wait ${minutes} minutes.`,
-        STATUS_CODE.TooManyRequests,
-      );
+      const wait = `Too many attempts from your address. Wait ${waitOf(c, waitMs)}.`;
+      return this.registerPage(c, wait, STATUS_CODE.TooManyRequests);
     }
     try {
       if (mode === "invite" && code === "") {
@@ -214,7 +205,7 @@ export class AuthPages {
       }
     } catch (error) {
       if (!(error instanceof AccountError)) throw error;
-      return this.registerPage(c, `${error.message}.`, STATUS_CODE.BadRequest);
+      return this.registerPage(c, `${error.message}.`);
     }
     return seeOther(c, "/console/sign-in?done=registered");
   }
@@ -223,7 +214,7 @@ export class AuthPages {
     c: PageRequest,
     session: Session,
     error?: string,
-    status: number = statusOf(error),
+    status?: number,
   ): Promise<Response> {
     const { passwords, sessions, now } = this.#parts;
     const hasPassword = await passwords.isSet(session.account);
@@ -339,4 +330,10 @@ export class AuthPages {
 /** The session's token that a request carries. */
 export function tokenOf({ env, req }: PageRequest): string | undefined {
   return readCookie(req.raw.headers, SESSION, env);
+}
+
+/** Tells a client when it may try again, and says so in words. */
+function waitOf(c: PageRequest, waitMs: number): string {
+  c.header("retry-after", String(Math.ceil(waitMs / 1_000)));
+  return count(Math.ceil(waitMs / 60_000), "minute");
 }

@@ -1,7 +1,9 @@
 import { type Account, DeviceCodes, type Session } from "../../people/accounts/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { CodeGuesses } from "./attempts.ts";
-import { ApproveToolPage, DevicePage } from "./pages/device.tsx";
+import { RelativeTime } from "./components.tsx";
+import { ApproveToolPage } from "./pages/approve_tool.tsx";
+import { DevicePage } from "./pages/device.tsx";
 import { providerOf } from "./tool_pages.tsx";
 import {
   type ConsoleParts,
@@ -38,10 +40,14 @@ export class DevicePages {
       c,
       <ApproveToolPage
         page={pageOf(c)}
-        code={code.toUpperCase()}
-        tool={tool}
+        action="/console/device"
+        tool={tool.client}
         email={account.email}
-        nowMs={this.#parts.now()}
+        facts={[
+          ["Its address", tool.address],
+          ["Since", <RelativeTime ms={tool.sinceMs} nowMs={this.#parts.now()} />],
+        ]}
+        fields={{ code: code.toUpperCase() }}
       />,
     );
   }
@@ -73,11 +79,10 @@ export class DevicePages {
 
   #unknown(c: PageRequest, { id }: Account): Promise<Response> {
     this.#guesses.add(id);
-    const error = "No tool waits with this code: it may have expired.";
-    return this.#form(c, error, STATUS_CODE.BadRequest);
+    return this.#form(c, "No tool waits with this code: it may have expired.");
   }
 
-  async #form(c: PageRequest, error: string, status: number): Promise<Response> {
+  async #form(c: PageRequest, error: string, status?: number): Promise<Response> {
     return await page(c, <DevicePage page={pageOf(c, error)} />, status);
   }
 }

@@ -8,7 +8,7 @@ export function Field(
     name: string;
     /** Default: `number` of one with a least value, else `text`. */
     type?: string;
-    hint?: string;
+    hint?: string | undefined;
     value?: string;
     required?: boolean;
     autocomplete?: string;

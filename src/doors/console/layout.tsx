@@ -81,11 +81,11 @@ export function Layout(
     /** Default: that of the page's context. */
     notice?: Notice | undefined;
     /** Loads the page again after this time. */
-    refreshSeconds?: number;
+    refreshSeconds?: number | undefined;
     /** Leads on to another page, which may be another host's. */
-    leavesTo?: string;
+    leavesTo?: string | undefined;
     /** An additional script, besides the one of all pages. */
-    script?: string;
+    script?: string | undefined;
     children?: Child;
   },
 ) {

@@ -1,5 +1,6 @@
 import type { Keys } from "../../people/accounts/mod.ts";
 import { type Database, readTogether } from "../../ground/database/mod.ts";
+import { toldApart } from "../../ground/platform/mod.ts";
 import { balancesReading, type Pulse } from "../../money/ledger/mod.ts";
 import type { InFlightRequest } from "../../requests/relay/mod.ts";
 import {
@@ -8,12 +9,11 @@ import {
   type RequestRecord,
   usageReading,
 } from "../../money/usage/mod.ts";
-import { StatLines, type StatProps } from "./components.tsx";
-import { Rows } from "./components.tsx";
+import { Rows, StatLines, type StatProps } from "./components.tsx";
 import { count } from "./format.ts";
 import { BalanceStat, InFlightStat, TodayStat } from "./live_stats.tsx";
 import type { LiveSource, Viewer } from "./live_streams.ts";
-import { namesOf, requestColumns, rowIdOf } from "./request_rows.tsx";
+import { requestColumns, rowIdOf } from "./request_rows.tsx";
 
 /** Parts of pages about the viewer's own account. */
 export const ACCOUNT_PARTS: readonly string[] = [
@@ -143,7 +143,7 @@ export class AccountSource implements LiveSource {
     const ids = rows.map(rowIdOf).join();
     if (rows.length === 0 || viewer.sent.get("requests") === ids) return;
     viewer.sent.set("requests", ids);
-    const names = namesOf(await this.#parts.keys.list({ id: viewer.accountId }));
+    const names = toldApart(await this.#parts.keys.list({ id: viewer.accountId }));
     const html = String(<Rows columns={requestColumns(names)} rows={rows} rowId={rowIdOf} />);
     viewer.send({ part: "requests", html, seenMs: untilMs });
   }

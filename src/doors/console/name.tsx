@@ -10,7 +10,7 @@ const END_CHARS = 10;
  * copied, is the tooltip, and is shown when it has the focus. Text of several words wraps instead.
  */
 export function Name(
-  { text, href, code = false }: { text: string; href?: string; code?: boolean },
+  { text, href, code = false }: { text: string; href?: string | undefined; code?: boolean },
 ) {
   const Text = code ? "code" : Fragment;
   const isLong = text.length > SHORT_CHARS &&

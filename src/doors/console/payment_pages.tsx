@@ -36,7 +36,6 @@ import {
   pageOf,
   type PageRequest,
   seeOther,
-  statusOf,
 } from "./request.tsx";
 import { contactOf, shopOf } from "./shop.ts";
 
@@ -98,7 +97,6 @@ export function paymentRoutes(
         packages={parts.sales.packages}
         shop={await shopOf(parts, session, { account, team })}
       />,
-      statusOf(error),
     );
   };
   pageWithForms(app, parts, "/console/teams/:team", {
@@ -224,7 +222,7 @@ export function paymentRoutes(
   app.get("/console/statement.csv", own((c, { account }) => csv(c, account)));
   app.get(
     "/console/teams/:team/statement",
-    ofTeam((c, _session, { team, account }) => statement(c, account, teamName(team))),
+    ofTeam((c, _session, { team, account }) => statement(c, account, teamTitle(team.name))),
   );
   app.get(
     "/console/teams/:team/statement.csv",
@@ -261,7 +259,7 @@ async function viewOf(
     if (!can(session, "team.orders", { teamId: team.id })) return undefined;
     return {
       order,
-      buyer: teamName(team),
+      buyer: teamTitle(team.name),
       isTeam: true,
       credits: `/console/teams/${team.id}/credits`,
       mayPay: mayOperate(session, ORDER_CREATE, { team }),
@@ -278,11 +276,6 @@ async function viewOf(
     mayPay: false,
     isOthers: true,
   };
-}
-
-/** A team as a buyer. */
-function teamName({ name }: Pick<Team, "name">): string {
-  return teamTitle(name);
 }
 
 /** The start of a month in UTC, moved by a number of months. */

@@ -72,14 +72,14 @@ export class ProviderPages {
       database,
       now,
       sealKey: () => parts.operations.sealKey(),
-      providerOf: (name) => this.#provider(name),
+      providerOf: (name) => this.#providers.find(name),
     });
     this.#grants = new GroupGrants(database, now);
   }
 
   /** Sends the browser to the provider; to link an identity if somebody is signed in and asks for it. */
   async visit(c: PageRequest, link?: Session): Promise<Response> {
-    const provider = this.#provider(c.req.param("provider") ?? "");
+    const provider = this.#providers.find(c.req.param("provider") ?? "");
     if (provider === undefined || c.req.method === "HEAD") return notFound(c);
     if (mustWait(c, this.#begun)) {
       return await this.#notSignedIn(c, TOO_MANY, STATUS_CODE.TooManyRequests);
@@ -112,7 +112,7 @@ export class ProviderPages {
 
   /** The provider sends the browser back. */
   async callback(c: PageRequest): Promise<Response> {
-    const provider = this.#provider(c.req.param("provider") ?? "");
+    const provider = this.#providers.find(c.req.param("provider") ?? "");
     if (provider === undefined || c.req.method !== "GET") return notFound(c);
     const parameters = new URL(c.req.url).searchParams;
     const browser = readCookie(c.req.raw.headers, VISIT, c.env) ?? "";
@@ -143,7 +143,7 @@ export class ProviderPages {
 
   /** The provider says that somebody has signed out there; it waits for a status alone. */
   async loggedOut(c: PageRequest): Promise<Response> {
-    const provider = this.#provider(c.req.param("provider") ?? "");
+    const provider = this.#providers.find(c.req.param("provider") ?? "");
     if (provider === undefined) return notFound(c);
     const { name, issuer } = provider.settings;
     try {
@@ -169,7 +169,7 @@ export class ProviderPages {
   async logoutUrl(c: PageRequest): Promise<URL | undefined> {
     const own = await this.#parts.sessions.list(c.var.session!.account, { own: c.var.token });
     const name = own.find(({ isOwn }) => isOwn)?.provider ?? "";
-    const provider = this.#provider(name);
+    const provider = this.#providers.find(name);
     const home = `${addressOf(c, this.#parts.config)}/console/sign-in`;
     return await provider?.logoutUrl(home).catch(() => undefined);
   }
@@ -273,10 +273,5 @@ export class ProviderPages {
 
   #redirectUri(c: PageRequest, { settings }: OidcProvider): string {
     return `${addressOf(c, this.#parts.config)}/console/sign-in/oidc/${settings.name}/callback`;
-  }
-
-  /** The provider of that name, by the settings as they are now. */
-  #provider(name: string): OidcProvider | undefined {
-    return this.#providers.find(name);
   }
 }

@@ -238,12 +238,8 @@ const DONE: Readonly<Record<string, string>> = {
   disabled: "Account disabled. Its keys stop working within a second.",
 };
 
-/** Renders a page as a response. */
-export async function page(
-  c: PageRequest,
-  content: Child | Promise<Child>,
-  status: number = STATUS_CODE.OK,
-) {
+/** Renders a page as a response. @param status Default: 400 of a page with an error, by {@linkcode pageOf}; else 200. */
+export async function page(c: PageRequest, content: Child | Promise<Child>, status?: number) {
   const html = `<!doctype html>${await content}`;
   return c.body(html, status as 200, { "content-type": "text/html; charset=utf-8" });
 }
@@ -253,20 +249,16 @@ export function seeOther(c: PageRequest, path: string): Response {
   return c.redirect(path, STATUS_CODE.SeeOther);
 }
 
-/** What every page of this request is made with. @param error Of the form that was sent. */
+/** What every page of this request is made with. @param error Of the form that was sent: the page is a 400 with it. */
 export function pageOf(c: PageRequest, error?: string): PageContext {
   const { session } = c.var;
+  if (error !== undefined) c.status(STATUS_CODE.BadRequest);
   return {
     session,
     csrf: session?.csrfToken ?? "",
     path: c.req.path === "/console" ? "/console/" : c.req.path,
     notice: noticeOf({ error, done: doneOf(c) }),
   };
-}
-
-/** The status of a page that shows an error, or none. */
-export function statusOf(error: string | undefined): number {
-  return error === undefined ? STATUS_CODE.OK : STATUS_CODE.BadRequest;
 }
 
 /** Renders a page that has a message and a link only. Default: to the console. */

@@ -1,6 +1,7 @@
 import { can, type Key, type Session } from "../../people/accounts/mod.ts";
 import { entriesOfCause } from "../../money/ledger/mod.ts";
 import { dateIn } from "../../ground/amounts/mod.ts";
+import { STATUS_CODE } from "../../ground/std/mod.ts";
 import {
   ID_PREFIX_CHARS,
   readRange,
@@ -10,7 +11,6 @@ import {
   requestRecord,
   searchRecords,
 } from "../../money/usage/mod.ts";
-import { cursorOf } from "./cursor.ts";
 import { dollarRateOf } from "./dollars.ts";
 import { RequestPage } from "./pages/request.tsx";
 import { FILTER_NAMES, queryOf, type RequestsFilter, RequestsPage } from "./pages/requests.tsx";
@@ -21,13 +21,13 @@ import {
   pageOf,
   type PageRequest,
   seeOther,
-  statusOf,
 } from "./request.tsx";
 import { DAY_MS } from "../../ground/time.ts";
 
 /** Records of a page, which stays below 100 KB with long names. */
 const PAGE_ROWS = 36;
 const MAX_CHARS = 200;
+const CURSOR = /^(\d{1,15})\.([^.]*)/;
 const ENDINGS = ["complete", "failed", "refused", "upstream_failed", "client_left"];
 
 /** What was found, and where the next page begins. */
@@ -50,9 +50,8 @@ export class RequestPages {
     const filter = filterOf(c);
     const seenMs = this.#parts.now();
     if (/^req_\w{28}$/.test(filter.q)) {
-      const record = await requestRecord(this.#parts.database, filter.q);
-      const isOwn = record !== undefined && await this.#isOwn(record, account.id);
-      if (isOwn) return seeOther(c, `/console/requests/${record.requestId}`);
+      const { record, isOwn } = await this.#requestOf(filter.q, account.id);
+      if (isOwn) return seeOther(c, `/console/requests/${record!.requestId}`);
     }
     const own = await keys.list(account);
     let found: Found = { records: [] };
@@ -79,7 +78,7 @@ export class RequestPages {
         isFirst={isFirst}
         seenMs={seenMs}
       />,
-      statusOf(error),
+      error === undefined ? undefined : STATUS_CODE.BadRequest,
     );
   }
 
@@ -106,7 +105,9 @@ export class RequestPages {
     if (filter.status !== "" && !ENDINGS.includes(filter.status)) {
       throw new ReportError(`Unknown status. Use one of ${ENDINGS.join(", ")}.`);
     }
-    const [atMs, requestId] = cursorOf(c);
+    // where the page before ended
+    const [, atMs, requestId] = CURSOR.exec((c.req.query("before") ?? "").slice(0, MAX_CHARS)) ??
+      [];
     // what a member's key of a team uses is in the records of the account that pays for it
     const key = own.find(({ id }) => id === filter.key);
     const { records, next, isPartial } = await searchRecords(database, {
@@ -116,7 +117,7 @@ export class RequestPages {
       ending: filter.status || undefined,
       tag: tagOf(filter.tag),
       ...rangeOf(filter, now()),
-      before: requestId === undefined ? undefined : { startedAtMs: atMs, requestId },
+      before: requestId === undefined ? undefined : { startedAtMs: Number(atMs), requestId },
       limit: PAGE_ROWS,
     });
     return {
@@ -126,18 +127,20 @@ export class RequestPages {
     };
   }
 
-  async #isOwn(record: RequestRecord, accountId: string): Promise<boolean> {
-    if (record.accountId === accountId) return true;
-    return (await this.#parts.keys.byId(record.keyId))?.memberId === accountId;
+  /** A request with its key, and whether it is of an account: that pays for the key or uses it. */
+  async #requestOf(requestId: string, accountId: string) {
+    const record = await requestRecord(this.#parts.database, requestId);
+    const key = record && await this.#parts.keys.byId(record.keyId);
+    const isOwn = [record?.accountId, key?.memberId].includes(accountId);
+    return { record, key, isOwn };
   }
 
   async one(c: PageRequest, session: Session): Promise<Response> {
-    const { database, catalog, keys, accounts, config } = this.#parts;
+    const { database, catalog, accounts, config } = this.#parts;
     const { account } = session;
-    const record = await requestRecord(database, (c.req.param("id") ?? "").slice(0, 100));
+    const id = (c.req.param("id") ?? "").slice(0, 100);
+    const { record, key, isOwn } = await this.#requestOf(id, account.id);
     if (record === undefined) return notFound(c);
-    const key = await keys.byId(record.keyId);
-    const isOwn = record.accountId === account.id || key?.memberId === account.id;
     if (!isOwn && !can(session, "usage.read")) return notFound(c);
     const owner = record.accountId === account.id
       ? undefined

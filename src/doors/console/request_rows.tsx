@@ -1,5 +1,3 @@
-import { toldApart } from "../../ground/platform/mod.ts";
-import type { Key } from "../../people/accounts/mod.ts";
 import {
   type Outcome,
   outcomeOf,
@@ -58,12 +56,7 @@ export function speed(perSecond: number | undefined): string {
   return perSecond < 10 ? perSecond.toFixed(1) : number(Math.round(perSecond));
 }
 
-/** Names of keys by ID; those that have the same are told apart. */
-export function namesOf(keys: readonly Key[]): ReadonlyMap<string, string> {
-  return toldApart(keys);
-}
-
-/** Columns of a table of requests. */
+/** Columns of a table of requests. @param names Of keys, by ID. */
 export function requestColumns(
   names: ReadonlyMap<string, string>,
 ): readonly Column<RequestRecord>[] {

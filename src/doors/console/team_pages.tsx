@@ -43,7 +43,6 @@ import {
   page,
   pageOf,
   type PageRequest,
-  statusOf,
 } from "./request.tsx";
 
 /** What a page shows besides the team: an error, or a key that was just made. */
@@ -75,7 +74,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
         mayCreate={mayOperate(session, TEAM_CREATE)}
       />
     );
-    return await page(c, content, statusOf(error));
+    return await page(c, content);
   };
 
   /** The page of a team, as far as the visitor may see it: a member sees their own part. */
@@ -161,7 +160,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
         {...more}
       />
     );
-    return await page(c, content, statusOf(more.error));
+    return await page(c, content);
   };
 
   /** The member in the path. */

@@ -9,7 +9,7 @@ import {
 } from "../oauth/mod.ts";
 import type { GuardedApp } from "./guard.ts";
 import { may } from "./guard.ts";
-import { AuthorizePage } from "./pages/authorize.tsx";
+import { ApproveToolPage } from "./pages/approve_tool.tsx";
 import {
   addressOf,
   type ConsoleParts,
@@ -64,11 +64,12 @@ class ToolPages {
     const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
     return await page(
       c,
-      <AuthorizePage
+      <ApproveToolPage
         page={pageOf(c)}
+        action="/console/authorize"
         tool={request.client.name}
-        host={isHere ? undefined : host}
         email={account.email}
+        facts={[["Answer goes to", isHere ? "a program on the machine of this browser" : host]]}
         fields={fieldsOf(request)}
       />,
     );

@@ -12,6 +12,8 @@ export interface ArrivalsOptions {
   readonly onCut?: ((cut: CutConnection) => void) | undefined;
   /** Set where several threads of the process listen on the port. */
   readonly threads?: Pick<ConnectionsOfThreads, "sweeps" | "claimedElsewhere"> | undefined;
+  /** The time of a clock that only goes on, in milliseconds. Default: `performance.now()`. */
+  readonly now?: () => number;
 }
 
 /** A connection that was cut, for the log and the metrics. */
@@ -47,9 +49,8 @@ interface Watched {
   readonly descriptor: number;
   readonly peer: Peer;
   readonly port: number;
-  /** What the platform had read at the last boundary, and what it has handed over since, in bytes. */
+  /** Bytes that the platform had read at the last boundary, and has handed over since; and those that it had read when asked last. */
   base: number;
-  /** What the platform had read when it was asked last. */
   seen: number;
   /** Whether a request has begun since the last look. */
   isMarked: boolean;
@@ -68,15 +69,16 @@ const CHUNK_FRAME_BYTES = 32;
 const BUSY_BYTES = 262_144;
 /** The same for all connections together. When there is more, those with the most are cut. */
 const FREE_BYTES_OF_ALL = 64 * 1_048_576;
-/** Growth of the process's memory that calls for a look. */
-const GROWTH_BYTES = 8 * 1_048_576;
+const GROWTH_BYTES = 8 * 1_048_576; // of the process's memory: calls for a look
 /** Interval of looks, longer for each thousand connections, at which a look takes a millisecond, unless much comes. */
 const LOOK_MS = 20;
 const CONNECTIONS_PER_MS = 10;
-/** How often to see whether a look is due: while requests come or frames may, and when nothing has come for a second. */
+/** How often to see whether a look is due: while something comes, and when nothing has come for a second. */
 const BUSY_TICK_MS = 5;
 const IDLE_TICK_MS = 50;
 const IDLE_AFTER_MS = 1_000;
+/** Interval of looks when nothing has come for a second: what comes then without a request makes memory grow. */
+const IDLE_LOOK_MS = 1_000;
 /** Pieces of a body after which its connection is looked at without waiting: for each the platform may read 64 KB ahead. */
 const PIECES = 64;
 /** What may wait of chunked bodies: less than the platform's reads of 64 KB, so that it reads no more than two of them in a turn. */
@@ -92,6 +94,7 @@ const END_MS = 250;
  */
 export class Arrivals {
   readonly #options: ArrivalsOptions;
+  readonly #now: () => number;
   readonly #byDescriptor = new Map<number, Watched>();
   readonly #byPeer = new Map<Peer, Watched>();
   /** Peers of requests on connections that were not found yet. */
@@ -110,6 +113,7 @@ export class Arrivals {
 
   constructor(options: ArrivalsOptions) {
     this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
   }
 
   /** Starts counting on the connections of a listening port. */
@@ -149,6 +153,7 @@ export class Arrivals {
     let pieces = 0;
     return {
       boundary: () => {
+        this.#activate();
         const found = this.#found(peer);
         const received = found && this.#options.sockets!.received(found.descriptor);
         if (found === undefined || received === undefined) {
@@ -160,6 +165,7 @@ export class Arrivals {
         return received;
       },
       delivered: (bytes) => {
+        this.#activate();
         const found = this.#byPeer.get(peer);
         if (found === undefined) return false;
         found.base += bytes + CHUNK_FRAME_BYTES;
@@ -245,31 +251,33 @@ export class Arrivals {
 
   /** Notes that something has come, so that more may be coming. */
   #activate(): void {
-    const tick = performance.now();
-    const wasIdle = tick - this.#activeTick > IDLE_AFTER_MS;
-    this.#activeTick = tick;
-    if (!wasIdle) return;
+    const isIdle = this.#isIdle;
+    this.#activeTick = this.#now();
+    if (!isIdle) return;
     clearTimeout(this.#looking);
     this.#schedule();
   }
 
+  /** Whether nothing has come for a while, as far as is known. */
+  get #isIdle(): boolean {
+    return this.#now() - this.#activeTick > IDLE_AFTER_MS;
+  }
+
   #schedule(): void {
-    const isIdle = this.#judges.size === 0 &&
-      performance.now() - this.#activeTick > IDLE_AFTER_MS;
     const looking = setTimeout(() => {
       // Deno 2.4 may run a timer that was cleared while it was due
       if (this.#looking !== looking || this.#port === undefined) return;
       if (this.#isDue()) this.#look(this.#options.sockets!, this.#port);
       this.#schedule();
-    }, isIdle ? IDLE_TICK_MS : BUSY_TICK_MS);
+    }, this.#isIdle ? IDLE_TICK_MS : BUSY_TICK_MS);
     this.#looking = looking;
     Deno.unrefTimer(looking);
   }
 
-  /** Whether all connections are to be looked at now: thousands of them less often, unless memory grows. */
+  /** Whether all connections are to be looked at now: thousands of them and idle ones less often, unless memory grows. */
   #isDue(): boolean {
-    const dueMs = this.#isBusy ? 0 : LOOK_MS + this.#byDescriptor.size / CONNECTIONS_PER_MS;
-    return performance.now() - this.#lookedTick > dueMs ||
+    const activeMs = this.#isBusy ? 0 : LOOK_MS + this.#byDescriptor.size / CONNECTIONS_PER_MS;
+    return this.#now() - this.#lookedTick >= (this.#isIdle ? IDLE_LOOK_MS : activeMs) ||
       this.#options.residentBytes() > this.#memoryBytes + GROWTH_BYTES;
   }
 
@@ -288,7 +296,8 @@ export class Arrivals {
     this.#bound(many);
     for (const descriptor of gone) this.#forget(this.#byDescriptor.get(descriptor));
     this.#pending.clear();
-    this.#lookedTick = performance.now();
+    this.#lookedTick = this.#now();
+    if (this.#isBusy) this.#activeTick = this.#lookedTick;
     this.#memoryBytes = this.#options.residentBytes();
   }
 

@@ -180,6 +180,7 @@ export class Connections {
 
   /** Ends all connections of a listening port, idle or not. */
   endAll(port: number): void {
+    this.#options.sockets?.queryAll();
     for (const { descriptor, localPort } of this.#options.sockets?.connections() ?? []) {
       if (localPort === port) this.#options.sockets!.end(descriptor);
     }

@@ -8,6 +8,7 @@ const SYMBOLS = {
   getrlimit: { parameters: ["i32", "buffer"], result: "i32" },
   getpeername: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
   getsockname: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
+  listen: { parameters: ["i32", "i32"], result: "i32" },
   ioctl: { parameters: ["i32", "u64", "buffer"], result: "i32" },
   getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
   poll: { parameters: ["buffer", "u64", "i32"], result: "i32" },
@@ -43,10 +44,14 @@ const LAST_DATA_SENT = 44;
 const BYTES_RECEIVED = 128;
 const NOTSENT_BYTES = 144;
 
+/** Connections that may wait to be accepted, unless the system allows fewer (`net.core.somaxconn`). */
+const BACKLOG = 4_096;
 /** Max descriptors that are checked. */
 const MAX_DESCRIPTORS = 65_536;
 /** Descriptors beyond the highest that are checked, too. */
 const MORE_DESCRIPTORS = 1_024;
+/** One in this many counts of open descriptors is of all that there may be: tens of thousands take a millisecond or two. */
+const COUNTS = 20;
 
 /** A TCP connection of this process. */
 export interface Connection {
@@ -71,8 +76,11 @@ export class Sockets {
   readonly #pollfd = new DataView(new ArrayBuffer(8));
   /** A `struct pollfd` per descriptor: its number, then requested and returned events. */
   #all = new Int32Array(0);
-  /** The highest descriptor that was open at any time. */
+  /** The highest descriptor that was open since all were queried. */
   #highest = 0;
+  #counts = 0;
+  /** Descriptors that the system was asked about, in all. */
+  queried = 0;
 
   private constructor(library: Deno.DynamicLibrary<typeof SYMBOLS>) {
     this.#library = library;
@@ -105,19 +113,17 @@ export class Sockets {
 
   /** Number of open file descriptors. */
   get used(): number {
-    const limit = this.#pollAll();
-    let used = 0;
-    for (let descriptor = 0; descriptor < limit; descriptor++) if (this.#isOpen(descriptor)) used++;
-    return used;
+    if (this.#counts++ % COUNTS === 0) this.queryAll();
+    return this.descriptors().length;
   }
 
   /**
-   * Yields TCP connections of this process.
+   * Yields TCP connections of this process, as {@linkcode descriptors} finds them.
    *
    * @param ports Only connections whose other end has one of these ports; all by default.
    */
   *connections(ports?: ReadonlySet<number>): Generator<Connection> {
-    for (const descriptor of this.#open()) {
+    for (const descriptor of this.descriptors()) {
       if (ports !== undefined && !ports.has(this.peerPort(descriptor))) continue;
       const peer = this.peerOf(descriptor);
       if (peer === undefined) continue;
@@ -133,19 +139,14 @@ export class Sockets {
    * @returns Its descriptor.
    */
   connectionOf(peer: Peer, localPort?: number): number | undefined {
-    return this.connections(new Set([portOf(peer)]))
-      .find((one) => one.peer === peer && one.localPort === (localPort ?? one.localPort))
-      ?.descriptor;
-  }
-
-  /** Yields open descriptors, found by a single call. */
-  *#open(): Generator<number> {
-    const limit = this.#pollAll();
-    for (let descriptor = 0; descriptor < limit; descriptor++) {
-      if (!this.#isOpen(descriptor)) continue;
-      this.#highest = Math.max(this.#highest, descriptor);
-      yield descriptor;
-    }
+    const find = () =>
+      this.connections(new Set([portOf(peer)]))
+        .find((one) => one.peer === peer && one.localPort === (localPort ?? one.localPort))
+        ?.descriptor;
+    const found = find();
+    if (found !== undefined || this.#highest + MORE_DESCRIPTORS >= this.limit) return found;
+    this.queryAll(); // it may be far beyond
+    return find();
   }
 
   /**
@@ -153,17 +154,26 @@ export class Sockets {
    * A system gives a new file the lowest number that is free.
    */
   descriptors(): readonly number[] {
-    const limit = this.#pollAll(this.#highest + MORE_DESCRIPTORS);
-    const open: number[] = [];
-    for (let descriptor = 0; descriptor < limit; descriptor++) {
-      if (this.#isOpen(descriptor)) open.push(descriptor);
+    for (;;) {
+      const count = this.#pollAll(this.#highest + MORE_DESCRIPTORS);
+      const open: number[] = [];
+      for (let descriptor = 0; descriptor < count; descriptor++) {
+        if (this.#isOpen(descriptor)) open.push(descriptor);
+      }
+      const isAll = count === this.limit;
+      this.#highest = isAll ? open.at(-1) ?? 0 : Math.max(this.#highest, open.at(-1) ?? 0);
+      // many were opened at once: there may be more of them
+      if (isAll || this.#highest < count - MORE_DESCRIPTORS / 2) return open;
     }
-    this.#highest = Math.max(this.#highest, open.at(-1) ?? 0);
-    return open;
   }
 
-  /** Queries all descriptors, or those below a number. Returns how many there may be. */
-  #pollAll(below = Infinity): number {
+  /** Has all descriptors queried the next time. */
+  queryAll(): void {
+    this.#highest = this.limit;
+  }
+
+  /** Queries the descriptors below a number. Returns how many there may be. */
+  #pollAll(below: number): number {
     const { limit } = this;
     if (this.#all.length !== 2 * limit) {
       this.#all = new Int32Array(2 * limit);
@@ -172,6 +182,7 @@ export class Sockets {
       }
     }
     const count = Math.min(limit, below);
+    this.queried += count;
     this.#libc.poll(new Uint8Array(this.#all.buffer), BigInt(count), 0);
     return count;
   }
@@ -317,6 +328,14 @@ export class Sockets {
     return isRefused;
   }
 
+  /**
+   * Has more connections wait to be accepted than Deno does (2.4: 128, 2.9: 511). Of one that finds no place, the client believes that it is
+   * open, and the gateway never learns of it unless the client sends something.
+   */
+  extendBacklog(port: number): void {
+    for (const listener of this.listeners(port)) this.#libc.listen(listener, BACKLOG);
+  }
+
   /** Attaches a program (socket(7)) to a socket. Returns whether the system took it. */
   #attach(descriptor: number, option: number, instructions: readonly Instruction[]): boolean {
     const code = encoded(instructions);
@@ -330,7 +349,10 @@ export class Sockets {
 
   /** Yields the sockets of this process that listen on a port. */
   *listeners(port: number): Generator<number> {
-    for (const descriptor of this.#open()) if (this.listens(descriptor, port)) yield descriptor;
+    this.queryAll();
+    for (const descriptor of this.descriptors()) {
+      if (this.listens(descriptor, port)) yield descriptor;
+    }
   }
 
   /** Returns whether a descriptor is a socket that listens on a port. */

@@ -56,6 +56,7 @@ export class WaitingDoor implements AsyncDisposable {
         connections,
         listened(bound) {
           sockets?.refuseHttp2(bound);
+          sockets?.extendBacklog(bound);
           arrivals.start(bound);
         },
         onInterruption,

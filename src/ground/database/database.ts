@@ -103,7 +103,10 @@ export type FileState =
 export interface DatabaseLine {
   readonly port: MessagePort;
   readonly place: string;
+  readonly outboxDirectory: string | undefined;
   readonly durable: boolean;
+  /** Counts what was passed on over all lines. */
+  readonly passedOn: SharedArrayBuffer;
 }
 
 /** The only authority on money, windows, accounts and keys: an embedded file or a libSQL server. */

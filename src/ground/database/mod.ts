@@ -40,7 +40,7 @@ export { migrate, type Migrated, schemaVersion } from "./migrate.ts";
 export { type Migration, MIGRATIONS } from "./migrations/mod.ts";
 export { openDatabase, type OpenOptions } from "./open.ts";
 export { probeWrite } from "./probe.ts";
-export { hasOutbox } from "./outbox.ts";
+export { hasOutbox, outboxPlaces } from "./outbox.ts";
 export {
   columnsOf,
   type ColumnType,

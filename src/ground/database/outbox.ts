@@ -1,4 +1,4 @@
-import { basename, dirname } from "../std/mod.ts";
+import { basename, dirname, joinPath } from "../std/mod.ts";
 import { framesOf, OutboxFile } from "./outbox_file.ts";
 
 /** Bytes of one file from which on the other is written to, and this one is emptied. */
@@ -138,25 +138,41 @@ export class WriteOutbox {
 }
 
 /**
+ * Where the outboxes of an embedded file are: in a directory of their own, which may be on another disk, and beside the file, where they
+ * were once and are if no directory is given. New ones are made in the first place.
+ *
+ * @returns How the names of their files begin, before {@linkcode outboxPath}.
+ */
+export function outboxPlaces(file: string, directory: string | undefined): string[] {
+  const own = directory === undefined ? file : joinPath(directory, basename(file));
+  return [...new Set([own, file])];
+}
+
+/**
  * The files of all outboxes of a database file, whether their gateways run or not, and of what was refused.
  *
- * @param file Of the database.
+ * @param places As {@linkcode outboxPlaces} returns them, or the path of the database alone.
  */
-export async function outboxFiles(file: string): Promise<string[]> {
-  return await filesWith(outboxPath(file, ""));
+export async function outboxFiles(...places: readonly string[]): Promise<string[]> {
+  return (await Promise.all(places.map((place) => filesWith(outboxPath(place, ""))))).flat();
 }
 
 /** Whether a gateway has files of an outbox, which may have what the database has not: who removes them has seen to that. */
-export async function hasOutbox(file: string, gatewayId: string): Promise<boolean> {
-  return (await filesWith(`${outboxPath(file, gatewayId)}-`)).length > 0;
+export async function hasOutbox(places: readonly string[], gatewayId: string): Promise<boolean> {
+  const found = places.map((place) => filesWith(`${outboxPath(place, gatewayId)}-`));
+  return (await Promise.all(found)).flat().length > 0;
 }
 
 /** Files whose path begins so, in order. */
 export async function filesWith(beginning: string): Promise<string[]> {
   const start = basename(beginning);
   const found: string[] = [];
-  for await (const { name, isFile } of Deno.readDir(dirname(beginning))) {
-    if (isFile && name.startsWith(start)) found.push(`${beginning}${name.slice(start.length)}`);
+  try {
+    for await (const { name, isFile } of Deno.readDir(dirname(beginning))) {
+      if (isFile && name.startsWith(start)) found.push(`${beginning}${name.slice(start.length)}`);
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error; // there is no such directory yet
   }
   return found.toSorted();
 }

@@ -9,6 +9,8 @@ import { keptAgain, refusedFiles, refusedItem } from "./refused_items.ts";
 export interface Taker {
   /** Path of its file. */
   readonly file: string;
+  /** Where its outboxes are. */
+  readonly places: readonly string[];
   /** Its ID. */
   readonly database: string;
   /** All that are written behind. */
@@ -36,7 +38,7 @@ export async function takeOutboxes(
   using locks = new DisposableStack();
   const done: string[] = [];
   const refused = await refusedFiles(taker.file);
-  const found = (await outboxFiles(taker.file)).filter((path) => !refused.includes(path));
+  const found = (await outboxFiles(...taker.places)).filter((path) => !refused.includes(path));
   const isDead = new Set<string>();
   for (const path of found) {
     const lock = await ifThere(lockedFile(path, { create: false }));

@@ -1,7 +1,23 @@
 /** On Deno before 2.5, which can only wait for a lock. */
 const LOCK_PATIENCE_MS = 1_000;
-/** Looks at the system's list: it is read by the page, so that one look misses a lock while others end. */
-const LOOKS = 3;
+
+/** Names of the C library: glibc, musl and macOS. */
+const LIBRARIES = [
+  "libc.so.6",
+  "libc.musl-x86_64.so.1",
+  "libc.musl-aarch64.so.1",
+  "libSystem.B.dylib",
+];
+const SYMBOLS = {
+  open: { parameters: ["buffer", "i32"], result: "i32" },
+  flock: { parameters: ["i32", "i32"], result: "i32" },
+  close: { parameters: ["i32"], result: "i32" },
+} as const satisfies Deno.ForeignLibraryInterface;
+// from <fcntl.h> and <sys/file.h>
+const O_RDWR = 2;
+const O_CLOEXEC = Deno.build.os === "linux" ? 0x8_0000 : 0x100_0000;
+const LOCK_EX = 2;
+const LOCK_NB = 4;
 
 /**
  * Opens and locks a file, for as long as it is open: whatever ends the process, the lock ends with it.
@@ -22,7 +38,7 @@ export async function lockedFile(
   let isLocked = false;
   let isThere = true;
   try {
-    isLocked = await locked(file);
+    isLocked = await locked(file, path);
     // who had locked it before may have removed it since it was opened
     isThere = !isLocked || (await file.stat()).nlink !== 0;
   } finally {
@@ -38,11 +54,10 @@ interface Lockable {
   tryLock?(exclusive: boolean): Promise<boolean>;
 }
 
-async function locked(file: Lockable & Pick<Deno.FsFile, "stat">): Promise<boolean> {
+async function locked(file: Lockable, path: string): Promise<boolean> {
   if (file.tryLock !== undefined) return await file.tryLock(true);
-  // to wait takes a thread for as long as the other has the lock, even after the file is closed
-  const { ino } = await file.stat();
-  for (let times = 0; times < LOOKS; times++) if (await isHeld(ino)) return false;
+  // to wait takes one of few threads for as long as the other has the lock, even after the file is closed
+  if (isHeld(path)) return false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<false>((resolve) => {
     timer = setTimeout(() => resolve(false), LOCK_PATIENCE_MS);
@@ -52,8 +67,23 @@ async function locked(file: Lockable & Pick<Deno.FsFile, "stat">): Promise<boole
   return got;
 }
 
-/** Whether somebody has locked a file, as far as the system says (Linux); one of another disk may have the same number. */
-async function isHeld(inode: number | null): Promise<boolean> {
-  const locks = await Deno.readTextFile("/proc/locks").catch(() => "");
-  return locks.includes(`:${inode} `);
+/**
+ * Whether somebody has locked a file, also in this process: tries to, for a moment. Of two who try at once, one finds that it is
+ * not held. False where the C library cannot be called.
+ */
+function isHeld(path: string): boolean {
+  for (const name of LIBRARIES) {
+    try {
+      const library = Deno.dlopen(name, SYMBOLS);
+      const { open, flock, close } = library.symbols;
+      const descriptor = open(new TextEncoder().encode(`${path}\0`), O_RDWR | O_CLOEXEC);
+      const isFree = descriptor < 0 || flock(descriptor, LOCK_EX | LOCK_NB) === 0;
+      if (descriptor >= 0) close(descriptor);
+      library.close();
+      return !isFree;
+    } catch {
+      // try the next name
+    }
+  }
+  return false;
 }

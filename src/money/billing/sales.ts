@@ -10,7 +10,7 @@ import {
   type TakeBack,
   takeBack,
 } from "../ledger/mod.ts";
-import { type CreditPackage, recordSale } from "../payments/mod.ts";
+import { type CreditPackage, packageOf, recordSale } from "../payments/mod.ts";
 import type { Bonuses } from "./registration.ts";
 import { DAY_MS } from "../../ground/time.ts";
 
@@ -69,12 +69,7 @@ export class Sales {
    * @throws {AccountError} If the package is unknown.
    */
   package(id: string): CreditPackage {
-    const found = this.#packages.find((one) => one.id === id);
-    if (found === undefined) {
-      const known = this.#packages.map((one) => one.id).join(", ");
-      throw new AccountError(`Unknown package ${JSON.stringify(id)}. Available packages: ${known}`);
-    }
-    return found;
+    return packageOf(this.#packages, id);
   }
 
   /**
@@ -96,25 +91,33 @@ export class Sales {
       readonly reference?: string | undefined;
     },
   ): Promise<Granted> {
-    const now = this.#now();
+    const atMs = this.#now();
     checkCredits(credits);
-    if (expiresAtMs !== null && expiresAtMs <= now) {
+    if (expiresAtMs !== null && expiresAtMs <= atMs) {
       throw new AccountError("The expiry of a grant must be in the future");
     }
-    if (expiresAtMs !== null && expiresAtMs > now + LONGEST_MS) {
+    if (expiresAtMs !== null && expiresAtMs > atMs + LONGEST_MS) {
       throw new AccountError("The expiry of a grant must be within 100 years");
     }
     checkNote(note);
     checkReference(reference);
-    const source = "grant";
-    return await this.#give({
-      accountId: account.id,
-      source,
-      credits,
-      expiresAtMs,
-      note,
-      reference,
-    });
+    const lotId = idOfReference("lot", account.id, reference);
+    const rows = await this.#database.batch([
+      ...grantStatements({
+        lotId,
+        accountId: account.id,
+        source: "grant",
+        credits,
+        expiresAtMs,
+        note,
+        atMs,
+      }),
+      // read in the same transaction, since a read after the commit could fail
+      lotStatement(lotId),
+    ]);
+    const [made, , [lot]] = rows as [Row[], Row[], [Row]];
+    mustBeSame(lot, { source: "grant", credits, reference });
+    return { lotId, reference, isRepeated: made.length === 0 };
   }
 
   /**
@@ -238,28 +241,6 @@ export class Sales {
         : `Nothing to take back: the remaining credits of ${lotId} are held by in-flight requests. ` +
           "Try again when they have ended",
     );
-  }
-
-  async #give(
-    { reference, ...gift }: {
-      readonly accountId: string;
-      readonly source: "grant";
-      readonly credits: number;
-      readonly expiresAtMs: number | null;
-      readonly note: string;
-      readonly reference: string;
-    },
-  ): Promise<Granted> {
-    const atMs = this.#now();
-    const lotId = idOfReference("lot", gift.accountId, reference);
-    const rows = await this.#database.batch([
-      ...grantStatements({ lotId, ...gift, atMs }),
-      // read in the same transaction, since a read after the commit could fail
-      lotStatement(lotId),
-    ]);
-    const [made, , [lot]] = rows as [Row[], Row[], [Row]];
-    mustBeSame(lot, { ...gift, reference });
-    return { lotId, reference, isRepeated: made.length === 0 };
   }
 }
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { rowOf } from "../../ground/row.ts";
 import {
   type Condition,
   type Database,
@@ -23,65 +24,48 @@ export interface BudgetName {
   readonly period: BudgetPeriod;
 }
 
-const budgetRow = z.object({
+const budgetRow = rowOf({
   id: z.string(),
   owner: z.enum(BUDGET_OWNERS),
   owner_id: z.string(),
   period: z.enum(BUDGET_PERIODS),
   zone: z.string(),
+  /** Credits per period, without a raise. */
   credits: z.int(),
   raise_credits: z.int(),
   raise_until_ms: z.int(),
-  marks: z.array(z.number()),
-  set_at_ms: z.int(),
+  marks: z.array(z.number()).readonly(),
   starts_at_ms: z.int(),
   ends_at_ms: z.int(),
+  /** Credits that requests were charged which were admitted in the period. */
   spent: z.int(),
+  /** Credits that in-flight requests hold which were admitted in the period. */
   held: z.int(),
 });
 
 /** A budget in one of its periods. */
-export interface Budget extends BudgetName {
-  readonly id: string;
-  readonly zone: string;
-  /** Credits per period, without a raise. */
-  readonly credits: number;
+export interface Budget
+  extends Omit<z.output<typeof budgetRow>, "raiseCredits" | "raiseUntilMs" | "endsAtMs"> {
   /** Credits in addition, until a time; null when there are none any more. */
   readonly raise: { readonly credits: number; readonly untilMs: number } | null;
-  readonly marks: readonly number[];
-  readonly setAtMs: number;
-  readonly startsAtMs: number;
   /** Start of the next period; null for never. */
   readonly renewsAtMs: number | null;
-  /** Credits that requests were charged which were admitted in the period. */
-  readonly spent: number;
-  /** Credits that in-flight requests hold which were admitted in the period. */
-  readonly held: number;
   /** Credits that are neither spent nor held; not below 0. */
   readonly left: number;
 }
 
 /** Reads a budget that a rule or a query has said as `BUDGET_JSON`. */
 export function readBudget(json: unknown, nowMs: number): Budget {
-  const row = budgetRow.parse(json);
-  const raise = row.raise_credits > 0 && nowMs < row.raise_until_ms
-    ? { credits: row.raise_credits, untilMs: row.raise_until_ms }
+  const { raiseCredits, raiseUntilMs, endsAtMs, ...budget } = budgetRow.parse(json);
+  const { period, credits, spent, held } = budget;
+  const raise = raiseCredits > 0 && nowMs < raiseUntilMs
+    ? { credits: raiseCredits, untilMs: raiseUntilMs }
     : null;
   return {
-    id: row.id,
-    owner: row.owner,
-    ownerId: row.owner_id,
-    period: row.period,
-    zone: row.zone,
-    credits: row.credits,
+    ...budget,
     raise,
-    marks: row.marks,
-    setAtMs: row.set_at_ms,
-    startsAtMs: row.starts_at_ms,
-    renewsAtMs: row.period === "life" ? null : row.ends_at_ms,
-    spent: row.spent,
-    held: row.held,
-    left: Math.max(0, row.credits + (raise?.credits ?? 0) - row.spent - row.held),
+    renewsAtMs: period === "life" ? null : endsAtMs,
+    left: Math.max(0, credits + (raise?.credits ?? 0) - spent - held),
   };
 }
 

@@ -31,6 +31,20 @@ export interface CreditPackage {
   readonly prices?: Readonly<Record<string, number>> | undefined;
 }
 
+/**
+ * Finds a package by its ID.
+ *
+ * @throws {AccountError} If there is none.
+ */
+export function packageOf(packages: readonly CreditPackage[], id: string): CreditPackage {
+  const found = packages.find((one) => one.id === id);
+  if (found !== undefined) return found;
+  const known = packages.map((one) => one.id).join(", ");
+  throw new AccountError(
+    `Unknown package ${JSON.stringify(id.slice(0, 40))}. Available packages: ${known}`,
+  );
+}
+
 /** How long a customer may take to pay. */
 const SESSION_MS = 60 * 60_000;
 /** The service wants at least 30 minutes: an order that is older cannot get a session any more. */

@@ -199,24 +199,14 @@ export class Codes {
   }
 
   /**
-   * Counts a try, then redeems a code: its credits go to the account, once.
+   * Redeems a code of which the try was counted ({@linkcode countTry}): its credits go to the account, once.
    *
    * @param account Who redeems it.
    * @param given The code as it was typed.
    * @param client The client's address, of which wrong codes are counted as well.
    * @returns The credits and until when they are valid.
-   * @throws {AccountError} If the code is not valid, or too many wrong ones were tried.
+   * @throws {AccountError} If the code is not valid.
    */
-  async redeem(
-    account: Account,
-    given: string,
-    client: string,
-  ): Promise<{ readonly credits: number; readonly expiresAtMs: number | null }> {
-    await this.countTry(account, client);
-    return await this.redeemCounted(account, given, client);
-  }
-
-  /** Redeems a code of which the try was counted. @throws {AccountError} If it is not valid. */
   async redeemCounted(
     account: Account,
     given: string,

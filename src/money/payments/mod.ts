@@ -8,7 +8,7 @@
  * @module
  */
 
-export { buyerStatus, type CreditPackage, type OrderRequest } from "./checkout.ts";
+export { buyerStatus, type CreditPackage, type OrderRequest, packageOf } from "./checkout.ts";
 export {
   Codes,
   codesOf,

@@ -12,6 +12,7 @@ import {
   makeOrder,
   openCheckout,
   type OrderRequest,
+  packageOf,
   referenceOf,
 } from "./checkout.ts";
 import { contactStatement } from "./health.ts";
@@ -124,7 +125,7 @@ export class Payments {
    */
   async order(account: Account, packageId: string, request: OrderRequest): Promise<Order> {
     this.#mustBeOnline();
-    const offer = this.#offer(packageId);
+    const offer = packageOf(this.#parts.packages, packageId);
     return await makeOrder({ ...this.#news, currency: this.currency }, account, offer, request);
   }
 
@@ -145,21 +146,6 @@ export class Payments {
   async open(order: Order, options: CheckoutOptions): Promise<Checkout> {
     const client = this.#mustBeOnline();
     return await openCheckout({ ...this.#news, client, currency: this.currency }, order, options);
-  }
-
-  /**
-   * Makes an order of a package, and a checkout where it is paid.
-   *
-   * @throws {AccountError} If it cannot be bought now; the message says why.
-   */
-  async checkout(
-    account: Account,
-    packageId: string,
-    { returnTo, savesMethod, ...request }: OrderRequest & CheckoutOptions,
-  ): Promise<Checkout> {
-    const order = await this.order(account, packageId, request);
-    const { email } = request.buyer ?? account;
-    return await this.open(order, { returnTo, savesMethod, email });
   }
 
   /**
@@ -298,7 +284,7 @@ export class Payments {
     },
   ): Promise<TopUp | undefined> {
     this.#mustBeOnline();
-    const offer = this.#offer(packageId);
+    const offer = packageOf(this.#parts.packages, packageId);
     if (this.priceOf(offer) === null) {
       throw new AccountError(`Package ${offer.id} is not sold online`);
     }
@@ -323,16 +309,6 @@ export class Payments {
       currency: this.currency,
       stopped: logStopped(log),
     });
-  }
-
-  #offer(packageId: string): CreditPackage {
-    const { packages } = this.#parts;
-    const offer = packages.find(({ id }) => id === packageId);
-    if (offer !== undefined) return offer;
-    const known = packages.map(({ id }) => id).join(", ");
-    throw new AccountError(
-      `Unknown package ${JSON.stringify(packageId.slice(0, 40))}. Available packages: ${known}`,
-    );
   }
 
   async #ask(order: Order): Promise<Order> {

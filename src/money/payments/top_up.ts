@@ -293,18 +293,17 @@ async function charge(
   { customerId, methodId }: Method,
 ): Promise<boolean> {
   const { client, database, now } = parts;
-  if (now() - order.createdAtMs > RETRY_MS) {
-    await closeOrder(parts, order, {
-      state: "failed",
-      causeId: order.id,
-      detail: "the payment service could not be reached for too long",
-    });
-    await stop(parts, {
-      accountId: order.accountId,
-      orderId: order.id,
-      why: "The payment service could not be reached",
-    });
+  /** Closes the order and stops automatic purchases. */
+  const fail = async (detail: string, why: string) => {
+    await closeOrder(parts, order, { state: "failed", causeId: order.id, detail });
+    await stop(parts, { accountId: order.accountId, orderId: order.id, why });
     return false;
+  };
+  if (now() - order.createdAtMs > RETRY_MS) {
+    return await fail(
+      "the payment service could not be reached for too long",
+      "The payment service could not be reached",
+    );
   }
   try {
     const intent = await client.createPaymentIntent({
@@ -324,26 +323,19 @@ async function charge(
     const { order: after } = await applyIntent(parts, intent, {
       hasFailed: intent.status !== "succeeded" && intent.status !== "processing",
     });
-    if (after?.state === "failed") await stopAfter(parts, order, `it is ${intent.status}`);
+    if (after?.state === "failed") {
+      const why = failureWords(`it is ${intent.status}`);
+      await stop(parts, { accountId: order.accountId, orderId: order.id, why });
+    }
     return after?.paidAtMs !== null && after !== undefined;
   } catch (error) {
     if (!(error instanceof StripeError) || error.isPassing) throw error;
-    await closeOrder(parts, order, {
-      state: "failed",
-      causeId: order.id,
-      detail: error.message,
-    });
-    await stopAfter(parts, order, error.code);
-    return false;
+    return await fail(error.message, failureWords(error.code));
   }
 }
 
-async function stopAfter(parts: TopUpParts, order: Order, why: string): Promise<void> {
-  await stop(parts, {
-    accountId: order.accountId,
-    orderId: order.id,
-    why: `The payment failed (${why.replaceAll("_", " ")})`,
-  });
+function failureWords(why: string): string {
+  return `The payment failed (${why.replaceAll("_", " ")})`;
 }
 
 async function stop(

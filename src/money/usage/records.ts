@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { flag, jsonText, rowOf } from "../../ground/row.ts";
 import { KEY_OWNERS } from "../ledger/mod.ts";
 import { type Database, type Reading, type Row, scanRows } from "../../ground/database/mod.ts";
 import { elementsOf, jsonArrayOfRows, jsonObject, jsonOf } from "../../ground/sql/mod.ts";
@@ -12,8 +13,6 @@ const attempt = z.object({
   ms: z.number(),
 }).transform(({ ms: durationMs, ...rest }) => ({ ...rest, durationMs }));
 
-const tags = z.record(z.string(), z.string());
-
 /** See `ChargeDetails` of the ledger. */
 export const details = z.object({
   model: z.string().optional(),
@@ -25,7 +24,7 @@ export const details = z.object({
   extras: z.record(z.string(), z.tuple([z.number(), z.number()])).optional(),
 });
 
-const recordColumns = z.object({
+const RECORD = {
   request_id: z.string(),
   account_id: z.string(),
   key_id: z.string(),
@@ -36,18 +35,21 @@ const recordColumns = z.object({
   attempts: z.int(),
   status: z.int(),
   ending: z.string(),
-  streamed: z.int(),
+  streamed: flag,
   usage_source: z.string().nullable(),
   input_tokens: z.int(),
   cached_tokens: z.int(),
   output_tokens: z.int(),
   reasoning_tokens: z.int(),
   started_at_ms: z.int(),
+  /** When its charge was decided on; null in records from before schema 5. */
   settled_at_ms: z.int().nullable(),
   first_token_ms: z.int().nullable(),
   duration_ms: z.int(),
   price_credits: z.int(),
+  /** The part of the price that is not of tokens. */
   extra_credits: z.int(),
+  /** Whose key the reply came with; `null` for the gateway's. */
   own_key: z.enum(KEY_OWNERS).nullable(),
   charged_credits: z.int(),
   ignored: z.string(),
@@ -55,62 +57,34 @@ const recordColumns = z.object({
   cached_price: z.int().nullable(),
   output_price: z.int().nullable(),
   minimum_credits: z.int().nullable(),
-  reason: z.string().nullable(),
-  message: z.string().nullable(),
-  attempt_list: z.string().nullable(),
-  tags: z.string().nullable(),
-  details: z.string().nullable(),
-});
-
-const recordRow = recordColumns.transform((row) => ({
-  requestId: row.request_id,
-  accountId: row.account_id,
-  keyId: row.key_id,
-  dialect: row.dialect,
-  route: row.route,
-  upstream: row.upstream,
-  upstreamModel: row.upstream_model,
-  attempts: row.attempts,
-  status: row.status,
-  ending: row.ending,
-  streamed: row.streamed === 1,
-  usageSource: row.usage_source,
-  inputTokens: row.input_tokens,
-  cachedTokens: row.cached_tokens,
-  outputTokens: row.output_tokens,
-  reasoningTokens: row.reasoning_tokens,
-  startedAtMs: row.started_at_ms,
-  /** When its charge was decided on; null in records from before schema 5. */
-  settledAtMs: row.settled_at_ms,
-  firstTokenMs: row.first_token_ms,
-  durationMs: row.duration_ms,
-  priceCredits: row.price_credits,
-  /** The part of the price that is not of tokens. */
-  extraCredits: row.extra_credits,
-  /** Whose key the reply came with; `null` for the gateway's. */
-  ownKey: row.own_key,
-  chargedCredits: row.charged_credits,
-  ignored: row.ignored,
-  /** Prices of the charge; `undefined` if nothing was charged, and in records from before schema 5. */
-  prices: row.input_price === null ? undefined : {
-    input: row.input_price,
-    cached: row.cached_price ?? 0,
-    output: row.output_price ?? 0,
-    minimum: row.minimum_credits ?? 0,
-  },
   /** Why it failed; `null` for a complete response, and in records from before schema 10. */
-  reason: row.reason,
+  reason: z.string().nullable(),
   /** The message that the client got, or would have got. */
-  message: row.message,
-  /** The attempts; `undefined` if each got a reply, and in records from before schema 10. */
-  attemptList: row.attempt_list === null
-    ? undefined
-    : z.array(attempt).parse(JSON.parse(row.attempt_list)),
-  /** What the reply says of how it was made; empty for nothing, and in records from before schema 28. */
-  details: row.details === null ? {} : details.parse(JSON.parse(row.details)),
-  /** Values by name; `undefined` for none. */
-  tags: row.tags === null ? undefined : tags.parse(JSON.parse(row.tags)),
-}));
+  message: z.string().nullable(),
+  attempt_list: jsonText(z.array(attempt)).nullable(),
+  tags: jsonText(z.record(z.string(), z.string())).nullable(),
+  details: jsonText(details).nullable(),
+};
+
+const recordRow = rowOf(RECORD).transform((row) => {
+  const { inputPrice, cachedPrice, outputPrice, minimumCredits, ...record } = row;
+  return {
+    ...record,
+    /** Prices of the charge; `undefined` if nothing was charged, and in records from before schema 5. */
+    prices: inputPrice === null ? undefined : {
+      input: inputPrice,
+      cached: cachedPrice ?? 0,
+      output: outputPrice ?? 0,
+      minimum: minimumCredits ?? 0,
+    },
+    /** The attempts; `undefined` if each got a reply, and in records from before schema 10. */
+    attemptList: row.attemptList ?? undefined,
+    /** What the reply says of how it was made; empty for nothing, and in records from before schema 28. */
+    details: row.details ?? {},
+    /** Values by name; `undefined` for none. */
+    tags: row.tags ?? undefined,
+  };
+});
 
 /** Record of a request. Prices are in credits per million tokens, times in milliseconds. */
 export type RequestRecord = z.output<typeof recordRow>;
@@ -129,7 +103,7 @@ export function newestRecordsReading(
       jsonArrayOfRows(jsonObject({
         account_id: "accounts.value",
         records: jsonOf(`(
-        select ${jsonArrayOfRows(jsonObject(Object.keys(recordColumns.shape).join(", ")))} from (
+        select ${jsonArrayOfRows(jsonObject(Object.keys(RECORD).join(", ")))} from (
           select * from usage_records where account_id = accounts.value
           order by started_at_ms desc, request_id desc limit ${NEWEST}
         ) as found

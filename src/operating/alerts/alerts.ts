@@ -41,18 +41,11 @@ export class Alerts {
   constructor(options: AlertsOptions) {
     const { times = {}, ...parts } = options;
     const { database, directory, upstreams, now } = parts;
-    const { databaseAfterMs: afterMs } = times;
-    this.database = new DatabaseAlert({
-      ...parts,
-      place: database.place,
-      ...(afterMs === undefined ? {} : { afterMs }),
-    });
+    const afterMs = times.databaseAfterMs;
+    this.database = new DatabaseAlert({ ...parts, place: database.place, afterMs });
     this.outbox = new Outbox(database, now, times.backoff);
-    this.deliveries = new Deliveries({
-      ...parts,
-      outbox: this.outbox,
-      ...(times.deliverEveryMs === undefined ? {} : { everyMs: times.deliverEveryMs }),
-    });
+    const everyMs = times.deliverEveryMs;
+    this.deliveries = new Deliveries({ ...parts, outbox: this.outbox, everyMs });
     const readSpace = times.diskSpace ?? diskSpace;
     this.watch = new Watch({
       ...parts,
@@ -65,7 +58,7 @@ export class Alerts {
       },
       alerts: async () => departureAlerts(await upstreams(), now()),
       raised: () => this.deliveries.wake(),
-      ...(times.watch === undefined ? {} : { times: times.watch }),
+      times: times.watch,
     });
   }
 

@@ -9,7 +9,7 @@ export interface DatabaseAlertOptions extends Omit<DeliveriesOptions, "outbox" |
   /** Path or address of the database, for people. */
   readonly place: string;
   /** A failure that is over before is not worth an alert. */
-  readonly afterMs?: number;
+  readonly afterMs?: number | undefined;
   /** Pause after the first attempt to deliver that failed; each further one is longer by as much. */
   readonly pauseMs?: number;
 }
@@ -85,13 +85,11 @@ export class DatabaseAlert {
     const { settings, resolve, now, log, metrics, pauseMs = PAUSE_MS } = this.#options;
     const { signal } = this.#closing;
     for (let attempt = 1; attempt <= ATTEMPTS && !signal.aborted; attempt++) {
-      const { receivers, allowPrivateHosts, proxies, timeoutMs } = settings();
-      const receiver = receivers[name];
+      const current = settings();
+      const receiver = current.receivers[name];
       if (receiver === undefined) return;
       const { error } = await sendAlerts(receiver, [alert], {
-        allowPrivateHosts,
-        proxies,
-        timeoutMs,
+        ...current,
         resolve,
         nowMs: now(),
         deliveryId: alert.id,

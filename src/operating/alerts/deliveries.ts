@@ -19,7 +19,7 @@ export interface DeliveriesOptions {
   /** The database's clock, in milliseconds since the epoch. */
   readonly now: () => number;
   /** Interval of looks for what is due. */
-  readonly everyMs?: number;
+  readonly everyMs?: number | undefined;
 }
 
 const EVERY_MS = 5_000;
@@ -94,18 +94,16 @@ export class Deliveries {
   async #deliverAll(name: string, state: ReceiverState): Promise<void> {
     const { outbox, settings, resolve, now, log, metrics } = this.#options;
     while (!this.#stop.signal.aborted) {
-      const { receivers, allowPrivateHosts, proxies, timeoutMs } = settings();
-      const receiver = receivers[name];
+      const current = settings();
+      const receiver = current.receivers[name];
       if (receiver === undefined) return;
       const claim = await outbox.claim(name, {
         limit: MAX_ALERTS,
-        leaseMs: timeoutMs + LEASE_SLACK_MS,
+        leaseMs: current.timeoutMs + LEASE_SLACK_MS,
       });
       if (claim === undefined) return;
       const outcome = await sendAlerts(receiver, claim.alerts, {
-        allowPrivateHosts,
-        proxies,
-        timeoutMs,
+        ...current,
         resolve,
         nowMs: now(),
         deliveryId: claim.token,

@@ -195,7 +195,10 @@ export class Outbox {
    * @returns How many there are.
    */
   async retry(
-    { alertId, receiver }: { readonly alertId?: string; readonly receiver?: string } = {},
+    { alertId, receiver }: {
+      readonly alertId?: string | undefined;
+      readonly receiver?: string | undefined;
+    } = {},
   ): Promise<number> {
     const nowMs = this.#now();
     const [rows] = await this.#database.batch([{

@@ -7,12 +7,16 @@ import type { DeliveryOutcome } from "./outbox.ts";
 import { slackBody, webhookBody } from "./payload.ts";
 import { signatureOf } from "./signature.ts";
 
-/** What a delivery needs besides its receiver. */
-export interface SendOptions {
+/** How receivers are reached. */
+interface ReachOptions {
   readonly allowPrivateHosts: readonly string[];
   readonly proxies?: ProxySettings | undefined;
   readonly timeoutMs: number;
   readonly resolve: Resolve;
+}
+
+/** What a delivery needs besides its receiver. */
+export interface SendOptions extends ReachOptions {
   readonly nowMs: number;
   /** Tells attempts of one delivery from others. */
   readonly deliveryId: string;
@@ -57,14 +61,12 @@ export async function sendAlerts(
  */
 export async function checkReceiver(
   { url }: Pick<ReceiverSettings, "url">,
-  { allowPrivateHosts, proxies, timeoutMs, resolve }: Pick<
-    SendOptions,
-    "allowPrivateHosts" | "proxies" | "timeoutMs" | "resolve"
-  >,
+  options: ReachOptions,
 ): Promise<string | undefined> {
+  const { timeoutMs } = options;
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const way = await wayTo(url, { allowPrivateHosts, proxies, timeoutMs, resolve, signal });
+    const way = await wayTo(url, { ...options, signal });
     await until(checkConnection({ ...way, timeoutMs }), signal);
     return undefined;
   } catch (error) {

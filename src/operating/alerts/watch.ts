@@ -57,7 +57,7 @@ export interface WatchOptions extends Omit<DeliveriesOptions, "resolve" | "every
   readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
   /** Called when alerts were raised. */
   readonly raised: () => void;
-  readonly times?: WatchTimes;
+  readonly times?: WatchTimes | undefined;
 }
 
 /** How often the watch looks; tests are faster. */

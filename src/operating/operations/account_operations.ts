@@ -77,7 +77,6 @@ export const ACCOUNT_LIST = defineRead({
         return { ...describeAccount(account), credits: balance, consumed, requests };
       }),
       limit,
-      ({ id }) => id,
     );
   },
 });

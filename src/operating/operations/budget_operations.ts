@@ -16,7 +16,7 @@ import {
   removeBudget,
   setBudget,
 } from "../../money/ledger/mod.ts";
-import { accountOf, keyOf, msOf, pageOf, subjectOfKey, teamOf, timeInput } from "./lookup.ts";
+import { accountOf, keyOf, msOf, subjectOfKey, teamOf, timeInput, wholeList } from "./lookup.ts";
 import { defineRead, defineWrite, type Found, type OperationContext } from "./operation.ts";
 import { invalid, missing } from "../../people/operation_log/mod.ts";
 import { toChangeBudget } from "./rights.ts";
@@ -136,7 +136,7 @@ export const BUDGET_LIST = defineRead({
   async read(c, input) {
     const { target } = await ownerOf(c, input);
     const found = await budgetsOf(c.parts.database, target, c.nowMs);
-    return pageOf(found.map(describeBudget), found.length, ({ id }) => id);
+    return wholeList(found.map(describeBudget));
   },
 });
 

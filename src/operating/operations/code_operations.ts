@@ -30,7 +30,7 @@ export const CODE_LIST = defineRead({
       limit: limit + 1,
       after: after === undefined ? undefined : await codeOf(c, after),
     });
-    return pageOf(found.map(describeCode), limit, ({ id }) => id);
+    return pageOf(found.map(describeCode), limit);
   },
 });
 

@@ -10,8 +10,8 @@ import {
 import {
   msOf,
   type NamedPayer,
+  pageBy,
   pageInput,
-  pageOf,
   payerInput,
   payerOf,
   timeInput,
@@ -163,7 +163,7 @@ export const ENTRY_LIST = defineRead({
       before: lotId === undefined ? undefined : { atMs: Number(atMs), causeId: causeId!, lotId },
       limit: limit + 1,
     });
-    return pageOf(
+    return pageBy(
       entries.map(describeEntry),
       limit,
       ({ at, cause, lot }) => `${Date.parse(at)}~${cause}~${lot}`,

@@ -5,7 +5,7 @@ import { systemResolve } from "../../requests/images/mod.ts";
 import { audit } from "../../money/ledger/mod.ts";
 import { newId } from "../../ground/platform/mod.ts";
 import { configuredUpstreams, probeUpstream } from "../../requests/upstreams/mod.ts";
-import { accountInput, accountOf, flagInput, pageInput, pageOf } from "./lookup.ts";
+import { accountInput, accountOf, flagInput, pageInput, pageOf, wholeList } from "./lookup.ts";
 import { defineRead, defineWrite, type OperationContext, outcomeOnly } from "./operation.ts";
 import { missing } from "../../people/operation_log/mod.ts";
 import { alertShape, describeAlert } from "./shapes/alert.ts";
@@ -31,7 +31,7 @@ export const ROUTE_LIST = defineRead({
   isList: true,
   async read({ parts }) {
     const { routes } = await parts.catalog();
-    return pageOf(routes.map((route) => ({ ...route })), routes.length, ({ id }) => id);
+    return wholeList(routes.map((route) => ({ ...route })));
   },
 });
 
@@ -56,7 +56,7 @@ export const UPSTREAM_LIST = defineRead({
   isList: true,
   async read({ parts: { gateway } }) {
     const states = await gateway!.upstreamStates();
-    return pageOf(
+    return wholeList(
       states.map((one) => ({
         name: one.name,
         dialect: one.dialect,
@@ -70,8 +70,6 @@ export const UPSTREAM_LIST = defineRead({
           ? null
           : { count: one.keys.count, in_cooldown: [...one.keys.resting] },
       })),
-      states.length,
-      ({ name }) => name,
     );
   },
 });
@@ -127,8 +125,7 @@ export const SETTING_LIST = defineRead({
   action: "settings.read",
   isList: true,
   read({ parts }) {
-    const all = effectiveSettings(parts.config);
-    return Promise.resolve(pageOf(all, all.length, ({ path }) => path));
+    return Promise.resolve(wholeList(effectiveSettings(parts.config)));
   },
 });
 
@@ -195,7 +192,7 @@ export const ALERT_LIST = defineRead({
       after,
       limit: limit + 1,
     });
-    return pageOf(found.map(describeAlert), limit, ({ id }) => id);
+    return pageOf(found.map(describeAlert), limit);
   },
 });
 
@@ -256,12 +253,12 @@ async function testReceivers(
   { config, now }: Pick<OperationContext["parts"], "config" | "now">,
   names: readonly string[],
 ) {
-  const { proxies, alerts: { receivers, allowPrivateHosts, timeoutMs } } = config.settings;
+  const { proxies, alerts } = config.settings;
   return await Promise.all(names.map(async (name) => {
     const nowMs = now();
     const id = newId("alert");
     const startedTick = performance.now();
-    const outcome = await sendAlerts(receivers[name]!, [{
+    const outcome = await sendAlerts(alerts.receivers[name]!, [{
       id,
       mark: `test:${id}`,
       kind: "test",
@@ -272,9 +269,8 @@ async function testReceivers(
       data: {},
       createdAtMs: nowMs,
     }], {
-      allowPrivateHosts,
+      ...alerts,
       proxies,
-      timeoutMs,
       resolve: systemResolve,
       nowMs,
       deliveryId: id,
@@ -298,11 +294,8 @@ export const ALERT_RETRY = defineWrite({
   action: "alerts.read",
   find: (_c, { alert }) => Promise.resolve({ target: null, objectId: alert }),
   async run({ database }, { parts }, { input: { alert, receiver } }) {
-    const deliveries = await new Outbox(database, parts.now).retry({
-      ...(alert === undefined ? {} : { alertId: alert }),
-      ...(receiver === undefined ? {} : { receiver }),
-    });
-    return { deliveries };
+    const outbox = new Outbox(database, parts.now);
+    return { deliveries: await outbox.retry({ alertId: alert, receiver }) };
   },
   // the number is not known after a crash
   reply: (_c, { result }) => Promise.resolve(result ?? { deliveries: null }),

@@ -75,11 +75,7 @@ export const KEY_LIST = defineRead({
       after,
       limit: limit + 1,
     });
-    return pageOf(
-      await describeKeys({ ...c.parts, nowMs: c.nowMs }, found),
-      limit,
-      ({ id }) => id,
-    );
+    return pageOf(await describeKeys({ ...c.parts, nowMs: c.nowMs }, found), limit);
   },
 });
 

@@ -6,7 +6,7 @@ import {
   writeOffLoans,
 } from "../../money/ledger/mod.ts";
 import { conflict, missing } from "../../people/operation_log/mod.ts";
-import { pageOf } from "./lookup.ts";
+import { wholeList } from "./lookup.ts";
 import { defineRead, defineWrite, type OperationContext } from "./operation.ts";
 import { credits, describer, iso, timestamp } from "./shapes/common.ts";
 
@@ -44,12 +44,7 @@ export const LOAN_LIST = defineRead({
   action: "audit.run",
   isList: true,
   async read({ parts: { database } }) {
-    const all = await lentToGateways(database);
-    return pageOf(
-      all.map((one) => describeLent(one)),
-      all.length,
-      ({ gateway_id }) => gateway_id,
-    );
+    return wholeList((await lentToGateways(database)).map((one) => describeLent(one)));
   },
 });
 

@@ -158,11 +158,24 @@ export function pageAfter<Item>(
 ) {
   const start = after === undefined ? 0 : all.findIndex((one) => idOf(one) === after) + 1;
   if (after !== undefined && start === 0) throw missing(noun, after);
-  return pageOf(all.slice(start), limit, idOf);
+  return pageBy(all.slice(start), limit, idOf);
+}
+
+/** A list that has no pages. */
+export function wholeList<Item>(items: readonly Item[]) {
+  return pageBy(items, items.length, () => "");
+}
+
+/** A page of a list whose cursors are IDs. */
+export function pageOf<Item extends { readonly id: string }>(
+  items: readonly Item[],
+  limit: number,
+) {
+  return pageBy(items, limit, ({ id }) => id);
 }
 
 /** A page of a list. @param idOf The cursor of an item. */
-export function pageOf<Item>(
+export function pageBy<Item>(
   items: readonly Item[],
   limit: number,
   idOf: (item: Item) => string,

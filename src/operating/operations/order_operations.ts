@@ -88,11 +88,7 @@ export const ORDER_LIST = defineRead({
       after: after === undefined ? undefined : await orderOf(c, after),
       limit: limit + 1,
     });
-    return pageOf(
-      await Promise.all(orders.map((one) => described(c, one))),
-      limit,
-      ({ id }) => id,
-    );
+    return pageOf(await Promise.all(orders.map((one) => described(c, one))), limit);
   },
 });
 

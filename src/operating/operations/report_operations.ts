@@ -65,7 +65,6 @@ export const REQUEST_LIST = defineRead({
     return pageOf(
       records.map((one) => describeRequest(one, known.get(one.accountId)?.email ?? one.accountId)),
       limit,
-      ({ id }) => id,
     );
   },
 });
@@ -115,6 +114,6 @@ export const LOG_LIST = defineRead({
       untilMs: msOf(until),
       limit: limit + 1,
     });
-    return pageOf(entries.map(describeLogEntry), limit, ({ id }) => id);
+    return pageOf(entries.map(describeLogEntry), limit);
   },
 });

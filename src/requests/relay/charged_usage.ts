@@ -3,6 +3,7 @@ import {
   type InputUsage,
   kindsOf,
   type MeteredPart,
+  sumOfUsages,
   type TokenKinds,
   type Told,
   type Usage,
@@ -259,13 +260,7 @@ function sumOf(parts: readonly SettledUsage[]): SettledUsage {
       ? { [name]: sum((part) => part.reported[name]!) }
       : {};
   return {
-    usage: {
-      inputTokens: sum(({ usage }) => usage.inputTokens),
-      cachedTokens: sum(({ usage }) => usage.cachedTokens),
-      cacheWrittenTokens: sum(({ usage }) => usage.cacheWrittenTokens),
-      outputTokens: sum(({ usage }) => usage.outputTokens),
-      reasoningTokens: sum(({ usage }) => usage.reasoningTokens),
-    },
+    usage: sumOfUsages(parts.map(({ usage }) => usage)),
     usageSource: parts.every(({ usageSource }) => usageSource === "upstream")
       ? "upstream"
       : "counted",

@@ -90,17 +90,14 @@ export class Lifecycle implements AsyncDisposable {
   #isOver = false;
 
   private constructor(
-    { accountId, left, settlement, hold, permittedOutput, isOwnOnly, cutOff, end, leaving }: {
-      readonly accountId: string;
-      readonly left: AbortController;
-      readonly settlement: Settlement;
-      readonly hold: Hold;
-      readonly permittedOutput: number;
-      readonly isOwnOnly: boolean;
-      readonly cutOff: AbortSignal;
-      readonly end: () => void;
-      readonly leaving: DisconnectWatcher;
-    },
+    { accountId, left, settlement, hold, permittedOutput, isOwnOnly, cutOff, end, leaving }:
+      & Pick<Lifecycle, "accountId" | "hold" | "permittedOutput" | "isOwnOnly" | "cutOff">
+      & {
+        readonly left: AbortController;
+        readonly settlement: Settlement;
+        readonly end: () => void;
+        readonly leaving: DisconnectWatcher;
+      },
   ) {
     this.accountId = accountId;
     this.#left = left;

@@ -1,7 +1,7 @@
 import { NumberArrays, type Vector } from "../../wire/embeddings/mod.ts";
 import { parseJson } from "../../wire/json/mod.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
-import { checkReplyJson, excessive, type ReplyLimits, unusable, Yielder } from "./reply_limits.ts";
+import { checkReplyJson, excessive, type ReplyLimits, usable, Yielder } from "./reply_limits.ts";
 
 /** Bytes of a number as JSON: `-0.012345678901234567,` on a line of its own. */
 const BYTES_PER_NUMBER = 36;
@@ -52,33 +52,15 @@ export async function readVectors(
     }
   }
   add(arrays, () => decoder.decode());
-  let text: string;
-  try {
-    text = arrays.text;
-  } catch (cause) {
-    throw unusable("it is not JSON", cause);
-  }
+  const text = usable("it is not JSON", () => arrays.text);
   checkReplyJson(text, values + vectors * VALUES_PER_ITEM);
-  try {
-    return { json: parseJson(text), taken: arrays.taken };
-  } catch (cause) {
-    throw unusable("it is not JSON", cause);
-  }
+  return usable("it is not JSON", () => ({ json: parseJson(text), taken: arrays.taken }));
 }
 
 /** Bytes that are read at a time: a transport may hand over megabytes. */
 const PIECE_BYTES = 65_536;
 
 function add(arrays: NumberArrays, decode: () => string): void {
-  let text: string;
-  try {
-    text = decode();
-  } catch (cause) {
-    throw unusable("it is not UTF-8", cause);
-  }
-  try {
-    arrays.push(text);
-  } catch (cause) {
-    throw unusable("it is not JSON that holds vectors", cause);
-  }
+  const text = usable("it is not UTF-8", decode);
+  usable("it is not JSON that holds vectors", () => arrays.push(text));
 }

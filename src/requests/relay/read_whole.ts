@@ -2,7 +2,7 @@ import { decodeUtf8, joinBytes } from "../../ground/platform/mod.ts";
 import { isObject } from "../../wire/dialects/mod.ts";
 import { parseJson } from "../../wire/json/mod.ts";
 import type { UpstreamReply } from "../upstreams/mod.ts";
-import { checkReplyJson, excessive, type ReplyLimits, unusable, Yielder } from "./reply_limits.ts";
+import { checkReplyJson, excessive, type ReplyLimits, usable, Yielder } from "./reply_limits.ts";
 
 /** JSON without the end mark of a stream, which some servers send after it. */
 function withoutEndMark(text: string): string {
@@ -28,18 +28,9 @@ export async function readWhole(
     if (size > maxBytes) throw excessive(`it has more than ${maxBytes} bytes`);
     await turns.taken(bytes.byteLength);
   }
-  let text: string;
-  try {
-    text = decodeUtf8(joinBytes(pieces, size));
-  } catch (cause) {
-    throw unusable("it is not UTF-8", cause);
-  }
+  const text = usable("it is not UTF-8", () => decodeUtf8(joinBytes(pieces, size)));
   checkReplyJson(text, values);
-  try {
-    const body = parseJson(withoutEndMark(text));
-    // Gemini's errors are in a list
-    return Array.isArray(body) && body.length === 1 && isObject(body[0]) ? body[0] : body;
-  } catch (cause) {
-    throw unusable("it is not JSON", cause);
-  }
+  const parsed = usable("it is not JSON", () => parseJson(withoutEndMark(text)));
+  // Gemini's errors are in a list
+  return Array.isArray(parsed) && parsed.length === 1 && isObject(parsed[0]) ? parsed[0] : parsed;
 }

@@ -69,9 +69,18 @@ export function excessive(why: string): Refusal {
 }
 
 /** Error for a reply that isn't valid in its format. */
-export function unusable(why: string, cause?: unknown): Refusal {
+function unusable(why: string, cause?: unknown): Refusal {
   const message = `The upstream's response cannot be used: ${why}.`;
   return new Refusal("upstream_unavailable", message, { cause });
+}
+
+/** @throws {Refusal} `upstream_unavailable` where `read` throws: it says why a reply isn't valid. */
+export function usable<Read>(why: string, read: () => Read): Read {
+  try {
+    return read();
+  } catch (cause) {
+    throw unusable(why, cause);
+  }
 }
 
 /** Bytes after which others have a turn, however fast more of them come. */

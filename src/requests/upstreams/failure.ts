@@ -86,7 +86,9 @@ export function failureOf(error: unknown, upstream: FailedUpstream): Failure {
     kind: repeatable ? (busy ? "busy" : "again") : "final",
     detail: error.message,
     words: error.message,
-    outcome: repeatable ? (busy ? RATE_LIMITED : "reported an error") : refusalWords(error),
+    outcome: repeatable
+      ? (busy ? RATE_LIMITED : "reported an error")
+      : REFUSAL_WORDS[error.reason] ?? "given up",
     status: undefined,
     retryAfterMs: error.retryAfterMs,
     refusal: error,
@@ -99,28 +101,17 @@ export function failureOf(error: unknown, upstream: FailedUpstream): Failure {
 
 const RATE_LIMITED = "over its rate limit";
 
-function refusalWords({ reason }: Refusal): string {
-  switch (reason) {
-    case "context_exceeded":
-      return "input too long";
-    case "rate_exceeded":
-      return RATE_LIMITED;
-    case "upstream_unavailable":
-      return "unusable response";
-    default:
-      return "given up"; // a failure of the gateway's own
-  }
-}
+/** What came of an attempt, by the reason of its refusal; others are failures of the gateway's own. */
+const REFUSAL_WORDS: Readonly<Partial<Record<Refusal["reason"], string>>> = {
+  context_exceeded: "input too long",
+  rate_exceeded: RATE_LIMITED,
+  upstream_unavailable: "unusable response",
+};
 
 function transportWords({ kind, timedOut }: TransportFault): string {
-  switch (kind) {
-    case "not_sent":
-      return timedOut ? "no connection in time" : "no connection";
-    case "left":
-      return CANCELLED;
-    default:
-      return timedOut ? "timed out" : "connection lost";
-  }
+  if (kind === "left") return CANCELLED;
+  if (kind === "not_sent") return timedOut ? "no connection in time" : "no connection";
+  return timedOut ? "timed out" : "connection lost";
 }
 
 /** What came of an attempt that the client's disconnect or the gateway's shutdown ended. */
@@ -255,18 +246,17 @@ function statusWords(status: number, said: UpstreamError, given: number): string
   return what === undefined ? `status ${given}` : `${what} (status ${given})`;
 }
 
+/** What an upstream says of the key that was used. */
+const KEY_WORDS: Readonly<Record<NonNullable<Failure["ofKey"]>, string>> = {
+  rejected: "rejected the key",
+  forbidden: "refused the key or the request",
+  exhausted: "the key is out of credits",
+  limited: RATE_LIMITED,
+};
+
 function statusMeaning(status: number, said: UpstreamError): string | undefined {
-  if (status === 402) return "the key is out of credits";
-  switch (keyFault(status, said)) {
-    case "rejected":
-      return "rejected the key";
-    case "forbidden":
-      return "refused the key or the request";
-    case "exhausted":
-      return "the key is out of credits";
-    case "limited":
-      return RATE_LIMITED;
-  }
+  const ofKey = status === 402 ? "exhausted" : keyFault(status, said);
+  if (ofKey !== undefined) return KEY_WORDS[ofKey];
   const isOfRequest = status === 400 || status === 413 || status === 422;
   if ((isOfRequest || status === 404) && isModelError(said)) return "unknown model";
   if (!isOfRequest) return undefined;

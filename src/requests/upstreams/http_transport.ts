@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { pipeline, Readable, type Transform } from "node:stream";
 import type { Dispatcher, Pool } from "undici";
@@ -88,6 +89,7 @@ export class HttpTransport {
           connect(options, (...[error, socket]) => {
             if (error !== null) return connected(error, null);
             skipContinue(socket);
+            tellErrorFirst(socket);
             connected(null, socket);
           }),
         headersTimeout: timeouts.readMs,
@@ -157,6 +159,18 @@ export class HttpTransport {
   async close(): Promise<void> {
     await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
   }
+}
+
+/**
+ * Has a socket tell what broke it before it tells that it is closed, which Deno 2.4 does the other way round. undici would take the close
+ * for the end of a reply without a length, and its pool could not be closed any more.
+ */
+function tellErrorFirst(socket: Socket): void {
+  let isTold = false;
+  socket.once("error", () => isTold = true);
+  socket.once("close", () => {
+    if (!isTold && socket.errored) socket.emit("error", socket.errored);
+  });
 }
 
 /** Longer bodies are let go of once they are written: undici keeps what it was given until the reply ends. */

@@ -24,7 +24,7 @@ import {
 } from "./quirks/chat_rules.ts";
 import { withBetasInBody, withVersion } from "./clouds/body_version.ts";
 import type { ModelPath } from "./clouds/model_paths.ts";
-import type { Authorize } from "./credentials/bearer.ts";
+import { type Authorize, bearer } from "./credentials/bearer.ts";
 import type { Transport } from "./transport.ts";
 import { withoutThinkingOfDashScope, withoutThinkingOfDeepSeek } from "./quirks/forced_tools.ts";
 import { withMinOutput } from "./quirks/min_output.ts";
@@ -48,14 +48,22 @@ export interface Quirk {
 }
 
 /** OpenAI's service, its own and Azure's. */
-const adjustForOpenAi = inSteps(
-  withoutReasoning,
-  withShortIds,
-  withShortItemIds,
-  withFewStops,
-  withMinOutput,
-  withWholeSchemas,
-);
+const OPENAI: Quirk = {
+  shaping: {
+    outputLimit: "max_completion_tokens",
+    ownSampling: true,
+    promptCacheKey: true,
+    signedReasoning: true,
+  },
+  adjust: inSteps(
+    withoutReasoning,
+    withShortIds,
+    withShortItemIds,
+    withFewStops,
+    withMinOutput,
+    withWholeSchemas,
+  ),
+};
 /** Anthropic's service, its own and that of clouds. */
 const adjustForAnthropic = inSteps(
   withoutEmptyTexts,
@@ -66,8 +74,10 @@ const adjustForAnthropic = inSteps(
   withTakenSchemas,
   withFewMarks,
 );
-
-const bearer: Authorize = (key) => ({ authorization: `Bearer ${key}` });
+const ANTHROPIC: Quirk = {
+  shaping: { signedReasoning: true, ownSampling: true, cacheMarks: true },
+  adjust: adjustForAnthropic,
+};
 
 /**
  * The known upstreams.
@@ -105,19 +115,8 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
     },
     adjust: inSteps(withoutDeveloper, adjustForMoonshot),
   },
-  openai: {
-    shaping: {
-      outputLimit: "max_completion_tokens",
-      ownSampling: true,
-      promptCacheKey: true,
-      signedReasoning: true,
-    },
-    adjust: adjustForOpenAi,
-  },
-  anthropic: {
-    shaping: { signedReasoning: true, ownSampling: true, cacheMarks: true },
-    adjust: adjustForAnthropic,
-  },
+  openai: OPENAI,
+  anthropic: ANTHROPIC,
   openrouter: {
     shaping: { topK: true, promptCacheKey: true, cacheMarks: true },
     adjust: withBothNames,
@@ -140,25 +139,11 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
     adjust: inSteps(withoutDeveloper, withBothNames),
   },
   think_tags: { shaping: { outputLimit: "max_tokens", thinkTags: true }, adjust: withoutDeveloper },
-  azure: {
-    shaping: {
-      outputLimit: "max_completion_tokens",
-      ownSampling: true,
-      promptCacheKey: true,
-      signedReasoning: true,
-    },
-    adjust: adjustForOpenAi,
-    authorize: (key) => ({ "api-key": key }),
-  },
+  azure: { ...OPENAI, authorize: (key) => ({ "api-key": key }) },
   "bedrock-mantle": { shaping: {}, authorize: bearer, service: "bedrock-mantle" },
-  "bedrock-mantle-anthropic": {
-    shaping: { signedReasoning: true, ownSampling: true, cacheMarks: true },
-    adjust: adjustForAnthropic,
-    authorize: bearer,
-    service: "bedrock-mantle",
-  },
+  "bedrock-mantle-anthropic": { ...ANTHROPIC, authorize: bearer, service: "bedrock-mantle" },
   "bedrock-anthropic": {
-    shaping: { signedReasoning: true, ownSampling: true, cacheMarks: true },
+    ...ANTHROPIC,
     adjust: inSteps(
       adjustForAnthropic,
       (body) => withVersion(body, "bedrock-2023-05-31", ["stream"]),
@@ -174,7 +159,7 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
     },
   },
   "vertex-anthropic": {
-    shaping: { signedReasoning: true, ownSampling: true, cacheMarks: true },
+    ...ANTHROPIC,
     adjust: inSteps(adjustForAnthropic, (body) => withVersion(body, "vertex-2023-10-16", [])),
     authorize: bearer,
     path: {

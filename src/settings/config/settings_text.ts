@@ -1,4 +1,5 @@
 import jsonc, { type Node } from "jsonc-parser";
+import { isRecord } from "./settings_file.ts";
 
 /** A value as a settings file has it: made of what JSON can say. */
 export type Json = null | boolean | number | string | object;
@@ -132,10 +133,6 @@ function same(one: unknown, other: unknown): boolean {
   const [names, others] = [entriesOf(one), entriesOf(other)];
   return names.length === others.length &&
     names.every(([name, value]) => Object.hasOwn(other, name) && same(value, other[name]));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return isNested(value) && !Array.isArray(value);
 }
 
 function eolOf(text: string): string {

@@ -8,7 +8,7 @@ export type CloudName = "aws" | "google" | "azure";
 export interface OwnRow {
   readonly id: string;
   readonly title?: string;
-  /** The first is what it is spoken to in; the others it speaks as well. */
+  /** The first is what it is spoken to in; the others it speaks as well. Default: chat. */
   readonly dialects?: readonly [BackName, ...BackName[]];
   /** Base URL, with `{resource}`, `{project}` and `{region}` for what the settings fill in. */
   readonly url?: string;
@@ -37,13 +37,8 @@ export const OWN: readonly OwnRow[] = [
   {
     id: "moonshot",
     aliases: ["moonshotai"],
-    title: "Moonshot AI",
-    url: "https://api.moonshot.ai/v1",
     otherHosts: ["api.moonshot.cn"],
-    dialects: ["chat"],
     quirks: "moonshot",
-    variables: ["MOONSHOT_API_KEY"],
-    source: "https://platform.moonshot.ai/docs/api/chat",
   },
   { id: "moonshotai-cn", quirks: "moonshot" },
   {
@@ -79,7 +74,6 @@ export const OWN: readonly OwnRow[] = [
     id: "groq",
     title: "Groq",
     url: "https://api.groq.com/openai/v1",
-    dialects: ["chat"],
     variables: ["GROQ_API_KEY"],
     source: "https://console.groq.com/docs/openai",
   },
@@ -87,7 +81,6 @@ export const OWN: readonly OwnRow[] = [
     id: "mistral",
     title: "Mistral",
     url: "https://api.mistral.ai/v1",
-    dialects: ["chat"],
     variables: ["MISTRAL_API_KEY"],
     quirks: "mistral",
     source: "https://docs.mistral.ai/api/",
@@ -104,7 +97,6 @@ export const OWN: readonly OwnRow[] = [
     id: "google",
     title: "Google Gemini (chat)",
     url: "https://generativelanguage.googleapis.com/v1beta/openai",
-    dialects: ["chat"],
     variables: ["GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GOOGLE_API_KEY"],
     source: "https://ai.google.dev/gemini-api/docs/openai",
   },
@@ -121,7 +113,6 @@ export const OWN: readonly OwnRow[] = [
     aliases: ["together"],
     title: "Together AI",
     url: "https://api.together.xyz/v1",
-    dialects: ["chat"],
     variables: ["TOGETHER_API_KEY"],
     source: "https://docs.together.ai/docs/openai-api-compatibility",
   },
@@ -129,7 +120,6 @@ export const OWN: readonly OwnRow[] = [
     id: "cerebras",
     title: "Cerebras",
     url: "https://api.cerebras.ai/v1",
-    dialects: ["chat"],
     variables: ["CEREBRAS_API_KEY"],
     source: "https://inference-docs.cerebras.ai/resources/openai",
   },
@@ -137,7 +127,6 @@ export const OWN: readonly OwnRow[] = [
     id: "deepinfra",
     title: "DeepInfra",
     url: "https://api.deepinfra.com/v1/openai",
-    dialects: ["chat"],
     variables: ["DEEPINFRA_API_KEY"],
     source: "https://deepinfra.com/docs/openai_api",
   },
@@ -146,7 +135,6 @@ export const OWN: readonly OwnRow[] = [
     id: "perplexity",
     title: "Perplexity",
     url: "https://api.perplexity.ai",
-    dialects: ["chat"],
     variables: ["PERPLEXITY_API_KEY"],
     source: "https://docs.perplexity.ai/guides/chat-completions-guide",
   },
@@ -154,7 +142,6 @@ export const OWN: readonly OwnRow[] = [
     id: "cohere",
     title: "Cohere",
     url: "https://api.cohere.ai/compatibility/v1",
-    dialects: ["chat"],
     variables: ["COHERE_API_KEY"],
     source: "https://docs.cohere.com/docs/compatibility-api",
   },
@@ -162,7 +149,6 @@ export const OWN: readonly OwnRow[] = [
     id: "vercel",
     title: "Vercel AI Gateway",
     url: "https://ai-gateway.vercel.sh/v1",
-    dialects: ["chat"],
     variables: ["AI_GATEWAY_API_KEY"],
     source: "https://vercel.com/docs/ai-gateway/openai-compat",
   },
@@ -170,7 +156,6 @@ export const OWN: readonly OwnRow[] = [
     id: "v0",
     title: "v0",
     url: "https://api.v0.dev/v1",
-    dialects: ["chat"],
     variables: ["V0_API_KEY"],
     source: "https://v0.dev/docs/api/model",
   },
@@ -178,7 +163,6 @@ export const OWN: readonly OwnRow[] = [
     id: "venice",
     title: "Venice AI",
     url: "https://api.venice.ai/api/v1",
-    dialects: ["chat"],
     variables: ["VENICE_API_KEY"],
     source: "https://docs.venice.ai",
   },
@@ -186,7 +170,6 @@ export const OWN: readonly OwnRow[] = [
     id: "aihubmix",
     title: "AIHubMix",
     url: "https://aihubmix.com/v1",
-    dialects: ["chat"],
     variables: ["AIHUBMIX_API_KEY"],
     source: "https://docs.aihubmix.com",
   },
@@ -194,7 +177,6 @@ export const OWN: readonly OwnRow[] = [
     id: "cloudflare-ai-gateway",
     title: "Cloudflare AI Gateway",
     url: "https://gateway.ai.cloudflare.com/v1/{resource}/{project}/compat",
-    dialects: ["chat"],
     variables: [
       "resource=CLOUDFLARE_ACCOUNT_ID",
       "project=CLOUDFLARE_GATEWAY_ID",
@@ -276,7 +258,6 @@ export const OWN: readonly OwnRow[] = [
       global:
         "https://aiplatform.googleapis.com/v1/projects/{project}/locations/global/endpoints/openapi",
     },
-    dialects: ["chat"],
     credentials: "google",
     variables: ["project=GOOGLE_VERTEX_PROJECT", "region=GOOGLE_VERTEX_LOCATION"],
     source: "https://cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview",

@@ -118,6 +118,14 @@ export interface AppliedReasoning {
   readonly adjusted: readonly string[];
 }
 
+/** A request that fits its route. @param changes What was dropped and adjusted for it. Default: nothing. */
+export function fitted(
+  request: ParsedRequest,
+  { dropped = [], adjusted = [] }: Partial<Omit<AppliedReasoning, "request">> = {},
+): AppliedReasoning {
+  return { request, dropped, adjusted };
+}
+
 /** How a conversation is written for one target. */
 export interface WriteConversationOptions extends WriteOptions {
   readonly stream: boolean;

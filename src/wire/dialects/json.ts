@@ -1,4 +1,4 @@
-import { isLargeNumber } from "../json/mod.ts";
+import { isLargeNumber, parseJson } from "../json/mod.ts";
 
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
@@ -12,6 +12,16 @@ export interface JsonObject {
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) &&
     !isLargeNumber(value);
+}
+
+/** The object that a JSON text is, with its integers as they are written; undefined for any other text. */
+export function objectIn(json: string): JsonObject | undefined {
+  try {
+    const value = parseJson(json);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The value as text, else undefined. */

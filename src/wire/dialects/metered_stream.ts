@@ -1,3 +1,4 @@
+import { brokenOff } from "./upstream_error.ts";
 import type { Usage } from "./usage.ts";
 import { type PartialUsage, UsageReports } from "./usage_reports.ts";
 
@@ -6,6 +7,8 @@ export abstract class MeteredStream<
   Meter extends { readonly tokens: number; readonly overcounted: number },
 > {
   hasOutput = false;
+  /** Whether an end mark came, or all that must come before one. */
+  protected hasEnded = false;
   protected readonly meter: Meter;
   protected readonly reports: UsageReports;
   #reportCount = 0;
@@ -20,6 +23,16 @@ export abstract class MeteredStream<
 
   get hasFinishReason(): boolean {
     return this.endedChoices > 0;
+  }
+
+  get finished(): boolean {
+    return this.hasEnded;
+  }
+
+  end(): void {
+    if (this.finished) return;
+    if (!this.hasFinishReason) throw brokenOff();
+    this.hasEnded = true; // some upstreams send no end mark
   }
 
   get countedOutput(): number {

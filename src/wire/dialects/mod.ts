@@ -107,6 +107,7 @@ export {
   isSameUsage,
   kindsOf,
   NO_USAGE,
+  sumOfUsages,
   type TokenKinds,
   type Usage,
   withCounts,

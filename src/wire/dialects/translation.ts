@@ -215,7 +215,6 @@ class TranslatedStream extends MeteredStream<EventMeter> implements ReplyStream 
   readonly #reader: EventReader;
   readonly #writer: ReplyWriter;
   readonly #toolNames: ClientNames;
-  #ended = false;
 
   constructor(reader: EventReader, writer: ReplyWriter, toolNames: ClientNames) {
     super(new EventMeter(writer), reader.reports);
@@ -224,8 +223,8 @@ class TranslatedStream extends MeteredStream<EventMeter> implements ReplyStream 
     this.#toolNames = toolNames;
   }
 
-  get finished(): boolean {
-    return this.#ended || this.#reader.done;
+  override get finished(): boolean {
+    return this.hasEnded || this.#reader.done;
   }
 
   get lacksUsage(): boolean | undefined {
@@ -253,12 +252,6 @@ class TranslatedStream extends MeteredStream<EventMeter> implements ReplyStream 
     this.noteReport();
     if (this.#reader.done && !this.#writer.finished) throw brokenOff();
     return written;
-  }
-
-  end(): void {
-    if (this.finished) return;
-    if (!this.#writer.finished) throw brokenOff();
-    this.#ended = true; // some upstreams send no last event of their own
   }
 
   truncate(): string {

@@ -291,9 +291,14 @@ export class ReportedError extends Refusal {
   ownStatus: number | undefined;
 }
 
+/** A reply that is not what its dialect has. */
+export function unusable(message: string): Refusal {
+  return new Refusal("upstream_unavailable", message);
+}
+
 /** A reply with more of something than is kept. What was asked may be the reason, so that it says nothing of the upstream. */
 export function tooMuch(message: string): Refusal {
-  return Object.assign(new Refusal("upstream_unavailable", message), { ofThisRequest: true });
+  return Object.assign(unusable(message), { ofThisRequest: true });
 }
 
 /** A stream that ended without a finish reason: it may be incomplete, and SDKs reject it. */

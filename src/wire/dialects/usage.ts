@@ -38,6 +38,18 @@ export function isSameUsage(one: Usage, other: Usage | undefined): boolean {
     .every((field) => one[field] === other[field]);
 }
 
+/** The sum of several. */
+export function sumOfUsages(all: readonly Usage[]): Usage {
+  const sum = (field: keyof Usage) => all.reduce((total, usage) => total + usage[field], 0);
+  return {
+    inputTokens: sum("inputTokens"),
+    cachedTokens: sum("cachedTokens"),
+    cacheWrittenTokens: sum("cacheWrittenTokens"),
+    outputTokens: sum("outputTokens"),
+    reasoningTokens: sum("reasoningTokens"),
+  };
+}
+
 /** Only the kinds that there are tokens of; undefined for none. */
 export function kindsOf(kinds: TokenKinds): TokenKinds | undefined {
   const there = Object.entries(kinds).filter(([, tokens = 0]) => tokens > 0);

@@ -74,7 +74,7 @@ const KINDS: readonly (readonly [
     if (Deno.uid() === 0) return "/proc/sluice-test"; // where root cannot make a file either
     await Deno.mkdir(`${directory}/closed`, { mode: 0o500 });
     return `${directory}/closed/new`;
-  }, /no file can be created beside it|a file of the system/],
+  }, /no file can be created beside it|a file of the system|Requires all access/], // the last from Deno 2.4
 ];
 
 /** All that writes a file to where it is told. Resolves with what was said, and whether it was done. */

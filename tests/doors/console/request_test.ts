@@ -6,8 +6,9 @@ import {
   priceLines,
   roundedCredits,
 } from "../../../src/doors/console/request_price.tsx";
-import { namesOf, speed, tokensPerSecond } from "../../../src/doors/console/request_rows.tsx";
+import { speed, tokensPerSecond } from "../../../src/doors/console/request_rows.tsx";
 import { timelineOf } from "../../../src/doors/console/waterfall.tsx";
+import { toldApart } from "../../../src/ground/platform/mod.ts";
 import { REASONS } from "../../../src/ground/refusal.ts";
 import type { Key } from "../../../src/people/accounts/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
@@ -179,7 +180,7 @@ Deno.test("two keys of one name are told apart in filters and tables", () => {
     "",
     "sk-ccc…3",
   ]];
-  const names = namesOf(keys.map(([id, name, hint]) => ({ id, name, hint }) as Key));
+  const names = toldApart(keys.map(([id, name, hint]) => ({ id, name, hint }) as Key));
   assertEquals([...names.values()], ["laptop (sk-aaa…1)", "laptop (sk-bbb…2)", "sk-ccc…3"]);
 });
 

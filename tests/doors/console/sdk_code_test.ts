@@ -1,5 +1,6 @@
 /** The playground's programs: sent by the SDKs, they get what the playground gets. */
 
+import { Buffer } from "node:buffer";
 import { DIALECTS } from "../../../src/doors/console/assets/dialects.js";
 import { inCurl, inJavaScript, inPython } from "../../../src/doors/console/assets/sdk_code.js";
 import { type Played, playgroundBody } from "../../../src/doors/console/playground_body.ts";
@@ -10,9 +11,8 @@ import { startGateway } from "../../fake/gateway.ts";
 import { simulateServer } from "../../fake/simulate.ts";
 import { tempDir } from "../../fake/temp.ts";
 
-const PICTURE = `data:image/png;base64,${
-  (await Deno.readFile(new URL("../../requests/images/files/rgb.png", import.meta.url))).toBase64()
-}`;
+const PNG = await Deno.readFile(new URL("../../requests/images/files/rgb.png", import.meta.url));
+const PICTURE = `data:image/png;base64,${Buffer.from(PNG).toString("base64")}`;
 
 const FORM = { text: "Hello, it's me", system: 'Say "yes".', offersTool: false };
 

@@ -322,12 +322,12 @@ test("nothing of codes, states and tokens is in the log or leaves by a referrer"
   assertEquals(sent.filter((text) => gateway.log().includes(text)), []);
 });
 
-test("a provider that is down is said to be, and keeps nobody out who is in", async (one) => {
+Deno.test("a provider that is down is said to be, and keeps nobody out who is in", async () => {
+  await using one = await bench(); // on Deno 2.4 a server that was stopped cannot be started again
   const { gateway, company } = one;
   const browser = one.browser();
   await browser.signIn(company, "s-1");
   const path = await browser.away(company, "s-1");
-  const { port } = company.server.address();
   await company.server.stop();
   const refused = await browser.open(path);
   assertEquals(refused.status, 503);
@@ -336,8 +336,6 @@ test("a provider that is down is said to be, and keeps nobody out who is in", as
   assertEquals(await statusOf(gateway.chat("Hi")), 200);
   assertEquals((await WAYS.password!.enter(one.browser(), "bob", one)).status, 303);
   assertEquals((await WAYS.other!.enter(one.browser(), "bob", one)).status, 303);
-  await company.server.start(port, "127.0.0.1");
-  company.server.issuer.url = company.issuer;
 });
 
 test(

@@ -274,3 +274,41 @@ Deno.test("a client's ID of a request is safe in headers and logs; paths are tak
   }
   assert(pathOf("http://h/v1/models?x#y") === "/v1/models");
 });
+
+Deno.test("when nothing has come for a second, connections are looked at once a second, or when memory grows", async () => {
+  const all = system();
+  for (let at = 0; at < 32; at++) all.open(at, 1_000 + at);
+  const sockets = { ...all.face, descriptors: () => (looks++, [...all.sockets.keys()]) };
+  let [tick, memory, ticks, looks] = [10_000, 0, 0, 0];
+  using one = started(all, {
+    sockets: sockets as unknown as Sockets,
+    now: () => tick,
+    residentBytes: () => (ticks++, memory),
+  });
+  /** Looks while it is seen several times whether one is due. */
+  const looksOf = async (count: number) => {
+    const [before, from] = [looks, ticks];
+    await until(() => ticks >= from + count, { what: "ticks" });
+    return looks - before;
+  };
+  one.arrivals.progressed(client(1_001));
+  one.arrivals.watch(client(1_002), () => "fine"); // of a WebSocket on which nothing comes
+  tick += 1_001;
+  await looksOf(5);
+  assertEquals(await looksOf(10), 0);
+  tick += 1_001;
+  assertEquals(await looksOf(10), 1);
+  memory += 9 * MEGABYTE;
+  assertEquals(await looksOf(10), 1);
+  // a request
+  one.arrivals.progressed(client(1_003));
+  tick += 100;
+  assertEquals(await looksOf(10), 1);
+  // what comes without a request is seen at every tick, until it has been too much
+  tick += 1_001;
+  await looksOf(5);
+  all.sockets.get(7)!.received = MEGABYTE;
+  memory += 9 * MEGABYTE;
+  assert(await looksOf(10) > 3);
+  assertEquals(one.cuts, []);
+});

@@ -48,7 +48,6 @@ Deno.test("a Codex that is signed in is told the budget with the least left, and
     credits: 200,
     raise: { credits: 100, untilMs: NOW + 1 },
     marks: [],
-    setAtMs: 0,
     startsAtMs: 0,
     renewsAtMs: NOW + 5_000,
     spent: 100,

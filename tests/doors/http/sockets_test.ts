@@ -1,7 +1,7 @@
 import { peerFrom } from "../../../src/doors/http/peer.ts";
 import { Sockets } from "../../../src/doors/http/sockets.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { tempDir } from "../../fake/temp.ts";
+import { inTime, tempDir } from "../../fake/temp.ts";
 
 Deno.test("connections are those over TCP that have another end: no listener, no file, no Unix socket", async () => {
   await using dir = await tempDir();
@@ -35,3 +35,89 @@ Deno.test("connections are those over TCP that have another end: no listener, no
     sockets.close();
   }
 });
+
+Deno.test("as many connections wait to be accepted as the system allows", async () => {
+  const sockets = Sockets.open()!;
+  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
+  try {
+    const { hostname, port } = listener.addr;
+    sockets.extendBacklog(port);
+    // more than wait by themselves: 128 on Deno 2.4, 511 on 2.9
+    const opened = Array.from({ length: 600 }, () => Deno.connect({ hostname, port }));
+    const clients = await inTime(Promise.all(opened), 10_000, []);
+    const accepted = async () => {
+      const ends: Deno.Conn[] = [];
+      while (ends.length < clients.length) ends.push(await listener.accept());
+      return ends;
+    };
+    const ends = await inTime(accepted(), 10_000, []);
+    for (const one of [...clients, ...ends]) one.close();
+    assertEquals([clients.length, ends.length], [600, 600]);
+  } finally {
+    sockets.close();
+  }
+});
+
+const MODULES = ["sockets.ts", "peer.ts"].map((name) =>
+  new URL(`../../../src/doors/http/${name}`, import.meta.url).href
+);
+
+/** Opens and closes descriptors in a process of its own, where nobody else does. Prints what is counted, or why nothing is. */
+const PROGRAM = `
+  const [{ Sockets }, { peerFrom }] = await Promise.all(${
+  JSON.stringify(MODULES)
+}.map((one) => import(one)));
+  const sockets = Sockets.open();
+  const said = { limit: sockets.limit, off: [] };
+  /** Descriptors as the system lists them, but for the one that lists. */
+  const listed = () => [...Deno.readDirSync("/proc/self/fd")].length - 1;
+  /** By how much a count is off; the platform may open some of its own meanwhile, and then it is counted again. */
+  const off = (count) => {
+    for (;;) {
+      const before = listed();
+      const counted = count();
+      if (listed() === before) return counted - before;
+    }
+  };
+  let counts = 0;
+  const used = () => (counts++, sockets.used);
+  const find = () => sockets.descriptors().length;
+  if (said.limit > 4096) {
+    said.off.push(off(used)); // of all
+    const before = sockets.queried;
+    counts = 0;
+    for (let times = 0; times < 10; times++) said.off.push(off(used));
+    said.queried = (sockets.queried - before) / counts;
+    const files = [];
+    for (let at = 0; at < 3000; at++) files.push(await Deno.open("/dev/null")); // more than lie beyond the highest
+    said.off.push(off(used));
+    for (const file of files.splice(0, 2500)) file.close();
+    said.off.push(off(used), off(find));
+    const listener = Deno.listen({ port: 0 });
+    const client = await Deno.connect({ port: listener.addr.port });
+    await listener.accept();
+    for (const file of files) file.close();
+    said.off.push(off(find)); // the listener and both ends, which lie beyond all others
+    said.isFound = sockets.connectionOf(peerFrom(client.remoteAddr)) !== undefined;
+  }
+  console.log(JSON.stringify(said));
+  Deno.exit();
+`;
+
+Deno.test(
+  "descriptors that were never in use are not asked about each time, and all are counted and found",
+  {
+    ignore: Deno.build.os !== "linux",
+  },
+  async () => {
+    const { stdout, code } = await new Deno.Command(Deno.execPath(), {
+      args: ["eval", "--quiet", PROGRAM],
+      stderr: "inherit",
+    }).output();
+    assertEquals(code, 0);
+    const said = JSON.parse(new TextDecoder().decode(stdout));
+    if (said.limit <= 4_096) return; // all are asked about
+    assert(said.queried <= 2_048, `${said.queried} of ${said.limit}`);
+    assertEquals([said.off, said.isFound], [Array(15).fill(0), true]);
+  },
+);

@@ -1,5 +1,6 @@
 /** What a signed-in tool is told and asks for: live credits, errors of its protocol, settings, telemetry. */
 
+import { encodeHex } from "../../../src/ground/std/mod.ts";
 import type { SettingsInput } from "../../../src/settings/config/mod.ts";
 import { Callers } from "../../../src/doors/http/callers.ts";
 import { Granted } from "../../../src/doors/tools/mod.ts";
@@ -200,9 +201,12 @@ Deno.test("managed settings are those of the first team that somebody is in, els
       '{"env":{"A":"1","B":"2"},"model":"claude-svc-k3","permissions":{"deny":["Bash"]}}',
     ),
   );
-  assertEquals(checksum, `sha256:${new Uint8Array(bytes).toHex()}`);
-  assertEquals(response.headers.get("etag"), `"${checksum}"`);
-  assertEquals((await ask({ "if-none-match": `"${checksum}"` })).status, 304);
+  assertEquals(checksum, `sha256:${encodeHex(new Uint8Array(bytes))}`);
+  const etag = response.headers.get("etag")!;
+  assertEquals(etag.replace("W/", ""), `"${checksum}"`, "Deno 2.4 makes it weak: it compresses");
+  for (const known of [etag, `"${checksum}"`]) {
+    assertEquals((await ask({ "if-none-match": known })).status, 304);
+  }
   assertEquals((await ask({ "if-none-match": "*" })).status, 200);
   assertEquals(
     (await ask({ "if-none-match": `"${JSON.parse(forAll.text).checksum}"` })).status,

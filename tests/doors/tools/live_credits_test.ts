@@ -24,7 +24,6 @@ function budgetOf(spent: number, more: Partial<Budget> = {}): Budget {
     credits: 1_000,
     raise: null,
     marks: [],
-    setAtMs: 0,
     startsAtMs: Date.UTC(2030, 0, 1),
     renewsAtMs: RENEWS,
     spent,

@@ -1,8 +1,10 @@
 /** Several threads over one embedded file. */
 
 import { EmbeddedDatabase, type GroupWrite } from "../../../src/ground/database/mod.ts";
+import { type Numbered, PassedOn } from "../../../src/ground/database/file/embedded_protocol.ts";
 import { assertEquals, assertRejects } from "../../assert.ts";
 import { tempDir } from "../../fake/temp.ts";
+import { ADD as WRITE_BEHIND, THINGS } from "../../fake/things.ts";
 
 const ADD: GroupWrite<{ id: string; line: number }, void> = {
   name: "add",
@@ -37,6 +39,28 @@ Deno.test("threads write and read one file over lines of their own", async () =>
   await assertRejects(() => lines[0]!.all(counted), Error, "closed");
   assertEquals((await lines[1]!.one("select count(*) as n from things"))?.n, 601);
   await Promise.all(lines.map((line) => line.close()));
+  await database.close();
+});
+
+Deno.test("what one line has passed on is found by another's questions, whichever of both arrives first", async () => {
+  await using dir = await tempDir();
+  const database = await EmbeddedDatabase.open(`${dir.path}/sluice.db`, { durability: "normal" });
+  await database.batch([{ sql: THINGS }]);
+  const things = async () => (await database.one("select count(*) as n from things"))?.n;
+  const { port, passedOn } = database.line!(() => {});
+  const line = new PassedOn(passedOn);
+  const { name: write, statements } = WRITE_BEHIND;
+  for (let n = 1; n <= 20; n++) {
+    line.add(); // on its way
+    const asked = [things(), things()];
+    const items = JSON.stringify([[`thing ${n}`, 0]]);
+    const ask = { type: "behind", write, statements, items, count: 1 } as const;
+    port.postMessage({ id: -1, ask, after: 0 } satisfies Numbered);
+    assertEquals(await Promise.all(asked), [n, n]);
+  }
+  line.add(); // and never arrives: its thread has died
+  assertEquals([await things(), await things()], [20, 20]);
+  port.close();
   await database.close();
 });
 

@@ -9,8 +9,15 @@ import {
   restoreFile,
   type Statement,
 } from "../../../src/ground/database/mod.ts";
-import { keptItems, outboxFiles, WriteOutbox } from "../../../src/ground/database/outbox.ts";
+import {
+  hasOutbox,
+  keptItems,
+  outboxFiles,
+  outboxPlaces,
+  WriteOutbox,
+} from "../../../src/ground/database/outbox.ts";
 import { framesOf, OutboxFile } from "../../../src/ground/database/outbox_file.ts";
+import { lockedFile } from "../../../src/ground/files/mod.ts";
 import { WritesBehind } from "../../../src/ground/database/file/writes_behind.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
@@ -65,6 +72,17 @@ function wellFormed(text: string): string {
   return text.toWellFormed();
 }
 
+Deno.test("a file of an outbox gets another name where somebody was quicker to lock it", async () => {
+  await using dir = await tempDir();
+  const beginning = `${dir.path}/a.db-outbox-gw`;
+  using quicker = await lockedFile(`${beginning}-1`);
+  assert(quicker !== undefined);
+  let count = 0;
+  const file = await OutboxFile.create(beginning, 0, () => String(++count));
+  assertEquals(file.path, `${beginning}-2`);
+  await file.remove();
+});
+
 const items = (from: number, count: number) =>
   Array.from({ length: count }, (_, at) => [from + at]);
 
@@ -118,8 +136,8 @@ Deno.test("two files take turns: what the database has not taken is always in on
 });
 
 /** A database with a table that refuses 13, as a database in use has it. */
-async function opened(path: string): Promise<EmbeddedDatabase> {
-  const database = await EmbeddedDatabase.open(path, { durability: "full" });
+async function opened(path: string, outboxDirectory?: string): Promise<EmbeddedDatabase> {
+  const database = await EmbeddedDatabase.open(path, { durability: "full", outboxDirectory });
   await database.batch([
     {
       sql: THINGS,
@@ -312,18 +330,28 @@ Deno.test("an item of another type than its column is refused, and holds up no o
   await database.close();
 });
 
-Deno.test("an outbox is not given up while what was refused cannot be kept elsewhere", async () => {
+Deno.test("an outbox is not given up while what was refused cannot be kept elsewhere, and keeps nothing more", async () => {
   await using dir = await tempDir();
   const path = `${dir.path}/a.db`;
   const database = await opened(path);
-  await keeping(database);
+  const seen = await keeping(database);
   for (let n = 0; n < 1_000; n++) await Deno.writeTextFile(`${path}-outbox-refused-${n}`, "{}");
-  await database.writeBehind!(ADD, { id: "13", n: 13 });
-  await database.writeBehind!(ADD, { id: "14", n: 14 });
+  // of one turn, so that both are kept before the database refuses one
+  await Promise.all([
+    database.writeBehind!(ADD, { id: "13", n: 13 }),
+    database.writeBehind!(ADD, { id: "14", n: 14 }),
+  ]);
+  await until(() => seen.refused.length > 0, { what: "the item that was refused" });
+  await assertRejects(
+    () => database.writeBehind!(ADD, { id: "15", n: 15 }),
+    Error,
+    "more than 1000 items",
+  );
   await assertRejects(() => database.flush({ durable: true }), Error, "more than 1000 items");
   await Deno.remove(`${path}-outbox-refused-0`);
-  await database.flush({ durable: true });
+  await database.writeBehind!(ADD, { id: "16", n: 16 });
   assertEquals((await database.refused()).map(({ item }) => item.n), [13]);
+  assertEquals((await database.one("select sum(n) as n from things"))?.n, 14 + 15 + 16);
   await database.close();
   assertEquals((await outboxFiles(path)).length, 1_000);
 });
@@ -400,6 +428,58 @@ Deno.test("on a full disk a command goes without what outboxes have kept, which 
   await database.takeOutboxes([ADD]);
   assertEquals([(await database.one(COUNT))?.n, await outboxFiles(path)], [1, []]);
   await database.close();
+});
+
+Deno.test("outboxes in a directory of their own: those are taken, and those beside the file that were made before", async () => {
+  await using dir = await tempDir();
+  const path = `${dir.path}/a.db`;
+  const outboxDirectory = `${dir.path}/other-disk`;
+  const before = await opened(path);
+  const old = new WriteOutbox({
+    path: `${path}-outbox-gw_before`,
+    database: "the-database",
+    durable: false,
+    taken: () => Promise.reject(new Error("it was killed")),
+  });
+  const keep = (id: string) => ({
+    write: ADD.name,
+    columns: ADD.columns!,
+    items: JSON.stringify([[id, 1]]),
+  });
+  await old.keepItems(keep("before"));
+  await old.close();
+  await before.close();
+
+  const database = await opened(path, outboxDirectory);
+  await database.takeOutboxes([ADD]); // there is no such directory yet
+  assertEquals([(await database.one(COUNT))?.n, await outboxFiles(path)], [1, []]);
+  await Deno.mkdir(outboxDirectory);
+  const line = EmbeddedDatabase.over(database.line!(() => {}));
+  await keeping(database);
+  await keeping(line, "gw.2");
+  await Promise.all([
+    database.writeBehind!(ADD, { id: "1", n: 1 }),
+    line.writeBehind!(ADD, { id: "2", n: 1 }),
+  ]);
+  const own = `${outboxDirectory}/a.db`;
+  const files = await outboxFiles(own);
+  assertEquals([files.length, await outboxFiles(path)], [4, []]);
+  assertEquals(await hasOutbox(outboxPlaces(path, outboxDirectory), "gw.2"), true);
+  assertEquals(await hasOutbox([path], "gw.2"), false);
+  // what a kill leaves is taken by the next one with the same directory
+  const killed = `${dir.path}/killed`;
+  for (const place of [killed, `${killed}/other-disk`]) await Deno.mkdir(place);
+  for (const file of files) {
+    await Deno.copyFile(file, `${killed}/other-disk${file.slice(outboxDirectory.length)}`);
+  }
+  await line.close();
+  await database.close();
+  assertEquals(await outboxFiles(own), []);
+  const next = await opened(`${killed}/a.db`, `${killed}/other-disk`);
+  await next.takeOutboxes([ADD]);
+  assertEquals((await next.one(COUNT))?.n, 2);
+  assertEquals(await outboxFiles(`${killed}/other-disk/a.db`), []);
+  await next.close();
 });
 
 Deno.test("opening a database removes those outboxes that nobody has locked, when they are in it", async () => {
@@ -526,7 +606,12 @@ Deno.test("a backup that is restored is not charged with what came after it", as
   await backUp(bench.database, backup);
   await Deno.copyFile(backup, file);
   await Deno.writeTextFile(`${file}-outbox-gw_dead-0`, "kept");
-  const { before } = await restoreFile(backup, file, { nowMs: 1 });
-  assertEquals(await outboxFiles(file), []);
+  const outboxDirectory = `${dir.path}/other-disk`;
+  await Deno.mkdir(outboxDirectory);
+  await Deno.writeTextFile(`${outboxDirectory}/sluice.db-outbox-gw_dead-1`, "kept");
+  const { before } = await restoreFile(backup, file, { nowMs: 1, outboxDirectory });
+  assertEquals(await outboxFiles(...outboxPlaces(file, outboxDirectory)), []);
   assertEquals(await outboxFiles(before!), [`${before}-outbox-gw_dead-0`]);
+  const other = outboxPlaces(before!, outboxDirectory)[0]!;
+  assertEquals(await outboxFiles(other), [`${other}-outbox-gw_dead-1`]);
 });

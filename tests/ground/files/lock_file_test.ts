@@ -30,7 +30,8 @@ Deno.test("a file that somebody has locked is nobody else's, until it is closed"
   await using dir = await tempDir();
   const path = `${dir.path}/file.lock`;
   const first = await lockedFile(path);
-  for (let times = 0; times < 3; times++) assertEquals(await lockedFile(path), undefined);
+  // Deno 2.4 has 32 threads for files: who waited for the lock in each would leave none
+  for (let times = 0; times < 100; times++) assertEquals(await lockedFile(path), undefined);
   first!.close();
   using again = await lockedFile(path);
   assert(again !== undefined);

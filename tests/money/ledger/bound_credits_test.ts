@@ -170,7 +170,7 @@ Deno.test("a package that is bound to models binds what it grants: sold, redeeme
   const sold = await sales.sell(account, offer, { paid: true });
   const codes = new Codes(database, () => NOW);
   const [made] = await codes.make({ offer });
-  await codes.redeem(account, made!.code, "127.0.0.1");
+  await codes.redeemCounted(account, made!.code, "127.0.0.1");
   const { lots } = await creditsOf(database, account.id, NOW);
   assertEquals(
     lots.filter(({ models }) => models?.includes("svc-k3")).map(({ models }) => models),

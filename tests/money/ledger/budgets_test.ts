@@ -24,7 +24,7 @@ import {
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { Retention } from "../../../src/money/usage/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
-import { type LedgerBench, ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import { holdRequest, type LedgerBench, ledgerBench, settlePrice } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { sized } from "../../tier.ts";
 import { until } from "../../fake/temp.ts";
@@ -40,17 +40,7 @@ interface Caller {
 }
 
 function ask(caller: Caller, wanted: number, nowMs: number, least = 1) {
-  return {
-    ...caller,
-    requestId: newRequestId(nowMs),
-    gatewayId: "gw",
-    least,
-    wanted,
-    nowMs,
-    leaseMs: 60_000,
-    tierListId: tierList.id,
-    mayRecall: true,
-  };
+  return { ...holdRequest(caller, { least, wanted, nowMs, tierList }), mayRecall: true };
 }
 
 /** Admits and settles a request; returns what it was charged, or why not. */

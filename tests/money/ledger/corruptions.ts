@@ -703,6 +703,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   "pruned_charges.quarter_at_ms": `quarter_at_ms + ${DAY}`,
   "budget_keys.budget_id": "(select id from budgets where owner = 'account')",
   "holds.lease_until_ms": `lease_until_ms + ${30 * DAY}`,
+  "loans.key_id": "'key_of_nobody'",
   "loans.lease_until_ms": `lease_until_ms + ${30 * DAY}`,
   "loan_write_offs.lease_until_ms": `at_ms + ${DAY}`,
   "usage_records.input_price": "input_price + 1000000",
@@ -725,7 +726,8 @@ const CHANGES: Readonly<Record<string, string>> = {
 const ROWS: Readonly<Record<string, string>> = {
   usage_records: "ending = 'complete' and charged_credits > 1 and minimum_credits = 1",
   entries: "kind = 'charge' and exists (select 1 from usage_records where request_id = cause_id)",
-  windows: "span_ms = 3600000",
+  // windows of days of which some were pruned say less
+  windows: "span_ms = 3600000 and at_ms > (select max(at_ms) - 3 * 86400000 from windows)",
   account_windows:
     "span_ms = 3600000 and at_ms > (select max(at_ms) - 3 * 86400000 from account_windows)",
   accounts: "invited_by is not null and email <> 'buyer@example.com'",

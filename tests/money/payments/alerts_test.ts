@@ -4,7 +4,7 @@ import { notices } from "../../../src/operating/alerts/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { signedIn } from "../../fake/visitor.ts";
-import { openShop } from "./shop.ts";
+import { openShop, startCheckout } from "./shop.ts";
 
 const DAY_MS = 86_400_000;
 /** Passes are the test's to make. */
@@ -35,7 +35,7 @@ Deno.test("an automatic top-up that stops has one alert for each stop, for its a
   const eve = await shop.account();
   const terms = { belowCredits: 100, packageId: "starter", maxPerMonth: 5 };
   await payments.turnOnTopUp(ada, terms);
-  await payments.checkout(ada, "starter", {
+  await startCheckout(payments, ada, "starter", {
     origin: "console",
     reference: "1",
     returnTo: gateway.url,

@@ -7,7 +7,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "../..
 import { statusOf } from "../../fake/gateway.ts";
 import { sized } from "../../tier.ts";
 import { send } from "./fake_stripe.ts";
-import { openShop, shopTest } from "./shop.ts";
+import { openShop, shopTest, startCheckout } from "./shop.ts";
 
 shopTest("what becomes of payments, refunds and disputes", {
   async "a paid checkout grants its package once, with a receipt"(shop) {
@@ -52,7 +52,7 @@ shopTest("what becomes of payments, refunds and disputes", {
       ] as const
     ) {
       for (const savesMethod of [undefined, false, true]) {
-        const { order } = await payments.checkout(account, "starter", {
+        const { order } = await startCheckout(payments, account, "starter", {
           origin: "console",
           reference: crypto.randomUUID(),
           returnTo: shop.gateway.url,
@@ -334,15 +334,19 @@ shopTest("what becomes of payments, refunds and disputes", {
     const before = shop.stripe.sessions.size;
     const options = { origin: "console", reference: "form 1", returnTo: shop.gateway.url } as const;
     const both = await Promise.all([
-      payments.checkout(ada, "starter", options),
-      payments.checkout(ada, "starter", options),
+      startCheckout(payments, ada, "starter", options),
+      startCheckout(payments, ada, "starter", options),
     ]);
     assertEquals(new Set(both.map(({ order }) => order.id)).size, 1);
     assertEquals(new Set(both.map(({ url }) => url)).size, 1);
     assertEquals(shop.stripe.sessions.size, before + 1);
-    await assertRejects(() => payments.checkout(ada, "premium", options), Error, "another package");
     await assertRejects(
-      () => payments.checkout(ada, "enterprise", { ...options, reference: "2" }),
+      () => startCheckout(payments, ada, "premium", options),
+      Error,
+      "another package",
+    );
+    await assertRejects(
+      () => startCheckout(payments, ada, "enterprise", { ...options, reference: "2" }),
       Error,
       "not sold online",
     );
@@ -376,7 +380,11 @@ shopTest("what becomes of payments, refunds and disputes", {
     for (let at = 0; at < 60; at++) await payments.refresh(order);
     assertEquals(reads() - readsBefore, 20);
     const checkout = (reference: string) =>
-      payments.checkout(ada, "starter", { origin: "console", reference, returnTo: "http://x" });
+      startCheckout(payments, ada, "starter", {
+        origin: "console",
+        reference,
+        returnTo: "http://x",
+      });
     await assertRejects(() => checkout("x".repeat(151)), Error, "reference");
     const before = shop.stripe.sessions.size;
     const started = await Promise.allSettled(

@@ -1,7 +1,13 @@
 import type { Account } from "../../../src/people/accounts/mod.ts";
 import type { SettingsInput } from "../../../src/settings/config/mod.ts";
 import { admit, audit, creditsOf, TierList } from "../../../src/money/ledger/mod.ts";
-import { debtOf, type Order, orderById } from "../../../src/money/payments/mod.ts";
+import {
+  type Codes,
+  debtOf,
+  type Order,
+  orderById,
+  type Payments,
+} from "../../../src/money/payments/mod.ts";
 import { assertEquals } from "../../assert.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { settlePrice } from "../../fake/ledger.ts";
@@ -19,6 +25,26 @@ import {
   TEST_KEY,
   WEBHOOK_SECRET,
 } from "./fake_stripe.ts";
+
+/** Makes an order of a package, and a checkout where it is paid, as the console does in two steps. */
+export async function startCheckout(
+  payments: Payments,
+  account: Account,
+  packageId: string,
+  { returnTo, savesMethod, ...request }:
+    & Parameters<Payments["order"]>[2]
+    & Parameters<Payments["open"]>[1],
+) {
+  const order = await payments.order(account, packageId, request);
+  const { email } = request.buyer ?? account;
+  return await payments.open(order, { returnTo, savesMethod, email });
+}
+
+/** Counts a try and redeems a code, as the operation does. */
+export async function tryCode(codes: Codes, account: Account, given: string, client: string) {
+  await codes.countTry(account, client);
+  return await codes.redeemCounted(account, given, client);
+}
 
 /** A gateway that sells, and the Stripe that it sells through. */
 export interface Shop extends AsyncDisposable {
@@ -116,7 +142,7 @@ export function shopOf(
       return await accounts.get(email);
     },
     async order(account, packageId = "starter") {
-      const { order } = await gateway.gateway.payments.checkout(account, packageId, {
+      const { order } = await startCheckout(gateway.gateway.payments, account, packageId, {
         origin: "console",
         reference: crypto.randomUUID(),
         returnTo: gateway.url,

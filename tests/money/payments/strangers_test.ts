@@ -7,7 +7,7 @@ import { sqldServer } from "../../fake/sqld.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { PROOF } from "../../tier.ts";
 import { fakeStripe } from "./fake_stripe.ts";
-import { openShop, shopOf, shopSettings } from "./shop.ts";
+import { openShop, shopOf, shopSettings, startCheckout, tryCode } from "./shop.ts";
 
 const outcome = (work: Promise<unknown>) => work.then(() => "redeemed", String);
 
@@ -29,8 +29,8 @@ Deno.test(
       const [made] = await one.gateway.codes.make({ credits: 100 });
       const { id, code } = made!;
       const [first, second, revoked] = await Promise.all([
-        outcome(one.gateway.codes.redeem(ada, code, `a ${round}`)),
-        outcome(other.gateway.codes.redeem(eve, code, `b ${round}`)),
+        outcome(tryCode(one.gateway.codes, ada, code, `a ${round}`)),
+        outcome(tryCode(other.gateway.codes, eve, code, `b ${round}`)),
         round % 2 === 0 ? "not tried" : outcome(other.gateway.codes.revoke(id)),
       ]);
       const count = [first, second].filter((text) => text === "redeemed").length;
@@ -58,7 +58,7 @@ Deno.test("guessing codes is limited, however many run at once, at whatever gate
       all.flatMap((account, at) =>
         Array.from(
           { length: 20 },
-          (_, nth) => outcome(codes.redeem(account, `WRONG${at}X${nth}`, client(at * 20 + nth))),
+          (_, nth) => outcome(tryCode(codes, account, `WRONG${at}X${nth}`, client(at * 20 + nth))),
         )
       ),
     );
@@ -69,7 +69,7 @@ Deno.test("guessing codes is limited, however many run at once, at whatever gate
   };
   const byAccount = await tries(1, (at) => `client ${at}`);
   assertEquals(byAccount.looked, 10);
-  const why = await outcome(codes.redeem(byAccount.account, right!.code, "client 99"));
+  const why = await outcome(tryCode(codes, byAccount.account, right!.code, "client 99"));
   assertStringIncludes(why, "Too many codes");
   const { looked } = await tries(4, () => "one client");
   assert(looked <= 30, `${looked}`);
@@ -109,7 +109,7 @@ Deno.test("a form that was sent before its package changed does not lead to the 
   const { stripe: sells } = settings.payments!;
   const ada = await shop.account();
   const buy = () =>
-    gateway.gateway.payments.checkout(ada, "starter", {
+    startCheckout(gateway.gateway.payments, ada, "starter", {
       origin: "console",
       reference: "form",
       returnTo: gateway.url,
@@ -145,7 +145,7 @@ Deno.test("an automatic purchase of the other mode is never charged", async () =
   const { payments, database } = gateway.gateway;
   const ada = await shop.account();
   await payments.turnOnTopUp(ada, { belowCredits: 100, packageId: "starter", maxPerMonth: 5 });
-  await payments.checkout(ada, "starter", {
+  await startCheckout(payments, ada, "starter", {
     origin: "console",
     reference: "1",
     returnTo: gateway.url,

@@ -25,6 +25,7 @@ import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 import { fakeStripe, type StripeObject, TEST_KEY, WEBHOOK_SECRET } from "./fake_stripe.ts";
+import { startCheckout, tryCode } from "./shop.ts";
 
 const DAY_MS = 86_400_000;
 const STARTER = { id: "starter", name: "Starter", credits: 500, priceUsd: 4.99, validDays: null };
@@ -399,7 +400,7 @@ Deno.test("of an order only what may have been paid here is asked about", async 
   const { payments, stripe, clock } = one;
   const ada = await one.account();
   const calls = () => stripe.calls.length;
-  const session = (await payments.checkout(ada, "starter", {
+  const session = (await startCheckout(payments, ada, "starter", {
     origin: "console",
     reference: "session",
     returnTo: "http://x",
@@ -455,7 +456,7 @@ Deno.test("a failure of the service is told of; any other is thrown, wherever it
   const { payments, stripe, failing, clock, logged } = one;
   const ada = await one.account();
   const options = { origin: "console", returnTo: "http://x" } as const;
-  const { order } = await payments.checkout(ada, "starter", { ...options, reference: "1" });
+  const { order } = await startCheckout(payments, ada, "starter", { ...options, reference: "1" });
   stripe.pay(order.sessionId!);
   clock.nowMs += 20 * 60_000;
   stripe.clockMs = 20 * 60_000;
@@ -527,7 +528,7 @@ Deno.test("below its mark an account buys once in a run, so often a month, and w
     await turnOn(account);
     const options = { returnTo: "http://x", savesMethod: true } as const;
     const request = { origin: "console", reference: "1" } as const;
-    const { order } = await payments.checkout(account, "starter", { ...request, ...options });
+    const { order } = await startCheckout(payments, account, "starter", { ...request, ...options });
     await applyEvent(news, stripeEvent.parse(stripe.pay(order.sessionId!)));
   }
   /** What a run buys when an account has so many credits, and how many payments there are then. */
@@ -601,12 +602,12 @@ Deno.test("codes that are unknown are none, and each is found by its ID and as i
   clock.nowMs++;
   await codes.revoke(rest[0]!.id);
   assertEquals((await codes.byId(rest[0]!.id))!.revokedAtMs, at);
-  await assertRejects(() => codes.redeem(ada, rest[0]!.code, "c"), Error, "not valid");
+  await assertRejects(() => tryCode(codes, ada, rest[0]!.code, "c"), Error, "not valid");
   const eve = await one.account();
-  await assertRejects(() => codes.redeem(eve, "WRONG", "d"), Error, "not valid");
-  const { expiresAtMs } = await codes.redeem(ada, first!.code, "c");
+  await assertRejects(() => tryCode(codes, eve, "WRONG", "d"), Error, "not valid");
+  const { expiresAtMs } = await tryCode(codes, ada, first!.code, "c");
   // of two at one moment the second gets nothing, and what each has tried is its own
-  await assertRejects(() => codes.redeem(eve, first!.code, "d"), Error, "not valid");
+  await assertRejects(() => tryCode(codes, eve, first!.code, "d"), Error, "not valid");
   assertEquals((await creditsOf(one.database, eve.id, clock.nowMs)).balance, 0);
   const tries = await one.database.all("select tried_by, tries from code_tries order by tries");
   assertEquals(tries.map(({ tried_by, tries }) => [tried_by, tries]), [
@@ -616,7 +617,7 @@ Deno.test("codes that are unknown are none, and each is found by its ID and as i
     ["client d", 2],
   ]);
   assertEquals(expiresAtMs, clock.nowMs + 2 * DAY_MS);
-  assertEquals((await codes.redeem(ada, rest[1]!.code, "c")).expiresAtMs, null);
+  assertEquals((await tryCode(codes, ada, rest[1]!.code, "c")).expiresAtMs, null);
   await assertRejects(() => codes.revoke(first!.id), Error, "redeemed already");
 });
 

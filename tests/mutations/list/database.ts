@@ -7,6 +7,7 @@ const WHOSE = "tests/ground/database/whose_file_test.ts";
 const FAULTS = "tests/file_faults/file_faults_test.ts";
 const IDENTITIES = "tests/ground/database/gateway_identity_test.ts";
 const SERVER_OUTBOX = "tests/ground/database/server_outbox_test.ts";
+const SILENT_FILE = "tests/ground/database/silent_file_test.ts";
 const AWAY = "tests/flow/server_away_test.ts";
 
 const OUTBOX_TEST = "tests/ground/database/outbox_test.ts";
@@ -20,6 +21,14 @@ export const DATABASE: readonly Mutation[] = [
     replace: "new URLSearchParams({ ...(vfs === undefined ? {} : {}), ...parameters })",
     tests: [{ file: FAULTS, filter: "a failed read is noticed" }],
     why: "Failed reads would be taken for pages, and be written back.",
+  },
+  {
+    name: "line-overtaken",
+    file: "src/ground/database/file/embedded_worker.ts",
+    find: "if (early.length > 0 || !hasArrived(after)) {",
+    replace: "if (false) {",
+    tests: [{ file: "tests/ground/database/lines_test.ts", filter: "whichever of both" }],
+    why: "A thread would read a balance without the charge that another has written behind.",
   },
   {
     name: "connection-kept-after-io-error",
@@ -201,6 +210,22 @@ export const DATABASE: readonly Mutation[] = [
     why: "A kill would lose charges that replies were given for.",
   },
   {
+    name: "outboxes-of-one-place-taken",
+    file: "src/ground/database/outbox.ts",
+    find: "  return [...new Set([own, file])];",
+    replace: "  return [own];",
+    tests: [{ file: OUTBOX_TEST, filter: "in a directory of their own" }],
+    why: "What an earlier version had kept beside the file would be charged to nobody.",
+  },
+  {
+    name: "outbox-on-the-disk-of-the-database",
+    file: "src/assemble/store.ts",
+    find: "        outboxDirectory: settings.data,\n",
+    replace: "",
+    tests: [{ file: "tests/flow/outbox_place_test.ts" }],
+    why: "A disk that hangs would hold up every reply, although another one was set up for that.",
+  },
+  {
     name: "outbox-of-another-database",
     file: "src/ground/database/outbox.ts",
     find: "  if ((JSON.parse(heading) as Heading).database !== database) return undefined;\n",
@@ -288,7 +313,7 @@ export const DATABASE: readonly Mutation[] = [
     file: "src/ground/database/file/embedded.ts",
     find: "asked: this.#watch.presence.ask(),",
     replace: "asked: { answered() {}, failed() {} },",
-    tests: [{ file: "tests/file_faults/hang_test.ts", filter: "a disk that hangs under load" }],
+    tests: [{ file: SILENT_FILE, filter: "away after two seconds" }],
     why: "What no loan covers would wait for as long as the disk hangs, and nobody would be told.",
   },
   {

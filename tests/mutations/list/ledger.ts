@@ -246,7 +246,7 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "lapsed-loan-freed-with-an-outbox",
     file: "src/assemble/store.ts",
-    find: "if (!await hasOutbox(file ?? serverOutboxes(directory), id)) read.push(id);",
+    find: "if (!await hasOutbox(places, id)) read.push(id);",
     replace: "read.push(id);",
     tests: [{ file: ENDED, filter: "of a server's gateways" }],
     why: "What a gateway had kept when it was killed could be spent before it is charged.",
@@ -256,7 +256,7 @@ export const LEDGER: readonly Mutation[] = [
     file: "src/assemble/store.ts",
     find: "!await identity.hasSuccessor() && await alone?.hasSuccessor() !== true;",
     replace: "true;",
-    tests: [{ file: ENDED, filter: "of a file's gateways" }],
+    tests: [{ file: ENDED, filter: "of the gateways of a file" }],
     why: "A gateway that hands over would lose what it may spend.",
   },
   {

@@ -130,9 +130,9 @@ export const OPERATORS: readonly Mutation[] = [
   },
   {
     name: "keys-of-one-name-look-the-same",
-    file: "src/doors/console/request_rows.tsx",
-    find: "return toldApart(keys);",
-    replace: "return new Map(keys.map((key) => [key.id, key.name || key.hint]));",
+    file: "src/ground/platform/names.ts",
+    find: "if (same.length === 0) return new Map(",
+    replace: "if (same.length >= 0) return new Map(",
     tests: [{ file: "tests/doors/console/request_test.ts", filter: "two keys of one name" }],
     why: "A filter would offer the same name twice.",
   },

@@ -29,8 +29,8 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   {
     name: "payment-credited-twice",
     file: "src/money/billing/sales.ts",
-    find: 'const lotId = idOfReference("lot", account.id, reference);',
-    replace: 'const lotId = idOfReference("lot", account.id, newReference());',
+    find: 'const lotId = idOfReference("lot", account.id, reference);\n    const { lot,',
+    replace: 'const lotId = idOfReference("lot", account.id, newReference());\n    const { lot,',
     tests: BILLING,
     why: "A payment that is recorded twice would give its credits twice.",
   },

@@ -341,8 +341,8 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "factor-of-documents",
     file: "src/requests/relay/generation.ts",
-    find: 'if (usageSource !== "upstream" || !isText) return;',
-    replace: 'if (usageSource !== "upstream") return;',
+    find: "if (!isText) return;",
+    replace: "",
     tests: [{ file: "tests/flow/open_ended_test.ts", filter: "raises no hold for text" }],
     why: "One document would make all further text of an account need four times its credits.",
   },

@@ -272,8 +272,8 @@ export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "secrets-of-token-endpoints-told",
     file: "src/requests/upstreams/credentials/token_endpoint.ts",
-    find: '(kept, one) => kept.replaceAll(one, "[secret]"),',
-    replace: "(kept) => kept,",
+    find: "const told = withoutSecrets(saidIn(body), secrets);",
+    replace: "const told = saidIn(body);",
     tests: [{ file: CREDENTIALS_TEST, filter: "Entra refuses" }],
     why: "What a token endpoint repeats of a secret would be in the log.",
   },
@@ -360,6 +360,14 @@ export const UPSTREAMS: readonly Mutation[] = [
     replace: "",
     tests: [{ file: "tests/requests/upstreams/bounds_test.ts", filter: "stream: false" }],
     why: "A place at an upstream would never be free again.",
+  },
+  {
+    name: "bound-keeps-unused-tokens",
+    file: "src/requests/relay/generation.ts",
+    find: "used?.(usage.inputTokens + usage.outputTokens);",
+    replace: "",
+    tests: [{ file: "tests/requests/upstreams/bounds_test.ts", filter: "did not use" }],
+    why: "A few requests that permit much output would fill a minute.",
   },
   {
     name: "own-key-at-the-full-price",

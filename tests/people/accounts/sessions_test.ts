@@ -77,6 +77,20 @@ Deno.test("a session that a link began counts as such for an hour", async () => 
   assertEquals(await counts(byLink), false);
 });
 
+Deno.test("somebody has signed in lately for ten minutes, or for as long as a link counts", async () => {
+  await using one = await bench();
+  const { sessions, account, clock } = one;
+  const byLink = await sessions.begin(account, { byLink: true });
+  const byPassword = await sessions.begin(account);
+  const begunMs = clock.nowMs;
+  const recent = async (token: string) => (await sessions.find(token))!.isRecent;
+  for (const afterMs of [0, 599_999, 600_000, HOUR_MS - 1, HOUR_MS]) {
+    clock.nowMs = begunMs + afterMs;
+    assertEquals(await recent(byLink), afterMs < HOUR_MS, `by a link, ${afterMs} ms`);
+    assertEquals(await recent(byPassword), afterMs < 600_000, `by a password, ${afterMs} ms`);
+  }
+});
+
 Deno.test("ending all sessions but one leaves that one, and no link", async () => {
   await using one = await bench();
   const { sessions, account } = one;

@@ -2,8 +2,7 @@
 
 import type { Caller } from "../../../src/people/accounts/mod.ts";
 import { Admission, type AdmittedRequest } from "../../../src/requests/admission/mod.ts";
-import { Catalog, type Route } from "../../../src/settings/catalog/mod.ts";
-import { loadConfig } from "../../../src/settings/config/mod.ts";
+import { type Route } from "../../../src/settings/catalog/mod.ts";
 import { type Database, DatabaseError, type Statement } from "../../../src/ground/database/mod.ts";
 import {
   type AccountStatus,
@@ -18,21 +17,11 @@ import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { type LedgerBench, ledgerBench, settlePrice } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
-import { sleep, tempDir, until } from "../../fake/temp.ts";
+import { tokenRoute } from "../../fake/routes.ts";
+import { sleep, until } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
 const WIDE: readonly Tier[] = [{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }];
-
-/** A credit for each output token; nothing for input. */
-async function tokenRoute(): Promise<Route> {
-  await using dir = await tempDir();
-  const file = `${dir.path}/sluice.jsonc`;
-  const prices = { input: 0, cached: 0, output: 1_000_000 };
-  const routes = { token: { context: 100_000, maxOutput: 50_000, minimum: 1, prices } };
-  await Deno.writeTextFile(file, JSON.stringify({ routes }));
-  const { settings } = await loadConfig({ env: {}, directory: dir.path, file });
-  return new Catalog(settings).resolve("token");
-}
 
 interface Identity {
   readonly accountId: string;

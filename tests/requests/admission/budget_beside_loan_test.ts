@@ -4,20 +4,17 @@ import type { Caller } from "../../../src/people/accounts/mod.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { Admission } from "../../../src/requests/admission/mod.ts";
-import { Catalog } from "../../../src/settings/catalog/mod.ts";
-import { loadConfig } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
-import { sleep, tempDir, until } from "../../fake/temp.ts";
+import { routeOf } from "../../fake/routes.ts";
+import { sleep, until } from "../../fake/temp.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
 const BUDGET = 10;
 
 Deno.test("a key spends no more than its budget, however much of its account is lent to the gateway", async () => {
   await using bench = await ledgerBench("file");
-  await using dir = await tempDir();
-  const { settings } = await loadConfig({ env: {}, directory: dir.path });
-  const route = new Catalog(settings).resolve("svc-k2");
+  const route = await routeOf("svc-k2");
   const { accountId, keyId: free } = await bench.account();
   await bench.grant(accountId, 1_000_000);
   const bound = await bench.key(accountId);

@@ -2,8 +2,6 @@
 
 import type { Caller } from "../../../src/people/accounts/mod.ts";
 import { Admission } from "../../../src/requests/admission/mod.ts";
-import { Catalog } from "../../../src/settings/catalog/mod.ts";
-import { loadConfig } from "../../../src/settings/config/mod.ts";
 import { type Database, DatabaseError } from "../../../src/ground/database/mod.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { audit, TierList } from "../../../src/money/ledger/mod.ts";
@@ -11,7 +9,8 @@ import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
-import { tempDir, until } from "../../fake/temp.ts";
+import { tokenRoute } from "../../fake/routes.ts";
+import { until } from "../../fake/temp.ts";
 
 const LEASE_MS = 60_000;
 const PATIENCE_MS = 600_000;
@@ -20,13 +19,7 @@ const GRANTED = 1_000;
 /** A gateway at a database that can be away, and that others share or not; it has a loan of half of what there is. */
 async function scene({ isShared = true } = {}) {
   const stack = new AsyncDisposableStack();
-  const dir = stack.use(await tempDir());
-  const file = `${dir.path}/sluice.jsonc`;
-  const prices = { input: 0, cached: 0, output: 1_000_000 };
-  const routes = { token: { context: 100_000, maxOutput: 50_000, minimum: 1, prices } };
-  await Deno.writeTextFile(file, JSON.stringify({ routes }));
-  const { settings } = await loadConfig({ env: {}, directory: dir.path, file });
-  const route = new Catalog(settings).resolve("token");
+  const route = await tokenRoute();
   const bench = stack.use(await ledgerBench("file"));
   const made = await bench.account();
   await bench.grant(made.accountId, GRANTED);

@@ -2,8 +2,6 @@
 
 import { Admission } from "../../../src/requests/admission/mod.ts";
 import type { Caller } from "../../../src/people/accounts/mod.ts";
-import { Catalog } from "../../../src/settings/catalog/mod.ts";
-import { loadConfig } from "../../../src/settings/config/mod.ts";
 import type { Database } from "../../../src/ground/database/mod.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { audit, TierList } from "../../../src/money/ledger/mod.ts";
@@ -11,16 +9,15 @@ import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
-import { tempDir, until } from "../../fake/temp.ts";
+import { routeOf } from "../../fake/routes.ts";
+import { until } from "../../fake/temp.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
 
 const LEASE_MS = 60_000;
 
 Deno.test("the lease of a request that has ended is not renewed", async () => {
   await using bench = await ledgerBench("file");
-  await using dir = await tempDir();
-  const { settings } = await loadConfig({ env: {}, directory: dir.path });
-  const route = new Catalog(settings).resolve("svc-k2");
+  const route = await routeOf("svc-k2");
   const { accountId, keyId } = await bench.account();
   await bench.grant(accountId, 100);
   const clock = { tick: 0 };

@@ -1,13 +1,9 @@
 import { Hold } from "../../../src/requests/admission/hold.ts";
-import { Catalog } from "../../../src/settings/catalog/mod.ts";
-import { loadConfig } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
-import { tempDir } from "../../fake/temp.ts";
+import { routeOf } from "../../fake/routes.ts";
 
 Deno.test("a step that failed ahead of time is asked for again when it is needed", async () => {
-  await using dir = await tempDir();
-  const { settings } = await loadConfig({ env: {}, directory: dir.path });
-  const route = new Catalog(settings).resolve("svc-k3");
+  const route = await routeOf("svc-k3");
   const asked: number[] = [];
   const hold = new Hold(
     { route, inputTokens: 0, maxOutput: 100_000, choices: 1, admittedAtMs: 0 },

@@ -1,7 +1,5 @@
 import { Admission } from "../../../src/requests/admission/mod.ts";
 import type { Caller } from "../../../src/people/accounts/mod.ts";
-import { Catalog } from "../../../src/settings/catalog/mod.ts";
-import { loadConfig } from "../../../src/settings/config/mod.ts";
 import { DatabaseError } from "../../../src/ground/database/mod.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { audit, TierList } from "../../../src/money/ledger/mod.ts";
@@ -9,28 +7,15 @@ import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
-import { tempDir } from "../../fake/temp.ts";
+import { tokenRoute } from "../../fake/routes.ts";
 import { sized } from "../../tier.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 
 const LEASE_MS = 60_000;
 
-const ROUTES = {
-  token: {
-    context: 100_000,
-    maxOutput: 50_000,
-    minimum: 1,
-    prices: { input: 0, cached: 0, output: 1_000_000 },
-  },
-};
-
 /** Gateways that share a server, as far as admission goes. Time passes for them, and their leases, when the test says so. */
 async function gateways(bench: LedgerBench) {
-  await using dir = await tempDir();
-  const file = `${dir.path}/sluice.jsonc`;
-  await Deno.writeTextFile(file, JSON.stringify({ routes: ROUTES }));
-  const { settings } = await loadConfig({ env: {}, directory: dir.path, file });
-  const route = new Catalog(settings).resolve("token");
+  const route = await tokenRoute();
   const tierList = new TierList([{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }]);
   const made = await bench.account();
   const caller = { ...made, models: null } as unknown as Caller; // what admission looks at

@@ -1,14 +1,12 @@
 import { Admission } from "../../../src/requests/admission/mod.ts";
 import type { Caller } from "../../../src/people/accounts/mod.ts";
-import { Catalog } from "../../../src/settings/catalog/mod.ts";
-import { loadConfig } from "../../../src/settings/config/mod.ts";
 import type { Database } from "../../../src/ground/database/mod.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { audit, TierList } from "../../../src/money/ledger/mod.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assertEquals } from "../../assert.ts";
 import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
-import { tempDir } from "../../fake/temp.ts";
+import { routeOf } from "../../fake/routes.ts";
 
 const LEASE_MS = 60_000;
 
@@ -29,11 +27,7 @@ type Time = ReturnType<typeof passing>;
 
 /** A gateway's admission whose leases are kept when the test says so, over a database as slow as it says. */
 async function gatewayOf(bench: LedgerBench, time: Time, gatewayId: string) {
-  await using dir = await tempDir();
-  const file = `${dir.path}/sluice.jsonc`;
-  await Deno.writeTextFile(file, "{}");
-  const { settings } = await loadConfig({ env: {}, directory: dir.path, file });
-  const route = new Catalog(settings).resolve("svc-k2");
+  const route = await routeOf("svc-k2");
   const pace = { waitMs: 0 };
   const { database } = bench;
   const slow = async () => {

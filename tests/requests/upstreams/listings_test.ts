@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { settings } from "../../../src/settings/config/mod.ts";
-import { ModelLists } from "../../../src/requests/upstreams/model_lists.ts";
+import { keptListings, ModelLists } from "../../../src/requests/upstreams/model_lists.ts";
 import { probeUpstream } from "../../../src/requests/upstreams/probe.ts";
 import { takesKeys, withForeignKey } from "../../../src/requests/upstreams/upstream.ts";
 import { exists, tempDir, until } from "../../fake/temp.ts";
@@ -148,6 +148,48 @@ Deno.test("lists are asked for again: what has changed is told and kept, what fa
     assertEquals(again.without, ["one"]);
   }
   await again.close();
+});
+
+Deno.test("kept lists that are damaged are as good as none (table)", async () => {
+  await using service = lister();
+  await using directory = await tempDir();
+  const { url } = service.settings;
+  service.next.body = JSON.stringify({ data: [{ id: "asked" }] });
+  const kept = (list: unknown) => JSON.stringify([["one", list]]);
+  const cases: readonly (readonly [text: string, id: string])[] = [
+    [kept({ url, models: [{ id: "kept" }] }), "kept"],
+    [kept({ url: `${url}/other`, models: [{ id: "kept" }] }), "asked"],
+    ...[
+      "",
+      "{}",
+      "[1]",
+      kept(null),
+      kept({ models: [{ id: "kept" }] }),
+      kept({ url: 1, models: [{ id: "kept" }] }),
+      kept({ url }),
+      kept({ url, models: "kept" }),
+      kept({ url, models: [{ id: "kept" }, { id: 1 }] }),
+      kept({ url, models: [{ id: "kept" }, {}] }),
+      kept({ url, models: [{ id: "kept" }, null] }),
+    ].map((text) => [text, "asked"] as const),
+  ];
+  for (const [text, id] of cases) {
+    await Deno.writeTextFile(`${directory.path}/models.json`, text);
+    const known = await keptListings({ one: service.settings }, directory.path);
+    assertEquals([...known].length, id === "kept" ? 1 : 0, text);
+    const lists = await ModelLists.open({ one: service.settings }, {
+      directory: directory.path,
+      log: SILENT,
+      now: () => 0,
+      mayWait: true,
+    });
+    assertEquals(
+      [...lists.listings].map(([, models]) => models.map((one) => one.id)),
+      [[id]],
+      text,
+    );
+    await lists.close();
+  }
 });
 
 Deno.test("an upstream takes keys if it has one, or forwards what comes with requests", () => {

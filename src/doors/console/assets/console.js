@@ -1,15 +1,12 @@
 // Script of all pages: local times, keyboard shortcuts, charts by arrow keys, copy buttons, live parts. Pages work without it.
 
+import { made, plainButton } from "./elements.js";
 import { isUtc, preference, showTimes, zone } from "./times.js";
 
 function showZone() {
   const place = document.querySelector("[data-zone]");
   if (place === null || zone === "UTC") return;
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "plain";
-  button.textContent = isUtc() ? `Show ${zone}` : "Show UTC";
-  button.addEventListener("click", () => {
+  const button = plainButton(isUtc() ? `Show ${zone}` : "Show UTC", () => {
     preference("times", isUtc() ? "local" : "utc");
     showTimes(document);
     showZone();
@@ -38,40 +35,27 @@ let afterG = -Infinity;
 function help() {
   let dialog = document.getElementById("shortcuts");
   if (dialog === null) {
-    dialog = document.createElement("dialog");
-    dialog.id = "shortcuts";
-    dialog.setAttribute("aria-labelledby", "shortcuts-title");
-    const title = document.createElement("h2");
-    title.id = "shortcuts-title";
-    title.textContent = "Keyboard shortcuts";
-    const list = document.createElement("dl");
-    list.className = "facts";
+    const list = made("dl", { className: "facts" });
     const rows = [["/", "Search or filter"], ["?", "This help"], [
       "← →",
       "Values of a chart that has the focus",
     ]];
     for (const [letter, link] of letters) rows.push([`g ${letter}`, link.textContent]);
     for (const [keys, words] of rows) {
-      const [term, detail] = [document.createElement("dt"), document.createElement("dd")];
-      for (const key of keys.split(" ")) {
-        term.append(Object.assign(document.createElement("kbd"), { textContent: key }), " ");
-      }
-      detail.textContent = words;
-      list.append(term, detail);
+      const all = keys.split(" ").flatMap((key) => [made("kbd", {}, key), " "]);
+      list.append(made("dt", {}, ...all), made("dd", {}, words));
     }
-    const label = document.createElement("label");
-    const box = Object.assign(document.createElement("input"), {
-      type: "checkbox",
-      checked: preference("shortcuts") !== "off",
-    });
+    const box = made("input", { type: "checkbox", checked: preference("shortcuts") !== "off" });
     box.addEventListener("change", () => preference("shortcuts", box.checked ? "on" : "off"));
-    label.append(box, "Single-key shortcuts");
-    const form = document.createElement("form");
-    form.method = "dialog";
-    form.append(
-      Object.assign(document.createElement("button"), { textContent: "Close", autofocus: true }),
+    dialog = made(
+      "dialog",
+      { id: "shortcuts" },
+      made("h2", { id: "shortcuts-title" }, "Keyboard shortcuts"),
+      list,
+      made("label", {}, box, "Single-key shortcuts"),
+      made("form", { method: "dialog" }, made("button", { autofocus: true }, "Close")),
     );
-    dialog.append(title, list, label, form);
+    dialog.setAttribute("aria-labelledby", "shortcuts-title");
     document.body.append(dialog);
   }
   if (!dialog.open) dialog.showModal();

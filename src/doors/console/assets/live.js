@@ -1,5 +1,6 @@
 // Live parts of pages, by one event stream, while the page is visible. Loaded by console.js where a page has such parts.
 
+import { plainButton } from "./elements.js";
 import { showTimes } from "./times.js";
 
 /** Rows that a table grows to. */
@@ -156,11 +157,7 @@ async function addRows(part, html) {
   }
 }
 
-const button = document.createElement("button");
-button.type = "button";
-button.className = "plain";
-button.textContent = "Pause live updates";
-button.addEventListener("click", () => {
+const button = plainButton("Pause live updates", () => {
   isPaused = !isPaused;
   button.textContent = isPaused ? "Resume live updates" : "Pause live updates";
   follow();

@@ -1,6 +1,7 @@
 // The playground: a conversation with a model by its own key, with what was sent, received and charged.
 
 import { DIALECTS } from "./dialects.js";
+import { made } from "./elements.js";
 import { inCurl, inJavaScript, inPython, isLong } from "./sdk_code.js";
 
 /** Where the gateway is, which may be below a path of its host. */
@@ -208,11 +209,8 @@ function showTurns({ isLastBelow = false } = {}) {
       ["Model", `${reply}${words}`.trim()],
     ];
   });
-  const elements = (isLastBelow ? items.slice(0, -1) : items).map(([who, what]) => {
-    const item = document.createElement("li");
-    item.append(Object.assign(document.createElement("b"), { textContent: who }), what);
-    return item;
-  });
+  const elements = (isLastBelow ? items.slice(0, -1) : items)
+    .map(([who, what]) => made("li", {}, made("b", {}, who), what));
   shown("turns").replaceChildren(...elements);
   showTurn();
 }
@@ -307,10 +305,7 @@ async function exchanged({ dialect, body, sent }, signal) {
 
 /** Adds an error to what is shown of the reply. */
 function showError(message) {
-  const text = document.createElement("span");
-  text.className = "error";
-  text.textContent = message;
-  shown("answer").append(text);
+  shown("answer").append(made("span", { className: "error" }, message));
 }
 
 /** Shows a reply as it comes, and adds up what it is made of. */

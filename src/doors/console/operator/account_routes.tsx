@@ -17,14 +17,7 @@ import {
 } from "../../../operating/operations/mod.ts";
 import { budgetsOf, creditsOf, entriesOf } from "../../../money/ledger/mod.ts";
 import { ReportError, reportUsage, usageQuery } from "../../../money/usage/mod.ts";
-import {
-  addressOf,
-  type ConsoleParts,
-  page,
-  pageOf,
-  type PageRequest,
-  statusOf,
-} from "../request.tsx";
+import { addressOf, type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 import { addBudgetForms } from "../budget_form.ts";
 import { type ChartProps, MAX_SERIES } from "../chart.tsx";
 import { pageWithForms } from "../forms.ts";
@@ -117,7 +110,6 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
         address={addressOf(c, config)}
         {...more}
       />,
-      statusOf(more.error),
     );
   };
 

@@ -5,7 +5,7 @@ import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { ACCOUNT_CREATE, mayOperate } from "../../../operating/operations/mod.ts";
 import { pageWithForms } from "../forms.ts";
-import { type ConsoleParts, page, pageOf, type PageRequest, statusOf } from "../request.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 import type { GuardedApp } from "../guard.ts";
 
 const ACCOUNTS_SHOWN = 100;
@@ -41,7 +41,6 @@ export function accountsRoutes(
         next={upTo.length > found.length ? found.at(-1)!.id : undefined}
         isFirst={after === undefined}
       />,
-      statusOf(error),
     );
   };
 

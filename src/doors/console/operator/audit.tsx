@@ -25,7 +25,6 @@ import {
   pageOf,
   type PageRequest,
   recordOf,
-  statusOf,
 } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
@@ -48,7 +47,6 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
       await page(
         c,
         <AuditPage {...await common(c, session, error)} last={await lastAudit(database)} />,
-        statusOf(error),
       ),
   });
   post("/write-off", LOAN_WRITE_OFF, {

@@ -14,7 +14,7 @@ import { count, number } from "../format.ts";
 import { pageWithForms } from "../forms.ts";
 import type { GuardedApp } from "../guard.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, page, pageOf, type PageRequest, statusOf } from "../request.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 import { DAY_MS } from "../../../ground/time.ts";
 
 const PATH = "/console/operator/codes";
@@ -47,11 +47,7 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
         {...more}
       />
     );
-    return await page(
-      c,
-      content,
-      statusOf(more.error),
-    );
+    return await page(c, content);
   };
 
   const post = pageWithForms<Pick<Session, "account">, More>(app, parts, "/codes", {

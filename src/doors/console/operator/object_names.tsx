@@ -53,12 +53,12 @@ export function ObjectName({ id, labels }: { id: string; labels: ObjectLabels })
   return (
     <>
       {parts.toReversed().map((part, at) => {
-        const { text, href } = labels.get(part) ?? { text: part };
+        const { text, href }: ObjectLabel = labels.get(part) ?? { text: part };
         return (
           <>
             {at === 0 ? "" : " in "}
             <span title={part}>
-              <Name text={text} {...href === undefined ? {} : { href }} />
+              <Name text={text} href={href} />
             </span>
           </>
         );
@@ -79,7 +79,7 @@ const SPANS: Readonly<Record<string, string>> = {
 export function RowKey({ id, labels }: { id: string; labels: ObjectLabels }) {
   const parts = id.split(" ");
   return (
-    <span {...parts.length === 1 ? {} : { class: "breaks" }} title={id}>
+    <span class={parts.length === 1 ? undefined : "breaks"} title={id}>
       {parts.map((part, at) => {
         const next = at === parts.length - 1 ? "" : ", ";
         const isNumber = /^\d+$/.test(part);

@@ -20,7 +20,7 @@ import { pageWithForms } from "../forms.ts";
 import type { GuardedApp } from "../guard.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { OrderBadge, OrderLink, type OrderOwner, OwnerLink } from "../pages/orders.tsx";
-import { type ConsoleParts, page, pageOf, type PageRequest, statusOf } from "../request.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 
 /** Whose credits something is, by account ID: people, services, and the pools of teams. */
 export async function ownersOf(
@@ -57,7 +57,7 @@ export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
         mayManage={mayOperate(session, ORDER_REFUND)}
       />
     );
-    return await page(c, content, statusOf(error));
+    return await page(c, content);
   };
   const post = pageWithForms(app, parts, "/orders/:id", {
     action: "payments.read",

@@ -116,7 +116,6 @@ export function UsageParts(
             noun="model"
             rows={models.rows}
             total={models.totals}
-            href={() => undefined}
           />
           <p>
             All <a href={usage("model")}>models</a>
@@ -132,7 +131,7 @@ function TopTable(
     noun: "account" | "model";
     rows: readonly UsageRow[];
     total: UsageFigures;
-    href: (group: UsageRow["group"]) => string | undefined;
+    href?: (group: UsageRow["group"]) => string;
   },
 ) {
   return (
@@ -143,15 +142,10 @@ function TopTable(
       columns={[
         {
           name: noun,
-          cell: ({ group, names, isOthers }) => {
-            const link = isOthers ? undefined : href(group);
-            return (
-              <Name
-                text={isOthers ? "all others" : names[noun] ?? group[noun] ?? ""}
-                {...(link === undefined ? {} : { href: link })}
-              />
-            );
-          },
+          cell: ({ group, names, isOthers }) =>
+            isOthers
+              ? <Name text="all others" />
+              : <Name text={names[noun] ?? group[noun] ?? ""} href={href?.(group)} />,
         },
         {
           name: "requests",

@@ -17,7 +17,6 @@ import {
   pageOf,
   type PageRequest,
   seeOther,
-  statusOf,
 } from "../request.tsx";
 import { priceChanges, RouteEditPage, servedChanges } from "./route_edit_page.tsx";
 import { type FormValues, routeSettingsOf, valuesOf } from "./route_form.ts";
@@ -81,7 +80,6 @@ export function routeEditRoutes(
         upstreams={upstreams}
         file={config.file}
       />,
-      statusOf(error),
     );
   };
 

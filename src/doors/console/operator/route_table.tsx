@@ -5,14 +5,7 @@ import { Name, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { type GuardedApp, may } from "../guard.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-import {
-  type ConsoleParts,
-  type LastReload,
-  page,
-  pageOf,
-  type PageRequest,
-  statusOf,
-} from "../request.tsx";
+import { type ConsoleParts, type LastReload, page, pageOf, type PageRequest } from "../request.tsx";
 import { ReloadNotice } from "./reload_notice.tsx";
 import { routeEditRoutes } from "./route_edit.tsx";
 
@@ -31,7 +24,6 @@ export function routeTableRoutes(app: GuardedApp, parts: ConsoleParts): void {
         mayWrite={mayOperate(session, ROUTE_WRITE)}
         reload={reloads()}
       />,
-      statusOf(error),
     );
   app.get("/routes", may("routes.read", (c, session) => all(c, session)));
   routeEditRoutes(app, parts, all);

@@ -6,14 +6,7 @@ import { type OidcSettings, signInSettings } from "../../../settings/config/mod.
 import { Badge, Field, Form, Name, Table } from "../components.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-import {
-  addressOf,
-  type ConsoleParts,
-  page,
-  pageOf,
-  type PageRequest,
-  statusOf,
-} from "../request.tsx";
+import { addressOf, type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 
 const PATH = "/console/operator/settings/sign-in";
 
@@ -40,7 +33,6 @@ export function signInRoutes(app: GuardedApp, { config, now }: ConsoleParts): vo
         checked={shown.checked}
         typed={shown.typed ?? { issuer: "", groupsClaim: "" }}
       />,
-      statusOf(shown.error),
     );
   app.get("/settings/sign-in", may("settings.read", (c) => show(c)));
   app.post(

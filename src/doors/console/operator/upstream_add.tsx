@@ -22,7 +22,6 @@ import {
   pageOf,
   type PageRequest,
   seeOther,
-  statusOf,
 } from "../request.tsx";
 import { previewPage } from "./settings_preview.tsx";
 import { OTHER_PROVIDER, TEXT_FIELDS, UpstreamAddPage } from "./upstream_add_page.tsx";
@@ -50,7 +49,6 @@ export function upstreamAddRoutes(app: GuardedApp, parts: ConsoleParts): void {
         providers={knownProviders()}
         values={values}
       />,
-      statusOf(error),
     );
 
   /** Does something with the upstream of the form; what is wrong with it is shown in the form. */

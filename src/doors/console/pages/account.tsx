@@ -30,11 +30,7 @@ export function AccountPage(
 ) {
   const { account, byLink, isRecent } = session;
   return (
-    <Layout
-      page={page}
-      title="Account"
-      {...(signIn?.passkeys === undefined ? {} : { script: "passkeys.js" })}
-    >
+    <Layout page={page} title="Account" script={signIn?.passkeys && "passkeys.js"}>
       <Facts
         class="card"
         rows={[

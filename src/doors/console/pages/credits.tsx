@@ -1,9 +1,9 @@
 import type { CreditPackage } from "../../../money/payments/mod.ts";
 import type { Invitation } from "../../../money/billing/mod.ts";
 import { Copyable, Stat, Table, Time } from "../components.tsx";
-import { dollars } from "../dollars.ts";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
+import { BalanceStat } from "../live_stats.tsx";
 import { CreditStatementSection, type StatementView } from "./credit_statement.tsx";
 import { Debt, Packages, type Shop } from "./packages.tsx";
 
@@ -25,11 +25,7 @@ export function CreditsPage(
     <Layout page={page} title="Credits">
       <Debt shop={shop} />
       <dl class="stats">
-        <Stat
-          name="Balance"
-          value={balance}
-          note={perUsd === undefined ? "credits" : `credits, ${dollars(balance, perUsd)}`}
-        />
+        <Stat {...BalanceStat({ balance, held: 0, perUsd })} />
         <Stat name="Invited" value={joined.length} note="people" />
         <Stat
           name="Earned by inviting"

@@ -33,13 +33,7 @@ export function NewKeyForm({ path, csrf, models, title, hint, children }: {
     <Form action={path} csrf={csrf} class="card wide">
       {title === undefined ? null : <h2>{title}</h2>}
       <input type="hidden" name="id" value={newKeyId()} />
-      <Field
-        label="Name"
-        name="name"
-        maxlength={200}
-        placeholder="laptop"
-        {...(hint === undefined ? {} : { hint })}
-      />
+      <Field label="Name" name="name" maxlength={200} placeholder="laptop" hint={hint} />
       {children}
       <Select label="Expires" name="expires" options={["never", ...EXPIRIES]} />
       <ModelChoice models={models} chosen={null} />

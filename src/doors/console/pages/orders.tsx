@@ -71,15 +71,15 @@ export function OrderTable(
 /** Whose an order is: an account's, or a team's pool. */
 export interface OrderOwner {
   readonly name: string;
-  readonly href: string;
+  readonly href?: string;
 }
 
 /** Link to the account or team that the order belongs to. */
 export function OwnerLink(
   { accountId, owners }: { accountId: string; owners: ReadonlyMap<string, OrderOwner> },
 ) {
-  const { name, href } = owners.get(accountId) ?? { name: accountId, href: "" };
-  return href === "" ? <Name text={name} /> : <Name text={name} href={href} />;
+  const { name, href } = owners.get(accountId) ?? { name: accountId };
+  return <Name text={name} href={href} />;
 }
 
 /** Leads to the receipt, or to the order if it has none. */
@@ -129,13 +129,12 @@ export function OrderPage(
 ) {
   const { order, isTeam, credits, mayPay } = view;
   const isOpen = order.state === "open";
-  const leads = leavesTo === undefined ? {} : { leavesTo };
   return (
     <Layout
       page={page}
       title={`${order.packageName}: ${number(order.credits)} credits`}
-      {...leads}
-      {...isOpen && !isCancelled && leavesTo === undefined ? { refreshSeconds: 5 } : {}}
+      leavesTo={leavesTo}
+      refreshSeconds={isOpen && !isCancelled && leavesTo === undefined ? 5 : undefined}
     >
       <p>
         <OrderBadge order={order} />

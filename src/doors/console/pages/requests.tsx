@@ -1,8 +1,9 @@
+import { toldApart } from "../../../ground/platform/mod.ts";
 import type { Key } from "../../../people/accounts/mod.ts";
 import type { RequestRecord } from "../../../money/usage/mod.ts";
 import { Field, Name, Select, Table, Time } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
-import { namesOf, requestColumns, rowIdOf } from "../request_rows.tsx";
+import { requestColumns, rowIdOf } from "../request_rows.tsx";
 
 /** Endings that can be filtered by. */
 const STATUSES: readonly (readonly [status: string, words: string])[] = [
@@ -59,7 +60,7 @@ export function RequestsPage(
     seenMs: number;
   },
 ) {
-  const names = namesOf(keys);
+  const names = toldApart(keys);
   const isFiltered = FILTER_NAMES.some((name) => name !== "zone" && filter[name] !== "");
   const isPaidByPool = ({ teamId, accountId, memberId }: Key) =>
     teamId !== null && accountId !== memberId;

@@ -21,7 +21,7 @@ export function SignInPage(
   },
 ) {
   return (
-    <Layout page={page} title="Sign in" {...(passkeys ? { script: "passkeys.js" } : {})}>
+    <Layout page={page} title="Sign in" script={passkeys ? "passkeys.js" : undefined}>
       {providers.map((name) => (
         <p key={name}>
           <a class="button" href={`/console/sign-in/oidc/${name}`}>Sign in with {name}</a>
@@ -78,10 +78,7 @@ export function RegisterPage(
   },
 ) {
   return (
-    <Layout
-      page={page}
-      title="Register"
-    >
+    <Layout page={page} title="Register">
       <form method="post" action="/console/register" class="card narrow">
         <Field
           label="Email"

@@ -1,11 +1,11 @@
 import { checkTarget, replaceFile } from "../../files/mod.ts";
-import { dirname } from "../../std/mod.ts";
+import { basename, dirname, joinPath } from "../../std/mod.ts";
 import { type Database, DatabaseError } from "../database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
 import { sqliteError } from "../sqlite/failures.ts";
 import { schemaVersion } from "../migrate.ts";
 import { schemaFault } from "../migrations/mod.ts";
-import { outboxFiles, outboxPath } from "../outbox.ts";
+import { outboxFiles, outboxPath, outboxPlaces } from "../outbox.ts";
 
 /** Into an empty file, which is its owner's only. */
 const COPY = "vacuum into ?";
@@ -109,8 +109,10 @@ export interface Restored {
 export async function restoreFile(
   from: string,
   file: string,
-  { nowMs, note = () => Promise.resolve() }: {
+  { nowMs, outboxDirectory, note = () => Promise.resolve() }: {
     readonly nowMs: number;
+    /** Directory of its outboxes. Default: that of the file. */
+    readonly outboxDirectory?: string | undefined;
     /** Writes to the copy before it takes its place; its schema may be an older one. */
     readonly note?: (copy: Database) => Promise<void>;
   },
@@ -134,7 +136,7 @@ export async function restoreFile(
     await takeOwnerOf(file, arriving);
     const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, "");
     const before = await unusedName(`${file}.before-restore-${stamp}`);
-    const kept = await keepDatabase(file, before);
+    const kept = await keepDatabase(file, { before, outboxDirectory });
     await Deno.rename(arriving, file); // at every moment before there was a whole database here
     return { schema, bytes, before: kept ? before : undefined };
   } catch (error) {
@@ -202,7 +204,13 @@ async function unusedName(name: string): Promise<string> {
 }
 
 /** Gives a database another name besides its own, and its log that name alone. */
-async function keepDatabase(file: string, before: string): Promise<boolean> {
+async function keepDatabase(
+  file: string,
+  { before, outboxDirectory }: {
+    readonly before: string;
+    readonly outboxDirectory: string | undefined;
+  },
+): Promise<boolean> {
   const there = await Deno.stat(file).then(() => true, () => false);
   if (there) {
     await foldLogOf(file);
@@ -212,8 +220,12 @@ async function keepDatabase(file: string, before: string): Promise<boolean> {
   for (const companion of COMPANIONS) {
     await Deno.rename(`${file}${companion}`, `${before}${companion}`).catch(ignoreAbsent);
   }
-  for (const outbox of await outboxFiles(file)) {
-    await Deno.rename(outbox, `${before}${outbox.slice(file.length)}`);
+  for (const place of outboxPlaces(file, outboxDirectory)) {
+    // each in its directory, which may be on another disk
+    const aside = joinPath(dirname(place), basename(before));
+    for (const outbox of await outboxFiles(place)) {
+      await Deno.rename(outbox, `${aside}${outbox.slice(place.length)}`);
+    }
   }
   return there;
 }

@@ -12,14 +12,20 @@ import {
   type Statement,
   type Value,
 } from "../database.ts";
-import type { Answer, Ask, Connecting, Numbered } from "./embedded_protocol.ts";
+import {
+  type Answer,
+  type Ask,
+  type Connecting,
+  type Numbered,
+  PassedOn,
+} from "./embedded_protocol.ts";
 import { SlotMap } from "../../platform/mod.ts";
 import { giveFileThread, takeFileThread } from "./file_threads.ts";
 import { FileWatch } from "./file_watch.ts";
 import { BehindWriter } from "../behind_writer.ts";
 import type { KeepOptions, OpenedDatabase, UseOptions } from "../engine.ts";
 import { GroupWriter, type Writing } from "../group_writer.ts";
-import { outboxPath, WriteOutbox } from "../outbox.ts";
+import { outboxPath, outboxPlaces, WriteOutbox } from "../outbox.ts";
 import type { RefusedBehind } from "../pieces.ts";
 import type { Asked } from "../presence.ts";
 import { namedItem, refusedFiles, RefusedItems, refusedItemsOf } from "../refused_items.ts";
@@ -39,8 +45,12 @@ export interface EmbeddedOptions extends UseOptions {
   readonly readOnly?: boolean;
   /** Files that must stay what they are for as long as the database is used: the lock of its directory. */
   readonly beside?: readonly string[] | undefined;
+  /** Directory of its outboxes, such as one on another disk. Default: that of the file. */
+  readonly outboxDirectory?: string | undefined;
   /** Called when the file was given up after a failure, each time that it still cannot be used, and when it is used again. */
   readonly onState?: ((state: FileState) => void) | undefined;
+  /** A clock that nobody sets, in milliseconds; tests pass their own. Default: `performance.now()`. */
+  readonly monotonicNow?: (() => number) | undefined;
 }
 
 /** The number of what is written behind, which no answer is waited for. */
@@ -62,8 +72,10 @@ export class EmbeddedDatabase implements OpenedDatabase {
   #thread!: Thread;
   /** Whether what is acknowledged survives the loss of power. */
   readonly #durable: boolean;
+  readonly #outboxDirectory: string | undefined;
   /** Whether this one has opened the file, and closes it. */
   readonly #isOwner: boolean;
+  readonly #passedOn: PassedOn;
   readonly #writer: GroupWriter;
   readonly #observe: ObserveCommit | undefined;
   #behind: BehindWriter | undefined;
@@ -74,7 +86,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
   /** ID of the database. */
   #id: string | undefined;
   readonly #open = new SlotMap<Question>();
-  readonly #watch = new FileWatch();
+  readonly #watch: FileWatch;
   /** Whether its thread has said that the file cannot be used. */
   #isGivenUp = false;
   /** Items that were passed on to be written behind, and those of them that are written. */
@@ -86,16 +98,18 @@ export class EmbeddedDatabase implements OpenedDatabase {
   #died: (message: string) => void = () => {};
 
   private constructor(
-    { place, durable, isOwner }: {
-      readonly place: string;
-      readonly durable: boolean;
-      readonly isOwner: boolean;
-    },
+    { place, outboxDirectory, durable, isOwner, passedOn, monotonicNow }:
+      & Omit<DatabaseLine, "port" | "passedOn">
+      & Pick<EmbeddedOptions, "monotonicNow">
+      & { readonly isOwner: boolean; readonly passedOn?: SharedArrayBuffer },
     observe: ObserveCommit | undefined,
   ) {
     this.place = place;
     this.#durable = durable;
+    this.#outboxDirectory = outboxDirectory;
     this.#isOwner = isOwner;
+    this.#passedOn = new PassedOn(passedOn);
+    this.#watch = new FileWatch(monotonicNow);
     this.#observe = observe;
     this.#refused = new RefusedItems(place);
     this.#writer = new GroupWriter(
@@ -111,10 +125,12 @@ export class EmbeddedDatabase implements OpenedDatabase {
    */
   static async open(
     path: string,
-    { durability, readOnly = false, beside = [], observe, onState = () => {} }: EmbeddedOptions,
+    options: EmbeddedOptions,
   ): Promise<EmbeddedDatabase> {
-    const durable = durability === "full";
-    const database = new EmbeddedDatabase({ place: path, durable, isOwner: true }, observe);
+    const { durability, readOnly = false, beside = [], outboxDirectory, observe } = options;
+    const { monotonicNow, onState = () => {} } = options;
+    const kept = { place: path, outboxDirectory, durable: durability === "full" };
+    const database = new EmbeddedDatabase({ ...kept, isOwner: true, monotonicNow }, observe);
     const use = readOnly ? "reading" : "writing";
     const worker = takeFileThread(use);
     let isSound = true;
@@ -141,7 +157,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
       const { port1, port2 } = new MessageChannel();
       connect(port1);
       database.#died = died;
-      return { port: port2, place: path, durable };
+      return { port: port2, ...kept, passedOn: database.#passedOn.memory };
     };
     try {
       await database.#ask({ type: "open", path, readOnly, beside });
@@ -160,8 +176,8 @@ export class EmbeddedDatabase implements OpenedDatabase {
    * @returns The database. Closing it closes the line.
    */
   static over(line: DatabaseLine, observe?: ObserveCommit): EmbeddedDatabase {
-    const { port, place, durable } = line;
-    const database = new EmbeddedDatabase({ place, durable, isOwner: false }, observe);
+    const { port, ...more } = line;
+    const database = new EmbeddedDatabase({ ...more, isOwner: false }, observe);
     port.onmessage = (event: MessageEvent<Answer>) => database.#resolve(event.data);
     database.#thread = {
       postMessage: (message) => port.postMessage(message),
@@ -220,7 +236,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
     const taken = () => this.flush({ durable: true });
     const behind = this.#behind = new BehindWriter({
       outbox: new WriteOutbox({
-        path: outboxPath(this.place, gatewayId),
+        path: outboxPath(this.#outboxPlaces()[0]!, gatewayId),
         database,
         durable: this.#durable,
         taken,
@@ -266,6 +282,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
     if (database === undefined) return;
     await takeOutboxes({
       file: this.place,
+      places: this.#outboxPlaces(),
       database,
       writes,
       send: (write, items, count) => this.#send(write, items, count),
@@ -273,6 +290,10 @@ export class EmbeddedDatabase implements OpenedDatabase {
       forget: () => this.#ask({ type: "forget" }),
       refused: this.#refused.paths,
     }, { onlyDead });
+  }
+
+  #outboxPlaces(): string[] {
+    return outboxPlaces(this.place, this.#outboxDirectory);
   }
 
   async identify(): Promise<string | undefined> {
@@ -311,7 +332,9 @@ export class EmbeddedDatabase implements OpenedDatabase {
     this.#thread.postMessage({
       id: BEHIND,
       ask: { type: "behind", write, statements, items, count },
+      after: 0,
     });
+    this.#passedOn.add();
   }
 
   #ask(ask: Ask): Promise<Row[][]> {
@@ -325,7 +348,7 @@ export class EmbeddedDatabase implements OpenedDatabase {
       asked: this.#watch.presence.ask(),
       passed: this.#passed,
     });
-    this.#thread.postMessage({ id, ask });
+    this.#thread.postMessage({ id, ask, after: this.#passedOn.count });
     return answer.promise;
   }
 

@@ -47,9 +47,33 @@ export type Answer =
 export interface Numbered {
   readonly id: number;
   readonly ask: Ask;
+  /** What {@linkcode PassedOn} says: what was passed on before, over any line, is taken first. */
+  readonly after: number;
 }
 
 /** Connects another thread: what it asks comes through the port, and is answered there. */
 export interface Connecting {
   readonly port: MessagePort;
+}
+
+/**
+ * How often something was passed on to be written behind, over all lines to a thread. What comes over one line may overtake what
+ * was sent over another before it.
+ */
+export class PassedOn {
+  readonly memory: SharedArrayBuffer;
+  readonly #count: Int32Array<SharedArrayBuffer>;
+
+  constructor(memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
+    this.memory = memory;
+    this.#count = new Int32Array(memory);
+  }
+
+  get count(): number {
+    return Atomics.load(this.#count, 0);
+  }
+
+  add(): void {
+    Atomics.add(this.#count, 0, 1);
+  }
 }

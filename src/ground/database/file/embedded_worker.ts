@@ -33,6 +33,13 @@ let away: {
   waiting: (() => void)[] | undefined;
 } | undefined;
 
+/** How often something was passed on to be written behind. */
+let passedOn = 0;
+/** Asks of what was passed on before them and has not arrived, and all that came after them. */
+const early: { readonly after: number; readonly take: () => void }[] = [];
+/** How long they wait at most: a thread that has died may have taken with it what it passed on. */
+const EARLY_MS = 50;
+
 /** Since when the path of the file leads elsewhere. */
 let elsewhereSinceTick: number | undefined;
 
@@ -47,9 +54,12 @@ collectGarbageWhenIdle(() => {
   return isIdle;
 });
 
-function handle(ask: Exclude<Ask, { readonly type: "behind" }>): Row[][] {
+type Question = Exclude<Ask, { readonly type: "behind" }>;
+
+function handle(ask: Question): Row[][] {
   if (ask.type === "open") {
     const { path, readOnly, beside } = ask;
+    passedOn = 0;
     if (readOnly) lowerPriority(); // requests do not wait for what only reads
     file = new EmbeddedFile({ path, readOnly, beside });
     return [];
@@ -166,16 +176,38 @@ function connect(port: MessagePort): void {
   port.onmessage = ({ data }: MessageEvent<Numbered>) => take(data, reply);
 }
 
-function take(numbered: Numbered, reply: Reply): void {
-  const { id, ask } = numbered;
-  asks++;
+function take({ id, ask, after }: Numbered, reply: Reply): void {
   if (ask.type === "behind") {
+    asks++;
     behind.add(ask, (refused) => reply({ id, refused }));
     gather(behind.isDue ? 0 : GATHER_MS);
+    passedOn = (passedOn + 1) | 0;
+    while (early.length > 0 && hasArrived(early[0]!.after)) early.shift()!.take();
     return;
   }
+  if (early.length > 0 || !hasArrived(after)) {
+    if (early.length === 0) setTimeout(takeEarly, EARLY_MS);
+    early.push({ after, take: () => answer(id, ask, reply) });
+    return;
+  }
+  answer(id, ask, reply);
+}
+
+/** Whether all that was passed on has arrived, up to a count that may have wrapped around. */
+function hasArrived(count: number): boolean {
+  return ((count - passedOn) | 0) <= 0;
+}
+
+function takeEarly(): void {
+  const last = early.at(-1);
+  if (last !== undefined && !hasArrived(last.after)) passedOn = last.after; // nobody else waits for it
+  for (const { take } of early.splice(0)) take();
+}
+
+function answer(id: number, ask: Question, reply: Reply): void {
+  asks++;
   if (away?.waiting !== undefined && ask.type !== "close") {
-    away.waiting.push(() => take(numbered, reply));
+    away.waiting.push(() => answer(id, ask, reply));
     return;
   }
   try {

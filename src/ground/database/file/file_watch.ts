@@ -12,10 +12,19 @@ const PATIENCE_MS = 5_000;
  * reports nothing.
  */
 export class FileWatch {
-  readonly presence: Presence = new Presence({ silentMs: SILENT_MS, code: "SLUICE_SILENT" });
+  readonly presence: Presence;
   /** What is rejected if the file stays silent. */
   readonly #impatient = new SlotMap<PromiseWithResolvers<never>>();
   #looking: ReturnType<typeof setInterval> | undefined;
+
+  /** @param now A clock that nobody sets, in milliseconds. Default: `performance.now()`. */
+  constructor(now?: () => number) {
+    this.presence = new Presence({
+      silentMs: SILENT_MS,
+      code: "SLUICE_SILENT",
+      ...(now && { now }),
+    });
+  }
 
   /**
    * Watches from now on, until {@linkcode stop}.

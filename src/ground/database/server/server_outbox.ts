@@ -115,6 +115,7 @@ export class ServerOutbox {
     const { path, database } = this.#options;
     await takeOutboxes({
       file: path,
+      places: [path],
       database,
       writes,
       send: (write, items, count) => this.#pass(write, items, count),

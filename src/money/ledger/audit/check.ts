@@ -74,13 +74,10 @@ export type Check = {
   readonly byRecords?: boolean;
 } & ({ readonly sql: string } | Comparison);
 
-/** The query of a check. */
+/** The query of a check: of the rows where any of the pairs differs. */
 export function queryOf(check: Check): string {
-  return "sql" in check ? check.sql : differences(check);
-}
-
-/** A query of the rows where any of the pairs differs. */
-export function differences({ before = "", id, pairs, from, groupBy }: Comparison): string {
+  if ("sql" in check) return check.sql;
+  const { before = "", id, pairs, from, groupBy } = check;
   const all = Object.entries(pairs);
   const columns = all.map(([kind, [found, expected]]) =>
     `${found} as found_${kind}, ${expected} as expected_${kind}`

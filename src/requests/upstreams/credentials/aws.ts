@@ -4,7 +4,13 @@ import { joinPath } from "../../../ground/std/mod.ts";
 import { type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import type { CredentialSettings } from "../../../settings/config/mod.ts";
 import { CachedToken, type Token } from "./cached_token.ts";
-import { type Credentials, CredentialsFault, type UnsignedRequest } from "./credentials.ts";
+import {
+  type Credentials,
+  CredentialsFault,
+  readNamed,
+  type UnsignedRequest,
+  withoutSecrets,
+} from "./credentials.ts";
 import { askForJson, askForToken, NEAR_MS, type ProxyFor } from "./token_endpoint.ts";
 
 /** Keys of AWS; `value` is the access key's ID. */
@@ -66,9 +72,7 @@ export class AwsCredentials implements Credentials {
 
   redact(words: string): string {
     const { current } = this.#keys;
-    return [current?.secret ?? "", current?.session ?? "", current?.value ?? ""]
-      .filter((one) => one.length >= 6)
-      .reduce((kept, one) => kept.replaceAll(one, "[secret]"), words);
+    return withoutSecrets(words, [current?.secret, current?.session, current?.value]);
   }
 
   async #sign(
@@ -152,9 +156,7 @@ async function webIdentity(
 ): Promise<AwsKeys | undefined> {
   const [file, role] = [variable("AWS_WEB_IDENTITY_TOKEN_FILE"), variable("AWS_ROLE_ARN")];
   if (file === undefined || role === undefined) return undefined;
-  const token = await Deno.readTextFile(file).catch(() => {
-    throw new CredentialsFault(`the web identity token ${file} cannot be read`);
-  });
+  const token = await readNamed("the web identity token", file);
   const who = `AWS STS, for the role ${role}`;
   const url = tokenUrl ??
     `https://sts.${region ?? variable("AWS_REGION") ?? "us-east-1"}.amazonaws.com/`;
@@ -170,17 +172,8 @@ async function webIdentity(
 
 /** STS speaks XML. */
 function stsKeys(xml: string, who: string): AwsKeys {
-  const of = (name: string) => new RegExp(`<${name}>([^<]+)</${name}>`).exec(xml)?.[1];
-  const [value, secret, session, end] = [
-    of("AccessKeyId"),
-    of("SecretAccessKey"),
-    of("SessionToken"),
-    of("Expiration"),
-  ];
-  if (value === undefined || secret === undefined) {
-    throw new CredentialsFault(`${who} gave a reply without keys`);
-  }
-  return { value, secret, session, endsAtMs: Date.parse(end ?? "") || undefined };
+  const all = xml.matchAll(/<(\w+)>([^<]+)<\/\1>/g);
+  return keysIn(Object.fromEntries(Array.from(all, ([, name, value]) => [name, value])), who);
 }
 
 /** Keys of a profile in `~/.aws/credentials`. Other kinds of profiles, such as single sign-on, are for the kind `command`. */

@@ -1,8 +1,11 @@
 import { CachedToken, type Token, type TokenTimes } from "./cached_token.ts";
-import type { Credentials } from "./credentials.ts";
+import { type Credentials, withoutSecrets } from "./credentials.ts";
 
 /** Puts a token into the headers of a request. */
 export type Authorize = (token: string) => Readonly<Record<string, string>>;
+
+/** As most services take a token. */
+export const bearer: Authorize = (token) => ({ authorization: `Bearer ${token}` });
 
 /** Credentials that are a token which is the same for all requests while it lasts. */
 export class BearerCredentials implements Credentials {
@@ -34,8 +37,7 @@ export class BearerCredentials implements Credentials {
   }
 
   redact(text: string): string {
-    return [this.#token.current?.value ?? "", this.#before].filter((one) => one.length >= 6)
-      .reduce((kept, one) => kept.replaceAll(one, "[secret]"), text);
+    return withoutSecrets(text, [this.#token.current?.value, this.#before]);
   }
 }
 

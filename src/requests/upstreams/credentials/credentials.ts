@@ -30,3 +30,21 @@ export class CredentialsFault extends TransportFault {
     super("not_sent", message);
   }
 }
+
+/** Takes secrets out of a text, but those that are so short that they stand in other words, too. */
+export function withoutSecrets(text: string, secrets: readonly (string | undefined)[]): string {
+  return secrets.filter((one) => one !== undefined && one.length >= 6)
+    .reduce<string>((kept, one) => kept.replaceAll(one!, "[secret]"), text);
+}
+
+/**
+ * Reads a file of the usual chain.
+ *
+ * @param what What it is, for the message: `the key file`.
+ * @throws {CredentialsFault} If it cannot be read.
+ */
+export async function readNamed(what: string, path: string): Promise<string> {
+  return await Deno.readTextFile(path).catch(() => {
+    throw new CredentialsFault(`${what} ${path} cannot be read`);
+  });
+}

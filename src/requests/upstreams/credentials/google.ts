@@ -5,8 +5,8 @@ import { joinPath } from "../../../ground/std/mod.ts";
 import { isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import type { CredentialSettings } from "../../../settings/config/mod.ts";
 import type { Token } from "./cached_token.ts";
-import { CredentialsFault } from "./credentials.ts";
-import { askForJson, NEAR_MS, type ProxyFor } from "./token_endpoint.ts";
+import { CredentialsFault, readNamed } from "./credentials.ts";
+import { askForAccess, NEAR_MS, type ProxyFor } from "./token_endpoint.ts";
 
 const WHO = "Google";
 const SCOPE = "https://www.googleapis.com/auth/cloud-platform";
@@ -34,34 +34,27 @@ export async function googleToken(
   const path = named ?? usualFile(variable);
   const known = path === undefined ? undefined : await read(path, named !== undefined);
   if (known === undefined) {
-    const url = tokenUrl ?? METADATA;
-    return tokenOf(
-      await askForJson({
-        who: "Google's metadata server (no key file was found)",
-        url,
-        headers: { "metadata-flavor": "Google" },
-        ...(tokenUrl === undefined && { patienceMs: NEAR_MS }),
-      }),
-      now,
-    );
+    return await askForAccess({
+      who: "Google's metadata server (no key file was found)",
+      url: tokenUrl ?? METADATA,
+      headers: { "metadata-flavor": "Google" },
+      ...(tokenUrl === undefined && { patienceMs: NEAR_MS }),
+    }, now);
   }
-  const url = tokenUrl ?? TOKEN_URL;
+  const call = { who: WHO, url: tokenUrl ?? TOKEN_URL, proxyFor };
   if (known.type === "service_account") {
-    const assertion = signed(known, { url, path: path!, nowMs: now() });
-    return tokenOf(
-      await askForJson({ who: WHO, url, form: { grant_type: JWT_BEARER, assertion }, proxyFor }),
-      now,
-    );
+    const assertion = signed(known, { url: call.url, path: path!, nowMs: now() });
+    return await askForAccess({ ...call, form: { grant_type: JWT_BEARER, assertion } }, now);
   }
   if (known.type === "authorized_user") {
-    const secrets = [text(known.client_secret) ?? "", text(known.refresh_token) ?? ""];
+    const [secret = "", refresh = ""] = [text(known.client_secret), text(known.refresh_token)];
     const form = {
       grant_type: "refresh_token",
       client_id: text(known.client_id) ?? "",
-      client_secret: secrets[0]!,
-      refresh_token: secrets[1]!,
+      client_secret: secret,
+      refresh_token: refresh,
     };
-    return tokenOf(await askForJson({ who: WHO, url, form, secrets, proxyFor }), now);
+    return await askForAccess({ ...call, form, secrets: [secret, refresh] }, now);
   }
   throw new CredentialsFault(
     `${path} is a key file of the type '${
@@ -81,13 +74,10 @@ function usualFile(variable: (name: string) => string | undefined): string | und
 }
 
 async function read(path: string, isNamed: boolean): Promise<JsonObject | undefined> {
-  let content: string;
-  try {
-    content = await Deno.readTextFile(path);
-  } catch {
-    if (!isNamed) return undefined;
-    throw new CredentialsFault(`the key file ${path} cannot be read`);
-  }
+  const content = isNamed
+    ? await readNamed("the key file", path)
+    : await Deno.readTextFile(path).catch(() => undefined);
+  if (content === undefined) return undefined;
   const parsed = jsonIn(content);
   if (isObject(parsed)) return parsed;
   throw new CredentialsFault(`the key file ${path} is not JSON`);
@@ -110,12 +100,4 @@ function signed(
   } catch {
     throw new CredentialsFault(`the key file ${path} has no private key that can be used`);
   }
-}
-
-function tokenOf(
-  { access_token: value, expires_in: seconds }: JsonObject,
-  now: () => number,
-): Token {
-  if (typeof value !== "string") throw new CredentialsFault(`${WHO} gave a reply without a token`);
-  return { value, endsAtMs: now() + 1_000 * (Number(seconds) || 300) };
 }

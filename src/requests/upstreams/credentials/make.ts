@@ -3,8 +3,8 @@ import {
   proxyOf,
   type UpstreamSettings,
 } from "../../../settings/config/mod.ts";
-import { BearerCredentials } from "./bearer.ts";
-import type { Authorize } from "./bearer.ts";
+import { type Authorize, bearer, BearerCredentials } from "./bearer.ts";
+import type { Token } from "./cached_token.ts";
 import type { Credentials } from "./credentials.ts";
 import { fromCommand } from "./from_command.ts";
 import { fromFile } from "./from_file.ts";
@@ -21,8 +21,6 @@ export interface CredentialsOptions {
   readonly service: string;
 }
 
-const bearer: Authorize = (token) => ({ authorization: `Bearer ${token}` });
-
 /**
  * Makes an upstream's credentials from its settings. The libraries that a cloud needs are loaded only here.
  *
@@ -36,6 +34,8 @@ export async function makeCredentials(
   { now, authorize, service }: CredentialsOptions,
 ): Promise<Credentials | undefined> {
   const proxyFor = (url: URL) => proxyOf(url, { proxy, proxies });
+  const ofCloud = (get: () => Promise<Token>) =>
+    new BearerCredentials(get, { now, authorize: bearer });
   switch (credentials?.kind) {
     case "command":
       return new BearerCredentials(() => fromCommand(credentials, now), { now, authorize });
@@ -45,17 +45,11 @@ export async function makeCredentials(
     }
     case "google": {
       const { googleToken } = await import("./google.ts");
-      return new BearerCredentials(() => googleToken({ ...credentials, proxyFor }, now), {
-        now,
-        authorize: bearer,
-      });
+      return ofCloud(() => googleToken({ ...credentials, proxyFor }, now));
     }
     case "azure": {
       const { azureToken } = await import("./azure.ts");
-      return new BearerCredentials(() => azureToken({ ...credentials, proxyFor }, now), {
-        now,
-        authorize: bearer,
-      });
+      return ofCloud(() => azureToken({ ...credentials, proxyFor }, now));
     }
     case "aws": {
       const { AwsCredentials } = await import("./aws.ts");

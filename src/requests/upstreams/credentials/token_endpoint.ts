@@ -1,7 +1,8 @@
 import { exchange, type OutgoingProxy } from "../../../ground/ways_out/mod.ts";
 import { jsonIn, networkErrorWords } from "../../../ground/platform/mod.ts";
 import { isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
-import { CredentialsFault } from "./credentials.ts";
+import type { Token } from "./cached_token.ts";
+import { CredentialsFault, withoutSecrets } from "./credentials.ts";
 
 /** How long a token endpoint may take. */
 const PATIENCE_MS = 15_000;
@@ -60,10 +61,7 @@ export async function askForToken(call: TokenCall): Promise<string> {
     );
   });
   if (status === 200 || status === 201) return body;
-  const told = secrets.filter((one) => one.length >= 6).reduce(
-    (kept, one) => kept.replaceAll(one, "[secret]"),
-    saidIn(body),
-  );
+  const told = withoutSecrets(saidIn(body), secrets);
   throw new CredentialsFault(
     `${who} refused to give a token: status ${status}${
       told === "" ? "" : `, ${told.slice(0, MAX_TOLD)}`
@@ -76,6 +74,19 @@ export async function askForJson(call: TokenCall): Promise<JsonObject> {
   const parsed = jsonIn(await askForToken(call));
   if (isObject(parsed)) return parsed;
   throw new CredentialsFault(`${call.who} gave something that is no token: no JSON object`);
+}
+
+/** Asks for an access token as OAuth 2.0 has it; without an end it is used for five minutes. */
+export async function askForAccess(call: TokenCall, now: () => number): Promise<Token> {
+  const { access_token: value, expires_in: seconds, expires_on: end } = await askForJson(call);
+  if (typeof value !== "string") {
+    throw new CredentialsFault(`${call.who} gave a reply without a token`);
+  }
+  // managed identities of Azure say it in seconds since 1970, as text
+  const endsAtMs = Number(seconds) > 0
+    ? now() + 1_000 * Number(seconds)
+    : 1_000 * Number(end) || now() + 300_000;
+  return { value, endsAtMs };
 }
 
 /** What OAuth 2.0 calls an error, or the beginning of the text. */

@@ -1,7 +1,7 @@
 import type { Back, WriteConversationOptions, WrittenRequest } from "../dialect.ts";
-import { type JsonObject, withoutFields } from "../json.ts";
+import type { JsonObject } from "../json.ts";
 import type { Conversation } from "../neutral/conversation.ts";
-import { DEFAULT_SAMPLING } from "../sampling.ts";
+import { fitSampling } from "../sampling.ts";
 import { offeredNames } from "./departures.ts";
 import { ChatReader, readChatReply } from "./read_reply.ts";
 import { changedNames } from "../neutral/tool_names.ts";
@@ -26,12 +26,7 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
     [shaping.outputLimit ?? "max_tokens"]: permittedOutput,
   };
   const dropped = written.dropped.map((concept) => fields[concept]);
-  if (shaping.fixedSampling) {
-    dropped.push(...withoutFields(sent, ["temperature", "top_p", "top_k"]));
-  } else if (!shaping.ownSampling) {
-    sent.temperature ??= DEFAULT_SAMPLING.temperature;
-    sent.top_p ??= DEFAULT_SAMPLING.topP;
-  }
+  dropped.push(...fitSampling(sent, shaping, ["temperature", "top_p", "top_k"]));
   const { cacheKey } = conversation;
   if (shaping.promptCacheKey && cacheKey !== undefined) sent.prompt_cache_key = cacheKey;
   else if (cacheKey !== undefined) dropped.push(fields.cacheKey);

@@ -1,4 +1,3 @@
-import { Refusal } from "../../../ground/refusal.ts";
 import {
   type Bridge,
   type ParsedRequest,
@@ -10,15 +9,7 @@ import {
   type WriteOptions,
   type WrittenRequest,
 } from "../dialect.ts";
-import {
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  objects,
-  text,
-  withoutFields,
-  withoutNulls,
-} from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, objects, text, withoutNulls } from "../json.ts";
 import { Meter } from "../meter.ts";
 import { MeteredStream } from "../metered_stream.ts";
 import { meterBeside, meterChoice, saysReasoning } from "../meter_reply.ts";
@@ -27,8 +18,8 @@ import type { SseEvent } from "../sse/mod.ts";
 import { isSameUsage, type Usage } from "../usage.ts";
 import { readUsage } from "../usage_names.ts";
 import { UsageReports } from "../usage_reports.ts";
-import { DEFAULT_SAMPLING } from "../sampling.ts";
-import { brokenOff } from "../upstream_error.ts";
+import { fitSampling } from "../sampling.ts";
+import { brokenOff, unusable } from "../upstream_error.ts";
 import { ChunksAsWhole } from "./chunks_as_whole.ts";
 import { customTools } from "./custom_calls.ts";
 import { offeredNames, putInPlace, usageIn } from "./departures.ts";
@@ -74,12 +65,7 @@ function carryRequest(
   delete sent.max_tokens;
   delete sent.max_completion_tokens;
   sent[limit] = permittedOutput;
-  let dropped: string[] = [];
-  if (shaping.fixedSampling) dropped = withoutFields(sent, SAMPLING);
-  else if (!shaping.ownSampling) {
-    sent.temperature ??= DEFAULT_SAMPLING.temperature;
-    sent.top_p ??= DEFAULT_SAMPLING.topP;
-  }
+  const dropped = fitSampling(sent, shaping, SAMPLING);
   if (stream) {
     const options = isObject(body.stream_options) ? body.stream_options : {};
     sent.stream_options = { ...options, include_usage: true };
@@ -93,7 +79,7 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
     putInPlace(reply, "message");
   }
   if (!isObject(reply) || !Array.isArray(reply.choices)) {
-    throw new Refusal("upstream_unavailable", "The upstream's response is not a chat completion.");
+    throw unusable("The upstream's response is not a chat completion.");
   }
   checkChoiceCount(reply);
   const { choice } = context;
@@ -103,7 +89,7 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
     repairChoice(one, context, { thinkTags, custom, place })
   );
   if (choices.length === 0 || !choices.every(({ message }) => isObject(message))) {
-    throw new Refusal("upstream_unavailable", "The upstream's response holds no choice.");
+    throw unusable("The upstream's response holds no choice.");
   }
   choices.forEach(checkNotFailed);
   const { usage, partial } = chatReports(reply, choices[0]);
@@ -149,7 +135,6 @@ function truncatedChoice({ index, message }: JsonObject, maxTokens: number): Jso
 }
 
 class CarriedChatStream extends MeteredStream<Meter> implements ReplyStream {
-  finished = false;
   hidesReasoning: boolean | undefined;
   readonly #context: StreamContext;
   readonly #wantsUsage: boolean;
@@ -199,7 +184,7 @@ class CarriedChatStream extends MeteredStream<Meter> implements ReplyStream {
         .map(([index, repair]) => repair.end(Number(index))).filter((one) => one !== undefined);
       const text = this.#written({}, ends);
       if (this.#ended.size === 0) throw brokenOff();
-      this.finished = true;
+      this.hasEnded = true;
       return text;
     }
     const chunk = parseChunk(data);
@@ -219,12 +204,6 @@ class CarriedChatStream extends MeteredStream<Meter> implements ReplyStream {
     if (this.#wantsUsage) sent.usage = null;
     else if (sent.usage !== undefined) delete sent.usage;
     return `data: ${JSON.stringify(sent)}\n\n`;
-  }
-
-  end(): void {
-    if (this.finished) return;
-    if (this.#ended.size < this.#choices) throw brokenOff();
-    this.finished = true; // all choices have ended; some upstreams send no [DONE]
   }
 
   truncate(): string {

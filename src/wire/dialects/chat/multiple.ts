@@ -6,7 +6,7 @@ import type {
   ReplyState,
 } from "../dialect.ts";
 import { objects } from "../json.ts";
-import { NO_USAGE, type Usage } from "../usage.ts";
+import { NO_USAGE, sumOfUsages, type Usage } from "../usage.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { writeChatUsage } from "./usage.ts";
 import { wantsUsage } from "./writer.ts";
@@ -72,13 +72,5 @@ function joinStreams(parts: readonly ReplyState[], context: ReplyContext): Reply
 /** The sum; undefined unless all are known. */
 function sumOf(usages: readonly (Usage | undefined)[]): Usage | undefined {
   const known = usages.filter((usage) => usage !== undefined);
-  if (known.length < usages.length) return undefined;
-  const sum = (field: keyof Usage) => known.reduce((total, usage) => total + usage[field], 0);
-  return {
-    inputTokens: sum("inputTokens"),
-    cachedTokens: sum("cachedTokens"),
-    cacheWrittenTokens: sum("cacheWrittenTokens"),
-    outputTokens: sum("outputTokens"),
-    reasoningTokens: sum("reasoningTokens"),
-  };
+  return known.length < usages.length ? undefined : sumOfUsages(known);
 }

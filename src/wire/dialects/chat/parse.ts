@@ -1,7 +1,7 @@
 import { invalid } from "../../../ground/refusal.ts";
-import { type ImageView, logprobsOf, type ParsedRequest } from "../dialect.ts";
+import { logprobsOf, type ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";
-import { isImageData, isVideoUrl } from "../media.ts";
+import { RequestMedia } from "../media.ts";
 import { validate } from "../validation.ts";
 import { type ChatRequest, chatRequest } from "./schema.ts";
 
@@ -20,7 +20,7 @@ export function parseChat(body: unknown): ParsedRequest {
     offersTools: items(own.tools).length + items(own.functions).length > 0,
     choices: request.n ?? 1,
     logprobs: logprobsOf(own, own.logprobs === true),
-    ...media(own),
+    ...mediaOf(own),
   };
 }
 
@@ -65,48 +65,33 @@ function checkTools({ tools, tool_choice: choice }: ChatRequest): void {
 }
 
 /** Images and videos of all messages. */
-function media(body: JsonObject): { images: ImageView[]; videos: string[] } {
-  const images: ImageView[] = [];
-  const videos: string[] = [];
+function mediaOf(body: JsonObject): RequestMedia {
+  const media = new RequestMedia();
   objects(body.messages).forEach((message, at) => {
-    if (!Array.isArray(message.content)) return;
-    message.content.forEach((part, index) => {
+    items(message.content).forEach((part, index) => {
       if (!isObject(part)) return;
       const type = text(part.type) ?? "";
       const param = `messages[${at}].content[${index}]`;
       if (type.includes("video")) {
-        videos.push(param);
+        media.videos.push(param);
       } else if (type === "image_url") {
+        const field = `${param}.image_url`;
         const url = urlOf(part.image_url);
         if (url === undefined) {
-          throw invalid(
-            `${param}.image_url`,
-            `${param}.image_url must be an object with a url, or a string.`,
-          );
+          throw invalid(field, `${field} must be an object with a url, or a string.`);
         }
-        if (isVideoUrl(url)) videos.push(`${param}.image_url`);
-        else images.push({ param: `${param}.image_url`, source: sourceOf(url), url });
+        media.image(field, url);
       } else if (type.includes("image")) {
         throw invalid(`${param}.type`, `${param} must be of type "image_url" to hold an image.`);
       } else if (isObject(part.file)) {
         const data = text(part.file.file_data) ?? "";
-        if (isVideoUrl(data)) videos.push(`${param}.file`);
-        else if (isImageData(data)) {
-          throw invalid(
-            `${param}.file`,
-            `${param}.file is an image: send a part of type "image_url".`,
-          );
-        }
+        media.file(`${param}.file`, data, 'a part of type "image_url"');
       }
     });
   });
-  return { images, videos };
+  return media;
 }
 
 function urlOf(image: unknown): string | undefined {
   return text(image) ?? (isObject(image) ? text(image.url) : undefined);
-}
-
-function sourceOf(url: string): "inline" | "remote" {
-  return /^\s*data:/i.test(url) ? "inline" : "remote";
 }

@@ -1,6 +1,12 @@
-import { parseJson } from "../../json/mod.ts";
-import { Refusal } from "../../../ground/refusal.ts";
-import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../json.ts";
+import {
+  isObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  objectIn,
+  objects,
+  text,
+} from "../json.ts";
 import type { EventReader, ReadOptions, ReadReply } from "../dialect.ts";
 import { citationOf, type Finish, type ReplyEvent } from "../neutral/conversation.ts";
 import { callNumber, CallReader } from "./calls.ts";
@@ -9,7 +15,7 @@ import { chatImages, imageEvents } from "../neutral/made_images.ts";
 import { putInPlace, textOf, usageIn, withOwnReasoning } from "./departures.ts";
 import { ReasoningDetails, sealOf } from "./extra_content.ts";
 import { ThinkTags, type Told } from "./think_tags.ts";
-import { reportedError, tooMuch, upstreamFault } from "../upstream_error.ts";
+import { reportedError, tooMuch, unusable, upstreamFault } from "../upstream_error.ts";
 import { readUsage } from "../usage_names.ts";
 import { UsageReports } from "../usage_reports.ts";
 
@@ -24,31 +30,17 @@ const FINISHES: Readonly<Record<string, Finish>> = {
 
 /** One chunk's JSON, without an `error` that says nothing. */
 export function parseChunk(data: string): JsonObject {
-  try {
-    const chunk = parseJson(data);
-    if (isObject(chunk)) {
-      checkNoError(chunk);
-      checkChoiceCount(chunk);
-      putInPlace(chunk, "delta");
-      return chunk;
-    }
-  } catch (error) {
-    if (error instanceof Refusal) throw error;
-  }
-  throw new Refusal(
-    "upstream_unavailable",
-    "The upstream sent an invalid chat-completions stream.",
-  );
+  const chunk = objectIn(data);
+  if (chunk === undefined) throw unusable("The upstream sent an invalid chat-completions stream.");
+  checkNoError(chunk);
+  checkChoiceCount(chunk);
+  putInPlace(chunk, "delta");
+  return chunk;
 }
 
 /** What a chunk after the end mark reports: some upstreams send usage there, and nothing else of it counts. */
 export function parseLate(data: string): JsonObject {
-  try {
-    const chunk = parseJson(data);
-    return isObject(chunk) ? chunk : {};
-  } catch {
-    return {};
-  }
+  return objectIn(data) ?? {};
 }
 
 /** @throws {Refusal} the error that a completion, or a chunk of one, reports. One that says nothing is taken out: SDKs throw it. */
@@ -112,7 +104,7 @@ export function readChatReply(body: unknown, options: ReadOptions): ReadReply {
   const choices = isObject(body) ? objects(body.choices) : [];
   const choice = choices[0];
   if (!isObject(body) || choice === undefined || !isObject(choice.message)) {
-    throw new Refusal("upstream_unavailable", "The upstream's response is not a chat completion.");
+    throw unusable("The upstream's response is not a chat completion.");
   }
   const reader = new ChatReader(options);
   const events = reader.readChunk({ choices: [...choices] });

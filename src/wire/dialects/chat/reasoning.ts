@@ -1,5 +1,5 @@
 import { invalid } from "../../../ground/refusal.ts";
-import type { AppliedReasoning, ParsedRequest } from "../dialect.ts";
+import { type AppliedReasoning, fitted, type ParsedRequest } from "../dialect.ts";
 import { isObject, type JsonObject } from "../json.ts";
 import { budgetEffort, fitEffort, type RouteReasoning } from "../reasoning.ts";
 
@@ -36,11 +36,8 @@ export function applyReasoning(request: ParsedRequest, route: RouteReasoning): A
       const applied = withoutAmounts(request, ["reasoning_effort"]);
       const { value } = askedEffort(body);
       if (thinking !== undefined || value !== "none") return applied;
-      return {
-        request: patch(applied.request, { thinking: { type: "disabled" } }),
-        dropped: [],
-        adjusted: ["thinking=disabled"],
-      };
+      const disabled = patch(applied.request, { thinking: { type: "disabled" } });
+      return fitted(disabled, { adjusted: ["thinking=disabled"] });
     }
     case "always":
       return withoutAmounts(
@@ -121,21 +118,15 @@ function withoutAmounts(request: ParsedRequest, fields: readonly string[]): Appl
   if (amounts.length === 0) return applied;
   const rest = Object.entries(reasoning).filter(([name]) => !AMOUNTS.includes(name));
   const left = rest.length === 0 ? undefined : Object.fromEntries(rest);
-  return {
-    request: patch(applied.request, { reasoning: left }),
-    dropped: [...applied.dropped, ...amounts.map((name) => `reasoning.${name}`)],
-    adjusted: [],
-  };
+  const dropped = [...applied.dropped, ...amounts.map((name) => `reasoning.${name}`)];
+  return fitted(patch(applied.request, { reasoning: left }), { dropped });
 }
 
 function without(request: ParsedRequest, fields: readonly string[]): AppliedReasoning {
   const dropped = fields.filter((field) => (request.body[field] ?? undefined) !== undefined);
-  if (dropped.length === 0) return { request, dropped, adjusted: [] };
-  return {
-    request: patch(request, Object.fromEntries(dropped.map((name) => [name, undefined]))),
-    dropped,
-    adjusted: [],
-  };
+  if (dropped.length === 0) return fitted(request);
+  const removed = Object.fromEntries(dropped.map((name) => [name, undefined]));
+  return fitted(patch(request, removed), { dropped });
 }
 
 function patch(request: ParsedRequest, fields: JsonObject): ParsedRequest {

@@ -1,4 +1,3 @@
-import { Refusal } from "../../../ground/refusal.ts";
 import { parseJson } from "../../json/mod.ts";
 import type { EventReader, ReadReply } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
@@ -6,7 +5,7 @@ import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
 import { checkFinish, documentedFinish } from "../neutral/finish.ts";
 import { blobImage } from "../neutral/made_images.ts";
 import { sealOfSignature } from "../neutral/thought_signatures.ts";
-import { reportedError, upstreamFault } from "../upstream_error.ts";
+import { reportedError, unusable, upstreamFault } from "../upstream_error.ts";
 import { readUsage } from "../usage_names.ts";
 import { UsageReports } from "../usage_reports.ts";
 import { Citations } from "./citations.ts";
@@ -37,10 +36,7 @@ export function readGenerateReply(body: unknown): ReadReply {
   const pieces = Array.isArray(body) ? body : [body];
   const events = pieces.flatMap((piece) => reader.take(piece));
   if (!reader.hasReply) {
-    throw new Refusal(
-      "upstream_unavailable",
-      "The upstream's response is not one of generateContent.",
-    );
+    throw unusable("The upstream's response is not one of generateContent.");
   }
   return { events: [...events, ...reader.end()], reports: reader.reports };
 }
@@ -70,9 +66,7 @@ export class GenerateReader implements EventReader {
 
   /** Takes a piece: a response with what of it is new. */
   take(piece: unknown): ReplyEvent[] {
-    if (!isObject(piece)) {
-      throw new Refusal("upstream_unavailable", "The upstream sent an invalid generate stream.");
-    }
+    if (!isObject(piece)) throw unusable("The upstream sent an invalid generate stream.");
     const error = reportedError(piece);
     if (error !== undefined) throw upstreamFault(error);
     const { usageMetadata: usage, promptFeedback: feedback, modelVersion: model } = piece;

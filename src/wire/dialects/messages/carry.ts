@@ -181,7 +181,6 @@ const EMPTY_MESSAGE: JsonObject = {
 };
 
 class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream {
-  finished = false;
   readonly #context: StreamContext;
   readonly #ids: MessagesCallIds;
   hidesReasoning: boolean | undefined;
@@ -259,7 +258,7 @@ class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream 
       case "message_stop":
         if (!this.#stopped) throw brokenOff();
         this.reports.add(readBedrockUsage(event));
-        this.finished = true;
+        this.hasEnded = true;
         return ""; // sent when the usage is settled
     }
     const repaired = this.#repair.repair(event); // it throws for a reason that is a failure
@@ -280,12 +279,6 @@ class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream 
     const shown = this.meter.tokens - this.#tokensBefore;
     this.hiddenTokens += Math.max(0, Math.ceil(signature.length / SEALED_CHARS_PER_TOKEN) - shown);
     this.hidesReasoning = false;
-  }
-
-  end(): void {
-    if (this.finished) return;
-    if (!this.#stopped) throw brokenOff();
-    this.finished = true;
   }
 
   truncate(): string {

@@ -1,8 +1,8 @@
 import type * as z from "zod";
 import { invalid, Refusal } from "../../../ground/refusal.ts";
-import type { ImageView, ParsedRequest } from "../dialect.ts";
+import type { ParsedRequest } from "../dialect.ts";
 import { isObject, items, type JsonObject, objects, text } from "../json.ts";
-import { isImageData, isVideoUrl } from "../media.ts";
+import { RequestMedia } from "../media.ts";
 import { validate } from "../validation.ts";
 import { blockSchema, countRequest, messagesRequest } from "./schema.ts";
 
@@ -23,7 +23,7 @@ export function parseMessages(body: unknown, options: ParseOptions): ParsedReque
     maxOutput: request.max_tokens,
     offersTools: items((body as JsonObject).tools).length > 0,
     choices: 1,
-    ...media(body as JsonObject),
+    ...mediaOf(body as JsonObject),
   };
 }
 
@@ -53,7 +53,7 @@ export function parseCount(body: unknown, options: ParseOptions): ParsedRequest 
     maxOutput: 1,
     offersTools: false,
     choices: 1,
-    ...media(body as JsonObject),
+    ...mediaOf(body as JsonObject),
   };
 }
 
@@ -80,51 +80,33 @@ function check<S extends typeof countRequest>(
 }
 
 /** Images and videos of all messages, those inside tool results included. */
-function media(body: JsonObject): { images: ImageView[]; videos: string[] } {
-  const images: ImageView[] = [];
-  const videos: string[] = [];
+function mediaOf(body: JsonObject): RequestMedia {
+  const media = new RequestMedia();
   const look = (block: unknown, param: string) => {
     if (!isObject(block)) return;
     const type = text(block.type) ?? "";
-    if (type.includes("video")) videos.push(param);
+    if (type.includes("video")) media.videos.push(param);
     if (type === "tool_result" || type === "search_result") {
       items(block.content).forEach((inner, index) => look(inner, `${param}.content[${index}]`));
     }
     if (!isObject(block.source)) return;
     const { source } = block;
+    const field = `${param}.source`;
     if (type === "document") {
-      items(source.content).forEach((inner, index) =>
-        look(inner, `${param}.source.content[${index}]`)
-      );
-      const document = imageUrl(source) ?? "";
-      if (isVideoUrl(document)) videos.push(`${param}.source`);
-      else if (isImageData(document)) {
-        throw invalid(
-          `${param}.source`,
-          `${param}.source is an image: send a block of type "image".`,
-        );
-      }
+      items(source.content).forEach((inner, index) => look(inner, `${field}.content[${index}]`));
+      media.file(field, imageUrl(source) ?? "", 'a block of type "image"');
     }
     if (type !== "image") return;
     const url = imageUrl(source);
-    if (url === undefined) {
-      throw invalid(`${param}.source`, `${param}.source must be of type "base64" or "url".`);
-    }
-    if (isVideoUrl(url)) videos.push(`${param}.source`);
-    else {
-      images.push({
-        param: `${param}.source`,
-        source: source.type === "base64" || /^\s*data:/i.test(url) ? "inline" : "remote",
-        url,
-      });
-    }
+    if (url === undefined) throw invalid(field, `${field} must be of type "base64" or "url".`);
+    media.image(field, url);
   };
   objects(body.messages).forEach((message, at) =>
     items(message.content).forEach((block, index) =>
       look(block, `messages[${at}].content[${index}]`)
     )
   );
-  return { images, videos };
+  return media;
 }
 
 /** An image's or document's source as a URL; undefined for an unsupported kind. */

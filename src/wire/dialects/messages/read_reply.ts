@@ -1,9 +1,7 @@
-import { parseJson } from "../../json/mod.ts";
-import { Refusal } from "../../../ground/refusal.ts";
 import type { EventReader, ReadReply } from "../dialect.ts";
-import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, objectIn, text } from "../json.ts";
 import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversation.ts";
-import { reportedError, upstreamFault } from "../upstream_error.ts";
+import { reportedError, unusable, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
 import { documentedStop, EventRepair, indexOf } from "./repair.ts";
 import { readBedrockUsage, readFirstUsage, readMessagesUsage, toldIn } from "./usage.ts";
@@ -30,24 +28,13 @@ export function sealedBlock({ text, seal }: Pick<SealedReasoning, "text" | "seal
 
 /** Parses an event's JSON: one event, or those of a whole message. @throws {Refusal} the error that it reports. */
 export function parseEvents(data: string): JsonObject[] {
-  let event: unknown;
-  try {
-    event = parseJson(data);
-  } catch {
-    event = undefined;
-  }
-  const error = isObject(event) ? reportedError(event) : undefined;
+  const event = objectIn(data) ?? {};
+  const error = reportedError(event);
   if (error !== undefined) throw upstreamFault(error);
-  if (isObject(event) && (event.type ?? "message") === "message" && Array.isArray(event.content)) {
-    return eventsOf(event, event.content);
-  }
-  if (!isObject(event) || typeof event.type !== "string") {
-    throw new Refusal(
-      "upstream_unavailable",
-      "The upstream sent an invalid messages stream.",
-    );
-  }
-  if (event.type === "error") throw upstreamFault(event.error);
+  const { type, content } = event;
+  if ((type ?? "message") === "message" && Array.isArray(content)) return eventsOf(event, content);
+  if (typeof type !== "string") throw unusable("The upstream sent an invalid messages stream.");
+  if (type === "error") throw upstreamFault(event.error);
   return [event];
 }
 
@@ -101,7 +88,7 @@ export function checkMessage(body: unknown): asserts body is JsonObject & { cont
   if (isObject(body) && Array.isArray(body.content)) return;
   const error = isObject(body) ? reportedError(body) : undefined;
   if (error !== undefined) throw upstreamFault(error);
-  throw new Refusal("upstream_unavailable", "The upstream's response is not a message.");
+  throw unusable("The upstream's response is not a message.");
 }
 
 /** Reads the events of a messages stream as neutral events. */

@@ -1,4 +1,4 @@
-import type { AppliedReasoning, ParsedRequest } from "../dialect.ts";
+import { type AppliedReasoning, fitted, type ParsedRequest } from "../dialect.ts";
 import { isObject, type JsonObject, text } from "../json.ts";
 import { budgetEffort, fitEffort, type RouteReasoning } from "../reasoning.ts";
 
@@ -15,21 +15,19 @@ export function applyReasoning(request: ParsedRequest, route: RouteReasoning): A
     case "effort":
       return applyEffort(request, config, route);
     case "thinking":
-      return thinking === undefined
-        ? unchanged(request)
-        : { ...unchanged(request), request: { ...request, reasoning: { enabled: !off } } };
+      return fitted(
+        thinking === undefined ? request : { ...request, reasoning: { enabled: !off } },
+      );
     case "always":
-      return { ...unchanged(request), dropped: off ? ["thinking"] : [] };
+      return fitted(request, { dropped: off ? ["thinking"] : [] });
     case "none": {
       const { thinking: _, ...rest } = body;
-      return {
-        request: { ...request, body: withConfig(rest, { ...config, effort: undefined }) },
-        dropped: [
-          ...(thinking === undefined || off ? [] : ["thinking"]),
-          ...((config.effort ?? undefined) === undefined ? [] : ["output_config.effort"]),
-        ],
-        adjusted: [],
-      };
+      const dropped = [
+        ...(thinking === undefined || off ? [] : ["thinking"]),
+        ...((config.effort ?? undefined) === undefined ? [] : ["output_config.effort"]),
+      ];
+      const left = withConfig(rest, { ...config, effort: undefined });
+      return fitted({ ...request, body: left }, { dropped });
     }
   }
 }
@@ -64,10 +62,6 @@ function thinkingEffort(thinking: unknown) {
   if (thinking.type === "disabled") return "none";
   const { budget_tokens: tokens } = thinking;
   return typeof tokens === "number" ? budgetEffort(tokens) : undefined;
-}
-
-function unchanged(request: ParsedRequest): AppliedReasoning {
-  return { request, dropped: [], adjusted: [] };
 }
 
 /** A body with another `output_config`, or without one that would be empty. */

@@ -1,5 +1,4 @@
-import { parseJson } from "../../json/mod.ts";
-import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
+import { isObject, type JsonObject, type JsonValue, objectIn, text } from "../json.ts";
 import { CallArgs } from "../neutral/call_args.ts";
 import { checkFinish, documentedFinish } from "../neutral/finish.ts";
 
@@ -36,13 +35,7 @@ export function repairBlock(block: JsonObject): JsonObject | undefined {
   if (isUnnamedCall(block)) return undefined;
   if (block.type !== "tool_use") return withTexts(block);
   if (isObject(block.input)) return block;
-  try {
-    const input = parseJson(inputText(block.input));
-    if (isObject(input)) return { ...block, input };
-  } catch {
-    // cut off, or no JSON
-  }
-  return { ...block, input: {} };
+  return { ...block, input: objectIn(inputText(block.input)) ?? {} }; // cut off, or no JSON
 }
 
 /** Reasons that the dialect documents (docs.claude.com, "Handling stop reasons", and of betas). */

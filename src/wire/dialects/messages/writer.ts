@@ -1,4 +1,3 @@
-import { Refusal } from "../../../ground/refusal.ts";
 import {
   type ReplyContext,
   type ReplyWriter,
@@ -8,6 +7,7 @@ import {
 import { isObject, type JsonObject } from "../json.ts";
 import { type Finish, parseArgs, type ReplyEvent } from "../neutral/conversation.ts";
 import { JsonProgress } from "../neutral/json_progress.ts";
+import { unusable } from "../upstream_error.ts";
 import { countedUsage, type Usage } from "../usage.ts";
 import { madeCallId, MessagesCallIds } from "./call_ids.ts";
 import { writeMessagesUsage } from "./usage.ts";
@@ -82,16 +82,15 @@ export class MessagesWriter implements ReplyWriter {
     switch (event.type) {
       case "reasoning":
       case "text":
-        return this.#text(event);
+      case "seal":
+        return this.#inOrder(event);
       case "refusal": // the stop reason tells
-        return this.#text({ type: "text", text: event.text });
+        return this.#inOrder({ type: "text", text: event.text });
       case "citation":
       case "image": // replies have no place for one
         return "";
       case "call":
         return this.#call(event);
-      case "seal":
-        return this.#seal(event);
       case "finish":
         this.#finish = event.finish;
         this.#stopped = event.stopped;
@@ -184,13 +183,12 @@ export class MessagesWriter implements ReplyWriter {
     });
   }
 
-  #text(event: ReplyEvent & { type: "text" | "reasoning" }): string {
+  /** Writes an event, or holds it until the arguments of the open call are complete. */
+  #inOrder(event: HeldEvent): string {
     const text = this.#start() + this.#advance();
-    if (this.#open === "tool") {
-      this.#held.push(event);
-      return text;
-    }
-    return text + this.#writeText(event);
+    if (this.#open !== "tool") return text + this.#writeHeld(event);
+    this.#held.push(event);
+    return text;
   }
 
   #writeText({ type, text }: ReplyEvent & { type: "text" | "reasoning" }): string {
@@ -206,20 +204,11 @@ export class MessagesWriter implements ReplyWriter {
     );
   }
 
-  /** What an upstream wants back is the signature of the reasoning before it, or a block that clients return as it is. */
-  #seal(event: ReplyEvent & { type: "seal" }): string {
-    const text = this.#start() + this.#advance();
-    if (this.#open === "tool") {
-      this.#held.push(event);
-      return text;
-    }
-    return text + this.#writeSeal(event);
-  }
-
   #writeHeld(held: HeldEvent): string {
     return held.type === "seal" ? this.#writeSeal(held) : this.#writeText(held);
   }
 
+  /** What an upstream wants back is the signature of the reasoning before it, or a block that clients return as it is. */
   #writeSeal({ seal, isOfCall = false }: ReplyEvent & { type: "seal" }): string {
     if (this.#open === "thinking" && !isOfCall) {
       this.#signature = this.#sealed(seal);
@@ -314,8 +303,7 @@ export class MessagesWriter implements ReplyWriter {
 export function toolInput(args: string): JsonObject {
   const input = parseArgs(args);
   if (input !== undefined) return input;
-  const message = "The upstream called a tool with arguments that are not JSON. Please try again.";
-  throw new Refusal("upstream_unavailable", message);
+  throw unusable("The upstream called a tool with arguments that are not JSON. Please try again.");
 }
 
 function event(type: string, fields: JsonObject): string {

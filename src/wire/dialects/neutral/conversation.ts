@@ -3,8 +3,7 @@
  * another is written from it.
  */
 
-import { parseJson } from "../../json/mod.ts";
-import { isObject, type JsonObject, type JsonValue } from "../json.ts";
+import { type JsonObject, type JsonValue, objectIn } from "../json.ts";
 import type { ReasoningRequest } from "../reasoning.ts";
 import type { OutputFormat } from "./output_format.ts";
 
@@ -233,13 +232,7 @@ export function tierOf({ service_tier: tier }: JsonObject): string | undefined {
 
 /** JSON text of a call's arguments as an object; undefined when it is not one. */
 export function parseArgs(args: string): JsonObject | undefined {
-  if (args.trim() === "") return {};
-  try {
-    const value = parseJson(args);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return args.trim() === "" ? {} : objectIn(args);
 }
 
 /** An id that is too long to be one holds text. */

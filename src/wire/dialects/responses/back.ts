@@ -1,9 +1,9 @@
 import type { Back, WriteConversationOptions, WrittenRequest } from "../dialect.ts";
-import { items, type JsonObject, withoutFields } from "../json.ts";
+import { items, type JsonObject } from "../json.ts";
 import type { Conversation } from "../neutral/conversation.ts";
 import { changedNames } from "../neutral/tool_names.ts";
 import { withoutDocuments } from "../neutral/without_documents.ts";
-import { DEFAULT_SAMPLING } from "../sampling.ts";
+import { fitSampling } from "../sampling.ts";
 import { readResponsesReply, ResponsesReader } from "./upstream/read_reply.ts";
 import { writeConversation } from "./upstream/write.ts";
 
@@ -32,12 +32,7 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
     ...(conversation.reasoning.budgetTokens === undefined ? [] : [fields.reasoningBudget]),
     ...(written.dropsReasoning ? [fields.earlierReasoning] : []),
   ];
-  if (shaping.fixedSampling) {
-    dropped.push(...withoutFields(sent, ["temperature", "top_p", "top_k"]));
-  } else if (!shaping.ownSampling) {
-    sent.temperature ??= DEFAULT_SAMPLING.temperature;
-    sent.top_p ??= DEFAULT_SAMPLING.topP;
-  }
+  dropped.push(...fitSampling(sent, shaping, ["temperature", "top_p", "top_k"]));
   if (shaping.promptCacheKey && cacheKey !== undefined) sent.prompt_cache_key = cacheKey;
   else if (cacheKey !== undefined) dropped.push(fields.cacheKey);
   addReasoning(sent, conversation.reasoning);

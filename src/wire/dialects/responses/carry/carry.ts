@@ -22,9 +22,8 @@ import {
 import { MeteredStream } from "../../metered_stream.ts";
 import { OutputBudget } from "../../output_budget.ts";
 import type { SseEvent } from "../../sse/mod.ts";
-import { DEFAULT_SAMPLING } from "../../sampling.ts";
+import { fitSampling } from "../../sampling.ts";
 import { translation } from "../../translation.ts";
-import { brokenOff } from "../../upstream_error.ts";
 import { HostedCalls } from "../../hosted_calls.ts";
 import { inner, isSameUsage, type Usage } from "../../usage.ts";
 import { readUsage } from "../../usage_names.ts";
@@ -95,11 +94,7 @@ function carryRequest(request: ParsedRequest, options: WriteOptions): WrittenReq
   const dropped = [...inInput];
   if (items(sent.context_management).length > 0) dropped.push("context_management");
   withoutFields(sent, STATE);
-  if (shaping.fixedSampling) dropped.push(...withoutFields(sent, SAMPLING));
-  else if (!shaping.ownSampling) {
-    sent.temperature ??= DEFAULT_SAMPLING.temperature;
-    sent.top_p ??= DEFAULT_SAMPLING.topP;
-  }
+  dropped.push(...fitSampling(sent, shaping, SAMPLING));
   return { body: sent, dropped };
 }
 
@@ -255,7 +250,6 @@ function idPartOf({ id }: { readonly id: string }): string {
 }
 
 class CarriedResponsesStream extends MeteredStream<OutputMeter> implements ReplyStream {
-  finished = false;
   hidesReasoning: boolean | undefined;
   readonly #hosted = new HostedCalls();
   readonly #reply: CarriedReply;
@@ -309,10 +303,6 @@ class CarriedResponsesStream extends MeteredStream<OutputMeter> implements Reply
     return step === undefined ? "" : this.#output.event(step);
   }
 
-  end(): void {
-    if (!this.finished) throw brokenOff();
-  }
-
   truncate(): string {
     this.#end = "response.incomplete";
     this.#response = { incomplete_details: { reason: "max_output_tokens" } };
@@ -353,7 +343,7 @@ class CarriedResponsesStream extends MeteredStream<OutputMeter> implements Reply
     const rest = this.#output.finish(pairs);
     this.#response = response;
     this.#end = response.status === "incomplete" ? "response.incomplete" : text(event.type);
-    this.finished = true;
+    this.hasEnded = true;
     return rest;
   }
 }

@@ -1,4 +1,4 @@
-import { Refusal } from "../../../../ground/refusal.ts";
+import type { Refusal } from "../../../../ground/refusal.ts";
 import {
   type ReplyContext,
   type ReplyWriter,
@@ -24,6 +24,7 @@ import {
   sentBody,
 } from "./response_object.ts";
 import { toolTable } from "../request/tools.ts";
+import { unusable } from "../../upstream_error.ts";
 import { writeResponsesUsage } from "../usage.ts";
 
 /** Why a response is incomplete; undefined where it is not. */
@@ -171,8 +172,5 @@ export class ResponsesWriter implements ReplyWriter {
 }
 
 function noSummary(): Refusal {
-  return new Refusal(
-    "upstream_unavailable",
-    "The upstream returned no summary of the conversation. Please try again.",
-  );
+  return unusable("The upstream returned no summary of the conversation. Please try again.");
 }

@@ -1,45 +1,31 @@
 import { invalid } from "../../../../ground/refusal.ts";
-import type { ImageView, ParsedRequest } from "../../dialect.ts";
+import type { ParsedRequest } from "../../dialect.ts";
 import { isObject, items, type JsonObject, text } from "../../json.ts";
-import { isImageData, isVideoUrl } from "../../media.ts";
+import { RequestMedia } from "../../media.ts";
 import { replaceImages } from "../../replace.ts";
 import { inputItems } from "../items.ts";
-
-/** Images and videos of a request, by the fields that hold them. */
-export interface Media {
-  readonly images: readonly ImageView[];
-  readonly videos: readonly string[];
-}
 
 /**
  * Finds images and videos in messages and in results of tools.
  *
  * @throws {Refusal} `request_invalid` for an image without a URL, or in a part for files.
  */
-export function mediaOf(body: JsonObject): Media {
-  const images: ImageView[] = [];
-  const videos: string[] = [];
+export function mediaOf(body: JsonObject): RequestMedia {
+  const media = new RequestMedia();
   const look = (part: unknown, param: string) => {
     if (!isObject(part)) return;
     const type = text(part.type) ?? "";
     const field = `${param}.image_url`;
-    if (type.includes("video")) videos.push(param);
+    if (type.includes("video")) media.videos.push(param);
     else if (type === "input_image" || type === "computer_screenshot") {
       const url = text(part.image_url);
       if (url === undefined) throw invalid(field, `${field} is required.`);
-      if (isVideoUrl(url)) videos.push(field);
-      else images.push({ param: field, source: sourceOf(url), url });
+      media.image(field, url);
     } else if (type.includes("image")) {
       throw invalid(`${param}.type`, `${param} must be of type "input_image" to hold an image.`);
     } else if (type === "input_file") {
       const url = text(part.file_data) ?? text(part.file_url) ?? "";
-      if (isVideoUrl(url)) videos.push(`${param}.file_data`);
-      else if (isImageData(url)) {
-        throw invalid(
-          `${param}.file_data`,
-          `${param}.file_data is an image: send a part of type "input_image".`,
-        );
-      }
+      media.file(`${param}.file_data`, url, 'a part of type "input_image"');
     }
   };
   inputItems(body).forEach((item, at) => {
@@ -49,11 +35,7 @@ export function mediaOf(body: JsonObject): Media {
       items(value).forEach((part, index) => look(part, `input[${at}].${field}[${index}]`));
     }
   });
-  return { images, videos };
-}
-
-function sourceOf(url: string): "inline" | "remote" {
-  return /^\s*data:/i.test(url) ? "inline" : "remote";
+  return media;
 }
 
 /** The request with some of its images replaced by others, by the fields that hold them. */

@@ -1,4 +1,9 @@
-import type { AppliedReasoning, ParsedRequest, ServingRoute } from "../../dialect.ts";
+import {
+  type AppliedReasoning,
+  fitted,
+  type ParsedRequest,
+  type ServingRoute,
+} from "../../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects } from "../../json.ts";
 import { fitEffort, isEffort, type RouteReasoning } from "../../reasoning.ts";
 import { kindOf } from "../items.ts";
@@ -19,24 +24,17 @@ export function applyReasoning(request: ParsedRequest, route: ServingRoute): App
       return applySwitch(own);
     case "always": {
       const isSaid = (effortOf(own.body) ?? undefined) !== undefined;
-      return {
-        request: withEfforts(own, () => undefined),
-        dropped: isSaid ? ["reasoning.effort"] : [],
-        adjusted: [],
-      };
+      const dropped = isSaid ? ["reasoning.effort"] : [];
+      return fitted(withEfforts(own, () => undefined), { dropped });
     }
     case "none": {
       const effort = effortOf(own.body) ?? undefined;
       const isMissed = effort !== undefined && effort !== "none" ||
         Object.entries(isObject(own.body.reasoning) ? own.body.reasoning : {})
           .some(([field, value]) => field !== "effort" && (value ?? undefined) !== undefined);
-      const fitted = withEfforts(own, () => undefined);
-      const { reasoning: _, ...body } = fitted.body;
-      return {
-        request: { ...fitted, body },
-        dropped: isMissed ? ["reasoning"] : [],
-        adjusted: [],
-      };
+      const changed = withEfforts(own, () => undefined);
+      const { reasoning: _, ...body } = changed.body;
+      return fitted({ ...changed, body }, { dropped: isMissed ? ["reasoning"] : [] });
     }
   }
 }
@@ -56,26 +54,22 @@ function updateOf(item: JsonObject): JsonValue | undefined {
 
 function applyEffort(request: ParsedRequest, route: RouteReasoning): AppliedReasoning {
   const { effort, adjusted } = fitEffort(effortOf(request.body), route);
-  const fitted = withEfforts(request, (asked) => fitEffort(asked, route).effort);
-  return {
-    request: effort === undefined ? fitted : { ...fitted, reasoning: { effort } },
-    dropped: [],
+  const changed = withEfforts(request, (asked) => fitEffort(asked, route).effort);
+  return fitted(effort === undefined ? changed : { ...changed, reasoning: { effort } }, {
     adjusted,
-  };
+  });
 }
 
 /** Where reasoning can only be switched, an effort switches it on, and `none` off. */
 function applySwitch(request: ParsedRequest): AppliedReasoning {
   const effort = effortOf(request.body) ?? undefined;
-  if (effort === undefined) return { request, dropped: [], adjusted: [] };
-  const fitted = withEfforts(request, (asked) => asked === "none" ? "none" : undefined);
-  if (!isEffort(effort)) return { request: fitted, dropped: ["reasoning.effort"], adjusted: [] };
+  if (effort === undefined) return fitted(request);
+  const changed = withEfforts(request, (asked) => asked === "none" ? "none" : undefined);
+  if (!isEffort(effort)) return fitted(changed, { dropped: ["reasoning.effort"] });
   const enabled = effort !== "none";
-  return {
-    request: { ...fitted, reasoning: { enabled } },
-    dropped: [],
+  return fitted({ ...changed, reasoning: { enabled } }, {
     adjusted: [`thinking=${enabled ? "enabled" : "disabled"}`],
-  };
+  });
 }
 
 /**
@@ -89,8 +83,8 @@ function withEfforts(
 ): ParsedRequest {
   const { reasoning, ...rest } = request.body;
   const own = isObject(reasoning) ? reasoning : {};
-  const fitted = withEffort(own, fit(own.effort ?? undefined));
-  const body: JsonObject = Object.keys(fitted).length === 0 ? rest : { ...rest, reasoning: fitted };
+  const said = withEffort(own, fit(own.effort ?? undefined));
+  const body: JsonObject = Object.keys(said).length === 0 ? rest : { ...rest, reasoning: said };
   if (Array.isArray(rest.input)) {
     const updates = rest.input.some((item) => isObject(item) && updateOf(item) !== undefined);
     if (updates) {

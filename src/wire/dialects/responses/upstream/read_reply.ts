@@ -1,9 +1,15 @@
-import { parseJson } from "../../../json/mod.ts";
-import { Refusal } from "../../../../ground/refusal.ts";
 import type { EventReader, ReadReply } from "../../dialect.ts";
-import { isObject, items, type JsonObject, type JsonValue, objects, text } from "../../json.ts";
+import {
+  isObject,
+  items,
+  type JsonObject,
+  type JsonValue,
+  objectIn,
+  objects,
+  text,
+} from "../../json.ts";
 import type { Finish, ReplyEvent } from "../../neutral/conversation.ts";
-import { brokenOff, reportedError, upstreamFault } from "../../upstream_error.ts";
+import { brokenOff, reportedError, unusable, upstreamFault } from "../../upstream_error.ts";
 import { readUsage } from "../../usage_names.ts";
 import { UsageReports } from "../../usage_reports.ts";
 import { typeOf } from "../items.ts";
@@ -37,19 +43,12 @@ export function isEnd(type: string): boolean {
  */
 export function parseResponsesEvent(data: string): JsonObject & { type: string } {
   if (data === "[DONE]") throw brokenOff(); // a reply that is complete is not read on
-  let event: unknown;
-  try {
-    event = parseJson(data);
-  } catch {
-    event = undefined;
-  }
-  const error = isObject(event) ? reportedError(event) : undefined;
+  const said = objectIn(data) ?? {};
+  const error = reportedError(said);
   if (error !== undefined) throw upstreamFault(error);
-  if (isObject(event) && event.type === undefined && isResponse(event)) event = eventOf(event);
-  if (!isObject(event) || typeof event.type !== "string") {
-    throw new Refusal("upstream_unavailable", "The upstream sent an invalid responses stream.");
-  }
+  const event = said.type === undefined && isResponse(said) ? eventOf(said) : said;
   const { type, response, item } = event;
+  if (typeof type !== "string") throw unusable("The upstream sent an invalid responses stream.");
   if (type === "error") throw upstreamFault(event);
   if (isObject(response)) {
     checkNotFailed(response);
@@ -57,7 +56,7 @@ export function parseResponsesEvent(data: string): JsonObject & { type: string }
   }
   if (type === "response.failed" || type === "response.cancelled") throw upstreamFault(undefined);
   if (/^response\.output_item\.(added|done)$/.test(type) && !isObject(item)) {
-    throw new Refusal("upstream_unavailable", "The upstream sent an event without its item.");
+    throw unusable("The upstream sent an event without its item.");
   }
   return Object.assign(event, { type });
 }
@@ -101,7 +100,7 @@ export function checkResponse(
     const error = reportedError(body);
     if (error !== undefined) throw upstreamFault(error);
   }
-  throw new Refusal("upstream_unavailable", "The upstream's response is not a response object.");
+  throw unusable("The upstream's response is not a response object.");
 }
 
 /**
