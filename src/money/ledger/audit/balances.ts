@@ -12,7 +12,7 @@ export const BALANCES: readonly Check[] = [
       ), held_now as materialized (
         select account_id, ${sumOf("credits")} as credits from (
           select account_id, credits from holds union all select account_id, credits from loans
-        ) as found group by 1
+        ) as holders group by 1
       ), used as materialized (
         select account_id, ${sumOf("requests")} as requests, ${sumOf("credits")} as credits,
           ${sumOf("input_tokens")} as input_tokens, ${sumOf("output_tokens")} as output_tokens

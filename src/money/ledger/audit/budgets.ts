@@ -185,8 +185,8 @@ export const BUDGETS: readonly Check[] = [
         select key_id, hour_at_ms, credits as kept_credits, null as credits, first_ms, last_ms,
           rest from kept
         union all select key_id, hour_at_ms, null, credits, null, null, null from hours
-      ) as found group by 1, 2
-    )`,
+      ) as both_sides group by 1, 2
+    ) as hourly`,
   },
 ];
 

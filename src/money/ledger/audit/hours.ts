@@ -102,6 +102,6 @@ export const HOURS: readonly Check[] = [
     },
     from: `(select count(*) as n, ${
       COUNTED.map((column) => `max(${column}) as ${column}`).join(", ")
-    } from pruned_records)`,
+    } from pruned_records) as counted`,
   },
 ];

@@ -32,14 +32,14 @@ export const LISTS: readonly Check[] = [
         "'keys'",
       ],
     },
-    from: "(select 1)",
+    from: "(select 1) as one",
   },
   {
     noun: "window",
     name: "pruned windows",
     id: "'pruned_windows'",
     pairs: { pruned_windows: ["(select count(*) from pruned_windows)", "1"] },
-    from: "(select 1)",
+    from: "(select 1) as one",
   },
 ];
 

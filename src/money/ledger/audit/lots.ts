@@ -28,7 +28,8 @@ export const LOTS: readonly Check[] = [
         lots.account_id as found_owner, coalesce(sums.account_id, lots.account_id) as expected_owner,
         null as found_consumed, null as expected_consumed
       from sums full join lots on lots.id = lot_id
-      where found_lot is distinct from expected_lot or found_owner is distinct from expected_owner
+      where remaining is distinct from coalesce(credits, 0)
+        or lots.account_id is distinct from coalesce(sums.account_id, lots.account_id)
       union all
       select 'balance', coalesce(balances.account_id, charges.account_id), null, null, null, null,
         consumed, coalesce(charged, 0)
@@ -89,9 +90,9 @@ export const LOTS: readonly Check[] = [
     id: "cause_id || ' ' || lots.id",
     pairs: { charged_bound: ["route", iif(paysFor("route"), "route", "models")] },
     // few accounts have bound lots: their entries are found by the account
-    from: `lots cross join entries on entries.account_id = lots.account_id and lot_id = lots.id
-        and kind = 'charge'
-      join usage_records on request_id = cause_id where models is not null`,
+    from: `lots cross join entries join usage_records on request_id = cause_id
+      where entries.account_id = lots.account_id and lot_id = lots.id and kind = 'charge'
+        and models is not null`,
   },
   // A bonus goes to whom it is for: its lot's id says of which account.
   {

@@ -49,7 +49,7 @@ export const ORDERS: readonly Check[] = [
       closings: [
         `(select count(*) from order_events where order_id = orders.id
             and kind in ('expired', 'failed')) > 1`,
-        "0",
+        "false",
       ],
       order_state: [
         "state",
@@ -62,7 +62,7 @@ export const ORDERS: readonly Check[] = [
       underpaid: [
         `provider = 'stripe' and paid_at_ms is not null
             and (orders.amount is null or paid_amount is null or paid_amount < orders.amount)`,
-        "0",
+        "false",
       ],
       provider: [
         iif("paid_at_ms is null", "'stripe'", "provider"),
@@ -95,7 +95,7 @@ export const ORDERS: readonly Check[] = [
     id: "id",
     pairs: { receipt: ["receipt", "place"] },
     from: `(select id, receipt, row_number() over (order by receipt) as place from orders
-        where receipt is not null)`,
+        where receipt is not null) as numbered`,
   },
   // Each package is the lot of an order, and each paid order has one: of its account, its size, its payment's time.
   {
@@ -173,7 +173,7 @@ export const ORDERS: readonly Check[] = [
         `case when cause like 'collected:%' then cause like 'collected:' || order_credits.order_id || '.%'
             else order_events.at_ms is not null and (order_credits.kind = 'repaid'
               or order_events.order_id = order_credits.order_id) end`,
-        "1",
+        "true",
       ],
       cause_at: [
         iif("cause like 'collected:%'", "null", "order_credits.at_ms"),
@@ -211,9 +211,9 @@ export const ORDERS: readonly Check[] = [
                 where account_id = parts.account_id and lot_id in (${LOTS})
                   and (kind = 'expire' or kind = 'charge' and at_ms >= booked.at_ms - ${CLOCKS_MS}
                     or kind = 'take_back' and cause_id not in (select id from order_credits))) > 0`,
-        "0",
+        "false",
       ],
-      not_returned: ["target = 0 and coalesce(gone, 0) <> 0", "0"],
+      not_returned: ["target = 0 and coalesce(gone, 0) <> 0", "false"],
       overpaid_debt: [least("0", "coalesce(open, 0)"), "0"],
     },
     from: `(select * from (${PARTS}) as all_parts where order_id in (
@@ -240,7 +240,7 @@ export const ORDERS: readonly Check[] = [
           union all
           select orders.id, payment_facts.id, null, payment_facts.id
           from payment_facts join orders on (${IS_OF_ORDER})
-        )`,
+        ) as facts`,
     groupBy: "order_id, cause_id",
   },
   {
@@ -251,7 +251,7 @@ export const ORDERS: readonly Check[] = [
       newest: [
         `exists (select 1 from order_events where order_id = orders.id
             and order_events.id = ${FACT_EVENT})`,
-        "1",
+        "true",
       ],
       newest_amount: [
         `(select amount from order_events where order_events.id = ${FACT_EVENT})`,
@@ -267,13 +267,13 @@ export const ORDERS: readonly Check[] = [
     pairs: {
       payment_of: [
         "orders.id is not null and orders.currency is distinct from payment_facts.currency",
-        "0",
+        "false",
       ],
       mode_of: [
         "orders.id is not null and orders.livemode is distinct from payment_facts.livemode",
-        "0",
+        "false",
       ],
-      fact_kind: ["payment_facts.kind in ('refund', 'dispute')", "1"],
+      fact_kind: ["payment_facts.kind in ('refund', 'dispute')", "true"],
     },
     from: "payment_facts left join orders on orders.payment_id = payment_facts.payment_id",
   },
@@ -305,7 +305,7 @@ export const ORDERS: readonly Check[] = [
         iif("outcome in ('applied', 'review')", "payment_events.order_id", "null"),
         iif("outcome in ('applied', 'review')", "order_events.order_id", "null"),
       ],
-      applied: ["outcome in ('applied', 'review') and order_events.id is null", "0"],
+      applied: ["outcome in ('applied', 'review') and order_events.id is null", "false"],
     },
     from: `payment_events left join orders on orders.id = payment_events.order_id
         left join order_events on order_events.event_id = payment_events.id`,
@@ -321,7 +321,7 @@ export const ORDERS: readonly Check[] = [
       redeemed_at: ["codes.redeemed_at_ms", "lots.created_at_ms"],
       redeemed_credits: ["codes.credits", "granted"],
       redeemed_models: ["codes.models", "lots.models"],
-      redeemed_revoked: ["codes.revoked_at_ms", "null"],
+      redeemed_revoked: ["codes.revoked_at_ms", "cast(null as bigint)"],
     },
     from: `(select * from redemption_codes where redeemed_at_ms is not null
           or redeemed_by is not null) as codes

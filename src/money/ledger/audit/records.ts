@@ -54,8 +54,13 @@ export const RECORDS: readonly Check[] = [
       owed: ["owed_credits", "price_credits - charged_credits - over_budget_credits"],
       // either all prices and the time or none, and all when something was charged
       prices: [
-        `(input_price is not null) + (cached_price is not null) + (output_price is not null)
-          + (minimum_credits is not null) + (input_price is not null and settled_at_ms is not null)`,
+        [
+          "input_price is not null",
+          "cached_price is not null",
+          "output_price is not null",
+          "minimum_credits is not null",
+          "input_price is not null and settled_at_ms is not null",
+        ].map((condition) => iif(condition, "1", "0")).join(" + "),
         `case when usage_source is null or (input_price is null
           and request_id <= (select unpriced_through from storage)) then 0 else 5 end`,
       ],
@@ -90,8 +95,8 @@ export const RECORDS: readonly Check[] = [
       from (
         select account_id, credits as orphaned, newest, null as pruned from orphans
         union all select account_id, null, null, credits from pruned
-      ) as found group by 1
-    )`,
+      ) as both_sides group by 1
+    ) as charges`,
   },
   // The newest record without prices says from when on all have them.
   {
@@ -108,6 +113,6 @@ export const RECORDS: readonly Check[] = [
       price_storage_rows: ["n", "1"],
     },
     from: `(select count(*) as n, coalesce(max(unpriced_through), '') as unpriced_through
-      from price_storage)`,
+      from price_storage) as stored`,
   },
 ];

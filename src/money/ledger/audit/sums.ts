@@ -6,7 +6,7 @@ import type { Check, Comparison } from "./check.ts";
 /** How each sum of a roll-up is made from records. */
 const OF_RECORDS: Readonly<Record<typeof NAMES[number], string>> = {
   requests: "count(*)",
-  errors: sumOf("ending <> 'complete'"),
+  errors: "count(*) filter (where ending <> 'complete')",
   input_tokens: sumOf("input_tokens"),
   cached_tokens: sumOf("cached_tokens"),
   output_tokens: sumOf("output_tokens"),

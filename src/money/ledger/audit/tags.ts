@@ -86,7 +86,7 @@ export const TAGS: readonly Check[] = [
     id: "account_id || ' ' || day_at_ms || ' ' || name || ' ' || value",
     pairs: {
       tag_value: [
-        "1",
+        "true",
         `case when name = ':names' then exists (
           select 1 from used where used.account_id = tag_values.account_id
             and used.day_at_ms = tag_values.day_at_ms and used.name = tag_values.value
@@ -117,7 +117,7 @@ export const TAGS: readonly Check[] = [
     id: "account_id || ' ' || day_at_ms || ' ' || name || ' ' || value",
     pairs: {
       tag_told_apart: [
-        "1",
+        "true",
         isToldApart({
           accountId: "named.account_id",
           dayAtMs: "named.day_at_ms",

@@ -26,7 +26,7 @@ export const WINDOWS: readonly Check[] = [
     before: `with since as materialized (select ${WHOLE} as ms)`,
     id: "key_id || ' ' || span_ms || ' ' || at_ms",
     pairs: { span: ["found", "expected"] },
-    from: `(${parts(DAY_MS, 3_600_000)} union all ${parts(3_600_000, 60_000)})
+    from: `(${parts(DAY_MS, 3_600_000)} union all ${parts(3_600_000, 60_000)}) as spans
       where at_ms / ${DAY_MS} * ${DAY_MS} >= (select ms from since)`,
   },
   {
@@ -71,7 +71,7 @@ export const WINDOWS: readonly Check[] = [
           union all
           select key_id, created_at_ms from holds
           where created_at_ms >= (select ms from since)
-        ) as found group by 1, 2
+        ) as admissions group by 1, 2
       )`,
     id: "admitted.key_id || ' 60000 ' || admitted.at_ms",
     pairs: { admitted: ["coalesce(used, 0)", greatest("coalesce(used, 0)", "n")] },
