@@ -15,11 +15,23 @@ import {
   type UsageRecord,
 } from "../../src/money/ledger/mod.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
-import { postgresServer } from "./postgres.ts";
+import { postgresServer, whyNoPostgres } from "./postgres.ts";
 import { sqldServer } from "./sqld.ts";
 import { tempDir } from "./temp.ts";
 
 keepFileThreads(4); // each test opens a database of its own
+
+/** Where a ledger may be. */
+export type LedgerKind = "file" | "server" | "postgres";
+
+const why = await whyNoPostgres();
+
+/** Where ledgers can be on this machine, for the tests of a file. Of PostgreSQL, if it is not installed, a test tells why it is left out. */
+export function ledgerKinds(): readonly LedgerKind[] {
+  if (why === undefined) return ["file", "server", "postgres"];
+  Deno.test.ignore(`the same on PostgreSQL (skipped: ${why})`, () => {});
+  return ["file", "server"];
+}
 
 /** A database with its schema, embedded or on a real server. */
 export interface LedgerBench extends AsyncDisposable {
@@ -57,7 +69,7 @@ export interface LedgerBench extends AsyncDisposable {
  * @param options.behind Whether what loans cover is settled behind.
  */
 export async function ledgerBench(
-  kind: "file" | "server" | "postgres",
+  kind: LedgerKind,
   { behind = false }: { readonly behind?: boolean } = {},
 ): Promise<LedgerBench> {
   await using stack = new AsyncDisposableStack();

@@ -1,3 +1,5 @@
+import type { Dialect } from "../sql/mod.ts";
+
 /** What a statement takes and a row gives. Integers beyond 2^53 do not occur: `check` clauses bound them. */
 export type Value = string | number | null;
 
@@ -109,10 +111,12 @@ export interface DatabaseLine {
   readonly passedOn: SharedArrayBuffer;
 }
 
-/** The only authority on money, windows, accounts and keys: an embedded file or a libSQL server. */
+/** The only authority on money, windows, accounts and keys: an embedded file or a server. */
 export interface Database {
   /** For people: the file's path, or the server's address without secrets. */
   readonly place: string;
+  /** What it understands besides standard SQL. Default: `sqlite`. */
+  readonly dialect?: Dialect | undefined;
   /** Writes that wait for a commit. */
   readonly waiting: number;
   /** Reads rows. */

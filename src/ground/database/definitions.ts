@@ -2,10 +2,31 @@ import type { Database } from "./database.ts";
 import type { Migration } from "./migrations/mod.ts";
 import type { RuleObject } from "./rule_objects.ts";
 
+/** A table, index, trigger, view or whatever else an engine makes of a schema. */
+export interface SchemaObject {
+  /** Such as `table accounts`. */
+  readonly object: string;
+  /** The table that it is of. */
+  readonly table: string;
+  /** What it is made of, the same for all that are made by the same statements. */
+  readonly definition: string;
+}
+
 /** How an engine is told what a schema and its rules are made of. */
 export interface Definitions {
   /** Whether a database has a table. */
   hasTable(database: Database, name: string): Promise<boolean>;
+  /** All objects of a database. */
+  objects(database: Database): Promise<readonly SchemaObject[]>;
+  /**
+   * The objects that statements make where there are none.
+   *
+   * @param database Whose engine it is. It stays as it is.
+   */
+  objectsMadeBy(
+    statements: readonly string[],
+    database: Database,
+  ): Promise<readonly SchemaObject[]>;
   /** Statements that an empty database gets first: the table of versions, and what steps need before. */
   readonly first: readonly string[];
   /** Statements of steps, oldest first. */

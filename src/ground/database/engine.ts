@@ -1,5 +1,4 @@
 import type { Database, FileState, ObserveCommit, RefusedItem } from "./database.ts";
-import type { Definitions } from "./definitions.ts";
 import type { Writing } from "./group_writer.ts";
 
 /** How a database is used, whatever its engine. */
@@ -56,8 +55,6 @@ export function isOpened(database: Database): database is OpenedDatabase {
 
 /** An engine, for one database. What commits, reads and failures are, {@linkcode Database} says. */
 export interface Engine {
-  /** How it is told what the schema is. */
-  readonly definitions: Definitions;
   /** Opens the database and whatever else it needs. Its schema is as it was found. */
   open(): Promise<OpenedDatabase>;
   /**

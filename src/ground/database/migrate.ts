@@ -1,5 +1,6 @@
 import { type Database, DatabaseError, type Statement } from "./database.ts";
 import type { Definitions } from "./definitions.ts";
+import { definitionsOf } from "./definitions_of.ts";
 import { FIRST, type Migration, MIGRATIONS, schemaFault } from "./migrations/mod.ts";
 import {
   dropRules,
@@ -10,7 +11,6 @@ import {
   type RuleSet,
 } from "./rules.ts";
 import { unlikeFirst } from "./schema.ts";
-import { SQLITE_DEFINITIONS } from "./sqlite/definitions.ts";
 
 /** Other programs that change the database at the same moment and are waited for. */
 const MAX_ATTEMPTS = 5;
@@ -43,8 +43,6 @@ export interface MigrateOptions {
   readonly copy?: ((fromVersion: number) => Promise<void> | undefined) | undefined;
   /** The steps to apply; tests pass others. */
   readonly migrations?: readonly Migration[] | undefined;
-  /** How the engine is told. Default: as SQLite is. */
-  readonly definitions?: Definitions | undefined;
 }
 
 /** What a database has. */
@@ -63,16 +61,17 @@ interface State {
  *   than the first step, `SLUICE_SCHEMA` when it came there in other steps and is not the same.
  */
 export async function migrate(database: Database, options: MigrateOptions): Promise<Migrated> {
-  const { now, rules, mayChange, copy, migrations = MIGRATIONS, definitions = SQLITE_DEFINITIONS } =
-    options;
+  const { now, rules, mayChange, copy, migrations = MIGRATIONS } = options;
+  const definitions = definitionsOf(database);
   const latest = migrations.at(-1)!.version;
   for (let attempt = 1;; attempt++) {
-    const state = await stateOf(database, latest, definitions);
+    const state = await stateOf(database, latest);
     const from = state.version;
     const missing = migrations.filter(({ version }) => version > from);
-    const replacing = rules !== undefined && (missing.length > 0 || !keepsRules(state.rules, rules))
-      ? rules
-      : undefined;
+    const replacing =
+      rules !== undefined && (missing.length > 0 || !keepsRules(state.rules, rules, definitions))
+        ? rules
+        : undefined;
     if (missing.length === 0 && replacing === undefined && !state.isCarriedOver) {
       return { from, to: latest, installedRules: false };
     }
@@ -86,8 +85,7 @@ export async function migrate(database: Database, options: MigrateOptions): Prom
       return { from, to: latest, installedRules: replacing !== undefined };
     } catch (error) {
       // another program may have been first: then there is less to do, or nothing
-      const isChanged =
-        JSON.stringify(await stateOf(database, latest, definitions)) !== JSON.stringify(state);
+      const isChanged = JSON.stringify(await stateOf(database, latest)) !== JSON.stringify(state);
       if (!isChanged || attempt === MAX_ATTEMPTS) throw error;
     }
   }
@@ -118,12 +116,8 @@ function changes(
 }
 
 /** A schema that the program does not know is refused before anything else of it is read. */
-async function stateOf(
-  database: Database,
-  latest: number,
-  definitions: Definitions,
-): Promise<State> {
-  const { version, oldest } = await listedSteps(database, definitions);
+async function stateOf(database: Database, latest: number): Promise<State> {
+  const { version, oldest } = await listedSteps(database);
   const fault = schemaFault(version, { latest });
   if (fault !== undefined) {
     throw new DatabaseError(
@@ -151,15 +145,16 @@ async function refuseUnlike(database: Database): Promise<void> {
 
 /** The schema's version; 0 for an empty database. */
 export async function schemaVersion(database: Database): Promise<number> {
-  return (await listedSteps(database, SQLITE_DEFINITIONS)).version;
+  return (await listedSteps(database)).version;
 }
 
 /** The latest and the oldest step that a database lists; 0 for an empty one. */
 async function listedSteps(
   database: Database,
-  { hasTable }: Definitions,
 ): Promise<{ version: number; oldest: number }> {
-  if (!await hasTable(database, "schema_versions")) return { version: 0, oldest: 0 };
+  if (!await definitionsOf(database).hasTable(database, "schema_versions")) {
+    return { version: 0, oldest: 0 };
+  }
   const row = await database.one(
     "select max(version) as version, min(version) as oldest from schema_versions",
   );

@@ -38,7 +38,6 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
       rules: options.rules,
       mayChange: options.mayMigrate,
       migrations: options.migrations,
-      definitions: engine.definitions,
       copy: (version) => engine.copyBefore?.(database, version),
     });
     await database.identify?.();

@@ -43,6 +43,10 @@ export class ReadAside implements Database {
     return this.#database.place;
   }
 
+  get dialect(): Database["dialect"] {
+    return this.#database.dialect;
+  }
+
   get waiting(): number {
     return this.#database.waiting;
   }

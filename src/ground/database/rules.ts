@@ -51,9 +51,10 @@ export function statementsOfRules(
   return rules.flatMap(({ objects }) => objects.flatMap((object) => definitions.create(object)));
 }
 
-/** SHA-256 of all rule texts as SQLite gets them, hexadecimal: the same for all engines. */
-export function hashOfRules(rules: RuleSet): string {
-  return createHash("sha256").update(JSON.stringify(statementsOfRules(rules))).digest("hex");
+/** SHA-256 of all rule texts as an engine gets them, hexadecimal. */
+export function hashOfRules(rules: RuleSet, definitions?: Definitions): string {
+  const statements = statementsOfRules(rules, definitions);
+  return createHash("sha256").update(JSON.stringify(statements)).digest("hex");
 }
 
 /** The objects that rules create, in their order. */
@@ -78,10 +79,14 @@ export async function installedRules(database: Database): Promise<InstalledRules
  * An older program never replaces newer rules, so that gateways of two versions at one server do not take
  * turns at it. It works with them as long as the schema is the same (`ledger/rules/mod.ts` says why).
  */
-export function keepsRules(installed: InstalledRules | undefined, rules: RuleSet): boolean {
+export function keepsRules(
+  installed: InstalledRules | undefined,
+  rules: RuleSet,
+  definitions: Definitions,
+): boolean {
   if (installed === undefined) return false;
   return installed.revision > rules.revision ||
-    installed.revision === rules.revision && installed.hash === hashOfRules(rules);
+    installed.revision === rules.revision && installed.hash === hashOfRules(rules, definitions);
 }
 
 /** Statements that drop the previous rules; migrations run without any. */
@@ -99,7 +104,7 @@ export function installRules(
   },
 ): Statement[] {
   const objects = objectsOfRules(rules);
-  const hash = hashOfRules(rules);
+  const hash = hashOfRules(rules, definitions);
   return [
     {
       sql: REPLACE,

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { Database } from "./database.ts";
+import type { SchemaObject } from "./definitions.ts";
+import { definitionsOf } from "./definitions_of.ts";
 import { FIRST, MIGRATIONS } from "./migrations/mod.ts";
 import { hashOfRules, objectsOfRules, type RuleSet, statementsOfRules } from "./rules.ts";
-import { objectsMadeBy, type SchemaObject, schemaObjects } from "./sqlite/catalog.ts";
 
 /** A table, index, trigger or view that is not as migrations and rules make it. */
 export interface SchemaDifference {
@@ -16,7 +17,7 @@ export interface SchemaDifference {
 
 /**
  * Compares the schema with the one that migrations and rules make, the list of applied migrations with the
- * program's, and the record of the installed rules with its rules. Other tables and views are
+ * program's, and the record of the installed rules with its rules. Other tables, views and functions are
  * left alone; triggers and indexes are not, as they may change what our rows are.
  *
  * @param rules The rules that the database should have.
@@ -25,11 +26,12 @@ export async function schemaDifferences(
   database: Database,
   rules: RuleSet,
 ): Promise<SchemaDifference[]> {
-  const expected = new Map(await expectedSchema(rules));
+  const definitions = definitionsOf(database);
+  const expected = new Map(await expectedSchema(database, rules));
   const ours = new Set([...expected.keys()].filter((object) => object.startsWith("table ")));
   const found = new Map<string, string>();
-  for (const { object, table, definition } of await schemaObjects(database)) {
-    const foreign = /^(table|view) /.test(object) ||
+  for (const { object, table, definition } of await definitions.objects(database)) {
+    const foreign = /^(table|view|function|collation) /.test(object) ||
       (object.startsWith("index ") && !ours.has(`table ${table}`));
     if (!foreign || expected.has(object)) found.set(object, definition);
   }
@@ -47,7 +49,7 @@ export async function schemaDifferences(
     JSON.stringify([{
       id: 1,
       revision: rules.revision,
-      hash: hashOfRules(rules),
+      hash: hashOfRules(rules, definitions),
       objects: JSON.stringify(objectsOfRules(rules)),
     }]),
   );
@@ -61,19 +63,25 @@ export async function schemaDifferences(
     }));
 }
 
-/** What was made of rules before: it is always the same, and takes a fifth of a second. */
+/** What was made of rules before, where an engine makes it always the same: it takes a fifth of a second. */
 const MADE = new WeakMap<RuleSet, ReadonlyMap<string, string>>();
 
-async function expectedSchema(rules: RuleSet): Promise<ReadonlyMap<string, string>> {
+async function expectedSchema(
+  database: Database,
+  rules: RuleSet,
+): Promise<ReadonlyMap<string, string>> {
   const known = MADE.get(rules);
-  if (known !== undefined) return known;
-  const made = definitions(
-    await objectsMadeBy([
-      ...MIGRATIONS.flatMap(({ statements }) => statements),
-      ...statementsOfRules(rules),
-    ]),
+  // a server says it in its own words, and may be replaced by a newer one
+  if (known !== undefined && database.dialect !== "postgres") return known;
+  const definitions = definitionsOf(database);
+  const made = byObject(
+    await definitions.objectsMadeBy([
+      ...definitions.first,
+      ...definitions.ofSteps(MIGRATIONS),
+      ...statementsOfRules(rules, definitions),
+    ], database),
   );
-  MADE.set(rules, made);
+  if (database.dialect !== "postgres") MADE.set(rules, made);
   return made;
 }
 
@@ -83,14 +91,15 @@ async function expectedSchema(rules: RuleSet): Promise<ReadonlyMap<string, strin
  * @returns Such as `table accounts`.
  */
 export async function unlikeFirst(database: Database): Promise<string[]> {
-  const found = definitions(await schemaObjects(database));
-  return (await objectsMadeBy(FIRST.statements))
+  const { first, ofSteps, objects, objectsMadeBy } = definitionsOf(database);
+  const found = byObject(await objects(database));
+  return (await objectsMadeBy([...first, ...ofSteps([FIRST])], database))
     .filter(({ object, definition }) => found.get(object) !== definition)
     .map(({ object }) => object);
 }
 
 /** Definitions by object. */
-function definitions(objects: readonly SchemaObject[]): Map<string, string> {
+function byObject(objects: readonly SchemaObject[]): Map<string, string> {
   return new Map(objects.map(({ object, definition }) => [object, definition]));
 }
 

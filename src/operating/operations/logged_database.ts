@@ -37,6 +37,10 @@ export class LoggedDatabase implements Database {
     return this.#database.place;
   }
 
+  get dialect(): Database["dialect"] {
+    return this.#database.dialect;
+  }
+
   get waiting(): number {
     return this.#database.waiting;
   }

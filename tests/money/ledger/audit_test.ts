@@ -1,7 +1,7 @@
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { admit, audit, growHold, TierList } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
-import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import { ledgerBench, type LedgerKind, ledgerKinds, settlePrice } from "../../fake/ledger.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { withEach } from "./corruptions.ts";
 
@@ -80,15 +80,21 @@ Deno.test("audit: an entry without its triggers is found", async () => {
   assert(found.includes("schema trigger entries_insert_moves_credits"));
 });
 
-Deno.test("audit: of a libSQL server finds rows and schema alike", async () => {
-  await using bench = await ledgerBench("server");
+for (const kind of ledgerKinds().filter((one) => one !== "file")) {
+  Deno.test(`audit: of a ${kind} finds rows and schema alike`, () => findsRowsAndSchema(kind));
+}
+
+async function findsRowsAndSchema(kind: LedgerKind) {
+  await using bench = await ledgerBench(kind);
   const caller = await bench.account({ budget: 90 });
   await bench.grant(caller.accountId, 100);
   const requestId = newRequestId(NOW);
   await settlePrice(bench.database, { ...caller, requestId, price: 30, nowMs: NOW });
   assertEquals((await audit(bench.database)).mismatches, []);
   await bench.database.batch([
-    { sql: "drop trigger entries_delete_is_refused" },
+    {
+      sql: `drop trigger entries_delete_is_refused${kind === "postgres" ? " on entries" : ""}`,
+    },
     { sql: "drop index lots_by_expiry" },
     { sql: "update usage_hours set route = 'svc-k3'" },
     { sql: "delete from budget_periods" },
@@ -108,7 +114,7 @@ Deno.test("audit: of a libSQL server finds rows and schema alike", async () => {
     "schema index lots_by_expiry",
     "schema trigger entries_delete_is_refused",
   ]);
-});
+}
 
 Deno.test("audit: a price that a record was not charged by is found", async () => {
   const { bench, requestId } = await usedLedger();

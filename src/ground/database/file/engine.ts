@@ -2,7 +2,6 @@ import { dirname } from "../../std/mod.ts";
 import { DatabaseError } from "../database.ts";
 import type { Engine } from "../engine.ts";
 import { makeDirectory } from "../gateway_identity.ts";
-import { SQLITE_DEFINITIONS } from "../sqlite/definitions.ts";
 import { sqliteError } from "../sqlite/failures.ts";
 import { copyBefore } from "./copies.ts";
 import { EmbeddedDatabase, type EmbeddedOptions } from "./embedded.ts";
@@ -13,7 +12,6 @@ export type FileEngineOptions = Omit<EmbeddedOptions, "readOnly">;
 /** The engine of an embedded libSQL file, which is made if it is not there. */
 export function fileEngine(path: string, options: FileEngineOptions): Engine {
   return {
-    definitions: SQLITE_DEFINITIONS,
     async open() {
       await makeDirectory(dirname(path));
       // made here, for its owner alone: its log and every copy take the same mode

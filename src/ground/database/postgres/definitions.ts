@@ -1,6 +1,7 @@
 import { POSTGRES_FUNCTIONS, render } from "../../sql/mod.ts";
 import type { Migration } from "../migrations/mod.ts";
 import { type Definitions, VERSIONS } from "../definitions.ts";
+import { hasTable, objectsMadeBy, schemaObjects } from "./catalog.ts";
 import { columnsOf, type RuleObject, type Trigger } from "../rule_objects.ts";
 
 /**
@@ -86,13 +87,9 @@ function bodyOf(object: Trigger): string[] {
 
 /** As PostgreSQL is told. */
 export const POSTGRES_DEFINITIONS: Definitions = {
-  async hasTable(database, name) {
-    const row = await database.one(
-      "select count(*) as n from pg_tables where schemaname = current_schema() and tablename = ?",
-      [name],
-    );
-    return row?.n === 1;
-  },
+  hasTable,
+  objects: schemaObjects,
+  objectsMadeBy,
   first: [schemaStatement(VERSIONS), ...PRELUDE],
   ofSteps: schemaStatements,
   create: createStatements,

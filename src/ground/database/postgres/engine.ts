@@ -1,6 +1,5 @@
 import type { Engine, UseOptions } from "../engine.ts";
 import { ServerDatabase } from "../server/server.ts";
-import { POSTGRES_DEFINITIONS } from "./definitions.ts";
 import { placeOf } from "./place.ts";
 import { PostgresTransport } from "./transport.ts";
 
@@ -9,7 +8,6 @@ export { isPostgres } from "./place.ts";
 /** The engine of PostgreSQL. Its operator keeps copies of its databases. */
 export function postgresEngine(url: string, { durability, observe }: UseOptions): Engine {
   return {
-    definitions: POSTGRES_DEFINITIONS,
     open: async () =>
       new ServerDatabase(await PostgresTransport.connect(placeOf(url)), {
         durable: durability === "full",

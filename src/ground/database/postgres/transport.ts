@@ -17,6 +17,7 @@ const MAX_ATTEMPTS = 20;
  */
 export class PostgresTransport implements Transport {
   readonly place: string;
+  readonly dialect = "postgres";
   readonly #connections: Connections;
 
   private constructor(place: Place) {

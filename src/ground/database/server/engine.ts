@@ -1,5 +1,4 @@
 import type { Engine, UseOptions } from "../engine.ts";
-import { SQLITE_DEFINITIONS } from "../sqlite/definitions.ts";
 import type { LibsqlOptions } from "./libsql.ts";
 import { ServerDatabase } from "./server.ts";
 
@@ -9,7 +8,6 @@ export function serverEngine(
   { durability, observe }: UseOptions,
 ): Engine {
   return {
-    definitions: SQLITE_DEFINITIONS,
     open: () => ServerDatabase.connect({ ...place, durability }, observe),
   };
 }

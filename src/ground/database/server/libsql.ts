@@ -44,6 +44,7 @@ const MUST_BE_DURABLE: Statement = {
  */
 export class LibsqlTransport implements Transport {
   readonly place: string;
+  readonly dialect = "sqlite";
   readonly #client: Client;
   readonly #connect: (patienceMs: number) => Client;
   /** For reads that may take longer. */

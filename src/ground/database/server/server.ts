@@ -1,3 +1,4 @@
+import type { Dialect } from "../../sql/mod.ts";
 import {
   type Database,
   DatabaseError,
@@ -24,6 +25,7 @@ const KEEP_AFTER_MS = 1_000;
 /** A server shared by several gateways. */
 export class ServerDatabase implements OpenedDatabase {
   readonly place: string;
+  readonly dialect: Dialect;
   readonly #transport: Transport;
   readonly #durable: boolean;
   readonly #writer: GroupWriter;
@@ -44,6 +46,7 @@ export class ServerDatabase implements OpenedDatabase {
   ) {
     this.#transport = transport;
     this.place = transport.place;
+    this.dialect = transport.dialect;
     this.#durable = durable;
     this.#writer = new GroupWriter((statements) => this.batch(statements), observe);
   }

@@ -1,3 +1,4 @@
+import type { Dialect } from "../../sql/mod.ts";
 import type { Row, Statement, Value } from "../database.ts";
 
 /** As long as an embedded file waits for another process. */
@@ -7,6 +8,8 @@ export const PATIENCE_MS = 5_000;
 export interface Transport {
   /** Its address, without secrets. */
   readonly place: string;
+  /** What it understands besides standard SQL. */
+  readonly dialect: Dialect;
   /** Reads rows. */
   read(sql: string, args: readonly Value[], patienceMs?: number): Promise<Row[]>;
   /** Commits statements in one transaction; resolves with the rows of each. */

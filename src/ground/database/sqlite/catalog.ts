@@ -1,14 +1,5 @@
 import type { Database, Row } from "../database.ts";
-
-/** A table, index, trigger or view. */
-export interface SchemaObject {
-  /** Such as `table accounts`. */
-  readonly object: string;
-  /** The table that it is of. */
-  readonly table: string;
-  /** How it was made, without comments and white space. */
-  readonly definition: string;
-}
+import type { SchemaObject } from "../definitions.ts";
 
 /** Internal objects of SQLite and of libSQL servers are left out. */
 const OBJECTS = `select type || ' ' || name as object, sql, tbl_name from sqlite_master

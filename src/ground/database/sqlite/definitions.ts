@@ -1,10 +1,12 @@
 import { type Definitions, VERSIONS } from "../definitions.ts";
-import { hasTable } from "./catalog.ts";
+import { hasTable, objectsMadeBy, schemaObjects } from "./catalog.ts";
 import { createStatement } from "./rule_objects.ts";
 
 /** As SQLite is told, in a file and on a libSQL server. */
 export const SQLITE_DEFINITIONS: Definitions = {
   hasTable,
+  objects: schemaObjects,
+  objectsMadeBy,
   first: [VERSIONS],
   ofSteps: (migrations) => migrations.flatMap(({ statements }) => statements),
   create: (object) => [createStatement(object)],

@@ -1,0 +1,102 @@
+import type { Database, Row } from "../database.ts";
+import type { SchemaObject } from "../definitions.ts";
+
+/** Where objects are made to be compared with: never for longer than a transaction. */
+const SCRATCH = "sluice_expected";
+
+/**
+ * What the present schema has, in the server's own words without the schema's name. A trigger that is switched off is another one, and
+ * so is a table whose references are not looked after. What operators may set, such as how a table is vacuumed, is left out.
+ */
+const OBJECTS = `with here as (
+    select oid, quote_ident(nspname) || '.' as prefix from pg_namespace
+    where nspname = current_schema()
+  ), tables as (
+    select pg_class.* from pg_class join here on relnamespace = here.oid
+    where relkind in ('r', 'p')
+  ), objects as (
+    select 'table ' || relname as object, relname as of_table,
+      concat_ws(' ', relpersistence, relrowsecurity, (
+        select string_agg(
+          concat_ws(' ', attname, format_type(atttypid, atttypmod), attnotnull, attgenerated, attidentity,
+            nullif(attcollation, 0)::regcollation, pg_get_expr(adbin, adrelid)),
+          ', ' order by attnum
+        ) from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
+        where attrelid = tables.oid and attnum > 0 and not attisdropped
+      ), (
+        select string_agg(conname || ' ' || pg_get_constraintdef(oid), ', ' order by conname)
+        from pg_constraint where conrelid = tables.oid
+      ), (
+        select count(*) from pg_trigger
+        where tgrelid = tables.oid and tgisinternal and tgenabled <> 'O'
+      )) as definition
+    from tables
+    union all
+    select 'index ' || pg_class.relname, tables.relname,
+      concat_ws(' ', pg_get_indexdef(indexrelid), indisvalid)
+    from pg_index join pg_class on pg_class.oid = indexrelid join tables on tables.oid = indrelid
+    union all
+    select 'trigger ' || tgname, relation.relname, concat_ws(' ', pg_get_triggerdef(pg_trigger.oid), tgenabled)
+    from pg_trigger join pg_class as relation on relation.oid = tgrelid
+      join here on here.oid = relation.relnamespace where not tgisinternal
+    union all
+    select 'trigger ' || rulename, relation.relname, concat_ws(' ', pg_get_ruledef(pg_rewrite.oid), ev_enabled)
+    from pg_rewrite join pg_class as relation on relation.oid = ev_class
+      join here on here.oid = relation.relnamespace where rulename <> '_RETURN'
+    union all
+    select 'view ' || relname, relname, pg_get_viewdef(pg_class.oid)
+    from pg_class join here on relnamespace = here.oid where relkind = 'v'
+    union all
+    select 'function ' || proname, '', case
+        when prokind = 'a' then (
+          select concat_ws(' ', aggtransfn, aggmtransfn, aggminvtransfn, aggcombinefn, agginitval)
+          from pg_aggregate where aggfnoid = pg_proc.oid
+        )
+        else pg_get_functiondef(pg_proc.oid) end
+    from pg_proc join here on pronamespace = here.oid
+    union all
+    select 'collation ' || collname, '',
+      concat_ws(' ', collprovider, collisdeterministic, pg_encoding_to_char(collencoding))
+    from pg_collation join here on collnamespace = here.oid
+  )
+  select object, min(of_table) as of_table,
+    string_agg(replace(definition, prefix, ''), ' ' order by definition) as definition
+  from objects, here group by object order by object`;
+
+/** Whether a database has a table. */
+export async function hasTable(database: Database, name: string): Promise<boolean> {
+  const row = await database.one(
+    "select count(*) as n from pg_tables where schemaname = current_schema() and tablename = ?",
+    [name],
+  );
+  return row?.n === 1;
+}
+
+/** All objects of a database's schema, those that share a name as one. */
+export async function schemaObjects(database: Database): Promise<SchemaObject[]> {
+  return (await database.all(OBJECTS)).map(schemaObject);
+}
+
+/** The objects that statements make in an empty schema: the database makes them, says what they are, and undoes it. */
+export async function objectsMadeBy(
+  statements: readonly string[],
+  database: Database,
+): Promise<SchemaObject[]> {
+  const rows = await database.batch([
+    "savepoint before",
+    `create schema ${SCRATCH}`,
+    `select set_config('search_path', '${SCRATCH}', true)`,
+    ...statements,
+    OBJECTS,
+    "rollback to savepoint before", // other connections do not even learn of it
+  ].map((sql) => ({ sql })));
+  return rows.at(-2)!.map(schemaObject);
+}
+
+function schemaObject({ object, of_table, definition }: Row): SchemaObject {
+  return {
+    object: String(object),
+    table: String(of_table),
+    definition: String(definition),
+  };
+}
