@@ -20,6 +20,19 @@ export interface Condition {
   readonly args: readonly Value[];
 }
 
+/** Rows that the items of a {@linkcode GroupWrite} need to themselves. */
+export interface ItemLock {
+  readonly table: string;
+  /** The column that says which rows. */
+  readonly key: string;
+  /**
+   * A query of those values of it.
+   *
+   * @param items The argument that has the items, such as `?1`.
+   */
+  rows(items: string): string;
+}
+
 /**
  * A write that concurrent requests share: its statements run once for all items that are waiting.
  *
@@ -35,6 +48,11 @@ export interface GroupWrite<Item extends JsonObject, Outcome = undefined> {
   /** Items are passed as arrays of these members, which statements read by position: in half of the time. */
   readonly columns?: readonly (keyof Item & string)[];
   readonly statements: readonly string[];
+  /**
+   * In the order in which all writes take them. An engine that makes several transactions at a time locks the rows of all items of one
+   * first, so that no two wait for each other in a circle.
+   */
+  readonly locks?: readonly ItemLock[];
   /** Whether losing it with the power would do no harm; then the disk is not waited for. */
   readonly forgettable?: boolean;
   /** Whether doing it twice is the same as once; then it is tried again when the answer was lost. */

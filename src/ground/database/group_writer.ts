@@ -45,12 +45,21 @@ interface Waiting {
 export class GroupWriter {
   readonly #commit: Commit;
   readonly #observe: ObserveCommit | undefined;
+  readonly #locksFirst: boolean;
   readonly #gatherer = new Gatherer<Waiting>((batch) => this.#settle(batch));
 
-  /** @param observe Told of every commit. */
-  constructor(commit: Commit, observe?: ObserveCommit) {
+  /**
+   * @param observe Told of every commit.
+   * @param options.locksFirst Whether other writers' transactions are made beside those of this one.
+   */
+  constructor(
+    commit: Commit,
+    observe?: ObserveCommit,
+    { locksFirst = false }: { readonly locksFirst?: boolean } = {},
+  ) {
     this.#commit = commit;
     this.#observe = observe;
+    this.#locksFirst = locksFirst;
   }
 
   /** Items that wait for a commit. */
@@ -92,7 +101,9 @@ export class GroupWriter {
     };
     let rows: Row[][];
     try {
-      rows = await this.#commit(groups.flatMap(({ statements }) => statements), durable);
+      const locks = this.#locksFirst ? locksOf(groups) : [];
+      const writes = groups.flatMap(({ statements }) => statements);
+      rows = (await this.#commit([...locks, ...writes], durable)).slice(locks.length);
     } catch (error) {
       observe(true);
       await this.#failed(batch, error, isRepeated);
@@ -135,18 +146,37 @@ function stillUnknown(error: unknown): unknown {
 interface Group {
   readonly write: AnyWrite;
   readonly all: readonly Waiting[];
+  /** A JSON array. */
+  readonly items: string;
   readonly statements: readonly Statement[];
+}
+
+/** Locks what the items of all groups need to themselves, a table's rows in the order of their keys. */
+function locksOf(groups: readonly Group[]): Statement[] {
+  const locks = groups.flatMap(({ write, items }) =>
+    (write.locks ?? []).map((lock) => ({ lock, items }))
+  );
+  return [...Map.groupBy(locks, ({ lock }) => lock.table)].map(([table, all]) => {
+    const { key } = all[0]!.lock;
+    const rows = all.map(({ lock }, at) => lock.rows(`?${at + 1}`)).join(" union ");
+    return {
+      sql: `select 1 as locked from ${table} where ${key} in (${rows}) order by ${key} for update`,
+      args: all.map(({ items }) => items),
+    };
+  });
 }
 
 /** Items of the same write share its statements; writes keep the order of their first item. */
 function groupsOf(batch: readonly Waiting[]): Group[] {
   const byWrite = Map.groupBy(batch, ({ write }) => write);
   return [...byWrite].map(([write, all]) => {
-    const args = [itemsOf(write, all.map(({ item }) => item))];
+    const items = itemsOf(write, all.map(({ item }) => item));
+    const args = [items];
     const keys = () => [wellFormed(JSON.stringify(all.map(({ item }) => item[write.key])))];
     return {
       write,
       all,
+      items,
       statements: [
         ...write.statements.map((sql) => ({ sql, args })),
         ...(write.outcomes === undefined

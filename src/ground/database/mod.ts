@@ -22,6 +22,7 @@ export {
   type FailureKind,
   type FileState,
   type GroupWrite,
+  type ItemLock,
   type Json,
   type JsonObject,
   type ObserveCommit,

@@ -5,8 +5,8 @@ import {
   type JsonObject,
 } from "../../ground/database/mod.ts";
 import { type Budget, readBudget } from "./budgets.ts";
-import { feed } from "./feed.ts";
-import { ADMISSIONS, DECISIONS, WINDOWS } from "./rules/admit.ts";
+import { feed, locksOf } from "./feed.ts";
+import { ADMISSIONS, ADMIT as RULE, DECISIONS, WINDOWS } from "./rules/admit.ts";
 import type { Span } from "./rules/sql/windows.ts";
 import type { Given } from "./rules/intake.ts";
 import { wholeCredits } from "./whole_credits.ts";
@@ -82,6 +82,7 @@ const ADMIT: GroupWrite<Given<typeof ADMISSIONS>, Decision> = {
   forgettable: true, // a request that was only admitted has had no response
   columns: columnsOf(ADMISSIONS),
   statements: [feed(ADMISSIONS)],
+  locks: locksOf(ADMISSIONS, RULE),
   outcomes: DECISIONS.read,
   cleanUp: DECISIONS.cleanUp,
   read,

@@ -3,7 +3,9 @@ import {
   type Condition,
   elementsOf,
   integerAt,
+  type ItemLock,
   parsedJson,
+  type Rule,
   type Statement,
   textAt,
   type Value,
@@ -21,16 +23,38 @@ export function feed(
   intake: Intake,
   { onRepeated = "fail" }: { readonly onRepeated?: "fail" | "ignore" } = {},
 ): string {
-  const { view, columns } = intake;
-  const values = columnsOf(intake).map((column, position) =>
-    (columns[column] === "integer" ? integerAt : textAt)("item", position)
-  );
-  // parsed once an item, not once a column
-  return `insert into ${view} (${columnsOf(intake).join(", ")})
-      with items (item) as materialized (select ${parsedJson("value")} from ${elementsOf("?1")})
-      select ${values.join(", ")} from items where true${
+  return `insert into ${intake.view} (${columnsOf(intake).join(", ")})
+      ${rowsOf(intake, "?1")} where true${
     onRepeated === "ignore" ? " on conflict do nothing" : ""
   }`;
+}
+
+/**
+ * What the items of a batch need to themselves: what a rule locks for each of them.
+ *
+ * @param intake How the items are: the rule's intake, or one with its columns.
+ */
+export function locksOf(intake: Intake, { objects }: Rule): ItemLock[] {
+  const locks = objects.flatMap((object) => "locks" in object ? object.locks : []);
+  return locks.map(({ table, key, rows }) => ({
+    table,
+    key,
+    rows: (items) =>
+      `select wanted.key from (${rowsOf(intake, items)}) as new (${columnsOf(intake).join(", ")})
+        cross join lateral (${rows}) as wanted (key)`,
+  }));
+}
+
+/** A query of items as rows. */
+function rowsOf(intake: Intake, items: string): string {
+  const values = columnsOf(intake).map((column, position) =>
+    (intake.columns[column] === "integer" ? integerAt : textAt)("item", position)
+  );
+  // parsed once an item, not once a column
+  return `with items (item) as materialized (select ${parsedJson("value")} from ${
+    elementsOf(items)
+  })
+      select ${values.join(", ")} from items`;
 }
 
 /**

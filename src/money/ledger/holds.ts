@@ -6,8 +6,8 @@ import {
   type JsonObject,
 } from "../../ground/database/mod.ts";
 import type { HoldRequest } from "./admit.ts";
-import { feed } from "./feed.ts";
-import { GROWTHS, HELD } from "./rules/grow.ts";
+import { feed, locksOf } from "./feed.ts";
+import { GROW as RULE, GROWTHS, HELD } from "./rules/grow.ts";
 import type { Given } from "./rules/intake.ts";
 import { wholeCredits } from "./whole_credits.ts";
 import { textsOf } from "../../ground/sql/mod.ts";
@@ -30,6 +30,7 @@ const GROW: GroupWrite<Given<typeof GROWTHS>, number> = {
   repeatable: true,
   columns: columnsOf(GROWTHS),
   statements: [feed(GROWTHS)],
+  locks: locksOf(GROWTHS, RULE),
   outcomes: HELD,
   read: (row: JsonObject | undefined) => wholeCredits(row?.credits ?? 0, "a hold"),
 };

@@ -1,9 +1,9 @@
 import { columnsOf, type Database, type GroupWrite } from "../../ground/database/mod.ts";
 import type { Told } from "../../wire/dialects/mod.ts";
-import { feed } from "./feed.ts";
+import { feed, locksOf } from "./feed.ts";
 import { displayed } from "../../ground/platform/mod.ts";
 import type { Given } from "./rules/intake.ts";
-import { CHARGED } from "./rules/settle.ts";
+import { CHARGED, SETTLE as RULE } from "./rules/settle.ts";
 import { SETTLING } from "./rules/settle_set.ts";
 import { wholeCredits } from "./whole_credits.ts";
 
@@ -145,6 +145,7 @@ export const SETTLE: GroupWrite<Given<typeof SETTLING>, Settled> = {
     feed(SETTLING, { onRepeated: "ignore" }),
     "insert into settlement_sets (given) select count(?1)",
   ],
+  locks: locksOf(SETTLING, RULE),
   outcomes: CHARGED,
   read(row) {
     if (row === undefined) throw new TypeError("a request was not settled");

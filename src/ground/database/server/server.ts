@@ -48,7 +48,9 @@ export class ServerDatabase implements OpenedDatabase {
     this.place = transport.place;
     this.dialect = transport.dialect;
     this.#durable = durable;
-    this.#writer = new GroupWriter((statements) => this.batch(statements), observe);
+    this.#writer = new GroupWriter((statements) => this.batch(statements), observe, {
+      locksFirst: this.dialect === "postgres",
+    });
   }
 
   /** Connects to a libSQL server and makes sure that it answers, and that it is as durable as it should be. */
