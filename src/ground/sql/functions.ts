@@ -57,7 +57,12 @@ export function randomBelow(bound: number): string {
   return call("randomBelow", `${bound}`);
 }
 
-/** Whether a number is whole. Sums and products beyond 2^63 are not: they are fractions, or an error. */
+/** A whole number whose sums and products may be beyond 2^63: those are fractions, or numbers that {@linkcode isWhole} does not hold of. */
+export function wide(number: string): string {
+  return call("wide", number);
+}
+
+/** Whether a number is whole, and within 2^63. */
 export function isWhole(number: string): string {
   return call("isWhole", number);
 }

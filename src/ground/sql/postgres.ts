@@ -43,7 +43,8 @@ export const POSTGRES: Spelling = {
   lastCharacter: (text) => `right(${text}, 1)`,
   paddedHex: (number, width) => `lpad(to_hex(${number}), ${width}, '0')`,
   randomBelow: (bound) => `floor(random() * ${bound})::bigint`,
-  isWhole: (number) => `(${number}) is not null`, // what is not, fails
+  wide: (number) => `(${number})::numeric`,
+  isWhole: (number) => `(${number}) between -9223372036854775808 and 9223372036854775807`,
   // of the patterns of `containing()`: between stars, letters in brackets and others that stand for themselves
   isLike: (text, pattern) =>
     `${text} collate "C" ~ regexp_replace(substr(${pattern}, 2, length(${pattern}) - 2), '([.\\^$(){}+|])', '\\\\\\1', 'g')`,

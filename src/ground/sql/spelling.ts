@@ -10,6 +10,7 @@ export type Spelling = {
   lastCharacter(text: string): string;
   paddedHex(number: string, width: string): string;
   randomBelow(bound: string): string;
+  wide(number: string): string;
   isWhole(number: string): string;
   isLike(text: string, pattern: string): string;
   isSame(left: string, right: string): string;

@@ -16,6 +16,7 @@ export const SQLITE: Spelling = {
   lastCharacter: (text) => `substr(${text}, -1)`,
   paddedHex: (number, width) => `printf('%0${width}x', ${number})`,
   randomBelow: (bound) => `abs(random() % ${bound})`,
+  wide: (number) => number,
   isWhole: (number) => `typeof(${number}) = 'integer'`,
   isLike: (text, pattern) => `${text} glob ${pattern}`,
   isSame: (left, right) => `${left} = ${right} collate binary`,

@@ -19,6 +19,7 @@ import {
   positionIn,
   textAt,
   textsOf,
+  wide,
 } from "../../../src/ground/sql/mod.ts";
 
 /** Expressions with what they are. */
@@ -37,7 +38,8 @@ export const VALUES: readonly (readonly [sql: string, value: Value])[] = [
   [`count(*) filter (where ${isSameButForCase("'Ab'", "'aB'")})`, 1],
   [`count(*) filter (where ${isSameButForCase("'a'", "'b'")})`, 0],
   [`count(*) filter (where ${isSame("'Ab'", "'aB'")})`, 0],
-  [`count(*) filter (where ${isWhole("9007199254740991 * 2")})`, 1],
+  [`count(*) filter (where ${isWhole(`${wide("9007199254740991")} * 2`)})`, 1],
+  [`count(*) filter (where ${isWhole(`${wide("9007199254740991")} * 9007199254740991`)})`, 0],
   [
     `(select count(*) from (select 'b' as name) as given where name in ${textsOf(`'["a","b"]'`)})`,
     1,

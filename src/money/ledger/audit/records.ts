@@ -6,17 +6,18 @@ import {
   least,
   sumOf,
   wholeTable,
+  wide,
   withoutIndex,
 } from "../../../ground/sql/mod.ts";
 
-/** Millionths of credits; beyond 2^63 a real number, as SQLite makes it. */
-const MILLIONTHS = `((input_tokens - cached_tokens) * input_price + cached_tokens * cached_price
-  + output_tokens * output_price)`;
+/** Millionths of credits. */
+const MILLIONTHS = `((${wide("input_tokens")} - cached_tokens) * input_price
+  + ${wide("cached_tokens")} * cached_price + ${wide("output_tokens")} * output_price)`;
 
 /** What the tokens cost at the prices of the charge; a sum beyond 2^63 is only compared to nine digits. */
 const COST = `case
   when ${isWhole(MILLIONTHS)}
-    then ${greatest("minimum_credits", `(${MILLIONTHS} + 999999) / 1000000`)}
+    then ${greatest("minimum_credits", `(cast(${MILLIONTHS} as bigint) + 999999) / 1000000`)}
   when abs(${MILLIONTHS} / 1e6 - price_credits) <= price_credits / 1e9 then price_credits
   else cast(${MILLIONTHS} / 1e6 as bigint) end`;
 
