@@ -26,11 +26,11 @@ export type LedgerKind = "file" | "server" | "postgres";
 
 const why = await whyNoPostgres();
 
-/** Where ledgers can be on this machine, for the tests of a file. Of PostgreSQL, if it is not installed, a test tells why it is left out. */
-export function ledgerKinds(): readonly LedgerKind[] {
-  if (why === undefined) return ["file", "server", "postgres"];
+/** Those of some kinds that there can be on this machine. Where PostgreSQL is not installed, an ignored test says so. */
+export function possible<Kind extends string>(kinds: readonly Kind[]): readonly Kind[] {
+  if (why === undefined || !kinds.some((kind) => kind === "postgres")) return kinds;
   Deno.test.ignore(`the same on PostgreSQL (skipped: ${why})`, () => {});
-  return ["file", "server"];
+  return kinds.filter((kind) => kind !== "postgres");
 }
 
 /** A database with its schema, embedded or on a real server. */
@@ -79,11 +79,12 @@ export async function ledgerBench(
     : kind === "postgres"
     ? stack.use(await postgresServer())
     : undefined;
+  const durability = kind === "postgres" ? "normal" : "full"; // that of tests does not wait for its disk
   const open = async () => {
     const database = await openDatabase({
       file: server === undefined ? `${dir.path}/sluice.db` : undefined,
       ...(server === undefined ? {} : { server: { url: server.url, token: undefined } }),
-      durability: "full",
+      durability,
       rules: RULES,
       now: () => 1,
     });
@@ -112,7 +113,7 @@ export async function ledgerBench(
       return server === undefined
         ? EmbeddedDatabase.open(`${dir.path}/sluice.db`, { durability: "full" })
         : kind === "postgres"
-        ? postgresEngine(server.url, { durability: "full" }).open()
+        ? postgresEngine(server.url, { durability }).open()
         : ServerDatabase.connect({ url: server.url, token: undefined, durability: "full" });
     },
     async account({ budget } = {}) {

@@ -22,8 +22,14 @@ export async function whyNoPostgres(): Promise<string | undefined> {
   return undefined;
 }
 
-/** A real PostgreSQL on loopback, for which nothing waits for the disk, its data in a folder of its own. */
-export async function postgresServer(): Promise<PostgresServer> {
+/**
+ * A real PostgreSQL on loopback, its data in a folder of its own.
+ *
+ * @param options.durable Whether it waits for the disk.
+ */
+export async function postgresServer(
+  { durable = false }: { readonly durable?: boolean } = {},
+): Promise<PostgresServer> {
   const programs = await folderOfPrograms();
   if (programs === undefined) throw new Error(await whyNoPostgres());
   // the tests' own directory may be closed to other users
@@ -34,7 +40,9 @@ export async function postgresServer(): Promise<PostgresServer> {
     ...["-D", data, "-A", "trust", "-U", USER, "--locale=C", "-E", "UTF8", "--no-sync"],
   ]);
   const port = freePort();
-  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=off`;
+  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${
+    durable ? "on" : "off"
+  }`;
   // as a daemon: its end is this command's, not that of a process which the test would have to wait for
   await asUser(`${programs.path}/pg_ctl`, [
     ...["-D", data, "-o", settings, "-l", `${folder}/log`, "-w", "-t", "60", "start"],

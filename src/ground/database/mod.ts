@@ -7,7 +7,8 @@
  * the folder of the noun that owns the table.
  *
  * `engine.ts` is what an engine does; `file/` is that of an embedded libSQL file, `server/` that of a libSQL server, and `sqlite/` what
- * both have in common: how SQLite names failures and keeps its schema. `postgres/` has the definitions of PostgreSQL, which no setting leads to. `open.ts` chooses; nothing else here knows which engine there is.
+ * both have in common: how SQLite names failures and keeps its schema. `postgres/` is that of PostgreSQL, which no setting
+ * leads to yet. `open.ts` chooses; `definitions_of.ts` knows how each is told what its schema is.
  *
  * @module
  */

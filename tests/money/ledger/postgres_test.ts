@@ -53,7 +53,7 @@ Deno.test(
     const seed = testSeed();
     const random = new Random(seed);
     const tierList = new TierList([{ above: 0, minute: 1_000, hour: 10_000, day: 10_000 }]);
-    const callers = [];
+    const callers: Awaited<ReturnType<typeof ledgerCaller>>[] = [];
     for (let index = 0; index < 8; index++) {
       const caller = await ledgerCaller(bench, { tierList, nowMs: NOW, budget: 100_000 });
       await bench.grant(caller.accountId, 100_000);

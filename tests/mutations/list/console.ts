@@ -97,8 +97,8 @@ export const CONSOLE: readonly Mutation[] = [
   {
     name: "search-of-other-accounts-by-id",
     file: "src/money/usage/search_records.ts",
-    find: ") where account_id = ?2 order by",
-    replace: ") where ?2 is not null order by",
+    find: ") as found where account_id = ?2 order by",
+    replace: ") as found where ?2 is not null order by",
     tests: [{ file: SEARCH, filter: "an account's own only" }],
     why: "A member would find the requests of others.",
   },

@@ -750,8 +750,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "rules-of-before-left-behind",
     file: "src/ground/database/migrate.ts",
-    find: "dropRules(before?.objects ?? [])",
-    replace: "dropRules([])",
+    find: "dropRules(before?.objects ?? [], definitions)",
+    replace: "dropRules([], definitions)",
     tests: [{ file: INSTALLING, filter: "rules (file): those of before" }],
     why: "A rule that a newer program gave up would go on deciding.",
   },
@@ -816,7 +816,7 @@ export const LEDGER: readonly Mutation[] = [
   },
   {
     name: "platform-repeats-writes",
-    file: "src/ground/database/server/server.ts",
+    file: "src/ground/database/server/libsql.ts",
     find: "body: body?.pipeThrough(new TransformStream()) ?? null,",
     replace: "body,",
     tests: [{

@@ -4,7 +4,7 @@ import type { Host, Place } from "./place.ts";
 
 /** A query of the driver. */
 export type Query = string | {
-  readonly name?: string;
+  readonly name?: string | undefined;
   readonly text: string;
   readonly values?: readonly Value[];
   readonly query_timeout?: number;
@@ -22,6 +22,9 @@ export interface Client {
 const MAX_CONNECTIONS = 8;
 /** Between two rounds through the hosts, none of which takes writes. */
 const ROUND_MS = 50;
+/** What a host says of itself. */
+const HOST = `select current_setting('transaction_read_only') as read_only,
+  current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit`;
 
 /** Types of PostgreSQL, by their number, and what a row has of them; all others are texts. */
 const PARSERS: Readonly<Record<number, (text: string) => Value>> = {
@@ -36,15 +39,21 @@ const AS_TEXT = (text: string): Value => text;
 export class Connections {
   readonly #place: Place;
   readonly #patienceMs: number;
+  readonly #durable: boolean;
   readonly #idle: Client[] = [];
   readonly #waiting: (() => void)[] = [];
   readonly #broken = new WeakSet<Client>();
   #open = 0;
   #isClosed = false;
 
-  constructor(place: Place, patienceMs: number) {
+  /** @param options.durable Whether a host is refused that does not wait for its disk. */
+  constructor(
+    place: Place,
+    { patienceMs, durable }: { readonly patienceMs: number; readonly durable: boolean },
+  ) {
     this.#place = place;
     this.#patienceMs = patienceMs;
+    this.#durable = durable;
   }
 
   /**
@@ -97,7 +106,7 @@ export class Connections {
         }
       }
       if (this.#isClosed || performance.now() - startedTick >= this.#patienceMs) throw failure;
-      if (isRefused(failure)) throw failure;
+      if (isRefused(failure) || failure instanceof DatabaseError) throw failure;
       await new Promise((resolve) => setTimeout(resolve, ROUND_MS));
     }
   }
@@ -130,16 +139,28 @@ export class Connections {
     client.on("end", drop);
     try {
       await client.connect();
-      if (mustWrite) {
-        const { rows } = await client.query("show transaction_read_only");
-        if (rows[0]?.transaction_read_only !== "off") throw new Error(`${host} takes no writes`);
-      }
+      const { read_only, ...settings } = (await client.query(HOST)).rows[0]!;
+      if (mustWrite && read_only !== "off") throw new Error(`${host} takes no writes`);
+      if (this.#durable) mustBeDurable(settings);
       return client;
     } catch (error) {
       client.end().catch(() => {});
       throw error;
     }
   }
+}
+
+/** @throws {DatabaseError} If a host acknowledges what it could lose with its power. */
+function mustBeDurable(settings: Row): void {
+  const off = Object.keys(settings).filter((name) => settings[name] === "off");
+  if (off.length === 0) return;
+  throw new DatabaseError(
+    "SLUICE_NOT_DURABLE",
+    `it does not wait for the disk (off: ${
+      off.join(", ")
+    }), so that charges would be lost with its power; ` +
+      `switch that on, or accept the loss by "durability": "normal"`,
+  );
 }
 
 /** Whether the server said why it takes no connection: a password, a role or a database that it does not know. */

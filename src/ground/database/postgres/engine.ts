@@ -7,10 +7,11 @@ export { isPostgres } from "./place.ts";
 
 /** The engine of PostgreSQL. Its operator keeps copies of its databases. */
 export function postgresEngine(url: string, { durability, observe }: UseOptions): Engine {
+  const durable = durability === "full";
   return {
     open: async () =>
-      new ServerDatabase(await PostgresTransport.connect(placeOf(url)), {
-        durable: durability === "full",
+      new ServerDatabase(await PostgresTransport.connect(placeOf(url), { durable }), {
+        durable,
         observe,
       }),
   };

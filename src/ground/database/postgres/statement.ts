@@ -3,7 +3,8 @@ import type { Value } from "../database.ts";
 
 /** A statement as PostgreSQL gets it, for arguments of certain types. */
 interface Prepared {
-  readonly name: string;
+  /** By which a connection keeps it prepared; undefined for what is prepared each time. */
+  readonly name: string | undefined;
   readonly text: string;
   /** Places of the arguments that it takes. */
   readonly takes: readonly number[];
@@ -11,9 +12,12 @@ interface Prepared {
   readonly asksForChanges: boolean;
 }
 
-const MAX_KEPT = 500;
+/** Statements that are kept prepared, by every connection as long as it lasts: they have room for the gateway's own ones. */
+const MAX_KEPT = 2_000;
 const kept = new Map<string, Prepared>();
-let made = 0;
+
+/** What changes the schema runs once. */
+const RUNS_ONCE = /^\s*(?:create|drop|alter)\b/;
 
 /** A text, or the place of an argument. */
 const ARGUMENT = /'(?:[^']|'')*'|\?(\d*)/g;
@@ -29,14 +33,14 @@ export function prepared(
   const key = `${args.map((value) => typeOf(value)?.[0] ?? "-").join("")} ${sql}`;
   let statement = kept.get(key);
   if (statement === undefined) {
-    if (kept.size >= MAX_KEPT) kept.clear();
-    statement = prepare(sql, args);
-    kept.set(key, statement);
+    const isKept = kept.size < MAX_KEPT && !RUNS_ONCE.test(sql);
+    statement = prepare(sql, args, isKept ? `s${kept.size}` : undefined);
+    if (isKept) kept.set(key, statement);
   }
   return { ...statement, values: statement.takes.map((place) => args[place]!) };
 }
 
-function prepare(sql: string, args: readonly Value[]): Prepared {
+function prepare(sql: string, args: readonly Value[], name: string | undefined): Prepared {
   const takes: number[] = [];
   let last = 0;
   const text = render(sql, "postgres").replace(ARGUMENT, (found, number: string | undefined) => {
@@ -47,7 +51,7 @@ function prepare(sql: string, args: readonly Value[]): Prepared {
     if (!takes.includes(last - 1)) takes.push(last - 1);
     return `$${takes.indexOf(last - 1) + 1}::${type}`;
   });
-  return { name: `s${++made}`, text, takes, asksForChanges: text.includes("sluice.changed") };
+  return { name, text, takes, asksForChanges: text.includes("sluice.changed") };
 }
 
 function typeOf(value: Value): string | undefined {

@@ -20,14 +20,17 @@ export class PostgresTransport implements Transport {
   readonly dialect = "postgres";
   readonly #connections: Connections;
 
-  private constructor(place: Place) {
+  private constructor(place: Place, durable: boolean) {
     this.place = place.hosts.map(({ host, port }) => `${host}:${port}`).join(",");
-    this.#connections = new Connections(place, PATIENCE_MS);
+    this.#connections = new Connections(place, { patienceMs: PATIENCE_MS, durable });
   }
 
-  /** Connects, so that an address or a password that is wrong is found at once. */
-  static async connect(place: Place): Promise<PostgresTransport> {
-    const transport = new PostgresTransport(place);
+  /** Connects, so that an address or a password that is wrong, or a host that is not as durable as it should be, is found at once. */
+  static async connect(
+    place: Place,
+    { durable }: { readonly durable: boolean },
+  ): Promise<PostgresTransport> {
+    const transport = new PostgresTransport(place, durable);
     try {
       await transport.read("select 1 as one", []);
     } catch (cause) {
