@@ -11,6 +11,7 @@ import {
   type RuleSet,
 } from "../../../src/ground/database/mod.ts";
 import { EmbeddedDatabase } from "../../../src/ground/database/file/embedded.ts";
+import { definitionsOf } from "../../../src/ground/database/definitions_of.ts";
 import { hashOfRules, objectsOfRules } from "../../../src/ground/database/rules.ts";
 import { gatewayIdentity } from "../../../src/ground/database/gateway_identity.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
@@ -24,7 +25,7 @@ import {
 } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
 import { sluice } from "../../fake/shell.ts";
-import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import { ledgerBench, possible, settlePrice } from "../../fake/ledger.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { PROOF, sized } from "../../tier.ts";
 
@@ -63,28 +64,27 @@ const UNRELEASED: RuleSet = {
 
 async function installed(database: Database) {
   const row = await database.one("select revision, hash, installed_at_ms from installed_rules");
-  const objects = await database.all(
-    "select type || ' ' || name as object from sqlite_master where type in ('trigger', 'view')",
-  );
+  const objects = (await definitionsOf(database).objects(database))
+    .filter(({ object }) => /^(?:trigger|view) /.test(object));
   return {
     revision: row!.revision,
     hash: row!.hash,
     atMs: row!.installed_at_ms,
-    objects: objects.map(({ object }) => String(object)).toSorted(),
+    objects: objects.map(({ object }) => object).toSorted(),
   };
 }
 
-function expected(rules: RuleSet, atMs: number) {
+function expected(rules: RuleSet, atMs: number, database: Partial<Database> = {}) {
   return {
     revision: rules.revision,
-    hash: hashOfRules(rules),
+    hash: hashOfRules(rules, definitionsOf(database)),
     atMs,
     objects: objectsOfRules(rules).toSorted(),
   };
 }
 
 /** The same promises for the embedded file and for a server. */
-for (const kind of ["file", "server"] as const) {
+for (const kind of possible(["file", "server", "postgres"])) {
   /** The gate has the others with a server, and these with a file. */
   const second = kind === "server" ? PROOF : {};
 
@@ -94,11 +94,12 @@ for (const kind of ["file", "server"] as const) {
     async () => {
       await using bench = await ledgerBench(kind);
       const { database } = bench;
-      assertEquals(await installed(database), expected(RULES, 1));
+      assertEquals(await installed(database), expected(RULES, 1, database));
       assertEquals((await migrate(database, { now, rules: RULES })).installedRules, false);
-      await database.batch([{ sql: "drop trigger admissions_decide" }]); // by hand
+      const drop = definitionsOf(database).drop("trigger admissions_decide");
+      await database.batch([{ sql: drop }]); // by hand
       assertEquals((await migrate(database, { now, rules: NEWER })).installedRules, true);
-      assertEquals(await installed(database), expected(NEWER, NOW));
+      assertEquals(await installed(database), expected(NEWER, NOW, database));
       const schema = (await audit(database)).mismatches.filter(({ noun }) => noun === "schema");
       assertEquals(schema.map(({ id }) => id).includes("rules"), true);
     },
@@ -130,7 +131,7 @@ for (const kind of ["file", "server"] as const) {
       } finally {
         await Promise.all(programs.map(([, one]) => one.close()));
       }
-      assertEquals(await installed(database), expected(higher!, NOW));
+      assertEquals(await installed(database), expected(higher!, NOW, database));
     }
   });
 
@@ -150,7 +151,7 @@ for (const kind of ["file", "server"] as const) {
       }],
     };
     await assertRejects(() => migrate(database, { now, rules: broken }), DatabaseError);
-    assertEquals(await installed(database), expected(RULES, 1));
+    assertEquals(await installed(database), expected(RULES, 1, database));
     assertEquals((await audit(database)).mismatches, []);
   });
 
@@ -180,7 +181,7 @@ for (const kind of ["file", "server"] as const) {
       await work();
       // and after a restart
       await bench.reopen();
-      assertEquals(await installed(bench.database), expected(NEWER, NOW));
+      assertEquals(await installed(bench.database), expected(NEWER, NOW, bench.database));
       await work();
       const taken = await takeBack(bench.database, {
         id: "take_back_1",
@@ -210,7 +211,7 @@ Deno.test("rules: a database without any is given them with its schema, whicheve
     return database;
   };
   const all = await Promise.all([RULES, NEWER, RULES, NEWER].map(open));
-  assertEquals(await installed(all[0]!), expected(NEWER, NOW));
+  assertEquals(await installed(all[0]!), expected(NEWER, NOW, all[0]!));
   await Promise.all(all.map((one) => one.close()));
 });
 
@@ -226,9 +227,9 @@ Deno.test("rules: migrations alone leave no trigger and no view", async () => {
 Deno.test("rules: of one revision the program's own are installed, as nobody released the others", async () => {
   await using bench = await ledgerBench("file");
   await migrate(bench.database, { now, rules: UNRELEASED });
-  assertEquals(await installed(bench.database), expected(UNRELEASED, NOW));
+  assertEquals(await installed(bench.database), expected(UNRELEASED, NOW, bench.database));
   await bench.reopen();
-  assertEquals(await installed(bench.database), expected(RULES, 1));
+  assertEquals(await installed(bench.database), expected(RULES, 1, bench.database));
 });
 
 Deno.test("rules: neither a backup nor a restore installs any", async () => {
@@ -241,7 +242,7 @@ Deno.test("rules: neither a backup nor a restore installs any", async () => {
   await database.close();
   await restoreFile(`${dir.path}/backup.db`, file, { nowMs: NOW });
   const restored = await EmbeddedDatabase.open(file, { durability: "normal" });
-  assertEquals(await installed(restored), expected(older, NOW));
+  assertEquals(await installed(restored), expected(older, NOW, restored));
   await restored.close();
 });
 

@@ -4,7 +4,7 @@ import { loadConfig } from "../../../src/settings/config/mod.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { admit, audit, creditsOf, entriesOf, TierList } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
-import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import { ledgerBench, type LedgerKind, possible, settlePrice } from "../../fake/ledger.ts";
 import { tempDir } from "../../fake/temp.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -13,7 +13,7 @@ const DAY = 86_400_000;
 await using dir = await tempDir();
 const { settings } = await loadConfig({ env: {}, directory: dir.path });
 
-async function billing(kind: "file" | "server" = "file", bonuses: Bonuses = settings.credits) {
+async function billing(kind: LedgerKind = "file", bonuses: Bonuses = settings.credits) {
   const bench = await ledgerBench(kind);
   let nowMs = NOW;
   const now = () => nowMs;
@@ -62,7 +62,7 @@ async function billing(kind: "file" | "server" = "file", bonuses: Bonuses = sett
   };
 }
 
-for (const kind of ["file", "server"] as const) {
+for (const kind of possible(["file", "server", "postgres"])) {
   // Proves P2.
   Deno.test(`a reference grants once, however often it is repeated (${kind})`, async () => {
     await using all = await billing(kind);

@@ -10,7 +10,13 @@ import {
   TierList,
 } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { type LedgerBench, ledgerBench, ledgerCaller, settlePrice } from "../../fake/ledger.ts";
+import {
+  type LedgerBench,
+  ledgerBench,
+  ledgerCaller,
+  possible,
+  settlePrice,
+} from "../../fake/ledger.ts";
 import { PROOF } from "../../tier.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -34,7 +40,7 @@ const ORDER = ["lot_g", "lot_e", "lot_c", "lot_d", "lot_b", "lot_f", "lot_a"];
 const caller = (bench: LedgerBench, budget?: number) =>
   ledgerCaller(bench, { tierList, nowMs: NOW, budget });
 
-for (const kind of ["file", "server"] as const) {
+for (const kind of possible(["file", "server", "postgres"])) {
   Deno.test(`credits are spent by expiry, then from the oldest (${kind})`, async () => {
     await using bench = await ledgerBench(kind);
     const { accountId, ask } = await caller(bench);

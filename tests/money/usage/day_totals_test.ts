@@ -7,7 +7,7 @@ import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { DayTotals } from "../../../src/money/usage/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
-import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
+import { type LedgerBench, ledgerBench, possible } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { PROOF } from "../../tier.ts";
 
@@ -59,7 +59,7 @@ async function summed({ database }: LedgerBench): Promise<readonly string[]> {
   return rows.map(({ day_at_ms: atMs, noun }) => `${(Number(atMs) - START) / DAY} ${noun}`);
 }
 
-for (const kind of ["file", "server"] as const) {
+for (const kind of possible(["file", "server", "postgres"])) {
   const second = kind === "server" ? PROOF : {};
   Deno.test(
     `days are added up an hour after their end; a late request takes its day away (${kind})`,

@@ -10,14 +10,19 @@ import { Refusal } from "../../../src/ground/refusal.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
-import { type LedgerBench, ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import {
+  type LedgerBench,
+  ledgerBench,
+  type LedgerKind,
+  possible,
+  settlePrice,
+} from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { tokenRoute } from "../../fake/routes.ts";
 import { DEADLINE_MS, sleep, until } from "../../fake/temp.ts";
 import { isProof, sized } from "../../tier.ts";
 
 const LEASE_MS = 60_000;
-const KINDS = ["file", "server"] as const;
 const WIDE: readonly Tier[] = [{ above: 0, minute: 1e6, hour: 1e6, day: 1e6 }];
 
 /** A caller without a budget, as admission looks at it. */
@@ -138,7 +143,7 @@ async function lentCredits({ database }: LedgerBench): Promise<number> {
   return (await audit(database)).lentCredits;
 }
 
-for (const kind of KINDS) {
+for (const kind of possible(["file", "server", "postgres"])) {
   /** Over a server, the gate shows that no credit is spent twice. */
   const again = { ignore: !isProof && kind === "server" };
 
@@ -224,7 +229,7 @@ for (const kind of KINDS) {
 }
 
 /** Random requests, growth, grants, take-backs, crashes and outages of three gateways. */
-async function walk(kind: typeof KINDS[number], random: Random): Promise<void> {
+async function walk(kind: LedgerKind, random: Random): Promise<void> {
   await using bench = await ledgerBench(kind);
   const route = await tokenRoute();
   const clock = { nowMs: Date.UTC(2030, 0, 1) };
