@@ -12,7 +12,7 @@ export interface SchemaObject {
   readonly definition: string;
 }
 
-/** How an engine is told what a schema and its rules are made of. */
+/** How a schema and its rules are defined for an engine. */
 export interface Definitions {
   /** Whether a database has a table. */
   hasTable(database: Database, name: string): Promise<boolean>;

@@ -8,7 +8,7 @@
  *
  * `engine.ts` is what an engine does; `file/` is that of an embedded libSQL file, `server/` that of a libSQL server, and `sqlite/` what
  * both have in common: how SQLite names failures and keeps its schema. `postgres/` is that of PostgreSQL, which no setting
- * leads to yet. `open.ts` chooses; `definitions_of.ts` knows how each is told what its schema is.
+ * leads to yet. `open.ts` chooses; `definitions_of.ts` has how the schema of each is defined.
  *
  * @module
  */

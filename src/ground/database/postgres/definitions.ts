@@ -85,7 +85,7 @@ function bodyOf(object: Trigger): string[] {
   ];
 }
 
-/** As PostgreSQL is told. */
+/** Definitions for PostgreSQL. */
 export const POSTGRES_DEFINITIONS: Definitions = {
   hasTable,
   objects: schemaObjects,

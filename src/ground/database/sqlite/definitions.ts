@@ -2,7 +2,7 @@ import { type Definitions, VERSIONS } from "../definitions.ts";
 import { hasTable, objectsMadeBy, schemaObjects } from "./catalog.ts";
 import { createStatement } from "./rule_objects.ts";
 
-/** As SQLite is told, in a file and on a libSQL server. */
+/** Definitions for SQLite, in a file and on a libSQL server. */
 export const SQLITE_DEFINITIONS: Definitions = {
   hasTable,
   objects: schemaObjects,
