@@ -74,7 +74,7 @@ export const SIGN_IN: readonly Mutation[] = [
   {
     name: "identity-of-two",
     file: IDENTITIES,
-    find: "            where account_id = excluded.account_id\n",
+    find: "            where identities.account_id = excluded.account_id\n",
     replace: "",
     tests: WHO,
     why: "Linking an identity that is another's would look as if it had worked.",
