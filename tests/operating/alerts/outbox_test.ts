@@ -31,9 +31,7 @@ function alert(mark: string, more: Partial<NewAlert> = {}): NewAlert {
 }
 
 /** Both databases, or the one that this machine can run. */
-const KINDS: readonly Parameters<typeof ledgerBench>[0][] = await canRunSqld()
-  ? ["file", "server"]
-  : ["file"];
+const KINDS: readonly ("file" | "server")[] = await canRunSqld() ? ["file", "server"] : ["file"];
 
 for (const kind of KINDS) {
   const tests: [string, (bench: LedgerBench) => Promise<void>][] = [];
