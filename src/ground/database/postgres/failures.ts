@@ -5,7 +5,7 @@ const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
   [/^(?:40001|40P01|55P03|55006)$/, "busy"],
   [/^23505$/, "duplicate"],
   [/^23/, "rule"],
-  [/^(?:0A|2[012]|2F|42|P0)/, "statement"],
+  [/^(?:0A|2[012]|2F|42|P[0])/, "statement"],
 ];
 
 /** A connection that ends, or a server that starts or stops: what was asked may have been done. */
