@@ -15,7 +15,7 @@ const MAX_DIGITS = 12;
 const MAX_EXTENSION_BYTES = 1_024;
 const MAX_TRAILER_BYTES = 16_384;
 
-/** What a body in chunks goes on with (RFC 9112, section 7.1). */
+/** What comes next in a body in chunks (RFC 9112, section 7.1). */
 const enum Next {
   Size,
   Extension,
@@ -89,7 +89,7 @@ export class BodyPieces {
     return at;
   }
 
-  /** One byte that is no data. */
+  /** Reads one byte of what separates data. */
   #step(byte: number): void {
     switch (this.#next) {
       case Next.Size: {

@@ -16,7 +16,7 @@ const CR = 13;
 const START = new TextEncoder().encode("HTTP/1.");
 /** Of which the reason phrase, with the space before it, may be missing. */
 const STATUS_LINE = /HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/y;
-/** No space before the colon, no line that goes on with the one before, no control characters (RFC 9112, 5; RFC 9110, 5.5). */
+/** No space before the colon, no folded lines, no control characters (RFC 9112, 5; RFC 9110, 5.5). */
 const FIELD =
   /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*((?:[!-~\x80-\xff]+(?:[ \t]+[!-~\x80-\xff]+)*)?)[ \t]*\r\n/y;
 /** Of which all are exact numbers. */
@@ -25,7 +25,7 @@ const LENGTH = /^\d{1,15}$/;
 /** Header fields by their names in lower case; a list where one came more than once. */
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Where the body of a response ends: after so many bytes, by its chunks, or with the connection. */
+/** Where the body of a response ends: after a number of bytes, by its chunks, or with the connection. */
 export type BodyEnd = number | "chunked" | "close";
 
 /** First line and header fields of a response. */
@@ -43,7 +43,7 @@ export interface ResponseHead {
  *
  * @param from From where on it was not searched yet.
  * @returns The place after it; -1 if more is to come.
- * @throws {HttpFault} If this is no head of HTTP/1.x, or is too large.
+ * @throws {HttpFault} If this is not a head of HTTP/1.x, or is too large.
  */
 export function endOfHead(bytes: Uint8Array, start: number, end: number, from: number): number {
   const known = Math.min(START.length, end - start);

@@ -141,6 +141,30 @@ for (const { code, reply, limits } of LATE) {
   });
 }
 
+const IN_DOUBT: readonly string[] = [
+  "content-length: 2\r\ntransfer-encoding: chunked",
+  "transfer-encoding: chunked\r\ncontent-length: 2",
+  "transfer-encoding: gzip, chunked",
+  "transfer-encoding: chunked\r\ntransfer-encoding: chunked",
+  "content-length: 2\r\ncontent-length: 2",
+  "content-length: 2, 2",
+  "content-length: +2",
+];
+
+Deno.test("a response that ends in doubt is a fault", async () => {
+  let fields = "";
+  await using server = rawServer(async (connection) => {
+    await readRequest(connection);
+    await writeAll(connection, `HTTP/1.1 200 OK\r\n${fields}\r\n\r\n2\r\nok\r\n0\r\n\r\n`);
+  });
+  await using pool = poolTo(server.url);
+  for (fields of IN_DOUBT) {
+    const fault = await assertRejects(() => pool.text(), HttpFault, undefined, fields);
+    assertEquals(fault.code, "ERR_REPLY_INVALID", fields);
+  }
+  assertEquals(server.connections, IN_DOUBT.length);
+});
+
 Deno.test("a request has its length, its headers, and nothing that would end it early", async () => {
   let sent = "";
   await using server = rawServer(async (connection) => {
