@@ -1,74 +1,94 @@
-import { networkErrorWords } from "../platform/mod.ts";
+import { networkErrorWords, until } from "../platform/mod.ts";
 import type { OutgoingProxy } from "./outgoing_proxy.ts";
 import { authenticationFault, ProxyFault } from "./proxy_fault.ts";
-import { closeQuietly, TunnelSocket, writeAll } from "./tunnel_socket.ts";
 
-/** Where a tunnel leads. */
-export interface TunnelTarget {
-  /** Name or IP address, without brackets: the proxy resolves a name. */
-  readonly hostname: string;
-  readonly port: number;
-  /** Name or IP address that the target's certificate must be for; undefined for a connection without TLS. */
-  readonly servername: string | undefined;
-  /** PEM text of a certificate authority to trust besides the usual ones. */
-  readonly ca: string | undefined;
-  /** Max time until the connection can be used, in milliseconds. */
+/** How connections are made. */
+export interface ConnectOptions {
+  /** Max time for a connection, with proxy and TLS, in milliseconds. */
   readonly timeoutMs: number;
+  /** PEM text of a certificate authority to trust besides the usual ones. */
+  readonly ca?: string | undefined;
+  /** Undefined for a direct connection. */
+  readonly proxy?: OutgoingProxy | undefined;
+  /** Whether http goes through a tunnel, too, instead of in absolute form. */
+  readonly tunnelsHttp?: boolean;
+  /** IP address to connect to instead of the URL's host, which then nobody resolves. */
+  readonly address?: string | undefined;
+  /** Ends the attempt. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Max bytes of the head of a proxy's reply. */
 const MAX_HEAD_BYTES = 16_384;
 const HEAD_END = "\r\n\r\n";
-/** What `networkErrorWords` calls a connection that took too long. */
+/** What `networkErrorWords` calls a connection that took too long, too. */
 const WORDS_LATE = "no connection in time";
 
 /**
- * Connects to a target by a proxy's method CONNECT (RFC 9110, section 9.3.6), and begins TLS with the target.
+ * Connects to the server of a URL, with TLS where that is https. Through a proxy, https goes by its method CONNECT (RFC 9110, section
+ * 9.3.6); to http the connection is one to the proxy.
  *
- * @throws {ProxyFault} If the proxy is what fails. What TLS says of the target, such as an expired certificate, is thrown as it is.
+ * @throws {ProxyFault} If the proxy is what fails.
+ * @throws What the platform failed with: `ETIMEDOUT` after the time, and what TLS says of the target, such as an expired certificate.
  */
-export async function openTunnel(
-  proxy: OutgoingProxy,
-  { hostname, port, servername, ca, timeoutMs }: TunnelTarget,
-): Promise<TunnelSocket> {
+export async function openConnection(
+  url: Pick<URL, "protocol" | "hostname" | "port">,
+  { timeoutMs, ca, proxy, tunnelsHttp = false, address, signal }: ConnectOptions,
+): Promise<Deno.Conn> {
+  const isTls = url.protocol === "https:";
+  const servername = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const hostname = address ?? servername;
+  const port = Number(url.port) || (isTls ? 443 : 80);
+  const ending = new AbortController();
   let words = "no connection to the proxy in time";
   let current: Deno.Conn | undefined;
-  let isOver = false;
   const keep = <C extends Deno.Conn>(connection: C): C => {
     current = connection;
-    if (isOver) closeQuietly(connection); // it came too late
+    if (ending.signal.aborted) closeQuietly(connection); // it came too late
     return connection;
   };
   const open = async () => {
     const connection = keep(
-      await Deno.connect({ hostname: proxy.hostname, port: proxy.port }).catch((error) => {
-        throw unreachable(error);
-      }),
+      await Deno.connect({
+        hostname: proxy?.hostname ?? hostname,
+        port: proxy?.port ?? port,
+        signal: ending.signal,
+      }).catch(
+        (error) => {
+          throw proxy === undefined ? error : unreachable(error);
+        },
+      ),
     );
     connection.setNoDelay(true);
     connection.setKeepAlive(true);
-    words = "the proxy did not connect to the target in time";
-    const authority = `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
-    const first = await askForTunnel(connection, proxy, authority);
-    if (servername === undefined) return new TunnelSocket(connection, first);
+    if (proxy !== undefined && (isTls || tunnelsHttp)) {
+      words = "the proxy did not connect to the target in time";
+      await askForTunnel(
+        connection,
+        proxy,
+        `${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`,
+      );
+    }
+    if (!isTls) return connection;
     words = "no TLS with the target in time, through the proxy";
     const tls = await Deno.startTls(connection, {
       hostname: servername,
       alpnProtocols: ["http/1.1"],
       ...(ca === undefined ? {} : { caCerts: [ca] }),
     }).then(keep);
-    await tls.handshake().catch(handshakeFailed);
-    return new TunnelSocket(tls, new Uint8Array());
+    await tls.handshake().catch((error) => handshakeFailed(error, proxy));
+    return tls;
   };
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => late.reject(new ProxyFault("ERR_PROXY_TIMEOUT", words)),
+    () => late.reject(proxy === undefined ? tooLate() : new ProxyFault("ERR_PROXY_TIMEOUT", words)),
     timeoutMs,
   );
   try {
-    return await Promise.race([open(), late.promise]);
+    const opened = Promise.race([open(), late.promise]);
+    return await (signal === undefined ? opened : until(opened, signal));
   } catch (error) {
-    isOver = true;
+    ending.abort();
     if (current !== undefined) closeQuietly(current);
     throw error;
   } finally {
@@ -76,12 +96,12 @@ export async function openTunnel(
   }
 }
 
-/** Has a proxy connect to a target. Resolves with what the target has sent already. */
+/** Has a proxy connect to a target, which says nothing before it is spoken to. */
 async function askForTunnel(
   connection: Deno.Conn,
   proxy: OutgoingProxy,
   authority: string,
-): Promise<Uint8Array> {
+): Promise<void> {
   const { authorization } = proxy;
   const head = `CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n${
     authorization === undefined ? "" : `proxy-authorization: ${authorization}\r\n`
@@ -97,7 +117,8 @@ async function askForTunnel(
       const end = reply.indexOf(HEAD_END);
       if (end < 0) continue;
       checkReply(reply, proxy);
-      return buffer.subarray(end + HEAD_END.length, size);
+      if (size > end + HEAD_END.length) throw notHttp();
+      return;
     }
   } catch (error) {
     throw error instanceof ProxyFault ? error : closed(error);
@@ -125,20 +146,37 @@ function closed(cause: unknown): ProxyFault {
 }
 
 /** Why there is no connection to a proxy. */
-export function unreachable(cause: unknown): ProxyFault {
+function unreachable(cause: unknown): ProxyFault {
   const why = networkErrorWords(cause) ?? "no connection";
   return why === WORDS_LATE
     ? new ProxyFault("ERR_PROXY_TIMEOUT", "no connection to the proxy in time", { cause })
     : new ProxyFault("ERR_PROXY_CONNECTION", `the proxy cannot be reached: ${why}`, { cause });
 }
 
-function handshakeFailed(cause: unknown): never {
+function tooLate(): Error {
+  return Object.assign(new Error(WORDS_LATE), { code: "ETIMEDOUT" });
+}
+
+function handshakeFailed(cause: unknown, proxy: OutgoingProxy | undefined): never {
   if (/peer certificate/i.test(String(cause))) throw cause;
   const isClosed = cause instanceof Deno.errors.UnexpectedEof ||
     cause instanceof Deno.errors.ConnectionReset || cause instanceof Deno.errors.BrokenPipe;
-  if (isClosed) {
+  if (isClosed && proxy !== undefined) {
     const words = "the proxy closed the connection before TLS was established";
     throw new ProxyFault("ERR_PROXY_RESPONSE", words, { cause });
   }
   throw Object.assign(new Error(String(cause), { cause }), { code: "ERR_TLS_HANDSHAKE" });
+}
+
+async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
+}
+
+/** Closes a connection that may be closed. */
+function closeQuietly(connection: Deno.Conn): void {
+  try {
+    connection.close();
+  } catch {
+    // closed already
+  }
 }
