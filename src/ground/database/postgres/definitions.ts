@@ -20,7 +20,7 @@ export function schemaStatements(migrations: readonly Migration[]): string[] {
     .filter((sql) => !MOVES_ROWS.test(sql)).map(schemaStatement);
 }
 
-/** A text, a comment, the type that is too small, or what SQLite is told of a table at its end. */
+/** A text, a comment, the type that is too small, or SQLite's options at the end of a table. */
 const SQLITES = /'(?:[^']|'')*'|--[^\n]*|\binteger\b|\)\s*(?:strict)?(?:,?\s*without rowid)?\s*$/g;
 
 /** A statement of a step of the schema as PostgreSQL understands it. */
