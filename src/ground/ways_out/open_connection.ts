@@ -1,4 +1,5 @@
 import { networkErrorWords, until } from "../platform/mod.ts";
+import { connectTcp, type Lookup } from "./connect_tcp.ts";
 import type { OutgoingProxy } from "./outgoing_proxy.ts";
 import { authenticationFault, ProxyFault } from "./proxy_fault.ts";
 
@@ -14,6 +15,8 @@ export interface ConnectOptions {
   readonly tunnelsHttp?: boolean;
   /** IP address to connect to instead of the URL's host, which then nobody resolves. */
   readonly address?: string | undefined;
+  /** Looks names up. Tests replace it. */
+  readonly lookup?: Lookup | undefined;
   /** Ends the attempt. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -33,7 +36,7 @@ const WORDS_LATE = "no connection in time";
  */
 export async function openConnection(
   url: Pick<URL, "protocol" | "hostname" | "port">,
-  { timeoutMs, ca, proxy, tunnelsHttp = false, address, signal }: ConnectOptions,
+  { timeoutMs, ca, proxy, tunnelsHttp = false, address, lookup, signal }: ConnectOptions,
 ): Promise<Deno.Conn> {
   const isTls = url.protocol === "https:";
   const servername = url.hostname.replace(/^\[(.*)\]$/, "$1");
@@ -49,15 +52,16 @@ export async function openConnection(
   };
   const open = async () => {
     const connection = keep(
-      await Deno.connect({
-        hostname: proxy?.hostname ?? hostname,
+      await connectTcp(proxy?.hostname ?? hostname, {
         port: proxy?.port ?? port,
         signal: ending.signal,
-      }).catch(
-        (error) => {
-          throw proxy === undefined ? error : unreachable(error);
-        },
-      ),
+        // a checked address is not looked up
+        lookup: proxy === undefined && address !== undefined
+          ? () => Promise.resolve([address])
+          : lookup,
+      }).catch((error) => {
+        throw proxy === undefined ? error : unreachable(error);
+      }),
     );
     connection.setNoDelay(true);
     connection.setKeepAlive(true);
@@ -165,7 +169,8 @@ function handshakeFailed(cause: unknown, proxy: OutgoingProxy | undefined): neve
     const words = "the proxy closed the connection before TLS was established";
     throw new ProxyFault("ERR_PROXY_RESPONSE", words, { cause });
   }
-  throw Object.assign(new Error(String(cause), { cause }), { code: "ERR_TLS_HANDSHAKE" });
+  const code = isClosed ? "ECONNRESET" : "ERR_TLS_HANDSHAKE";
+  throw Object.assign(new Error(String(cause), { cause }), { code });
 }
 
 async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {

@@ -52,6 +52,14 @@ export const PROXIES: readonly Mutation[] = [
     why: "A proxy that wants credentials would fail requests that another target could reply to.",
   },
   {
+    name: "checked-address-looked-up",
+    file: TUNNEL,
+    find: "proxy === undefined && address !== undefined",
+    replace: "false",
+    tests: [{ file: "tests/ground/ways_out/connect_tcp_test.ts", filter: "names are looked up" }],
+    why: "What the guard checked would be looked up once more, and could be another address.",
+  },
+  {
     name: "proxy-refusal-taken-for-a-tunnel",
     file: TUNNEL,
     find: "      checkReply(reply, proxy);\n",
