@@ -98,6 +98,7 @@ export class Connection {
         return false;
       }
       reply.wasNotSent(error);
+      return true; // as if it were still written, so that the connection is not used again
     }
     this.#isWriting = false;
     this.#wasUsed = true;

@@ -33,16 +33,22 @@ export function decodedBody<Reply extends Pick<HttpReply, "read" | "discard">>(
   const name = String(coding).toLowerCase().split(",").map((one) => one.trim())
     .filter((one) => one !== "" && one !== "identity").join(", ");
   if (name === "") return reply;
-  const decoder = DECODERS.get(name)?.();
-  if (decoder === undefined) {
+  const makeDecoder = DECODERS.get(name);
+  if (makeDecoder === undefined) {
     reply.discard();
     throw makeFault(new HttpFault("ERR_REPLY_INVALID", `the reply is encoded as ${name}`), "sent");
   }
-  // a failure of either end reaches the reader through the decoder
-  const decoded = pipeline(Readable.from(pieces(reply)), decoder, () => {});
-  const iterator: AsyncIterator<Uint8Array> = decoded[Symbol.asyncIterator]();
+  let iterator: AsyncIterator<Uint8Array> | undefined;
   return {
     async read() {
+      if (iterator === undefined) {
+        // no bytes at all are an empty body in each coding, which a decoder would take for one that is cut off
+        const first = await reply.read();
+        if (first === undefined) return undefined;
+        // a failure of either end reaches the reader through the decoder
+        const decoded = pipeline(Readable.from(pieces(first, reply)), makeDecoder(), () => {});
+        iterator = decoded[Symbol.asyncIterator]();
+      }
       try {
         const { done, value } = await iterator.next();
         return done ? undefined : value;
@@ -56,8 +62,12 @@ export function decodedBody<Reply extends Pick<HttpReply, "read" | "discard">>(
 /** Compressed bytes that are decoded at once: a thousand times as many may come of them. */
 const DECODED_BYTES = 512;
 
-async function* pieces(source: Source): AsyncGenerator<Uint8Array> {
-  for (let bytes = await source.read(); bytes !== undefined; bytes = await source.read()) {
+async function* pieces(first: Uint8Array, source: Source): AsyncGenerator<Uint8Array> {
+  for (
+    let bytes: Uint8Array | undefined = first;
+    bytes !== undefined;
+    bytes = await source.read()
+  ) {
     for (let at = 0; at < bytes.byteLength; at += DECODED_BYTES) {
       yield bytes.subarray(at, at + DECODED_BYTES);
     }

@@ -102,7 +102,7 @@ export class HttpReply implements ConnectionUser {
     if (this.#isOver || connection !== undefined && connection.start < connection.end) {
       queueMicrotask(() => this.#wake());
     } else if (this.#body !== undefined) {
-      connection!.waitForBody();
+      if (this.#draining === undefined) connection!.waitForBody();
       connection!.read();
     }
   }

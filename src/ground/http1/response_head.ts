@@ -16,9 +16,12 @@ const CR = 13;
 const START = new TextEncoder().encode("HTTP/1.");
 /** Of which the reason phrase, with the space before it, may be missing. */
 const STATUS_LINE = /HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?\r\n/y;
-/** No space before the colon, no folded lines, no control characters (RFC 9112, 5; RFC 9110, 5.5). */
+/**
+ * No space before the colon, no folded lines, no control characters (RFC 9112, 5; RFC 9110, 5.5). Spaces are matched in one way only, or
+ * a line full of them would take time that grows with the square of its length.
+ */
 const FIELD =
-  /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*((?:[!-~\x80-\xff]+(?:[ \t]+[!-~\x80-\xff]+)*)?)[ \t]*\r\n/y;
+  /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(?:([!-~\x80-\xff]+(?:[ \t]+[!-~\x80-\xff]+)*)[ \t]*)?\r\n/y;
 /** Of which all are exact numbers. */
 const LENGTH = /^\d{1,15}$/;
 
@@ -82,7 +85,7 @@ export function parseHead(bytes: Buffer, start: number, end: number): ResponseHe
     if (field === null) throw invalid("a header field");
     if (count === MAX_FIELDS) throw invalid("too many header fields");
     const name = field[1]!.toLowerCase();
-    const value = field[2]!;
+    const value = field[2] ?? "";
     const before = headers[name];
     if (before === undefined) headers[name] = value;
     else if (typeof before === "string") headers[name] = [before, value];

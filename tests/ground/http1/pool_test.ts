@@ -1,8 +1,15 @@
 /** Connections: which are used again, how much is read of them, and when they end. */
 
-import { HttpFault, HttpPool, type HttpPoolOptions } from "../../../src/ground/http1/mod.ts";
+import { Buffer } from "node:buffer";
+import {
+  decodedBody,
+  HttpFault,
+  HttpPool,
+  type HttpPoolOptions,
+} from "../../../src/ground/http1/mod.ts";
+import { parseHead } from "../../../src/ground/http1/response_head.ts";
 import { CoarseTimers } from "../../../src/ground/platform/mod.ts";
-import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { assert, assertEquals, assertRejects, assertThrows } from "../../assert.ts";
 import { writeAll } from "../../fake/raw_http.ts";
 import { DEADLINE_MS, sleep, until } from "../../fake/temp.ts";
 import { rawServer, readRequest } from "../../fake/upstream.ts";
@@ -42,6 +49,7 @@ function poolTo(url: string, options: Partial<HttpPoolOptions> = {}) {
   };
 }
 
+const PACKED = "HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n";
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n";
 
 const REPLIES: readonly { why: string; reply: string; closes?: boolean; connections: number }[] = [
@@ -218,4 +226,62 @@ Deno.test("a request that would break its own head is not sent", async () => {
   assertEquals(server.connections, 0);
   await pool.close();
   timers.close();
+});
+
+Deno.test("a reply that is drained ends in time, even if a decoder goes on reading it", async () => {
+  let ended = false;
+  await using server = rawServer(async (connection) => {
+    await readRequest(connection);
+    await writeAll(connection, `${OK}\r\no`);
+    await connection.read(new Uint8Array(1)).catch(() => {});
+    ended = true;
+  });
+  await using pool = poolTo(server.url, { bodyMs: 1e9, totalMs: 1e9 });
+  const reply = pool.send();
+  await reply.began;
+  reply.drain();
+  const reading = assertRejects(() => reply.read(), HttpFault);
+  await until(() => ended, { what: "the end of the connection" });
+  await reading;
+});
+
+Deno.test("an empty body is empty in each content coding", async () => {
+  await using server = rawServer(async (connection) => {
+    for (
+      const framing of ["content-length: 0\r\n\r\n", "transfer-encoding: chunked\r\n\r\n0\r\n\r\n"]
+    ) {
+      await readRequest(connection);
+      await writeAll(connection, PACKED + framing);
+    }
+  });
+  await using pool = poolTo(server.url);
+  for (let times = 0; times < 2; times++) {
+    const reply = pool.send();
+    const { headers } = await reply.began;
+    assertEquals(await decodedBody(reply, headers, (cause) => cause as Error).read(), undefined);
+  }
+  assertEquals(server.connections, 1);
+});
+
+Deno.test("a response that ends before its request was sent is read, and its connection is not used again", async () => {
+  await using server = rawServer(async (connection) => {
+    await connection.read(new Uint8Array(100));
+    await writeAll(connection, `${OK}\r\nok`);
+    await connection.read(new Uint8Array(100)).catch(() => {});
+  });
+  await using pool = poolTo(server.url);
+  for (let times = 1; times <= 3; times++) {
+    const reply = pool.send(undefined, "x".repeat(8_000_000));
+    await reply.began;
+    assertEquals(new TextDecoder().decode(await reply.read()), "ok");
+    assertEquals(server.connections, times);
+  }
+});
+
+Deno.test("a head full of spaces is read in linear time: a square of these would take an hour", () => {
+  const spaces = " ".repeat(1_000_000);
+  for (const field of [spaces, `b${spaces}`, `${spaces}b`, "b ".repeat(100_000)]) {
+    const head = Buffer.from(`HTTP/1.1 200 OK\r\na:${field}\x01\r\n\r\n`, "latin1");
+    assertThrows(() => parseHead(head, 0, head.length), HttpFault);
+  }
 });
