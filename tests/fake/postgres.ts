@@ -25,7 +25,8 @@ export async function whyNoPostgres(): Promise<string | undefined> {
 export async function postgresServer(): Promise<PostgresServer> {
   const programs = await folderOfPrograms();
   if (programs === undefined) throw new Error(await whyNoPostgres());
-  const folder = await Deno.makeTempDir({ prefix: "sluice-postgres-" });
+  // the tests' own directory may be closed to other users
+  const folder = await Deno.makeTempDir({ dir: "/tmp", prefix: "sluice-postgres-" });
   if (Deno.uid() === 0) await must("chown", [USER, folder]);
   const data = `${folder}/data`;
   await asUser(`${programs.path}/initdb`, [

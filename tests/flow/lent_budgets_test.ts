@@ -5,12 +5,15 @@ import { audit, type BudgetName, budgetOf, setBudget } from "../../src/money/led
 import { assert, assertEquals } from "../assert.ts";
 import { customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
+import { ServerClock } from "../fake/server_clock.ts";
 import { sqldServer } from "../fake/sqld.ts";
 import { teamOf, TOKEN_ROUTES, TOKEN_USAGE, TOKENS } from "../fake/team.ts";
-import { tempDir, until } from "../fake/temp.ts";
+import { sleep, tempDir, until } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
 
 const DAY_MS = 86_400_000;
+/** Time in which a loan is made for those who may be lent something. */
+const LENDING_MS = 500;
 
 /** A gateway, and a key that it serves. */
 interface Lane {
@@ -29,25 +32,17 @@ async function send(lane: Lane): Promise<number> {
   return reply.status;
 }
 
-/**
- * The database of a gateway, whose server's clock goes as the test says.
- *
- * @param onOne Called with each question for a row.
- */
-function watched<Server extends Database>(
-  database: Server,
-  { aheadMs, onOne }: { aheadMs: () => number; onOne: (sql: string) => void },
-): Server {
+/** A gateway's database, whose questions for a row are counted. */
+function watched<Server extends Database>(database: Server, onOne: (sql: string) => void): Server {
   return new Proxy(database, {
     get(server, name) {
       const value = Reflect.get(server, name, server);
       if (typeof value !== "function") return value;
       if (name !== "one") return value.bind(server);
-      return async (sql: string, args?: Parameters<Database["one"]>[1]) => {
-        const row = await server.one(sql, args);
-        onOne(sql);
-        const isClock = sql.startsWith("select cast(unixepoch('subsec') * 1000");
-        return isClock && row !== undefined ? { ms: Number(row.ms) + aheadMs() } : row;
+      return async (...args: Parameters<Database["one"]>) => {
+        const row = await server.one(...args);
+        onOne(args[0]);
+        return row;
       };
     },
   });
@@ -61,8 +56,8 @@ async function scene() {
   stack.defer(() => server[Symbol.asyncDispose]());
   const upstream = stack.use(fakeUpstream(() => completion("Hi", { usage: TOKEN_USAGE })));
   // from noon on, so that the day does not turn by itself
-  let aheadMs = DAY_MS / 2 - Date.now() % DAY_MS;
-  const now = () => Date.now() + aheadMs;
+  const clock = new ServerClock(DAY_MS / 2 - Date.now() % DAY_MS);
+  const { now } = clock;
   /** How often each gateway has looked whether keys have changed. */
   const looks = [0, 0];
   const gateway = async (at: number) =>
@@ -75,9 +70,8 @@ async function scene() {
         },
         now,
         wrapDatabase: (database) =>
-          watched(database, {
-            aheadMs: () => aheadMs,
-            onOne: (sql) => looks[at]! += sql.includes("from revisions") ? 1 : 0,
+          watched(clock.tell(database), (sql) => {
+            if (sql.includes("from revisions")) looks[at]!++;
           }),
       }),
     );
@@ -115,6 +109,8 @@ async function scene() {
       }
       await until(async () => {
         for (const one of [...ofTeam, ...ofKey, ...free]) assertEquals(await send(one), 200);
+        // a borrower whose loan was recalled gets none for a while, and is not to spend its budget on the wait
+        await sleep(LENDING_MS);
         return (await database.all("select 1 from loans")).length === 6;
       }, { what: "the loans" });
       // keys that have changed are forgotten, and must be known when the server is away
@@ -127,7 +123,7 @@ async function scene() {
       return { spent, held };
     },
     now,
-    pass: (ms: number) => aheadMs += ms,
+    pass: (ms: number) => clock.pass(ms),
     async kill() {
       await server[Symbol.asyncDispose]();
       isAway = true;

@@ -17,8 +17,8 @@ import {
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
-import { guardedDatabase } from "../fake/guarded_database.ts";
 import { startGateway, statusOf, type TestGateway, WIDE_TIERS } from "../fake/gateway.ts";
+import { ServerClock } from "../fake/server_clock.ts";
 import { sqldServer } from "../fake/sqld.ts";
 import {
   sendSmall,
@@ -132,7 +132,7 @@ Deno.test("team budgets: two gateways on one server", async (t) => {
   await using dir = await tempDir();
   await using server = await sqldServer(dir.path);
   await using upstream = fakeUpstream(SMALL);
-  let aheadMs = 0;
+  const clock = new ServerClock();
   const start = () =>
     startGateway({
       settings: {
@@ -140,16 +140,8 @@ Deno.test("team budgets: two gateways on one server", async (t) => {
         upstream: { url: upstream.url },
         routes: TOKEN_ROUTES,
       },
-      now: () => Date.now() + aheadMs,
-      // the server's clock goes ahead, too
-      wrapDatabase: (database) => ({
-        ...guardedDatabase(database, () => {}),
-        async one(sql, args) {
-          const row = await database.one(sql, args);
-          const isClock = sql.startsWith("select cast(unixepoch('subsec') * 1000");
-          return isClock && row !== undefined ? { ms: Number(row.ms) + aheadMs } : row;
-        },
-      }),
+      now: clock.now,
+      wrapDatabase: clock.tell,
     });
   await using one = await start();
   await using two = await start();
@@ -239,13 +231,13 @@ Deno.test("team budgets: two gateways on one server", async (t) => {
       const { database } = one.gateway;
       const name = ofTeam(scene, "day");
       const credits = 4 * TOKENS;
-      const now = () => Date.now() + aheadMs;
+      const { now } = clock;
       await setBudget(database, { ...name, credits }, { nowMs: now() });
       const keys = scene.members.map(({ key }) => key.secret);
       const periods = [];
       for (let turn = 0; turn < TURNS; turn++) {
         // nobody has opened the period after the next
-        aheadMs += turn * 2 * DAY;
+        clock.pass(turn * 2 * DAY);
         const load = Array.from(
           { length: 24 },
           (_, at) => small(gateways[at % 2]!, keys[at % 2]!, at),

@@ -21,6 +21,8 @@ const SMOKE = [
   "tests/flow/stream_test.ts",
   "tests/flow/failover_test.ts",
   "tests/doors/cli/operating_test.ts",
+  "tests/doors/http/sockets_test.ts",
+  "tests/doors/http/waiting_door_test.ts",
 ];
 
 /** The gate: what every change must pass. */
@@ -45,6 +47,7 @@ export const GATE: readonly Step[] = [
         deno: older.path,
         all: ["task", "test:only", "--parallel", ...SMOKE],
         only: ["task", "test:only"],
+        hasLeakChecks: true,
         options: { env: { ...older.env, DENO_JOBS: "3" } },
       });
     },

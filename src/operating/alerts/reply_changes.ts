@@ -74,33 +74,39 @@ async function missedCaches(database: Database, nowMs: number): Promise<NewAlert
   const hourAtMs = nowMs - nowMs % HOUR_MS;
   const byRoute = (shares: readonly CacheShare[]) => new Map(shares.map((one) => [one.route, one]));
   const before = byRoute(await cacheShares(database, hourAtMs - HOUR_MS));
-  const newest = byRoute(await newestCacheShares(database, hourAtMs));
-  return (await cacheShares(database, hourAtMs)).flatMap((now) => {
+  const fallen = (await cacheShares(database, hourAtMs)).flatMap((now) => {
     const then = before.get(now.route);
     if (then === undefined) return [];
     const isMuch = [now, then].every(({ inputTokens, requests }) =>
       inputTokens >= MIN_INPUT_TOKENS && requests >= MIN_REQUESTS
     );
-    const [share, earlier] = [now, then].map(shareOf);
-    const hasFallen = [now, newest.get(now.route) ?? now].every((one) =>
-      one.inputTokens > 0 && shareOf(one) <= earlier! / 2
-    );
-    if (!isMuch || earlier! < MIN_SHARE || !hasFallen) return [];
+    const earlier = shareOf(then);
+    return isMuch && earlier >= MIN_SHARE && hasFallen(now, earlier) ? [{ now, earlier }] : [];
+  });
+  if (fallen.length === 0) return [];
+  const newest = byRoute(await newestCacheShares(database, hourAtMs));
+  return fallen.flatMap(({ now, earlier }) => {
+    if (!hasFallen(newest.get(now.route) ?? now, earlier)) return [];
+    const share = shareOf(now);
     const percent = (part: number) => `${Math.round(100 * part)} %`;
     return [{
       mark: `cache_share_fell:${now.route}:${new Date(hourAtMs).toISOString().slice(0, 13)}`,
       kind: "cache_share_fell" as const,
-      title: `${now.route}: cached input fell from ${percent(earlier!)} to ${percent(share!)}`,
+      title: `${now.route}: cached input fell from ${percent(earlier)} to ${percent(share)}`,
       text:
         `Of the input of ${now.route}, ${
-          percent(share!)
+          percent(share)
         } came from prompt caches in this hour, and ${
-          percent(earlier!)
+          percent(earlier)
         } in the hour before. Prompts whose beginnings change miss the cache and cost several times as much: look at what ` +
         "changed in clients, in targets and keys, or at the provider.",
-      data: { route: now.route, share: share!, before: earlier! },
+      data: { route: now.route, share: share, before: earlier },
     }];
   });
+}
+
+function hasFallen(share: CacheShare, earlier: number): boolean {
+  return share.inputTokens > 0 && shareOf(share) <= earlier / 2;
 }
 
 function shareOf({ cachedTokens, inputTokens }: CacheShare): number {

@@ -1,0 +1,44 @@
+import { CLOCK_MS, type Database } from "../../src/ground/database/mod.ts";
+import { assert } from "../assert.ts";
+
+/**
+ * The clock of a server and of its gateways, as a test wants it: whoever asks the server for the time is told this one. Leases alone go
+ * by the server's own, which nobody asks for.
+ */
+export class ServerClock {
+  #aheadMs: number;
+  #asked = 0;
+
+  /** @param aheadMs By how much it is ahead of the real one. */
+  constructor(aheadMs = 0) {
+    this.#aheadMs = aheadMs;
+  }
+
+  /** Milliseconds since 1970. */
+  readonly now = (): number => Date.now() + this.#aheadMs;
+
+  /** Lets time pass at once. */
+  pass(ms: number): void {
+    assert(
+      this.#asked > 0,
+      "nobody has asked the server for the time: gateways go by another clock",
+    );
+    this.#aheadMs += ms;
+  }
+
+  /** A gateway's database, which is told this clock's time. */
+  readonly tell = <Server extends Database>(database: Server): Server =>
+    new Proxy(database, {
+      get: (server, name) => {
+        const value = Reflect.get(server, name, server);
+        if (typeof value !== "function") return value;
+        if (name !== "one") return value.bind(server);
+        return async (sql: string, args?: Parameters<Database["one"]>[1]) => {
+          const row = await server.one(sql, args);
+          if (!sql.startsWith(`select ${CLOCK_MS}`) || row === undefined) return row;
+          this.#asked++;
+          return { ms: Number(row.ms) + this.#aheadMs };
+        };
+      },
+    });
+}
