@@ -2,7 +2,7 @@ import { CLOCK_MS, type Database } from "../../src/ground/database/mod.ts";
 import { assert } from "../assert.ts";
 
 /**
- * The clock of a server and of its gateways, as a test wants it: whoever asks the server for the time is told this one. Leases alone go
+ * The clock of a server and of its gateways, as a test wants it: who asks the server for the time is told this one. Leases alone go
  * by the server's own, which nobody asks for.
  */
 export class ServerClock {

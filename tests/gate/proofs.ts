@@ -8,7 +8,7 @@
 
 import { commandStep, runCommand } from "./command_step.ts";
 import { cacheDirectory, olderDeno } from "./older_deno.ts";
-import type { Step } from "./outcome.ts";
+import type { Fault, Step } from "./outcome.ts";
 import { runSteps, say } from "./run_steps.ts";
 import { runSuite, suiteStep } from "./suite.ts";
 
@@ -16,6 +16,10 @@ const deno = Deno.execPath();
 const HOUR_MS = 60 * 60_000;
 const SUITE = { all: ["task", "test"], only: ["task", "test:only"] };
 const clients = `${cacheDirectory()}/clients`;
+/** Of Debian's package libfaketime. */
+const FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+/** When the tests begin at other times: in the first the year turns, the second is the morning of a leap day. */
+const HOURS = ["2027-12-31T23:57:00Z", "2028-02-29T06:00:00Z"];
 
 /** A proof that is a task of deno.json. */
 function task(name: string, proves: string, args: readonly string[]): Step {
@@ -38,6 +42,30 @@ const PROOFS: readonly Step[] = [
       const options = { env: older.env, deadlineMs: 2 * HOUR_MS };
       const suite = { deno: older.path, ...SUITE, hasLeakChecks: true, options };
       return await runSuite(workplace, "Deno 2.4", suite);
+    },
+  },
+  {
+    name: "hours",
+    proves: "the gate's tests pass at any time of the day and the year",
+    run: async (workplace) => {
+      if (!await Deno.stat(FAKETIME).then(() => true, () => false)) {
+        return { faults: [], skipped: "no libfaketime here" };
+      }
+      const faults: Fault[] = [];
+      const unsteady: Fault[] = [];
+      for (const hour of HOURS) {
+        const seconds = Math.round((Date.parse(hour) - Date.now()) / 1_000);
+        const env = {
+          LD_PRELOAD: FAKETIME,
+          FAKETIME: seconds < 0 ? `${seconds}` : `+${seconds}`,
+          FAKETIME_DONT_FAKE_MONOTONIC: "1",
+        };
+        const options = { env, deadlineMs: HOUR_MS };
+        const tested = await runSuite(workplace, hour, { deno, ...SUITE, options });
+        faults.push(...tested.faults);
+        unsteady.push(...tested.unsteady ?? []);
+      }
+      return { faults, unsteady };
     },
   },
   task("soak", "under load and kills, each response is charged once and memory stays flat", [
