@@ -5,6 +5,11 @@ import type { RequestBody, RequestWriter } from "./request.ts";
 /** Bytes that are read at a time: at first, and of a sender that has more each time. */
 const FIRST_BYTES = 8_192;
 const MAX_BYTES = 65_536;
+/**
+ * How often something is found late before it is ended. After a pause of the process, timers come before reads, and two looks may come
+ * without a read between them.
+ */
+const LATE_LOOKS = 3;
 /** How long a connection is kept whose request was given up before it was sent. */
 const NEW_MS = 4_000;
 
@@ -61,7 +66,7 @@ export class Connection {
   #wasUsed = false;
   #keepMs = NEW_MS;
   #deadlineMs = Infinity;
-  #isLate = false;
+  #lateLooks = 0;
 
   constructor(socket: Deno.Conn, owner: ConnectionOwner) {
     this.#socket = socket;
@@ -128,7 +133,7 @@ export class Connection {
 
   readonly #came = (size: number | null) => {
     this.#isReading = false;
-    this.#isLate = false;
+    this.#lateLooks = 0;
     if (this.#isClosed) return;
     if (size === null) return this.#over(undefined);
     if (this.#reply === undefined) return this.close();
@@ -151,7 +156,7 @@ export class Connection {
   /** Max time from now, in milliseconds, until what is waited for comes. */
   waitFor(ms: number): void {
     this.#deadlineMs = ms === Infinity ? ms : performance.now() + ms;
-    this.#isLate = false;
+    this.#lateLooks = 0;
   }
 
   waitForHead(): void {
@@ -188,8 +193,8 @@ export class Connection {
     if (this.#reply?.isPast(nowMs)) return;
     if (nowMs <= this.#deadlineMs) return;
     // what came in time, while this process was busy, is read first
-    if (!this.#isLate) this.#isLate = true;
-    else if (this.#reply === undefined) this.close();
+    if (++this.#lateLooks < LATE_LOOKS) return;
+    if (this.#reply === undefined) this.close();
     else this.#reply.late();
   }
 

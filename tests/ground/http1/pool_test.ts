@@ -95,6 +95,39 @@ for (const { why, reply, closes = false, connections } of REPLIES) {
   });
 }
 
+/** Time limits that are looked at when the test says so. */
+class HandTimers extends CoarseTimers {
+  look: () => void = () => {};
+
+  override after(_ms: number, act: () => void) {
+    this.look = act;
+    return () => {};
+  }
+}
+
+Deno.test("what came while the process was busy is read before it is found late", async () => {
+  const timers = new HandTimers();
+  await using server = rawServer(async (connection) => {
+    await readRequest(connection);
+    await writeAll(connection, `${OK}\r\nok`);
+    for (let looks = 0; looks < 2; looks++) timers.look(); // nothing was read between the two
+    await readRequest(connection);
+  });
+  await using pool = poolTo(server.url, { headMs: -1, timers });
+  assertEquals(await pool.text(), "ok");
+});
+
+Deno.test("a response that does not come in time is given up", async () => {
+  const timers = new HandTimers();
+  await using server = rawServer(async (connection) => {
+    await readRequest(connection);
+    for (let looks = 0; looks < 3; looks++) timers.look();
+    await readRequest(connection);
+  });
+  await using pool = poolTo(server.url, { headMs: -1, timers });
+  await assertRejects(() => pool.text(), HttpFault, "no response in time");
+});
+
 Deno.test("what nobody reads stays with its sender, and an abort closes the connection", async () => {
   let written = 0;
   let ended = false;
