@@ -13,6 +13,9 @@ const LATE_LOOKS = 3;
 /** How long a connection is kept whose request was given up before it was sent. */
 const NEW_MS = 4_000;
 
+/** What bytes are sent and received by. */
+export type HttpSocket = Pick<Deno.Conn, "read" | "write" | "close">;
+
 /** The reply that a connection reads for. */
 export interface ConnectionUser {
   /** Whether nothing of the response has come. */
@@ -52,7 +55,7 @@ export interface ConnectionOwner {
  * An idle connection is read from as well. Whatever comes then, or its end, ends it; else the same read serves the next response.
  */
 export class Connection {
-  readonly #socket: Deno.Conn;
+  readonly #socket: HttpSocket;
   readonly #owner: ConnectionOwner;
   /** What was read and not taken: from `start` to `end`. */
   bytes = new Uint8Array(FIRST_BYTES);
@@ -68,7 +71,7 @@ export class Connection {
   #deadlineMs = Infinity;
   #lateLooks = 0;
 
-  constructor(socket: Deno.Conn, owner: ConnectionOwner) {
+  constructor(socket: HttpSocket, owner: ConnectionOwner) {
     this.#socket = socket;
     this.#owner = owner;
   }

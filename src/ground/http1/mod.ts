@@ -8,6 +8,7 @@
  * @module
  */
 
+export type { HttpSocket } from "./connection.ts";
 export { decodedBody } from "./decoded_body.ts";
 export { HttpFault, type HttpFaultCode } from "./http_fault.ts";
 export { HttpPool, type HttpPoolOptions, type HttpRequest } from "./pool.ts";

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers";
 import type { CoarseTimers } from "../platform/mod.ts";
-import { Connection, type ConnectionOwner } from "./connection.ts";
+import { Connection, type ConnectionOwner, type HttpSocket } from "./connection.ts";
 import { closedEarly } from "./http_fault.ts";
 import { HttpReply, type MakeFault } from "./reply.ts";
 import { checkTarget, fieldLines, type RequestBody, RequestWriter } from "./request.ts";
@@ -17,7 +17,7 @@ export interface HttpPoolOptions {
   /** Whether connections are used again. */
   readonly keepsConnections: boolean;
   /** Connects to the server. */
-  readonly connect: (signal: AbortSignal) => Promise<Deno.Conn>;
+  readonly connect: (signal: AbortSignal) => Promise<HttpSocket>;
   /** Max time for a response's head, and for each piece of its body, in milliseconds. */
   readonly headMs: number;
   readonly bodyMs: number;

@@ -1,6 +1,8 @@
 import { networkErrorWords, until } from "../platform/mod.ts";
+import type { HttpSocket } from "../http1/mod.ts";
 import { connectTcp, type Lookup } from "./connect_tcp.ts";
 import type { OutgoingProxy } from "./outgoing_proxy.ts";
+import { connectByOwn, isAuthoritysOwn } from "./own_certificate.ts";
 import { authenticationFault, ProxyFault } from "./proxy_fault.ts";
 
 /** How connections are made. */
@@ -37,15 +39,15 @@ const WORDS_LATE = "no connection in time";
 export async function openConnection(
   url: Pick<URL, "protocol" | "hostname" | "port">,
   { timeoutMs, ca, proxy, tunnelsHttp = false, address, lookup, signal }: ConnectOptions,
-): Promise<Deno.Conn> {
+): Promise<HttpSocket> {
   const isTls = url.protocol === "https:";
   const servername = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const hostname = address ?? servername;
   const port = Number(url.port) || (isTls ? 443 : 80);
   const ending = new AbortController();
   let words = "no connection to the proxy in time";
-  let current: Deno.Conn | undefined;
-  const keep = <C extends Deno.Conn>(connection: C): C => {
+  let current: HttpSocket | undefined;
+  const keep = <C extends HttpSocket>(connection: C): C => {
     current = connection;
     if (ending.signal.aborted) closeQuietly(connection); // it came too late
     return connection;
@@ -74,14 +76,26 @@ export async function openConnection(
       );
     }
     if (!isTls) return connection;
+    const { remoteAddr } = connection;
     words = "no TLS with the target in time, through the proxy";
     const tls = await Deno.startTls(connection, {
       hostname: servername,
       alpnProtocols: ["http/1.1"],
       ...(ca === undefined ? {} : { caCerts: [ca] }),
     }).then(keep);
-    await tls.handshake().catch((error) => handshakeFailed(error, proxy));
-    return tls;
+    try {
+      await tls.handshake();
+      return tls;
+    } catch (error) {
+      if (ca === undefined || proxy !== undefined || !isAuthoritysOwn(error)) {
+        return handshakeFailed(error, proxy);
+      }
+      closeQuietly(tls);
+      const reached = remoteAddr.hostname;
+      return keep(
+        await connectByOwn({ hostname: reached, port, servername, ca, signal: ending.signal }),
+      );
+    }
   };
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
@@ -102,7 +116,7 @@ export async function openConnection(
 
 /** Has a proxy connect to a target, which says nothing before it is spoken to. */
 async function askForTunnel(
-  connection: Deno.Conn,
+  connection: HttpSocket,
   proxy: OutgoingProxy,
   authority: string,
 ): Promise<void> {
@@ -173,12 +187,12 @@ function handshakeFailed(cause: unknown, proxy: OutgoingProxy | undefined): neve
   throw Object.assign(new Error(String(cause), { cause }), { code });
 }
 
-async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
+async function writeAll(connection: HttpSocket, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
 }
 
 /** Closes a connection that may be closed. */
-function closeQuietly(connection: Deno.Conn): void {
+function closeQuietly(connection: HttpSocket): void {
   try {
     connection.close();
   } catch {
