@@ -27,13 +27,13 @@ const SETTINGS = {
   },
 };
 
-/** Compiles the library that makes calls fail; answers its path. */
+/** Compiles the library that makes calls fail. Returns a value of `LD_PRELOAD`: it comes before what is loaded here. */
 export async function compileFaulty(directory: string): Promise<string> {
   const library = `${directory}/faulty.so`;
   const args = ["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-o", library, SOURCE];
   const { success, stderr } = await new Deno.Command("cc", { args }).output();
   if (!success) throw new Error(`cc: ${new TextDecoder().decode(stderr)}`);
-  return library;
+  return [library, ...(Deno.env.get("LD_PRELOAD")?.split(":") ?? [])].join(":");
 }
 
 /**
@@ -68,7 +68,7 @@ export class FaultyGateway implements AsyncDisposable {
 
   /**
    * @param directory Where its settings and its `data` are.
-   * @param library The compiled `faulty.c`.
+   * @param library Has the compiled `faulty.c` loaded, by `LD_PRELOAD`.
    * @param control The file of its `FaultControl`.
    */
   constructor(directory: string, library: string, control: string) {
