@@ -246,6 +246,14 @@ export const UPSTREAMS: readonly Mutation[] = [
     why: "A second, unasked response would reach the next caller.",
   },
   {
+    name: "late-before-it-is-read",
+    file: "src/ground/http1/connection.ts",
+    find: "const LATE_LOOKS = 3;",
+    replace: "const LATE_LOOKS = 2;",
+    tests: [{ file: "tests/ground/http1/pool_test.ts", filter: "busy is read" }],
+    why: "A reply that had come would fail as late after a pause of the process.",
+  },
+  {
     name: "pool-of-everybody",
     file: "src/requests/upstreams/http_transport.ts",
     find: 'this.#isPerAccount = pool === "account";',
