@@ -169,7 +169,9 @@ Deno.test("backup to standard output: a whole database under each of its names, 
     });
     assertEquals([restored.code, restored.err], [0, ""]);
   }
-  assertEquals(await listed(`${dir.path}/data`), before);
+  // the log of the first command may have gone meanwhile
+  const after = await listed(`${dir.path}/data`);
+  assertEquals(after.filter((name) => !before.includes(name)), []);
 });
 
 Deno.test("a reader that ends early ends a command quietly", async () => {

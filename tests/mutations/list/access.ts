@@ -427,8 +427,8 @@ export const ACCESS: readonly Mutation[] = [
   {
     name: "link-of-disabled-account-made",
     file: "src/people/accounts/sessions.ts",
-    find: "where id = ? and disabled_at_ms is null and kind = 'person' returning digest",
-    replace: "where id = ? and kind = 'person' returning digest",
+    find: "where id = ? and disabled_at_ms is null and kind = 'person')",
+    replace: "where id = ? and kind = 'person')",
     tests: [{ file: SESSIONS, filter: "a disabled account" }],
     why: "A disabled account would get a link that works when it is enabled again.",
   },
