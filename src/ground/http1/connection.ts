@@ -166,8 +166,9 @@ export class Connection {
     this.waitFor(this.#owner.headMs);
   }
 
+  /** Again and again for the same piece: the time runs from the first call on. */
   waitForBody(): void {
-    this.waitFor(this.#owner.bodyMs);
+    if (this.#deadlineMs === Infinity) this.waitFor(this.#owner.bodyMs);
   }
 
   /**

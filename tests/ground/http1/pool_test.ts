@@ -128,6 +128,24 @@ Deno.test("a response that does not come in time is given up", async () => {
   await assertRejects(() => pool.text(), HttpFault, "no response in time");
 });
 
+Deno.test("a body that stalls is given up, however often it is waited for meanwhile", async () => {
+  const timers = new HandTimers();
+  await using server = rawServer(async (connection) => {
+    await readRequest(connection);
+    await writeAll(connection, `${OK}\r\no`);
+    await readRequest(connection);
+  });
+  await using pool = poolTo(server.url, { bodyMs: -1, timers });
+  const reply = pool.send();
+  await reply.began;
+  assertEquals(await reply.read(), new TextEncoder().encode("o"));
+  for (let looks = 0; looks < 3; looks++) {
+    reply.whenReady({ wake() {} }); // as one does who sends a ping in between
+    timers.look();
+  }
+  assertThrows(() => reply.take(), HttpFault, "no more of it came in time");
+});
+
 Deno.test("what nobody reads stays with its sender, and an abort closes the connection", async () => {
   let written = 0;
   let ended = false;
