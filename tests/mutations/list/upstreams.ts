@@ -246,6 +246,14 @@ export const UPSTREAMS: readonly Mutation[] = [
     why: "A second, unasked response would reach the next caller.",
   },
   {
+    name: "pings-put-a-stall-off",
+    file: "src/ground/http1/connection.ts",
+    find: "if (this.#deadlineMs === Infinity) this.waitFor",
+    replace: "this.waitFor",
+    tests: [{ file: "tests/ground/http1/pool_test.ts", filter: "stalls is given up" }],
+    why: "A stream that stalls would never end for a client that gets pings.",
+  },
+  {
     name: "late-before-it-is-read",
     file: "src/ground/http1/connection.ts",
     find: "const LATE_LOOKS = 3;",
