@@ -6,8 +6,9 @@
 
 import { assemble, openStore, waitingStart } from "./src/assemble/mod.ts";
 import { runCommand } from "./src/doors/cli/mod.ts";
+import { endAtOnce } from "./src/ground/platform/mod.ts";
+import { limitLastExport, openTelemetry } from "./src/ground/telemetry/mod.ts";
 import { exceptingThisMachine } from "./src/ground/ways_out/mod.ts";
-import { openTelemetry } from "./src/ground/telemetry/mod.ts";
 
 const encoder = new TextEncoder();
 
@@ -42,7 +43,7 @@ function stopRequested(): Promise<string> {
     let asked = false;
     for (const signal of signals) {
       Deno.addSignalListener(signal, () => {
-        if (asked) Deno.exit(130);
+        if (asked) endAtOnce(130);
         asked = true;
         resolve(signal);
       });
@@ -159,5 +160,6 @@ if (import.meta.main) {
     input,
     confirm,
   });
+  if (exportsTelemetry()) await limitLastExport(status);
   Deno.exit(status);
 }

@@ -75,9 +75,7 @@ export function insertOf(
     readonly then?: string;
   } = {},
 ): { readonly sql: string; readonly args: readonly Value[] } {
-  const columns = Object.keys(row).map((name) =>
-    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  );
+  const columns = Object.keys(row).map(columnOf);
   const values = columns.map(() => "?").join(", ");
   const source = onlyIf === undefined
     ? `values (${values})`
@@ -91,6 +89,11 @@ export function insertOf(
 /** The name of a column, as {@linkcode NameOf}. */
 export function nameOf(column: string): string {
   return column.replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase());
+}
+
+/** The column of a name: what {@linkcode nameOf} undoes. */
+function columnOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** A column with text of somebody, as it is shown. */

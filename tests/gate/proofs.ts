@@ -6,8 +6,8 @@
  *   deno task proofs --list        what there is
  */
 
-import { fromFileUrl, joinPath } from "../../src/ground/std/mod.ts";
-import { canCompile } from "../file_faults/compiler.ts";
+import { joinPath } from "../../src/ground/std/mod.ts";
+import { canCompile, compileLibrary } from "../fake/c_library.ts";
 import { commandStep, runCommand } from "./command_step.ts";
 import { cacheDirectory, olderDeno } from "./older_deno.ts";
 import type { Fault, Step } from "./outcome.ts";
@@ -18,7 +18,7 @@ const deno = Deno.execPath();
 const HOUR_MS = 60 * 60_000;
 const SUITE = { all: ["task", "test"], only: ["task", "test:only"] };
 const clients = `${cacheDirectory()}/clients`;
-const OTHER_HOUR = fromFileUrl(new URL("other_hour.c", import.meta.url));
+const OTHER_HOUR = new URL("other_hour.c", import.meta.url);
 /** When the tests begin at other times: in the first the year turns, the second is the morning of a leap day. */
 const HOURS = ["2027-12-31T23:57:00Z", "2028-02-29T06:00:00Z"];
 
@@ -50,10 +50,10 @@ const PROOFS: readonly Step[] = [
     proves: "the gate's tests pass at any time of the day and the year",
     run: async (workplace) => {
       if (!canCompile) return { faults: [], skipped: "no C compiler here" };
-      const library = joinPath(workplace.directory, "other_hour.so");
-      const args = ["cc", "-shared", "-fPIC", "-O2", "-Wall", "-o", library, OTHER_HOUR];
-      const compiled = await runCommand(workplace, "other_hour", args);
-      if (compiled.faults.length > 0) return compiled;
+      const library = await compileLibrary(
+        OTHER_HOUR,
+        joinPath(workplace.directory, "other_hour.so"),
+      );
       const faults: Fault[] = [];
       const unsteady: Fault[] = [];
       for (const hour of HOURS) {

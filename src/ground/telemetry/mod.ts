@@ -8,6 +8,7 @@
  * @module
  */
 
+export { limitLastExport } from "./last_export.ts";
 export {
   bufferedWriter,
   createLog,

@@ -119,10 +119,17 @@ export class Codes {
     const made = codes ?? codesOf(randomText(SECRET_CHARS), count);
     const statements = made.map(({ id, code }) =>
       insertOf("insert into redemption_codes", {
-        ...{ id, digest: digestOf(code), hint: code.slice(0, 4), credits, validDays, note },
-        ...{ packageId: offer?.id, packageName: offer?.name },
+        id,
+        digest: digestOf(code),
+        hint: code.slice(0, 4),
+        credits,
+        validDays,
+        note,
+        packageId: offer?.id,
+        packageName: offer?.name,
         models: offer?.models && JSON.stringify(offer.models),
-        ...{ createdAtMs: nowMs, expiresAtMs: expiresAtMs ?? NEVER },
+        createdAtMs: nowMs,
+        expiresAtMs: expiresAtMs ?? NEVER,
       })
     );
     try {

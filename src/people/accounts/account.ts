@@ -96,7 +96,18 @@ export function readName(text: string): string {
 
 /** Returns the statement that creates `account`. */
 export function insertAccount(account: Account, invitedBy: string | null = null): Statement {
-  return insertOf("insert into accounts", { ...account, inviteCode: newInviteCode(), invitedBy });
+  const { id, email, name, kind, role, createdAtMs, disabledAtMs } = account;
+  return insertOf("insert into accounts", {
+    id,
+    email,
+    name,
+    kind,
+    role,
+    createdAtMs,
+    disabledAtMs,
+    inviteCode: newInviteCode(),
+    invitedBy,
+  });
 }
 
 /** Converts a row of the table to an account. */

@@ -69,8 +69,13 @@ export class DeviceCodes {
     const [, made] = await this.#database.batch([
       { sql: "delete from device_codes where expires_at_ms <= ?", args: [now] },
       insertOf("insert into device_codes", {
-        ...{ digest: digestOf(deviceCode), userDigest: digestOf(userCode), client, address },
-        ...{ createdAtMs: now, askedAtMs: now, expiresAtMs: now + CODE_MS },
+        digest: digestOf(deviceCode),
+        userDigest: digestOf(userCode),
+        client,
+        address,
+        createdAtMs: now,
+        askedAtMs: now,
+        expiresAtMs: now + CODE_MS,
         intervalMs: INTERVAL_MS,
       }, {
         onlyIf: {

@@ -81,7 +81,11 @@ export class Teams {
     await this.#writeNamed(team, [
       ...(account === undefined ? [] : [insertAccount(account)]),
       insertOf("insert into teams", {
-        ...{ id, name, poolId: team.poolId, createdAtMs, ownKeys: team.ownKeyUse },
+        id,
+        name,
+        poolId: team.poolId,
+        createdAtMs,
+        ownKeys: team.ownKeyUse,
         models: models && JSON.stringify(models),
       }),
     ]);

@@ -78,8 +78,15 @@ export class ToolCodes {
     const [, made] = await this.#database.batch([
       { sql: "delete from tool_codes where expires_at_ms <= ?", args: [now - KEPT_MS] },
       insertOf("insert into tool_codes", {
-        ...{ digest: digestOf(code), accountId: id, expiresAtMs: now + CODE_MS },
-        ...{ clientId, client, redirectUri, challenge, provider, address },
+        digest: digestOf(code),
+        accountId: id,
+        expiresAtMs: now + CODE_MS,
+        clientId,
+        client,
+        redirectUri,
+        challenge,
+        provider,
+        address,
       }, {
         onlyIf: {
           sql: "(select count(*) from tool_codes where account_id = ?) < ?",

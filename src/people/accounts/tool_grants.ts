@@ -130,8 +130,14 @@ export class ToolGrants {
       ...onlyWith,
       insertKey(key, digestOf(tokens.accessToken)),
       insertOf("insert into tool_grants", {
-        ...{ keyId, client, salt, generation: 1, address, provider },
-        ...{ refreshedAtMs: now, expiresAtMs: now + IDLE_MS },
+        keyId,
+        client,
+        salt,
+        generation: 1,
+        address,
+        provider,
+        refreshedAtMs: now,
+        expiresAtMs: now + IDLE_MS,
       }),
     ]);
     return tokens;

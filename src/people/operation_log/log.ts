@@ -77,8 +77,17 @@ export function logStatement(
   const { door, address } = origin;
   const { accountId, teamId, objectId } = about;
   return insertOf("insert into operation_log", {
-    ...{ id, atMs, operation, door, address, accountId, teamId, objectId },
-    ...{ actor: actor.name, actorId: actor.account?.id, keyId: actor.keyId },
+    id,
+    atMs,
+    operation,
+    door,
+    address,
+    accountId,
+    teamId,
+    objectId,
+    actor: actor.name,
+    actorId: actor.account?.id,
+    keyId: actor.keyId,
     before: before === null ? null : JSON.stringify(before),
     after: after === null ? null : JSON.stringify(after),
     outcome: error === undefined ? "done" : "failed",

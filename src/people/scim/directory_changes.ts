@@ -69,8 +69,15 @@ export function insertUser(
       args: [accountId],
     },
     insertOf("insert into scim_users", {
-      ...{ id, accountId, userName, externalId, attributes: JSON.stringify(attributes) },
-      ...{ version: 1, createdAtMs: nowMs, changedAtMs: nowMs, disabledAtMs },
+      id,
+      accountId,
+      userName,
+      externalId,
+      attributes: JSON.stringify(attributes),
+      version: 1,
+      createdAtMs: nowMs,
+      changedAtMs: nowMs,
+      disabledAtMs,
     }),
   ];
 }

@@ -160,7 +160,8 @@ export class Identities {
     const { account } = session;
     const [linked] = await this.#database.batch([
       this.#statement(account.id, identity, {
-        ...{ settings, why: "hand" },
+        settings,
+        why: "hand",
         then: `on conflict (issuer, subject) do update set linked_by = 'hand'
             where account_id = excluded.account_id
           returning account_id`,
@@ -288,7 +289,11 @@ export class Identities {
     },
   ): Statement {
     return insertOf("insert into identities", {
-      ...{ issuer, subject, accountId, provider: settings.name, linkedBy: why },
+      issuer,
+      subject,
+      accountId,
+      provider: settings.name,
+      linkedBy: why,
       linkedAtMs: this.#now(),
     }, { then });
   }

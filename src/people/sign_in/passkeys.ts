@@ -150,8 +150,13 @@ export class Passkeys {
     try {
       await this.#database.batch([
         insertOf("insert into passkeys", {
-          ...{ id: made.id.toString("base64url"), accountId: account.id, name: tidy },
-          ...{ algorithm, publicKey, counter, createdAtMs: this.#now() },
+          id: made.id.toString("base64url"),
+          accountId: account.id,
+          name: tidy,
+          algorithm,
+          publicKey,
+          counter,
+          createdAtMs: this.#now(),
         }),
         ...also,
       ]);

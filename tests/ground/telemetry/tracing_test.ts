@@ -80,6 +80,25 @@ function upstream() {
   };
 }
 
+/** Is asked, and never answers, but for the list of models that it does not have. */
+function unanswering() {
+  const over = Promise.withResolvers<Response>();
+  let asked = 0;
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, ({ method }) => {
+    if (method === "GET") return new Response(null, { status: 404 });
+    asked++;
+    return over.promise;
+  });
+  return {
+    url: `http://127.0.0.1:${server.addr.port}/v1`,
+    asked: () => asked,
+    async [Symbol.asyncDispose]() {
+      over.resolve(new Response());
+      await server.shutdown();
+    },
+  };
+}
+
 Deno.test("OpenTelemetry: one trace per request, its stages as spans, followed to the upstream", async () => {
   await using dir = await tempDir();
   await using otlp = collector();
@@ -167,4 +186,50 @@ Deno.test("OpenTelemetry: one trace per request, its stages as spans, followed t
   }
   await until(() => otlp.metrics.has("sluice_requests_total"), { what: "the metrics" });
   assert(!otlp.received().includes(PROMPT) && !otlp.received().includes(KEY));
+});
+
+Deno.test({
+  name:
+    "OpenTelemetry: a collector that never answers delays the end of the process, and does not prevent it",
+  ignore: Deno.version.deno.startsWith("2.4."), // it hears no signal while its collector is silent
+  fn: async () => {
+    await using dir = await tempDir();
+    await using hung = unanswering();
+    await using upstream = unanswering();
+    const start = () =>
+      startCommand(["--port", "0"], {
+        directory: dir.path,
+        env: {
+          SLUICE_OWNER_KEY: KEY,
+          SLUICE_UPSTREAM_URL: upstream.url,
+          OTEL_DENO: "true",
+          OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+          OTEL_EXPORTER_OTLP_ENDPOINT: hung.url,
+          OTEL_BSP_SCHEDULE_DELAY: "100",
+        },
+      });
+    {
+      await using gateway = start();
+      const [, url] = await gateway.waitFor(/listening on (\S+)/);
+      await (await fetch(`${url}/healthz`)).text();
+      await until(() => hung.asked() > 0, { what: "an export" });
+      gateway.signal("SIGTERM");
+      assertEquals((await gateway.status).code, 0);
+    }
+    await using gateway = start();
+    const [, url] = await gateway.waitFor(/listening on (\S+)/);
+    const reply = fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${KEY}` },
+      body: JSON.stringify({ model: "svc-k2", messages: [{ role: "user", content: PROMPT }] }),
+    }).catch(() => undefined);
+    await until(() => upstream.asked() > 0, { what: "a request" });
+    gateway.signal("SIGTERM");
+    await until(() => `${gateway.out()}${gateway.err()}`.includes("shutting down"), {
+      what: "the first signal",
+    });
+    gateway.signal("SIGTERM");
+    assertEquals((await gateway.status).code, 130);
+    assertEquals(await reply, undefined);
+  },
 });
