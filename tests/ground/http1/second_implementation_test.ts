@@ -244,6 +244,8 @@ Deno.test("responses, lawful or not, are read as undici reads them, however they
       accepted++;
       // what follows a response makes undici fail it; the pool ends the connection instead
       if (theirs === undefined && whole.rest > 0) continue;
+      // nobody reads extensions of chunks: here any text is one, undici has a grammar for it
+      if (theirs === undefined && /\r\n[0-9a-f]+;/i.test(text)) continue;
       assert(theirs !== undefined, `undici rejects it (${oddity}): ${what}`);
       const { status, headers, body } = theirs;
       assertEquals(
