@@ -1,11 +1,5 @@
-/** Names of the C library: glibc, musl, macOS and Windows. */
-const LIBRARIES = [
-  "libc.so.6",
-  "libc.musl-x86_64.so.1",
-  "libc.musl-aarch64.so.1",
-  "libSystem.B.dylib",
-  "ucrtbase.dll",
-];
+import { openCLibrary } from "./c_library.ts";
+
 const SYMBOLS = {
   _exit: { parameters: ["i32"], result: "void" },
 } as const satisfies Deno.ForeignLibraryInterface;
@@ -15,12 +9,6 @@ const SYMBOLS = {
  * cannot be called, the process ends as if it were killed.
  */
 export function endAtOnce(status: number): void {
-  for (const name of LIBRARIES) {
-    try {
-      Deno.dlopen(name, SYMBOLS).symbols._exit(status);
-    } catch {
-      // try the next name
-    }
-  }
+  openCLibrary(SYMBOLS)?.symbols._exit(status);
   Deno.kill(Deno.pid, "SIGKILL");
 }

@@ -9,6 +9,7 @@
 
 export { following, forEachOf, until } from "./abort.ts";
 export { humanBytes, joinBytes, sizeOf } from "./bytes.ts";
+export { openCLibrary } from "./c_library.ts";
 export { CoarseTimers } from "./coarse_timers.ts";
 export { collectGarbage, collectGarbageWhenIdle } from "./collect_garbage.ts";
 export { digestOf } from "./digest.ts";

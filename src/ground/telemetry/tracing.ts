@@ -152,6 +152,7 @@ const HEADERS = {
   keys: (headers: Headers) => [...headers.keys()],
   get: (headers: Headers, name: string) => headers.get(name) ?? undefined,
 };
+
 /** Formats the header by hand, since Deno 2.4 has no propagator (https://www.w3.org/TR/trace-context/). */
 function traceparentOf(span: Span): string {
   const { traceId, spanId, traceFlags } = span.spanContext();

@@ -272,7 +272,7 @@ export const ACCESS: readonly Mutation[] = [
     why: "Traces would have stages and no request.",
   },
   {
-    name: "traces-begin-anew",
+    name: "traces-of-clients-not-continued",
     file: "src/ground/telemetry/tracing.ts",
     find: "propagation.extract(context.active(), request.headers, HEADERS)",
     replace: "context.active()",
