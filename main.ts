@@ -6,8 +6,9 @@
 
 import { assemble, openStore, waitingStart } from "./src/assemble/mod.ts";
 import { runCommand } from "./src/doors/cli/mod.ts";
+import { endAtOnce } from "./src/ground/platform/mod.ts";
+import { exportVariables, isPlatformsOn, limitLastExport } from "./src/ground/telemetry/mod.ts";
 import { exceptingThisMachine } from "./src/ground/ways_out/mod.ts";
-import { openTelemetry } from "./src/ground/telemetry/mod.ts";
 
 const encoder = new TextEncoder();
 
@@ -42,7 +43,7 @@ function stopRequested(): Promise<string> {
     let asked = false;
     for (const signal of signals) {
       Deno.addSignalListener(signal, () => {
-        if (asked) Deno.exit(130);
+        if (asked) endAtOnce(130);
         asked = true;
         resolve(signal);
       });
@@ -72,11 +73,6 @@ function terminalIsOpen(): boolean {
   } catch {
     return false;
   }
-}
-
-/** Whether the platform exports traces (https://docs.deno.com/runtime/fundamentals/open_telemetry/). */
-function exportsTelemetry(): boolean {
-  return /^(1|true)$/.test(Deno.env.get("OTEL_DENO") ?? "");
 }
 
 /** Runs a program on this terminal. What the terminal sends reaches it, and is its to answer. */
@@ -148,7 +144,7 @@ if (import.meta.main) {
             log,
             ...options,
             ...environment,
-            ...(exportsTelemetry() && { tracing: openTelemetry() }),
+            exporting: exportVariables(env),
           }),
       }),
     stopRequested,
@@ -159,5 +155,6 @@ if (import.meta.main) {
     input,
     confirm,
   });
+  if (isPlatformsOn(env)) await limitLastExport(status);
   Deno.exit(status);
 }

@@ -28,6 +28,9 @@ const MODULES: Readonly<Record<string, string>> = {
   "jsonc-parser": "jsonc-parser/lib/esm/main.js",
 };
 
+/** What packages would import when needed, and nothing here needs: who the machine is. */
+const UNUSED = /\/@opentelemetry\/resources\/.*\/machine-id\//;
+
 /** What CommonJS modules call for parts of Node.js. */
 const REQUIRE =
   'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
@@ -67,6 +70,7 @@ export async function bundle(options: BundleOptions): Promise<void> {
   for (const { entryPoint, exports } of Object.values(metafile.outputs)) {
     // a CommonJS package that is itself imported when needed would have no names
     if (entryPoint === undefined || exports.join() !== "default") continue;
+    if (UNUSED.test(entryPoint)) continue;
     throw new Error(`Cannot bundle import("${entryPoint}"): import it in a module of its own`);
   }
   const names = new Map(threads.map((path) => [

@@ -23,6 +23,7 @@ const PERMISSIONS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((on
 /** Threads: loaded by name, which the bundler does not see. */
 const THREADS = [
   "src/ground/database/file/embedded_worker.ts",
+  "src/ground/telemetry/last_export_worker.ts",
   "src/wire/large_bodies/worker.ts",
   "src/assemble/serving_thread.ts",
 ];

@@ -22,7 +22,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ground: [
     ["database"],
     ["fair_share", "rate_limits", "web", "ways_out", "telemetry"],
-    ["files", "amounts", "sql"],
+    ["files", "amounts", "sql", "http1"],
     ["refusal.ts", "issue_words.ts", "row.ts", "finding.ts"],
     ["time.ts"],
     ["platform"],

@@ -147,9 +147,8 @@ const RULES: readonly Rule[] = [
       isImportOf(node, /^(?:undici|node:(?:net|tls|https?|http2|dns|dgram))(?:\/|$)/),
     places: {
       "ground/ways_out/": "connections of upstreams, alerts and payments, by way of a proxy or not",
+      "requests/images/resolve.ts": "the guard of addresses that clients name",
       "ground/database/server/libsql.ts": "the database server of the settings",
-      "requests/upstreams/http_transport.ts": "upstreams",
-      "requests/images/": "the guard of addresses that clients name",
     },
     examples: [
       "await fetch(url);",

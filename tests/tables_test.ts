@@ -150,6 +150,7 @@ Deno.test("SQL on a table is written in the folder that owns it", async () => {
 /** Rooms without tables that ask the database something, and what. */
 const ASKING: Readonly<Record<string, string>> = {
   "ground/sql": "for rows of JSON",
+  "ground/row.ts": "for the values of a row, to add it to the table that its caller names",
   "operating/operations": "whether a condition holds, which the owner of its tables made",
 };
 

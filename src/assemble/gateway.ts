@@ -30,8 +30,9 @@ import {
   guardProcess,
   type Log,
   Metrics,
+  openTelemetry,
+  startExporting,
   sumOfMetrics,
-  type Tracing,
 } from "../ground/telemetry/mod.ts";
 import { mergedStates, type RetryPolicy, type Upstreams } from "../requests/upstreams/mod.ts";
 import { DayTotals, Retention } from "../money/usage/mod.ts";
@@ -62,8 +63,8 @@ const MAX_TURN_MS = 30_000;
 /** What a gateway takes from its environment; tests pass their own. */
 export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" | "wrapDatabase"> {
   readonly log: Log;
-  /** How requests are traced; not at all by default. */
-  readonly tracing?: Tracing;
+  /** Variables of the process by which traces and metrics are exported; neither is by default. */
+  readonly exporting?: Readonly<Record<string, string>> | undefined;
   readonly retries?: RetryPolicy;
   /** Whether a gateway runs on the data directory that is going to hand over to this one. */
   readonly takeover?: boolean;
@@ -108,11 +109,12 @@ export interface Gateway extends Omit<Store, "owner" | "config">, ServedGateway 
 
 /** Builds every part in order; disposing closes them in reverse. */
 export async function assemble(config: Config, environment: Environment): Promise<Gateway> {
-  const { log, tracing, retries, resolve, takeover = false, readSettings } = environment;
+  const { log, exporting, retries, resolve, takeover = false, readSettings } = environment;
   const { settings } = config;
   const file = databaseFile(settings);
   await using built = new AsyncDisposableStack();
   let isHandedOver = () => false;
+  if (exporting !== undefined) built.use(await startExporting(exporting, log));
 
   const count = threadCount(settings, log);
   const identity = built.use(await gatewayIdentity(settings.data, { takeover, threads: count }));
@@ -222,7 +224,7 @@ export async function assemble(config: Config, environment: Environment): Promis
       ended: (ids) => endedGateways(ids, { identity, alone, file, directory: settings.data }),
       log,
       metrics,
-      tracing,
+      ...(exporting !== undefined && { tracing: openTelemetry() }),
       retries,
       resolve,
       lendFrom: environment.lendFrom,
@@ -261,7 +263,7 @@ export async function assemble(config: Config, environment: Environment): Promis
           memory,
           memoryBytes,
           sealKey: key,
-          traces: tracing !== undefined,
+          exporting,
           retries,
           passwordCost: environment.passwordCost,
           lendFrom: environment.lendFrom,

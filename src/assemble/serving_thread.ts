@@ -18,6 +18,7 @@ import {
   Metrics,
   openTelemetry,
   PIPE_BYTES,
+  startExporting,
 } from "../ground/telemetry/mod.ts";
 import { Door } from "./door.ts";
 import { ForwardedPages } from "./forwarded_pages.ts";
@@ -34,7 +35,7 @@ const CLOSE_PATIENCE_MS = 1_000;
 const main = new PortCalls<MainMethods>(self as unknown as ChannelEnd, methods());
 
 async function open(beginning: Beginning): Promise<OpenThread> {
-  const { thread, line, memory, retries, passwordCost, traces, sendsLog, lists, lendFrom } =
+  const { thread, line, memory, retries, passwordCost, exporting, sendsLog, lists, lendFrom } =
     beginning;
   const config = receivedConfig(beginning.config);
   await using built = new AsyncDisposableStack();
@@ -43,6 +44,7 @@ async function open(beginning: Beginning): Promise<OpenThread> {
     : bufferedWriter(Deno.stderr, { maxBytes: PIPE_BYTES });
   built.defer(() => write.flush());
   const log = createLog({ ...logSettings(config.settings), now: Date.now, write });
+  if (exporting !== undefined) built.use(await startExporting(exporting, log));
   const metrics: Metrics = new Metrics(
     () => ({
       ...door.present(),
@@ -77,7 +79,7 @@ async function open(beginning: Beginning): Promise<OpenThread> {
       abandonedIds: [],
       log,
       metrics,
-      ...(traces && { tracing: openTelemetry() }),
+      ...(exporting !== undefined && { tracing: openTelemetry() }),
       retries,
       lendFrom,
       prove: (challenge) => main.call("prove", challenge),

@@ -39,7 +39,7 @@ export interface ThreadSettings {
   /** What the system allows the process, in bytes. */
   readonly memoryBytes: number;
   readonly sealKey: Uint8Array;
-  readonly traces: boolean;
+  readonly exporting: Readonly<Record<string, string>> | undefined;
   readonly retries: RetryPolicy | undefined;
   readonly passwordCost: PasswordCost | undefined;
   readonly lendFrom: number | undefined;

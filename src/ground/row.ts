@@ -6,6 +6,9 @@ export type NameOf<Column> = Column extends `${infer First}_${infer Rest}`
   ? `${First}${Capitalize<NameOf<Rest>>}`
   : Column;
 
+/** A value of the database. */
+type Value = string | number | null;
+
 /** A row with the names that its columns have in the program. */
 type Named<Columns extends z.ZodRawShape> = {
   [Column in keyof Columns as NameOf<Column>]: z.output<Columns[Column]>;
@@ -37,9 +40,60 @@ export function rowOf<Columns extends z.ZodRawShape>(columns: Columns) {
   });
 }
 
-/** The same for a name that is known when the program runs. */
+/** The columns that the schema of a row reads, as a query lists them. */
+export function columnsIn(schema: z.ZodType): string {
+  const { in: columns } = schema as z.ZodPipe;
+  return columns instanceof z.ZodObject
+    ? Object.keys(columns.shape).join(", ")
+    : columnsIn(columns as z.ZodType);
+}
+
+/**
+ * Returns the statement that adds a row.
+ *
+ * @param into `insert into` and the table.
+ * @param row Values by the names that the columns have in the program; what is undefined is null.
+ * @param more.onlyIf Nothing is added where it does not hold.
+ * @param more.then What follows the values: `on conflict`, `returning`.
+ *
+ * @example
+ * ```ts
+ * import { assertEquals } from "@std/assert";
+ * import { insertOf } from "./row.ts";
+ *
+ * assertEquals(insertOf("insert into orders", { id: "ord_1", createdAtMs: 5 }), {
+ *   sql: "insert into orders (id, created_at_ms) values (?, ?)",
+ *   args: ["ord_1", 5],
+ * });
+ * ```
+ */
+export function insertOf(
+  into: string,
+  row: Readonly<Record<string, Value | undefined>>,
+  { onlyIf, then = "" }: {
+    readonly onlyIf?: { readonly sql: string; readonly args: readonly Value[] } | undefined;
+    readonly then?: string;
+  } = {},
+): { readonly sql: string; readonly args: readonly Value[] } {
+  const columns = Object.keys(row).map(columnOf);
+  const values = columns.map(() => "?").join(", ");
+  const source = onlyIf === undefined
+    ? `values (${values})`
+    : `select ${values} where ${onlyIf.sql}`;
+  return {
+    sql: `${into} (${columns.join(", ")}) ${source} ${then}`.trimEnd(),
+    args: [...Object.values(row).map((value) => value ?? null), ...onlyIf?.args ?? []],
+  };
+}
+
+/** The name of a column, as {@linkcode NameOf}. */
 export function nameOf(column: string): string {
   return column.replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase());
+}
+
+/** The column of a name: what {@linkcode nameOf} undoes. */
+function columnOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** A column with text of somebody, as it is shown. */

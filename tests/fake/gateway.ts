@@ -1,4 +1,3 @@
-import undiciTimers from "undici/lib/util/timers.js";
 import type { AlertTimes } from "../../src/operating/alerts/mod.ts";
 import { assemble, type Gateway, type Reload, type StartThread } from "../../src/assemble/mod.ts";
 import { databaseFile, loadConfig, type SettingsInput } from "../../src/settings/config/mod.ts";
@@ -6,7 +5,7 @@ import { type Database, keepFileThreads } from "../../src/ground/database/mod.ts
 import { createLog } from "../../src/ground/telemetry/mod.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
 import { type Leavings, type Left, Witness } from "./leavings.ts";
-import { exists, sleep, tempDir } from "./temp.ts";
+import { exists, tempDir } from "./temp.ts";
 
 keepFileThreads(4);
 
@@ -114,10 +113,6 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   });
   started.defer(async () => {
     await gateway.stop();
-    // undici's clock ticks on for half a second, which Deno takes for a leak of the test; sockets that
-    // close just now may wind it up once more
-    await sleep(20);
-    undiciTimers.reset();
   });
   const { url } = await gateway.listen();
   const key = gateway.firstKey ?? config.settings.owner.key?.reveal() ?? "";

@@ -1,6 +1,6 @@
 /** What an action left behind in a gateway, and that it left nothing else. */
 
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { HttpPool, type HttpReply } from "../../src/ground/http1/mod.ts";
 import type { Database, Row } from "../../src/ground/database/mod.ts";
 import type { TestGateway } from "./gateway.ts";
 import { until } from "./temp.ts";
@@ -267,33 +267,29 @@ interface Calls {
   stop(): void;
 }
 
-/** Watches all that goes out of this process by undici, by which the gateway does everything (`ground/ways_out`). */
+/** Watches all that goes out of this process by its HTTP client, by which the gateway does everything (`ground/http1`). */
 function watchCalls(names: ReadonlyMap<string, string>): Calls {
   const sent: string[] = [];
-  const open = new Set<unknown>();
-  const begun = (message: unknown) => {
-    const { request } = message as { request: { origin: string; path: string } };
-    const url = `${request.path.startsWith("http") ? "" : request.origin}${request.path}`;
+  const replies: HttpReply[] = [];
+  const { send } = HttpPool.prototype;
+  HttpPool.prototype.send = function (request) {
+    const { target } = request;
+    const url = `${target.startsWith("http") ? "" : `http://${this.host}`}${target}`;
     const known = [...names].find(([base]) => url.startsWith(`${base}/`) || url === base);
     sent.push(
       known === undefined ? url.replace("http://", "") : `${known[1]}${url.slice(known[0].length)}`,
     );
-    open.add(request);
+    const reply = send.call(this, request);
+    replies.push(reply);
+    return reply;
   };
-  const ended = (message: unknown) => void open.delete((message as { request: unknown }).request);
-  const channels = [
-    ["undici:request:create", begun],
-    ["undici:request:trailers", ended],
-    ["undici:request:error", ended],
-  ] as const;
-  for (const [name, listener] of channels) subscribe(name, listener);
   return {
     sent,
     get open() {
-      return open.size;
+      return replies.filter(({ isOver }) => !isOver).length;
     },
     stop() {
-      for (const [name, listener] of channels) unsubscribe(name, listener);
+      HttpPool.prototype.send = send;
     },
   };
 }

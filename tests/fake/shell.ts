@@ -1,4 +1,3 @@
-import undiciTimers from "undici/lib/util/timers.js";
 import { assemble, openStore, type Store } from "../../src/assemble/mod.ts";
 import { runCommand } from "../../src/doors/cli/mod.ts";
 import { keepFileThreads } from "../../src/ground/database/mod.ts";
@@ -12,7 +11,7 @@ import {
   sluice as inProcess,
 } from "./command.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
-import { exists, sleep } from "./temp.ts";
+import { exists } from "./temp.ts";
 
 keepFileThreads(4); // each command opens the database again
 
@@ -57,7 +56,6 @@ export async function sluice(
       },
     }),
   );
-  undiciTimers.reset(); // its clock ticks on for half a second, which Deno 2.4 takes for a leak of the test
   return { code, out, err };
 }
 
@@ -97,8 +95,6 @@ export function serveHere(args: readonly string[], options: ShellOptions): Runni
     });
     ended = true;
     if (served.get(place) === signal) served.delete(place);
-    await sleep(20); // sockets that close just now may wind up undici's clock once more
-    undiciTimers.reset();
     return { code, success: code === 0, signal: null };
   };
   const status = run();

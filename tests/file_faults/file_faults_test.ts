@@ -2,7 +2,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../asse
 import { environment, scriptArgs } from "../fake/command.ts";
 import { testSeed } from "../fake/random.ts";
 import { tempDir } from "../fake/temp.ts";
-import { canCompile } from "./compiler.ts";
+import { canCompile } from "../fake/c_library.ts";
 import { FaultControl } from "./control.ts";
 import { compileFaulty } from "./gateway.ts";
 import { Harness } from "./harness.ts";

@@ -1,12 +1,12 @@
 import { openStore } from "../../src/assemble/mod.ts";
 import { loadConfig, type SettingsInput } from "../../src/settings/config/mod.ts";
-import { fromFileUrl } from "../../src/ground/std/mod.ts";
+import { compileLibrary } from "../fake/c_library.ts";
 import { type RunningCommand, startCommand } from "../fake/command.ts";
 import { WIDE_TIERS } from "../fake/gateway.ts";
 import { inTime } from "../fake/temp.ts";
 import type { CallersKeys } from "./callers.ts";
 
-const SOURCE = fromFileUrl(new URL("faulty.c", import.meta.url));
+const SOURCE = new URL("faulty.c", import.meta.url);
 const ACCOUNTS = 4;
 /** A gateway that is asked to stop has no request that lasts longer. */
 const STOP_MS = 25_000;
@@ -27,13 +27,9 @@ const SETTINGS = {
   },
 };
 
-/** Compiles the library that makes calls fail; answers its path. */
-export async function compileFaulty(directory: string): Promise<string> {
-  const library = `${directory}/faulty.so`;
-  const args = ["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-o", library, SOURCE];
-  const { success, stderr } = await new Deno.Command("cc", { args }).output();
-  if (!success) throw new Error(`cc: ${new TextDecoder().decode(stderr)}`);
-  return library;
+/** Compiles the library that makes calls fail. Returns a value of `LD_PRELOAD`. */
+export function compileFaulty(directory: string): Promise<string> {
+  return compileLibrary(SOURCE, `${directory}/faulty.so`);
 }
 
 /**
@@ -68,7 +64,7 @@ export class FaultyGateway implements AsyncDisposable {
 
   /**
    * @param directory Where its settings and its `data` are.
-   * @param library The compiled `faulty.c`.
+   * @param library Has the compiled `faulty.c` loaded, by `LD_PRELOAD`.
    * @param control The file of its `FaultControl`.
    */
   constructor(directory: string, library: string, control: string) {

@@ -6,7 +6,7 @@ import { sleep, tempDir, until } from "../fake/temp.ts";
 import { isProof, PROOF, sized } from "../tier.ts";
 import { checkAtRest } from "./at_rest.ts";
 import { Callers, type Outcome } from "./callers.ts";
-import { canCompile } from "./compiler.ts";
+import { canCompile } from "../fake/c_library.ts";
 import { type Call, type CallFaults, FaultControl, type File } from "./control.ts";
 import { compileFaulty, FaultyGateway, prepare } from "./gateway.ts";
 

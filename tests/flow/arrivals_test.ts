@@ -232,8 +232,11 @@ Deno.test({
           random.integer(260, 500),
           random.integer(260, 5_000),
         ]);
-        const cost = await costOf(sizes);
-        // many times as much if the platform moves all that has come for each chunk
+        // many times as much if the platform moves all that has come for each chunk; once, whatever the machine is busy with
+        let cost = Infinity;
+        for (let tries = 0; tries < 4 && cost >= MAX_COST * plain; tries++) {
+          cost = Math.min(cost, await costOf(sizes));
+        }
         assert(cost < MAX_COST * plain, `chunks of ${sizes}: ${cost} s instead of ${plain} s`);
       }
     });

@@ -51,16 +51,19 @@ async function send(gateway: TestGateway, key: string, at: number): Promise<numb
 Deno.test(`budgets: ${REQUESTS} requests at once, over keys, dialects and two gateways, spend at most the budget`, async () => {
   await using dir = await tempDir();
   await using server = await sqldServer(dir.path);
-  await using upstream = fakeUpstream(({ body }) =>
-    body.stream
+  // it keeps to its limit: what an upstream adds to that may go beyond a budget
+  await using upstream = fakeUpstream(({ body }) => {
+    const tokens = Math.min(TOKENS, Number(body.max_completion_tokens ?? body.max_tokens));
+    const usage = { prompt_tokens: 3, completion_tokens: tokens, total_tokens: 3 + tokens };
+    return body.stream
       ? eventStream(sse(
-        ...Array.from({ length: TOKENS }, () => chunk({ content: "word " })),
+        ...Array.from({ length: tokens }, () => chunk({ content: "a" })),
         chunk({}, "stop"),
         JSON.stringify({ choices: [], usage }),
         "[DONE]",
       ))
-      : completion("five words of an answer", { usage })
-  );
+      : completion("a".repeat(tokens), { usage });
+  });
   const settings = {
     database: { url: server.url },
     upstream: { url: upstream.url },
@@ -85,9 +88,8 @@ Deno.test(`budgets: ${REQUESTS} requests at once, over keys, dialects and two ga
   const statuses = await Promise.all(
     Array.from({ length: REQUESTS }, (_, at) => send(gateways[at % 2]!, keys[at % 3]!, at)),
   );
-  const answered = statuses.filter((status) => status === 200).length;
-  assert(answered >= 1 && answered <= 10, `${answered} were answered`);
-  // those that held more than they spent made room again
+  assert(statuses.includes(200), statuses.join());
+  // those that held more than they spent made room again, and what was lent of the budget
   for (let at = 0, refused = 0; refused < 6; at++) { // by either gateway, for every key
     const status = await send(gateways[at % 2]!, keys[at % 3]!, at);
     refused = status === 200 ? 0 : refused + 1;

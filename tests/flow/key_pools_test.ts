@@ -1,6 +1,5 @@
 /** Upstreams with several keys, over sockets: who is sent what, and what nobody sees. */
 
-import undiciTimers from "undici/lib/util/timers.js";
 import { type SettingsInput, upstreamSettings } from "../../src/settings/config/mod.ts";
 import { probeUpstream } from "../../src/requests/upstreams/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
@@ -237,7 +236,6 @@ Deno.test("probeUpstream() asks with the first key that is not rejected", async 
     patienceMs: 5_000,
   });
   assertEquals([status, models[0]!.id, upstream.order], [200, "m", KEYS.slice(0, 2)]);
-  undiciTimers.reset();
 });
 
 Deno.test("a reload keeps what is known of keys and conversations, and takes new keys", async () => {

@@ -219,6 +219,9 @@ Deno.test("the environment's proxies are used, but for what NO_PROXY names and f
     excepted: { url: "http://plain.inside.example/v1", timeouts: { connectMs: 100 } },
     direct: { url: "http://direct.example.com/v1", proxy: "none", timeouts: { connectMs: 100 } },
     local: { url: plain.url },
+    localSecure: { url: upstream.url, caCert: TEST_CA },
+    localByName: { url: upstream.url.replace("127.0.0.1", "localhost"), caCert: TEST_CA },
+    untrusted: { url: upstream.url },
   };
   const settings = {
     upstreams,
@@ -243,6 +246,12 @@ Deno.test("the environment's proxies are used, but for what NO_PROXY names and f
   assertEquals(await status("plain"), 200);
   assertEquals([https.received.length, http.received.length], [1, 1]);
   assertEquals(await status("local"), 200);
+  const asked = upstream.received.length;
+  for (const model of ["localSecure", "localSecure", "localByName"]) {
+    assertEquals(await status(model), 200, model);
+  }
+  assertEquals(await status("untrusted"), 503);
+  assertEquals(upstream.received.length, asked + 3);
   assertEquals(await status("excepted"), 503);
   assertEquals(await status("direct"), 503);
   assertEquals([https.received.length, http.received.length], [1, 1]);

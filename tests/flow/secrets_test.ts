@@ -303,7 +303,7 @@ Deno.test("secrets of settings, credentials, keys and headers are on no surface,
   await using gateway = startCommand([], {
     directory: dir.path,
     env: {
-      OTEL_DENO: "true",
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=${secret("a collector's header")}`,
       OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
       OTEL_EXPORTER_OTLP_ENDPOINT: `${of(other)}/otlp`,
       OTEL_BSP_SCHEDULE_DELAY: "100",

@@ -228,7 +228,7 @@ Deno.test({
         const megabyte = 1_048_576;
         const LAST = 600;
         await use({
-          limits: { largeBodiesBytes: 12 * megabyte, accountShare: 1, bodyIdleMs: 1_500 },
+          limits: { largeBodiesBytes: 12 * megabyte, accountShare: 1, bodyIdleMs: 6_000 },
         });
         // eight clients send bodies of three megabytes, the end of them bit by bit until four have been rejected
         const connections = await Promise.all(

@@ -6,6 +6,8 @@
  *   deno task proofs --list        what there is
  */
 
+import { joinPath } from "../../src/ground/std/mod.ts";
+import { canCompile, compileLibrary } from "../fake/c_library.ts";
 import { commandStep, runCommand } from "./command_step.ts";
 import { cacheDirectory, olderDeno } from "./older_deno.ts";
 import type { Fault, Step } from "./outcome.ts";
@@ -16,8 +18,7 @@ const deno = Deno.execPath();
 const HOUR_MS = 60 * 60_000;
 const SUITE = { all: ["task", "test"], only: ["task", "test:only"] };
 const clients = `${cacheDirectory()}/clients`;
-/** Of Debian's package libfaketime. */
-const FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1";
+const OTHER_HOUR = new URL("other_hour.c", import.meta.url);
 /** When the tests begin at other times: in the first the year turns, the second is the morning of a leap day. */
 const HOURS = ["2027-12-31T23:57:00Z", "2028-02-29T06:00:00Z"];
 
@@ -48,18 +49,16 @@ const PROOFS: readonly Step[] = [
     name: "hours",
     proves: "the gate's tests pass at any time of the day and the year",
     run: async (workplace) => {
-      if (!await Deno.stat(FAKETIME).then(() => true, () => false)) {
-        return { faults: [], skipped: "no libfaketime here" };
-      }
+      if (!canCompile) return { faults: [], skipped: "no C compiler here" };
+      const library = await compileLibrary(
+        OTHER_HOUR,
+        joinPath(workplace.directory, "other_hour.so"),
+      );
       const faults: Fault[] = [];
       const unsteady: Fault[] = [];
       for (const hour of HOURS) {
         const seconds = Math.round((Date.parse(hour) - Date.now()) / 1_000);
-        const env = {
-          LD_PRELOAD: FAKETIME,
-          FAKETIME: seconds < 0 ? `${seconds}` : `+${seconds}`,
-          FAKETIME_DONT_FAKE_MONOTONIC: "1",
-        };
+        const env = { LD_PRELOAD: library, HOUR_OFFSET: `${seconds}` };
         const options = { env, deadlineMs: HOUR_MS };
         const tested = await runSuite(workplace, hour, { deno, ...SUITE, options });
         faults.push(...tested.faults);

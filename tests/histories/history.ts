@@ -108,6 +108,9 @@ export class History implements AsyncDisposable {
     for (const callers of this.#callers) callers.start();
     const going = [this.#outages(), this.#kills(), this.#operate()];
     await sleep(seconds * 1_000);
+    await until(() => this.#callers.some((one) => one.acknowledged.size > 0), {
+      what: "a reply to anybody", // within the time, a busy machine may have sent none
+    });
     this.#isOver = true;
     await Promise.all(going);
     await Promise.all(this.#callers.map((one) => one.stop()));

@@ -164,7 +164,7 @@ function adviceFor({ message, isOfCredentials }: NonNullable<Probe["fault"]>): s
   if (/ECONNREFUSED|refused/i.test(message)) {
     return "connection refused: start the upstream, or check the port";
   }
-  if (/InvalidContentType|corrupt message|EPROTO|HPE_INVALID|wrong version/i.test(message)) {
+  if (/InvalidContentType|corrupt message|EPROTO|ERR_REPLY_INVALID|wrong version/i.test(message)) {
     return "only one side uses TLS: check http:// or https:// in the URL";
   }
   if (/certificate|TLS|issuer|SSL/i.test(message)) {

@@ -133,7 +133,13 @@ export class App {
   readonly fetch = (
     request: Request,
     info?: { readonly remoteAddr: Deno.Addr },
-  ): Response | Promise<Response> => {
+  ): Response | Promise<Response> =>
+    this.#options.tracing.within(request, () => this.#answer(request, info));
+
+  #answer(
+    request: Request,
+    info: { readonly remoteAddr: Deno.Addr } | undefined,
+  ): Response | Promise<Response> {
     const state = this.#stateOf(request, info?.remoteAddr);
     const { arrivals } = this.#options;
     arrivals.progressed(state.peer);
@@ -165,7 +171,7 @@ export class App {
       return this.#admin(request, state).catch((error) => this.#fail(error, state));
     }
     return this.#hono.fetch(request, state);
-  };
+  }
 
   /**
    * Handles a turn of a WebSocket as the request that it is.
@@ -196,7 +202,7 @@ export class App {
   /** Upgrades a request to a WebSocket over which responses are created. */
   async #socket(request: Request, state: RequestState): Promise<Response> {
     const { settings, tracing } = this.#options;
-    tracing(`GET ${RESPONSES}`).set({ "sluice.request_id": state.requestId });
+    tracing.named(`GET ${RESPONSES}`).set({ "sluice.request_id": state.requestId });
     if (state.header("upgrade")?.toLowerCase() !== "websocket") {
       const message = `Send POST ${RESPONSES}, or GET ${RESPONSES} as a WebSocket handshake.`;
       const refusal = new Refusal("path_unknown", message);

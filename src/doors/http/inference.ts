@@ -132,8 +132,8 @@ export class Inference {
     this.#options.memory.check();
     const { requestId, clientRequestId, path } = state;
     const trace = isTurn
-      ? this.#options.tracing(`turn ${path}`, { isTurn })
-      : this.#options.tracing(`POST ${path}`);
+      ? this.#options.tracing.named(`turn ${path}`, { isTurn })
+      : this.#options.tracing.named(`POST ${path}`);
     trace.set({ "http.route": path, "sluice.request_id": requestId });
     const reading = trace.begin("read");
     const { caller, over: leave } = await this.#enter(request, state).catch((error) => {

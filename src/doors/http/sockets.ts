@@ -1,8 +1,6 @@
+import { openCLibrary } from "../../ground/platform/mod.ts";
 import { type Peer, peerOf, portOf } from "./peer.ts";
 import { anyOf, encoded, HEADERS_ONLY, type Instruction, WITHOUT_HTTP2 } from "./socket_filters.ts";
-
-/** Names of the C library: glibc and musl. */
-const LIBRARIES = ["libc.so.6", "libc.musl-x86_64.so.1", "libc.musl-aarch64.so.1"];
 
 const SYMBOLS = {
   getrlimit: { parameters: ["i32", "buffer"], result: "i32" },
@@ -94,14 +92,8 @@ export class Sockets {
    */
   static open(): Sockets | undefined {
     if (Deno.build.os !== "linux") return undefined;
-    for (const name of LIBRARIES) {
-      try {
-        return new Sockets(Deno.dlopen(name, SYMBOLS));
-      } catch {
-        // try the next name
-      }
-    }
-    return undefined;
+    const library = openCLibrary(SYMBOLS);
+    return library && new Sockets(library);
   }
 
   /** Max number of file descriptors of this process. */

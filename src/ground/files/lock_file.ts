@@ -1,13 +1,8 @@
+import { openCLibrary } from "../platform/mod.ts";
+
 /** On Deno before 2.5, which can only wait for a lock. */
 const LOCK_PATIENCE_MS = 1_000;
 
-/** Names of the C library: glibc, musl and macOS. */
-const LIBRARIES = [
-  "libc.so.6",
-  "libc.musl-x86_64.so.1",
-  "libc.musl-aarch64.so.1",
-  "libSystem.B.dylib",
-];
 const SYMBOLS = {
   open: { parameters: ["buffer", "i32"], result: "i32" },
   flock: { parameters: ["i32", "i32"], result: "i32" },
@@ -72,18 +67,12 @@ async function locked(file: Lockable, path: string): Promise<boolean> {
  * not held. False where the C library cannot be called.
  */
 function isHeld(path: string): boolean {
-  for (const name of LIBRARIES) {
-    try {
-      const library = Deno.dlopen(name, SYMBOLS);
-      const { open, flock, close } = library.symbols;
-      const descriptor = open(new TextEncoder().encode(`${path}\0`), O_RDWR | O_CLOEXEC);
-      const isFree = descriptor < 0 || flock(descriptor, LOCK_EX | LOCK_NB) === 0;
-      if (descriptor >= 0) close(descriptor);
-      library.close();
-      return !isFree;
-    } catch {
-      // try the next name
-    }
-  }
-  return false;
+  const library = openCLibrary(SYMBOLS);
+  if (library === undefined) return false;
+  const { open, flock, close } = library.symbols;
+  const descriptor = open(new TextEncoder().encode(`${path}\0`), O_RDWR | O_CLOEXEC);
+  const isFree = descriptor < 0 || flock(descriptor, LOCK_EX | LOCK_NB) === 0;
+  if (descriptor >= 0) close(descriptor);
+  library.close();
+  return !isFree;
 }

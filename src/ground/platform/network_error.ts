@@ -1,4 +1,4 @@
-/** What codes of the platform's sockets, of TLS and of undici mean. */
+/** What codes of the platform's sockets, and of TLS mean. */
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "the connection was refused",
   ENOTFOUND: "the host name is unknown",
@@ -12,24 +12,13 @@ const WORDS: Readonly<Record<string, string>> = {
   ECONNRESET: "the connection was closed early",
   ECONNABORTED: "the connection was closed early",
   EPIPE: "the connection was closed early",
-  UND_ERR_SOCKET: "the connection was closed early",
-  UND_ERR_CLOSED: "the connection was closed early",
-  UND_ERR_DESTROYED: "the connection was closed early",
-  UND_ERR_ABORTED: "the request was aborted",
   ETIMEDOUT: "no connection in time",
-  UND_ERR_CONNECT_TIMEOUT: "no connection in time",
-  UND_ERR_HEADERS_TIMEOUT: "no response in time",
-  UND_ERR_BODY_TIMEOUT: "the response stopped, and no more of it came in time",
-  UND_ERR_HEADERS_OVERFLOW: "the headers of the response are too large",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "the response is shorter or longer than it says",
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: "the response is too large",
   CERT_HAS_EXPIRED: "the certificate has expired",
   ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another host name",
 };
 
 /** Families of codes, and messages of errors that have no code: Deno 2.4 gives certificates none. */
 const PATTERNS: readonly (readonly [text: RegExp, words: string])[] = [
-  [/^HPE_/, "the response is not valid HTTP"],
   [/peer certificate: (Expired|certificate expired)/i, WORDS.CERT_HAS_EXPIRED!],
   [
     /peer certificate: .*(NotValidForName|not valid for name)/i,
@@ -54,7 +43,8 @@ export function networkErrorWords(error: unknown): string | undefined {
   const { code } = error as { code?: unknown };
   const name = typeof code === "string" ? code : "";
   if (Object.hasOwn(WORDS, name)) return WORDS[name];
-  if (name.startsWith("ERR_PROXY_")) return error.message; // in plain words; see `ways_out/`
+  // in plain words; see `ways_out/` and `http1/`
+  if (/^ERR_(PROXY|REPLY|REQUEST)_/.test(name)) return error.message;
   const text = `${name} ${error.message}`.trim();
   return PATTERNS.find(([pattern]) => pattern.test(text))?.[1];
 }

@@ -15,6 +15,8 @@ type Labels = Readonly<Record<string, string>>;
  */
 export class Instruments {
   readonly registry = new Registry();
+  /** Does nothing unless the process exports. */
+  readonly #meter = otelMetrics.getMeter("sluice", VERSION);
 
   /** Makes a counter. The returned function takes label values in the order of their names, and a value. */
   counter(name: string, help: string, labelNames: readonly string[]) {
@@ -24,7 +26,7 @@ export class Instruments {
       { name, help, type: "counter" },
       () => [...series.all()].map((one) => ({ ...one })),
     );
-    const exported = meter.createCounter(name, { description: help });
+    const exported = this.#meter.createCounter(name, { description: help });
     return (values: readonly string[], value: number) => {
       const one = series.of(values);
       one.value += value;
@@ -57,7 +59,7 @@ export class Instruments {
           ];
         }),
     );
-    const exported = meter.createHistogram(name, {
+    const exported = this.#meter.createHistogram(name, {
       description: help,
       advice: { explicitBucketBoundaries: buckets },
     });
@@ -140,6 +142,3 @@ class SeriesMap<Series> {
     return this.#known.values();
   }
 }
-
-/** OpenTelemetry meter. Does nothing unless the process was started with `OTEL_DENO=true`. */
-const meter = otelMetrics.getMeter("sluice", VERSION);

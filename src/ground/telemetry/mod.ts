@@ -8,6 +8,8 @@
  * @module
  */
 
+export { exportVariables, isPlatformsOn, startExporting } from "./exporting.ts";
+export { limitLastExport } from "./last_export.ts";
 export {
   bufferedWriter,
   createLog,

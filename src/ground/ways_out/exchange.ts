@@ -1,14 +1,7 @@
-import { Buffer } from "node:buffer";
-import type { Dispatcher, Pool } from "undici";
-import PoolWithoutTypes from "undici/lib/dispatcher/pool.js";
-import { until } from "../platform/mod.ts";
-import { forwarding, makeConnector } from "./connect.ts";
+import { CoarseTimers, joinBytes } from "../platform/mod.ts";
+import type { Headers } from "../http1/mod.ts";
+import { serverAt } from "./connect.ts";
 import type { OutgoingProxy } from "./outgoing_proxy.ts";
-import { authenticationFault } from "./proxy_fault.ts";
-
-const PoolConstructor: typeof Pool = PoolWithoutTypes;
-/** Below it, a reply is still to come. */
-const FIRST_FINAL_STATUS = 200;
 
 /** A small request, and how it is sent. */
 export interface ExchangeRequest {
@@ -34,7 +27,7 @@ export interface ExchangeRequest {
 export interface ExchangeReply {
   readonly status: number;
   /** Lower-case names. */
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly headers: Headers;
   readonly text: string;
 }
 
@@ -45,62 +38,34 @@ export interface ExchangeReply {
  * @throws What the connection failed with, or the signal's reason.
  */
 export async function exchange(request: ExchangeRequest): Promise<ExchangeReply> {
-  const { url, method, proxy, address, timeoutMs, signal } = request;
+  const { url, method, headers, body, timeoutMs, signal } = request;
   signal.throwIfAborted();
-  const connect = makeConnector({ timeoutMs, proxy, ca: request.ca });
-  const pool = new PoolConstructor(url.origin, {
-    connect: address === undefined
-      ? connect
-      : (options, connected) => connect({ ...options, hostname: address }, connected),
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
+  const timers = new CoarseTimers();
+  const server = serverAt(url, {
+    ...request,
+    keepsConnections: false,
+    headMs: timeoutMs,
+    bodyMs: timeoutMs,
+    totalMs: Infinity,
+    makeFault: (cause) => cause instanceof Error ? cause : new Error("aborted", { cause }),
+    timers,
   });
-  const forwarded = forwarding(proxy, url);
+  const pool = server.pool();
   try {
-    const reply = await until(
-      replyOf(pool, {
-        method,
-        path: `${forwarded?.prefix ?? ""}${url.pathname}${url.search}`,
-        headers: { "accept-encoding": "identity", ...request.headers, ...forwarded?.headers },
-        body: request.body ?? null,
-      }, request.maxBytes),
-      signal,
-    );
-    if (reply.status === 407 && forwarded !== undefined) throw authenticationFault(proxy!);
-    return reply;
-  } finally {
-    pool.destroy().catch(() => {});
-  }
-}
-
-function replyOf(
-  pool: Pool,
-  request: Dispatcher.DispatchOptions,
-  maxBytes: number,
-): Promise<ExchangeReply> {
-  return new Promise((resolve, reject) => {
+    const target = server.targetOf(`${url.pathname}${url.search}`);
+    const reply = pool.send({ method, target, headers, body, signal });
+    const { status, headers: received } = await reply.began;
+    server.checkStatus(status);
     const pieces: Uint8Array[] = [];
-    let left = maxBytes;
-    let head: Pick<ExchangeReply, "status" | "headers"> | undefined;
-    const end = () => {
-      if (head === undefined) return reject(new Error("no reply"));
-      resolve({ ...head, text: Buffer.concat(pieces).toString("utf8") });
-    };
-    pool.dispatch(request, {
-      onRequestStart() {}, // by which undici knows what kind of handler it is
-      onResponseStart(_controller, status, headers) {
-        if (status < FIRST_FINAL_STATUS) return;
-        head = { status, headers };
-        if (left === 0) end();
-      },
-      onResponseData(_controller, piece) {
-        if (left === 0) return;
-        pieces.push(piece.subarray(0, left));
-        left -= Math.min(left, piece.byteLength);
-        if (left === 0) end();
-      },
-      onResponseEnd: end,
-      onResponseError: (_controller, error) => reject(error),
-    });
-  });
+    for (let left = request.maxBytes; left > 0;) {
+      const piece = await reply.read();
+      if (piece === undefined) break;
+      pieces.push(piece.subarray(0, left));
+      left -= Math.min(left, piece.byteLength);
+    }
+    return { status, headers: received, text: new TextDecoder().decode(joinBytes(pieces)) };
+  } finally {
+    await pool.close();
+    timers.close();
+  }
 }

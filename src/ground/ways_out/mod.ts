@@ -9,8 +9,8 @@
  * @module
  */
 
-export { checkConnection, type Forwarding, forwarding, makeConnector } from "./connect.ts";
+export { checkConnection, type Server, serverAt, type ServerOptions } from "./connect.ts";
 export { exchange, type ExchangeReply } from "./exchange.ts";
 export { exceptingThisMachine, isNear, readExceptions } from "./exceptions.ts";
 export { type OutgoingProxy, readProxy } from "./outgoing_proxy.ts";
-export { authenticationFault, ProxyFault } from "./proxy_fault.ts";
+export { ProxyFault } from "./proxy_fault.ts";

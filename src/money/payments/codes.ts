@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { jsonText, rowOf, shownText } from "../../ground/row.ts";
+import { columnsIn, insertOf, jsonText, rowOf, shownText } from "../../ground/row.ts";
 import { type Account, AccountError, mustNotMislead } from "../../people/accounts/mod.ts";
 import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import { grantStatements } from "../ledger/mod.ts";
@@ -117,24 +117,21 @@ export class Codes {
     mustNotMislead("note", note);
     if (note.length > 500) throw new AccountError("Note too long: the limit is 500 characters");
     const made = codes ?? codesOf(randomText(SECRET_CHARS), count);
-    const statements = made.map(({ id, code }) => ({
-      sql: `insert into redemption_codes (id, digest, hint, package_id, package_name, credits,
-          valid_days, note, created_at_ms, expires_at_ms, models)
-        values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      args: [
+    const statements = made.map(({ id, code }) =>
+      insertOf("insert into redemption_codes", {
         id,
-        digestOf(code),
-        code.slice(0, 4),
-        offer?.id ?? null,
-        offer?.name ?? null,
+        digest: digestOf(code),
+        hint: code.slice(0, 4),
         credits,
         validDays,
         note,
-        nowMs,
-        expiresAtMs ?? NEVER,
-        offer?.models === undefined ? null : JSON.stringify(offer.models),
-      ],
-    }));
+        packageId: offer?.id,
+        packageName: offer?.name,
+        models: offer?.models && JSON.stringify(offer.models),
+        createdAtMs: nowMs,
+        expiresAtMs: expiresAtMs ?? NEVER,
+      })
+    );
     try {
       await this.#database.batch(statements);
     } catch (error) {
@@ -295,9 +292,7 @@ function windowAt(nowMs: number): number {
   return Math.floor(nowMs / HOUR_MS) * HOUR_MS;
 }
 
-const SELECT =
-  `select id, hint, package_id, package_name, credits, valid_days, models, note, created_at_ms,
-    expires_at_ms, revoked_at_ms, redeemed_at_ms, redeemed_by from redemption_codes`;
+const SELECT = `select ${columnsIn(codeRow)} from redemption_codes`;
 
 /** Makes the ID of a code, for the form that makes it: sent again, it makes no other. */
 export function newCodeId(): string {

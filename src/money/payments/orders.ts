@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { flag, jsonText, rowOf, shownText } from "../../ground/row.ts";
+import { columnsIn, flag, jsonText, rowOf, shownText } from "../../ground/row.ts";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 
 /** Who takes the money: Stripe, or an operator by hand. `gift`: nobody; `earlier`: sold before there were orders. */
@@ -233,7 +233,7 @@ export async function listOrders(
 /** Lists what happened to an order, oldest first. */
 export async function eventsOfOrder(database: Database, orderId: string): Promise<OrderEvent[]> {
   const rows = await database.all(
-    `select kind, cause_id, event_id, amount, detail, at_ms from order_events where order_id = ?
+    `select ${columnsIn(eventRow)} from order_events where order_id = ?
       order by at_ms, id`,
     [orderId],
   );
@@ -243,7 +243,7 @@ export async function eventsOfOrder(database: Database, orderId: string): Promis
 /** Lists the credits that an order moved, oldest first. */
 export async function creditsOfOrder(database: Database, orderId: string): Promise<OrderCredits[]> {
   const rows = await database.all(
-    `select account_id, role, kind, credits, lot_id, at_ms from order_credits where order_id = ?
+    `select ${columnsIn(creditsRow)} from order_credits where order_id = ?
       order by at_ms, id`,
     [orderId],
   );

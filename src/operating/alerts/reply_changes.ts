@@ -100,7 +100,7 @@ async function missedCaches(database: Database, nowMs: number): Promise<NewAlert
           percent(earlier)
         } in the hour before. Prompts whose beginnings change miss the cache and cost several times as much: look at what ` +
         "changed in clients, in targets and keys, or at the provider.",
-      data: { route: now.route, share: share, before: earlier },
+      data: { route: now.route, share, before: earlier },
     }];
   });
 }

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { rowOf, shownText } from "../../ground/row.ts";
+import { insertOf, rowOf, shownText } from "../../ground/row.ts";
 import type { Row, Statement } from "../../ground/database/mod.ts";
 import { misleading, randomText, tidyName, whyNoName } from "../../ground/platform/mod.ts";
 import { ROLES } from "./roles.ts";
@@ -39,9 +39,6 @@ export function conflict(message: string, options?: ErrorOptions): AccountError 
   return new AccountError(message, { ...options, fault: "conflict" });
 }
 
-const INSERT = `insert into accounts
-    (id, email, name, kind, role, created_at_ms, disabled_at_ms, invite_code, invited_by)
-  values (?, ?, ?, ?, ?, ?, null, ?, ?)`;
 /** Long enough to be unguessable, short enough to be read out. */
 const INVITE_CODE_LENGTH = 12;
 
@@ -99,11 +96,18 @@ export function readName(text: string): string {
 
 /** Returns the statement that creates `account`. */
 export function insertAccount(account: Account, invitedBy: string | null = null): Statement {
-  const { id, email, name, kind, role, createdAtMs } = account;
-  return {
-    sql: INSERT,
-    args: [id, email, name, kind, role, createdAtMs, newInviteCode(), invitedBy],
-  };
+  const { id, email, name, kind, role, createdAtMs, disabledAtMs } = account;
+  return insertOf("insert into accounts", {
+    id,
+    email,
+    name,
+    kind,
+    role,
+    createdAtMs,
+    disabledAtMs,
+    inviteCode: newInviteCode(),
+    invitedBy,
+  });
 }
 
 /** Converts a row of the table to an account. */

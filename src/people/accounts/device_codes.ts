@@ -1,5 +1,6 @@
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { digestOf, randomText } from "../../ground/platform/mod.ts";
+import { insertOf } from "../../ground/row.ts";
 import type { Account } from "./account.ts";
 import type { GrantOptions } from "./tool_grants.ts";
 
@@ -67,27 +68,23 @@ export class DeviceCodes {
     const [deviceCode, userCode] = [randomText(DEVICE_CHARS), randomText(USER_CHARS, LETTERS)];
     const [, made] = await this.#database.batch([
       { sql: "delete from device_codes where expires_at_ms <= ?", args: [now] },
-      {
-        sql: `insert into device_codes
-            (digest, user_digest, client, address, created_at_ms, expires_at_ms, interval_ms, asked_at_ms)
-          select ?, ?, ?, ?, ?, ?, ?, ?
-          where (select count(*) from device_codes) < ?
-            and (select count(*) from device_codes where address = ?) < ?
-          returning digest`,
-        args: [
-          digestOf(deviceCode),
-          digestOf(userCode),
-          client,
-          address,
-          now,
-          now + CODE_MS,
-          INTERVAL_MS,
-          now,
-          MAX_CODES,
-          address,
-          MAX_OF_ADDRESS,
-        ],
-      },
+      insertOf("insert into device_codes", {
+        digest: digestOf(deviceCode),
+        userDigest: digestOf(userCode),
+        client,
+        address,
+        createdAtMs: now,
+        askedAtMs: now,
+        expiresAtMs: now + CODE_MS,
+        intervalMs: INTERVAL_MS,
+      }, {
+        onlyIf: {
+          sql: `(select count(*) from device_codes) < ?
+            and (select count(*) from device_codes where address = ?) < ?`,
+          args: [MAX_CODES, address, MAX_OF_ADDRESS],
+        },
+        then: "returning digest",
+      }),
     ]);
     if (made!.length === 0) return undefined;
     return {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
-import { rowOf, shownText } from "../../ground/row.ts";
+import { columnsIn, rowOf, shownText } from "../../ground/row.ts";
 
 const expiringKey = rowOf({
   id: z.string(),
@@ -15,7 +15,7 @@ const expiringKey = rowOf({
 export type ExpiringKey = z.output<typeof expiringKey>;
 
 /** Keys of tools are left out: a tool that is in use refreshes its own. */
-const FIND = `select id, account_id, name, hint, created_at_ms, expires_at_ms from keys
+const FIND = `select ${columnsIn(expiringKey)} from keys
   where revoked_at_ms is null and expires_at_ms is not null
     and (expires_at_ms, id) > (?, ?) and expires_at_ms <= ?
     and not exists (select 1 from tool_grants where key_id = keys.id)

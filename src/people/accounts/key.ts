@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { jsonText, rowOf, shownText } from "../../ground/row.ts";
+import { columnsIn, insertOf, jsonText, rowOf, shownText } from "../../ground/row.ts";
 import {
+  type Condition,
   type Database,
   DatabaseError,
   type Row,
@@ -50,11 +51,7 @@ const keyRow = rowOf({
 export type Key = z.output<typeof keyRow>;
 
 /** Columns that {@linkcode readKey} reads. */
-export const KEY_COLUMNS =
-  "id, account_id, name, hint, models, budget_credits, created_at_ms, expires_at_ms, revoked_at_ms, " +
-  "team_id, member_id, scopes, previous_until_ms, at_once";
-const INSERT = `insert into keys (${KEY_COLUMNS}, digest, source)
-  select ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?, ?, null, ?, ?, ?`;
+export const KEY_COLUMNS = columnsIn(keyRow);
 
 /** 100 years. */
 const LONGEST_MS = 36_525 * 86_400_000;
@@ -172,28 +169,18 @@ export function newKey(
   };
 }
 
-/** Returns the statement that stores `key`. */
-export function insertKey(key: Key, digest: string, source: "issued" | "environment"): Statement {
-  const models = key.models === null ? null : JSON.stringify(key.models);
-  return {
-    sql: INSERT,
-    args: [
-      key.id,
-      key.accountId,
-      key.name,
-      key.hint,
-      models,
-      key.budgetCredits,
-      key.createdAtMs,
-      key.expiresAtMs,
-      key.teamId,
-      key.memberId,
-      JSON.stringify(key.scopes),
-      key.atOnce,
-      digest,
-      source,
-    ],
-  };
+/** Returns the statement that stores `key`, if a condition holds; its row is the ID. */
+export function insertKey(
+  key: Key,
+  digest: string,
+  { source = "issued", onlyIf }: {
+    readonly source?: "issued" | "environment";
+    readonly onlyIf?: Condition;
+  } = {},
+): Statement {
+  const models = key.models && JSON.stringify(key.models);
+  const row = { ...key, models, scopes: JSON.stringify(key.scopes), digest, source };
+  return insertOf("insert into keys", row, { onlyIf, then: "returning id" });
 }
 
 /** Converts a row of the table to a key. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
-import { rowOf, shownText } from "../../ground/row.ts";
+import { columnsIn, rowOf, shownText } from "../../ground/row.ts";
 import { textsOf } from "../../ground/sql/mod.ts";
 
 const ownedKey = rowOf({
@@ -44,7 +44,7 @@ export async function ownersOfKeys(
   const given = wanted.filter(([, value]) => value !== undefined);
   const clauses = [...given.map(([clause]) => clause), ...inTeam ? ["team_id is not null"] : []];
   const rows = await database.all(
-    `select id, account_id, team_id, member_id, name, hint from keys where ${
+    `select ${columnsIn(ownedKey)} from keys where ${
       clauses.length === 0 ? "true" : clauses.join(" and ")
     }`,
     given.map(([, value]) => value!),

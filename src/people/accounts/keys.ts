@@ -22,7 +22,7 @@ const OF_ACCOUNT = `select ${KEY_COLUMNS} from keys where account_id = ? or memb
   order by created_at_ms, id`;
 const BY_DIGEST = `select ${KEY_COLUMNS} from keys where digest = ?`;
 const BY_ID = `select ${KEY_COLUMNS} from keys where id = ?`;
-const UNLESS_THERE_IS_ONE = "where not exists (select 1 from keys where account_id = ?)";
+const THERE_IS_NONE = "not exists (select 1 from keys where account_id = ?)";
 const UPDATE = `update keys set name = ${iif("? = 1", "?", "name")}, models = ${
   iif("? = 1", "?", "models")
 },
@@ -75,7 +75,7 @@ export class Keys {
     checkScopes(account, options.scopes);
     const { secret = newSecret() } = options;
     const key = newKey(account, secret, this.#now(), options);
-    await insertKeys(this.#database, [insertKey(key, digestOf(secret), "issued"), ...also(key)]);
+    await insertKeys(this.#database, [insertKey(key, digestOf(secret)), ...also(key)]);
     return { ...key, secret };
   }
 
@@ -187,7 +187,7 @@ export class Keys {
     checkKeyOptions(options, this.#now());
     if (!/^[0-9a-f]{64}$/.test(hex)) throw new AccountError("Invalid digest of a key");
     const key = { ...newKey(account, "", this.#now(), options), hint: hint.slice(0, 16) };
-    await insertKeys(this.#database, [insertKey(key, hex, "issued"), ...also(key)]);
+    await insertKeys(this.#database, [insertKey(key, hex), ...also(key)]);
     return key;
   }
 
@@ -199,13 +199,9 @@ export class Keys {
   async issueFirst(account: Account): Promise<string | undefined> {
     const secret = newSecret();
     const key = newKey(account, secret, this.#now(), { name: "first key" });
-    const { sql, args = [] } = insertKey(key, digestOf(secret), "issued");
-    await this.#database.batch([{
-      sql: `${sql} ${UNLESS_THERE_IS_ONE}`,
-      args: [...args, account.id],
-    }]);
-    const row = await this.#database.one(BY_ID, [key.id]);
-    return row === undefined ? undefined : secret;
+    const onlyIf = { sql: THERE_IS_NONE, args: [account.id] };
+    const [made] = await this.#database.batch([insertKey(key, digestOf(secret), { onlyIf })]);
+    return made!.length === 0 ? undefined : secret;
   }
 
   /**
@@ -364,7 +360,7 @@ export class Keys {
     ];
     if (known === undefined) {
       const key = newKey(owner, secret, now, { name: "SLUICE_OWNER_KEY" });
-      statements.push(insertKey(key, digestOf(secret), "environment"));
+      statements.push(insertKey(key, digest, { source: "environment" }));
     }
     await this.#database.batch(statements);
   }

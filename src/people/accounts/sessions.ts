@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { insertOf } from "../../ground/row.ts";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { digestOf, randomText } from "../../ground/platform/mod.ts";
 import { endApprovals } from "./access.ts";
@@ -91,30 +92,25 @@ export class Sessions {
    * @returns The new session's token. It is invalid if the account was disabled meanwhile.
    */
   async begin(account: Account, options: SessionStart = {}): Promise<string> {
-    const { before = "", byLink = false, also = [] } = options;
+    const { before = "", byLink = false, also = [], agent } = options;
+    const { provider, providerSession, passkey, address } = options;
     const token = randomText(TOKEN_LENGTH);
     const now = this.#now();
     await this.#database.batch([
       { sql: "delete from sessions where expires_at_ms <= ?", args: [now] },
       { sql: "delete from sessions where digest = ?", args: [digestOf(before)] },
-      {
-        sql: `insert into sessions (digest, account_id, by_link, created_at_ms, expires_at_ms,
-            provider, provider_session, passkey, address, agent)
-          select ?, id, ?, ?, ?, ?, ?, ?, ?, ? from accounts
-          where id = ? and disabled_at_ms is null and kind = 'person'`,
-        args: [
-          digestOf(token),
-          byLink ? 1 : 0,
-          now,
-          now + this.#maxMs,
-          options.provider ?? null,
-          options.providerSession ?? null,
-          options.passkey ?? null,
-          options.address ?? null,
-          options.agent?.slice(0, MAX_AGENT_CHARS) ?? null,
-          account.id,
-        ],
-      },
+      insertOf("insert into sessions", {
+        digest: digestOf(token),
+        accountId: account.id,
+        byLink: byLink ? 1 : 0,
+        createdAtMs: now,
+        expiresAtMs: now + this.#maxMs,
+        provider,
+        providerSession,
+        passkey,
+        address,
+        agent: agent?.slice(0, MAX_AGENT_CHARS),
+      }, { onlyIf: maySignIn(account) }),
       ...also,
     ]);
     return token;
@@ -274,14 +270,11 @@ export class Sessions {
    */
   async makeLink(account: Account, token = randomText(TOKEN_LENGTH)): Promise<string> {
     const now = this.#now();
+    const row = { digest: digestOf(token), accountId: account.id, expiresAtMs: now + LINK_MS };
+    const onlyIf = maySignIn(account);
     const [, made] = await this.#database.batch([
       { sql: "delete from sign_in_links where expires_at_ms <= ?", args: [now] },
-      {
-        sql: `insert into sign_in_links (digest, account_id, expires_at_ms)
-          select ?, id, ? from accounts
-          where id = ? and disabled_at_ms is null and kind = 'person' returning digest`,
-        args: [digestOf(token), now + LINK_MS, account.id],
-      },
+      insertOf("insert into sign_in_links", row, { onlyIf, then: "returning digest" }),
     ]);
     if (made!.length === 0) {
       throw conflict(
@@ -313,6 +306,15 @@ export class Sessions {
     );
     return row === undefined ? undefined : readAccount(row);
   }
+}
+
+/** Holds for the account of a person that is not disabled. */
+function maySignIn({ id }: Account): Condition {
+  return {
+    sql:
+      "exists (select 1 from accounts where id = ? and disabled_at_ms is null and kind = 'person')",
+    args: [id],
+  };
 }
 
 function textOrNull(value: unknown): string | null {

@@ -64,12 +64,11 @@ export class TeamKeys {
       teamId: team.id,
       memberId: member?.id ?? null,
     };
-    const { sql, args = [] } = insertKey(key, digestOf(secret), "issued");
     const inTeam = [team.id, key.memberId, team.id, key.memberId];
     let isMade = false;
     try {
       const [made] = await insertKeys(this.#database, [
-        { sql: `${sql} where ${IF_IN_TEAM} returning id`, args: [...args, ...inTeam] },
+        insertKey(key, digestOf(secret), { onlyIf: { sql: IF_IN_TEAM, args: inTeam } }),
         ...also(key),
       ]);
       isMade = made!.length > 0;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { jsonText, rowOf, shownText } from "../../ground/row.ts";
+import { columnsIn, insertOf, jsonText, rowOf, shownText } from "../../ground/row.ts";
 import { type Database, DatabaseError, type Statement } from "../../ground/database/mod.ts";
 import { displayed, nameFrom, newId, seenAs } from "../../ground/platform/mod.ts";
 import { type Account, AccountError, conflict, insertAccount, readName } from "./account.ts";
@@ -34,7 +34,7 @@ export interface TeamChanges {
   readonly disabled?: boolean | undefined;
 }
 
-const COLUMNS = "id, name, pool_id, models, own_keys, created_at_ms, disabled_at_ms";
+const COLUMNS = columnsIn(teamRow);
 /** Violates the primary key if a team besides one has a name that is not in a list. */
 const FAIL_IF_OTHERS = `insert into teams
   select * from teams where id <> ? and name not in ${textsOf()} limit 1`;
@@ -80,17 +80,14 @@ export class Teams {
     };
     await this.#writeNamed(team, [
       ...(account === undefined ? [] : [insertAccount(account)]),
-      {
-        sql: `insert into teams (${COLUMNS}) values (?, ?, ?, ?, ?, ?, null)`,
-        args: [
-          id,
-          name,
-          team.poolId,
-          models === null ? null : JSON.stringify(models),
-          team.ownKeyUse,
-          createdAtMs,
-        ],
-      },
+      insertOf("insert into teams", {
+        id,
+        name,
+        poolId: team.poolId,
+        createdAtMs,
+        ownKeys: team.ownKeyUse,
+        models: models && JSON.stringify(models),
+      }),
     ]);
     return team;
   }

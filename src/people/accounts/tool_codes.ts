@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Database, Statement } from "../../ground/database/mod.ts";
+import { insertOf } from "../../ground/row.ts";
 import { digestOf, randomText } from "../../ground/platform/mod.ts";
 import { type Account, AccountError } from "./account.ts";
 import { newKeyId } from "./key.ts";
@@ -69,33 +70,30 @@ export class ToolCodes {
    */
   async issue(
     { id }: Pick<Account, "id">,
-    request: CodeRequest,
+    { clientId, client, redirectUri, challenge, provider, address }: CodeRequest,
     also: readonly Statement[] = [],
   ): Promise<string> {
     const code = randomText(CODE_CHARS);
     const now = this.#now();
     const [, made] = await this.#database.batch([
       { sql: "delete from tool_codes where expires_at_ms <= ?", args: [now - KEPT_MS] },
-      {
-        sql:
-          `insert into tool_codes (digest, client_id, client, redirect_uri, challenge, account_id,
-            provider, address, expires_at_ms)
-          select ?, ?, ?, ?, ?, ?, ?, ?, ?
-          where (select count(*) from tool_codes where account_id = ?) < ? returning digest`,
-        args: [
-          digestOf(code),
-          request.clientId,
-          request.client,
-          request.redirectUri,
-          request.challenge,
-          id,
-          request.provider,
-          request.address,
-          now + CODE_MS,
-          id,
-          MAX_OF_ACCOUNT,
-        ],
-      },
+      insertOf("insert into tool_codes", {
+        digest: digestOf(code),
+        accountId: id,
+        expiresAtMs: now + CODE_MS,
+        clientId,
+        client,
+        redirectUri,
+        challenge,
+        provider,
+        address,
+      }, {
+        onlyIf: {
+          sql: "(select count(*) from tool_codes where account_id = ?) < ?",
+          args: [id, MAX_OF_ACCOUNT],
+        },
+        then: "returning digest",
+      }),
       ...also,
     ]);
     if (made!.length === 0) {

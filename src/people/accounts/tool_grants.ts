@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import * as z from "zod";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { digestOf, randomText } from "../../ground/platform/mod.ts";
-import { rowOf, shownText } from "../../ground/row.ts";
+import { insertOf, rowOf, shownText } from "../../ground/row.ts";
 import { endApprovals } from "./access.ts";
 import type { Account } from "./account.ts";
 import { hintOf, insertKey, newKey, newKeyId } from "./key.ts";
@@ -128,13 +128,17 @@ export class ToolGrants {
     });
     await this.#database.batch([
       ...onlyWith,
-      insertKey(key, digestOf(tokens.accessToken), "issued"),
-      {
-        sql: `insert into tool_grants
-            (key_id, client, salt, generation, refreshed_at_ms, expires_at_ms, address, provider)
-          values (?, ?, ?, 1, ?, ?, ?, ?)`,
-        args: [keyId, client, salt, now, now + IDLE_MS, address, provider],
-      },
+      insertKey(key, digestOf(tokens.accessToken)),
+      insertOf("insert into tool_grants", {
+        keyId,
+        client,
+        salt,
+        generation: 1,
+        address,
+        provider,
+        refreshedAtMs: now,
+        expiresAtMs: now + IDLE_MS,
+      }),
     ]);
     return tokens;
   }

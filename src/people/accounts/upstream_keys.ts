@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
 import * as z from "zod";
-import { rowOf } from "../../ground/row.ts";
+import { columnsIn, insertOf, rowOf } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { BoundCipher } from "../../wire/sealing/mod.ts";
 import { AccountError } from "./account.ts";
@@ -36,12 +36,12 @@ export const ownKeysColumn = z.string().transform((json) =>
   z.array(upstreamKeyRow).parse(JSON.parse(json))
 );
 
-const COLUMNS = ["id", "account_id", "team_id", "upstream", "sealed", "hint", "set_at_ms"] as const;
+const COLUMNS = columnsIn(upstreamKeyRow);
 
 /** Keys that requests with an API key may be sent with: those of its team, or of its account if it is of none. */
 export const OWN_KEYS_OF_CALLER = `(
   select ${
-  jsonArrayOfRows(jsonObject(COLUMNS.map((name) => `own.${name} as ${name}`).join(", ")))
+  jsonArrayOfRows(jsonObject(COLUMNS.replaceAll(/\w+/g, "own.$& as $&")))
 } from upstream_keys as own
   where own.team_id = keys.team_id or keys.team_id is null and own.account_id = keys.account_id
 )`;
@@ -130,14 +130,15 @@ export class UpstreamKeys {
     owner: UpstreamKeyOwner,
     { upstream, sealed, hint }: Pick<OwnUpstreamKey, "upstream" | "sealed" | "hint">,
   ): Promise<void> {
-    const { accountId = null, teamId = null } = owner;
+    const { accountId, teamId } = owner;
     const id = upstreamKeyId(owner, upstream);
-    await this.#database.batch([{
-      sql: `insert into upstream_keys (${COLUMNS.join(", ")}) values (?, ?, ?, ?, ?, ?, ?)
-        on conflict (id)
-        do update set sealed = excluded.sealed, hint = excluded.hint, set_at_ms = excluded.set_at_ms`,
-      args: [id, accountId, teamId, upstream, sealed, hint, this.#now()],
-    }]);
+    const row = { id, accountId, teamId, upstream, sealed, hint, setAtMs: this.#now() };
+    await this.#database.batch([
+      insertOf("insert into upstream_keys", row, {
+        then: `on conflict (id)
+          do update set sealed = excluded.sealed, hint = excluded.hint, set_at_ms = excluded.set_at_ms`,
+      }),
+    ]);
   }
 
   /** Removes a key. @throws {AccountError} If it does not exist. */
@@ -153,7 +154,7 @@ export class UpstreamKeys {
   /** Finds a key by its ID. */
   async byId(id: string): Promise<OwnUpstreamKey | undefined> {
     const row = await this.#database.one(
-      `select ${COLUMNS.join(", ")} from upstream_keys where id = ?`,
+      `select ${COLUMNS} from upstream_keys where id = ?`,
       [id],
     );
     return row === undefined ? undefined : upstreamKeyRow.parse(row);
@@ -168,7 +169,7 @@ export class UpstreamKeys {
       ? ["where account_id = ?", [accountId]]
       : ["", []];
     const rows = await this.#database.all(
-      `select ${COLUMNS.join(", ")} from upstream_keys ${where} order by id`,
+      `select ${COLUMNS} from upstream_keys ${where} order by id`,
       args,
     );
     return rows.map((row) => upstreamKeyRow.parse(row));

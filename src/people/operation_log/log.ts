@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { rowOf, shownText } from "../../ground/row.ts";
+import { columnsIn, insertOf, rowOf, shownText } from "../../ground/row.ts";
 import type { ActionObject } from "../accounts/mod.ts";
 import {
   type Condition,
@@ -61,9 +61,7 @@ export interface NewEntry {
   readonly error?: string | undefined;
 }
 
-const COLUMNS = `id, at_ms, operation, door, address, actor, actor_id, key_id, account_id, team_id,
-  object_id, before, after, outcome, error`;
-const HOLES = COLUMNS.split(",").map(() => "?").join(", ");
+const COLUMNS = columnsIn(entryRow);
 const MAX_ERROR_CHARS = 500;
 
 /**
@@ -74,30 +72,27 @@ const MAX_ERROR_CHARS = 500;
  */
 export function logStatement(
   { id, atMs, operation, actor, origin, about, before, after = null, error }: NewEntry,
-  onlyIf: Condition = { sql: "true", args: [] },
+  onlyIf?: Condition,
 ): Statement {
-  return {
-    sql: `insert into operation_log (${COLUMNS}) select ${HOLES} where ${onlyIf.sql}
-      on conflict (id) do nothing returning id`,
-    args: [
-      id,
-      atMs,
-      operation,
-      origin.door,
-      origin.address,
-      actor.name,
-      actor.account?.id ?? null,
-      actor.keyId,
-      about.accountId ?? null,
-      about.teamId ?? null,
-      about.objectId ?? null,
-      before === null ? null : JSON.stringify(before),
-      after === null ? null : JSON.stringify(after),
-      error === undefined ? "done" : "failed",
-      error?.slice(0, MAX_ERROR_CHARS) ?? null,
-      ...onlyIf.args,
-    ],
-  };
+  const { door, address } = origin;
+  const { accountId, teamId, objectId } = about;
+  return insertOf("insert into operation_log", {
+    id,
+    atMs,
+    operation,
+    door,
+    address,
+    accountId,
+    teamId,
+    objectId,
+    actor: actor.name,
+    actorId: actor.account?.id,
+    keyId: actor.keyId,
+    before: before === null ? null : JSON.stringify(before),
+    after: after === null ? null : JSON.stringify(after),
+    outcome: error === undefined ? "done" : "failed",
+    error: error?.slice(0, MAX_ERROR_CHARS),
+  }, { onlyIf, then: "on conflict (id) do nothing returning id" });
 }
 
 /** Returns a statement that fails if a condition does not hold, and with it its transaction. */

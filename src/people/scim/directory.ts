@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Condition, Database, Value } from "../../ground/database/mod.ts";
-import { jsonText, rowOf } from "../../ground/row.ts";
+import { columnsIn, jsonText, rowOf } from "../../ground/row.ts";
 import { ScimError } from "./error.ts";
 import type { Term } from "./filter.ts";
 import { elementsOf, isSameButForCase, textAt, textsOf } from "../../ground/sql/mod.ts";
@@ -49,10 +49,8 @@ interface Part {
   readonly limit: number;
 }
 
-const USER_COLUMNS = `id, account_id, user_name, external_id, attributes, version, created_at_ms,
-  changed_at_ms, disabled_at_ms, deleted_at_ms, changes, rights`;
-/** Columns of {@linkcode DirectoryGroup}. */
-export const GROUP_COLUMNS = "id, display_name, external_id, version, created_at_ms, changed_at_ms";
+const USER_COLUMNS = columnsIn(userRow);
+const GROUP_COLUMNS = columnsIn(groupRow);
 
 /** Conditions by the attribute that a filter names, in lower case. */
 const USER_FILTERS: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
 import type { Condition, Statement } from "../../ground/database/mod.ts";
-import { type DirectoryGroup, type DirectoryUser, GROUP_COLUMNS } from "./directory.ts";
+import { insertOf } from "../../ground/row.ts";
+import type { DirectoryGroup, DirectoryUser } from "./directory.ts";
 import type { GroupDocument, UserDocument } from "./documents.ts";
 import { elementsOf, integerAt, isSame, textAt, textsOf } from "../../ground/sql/mod.ts";
 
@@ -67,15 +68,17 @@ export function insertUser(
       sql: "delete from scim_users where account_id = ? and deleted_at_ms is not null",
       args: [accountId],
     },
-    {
-      sql: `insert into scim_users (id, account_id, user_name, external_id, attributes, version,
-          created_at_ms, changed_at_ms, disabled_at_ms)
-        values (?, ?, ?, ?, ?, 1, ?, ?, ?)`,
-      args: [
-        ...[id, accountId, userName, externalId, JSON.stringify(attributes), nowMs, nowMs],
-        disabledAtMs,
-      ],
-    },
+    insertOf("insert into scim_users", {
+      id,
+      accountId,
+      userName,
+      externalId,
+      attributes: JSON.stringify(attributes),
+      version: 1,
+      createdAtMs: nowMs,
+      changedAtMs: nowMs,
+      disabledAtMs,
+    }),
   ];
 }
 
@@ -121,10 +124,8 @@ export function insertGroup(
   { displayName, externalId }: Pick<GroupDocument, "displayName" | "externalId">,
   nowMs: number,
 ): Statement {
-  return {
-    sql: `insert into scim_groups (${GROUP_COLUMNS}) values (?, ?, ?, 1, ?, ?)`,
-    args: [id, displayName, externalId, nowMs, nowMs],
-  };
+  const row = { id, displayName, externalId, version: 1, createdAtMs: nowMs, changedAtMs: nowMs };
+  return insertOf("insert into scim_groups", row);
 }
 
 /** Changes the names of a group, for all its members. */

@@ -5,7 +5,7 @@ import {
   DatabaseError,
   type Statement,
 } from "../../ground/database/mod.ts";
-import { rowOf } from "../../ground/row.ts";
+import { insertOf, rowOf } from "../../ground/row.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
 import {
   type Account,
@@ -159,15 +159,13 @@ export class Identities {
     checkRecent(session, "link an identity");
     const { account } = session;
     const [linked] = await this.#database.batch([
-      {
-        sql: `insert into identities
-            (issuer, subject, account_id, provider, linked_by, linked_at_ms)
-          values (?, ?, ?, ?, 'hand', ?)
-          on conflict (issuer, subject) do update set linked_by = 'hand'
+      this.#statement(account.id, identity, {
+        settings,
+        why: "hand",
+        then: `on conflict (issuer, subject) do update set linked_by = 'hand'
             where identities.account_id = excluded.account_id
           returning account_id`,
-        args: [identity.issuer, identity.subject, account.id, settings.name, this.#now()],
-      },
+      }),
       ...(record === undefined ? [] : [record(isLinked(account, identity))]),
     ]);
     if (linked!.length === 0) {
@@ -284,13 +282,20 @@ export class Identities {
   #statement(
     accountId: string,
     { issuer, subject }: Identity,
-    { settings, why }: { readonly settings: OidcSettings; readonly why: LinkedBy },
+    { settings, why, then = "" }: {
+      readonly settings: OidcSettings;
+      readonly why: LinkedBy;
+      readonly then?: string;
+    },
   ): Statement {
-    return {
-      sql: `insert into identities (issuer, subject, account_id, provider, linked_by, linked_at_ms)
-        values (?, ?, ?, ?, ?, ?)`,
-      args: [issuer, subject, accountId, settings.name, why, this.#now()],
-    };
+    return insertOf("insert into identities", {
+      issuer,
+      subject,
+      accountId,
+      provider: settings.name,
+      linkedBy: why,
+      linkedAtMs: this.#now(),
+    }, { then });
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type Statement,
 } from "../../ground/database/mod.ts";
 import { digestOf, randomText, tidyName, whyNoName } from "../../ground/platform/mod.ts";
-import { rowOf, shownText } from "../../ground/row.ts";
+import { insertOf, rowOf, shownText } from "../../ground/row.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { type Account, type Accounts, type Session } from "../accounts/mod.ts";
 import { usable } from "./identities.ts";
@@ -149,20 +149,15 @@ export class Passkeys {
     const { publicKey, algorithm, counter } = checkAttestation(made, site);
     try {
       await this.#database.batch([
-        {
-          sql: `insert into passkeys
-              (id, account_id, name, algorithm, public_key, counter, created_at_ms)
-            values (?, ?, ?, ?, ?, ?, ?)`,
-          args: [
-            made.id.toString("base64url"),
-            account.id,
-            tidy,
-            algorithm,
-            publicKey,
-            counter,
-            this.#now(),
-          ],
-        },
+        insertOf("insert into passkeys", {
+          id: made.id.toString("base64url"),
+          accountId: account.id,
+          name: tidy,
+          algorithm,
+          publicKey,
+          counter,
+          createdAtMs: this.#now(),
+        }),
         ...also,
       ]);
     } catch (error) {

@@ -1,8 +1,8 @@
-import type { buildConnector, Dispatcher } from "undici";
-import { following, humanBytes, until } from "../../ground/platform/mod.ts";
-import { LimitedBytesTransformStream, STATUS_CODE, toArrayBuffer } from "../../ground/std/mod.ts";
+import { CoarseTimers, following, humanBytes, joinBytes } from "../../ground/platform/mod.ts";
+import { decodedBody } from "../../ground/http1/mod.ts";
+import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { proxyOf, type WayOut } from "../../settings/config/mod.ts";
-import { makeConnector } from "../../ground/ways_out/mod.ts";
+import { serverAt, type ServerOptions } from "../../ground/ways_out/mod.ts";
 import { connectAddress } from "./connect_address.ts";
 import { ImageFault, unreachable } from "./fault.ts";
 import type { Resolve } from "./resolve.ts";
@@ -20,14 +20,11 @@ export interface ImageFetcherOptions extends TargetRules {
   /** Proxy that images are fetched through; never one of the environment. */
   readonly proxy?: WayOut["proxy"];
   /** Connects to a checked address. Tests replace it. */
-  readonly connect?: buildConnector.connector;
+  readonly connect?: ServerOptions["connect"];
 }
 
 const MAX_REDIRECTS = 3;
 const FOLLOWED = new Set([301, 302, 303, 307, 308]);
-
-/** A body: undici has a type of its own for the web-standard stream. */
-type Body = ReadableStream<Uint8Array<ArrayBuffer>> | null;
 
 /** What came from an address. */
 export interface Fetched {
@@ -37,10 +34,10 @@ export interface Fetched {
 }
 
 /**
- * Fetches remote images with undici's `fetch`.
+ * Fetches remote images, each over a connection of its own.
  *
- * Each host name is resolved once per hop and all its addresses are checked. The dispatcher gets one of these addresses
- * and never resolves a name itself.
+ * Each host name is resolved once per hop and all its addresses are checked. The connection is made to one of these
+ * addresses, and nobody resolves the name again.
  */
 export class ImageFetcher {
   readonly #options: ImageFetcherOptions;
@@ -115,80 +112,64 @@ export class ImageFetcher {
       timeoutMs: this.#options.totalMs,
       signal,
     });
-    // loaded with the first remote image, since few gateways need the whole package
-    const { Agent, DecoratorHandler, fetch } = await import("./undici.ts");
-    const { connectMs: timeoutMs, proxy: named } = this.#options;
-    const proxy = proxyOf(target.url, { proxy: named });
-    // tunnels lead to the address that was checked: the proxy resolves nothing
-    const { connect = makeConnector({ timeoutMs, proxy, tunnelsHttp: true }) } = this.#options;
-    const agent = new Agent({
-      connect: (options, callback) =>
-        connect({
-          ...options,
-          hostname: address,
-          ...(target.url.protocol === "https:" ? { servername: target.url.hostname } : {}),
-        }, callback),
-      pipelining: 0,
-      headersTimeout: this.#options.totalMs,
-      bodyTimeout: this.#options.totalMs,
-    });
-    // On Deno, the body of an interrupted transfer never ends, so the dispatcher reports it.
-    using broken = following(signal);
-    const noticing = agent.compose((dispatch) => (options, handler) =>
-      dispatch(
-        options,
-        new class extends DecoratorHandler {
-          onResponseError(controller: Dispatcher.DispatchController, error: Error) {
-            broken.abort(error);
-            handler.onResponseError?.(controller, error);
-          }
-        }(handler),
-      )
-    );
+    const { connectMs, totalMs, proxy: named, connect } = this.#options;
+    const timers = new CoarseTimers();
+    const makeFault = (cause: unknown) => cause instanceof Error ? cause : unreachable(cause);
+    const { url } = target;
+    const pool = serverAt(url, {
+      timeoutMs: connectMs,
+      proxy: proxyOf(url, { proxy: named }),
+      // tunnels lead to the address that was checked: the proxy resolves nothing
+      tunnelsHttp: true,
+      address,
+      connect,
+      headMs: totalMs,
+      bodyMs: totalMs,
+      totalMs,
+      keepsConnections: false,
+      makeFault,
+      timers,
+    }).pool();
     try {
-      const asked = fetch(target.url, {
-        dispatcher: noticing,
-        redirect: "manual",
-        referrerPolicy: "no-referrer",
-        credentials: "omit",
+      const reply = pool.send({
+        method: "GET",
+        target: `${url.pathname}${url.search}`,
         headers: {
           accept: "image/png, image/jpeg, image/webp, image/gif",
-          "accept-encoding": "identity",
           "user-agent": "sluice-image-fetcher",
         },
+        body: undefined,
         signal,
       });
-      const reply = await until(asked, signal);
-      const location = reply.headers.get("location");
-      if (FOLLOWED.has(reply.status) && location !== null) return { location };
-      if (reply.status !== STATUS_CODE.OK) throw unreachable(`status ${reply.status}`);
-      const declared = (reply.headers.get("content-type") ?? "").split(";")[0]!.trim()
-        .toLowerCase();
-      const { headers, body } = reply;
-      return { bytes: await this.#read({ headers, body: body as Body }, broken.signal), declared };
+      const { status, headers } = await reply.began;
+      const { location } = headers;
+      if (FOLLOWED.has(status) && location !== undefined) return { location: String(location) };
+      if (status !== STATUS_CODE.OK) throw unreachable(`status ${status}`);
+      const declared = String(headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase();
+      if (Number(headers["content-length"]) > this.#options.maxBytes) throw this.#tooLarge();
+      return { bytes: await this.#read(decodedBody(reply, headers, makeFault)), declared };
     } finally {
       // closes the connection, and drops the rest of the reply
-      agent.destroy().catch(() => {});
+      await pool.close();
+      timers.close();
     }
   }
 
-  /**
-   * Counts decoded bytes, whatever the headers say, and stops the transfer at the limit. Each read checks the signal,
-   * since on Deno an aborted body never ends.
-   */
+  #tooLarge(): ImageFault {
+    return new ImageFault("large", `is larger than ${humanBytes(this.#options.maxBytes)}`);
+  }
+
+  /** Counts decoded bytes, whatever the headers say, and stops the transfer at the limit. */
   async #read(
-    { headers, body }: { readonly headers: Headers; readonly body: Body },
-    signal: AbortSignal,
+    body: { read(): Promise<Uint8Array | undefined> },
   ): Promise<Uint8Array<ArrayBuffer>> {
-    const { maxBytes } = this.#options;
-    const tooLarge = () => new ImageFault("large", `is larger than ${humanBytes(maxBytes)}`);
-    if (Number(headers.get("content-length")) > maxBytes) throw tooLarge();
-    if (body === null) return new Uint8Array();
-    const bounded = body.pipeThrough(new LimitedBytesTransformStream(maxBytes, { error: true }));
-    try {
-      return new Uint8Array(await until(toArrayBuffer(bounded), signal));
-    } catch (error) {
-      throw error instanceof RangeError ? tooLarge() : error;
+    const pieces: Uint8Array[] = [];
+    let left = this.#options.maxBytes;
+    for (let piece = await body.read(); piece !== undefined; piece = await body.read()) {
+      left -= piece.byteLength;
+      if (left < 0) throw this.#tooLarge();
+      pieces.push(piece);
     }
+    return new Uint8Array(joinBytes(pieces));
   }
 }

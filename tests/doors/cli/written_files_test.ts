@@ -158,7 +158,10 @@ async function listed(directory: string): Promise<string[]> {
 Deno.test("backup to standard output: a whole database under each of its names, and nothing else", async () => {
   await using dir = await tempDir();
   await sluice(["key", "create"], { directory: dir.path });
-  const before = await listed(`${dir.path}/data`);
+  // the database's log and its index come and go with the commands that open it
+  const beside = async () =>
+    (await listed(`${dir.path}/data`)).filter((name) => !/-(?:wal|shm)$/.test(name));
+  const before = await beside();
   for (const name of ["-", "/dev/stdout"]) {
     const { code, out, err } = await sluice(["backup", name], { directory: dir.path });
     assertEquals([code, err], [0, ""]);
@@ -169,7 +172,7 @@ Deno.test("backup to standard output: a whole database under each of its names, 
     });
     assertEquals([restored.code, restored.err], [0, ""]);
   }
-  assertEquals(await listed(`${dir.path}/data`), before);
+  assertEquals(await beside(), before);
 });
 
 Deno.test("a reader that ends early ends a command quietly", async () => {

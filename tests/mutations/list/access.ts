@@ -13,6 +13,8 @@ const NAMES = "tests/people/accounts/names_test.ts";
 const SIMULATOR = "tests/requests/upstreams/simulator_test.ts";
 const CLIENT_KEYS = "tests/doors/cli/client_keys_test.ts";
 const GUARD = "tests/ground/telemetry/process_guard_test.ts";
+const EXPORTING = "tests/ground/telemetry/exporting_test.ts";
+const TRACING = "tests/ground/telemetry/tracing_test.ts";
 
 /** Who is let in, whose word is believed, and what ends the process. */
 export const ACCESS: readonly Mutation[] = [
@@ -262,6 +264,38 @@ export const ACCESS: readonly Mutation[] = [
     why: "Nobody would notice bugs by the metrics.",
   },
   {
+    name: "request-spans-without-end",
+    file: "src/ground/telemetry/tracing.ts",
+    find: "    entered.span?.end();\n",
+    replace: "",
+    tests: [{ file: TRACING, filter: "by the gateway: one trace" }],
+    why: "Traces would have stages and no request.",
+  },
+  {
+    name: "traces-of-clients-not-continued",
+    file: "src/ground/telemetry/tracing.ts",
+    find: "propagation.extract(context.active(), request.headers, HEADERS)",
+    replace: "context.active()",
+    tests: [{ file: TRACING, filter: "by the gateway: one trace" }],
+    why: "What a client traces would end at the gateway.",
+  },
+  {
+    name: "every-trace-is-kept",
+    file: "src/ground/telemetry/otlp.ts",
+    find: "    sampler: samplerOf(chosen),\n",
+    replace: "",
+    tests: [{ file: EXPORTING, filter: "each thread exports" }],
+    why: "An operator who keeps one trace of a hundred would pay for all of them.",
+  },
+  {
+    name: "collectors-reply-logged",
+    file: "src/ground/telemetry/otlp.ts",
+    find: 'report(typeof error === "string" ? error : error.message ?? "unknown fault")',
+    replace: "report(JSON.stringify(error))",
+    tests: [{ file: EXPORTING, filter: "a collector that refuses" }],
+    why: "A collector that repeats its headers would put their secret into the log.",
+  },
+  {
     name: "programs-may-run",
     file: "src/ground/telemetry/process_guard.ts",
     find: `  if (!runsPrograms) Deno.permissions.revokeSync({ name: "run" });\n`,
@@ -427,8 +461,8 @@ export const ACCESS: readonly Mutation[] = [
   {
     name: "link-of-disabled-account-made",
     file: "src/people/accounts/sessions.ts",
-    find: "where id = ? and disabled_at_ms is null and kind = 'person' returning digest",
-    replace: "where id = ? and kind = 'person' returning digest",
+    find: "where id = ? and disabled_at_ms is null and kind = 'person')",
+    replace: "where id = ? and kind = 'person')",
     tests: [{ file: SESSIONS, filter: "a disabled account" }],
     why: "A disabled account would get a link that works when it is enabled again.",
   },

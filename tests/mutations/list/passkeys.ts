@@ -196,8 +196,8 @@ export const PASSKEY_MUTATIONS: readonly Mutation[] = [
   {
     name: "session-of-a-removed-passkey",
     file: "src/people/accounts/sessions.ts",
-    find: "options.passkey ?? null,",
-    replace: "null,",
+    find: "        passkey,\n        address,",
+    replace: "        address,",
     tests: [{ file: CONSOLE, filter: "renames and removes" }],
     why: "The thief of a laptop would stay signed in when its passkey is removed.",
   },

@@ -2,7 +2,7 @@ import type { Mutation } from "../mutation.ts";
 
 const WAY = "src/settings/config/proxy_settings.ts";
 const EXCEPTIONS = "src/ground/ways_out/exceptions.ts";
-const TUNNEL = "src/ground/ways_out/open_tunnel.ts";
+const TUNNEL = "src/ground/ways_out/open_connection.ts";
 const SETTINGS_TEST = "tests/settings/config/proxies_test.ts";
 const EXCEPTIONS_TEST = "tests/ground/ways_out/exceptions_test.ts";
 const CONNECT_TEST = "tests/ground/ways_out/connect_test.ts";
@@ -37,19 +37,27 @@ export const PROXIES: readonly Mutation[] = [
   },
   {
     name: "proxy-fault-counts-as-sent",
-    file: "src/requests/upstreams/incoming_reply.ts",
-    find: "error instanceof ProxyFault || ",
-    replace: "",
+    file: "src/requests/upstreams/http_transport.ts",
+    find: 'const kind = stage === "connecting"',
+    replace: 'const kind = stage === "aborted"',
     tests: [{ file: FLOW, filter: "was sent nothing" }],
     why: "A request that never left would be taken for one that may have been worked on.",
   },
   {
     name: "proxy-407-taken-for-the-upstreams",
-    file: "src/requests/upstreams/http_transport.ts",
-    find: "status === 407 && this.#forwarding !== undefined",
+    file: "src/ground/ways_out/connect.ts",
+    find: "status === 407 && forwarded !== undefined",
     replace: "false",
     tests: [{ file: FLOW, filter: "was sent nothing" }],
     why: "A proxy that wants credentials would fail requests that another target could reply to.",
+  },
+  {
+    name: "checked-address-looked-up",
+    file: TUNNEL,
+    find: "proxy === undefined && address !== undefined",
+    replace: "false",
+    tests: [{ file: "tests/ground/ways_out/connect_tcp_test.ts", filter: "names are looked up" }],
+    why: "What the guard checked would be looked up once more, and could be another address.",
   },
   {
     name: "proxy-refusal-taken-for-a-tunnel",
@@ -78,7 +86,7 @@ export const PROXIES: readonly Mutation[] = [
   {
     name: "proxy-resolves-names-of-images",
     file: "src/requests/images/fetcher.ts",
-    find: "          hostname: address,\n",
+    find: "      address,\n",
     replace: "",
     tests: [{ file: OTHERS, filter: "images go through" }],
     why: "An image's host could resolve to another address than the one that was checked.",

@@ -30,9 +30,9 @@ export const SERVICES: readonly Mutation[] = [
   },
   {
     name: "identity-is-a-coding",
-    file: "src/requests/upstreams/http_transport.ts",
-    find: '["", "identity"]',
-    replace: '[""]',
+    file: "src/ground/http1/decoded_body.ts",
+    find: ' && one !== "identity"',
+    replace: "",
     tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
     why: "A reply whose coding is given as `gzip, identity` would be a 503.",
   },

@@ -424,9 +424,9 @@ export const WILD: readonly Mutation[] = [
   },
   {
     name: "letters-of-a-coding-compared",
-    file: "src/requests/upstreams/http_transport.ts",
-    find: 'String(replyHeaders["content-encoding"] ?? "").toLowerCase()',
-    replace: 'String(replyHeaders["content-encoding"] ?? "")',
+    file: "src/ground/http1/decoded_body.ts",
+    find: "String(coding).toLowerCase()",
+    replace: "String(coding)",
     tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
     why: "A reply whose coding is told in capitals would not be unpacked.",
   },

@@ -1,6 +1,5 @@
 /** A caller who loses the right to a write while it runs has not carried it out: every write, whatever takes the right away. */
 
-import undiciTimers from "undici/lib/util/timers.js";
 import type { Database } from "../../../src/ground/database/mod.ts";
 import { createLog } from "../../../src/ground/telemetry/mod.ts";
 import { Registration, Sales } from "../../../src/money/billing/mod.ts";
@@ -239,8 +238,6 @@ const WRITES = Object.values<object>(operations).filter((one): one is operations
 /** All operations on a database of their own, with what they act on outside of it. */
 async function bench() {
   await using stack = new AsyncDisposableStack();
-  // undici's clock ticks on for half a second, which Deno 2.4 takes for a leak of the test
-  stack.defer(() => undiciTimers.reset());
   const { path: directory } = stack.use(await tempDir());
   const stripe = stack.use(fakeStripe());
   const receiver = stack.use(alertReceiver());

@@ -51,7 +51,8 @@ for (
       now: () => now,
       wrapDatabase: (database) => (control = failingDatabase(database)).wrapped,
       settings: {
-        limits: { adminRequestsPerMinute: 1e6 },
+        // leases are not looked after meanwhile, or the gateway would end the loans that are to be written off
+        limits: { adminRequestsPerMinute: 1e6, holdLeaseMs: 3_600_000 },
         upstreams: { gone: { url: "http://127.0.0.1:9/v1", key: "x" } },
       },
     });

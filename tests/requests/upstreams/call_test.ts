@@ -226,7 +226,7 @@ sys.stdin.read()`,
     const reply = await asked;
     assertEquals(reply.status, 503);
     assertStringIncludes((await reply.json()).error.message, "cannot be reached");
-    assertStringIncludes(gateway.log(), "not_sent: UND_ERR_CONNECT_TIMEOUT");
+    assertStringIncludes(gateway.log(), "not_sent: ETIMEDOUT");
   } finally {
     await python.stdin.close();
     await reader.cancel();
