@@ -3,6 +3,7 @@
 import { assert, assertEquals } from "../../assert.ts";
 import { definitionsOf } from "../../../src/ground/database/definitions_of.ts";
 import { DatabaseError, type FailureKind } from "../../../src/ground/database/mod.ts";
+import { postgresError } from "../../../src/ground/database/postgres/failures.ts";
 import { ledgerBench, possible } from "../../fake/ledger.ts";
 
 const TABLES = [
@@ -48,3 +49,13 @@ for (const engine of possible(["file", "server", "postgres"])) {
     assertEquals(await bench.database.all("select * from marks"), [{ id: "a", name: "one", n: 1 }]);
   });
 }
+
+Deno.test("of a connection to PostgreSQL that breaks nobody knows what it has done, whatever the system calls that", () => {
+  const failed = (code: string) => postgresError(Object.assign(new Error("failed"), { code }));
+  for (const code of ["EPIPE", "ECONNRESET", "EBADF", "57P01", "08006"]) {
+    assertEquals([code, failed(code).outcomeUnknown], [code, true]);
+  }
+  for (const code of ["40001", "23505", "P0001", "XX000", "F0000", "HV000"]) {
+    assertEquals([code, failed(code).outcomeUnknown], [code, false]);
+  }
+});
