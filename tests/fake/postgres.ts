@@ -1,7 +1,12 @@
+import { TEST_CA, TEST_CERTIFICATE } from "./certificate.ts";
+import { until } from "./temp.ts";
+
 /** A PostgreSQL that runs, with an empty database `postgres`. */
 export interface PostgresServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
+  /** The directory of its socket. */
+  readonly socket: string;
   /** Of the server's program, such as 15. */
   readonly version: number;
   /**
@@ -23,6 +28,34 @@ export async function whyNoPostgres(): Promise<string | undefined> {
 }
 
 /**
+ * Has a server encrypt, and know the clients of the tests' authority. Files that it reads have to be its own.
+ *
+ * @returns Paths of the authority, and of a certificate of it with its key.
+ */
+export async function encrypt(
+  server: PostgresServer,
+): Promise<{ readonly ca: string; readonly cert: string; readonly key: string }> {
+  const file = async (name: string, text: string) => {
+    const path = `${server.socket}/${name}`;
+    await Deno.writeTextFile(path, text, { mode: 0o600 });
+    if (Deno.uid() === 0) await must("chown", [USER, path]);
+    return path;
+  };
+  const [ca, cert, key] = [
+    await file("ca.pem", TEST_CA),
+    await file("cert.pem", TEST_CERTIFICATE.cert),
+    await file("key.pem", TEST_CERTIFICATE.key),
+  ];
+  const { errors } = await server.run(
+    `alter system set ssl_ca_file = '${ca}'; alter system set ssl_cert_file = '${cert}';
+      alter system set ssl_key_file = '${key}'; alter system set ssl = on; select pg_reload_conf();\n`,
+  );
+  if (errors.length > 0) throw new Error(errors.join("\n"));
+  await until(async () => (await server.run("show ssl;\n")).rows[0] === "on");
+  return { ca, cert, key };
+}
+
+/**
  * A real PostgreSQL on loopback, its data in a folder of its own.
  *
  * @param options.durable Whether it waits for the disk.
@@ -40,7 +73,7 @@ export async function postgresServer(
     ...["-D", data, "-A", "trust", "-U", USER, "--locale=C", "-E", "UTF8", "--no-sync"],
   ]);
   const port = freePort();
-  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${
+  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1,127.0.0.2 -c fsync=${
     durable ? "on" : "off"
   }`;
   // as a daemon: its end is this command's, not that of a process which the test would have to wait for
@@ -50,6 +83,7 @@ export async function postgresServer(
   return {
     url: `postgres://${USER}@127.0.0.1:${port}/postgres`,
     port,
+    socket: folder,
     version: programs.version,
     async run(script) {
       const psql = new Deno.Command(`${programs.path}/psql`, {

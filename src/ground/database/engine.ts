@@ -8,6 +8,13 @@ export interface UseOptions {
   readonly observe?: ObserveCommit | undefined;
 }
 
+/** Where a server is. */
+export interface ServerPlace {
+  readonly url: string;
+  /** Auth token of a libSQL server, or the password of a PostgreSQL whose URL has none. */
+  readonly token: string | undefined;
+}
+
 /** How writes are kept that go behind. */
 export interface KeepOptions {
   /** Whose outbox it is. */

@@ -1,5 +1,5 @@
 import type { Database } from "./database.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine, ServerPlace } from "./engine.ts";
 import { fileEngine, type FileEngineOptions } from "./file/engine.ts";
 import { migrate } from "./migrate.ts";
 import type { Migration } from "./migrations/mod.ts";
@@ -11,8 +11,8 @@ import { serverEngine } from "./server/engine.ts";
 export interface OpenOptions extends FileEngineOptions {
   /** Path of the embedded file; undefined to use a server. */
   readonly file: string | undefined;
-  /** Address and token of a libSQL server. */
-  readonly server?: { readonly url: string; readonly token: string | undefined };
+  /** A libSQL server, or PostgreSQL. */
+  readonly server?: ServerPlace;
   /** What decides in this database; installed unless it has the same or newer ones. */
   readonly rules: RuleSet;
   readonly now: () => number;
@@ -53,5 +53,5 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
 function engineOf({ file, server, ...use }: OpenOptions): Engine {
   if (file !== undefined) return fileEngine(file, use);
   if (server === undefined) throw new TypeError("Cannot open a database without file or server");
-  return isPostgres(server.url) ? postgresEngine(server.url, use) : serverEngine(server, use);
+  return isPostgres(server.url) ? postgresEngine(server, use) : serverEngine(server, use);
 }
