@@ -14,6 +14,7 @@
 
 export { backUp, databaseBytes, foldLog, type Restored, restoreFile } from "./file/copies.ts";
 export { DatabaseClock } from "./clock.ts";
+export { type CopiedTable, copyDatabase } from "./copy_rows.ts";
 export {
   type Condition,
   type Database,
@@ -39,7 +40,7 @@ export { keepFileThreads } from "./file/file_threads.ts";
 export { foreignOutboxes } from "./foreign_outboxes.ts";
 export { migrate, type Migrated, schemaVersion } from "./migrate.ts";
 export { type Migration, MIGRATIONS } from "./migrations/mod.ts";
-export { openDatabase, type OpenOptions } from "./open.ts";
+export { fillDatabase, openAsItIs, openDatabase, type OpenOptions } from "./open.ts";
 export { probeWrite } from "./probe.ts";
 export { isPostgres, placeOf as postgresPlaceOf } from "./postgres/engine.ts";
 export { hasOutbox, outboxPlaces } from "./outbox.ts";

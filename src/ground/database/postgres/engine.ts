@@ -11,11 +11,18 @@ export function postgresEngine(
   { durability, observe }: UseOptions,
 ): Engine {
   const durable = durability === "full";
+  const connect = () => PostgresTransport.connect(placeOf(url, token), { durable });
   return {
-    open: async () =>
-      new ServerDatabase(await PostgresTransport.connect(placeOf(url, token), { durable }), {
-        durable,
-        observe,
-      }),
+    open: async () => new ServerDatabase(await connect(), { durable, observe }),
+    async fill(work) {
+      const transport = await connect();
+      try {
+        return await transport.transaction((inside) =>
+          work(new ServerDatabase(inside, { durable }))
+        );
+      } finally {
+        await transport.close();
+      }
+    },
   };
 }

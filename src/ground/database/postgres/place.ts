@@ -13,7 +13,7 @@ export interface Place {
   readonly hosts: readonly Host[];
   readonly user: string | undefined;
   readonly password: string | undefined;
-  readonly database: string | undefined;
+  readonly database: string;
   /** Whether a server that only reads, a standby, is passed over. */
   readonly mustWrite: boolean;
   readonly tls: (typeof TLS)[number];
