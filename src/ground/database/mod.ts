@@ -42,6 +42,7 @@ export { migrate, type Migrated, schemaVersion } from "./migrate.ts";
 export { type Migration, MIGRATIONS } from "./migrations/mod.ts";
 export { fillDatabase, openAsItIs, openDatabase, type OpenOptions } from "./open.ts";
 export { probeWrite } from "./probe.ts";
+export { type PostgresHealth, postgresHealth } from "./postgres/health.ts";
 export { isPostgres, placeOf as postgresPlaceOf } from "./postgres/engine.ts";
 export { hasOutbox, outboxPlaces } from "./outbox.ts";
 export {

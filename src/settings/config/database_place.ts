@@ -17,8 +17,9 @@ export const DATABASE_URL = {
   isNot: "must start with file:, http://, https://, libsql:// or postgres://",
 } as const;
 
-/** What is wrong with a URL that {@linkcode DATABASE_URL} matches; undefined if nothing is. */
+/** What is wrong with the URL of a database; undefined if nothing is. It says nothing of the URL that may be secret. */
 export function faultOfDatabaseUrl(url: string): string | undefined {
+  if (!DATABASE_URL.pattern.test(url)) return DATABASE_URL.isNot;
   try {
     if (isPostgres(url)) postgresPlaceOf(url);
     return undefined;
