@@ -199,6 +199,6 @@ function mustBeDurable(settings: Row): void {
 /** Whether a connection fails in the same way in a moment: by a password, role or database that is unknown, or what is encrypted. */
 function isRefused(error: unknown): boolean {
   const { code } = error as { code?: unknown };
-  return /certificate|does not support SSL/.test(String(error)) ||
+  return /certificate|does not support SSL|^Error: SASL/.test(String(error)) ||
     typeof code === "string" && /^(?:28|3D)/.test(code);
 }

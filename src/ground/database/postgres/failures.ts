@@ -8,6 +8,9 @@ const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
   [/^(?:0A|2[012]|2F|42|P[0])/, "statement"],
 ];
 
+/** What the server says: a system's own code, such as EPIPE, is as long, and no class of states begins like it. */
+const STATE = /^[0-9FHPX][0-9A-Z]{4}$/;
+
 /** A connection that ends, or a server that starts or stops: what was asked may have been done. */
 const IS_LOST = /^(?:08|57P0)/;
 
@@ -21,7 +24,7 @@ export function postgresError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   const { code } = error as { code?: unknown };
   const message = error instanceof Error ? error.message : String(error);
-  const isSaid = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !IS_LOST.test(code);
+  const isSaid = typeof code === "string" && STATE.test(code) && !IS_LOST.test(code);
   return new DatabaseError(typeof code === "string" ? code : "SLUICE_SERVER", message, {
     cause: error,
     kind: isSaid ? KINDS.find(([states]) => states.test(code))?.[1] ?? "unusable" : "unusable",
