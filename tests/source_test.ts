@@ -30,10 +30,10 @@ const isCallOf = (node: ts.Node, names: RegExp) =>
 
 /** Whether a node imports values, not only types, of a module. */
 function isImportOf(node: ts.Node, modules: RegExp): boolean {
-  const isCall = ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword;
-  const from = isCall ? node.arguments[0] : (ts.isImportDeclaration(node) &&
-      node.importClause?.phaseModifier === undefined ||
-    ts.isExportDeclaration(node) && !node.isTypeOnly) && node.moduleSpecifier;
+  const from = (ts.isImportDeclaration(node) && node.importClause?.phaseModifier === undefined ||
+        ts.isExportDeclaration(node) && !node.isTypeOnly) && node.moduleSpecifier ||
+    ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword &&
+      node.arguments[0];
   return from !== false && from !== undefined && ts.isStringLiteral(from) &&
     modules.test(from.text);
 }
@@ -158,7 +158,7 @@ const RULES: readonly Rule[] = [
       "Deno.connect({ port });",
       'import { Pool } from "undici";',
       'export { fetch } from "undici";',
-      'const pg = await import("pg");',
+      'const { default: pg } = await import("pg");',
     ],
     fine: ['import type { Pool } from "undici";', "app.fetch(request);", "this.#fetch(url);"],
   },

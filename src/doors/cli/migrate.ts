@@ -22,11 +22,11 @@ import { shellBy } from "./operate.ts";
 import { progress } from "./progress.ts";
 import { exists } from "./settings.ts";
 
-/** A database, and the directory of what belongs to it if it is a file's. */
+/** A database, with the directories where the key of its seals may be if it is a file. */
 interface Side {
   readonly open: OpenOptions;
   readonly file: string | undefined;
-  readonly directory: string;
+  readonly directories: readonly string[];
 }
 
 /** `sluice migrate` */
@@ -55,20 +55,18 @@ export function migrateCommand(program: Command, context: CommandContext): void 
       if (fault !== undefined) {
         throw new UsageError(`${to === undefined ? "--from" : "--to"} ${fault}`);
       }
-      const own = sideOf(settings, context);
-      const other = sideOf({ ...settings, database: { url } }, context);
+      const own = sideOf(settings, true, context.now);
+      const other = sideOf({ ...settings, database: { url } }, false, context.now);
       const [source, target] = to === undefined ? [other, own] : [own, other];
       const isServer = source.file === undefined; // who uses a file has its directory
+      if (source.file !== undefined && !await exists(source.file)) {
+        throw new Error(`Cannot migrate: no database found at ${source.file}`);
+      }
 
       using locks = new DisposableStack();
-      const directories = [own, other].flatMap(({ file }) =>
-        file === undefined ? [] : [dirname(file)]
-      );
-      for (const directory of new Set([settings.data, ...directories])) {
+      const files = [own, other].flatMap(({ file }) => file === undefined ? [] : [dirname(file)]);
+      for (const directory of new Set([settings.data, ...files])) {
         locks.use(await alone(directory));
-      }
-      if (source.file !== undefined && !await exists(source.file)) {
-        throw new Error(`Cannot migrate: there is no database at ${source.file}`);
       }
       using told = progress(context, "migrating:");
       const database = await openAsItIs(source.open);
@@ -78,7 +76,11 @@ export function migrateCommand(program: Command, context: CommandContext): void 
         const copied = await fillDatabase(target.open, async (copy) => {
           const { now } = context;
           const tables = await copyDatabase(database, copy, { rules: RULES, now, tell: told.tell });
-          await copySealKey(placeOfKey(source, database), placeOfKey(target, copy), now());
+          await copySealKey(
+            isServer ? [database] : source.directories,
+            target.file === undefined ? [copy] : target.directories,
+            now(),
+          );
           await copy.batch([recordStatement(shellBy(), {
             operation: "database.migrate",
             about: {},
@@ -109,28 +111,22 @@ export function migrateCommand(program: Command, context: CommandContext): void 
   });
 }
 
-function sideOf(settings: Settings, { now }: CommandContext): Side {
+function sideOf(settings: Settings, isOwn: boolean, now: () => number): Side {
   const { data, durability, database: { url, token } } = settings;
   const file = databaseFile(settings);
   return {
     file,
-    directory: file === undefined ? data : dirname(file),
+    // another file may be used with these settings, or by a gateway of its own directory
+    directories: file === undefined ? [] : isOwn ? [data] : [...new Set([dirname(file), data])],
     open: {
       file,
       durability,
       rules: RULES,
       now,
       outboxDirectory: data,
-      ...(file === undefined && url !== undefined
-        ? { server: { url, token: token?.reveal() } }
-        : {}),
+      ...(url !== undefined && { server: { url, token: token?.reveal() } }),
     },
   };
-}
-
-/** Where the key of the seals is kept of a database. */
-function placeOfKey({ file, directory }: Side, database: Database): string | Database {
-  return file === undefined ? database : directory;
 }
 
 async function alone(directory: string): Promise<Disposable> {

@@ -38,28 +38,35 @@ export async function sealKey(
   return await keyInDatabase(server, now());
 }
 
+/** A data directory, or the database of a server. */
+type KeyPlace = string | Database;
+
 /**
  * Gives a copy of a database the key that opens what is sealed in it.
  *
- * @param from Data directory, or database of a server, that has it; without a key there is none to copy.
- * @throws {Error} If the directory has another one.
+ * @param from Where it may be; the first that has it counts, and without one there is none to copy.
+ * @param to Where it is put: everywhere.
+ * @throws {Error} If a directory has another one.
  */
 export async function copySealKey(
-  from: string | Database,
-  to: string | Database,
+  from: readonly KeyPlace[],
+  to: readonly KeyPlace[],
   nowMs: number,
 ): Promise<void> {
-  const key = typeof from === "string" ? await keyAt(joinPath(from, FILE)) : await keyIn(from);
-  if (key === undefined) return;
-  if (typeof to !== "string") {
-    const text = Buffer.from(key).toString("base64url");
-    await to.batch([{ sql: DELETE, args: [NAME] }, { sql: INSERT, args: [NAME, text, nowMs] }]);
-    return;
+  let key: Uint8Array | undefined;
+  for (const place of from) {
+    key ??= await (typeof place === "string" ? keyAt(joinPath(place, FILE)) : keyIn(place));
   }
-  const path = joinPath(to, FILE);
-  const kept = await keyAt(path) ?? await makeKey(path, new Uint8Array(key));
-  if (!Buffer.from(key).equals(kept)) {
-    throw new Error(`${path} is the key of another database: move it away`);
+  if (key === undefined) return;
+  for (const place of to) {
+    if (typeof place === "string") {
+      const path = joinPath(place, FILE);
+      const kept = await keyAt(path) ?? await makeKey(path, new Uint8Array(key));
+      if (Buffer.compare(kept, key) === 0) continue;
+      throw new Error(`${path} is the key of another database: move it away`);
+    }
+    const text = Buffer.from(key).toString("base64url");
+    await place.batch([{ sql: DELETE, args: [NAME] }, { sql: INSERT, args: [NAME, text, nowMs] }]);
   }
 }
 

@@ -122,7 +122,7 @@ Deno.test(`a gateway charges on PostgreSQL, and its database moves to a file and
       [["migrate", "--to", "file:a", "--from", "file:b"], "by either --to or --from"],
       [["migrate", "--to", "mysql://x:hunter2@a/d"], "--to must start with file:"],
       [["migrate", "--to", "postgres://x:hunter/2@a/d"], "--to must be postgres://"],
-      [["migrate", "--from", "file:none.db"], "there is no database at"],
+      [["migrate", "--from", `file:${dir.path}/none/none.db`], "no database found at"],
       [["migrate", "--from", url("two")], "There is no database of Sluice at"],
       [["migrate", "--to", url("one")], "it has a database of Sluice already"],
       [["migrate", "--to", "http://127.0.0.1:1"], "Cannot copy to a libSQL server"],
