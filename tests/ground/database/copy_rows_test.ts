@@ -7,7 +7,7 @@ import { fileEngine } from "../../../src/ground/database/file/engine.ts";
 import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
 import { audit, RULES } from "../../../src/money/ledger/mod.ts";
 import { type LedgerBench, ledgerBench, possible, settlePrice } from "../../fake/ledger.ts";
-import { postgresServer } from "../../fake/postgres.ts";
+import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
 import { tempDir } from "../../fake/temp.ts";
 
 const how = { rules: RULES, now: () => 1, tell: () => {} };
@@ -55,7 +55,9 @@ for (const kind of possible(["file", "server", "postgres"] as const)) {
     await using dir = await tempDir();
     await fill(source);
     const before = await contents(source.database);
-    const server = kind === "file" || kind === "postgres" ? await postgresServer() : undefined;
+    const server = kind === "server" || await whyNoPostgres() !== undefined
+      ? undefined
+      : await postgresServer();
     await using _server = server ?? { async [Symbol.asyncDispose]() {} };
     const engines: Engine[] = [fileEngine(`${dir.path}/copy.db`, { durability: "normal" })];
     if (server !== undefined) {
@@ -146,5 +148,23 @@ for (const kind of possible(["file", "postgres"] as const)) {
     );
     const tables = await copied(source.database, engine);
     assert(tables.length > 60, "there was nothing in the way");
+  });
+}
+
+for (const kind of possible(["postgres"] as const)) {
+  Deno.test(`the time-outs of a ${kind} for statements of others do not end a copy`, async () => {
+    await using server = await postgresServer();
+    const names = ["statement_timeout", "idle_in_transaction_session_timeout"];
+    for (const name of names) {
+      await server.run(`alter database postgres set ${name} = '20s';\n`);
+    }
+    const place = { url: server.url, token: undefined };
+    const read = (database: Database) =>
+      database.one(`select ${names.map((name) => `current_setting('${name}') as ${name}`)}`);
+    const engine = postgresEngine(place, { durability: "normal" });
+    const opened = await engine.open();
+    assertEquals(Object.values((await read(opened))!), ["20s", "20s"]);
+    await opened.close();
+    assertEquals(Object.values((await engine.fill!(read))!), ["0", "0"]);
   });
 }

@@ -76,6 +76,8 @@ export class PostgresTransport implements Transport {
       };
       await read("begin");
       try {
+        await read("set local statement_timeout = 0");
+        await read("set local idle_in_transaction_session_timeout = 0");
         const result = await work({
           place: this.place,
           dialect: this.dialect,
