@@ -3,7 +3,8 @@
 import { assertEquals, assertRejects, assertThrows } from "../../assert.ts";
 import { DatabaseError } from "../../../src/ground/database/mod.ts";
 import { placeOf, postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
-import { encrypt, postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
+import { encrypt } from "../../fake/encrypted_postgres.ts";
+import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
 
 const why = await whyNoPostgres();
 const ignore = why !== undefined;

@@ -1,7 +1,7 @@
+import { within } from "../within.ts";
 import { DatabaseError, type Row, type Value } from "../database.ts";
 import { postgresError } from "./failures.ts";
 import type { Host, Place } from "./place.ts";
-import { within } from "../within.ts";
 
 /** A query of the driver. */
 export type Query = string | {
