@@ -113,7 +113,7 @@ export async function ledgerBench(
       return server === undefined
         ? EmbeddedDatabase.open(`${dir.path}/sluice.db`, { durability: "full" })
         : kind === "postgres"
-        ? postgresEngine({ url: server.url, token: undefined }, { durability }).open()
+        ? postgresEngine(server.url, { durability }).open()
         : ServerDatabase.connect({ url: server.url, token: undefined, durability: "full" });
     },
     async account({ budget } = {}) {

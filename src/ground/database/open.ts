@@ -99,5 +99,7 @@ export async function fillDatabase<T>(
 function engineOf({ file, server, ...use }: OpenOptions): Engine {
   if (file !== undefined) return fileEngine(file, use);
   if (server === undefined) throw new TypeError("Cannot open a database without file or server");
-  return isPostgres(server.url) ? postgresEngine(server, use) : serverEngine(server, use);
+  return isPostgres(server.url)
+    ? postgresEngine(server.url, { ...use, password: server.token })
+    : serverEngine(server, use);
 }

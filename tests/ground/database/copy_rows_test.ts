@@ -62,7 +62,7 @@ for (const kind of possible(["file", "server", "postgres"] as const)) {
     const engines: Engine[] = [fileEngine(`${dir.path}/copy.db`, { durability: "normal" })];
     if (server !== undefined) {
       engines.push(
-        postgresEngine({ url: server.url, token: undefined }, { durability: "normal" }),
+        postgresEngine(server.url, { durability: "normal" }),
       );
     }
     for (const engine of engines) {
@@ -100,7 +100,7 @@ for (const kind of possible(["file", "postgres"] as const)) {
     await using _server = server ?? { async [Symbol.asyncDispose]() {} };
     const engine = server === undefined
       ? fileEngine(`${dir.path}/copy.db`, { durability: "normal" })
-      : postgresEngine({ url: server.url, token: undefined }, { durability: "normal" });
+      : postgresEngine(server.url, { durability: "normal" });
     /** Has a page of records read otherwise than it is, or not at all. */
     const other = (change: (rows: readonly object[]) => readonly object[]): Database =>
       Object.assign(Object.create(source.database), {
@@ -158,10 +158,9 @@ for (const kind of possible(["postgres"] as const)) {
     for (const name of names) {
       await server.run(`alter database postgres set ${name} = '20s';\n`);
     }
-    const place = { url: server.url, token: undefined };
     const read = (database: Database) =>
       database.one(`select ${names.map((name) => `current_setting('${name}') as ${name}`)}`);
-    const engine = postgresEngine(place, { durability: "normal" });
+    const engine = postgresEngine(server.url, { durability: "normal" });
     const opened = await engine.open();
     assertEquals(Object.values((await read(opened))!), ["20s", "20s"]);
     await opened.close();

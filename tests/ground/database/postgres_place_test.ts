@@ -66,7 +66,7 @@ Deno.test(`connections are encrypted as a URL says, and fail where they cannot b
   const { port } = server;
   const encrypted = async (host: string, parameters: string) => {
     const url = `postgres://postgres@${host}:${port}/postgres?${parameters}`;
-    const database = await postgresEngine({ url, token: undefined }, { durability: "normal" })
+    const database = await postgresEngine(url, { durability: "normal" })
       .open();
     const row = await database.one(
       "select ssl, client_dn from pg_stat_ssl where pid = pg_backend_pid()",

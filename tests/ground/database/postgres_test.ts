@@ -75,7 +75,7 @@ Deno.test(`a PostgreSQL that does not wait for its disk is not taken for one tha
   ignore,
 }, async () => {
   const open = async (url: string, durability: "full" | "normal") => {
-    const database = await postgresEngine({ url, token: undefined }, { durability }).open();
+    const database = await postgresEngine(url, { durability }).open();
     await database.close();
   };
   const refused = async (url: string, off: string) => {
