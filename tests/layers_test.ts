@@ -95,7 +95,14 @@ Deno.test("no files import each other in a circle", async () => {
 });
 
 /** What an idle gateway does not load: packages for kinds of credentials, streams and files that most have none of. */
-const ON_DEMAND = ["aws4fetch", "jose", "@smithy/eventstream-codec", "yaml", "@libsql/client"];
+const ON_DEMAND = [
+  "aws4fetch",
+  "jose",
+  "@smithy/eventstream-codec",
+  "yaml",
+  "@libsql/client",
+  "pg",
+];
 /** And rooms: what people do in the console and by the operators' API. */
 const ROOMS_ON_DEMAND =
   /^(?:doors\/console|operating\/(?:operations|provisioning)|people\/(?:scim|sign_in))\//;

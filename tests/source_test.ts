@@ -31,7 +31,9 @@ const isCallOf = (node: ts.Node, names: RegExp) =>
 /** Whether a node imports values, not only types, of a module. */
 function isImportOf(node: ts.Node, modules: RegExp): boolean {
   const from = (ts.isImportDeclaration(node) && node.importClause?.phaseModifier === undefined ||
-    ts.isExportDeclaration(node) && !node.isTypeOnly) && node.moduleSpecifier;
+        ts.isExportDeclaration(node) && !node.isTypeOnly) && node.moduleSpecifier ||
+    ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword &&
+      node.arguments[0];
   return from !== false && from !== undefined && ts.isStringLiteral(from) &&
     modules.test(from.text);
 }
@@ -144,17 +146,19 @@ const RULES: readonly Rule[] = [
       isCallOf(node, /^fetch$/) ||
       isMember(node, /^(?:globalThis\.fetch|Deno\.(?:connect\w*|createHttpClient|resolveDns))$/) ||
       ts.isNewExpression(node) && node.expression.getText() === "WebSocket" ||
-      isImportOf(node, /^(?:undici|node:(?:net|tls|https?|http2|dns|dgram))(?:\/|$)/),
+      isImportOf(node, /^(?:undici|pg|node:(?:net|tls|https?|http2|dns|dgram))(?:\/|$)/),
     places: {
       "ground/ways_out/": "connections of upstreams, alerts and payments, by way of a proxy or not",
       "requests/images/resolve.ts": "the guard of addresses that clients name",
       "ground/database/server/libsql.ts": "the database server of the settings",
+      "ground/database/postgres/connections.ts": "the same",
     },
     examples: [
       "await fetch(url);",
       "Deno.connect({ port });",
       'import { Pool } from "undici";',
       'export { fetch } from "undici";',
+      'const { default: pg } = await import("pg");',
     ],
     fine: ['import type { Pool } from "undici";', "app.fetch(request);", "this.#fetch(url);"],
   },

@@ -42,6 +42,9 @@ const COMPOSED: Readonly<Record<string, string>> = {
   "money/ledger/account_status.ts": "reads windows of keys and of accounts alike",
   "operating/importers/new_api/source_database.ts": "reads another program's database",
   "people/sign_in/single_uses.ts": "keeps visits to providers and challenges to passkeys alike",
+  "ground/database/copy_rows.ts": "copies every table",
+  "ground/database/postgres/definitions.ts": "inserts what is copied",
+  "ground/database/sqlite/definitions.ts": "inserts what is copied",
   "ground/database/group_writer.ts": "locks rows of the tables that writes name",
   "money/ledger/feed.ts": "inserts into the view of any intake",
 };

@@ -16,7 +16,7 @@ export function threadCount({ workers, database }: Settings, log: Log): number {
     if (workers !== "auto") log.warn("workers: only Linux shares a port out; one thread serves");
     return 1;
   }
-  const max = databaseKindOf(database.url) === "server" ? MAX_WORKERS_AT_SERVER : MAX_WORKERS;
+  const max = databaseKindOf(database.url) === "libsql" ? MAX_WORKERS_AT_SERVER : MAX_WORKERS;
   if (workers === "auto") return Math.min(navigator.hardwareConcurrency, max);
   if (workers > max) {
     log.warn(`workers: at most ${max} threads write to a libSQL server, so ${max} serve`);

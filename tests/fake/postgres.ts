@@ -2,6 +2,8 @@
 export interface PostgresServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
+  /** The directory of its socket. */
+  readonly socket: string;
   /** Of the server's program, such as 15. */
   readonly version: number;
   /**
@@ -40,7 +42,7 @@ export async function postgresServer(
     ...["-D", data, "-A", "trust", "-U", USER, "--locale=C", "-E", "UTF8", "--no-sync"],
   ]);
   const port = freePort();
-  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1 -c fsync=${
+  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1,127.0.0.2 -c fsync=${
     durable ? "on" : "off"
   }`;
   // as a daemon: its end is this command's, not that of a process which the test would have to wait for
@@ -50,6 +52,7 @@ export async function postgresServer(
   return {
     url: `postgres://${USER}@127.0.0.1:${port}/postgres`,
     port,
+    socket: folder,
     version: programs.version,
     async run(script) {
       const psql = new Deno.Command(`${programs.path}/psql`, {

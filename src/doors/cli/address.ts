@@ -187,7 +187,7 @@ async function answerOf(
  */
 export function refuseOther({ url, isOther }: GatewayAddress, { settings }: Config): void {
   if (!isOther) return;
-  const database = databaseFile(settings) ?? "the libSQL server of these settings";
+  const database = databaseFile(settings) ?? "the database server of these settings";
   throw new Error(
     `Another gateway answers at ${url}, with another database than ${database}. Name its data ` +
       "directory with --data (SLUICE_DATA), or start one for this directory on a port of its own: " +

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { databaseFile } from "../../settings/config/mod.ts";
+import { databaseFile, databaseKindOf, type Settings } from "../../settings/config/mod.ts";
 import {
   backUp,
   type Database,
@@ -18,7 +18,16 @@ import { argument, defineCommand } from "./define_command.ts";
 import { size } from "./format.ts";
 import { progress } from "./progress.ts";
 
-const SERVER = "a libSQL server: use the server's own backup tools";
+/** What copies servers' databases instead. */
+const SERVERS = {
+  postgres:
+    "PostgreSQL: use pg_dump and pg_restore, or its recovery to a point in time (docs/operating.md)",
+  libsql: "a libSQL server: use the server's own backup tools",
+};
+
+function ofServer({ database }: Settings): string {
+  return SERVERS[databaseKindOf(database.url) === "postgres" ? "postgres" : "libsql"];
+}
 
 /** `sluice backup` and `sluice restore` */
 export function backupCommands(program: Command, context: CommandContext): void {
@@ -36,7 +45,7 @@ export function backupCommands(program: Command, context: CommandContext): void 
     opens: "database",
     async run({ options, parts: { database }, config, print }) {
       const own = databaseFile(config.settings);
-      if (own === undefined) throw new Error(`Cannot back up ${SERVER}`);
+      if (own === undefined) throw new Error(`Cannot back up ${ofServer(config.settings)}`);
       if (isStandardOutput(options.file)) return await backUpToOutput(context, database, own);
       const to = resolvePath(context.directory, options.file);
       using told = progress(context, "copying");
@@ -59,7 +68,7 @@ export function backupCommands(program: Command, context: CommandContext): void 
     serving: false,
     async run({ options, config, print }) {
       const file = databaseFile(config.settings);
-      if (file === undefined) throw new Error(`Cannot restore ${SERVER}`);
+      if (file === undefined) throw new Error(`Cannot restore ${ofServer(config.settings)}`);
       const from = resolvePath(context.directory, options.file);
       if (from === file) throw new Error(`Cannot restore ${from} onto itself`);
       await Deno.stat(from).catch((error) => {

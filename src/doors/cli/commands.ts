@@ -13,6 +13,7 @@ import { importCommand } from "./import.ts";
 import { initCommand } from "./init.ts";
 import { keyCommand } from "./key.ts";
 import { logCommand } from "./log.ts";
+import { migrateCommand } from "./migrate.ts";
 import { modelsCommands } from "./models.ts";
 import { providersCommand } from "./providers.ts";
 import { paymentsCommand } from "./payments.ts";
@@ -50,6 +51,7 @@ export function addCommands(program: Command, context: CommandContext): void {
   configCommand(program, context);
   doctorCommand(program, context);
   backupCommands(program, context);
+  migrateCommand(program, context);
   simulateCommand(program, context);
   completionCommand(program, context);
   versionCommand(program, context);

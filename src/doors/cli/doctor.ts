@@ -8,6 +8,7 @@ import {
   databaseBytes,
   foreignOutboxes,
   MIGRATIONS,
+  postgresHealth,
   probeWrite,
 } from "../../ground/database/mod.ts";
 import { systemResolve } from "../../requests/images/mod.ts";
@@ -17,6 +18,7 @@ import { type CommandContext, CommandStatus } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { size } from "./format.ts";
 import { paymentFindings } from "./doctor_payments.ts";
+import { postgresFindings } from "./doctor_postgres.ts";
 import { signInFindings } from "./doctor_sign_in.ts";
 import { CLOCK_SLACK_MS, upstreamFindings } from "./doctor_upstreams.ts";
 import { failed, type Finding, ok, warning } from "../../ground/finding.ts";
@@ -142,9 +144,15 @@ async function database(context: CommandContext, config: Config): Promise<Findin
     await probeWrite(database);
     const ms = performance.now() - startedTick;
     const embedded = databaseFile(config.settings) !== undefined;
+    const health = await postgresHealth(database);
     const about = [
       database.place,
       ...(embedded ? [size(await databaseBytes(database))] : []),
+      ...(health === undefined ? [] : [
+        `PostgreSQL ${health.version}`,
+        size(health.bytes),
+        health.isEncrypted ? "encrypted" : "not encrypted",
+      ]),
       `schema ${MIGRATIONS.at(-1)!.version}`,
       `a commit takes ${ms.toFixed(1)} ms`,
     ].join(", ");
@@ -160,7 +168,7 @@ async function database(context: CommandContext, config: Config): Promise<Findin
         )
       );
     const latest = await latestRecordAt(database);
-    const all = [found, ...foreign];
+    const all = [found, ...(health === undefined ? [] : postgresFindings(health)), ...foreign];
     return latest === undefined || latest <= parts.clock.now() + CLOCK_SLACK_MS ? all : [
       ...all,
       failed(

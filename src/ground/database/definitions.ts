@@ -39,6 +39,17 @@ export interface Definitions {
    * @param object Such as `trigger entries_delete_is_refused`.
    */
   drop(object: string): string;
+  /** A query of all columns: `of_table`, `name`, and `place`, from 1 on, in the primary key, or 0. */
+  readonly columns: string;
+  /** The statement that inserts rows, whose argument is a JSON array of objects. */
+  insertRows(table: string, columns: readonly string[]): string;
+  /**
+   * Statements before rows are inserted in whatever order, and after it: those return the rows that refer to others which are not there,
+   * or fail.
+   */
+  loosened(
+    database: Database,
+  ): Promise<{ readonly before: readonly string[]; readonly after: readonly string[] }>;
 }
 
 /** The table that lists the steps of a database. */

@@ -8,6 +8,13 @@ export interface UseOptions {
   readonly observe?: ObserveCommit | undefined;
 }
 
+/** Where a server is. */
+export interface ServerPlace {
+  readonly url: string;
+  /** Auth token of a libSQL server, or the password of a PostgreSQL whose URL has none. */
+  readonly token: string | undefined;
+}
+
 /** How writes are kept that go behind. */
 export interface KeepOptions {
   /** Whose outbox it is. */
@@ -57,6 +64,11 @@ export function isOpened(database: Database): database is OpenedDatabase {
 export interface Engine {
   /** Opens the database and whatever else it needs. Its schema is as it was found. */
   open(): Promise<OpenedDatabase>;
+  /**
+   * Makes a database whole or not at all: nobody else sees it before the work has ended, and nothing is left of it if that fails.
+   * Undefined where the engine cannot.
+   */
+  fill?<T>(work: (database: Database) => Promise<T>): Promise<T>;
   /**
    * Copies the database before its schema is changed. Undefined where the operator keeps its copies.
    *

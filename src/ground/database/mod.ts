@@ -7,14 +7,14 @@
  * the folder of the noun that owns the table.
  *
  * `engine.ts` is what an engine does; `file/` is that of an embedded libSQL file, `server/` that of a libSQL server, and `sqlite/` what
- * both have in common: how SQLite names failures and keeps its schema. `postgres/` is that of PostgreSQL, which no setting
- * leads to yet. `open.ts` chooses; `definitions_of.ts` has how the schema of each is defined.
+ * both have in common: how SQLite names failures and keeps its schema. `postgres/` is that of PostgreSQL. `open.ts` chooses; `definitions_of.ts` has how the schema of each is defined.
  *
  * @module
  */
 
 export { backUp, databaseBytes, foldLog, type Restored, restoreFile } from "./file/copies.ts";
 export { DatabaseClock } from "./clock.ts";
+export { type CopiedTable, copyDatabase } from "./copy_rows.ts";
 export {
   type Condition,
   type Database,
@@ -40,8 +40,10 @@ export { keepFileThreads } from "./file/file_threads.ts";
 export { foreignOutboxes } from "./foreign_outboxes.ts";
 export { migrate, type Migrated, schemaVersion } from "./migrate.ts";
 export { type Migration, MIGRATIONS } from "./migrations/mod.ts";
-export { openDatabase, type OpenOptions } from "./open.ts";
+export { fillDatabase, openAsItIs, openDatabase, type OpenOptions } from "./open.ts";
 export { probeWrite } from "./probe.ts";
+export { type PostgresHealth, postgresHealth } from "./postgres/health.ts";
+export { isPostgres, placeOf as postgresPlaceOf } from "./postgres/engine.ts";
 export { hasOutbox, outboxPlaces } from "./outbox.ts";
 export {
   columnsOf,

@@ -1,8 +1,8 @@
-import type { Database } from "./database.ts";
-import type { Engine } from "./engine.ts";
+import { type Database, DatabaseError } from "./database.ts";
+import type { Engine, ServerPlace } from "./engine.ts";
 import { fileEngine, type FileEngineOptions } from "./file/engine.ts";
-import { migrate } from "./migrate.ts";
-import type { Migration } from "./migrations/mod.ts";
+import { migrate, schemaVersion } from "./migrate.ts";
+import { type Migration, MIGRATIONS } from "./migrations/mod.ts";
 import type { RuleSet } from "./rules.ts";
 import { isPostgres, postgresEngine } from "./postgres/engine.ts";
 import { serverEngine } from "./server/engine.ts";
@@ -11,8 +11,8 @@ import { serverEngine } from "./server/engine.ts";
 export interface OpenOptions extends FileEngineOptions {
   /** Path of the embedded file; undefined to use a server. */
   readonly file: string | undefined;
-  /** Address and token of a libSQL server. */
-  readonly server?: { readonly url: string; readonly token: string | undefined };
+  /** A libSQL server, or PostgreSQL. */
+  readonly server?: ServerPlace;
   /** What decides in this database; installed unless it has the same or newer ones. */
   readonly rules: RuleSet;
   readonly now: () => number;
@@ -50,8 +50,56 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   }
 }
 
+/**
+ * Opens a database as it is: what gateways have kept for it that ended is written, and nothing else.
+ *
+ * @throws {DatabaseError} If its schema is not this program's.
+ */
+export async function openAsItIs(options: OpenOptions): Promise<Database> {
+  const database = await engineOf(options).open();
+  try {
+    const { version } = MIGRATIONS.at(-1)!;
+    const found = await schemaVersion(database);
+    if (found !== version) {
+      throw new DatabaseError(
+        "SLUICE_SCHEMA",
+        found === 0
+          ? `There is no database of Sluice at ${database.place}`
+          : `The schema of ${database.place} is version ${found}, this program's is ${version}: start its gateway once with this program`,
+      );
+    }
+    await database.identify?.();
+    await database.takeOutboxes(options.rules.behind ?? []);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/**
+ * Makes a database whole or not at all, by what its engine has for that.
+ *
+ * @throws {DatabaseError} If it cannot.
+ */
+export async function fillDatabase<T>(
+  options: OpenOptions,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  const engine = engineOf(options);
+  if (engine.fill === undefined) {
+    throw new DatabaseError(
+      "SLUICE_ENGINE",
+      "Cannot copy to a libSQL server: it takes no transaction of that length. Choose a file, or PostgreSQL",
+    );
+  }
+  return await engine.fill(work);
+}
+
 function engineOf({ file, server, ...use }: OpenOptions): Engine {
   if (file !== undefined) return fileEngine(file, use);
   if (server === undefined) throw new TypeError("Cannot open a database without file or server");
-  return isPostgres(server.url) ? postgresEngine(server.url, use) : serverEngine(server, use);
+  return isPostgres(server.url)
+    ? postgresEngine(server.url, { ...use, password: server.token })
+    : serverEngine(server, use);
 }

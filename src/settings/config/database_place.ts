@@ -1,8 +1,9 @@
+import { isPostgres, postgresPlaceOf } from "../../ground/database/mod.ts";
 import { dirname, joinPath, resolvePath } from "../../ground/std/mod.ts";
 import { besideFile } from "./places.ts";
 
-/** Engines: an embedded libSQL file, and a libSQL server that gateways share. */
-export type DatabaseKind = "file" | "server";
+/** Engines: an embedded libSQL file; a libSQL server and PostgreSQL, which gateways share. */
+export type DatabaseKind = "file" | "libsql" | "postgres";
 
 /** Of the settings those that say where the database is. */
 interface Placed {
@@ -12,9 +13,20 @@ interface Placed {
 
 /** Where a database may be. */
 export const DATABASE_URL = {
-  pattern: /^(file|https?|libsql):/,
-  isNot: "must start with file:, http://, https:// or libsql://",
+  pattern: /^(file|https?|libsql|postgres(ql)?):/,
+  isNot: "must start with file:, http://, https://, libsql:// or postgres://",
 } as const;
+
+/** What is wrong with the URL of a database; undefined if nothing is. It says nothing of the URL that may be secret. */
+export function faultOfDatabaseUrl(url: string): string | undefined {
+  if (!DATABASE_URL.pattern.test(url)) return DATABASE_URL.isNot;
+  try {
+    if (isPostgres(url)) postgresPlaceOf(url);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
 
 /**
  * The engine of the database.
@@ -22,14 +34,15 @@ export const DATABASE_URL = {
  * @param url As `database.url` has it, which {@linkcode DATABASE_URL} matches.
  */
 export function databaseKindOf(url: string | undefined): DatabaseKind {
-  return url === undefined || url.startsWith("file:") ? "file" : "server";
+  if (url === undefined || url.startsWith("file:")) return "file";
+  return isPostgres(url) ? "postgres" : "libsql";
 }
 
 /**
  * Returns the path of the embedded database.
  *
  * @param settings The settings.
- * @returns An absolute path, or `undefined` if a libSQL server is used.
+ * @returns An absolute path, or `undefined` if a server is used.
  */
 export function databaseFile({ data, database: { url } }: Placed): string | undefined {
   if (url === undefined) return joinPath(data, "sluice.db");

@@ -11,7 +11,12 @@
 
 export { ConfigError, locateFaults } from "./faults.ts";
 export { type Config, loadConfig, settingsJsonSchema, type Surroundings } from "./load.ts";
-export { databaseFile, databaseKindOf, outboxDirectories } from "./database_place.ts";
+export {
+  databaseFile,
+  databaseKindOf,
+  faultOfDatabaseUrl,
+  outboxDirectories,
+} from "./database_place.ts";
 export * from "./amounts.ts";
 export { hostIn, listenUrl } from "./hosts.ts";
 export { decimalsOf, minorUnits, moneyIn, moneyText } from "./currencies.ts";

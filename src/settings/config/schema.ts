@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { DATABASE_URL } from "./database_place.ts";
+import { DATABASE_URL, faultOfDatabaseUrl } from "./database_place.ts";
 import { listenHost } from "./hosts.ts";
 import { alertSettings } from "./alert_settings.ts";
 import { creditPackage, tier } from "./credit_settings.ts";
@@ -40,10 +40,16 @@ export const settings = z.strictObject({
       "the user's own state directory. In the file, relative to it.",
   ),
   database: z.strictObject({
-    url: z.string().regex(DATABASE_URL.pattern, DATABASE_URL.isNot).optional().describe(
-      "libSQL server shared by several gateways, or a file: URL. Default: sluice.db in `data`.",
+    url: z.string().regex(DATABASE_URL.pattern, DATABASE_URL.isNot).superRefine((url, context) => {
+      const message = faultOfDatabaseUrl(url);
+      if (message !== undefined) context.addIssue({ code: "custom", message });
+    }).optional().describe(
+      "PostgreSQL (`postgres://USER@HOST[,HOST]/DATABASE`) or a libSQL server, which several gateways share, or a file: URL. " +
+        "Default: sluice.db in `data`.",
     ),
-    token: secret.optional().describe("Auth token for the libSQL server."),
+    token: secret.optional().describe(
+      "Password for PostgreSQL, if the URL has none, or auth token for the libSQL server.",
+    ),
   }).prefault({}).describe("The database."),
   durability: z.enum(["full", "normal"]).default("full").describe(
     "full: a committed charge survives power loss; normal: it survives only a crash of the process.",
@@ -97,7 +103,7 @@ export const settings = z.strictObject({
   metricsToken: secret.optional().describe("Bearer token required for /metrics."),
   secret: sealSecret.optional().describe(
     "Seals what clients keep for the gateway, and items kept in the database: at least 32 characters, the same in all gateways " +
-      "that share a database. Default: a key made at the first start, in the data directory or on the libSQL server.",
+      "that share a database. Default: a key made at the first start, in the data directory or on the shared server.",
   ),
   proxies: proxySettings.prefault({}).describe(
     "Proxies for upstreams, alerts' receivers and payments.",
@@ -154,7 +160,7 @@ export const settings = z.strictObject({
   limits: limitSettings.prefault({}),
   outage: z.strictObject({
     patienceMs: z.int().nonnegative().max(86_400_000).default(600_000).describe(
-      "How long a gateway admits requests from credits that it was lent while the database does not answer. A libSQL server " +
+      "How long a gateway admits requests from credits that it was lent while the database does not answer. A server " +
         "gives nobody else what may still be spent so.",
     ),
   }).prefault({}),

@@ -29,6 +29,7 @@ export class Secret {
 /** Masks the password and the query values of a URL. */
 export function maskAddress(text: string): string {
   if (!/^[a-z]+:\/\//.test(text)) return text;
-  return text.replace(/^([a-z]+:\/\/)[^/?#]*@/, "$1[secret]@")
+  // what a password of a database has is often not percent-encoded, as it should be
+  return text.replace(/^(postgres(?:ql)?:\/\/).*@|^([a-z]+:\/\/)[^/?#]*@/s, "$1$2[secret]@")
     .replace(/([?&][^=&#]*=)[^&#]*/g, "$1[secret]");
 }

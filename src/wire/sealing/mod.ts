@@ -8,5 +8,5 @@
  */
 
 export { BoundCipher } from "./bound_cipher.ts";
-export { sealKey } from "./seal_key.ts";
+export { copySealKey, sealKey } from "./seal_key.ts";
 export { Sealing } from "./sealing.ts";

@@ -10,7 +10,7 @@ export interface SealKeyOptions {
   readonly secret: string | undefined;
   /** The data directory. */
   readonly directory: string;
-  /** A libSQL server, which keeps the key for all gateways that share it; undefined for a database file. */
+  /** A server, which keeps the key for all gateways that share it; undefined for a database file. */
   readonly server: Database | undefined;
   readonly now: () => number;
 }
@@ -21,6 +21,7 @@ const NAME = "seal key";
 
 const INSERT =
   "insert into secrets (name, value, created_at_ms) values (?, ?, ?) on conflict do nothing";
+const DELETE = "delete from secrets where name = ?";
 const READ = "select value from secrets where name = ?";
 
 /**
@@ -37,18 +38,51 @@ export async function sealKey(
   return await keyInDatabase(server, now());
 }
 
-/** Of several gateways that start at once, one's key is inserted, and all read that one. */
-async function keyInDatabase(database: Database, nowMs: number): Promise<Uint8Array> {
-  const read = async () => (await database.one(READ, [NAME]))?.value;
-  const kept = await read();
-  if (kept !== undefined) return keyOf(kept);
-  const made = randomBytes(KEY_BYTES).toString("base64url");
-  await database.batch([{ sql: INSERT, args: [NAME, made, nowMs] }]);
-  return keyOf(await read());
+/** A data directory, or the database of a server. */
+type KeyPlace = string | Database;
+
+/**
+ * Gives a copy of a database the key that opens what is sealed in it.
+ *
+ * @param from Where it may be; the first that has it counts, and without one there is none to copy.
+ * @param to Where it is put: everywhere.
+ * @throws {Error} If a directory has another one.
+ */
+export async function copySealKey(
+  from: readonly KeyPlace[],
+  to: readonly KeyPlace[],
+  nowMs: number,
+): Promise<void> {
+  let key: Uint8Array | undefined;
+  for (const place of from) {
+    key ??= await (typeof place === "string" ? keyAt(joinPath(place, FILE)) : keyIn(place));
+  }
+  if (key === undefined) return;
+  for (const place of to) {
+    if (typeof place === "string") {
+      const path = joinPath(place, FILE);
+      const kept = await keyAt(path) ?? await makeKey(path, new Uint8Array(key));
+      if (Buffer.compare(kept, key) === 0) continue;
+      throw new Error(`${path} is the key of another database: move it away`);
+    }
+    const text = Buffer.from(key).toString("base64url");
+    await place.batch([{ sql: DELETE, args: [NAME] }, { sql: INSERT, args: [NAME, text, nowMs] }]);
+  }
 }
 
-function keyOf(value: unknown): Uint8Array {
-  const key = Buffer.from(String(value), "base64url");
+/** Of several gateways that start at once, one's key is inserted, and all read that one. */
+async function keyInDatabase(database: Database, nowMs: number): Promise<Uint8Array> {
+  const kept = await keyIn(database);
+  if (kept !== undefined) return kept;
+  const made = randomBytes(KEY_BYTES).toString("base64url");
+  await database.batch([{ sql: INSERT, args: [NAME, made, nowMs] }]);
+  return (await keyIn(database))!;
+}
+
+async function keyIn(database: Database): Promise<Uint8Array | undefined> {
+  const row = await database.one(READ, [NAME]);
+  if (row === undefined) return undefined;
+  const key = Buffer.from(String(row.value), "base64url");
   if (key.length === KEY_BYTES) return key;
   throw new Error("The key of the seals in the database is damaged: delete it from table secrets");
 }
@@ -73,8 +107,10 @@ async function keyAt(path: string): Promise<Uint8Array | undefined> {
 }
 
 /** The file gets its name once it is whole and on the disk, so that nobody reads half a key; the first one stays. */
-async function makeKey(path: string): Promise<Uint8Array> {
-  const key = new Uint8Array(randomBytes(KEY_BYTES));
+async function makeKey(
+  path: string,
+  key = new Uint8Array(randomBytes(KEY_BYTES)),
+): Promise<Uint8Array> {
   const arriving = `${path}.${randomText(8)}`;
   try {
     {

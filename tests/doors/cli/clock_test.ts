@@ -92,6 +92,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   "doctor.ts": "compares it with the clocks of upstreams",
   "import.ts": "keys of another gateway that have expired, before a database is open",
   "init.ts": "requests to upstreams",
+  "migrate.ts": "a note, and the lease of gateways elsewhere, with all of them stopped",
   "models_sync.ts": "requests to upstreams",
   "reload.ts": "the gateway on this machine",
   "serve.ts": "the log, and requests to upstreams",

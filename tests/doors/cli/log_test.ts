@@ -29,6 +29,7 @@ const READS = [
   "codes list",
   "key list",
   "log",
+  "migrate",
   "models",
   "providers",
   "models sync",

@@ -15,7 +15,16 @@ import { exists, tempDir } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
 /** Commands that write nothing of the gateway's, or go on until they are ended. */
-const APART = ["serve", "simulate", "completion", "doctor", "reload", "upstream test", "restore"]
+const APART = [
+  "serve",
+  "simulate",
+  "completion",
+  "doctor",
+  "reload",
+  "upstream test",
+  "restore",
+  "migrate",
+]
   .concat(["auth login", "auth token", "auth logout", "auth status"]);
 const COMMON = ["--config", "--data", "--json", "--create"];
 

@@ -168,8 +168,8 @@ const FAULTS: readonly { file: string; says: string }[] = [
     says: "routes.x.targets[0].weight",
   },
   {
-    file: '{"database": {"url": "postgres://db.example/sluice"}}',
-    says: "database.url: must start with file:, http://, https:// or libsql://",
+    file: '{"database": {"url": "mysql://db.example/sluice"}}',
+    says: "database.url: must start with file:, http://, https://, libsql:// or postgres://",
   },
   { file: "[]", says: "sluice.jsonc:1:1  must be an object" },
   { file: '{"port": }', says: "sluice.jsonc:1:10  syntax error: expected a value before }" },

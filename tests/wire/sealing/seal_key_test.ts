@@ -1,4 +1,4 @@
-import { BoundCipher, sealKey } from "../../../src/wire/sealing/mod.ts";
+import { BoundCipher, copySealKey, sealKey } from "../../../src/wire/sealing/mod.ts";
 import {
   assert,
   assertEquals,
@@ -113,4 +113,28 @@ Deno.test("what is encrypted is bound to its owner, its purpose and its key", ()
     assertThrows(() => cipher.decrypt(encrypted.subarray(0, length), ["acc_1", "msg_1"]), Error);
   }
   assertEquals(cipher.decrypt(encrypted.subarray(0, 3), ["acc_1", "msg_1"]), undefined);
+});
+
+Deno.test("the key of the seals goes along with a database, over no other key", async () => {
+  await using dir = await tempDir();
+  await using bench = await ledgerBench("file");
+  const { database } = bench;
+  const [own, empty, other] = ["own", "empty", "other"].map((name) => `${dir.path}/${name}`);
+  for (const directory of [own!, empty!, other!]) await Deno.mkdir(directory);
+  const of = (directory: string, server?: typeof database) =>
+    sealKey({ secret: undefined, directory, server, now });
+  await copySealKey([empty!, database], [other!], 1);
+  assertEquals(await Array.fromAsync(Deno.readDir(other!)), [], "there was none");
+  const key = await of(own!);
+  await of(other!, database); // replaced, as a copy's is an earlier one
+  await copySealKey([empty!, own!], [database], 1);
+  assertEquals(new Uint8Array(await of(empty!, database)), new Uint8Array(key));
+  await copySealKey([database], [empty!, own!], 1);
+  assertEquals(new Uint8Array(await of(empty!)), new Uint8Array(key));
+  await of(other!);
+  await assertRejects(
+    () => copySealKey([database], [other!], 1),
+    Error,
+    "is the key of another database",
+  );
 });

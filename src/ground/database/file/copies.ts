@@ -145,6 +145,38 @@ export async function restoreFile(
   }
 }
 
+/**
+ * Makes a database file, which has its name once the work is done and it is on the disk.
+ *
+ * @throws {DatabaseError} If there is a file of that name.
+ */
+export async function fillFile<T>(
+  file: string,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  if (await Deno.lstat(file).then(() => true, () => false)) {
+    throw new DatabaseError(
+      "SLUICE_NOT_EMPTY",
+      `Cannot copy to ${file}: the file exists. Move it away first`,
+    );
+  }
+  const arriving = `${file}.arriving`;
+  await removeDatabase(arriving);
+  try {
+    (await Deno.open(arriving, { write: true, createNew: true, mode: 0o600 })).close();
+    const database = await EmbeddedDatabase.open(arriving, { durability: "normal" });
+    const result = await work(database).finally(() => database.close());
+    await inspectFile(arriving);
+    await synced(arriving);
+    await takeOwnerOf(file, arriving);
+    await Deno.rename(arriving, file);
+    return result;
+  } catch (error) {
+    await removeDatabase(arriving);
+    throw error;
+  }
+}
+
 /** Looks a closed database file through. */
 async function inspectFile(
   path: string,

@@ -3,7 +3,7 @@ import { DatabaseError } from "../database.ts";
 import type { Engine } from "../engine.ts";
 import { makeDirectory } from "../gateway_identity.ts";
 import { sqliteError } from "../sqlite/failures.ts";
-import { copyBefore } from "./copies.ts";
+import { copyBefore, fillFile } from "./copies.ts";
 import { EmbeddedDatabase, type EmbeddedOptions } from "./embedded.ts";
 
 /** How a file is used that is written to. */
@@ -24,6 +24,7 @@ export function fileEngine(path: string, options: FileEngineOptions): Engine {
         throw sqliteError(code, `Cannot open the database ${path}: ${why}`, { cause: error });
       }
     },
+    fill: (work) => fillFile(path, work),
     copyBefore,
   };
 }

@@ -63,6 +63,34 @@ const OBJECTS = `with here as (
     string_agg(replace(definition, prefix, ''), ' ' order by definition) as definition
   from objects, here group by object order by object`;
 
+/** All columns. */
+export const COLUMNS = `select relname as of_table, attname as name,
+    coalesce(array_position(indkey::int2[], attnum) + 1, 0) as place
+  from pg_class join pg_attribute on attrelid = pg_class.oid
+    left join pg_index on indrelid = pg_class.oid and indisprimary
+  where relnamespace = current_schema()::regnamespace and relkind = 'r' and attnum > 0 and not attisdropped
+  order by relname, attnum`;
+
+const REFERENCES =
+  `select conrelid::regclass as of_table, conname as name, pg_get_constraintdef(oid) as definition
+  from pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`;
+
+/** Takes references away, so that rows need not come after those that they refer to, and has them back. */
+export async function withoutReferences(
+  database: Database,
+): Promise<{ readonly before: string[]; readonly after: string[] }> {
+  const found = await database.all(REFERENCES);
+  return {
+    before: found.map(({ of_table, name }) => `alter table ${of_table} drop constraint ${name}`),
+    after: [
+      ...found.map(({ of_table, name, definition }) =>
+        `alter table ${of_table} add constraint ${name} ${definition}`
+      ),
+      "analyze", // plans for empty tables take hours for millions of rows
+    ],
+  };
+}
+
 /** Whether a database has a table. */
 export async function hasTable(database: Database, name: string): Promise<boolean> {
   const row = await database.one(

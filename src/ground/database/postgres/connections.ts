@@ -1,3 +1,4 @@
+import { within } from "../within.ts";
 import { DatabaseError, type Row, type Value } from "../database.ts";
 import { postgresError } from "./failures.ts";
 import type { Host, Place } from "./place.ts";
@@ -20,6 +21,8 @@ export interface Client {
 
 /** At one database: gateways share what it has. */
 const MAX_CONNECTIONS = 8;
+/** How long the end of a connection is waited for: its farewell is sent. */
+const END_MS = 250;
 /** Between two rounds through the hosts, none of which takes writes. */
 const ROUND_MS = 50;
 /** What a host says of itself. */
@@ -91,7 +94,10 @@ export class Connections {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const free of this.#waiting.splice(0)) free();
-    await Promise.all(this.#idle.splice(0).map((client) => client.end().catch(() => {})));
+    // Deno 2.4 does not say when a connection with TLS has ended
+    await Promise.all(
+      this.#idle.splice(0).map((client) => within(END_MS, client.end()).catch(() => {})),
+    );
   }
 
   async #connect(): Promise<Client> {
@@ -111,8 +117,19 @@ export class Connections {
     }
   }
 
-  async #connectTo({ host, port }: Host): Promise<Client> {
-    const { user, password, database, tls, mustWrite } = this.#place;
+  async #connectTo(host: Host): Promise<Client> {
+    const { tls } = this.#place;
+    const ssl = tls !== "disable" && !host.host.startsWith("/");
+    try {
+      return await this.#connectBy(host, ssl && await tlsOf(this.#place));
+    } catch (error) {
+      if (tls !== "prefer" || !/does not support SSL/.test(String(error))) throw error;
+      return await this.#connectBy(host, false);
+    }
+  }
+
+  async #connectBy({ host, port }: Host, ssl: object | false): Promise<Client> {
+    const { user, password, database, mustWrite } = this.#place;
     const { default: pg } = await import("pg");
     const client = new pg.Client({
       host,
@@ -120,7 +137,7 @@ export class Connections {
       user,
       password,
       database,
-      ssl: tls === "none" ? false : { rejectUnauthorized: tls === "checked" },
+      ssl,
       connectionTimeoutMillis: this.#patienceMs,
       keepAlive: true,
       pipeline: true,
@@ -150,6 +167,22 @@ export class Connections {
   }
 }
 
+/** What TLS goes by. Its files are read for each connection, as certificates are renewed. */
+async function tlsOf({ tls, files }: Place): Promise<object> {
+  const read = await Promise.all(
+    Object.entries(files).map(async ([name, path]) =>
+      path === undefined ? [] : [[name, await Deno.readTextFile(path)]]
+    ),
+  );
+  // as with libpq, authorities that are named are asked
+  const isChecked = tls.startsWith("verify") || tls === "require" && files.ca !== undefined;
+  return {
+    ...Object.fromEntries(read.flat()),
+    rejectUnauthorized: isChecked,
+    ...(tls === "verify-full" ? {} : { checkServerIdentity: () => undefined }),
+  };
+}
+
 /** @throws {DatabaseError} If a host acknowledges what it could lose with its power. */
 function mustBeDurable(settings: Row): void {
   const off = Object.keys(settings).filter((name) => settings[name] === "off");
@@ -163,8 +196,9 @@ function mustBeDurable(settings: Row): void {
   );
 }
 
-/** Whether the server said why it takes no connection: a password, a role or a database that it does not know. */
+/** Whether a connection fails in the same way in a moment: by a password, role or database that is unknown, or what is encrypted. */
 function isRefused(error: unknown): boolean {
   const { code } = error as { code?: unknown };
-  return typeof code === "string" && /^(?:28|3D)/.test(code);
+  return /certificate|does not support SSL|^Error: SASL/.test(String(error)) ||
+    typeof code === "string" && /^(?:28|3D)/.test(code);
 }

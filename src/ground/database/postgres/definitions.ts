@@ -1,7 +1,7 @@
 import { POSTGRES_FUNCTIONS, render } from "../../sql/mod.ts";
 import type { Migration } from "../migrations/mod.ts";
 import { type Definitions, VERSIONS } from "../definitions.ts";
-import { hasTable, objectsMadeBy, schemaObjects } from "./catalog.ts";
+import { COLUMNS, hasTable, objectsMadeBy, schemaObjects, withoutReferences } from "./catalog.ts";
 import { columnsOf, type RuleObject, type Trigger } from "../rule_objects.ts";
 
 /**
@@ -99,4 +99,9 @@ export const POSTGRES_DEFINITIONS: Definitions = {
       ? `drop function if exists ${name}() cascade`
       : `drop view if exists ${name} cascade`;
   },
+  columns: COLUMNS,
+  insertRows: (table, columns) =>
+    `insert into ${table} (${columns.join(", ")})
+      select ${columns.join(", ")} from json_populate_recordset(null::${table}, (?)::json)`,
+  loosened: withoutReferences,
 };

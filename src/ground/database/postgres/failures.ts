@@ -2,7 +2,7 @@ import { DatabaseError, type FailureKind } from "../database.ts";
 
 /** What states of SQL mean (https://www.postgresql.org/docs/current/errcodes-appendix.html); any other: the database cannot be used. */
 const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
-  [/^(?:40001|40P01|55P03|55006)$/, "busy"],
+  [/^(?:40001|40P01|53300|55P03|55006)$/, "busy"],
   [/^23505$/, "duplicate"],
   [/^23/, "rule"],
   [/^(?:0A|2[012]|2F|42|P[0])/, "statement"],

@@ -1,22 +1,33 @@
 /** One server of a URL. */
 export interface Host {
+  /** Its name or address, or the directory of its socket, which begins with a slash. */
   readonly host: string;
   readonly port: number;
 }
+
+/** How a connection is encrypted, as libpq names it; weaker ones come first. */
+const TLS = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 
 /** What a URL `postgres://user:password@a:5432,b/database?target_session_attrs=read-write` says. */
 export interface Place {
   readonly hosts: readonly Host[];
   readonly user: string | undefined;
   readonly password: string | undefined;
-  readonly database: string | undefined;
+  readonly database: string;
   /** Whether a server that only reads, a standby, is passed over. */
   readonly mustWrite: boolean;
-  readonly tls: "none" | "unchecked" | "checked";
+  readonly tls: (typeof TLS)[number];
+  /** Paths of PEM files: authorities of servers, and the client's own certificate and its key. */
+  readonly files: {
+    readonly ca?: string | undefined;
+    readonly cert?: string | undefined;
+    readonly key?: string | undefined;
+  };
 }
 
-const PARTS = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/;
-const TLS = { disable: "none", require: "unchecked", "verify-full": "checked" } as const;
+const PARTS = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]+)\/([^/?#]+)(?:\?([^#]*))?$/;
+const PARAMETERS = ["target_session_attrs", "sslmode", "sslrootcert", "sslcert", "sslkey"];
+const TARGETS = ["read-write", "any"];
 const DEFAULT_PORT = 5432;
 
 /** Whether a URL is one of PostgreSQL. */
@@ -27,35 +38,69 @@ export function isPostgres(url: string): boolean {
 /**
  * Parses a URL.
  *
- * @throws {TypeError} If it is none, or has a parameter or value that is not known.
+ * @param password Used if the URL has none.
+ * @throws {TypeError} If it is none, or has a parameter or value that is not known; the message goes on after the name of a setting, and
+ *   has nothing of the URL but names of parameters.
  */
-export function placeOf(url: string): Place {
-  const parts = PARTS.exec(url);
-  if (parts === null) throw new TypeError("Invalid URL of a PostgreSQL database");
-  const [, account = "", hosts, database, query] = parts;
-  const [user, password] = account.split(":").map(decodeURIComponent);
-  const { target_session_attrs: target = "any", sslmode = "disable", ...others } = Object
-    .fromEntries(new URLSearchParams(query));
-  const [unknown] = Object.keys(others);
+export function placeOf(url: string, password?: string): Place {
+  const [, account = "", hosts = "", database = "", query] = PARTS.exec(url) ?? [];
+  if (hosts === "") {
+    throw new TypeError(
+      "must be postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]/DATABASE[?PARAMETERS], with user name and " +
+        "password percent-encoded",
+    );
+  }
+  const [user, own] = account.split(":").map(decoded);
+  const given = Object.fromEntries(new URLSearchParams(query));
+  const unknown = Object.keys(given).find((name) => !PARAMETERS.includes(name));
   if (unknown !== undefined) {
-    throw new TypeError(`Unknown parameter '${unknown}' of a PostgreSQL URL`);
+    throw new TypeError(
+      `must not have the parameter '${unknown}'; known ones are ${PARAMETERS.join(", ")}`,
+    );
   }
-  if (!["any", "read-write"].includes(target)) {
-    throw new TypeError("target_session_attrs must be 'any' or 'read-write'");
+  const { sslrootcert, sslcert: cert, sslkey: key } = given;
+  const ca = sslrootcert === "system" ? undefined : sslrootcert;
+  for (const path of [ca, cert, key]) {
+    if (path !== undefined && !/^(?:[\\/]|[A-Za-z]:)/.test(path)) {
+      throw new TypeError("must name certificates by absolute paths (or sslrootcert=system)");
+    }
   }
-  if (!Object.hasOwn(TLS, sslmode)) {
-    throw new TypeError("sslmode must be 'disable', 'require' or 'verify-full'");
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new TypeError("must have sslcert and sslkey together");
   }
   return {
-    hosts: hosts!.split(",").map((one) => {
-      const [, host, port] = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(one) ?? [];
-      if (!host) throw new TypeError("Invalid host in the URL of a PostgreSQL database");
-      return { host: host.replace(/^\[|\]$/g, ""), port: Number(port ?? DEFAULT_PORT) };
-    }),
+    hosts: hosts.split(",").map(hostOf),
     user: user || undefined,
-    password,
-    database: database || undefined,
-    mustWrite: target === "read-write",
-    tls: TLS[sslmode as keyof typeof TLS],
+    password: own ?? password,
+    database: decoded(database),
+    mustWrite: oneOf(TARGETS, given, "target_session_attrs", "read-write") === "read-write",
+    tls: oneOf(TLS, given, "sslmode", sslrootcert === undefined ? "prefer" : "verify-full"),
+    files: { ca, cert, key },
   };
+}
+
+function hostOf(text: string): Host {
+  const [, host, port] = /^(\[[^\]]+\]|[^:]+)(?::(\d+))?$/.exec(text) ?? [];
+  if (host === undefined) throw new TypeError("must have a host between commas, or HOST:PORT");
+  return { host: decoded(host.replace(/^\[|\]$/g, "")), port: Number(port ?? DEFAULT_PORT) };
+}
+
+function oneOf<One extends string>(
+  all: readonly One[],
+  given: Readonly<Record<string, string>>,
+  name: string,
+  byDefault: One,
+): One {
+  const value = given[name] ?? byDefault;
+  const found = all.find((one) => one === value);
+  if (found === undefined) throw new TypeError(`must have as ${name} one of ${all.join(", ")}`);
+  return found;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (cause) {
+    throw new TypeError("must be percent-encoded: write % as %25", { cause });
+  }
 }

@@ -21,7 +21,8 @@ export class PostgresTransport implements Transport {
   readonly #connections: Connections;
 
   private constructor(place: Place, durable: boolean) {
-    this.place = place.hosts.map(({ host, port }) => `${host}:${port}`).join(",");
+    const hosts = place.hosts.map(({ host, port }) => `${host}:${port}`).join(",");
+    this.place = `${hosts}/${place.database}`;
     this.#connections = new Connections(place, { patienceMs: PATIENCE_MS, durable });
   }
 
@@ -60,6 +61,41 @@ export class PostgresTransport implements Transport {
         if (!isUndone(error) || attempt === MAX_ATTEMPTS) throw error;
       }
     }
+  }
+
+  /** Does all that the work asks of a transport in one transaction, however long that takes. */
+  async transaction<T>(work: (inside: Transport) => Promise<T>): Promise<T> {
+    return await this.#connections.use(async (client) => {
+      const read = async (sql: string, args: readonly Value[] = []) => {
+        const { name, text, values } = prepared(sql, args);
+        try {
+          return (await client.query({ name, text, values })).rows;
+        } catch (error) {
+          throw postgresError(error);
+        }
+      };
+      await read("begin");
+      try {
+        await read("set local statement_timeout = 0");
+        await read("set local idle_in_transaction_session_timeout = 0");
+        const result = await work({
+          place: this.place,
+          dialect: this.dialect,
+          read,
+          async commit(statements) {
+            const rows: Row[][] = [];
+            for (const { sql, args } of statements) rows.push(await read(sql, args));
+            return rows;
+          },
+          close: () => Promise.resolve(),
+        });
+        await read("commit");
+        return result;
+      } catch (error) {
+        await read("rollback").catch(() => {}); // the connection is lost, and with it the transaction
+        throw error;
+      }
+    });
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Definitions, VERSIONS } from "../definitions.ts";
-import { hasTable, objectsMadeBy, schemaObjects } from "./catalog.ts";
+import { COLUMNS, hasTable, objectsMadeBy, schemaObjects } from "./catalog.ts";
 import { createStatement } from "./rule_objects.ts";
 
 /** Definitions for SQLite, in a file and on a libSQL server. */
@@ -12,4 +12,13 @@ export const SQLITE_DEFINITIONS: Definitions = {
   create: (object) => [createStatement(object)],
   // dropping a view drops its triggers as well
   drop: (object) => `drop ${object.replace(" ", " if exists ")}`,
+  columns: COLUMNS,
+  insertRows: (table, columns) =>
+    `insert into ${table} (${columns.join(", ")})
+      select ${columns.map((name) => `value ->> '${name}'`).join(", ")} from json_each(?)`,
+  loosened: () =>
+    Promise.resolve({
+      before: ["pragma foreign_keys = off"],
+      after: ["pragma foreign_key_check", "pragma foreign_keys = on"],
+    }),
 };
