@@ -53,6 +53,8 @@ export interface GroupWrite<Item extends JsonObject, Outcome = undefined> {
    * first, so that no two wait for each other in a circle.
    */
   readonly locks?: readonly ItemLock[];
+  /** Whether its statements lock that themselves: then nothing is locked before when there is no other write. */
+  readonly locksItself?: boolean;
   /** Whether losing it with the power would do no harm; then the disk is not waited for. */
   readonly forgettable?: boolean;
   /** Whether doing it twice is the same as once; then it is tried again when the answer was lost. */

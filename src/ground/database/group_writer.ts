@@ -153,6 +153,7 @@ interface Group {
 
 /** Locks what the items of all groups need to themselves, a table's rows in the order of their keys. */
 function locksOf(groups: readonly Group[]): Statement[] {
+  if (groups.length === 1 && groups[0]!.write.locksItself) return [];
   const locks = groups.flatMap(({ write, items }) =>
     (write.locks ?? []).map((lock) => ({ lock, items }))
   );
@@ -160,7 +161,8 @@ function locksOf(groups: readonly Group[]): Statement[] {
     const { key } = all[0]!.lock;
     const rows = all.map(({ lock }, at) => lock.rows(`?${at + 1}`)).join(" union ");
     return {
-      sql: `select 1 as locked from ${table} where ${key} in (${rows}) order by ${key} for update`,
+      sql:
+        `select 1 as locked from ${table} where ${key} = any (array(${rows})) order by ${key} for update`,
       args: all.map(({ items }) => items),
     };
   });

@@ -54,6 +54,8 @@ export interface Decision extends TriggerBase, Statements {
   readonly event: "instead of insert";
   /** In the order in which they are taken, the same in all decisions, so that none wait for each other in a circle. */
   readonly locks: readonly Lock[];
+  /** What PostgreSQL runs in place of locks and statements: a block of PL/pgSQL. */
+  readonly onPostgres?: string;
 }
 
 export type Trigger =

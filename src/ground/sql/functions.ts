@@ -145,6 +145,13 @@ export function jsonObjectOfRows(name: string, value: string): string {
   return call("jsonObjectOfRows", name, value);
 }
 
+/** What engines do in different ways, where no function says it. */
+export function either(
+  { sqlite, postgres }: { readonly sqlite: string; readonly postgres: string },
+): string {
+  return call("either", sqlite, postgres);
+}
+
 /** Whether a text is JSON. */
 export function isJson(text: string): string {
   return call("isJson", text);
@@ -155,9 +162,9 @@ export function jsonType(text: string): string {
   return call("jsonType", text);
 }
 
-/** A text that is JSON, parsed once for several {@linkcode textAt} and {@linkcode integerAt}. */
-export function parsedJson(text: string): string {
-  return call("parsedJson", text);
+/** A query of the arrays or objects of a JSON array, each parsed once for several {@linkcode textAt} and {@linkcode integerAt}. */
+export function parsedElementsOf(json: string): string {
+  return call("parsedElementsOf", json);
 }
 
 /** A text that is JSON, as a part of other JSON. */

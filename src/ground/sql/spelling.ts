@@ -21,12 +21,13 @@ export type Spelling = {
   membersOf(json: string, as: string): string;
   textAt(json: string, at: string): string;
   integerAt(json: string, at: string): string;
-  parsedJson(text: string): string;
+  parsedElementsOf(json: string): string;
   /** @param members Each a quoted name, a comma and an expression. */
   jsonObject(...members: string[]): string;
   jsonArray(...values: string[]): string;
   jsonArrayOfRows(value: string): string;
   jsonObjectOfRows(name: string, value: string): string;
+  either(sqlite: string, postgres: string): string;
   isJson(text: string): string;
   jsonType(text: string): string;
   jsonOf(text: string): string;

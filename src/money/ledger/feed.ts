@@ -1,10 +1,9 @@
 import {
   columnsOf,
   type Condition,
-  elementsOf,
   integerAt,
   type ItemLock,
-  parsedJson,
+  parsedElementsOf,
   type Rule,
   type Statement,
   textAt,
@@ -51,9 +50,7 @@ function rowsOf(intake: Intake, items: string): string {
     (intake.columns[column] === "integer" ? integerAt : textAt)("item", position)
   );
   // parsed once an item, not once a column
-  return `with items (item) as materialized (select ${parsedJson("value")} from ${
-    elementsOf(items)
-  })
+  return `with items (item) as materialized (${parsedElementsOf(items)})
       select ${values.join(", ")} from items`;
 }
 

@@ -1,10 +1,10 @@
-import { columnsOf, type Database, type GroupWrite } from "../../ground/database/mod.ts";
+import { columnsOf, type Database, either, type GroupWrite } from "../../ground/database/mod.ts";
 import type { Told } from "../../wire/dialects/mod.ts";
 import { feed, locksOf } from "./feed.ts";
 import { displayed } from "../../ground/platform/mod.ts";
 import type { Given } from "./rules/intake.ts";
-import { CHARGED, SETTLE as RULE } from "./rules/settle.ts";
-import { SETTLING } from "./rules/settle_set.ts";
+import { SETTLE as RULE } from "./rules/settle.ts";
+import { CHARGED_BY_SET, SETTLING } from "./rules/settle_set.ts";
 import { wholeCredits } from "./whole_credits.ts";
 
 /** How a request ended. */
@@ -142,11 +142,15 @@ export const SETTLE: GroupWrite<Given<typeof SETTLING>, Settled> = {
   repeatable: true,
   columns: columnsOf(SETTLING),
   statements: [
-    feed(SETTLING, { onRepeated: "ignore" }),
-    "insert into settlement_sets (given) select count(?1)",
+    either({
+      sqlite: feed(SETTLING, { onRepeated: "ignore" }),
+      postgres: "insert into settlement_sets (given) values (?1)",
+    }),
+    either({ sqlite: "insert into settlement_sets (given) select count(?1)", postgres: "" }),
   ],
   locks: locksOf(SETTLING, RULE),
-  outcomes: CHARGED,
+  locksItself: true,
+  outcomes: CHARGED_BY_SET,
   read(row) {
     if (row === undefined) throw new TypeError("a request was not settled");
     return {

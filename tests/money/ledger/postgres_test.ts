@@ -1,7 +1,7 @@
 /** What several gateways decide at the same moment on PostgreSQL, which makes decisions beside each other. */
 
-import { assertEquals } from "../../assert.ts";
-import { admit, audit, growHold, TierList } from "../../../src/money/ledger/mod.ts";
+import { assert, assertEquals } from "../../assert.ts";
+import { admit, audit, growHold, lend, TierList } from "../../../src/money/ledger/mod.ts";
 import { ledgerBench, ledgerCaller, settlePrice } from "../../fake/ledger.ts";
 import { whyNoPostgres } from "../../fake/postgres.ts";
 import { Random, testSeed } from "../../fake/random.ts";
@@ -38,6 +38,68 @@ Deno.test(
         accountId,
       ]);
       assertEquals(row?.held, 500);
+    } finally {
+      await Promise.all(gateways.slice(1).map((database) => database.close()));
+    }
+  },
+);
+
+// Proves P1, P7.
+Deno.test(
+  `sets that several gateways settle at once take each credit once${skipped}`,
+  { ignore },
+  async () => {
+    await using bench = await ledgerBench("postgres");
+    const seed = testSeed();
+    const random = new Random(seed);
+    const tierList = new TierList([{ above: 0, minute: 1_000, hour: 10_000, day: 10_000 }]);
+    const callers: Awaited<ReturnType<typeof ledgerCaller>>[] = [];
+    for (let index = 0; index < 4; index++) {
+      const caller = await ledgerCaller(bench, { tierList, nowMs: NOW });
+      // a charge takes of several
+      for (let lot = 0; lot < 40; lot++) await bench.grant(caller.accountId, 7, null, lot);
+      callers.push(caller);
+    }
+    const gateways = [bench.database, await bench.connect(), await bench.connect()];
+    try {
+      const loans = await Promise.all(gateways.map(async (database, at) => {
+        for (const { accountId, keyId } of callers) {
+          const loan = { gatewayId: `gw_${at}`, loanId: `${accountId} ${at}`, isNew: true };
+          const least = { leastCredits: 1, leastPlaces: 1 };
+          const ask = {
+            accountId,
+            keyId,
+            ...loan,
+            nowMs: NOW,
+            leaseMs: 60_000,
+            tierList,
+            ...least,
+          };
+          assert(await lend(database, ask) !== undefined);
+        }
+        return (accountId: string) => ({ loanId: `${accountId} ${at}`, credits: 5 });
+      }));
+      for (let round = 0; round < 3; round++) {
+        await Promise.all(
+          gateways.flatMap((database, at) =>
+            random.some([...callers, ...callers], 2 * callers.length).map(({ accountId, ask }) =>
+              settlePrice(database, {
+                ...ask(1, 5),
+                price: random.integer(1, 5),
+                nowMs: NOW,
+                admittedAtMs: NOW,
+                route: random.pick(["svc-a", "svc-b", "svc-c"]),
+                lent: loans[at]!(accountId),
+              })
+            )
+          ),
+        );
+      }
+      const twice = await bench.database.all(
+        "select balance_credits from usage_records group by account_id, balance_credits having count(*) > 1",
+      );
+      assertEquals(twice, [], `no two charges leave the same balance (SLUICE_TEST_SEED=${seed})`);
+      assertEquals((await audit(bench.database)).mismatches, []);
     } finally {
       await Promise.all(gateways.slice(1).map((database) => database.close()));
     }

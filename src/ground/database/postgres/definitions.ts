@@ -58,8 +58,16 @@ function definitions(object: RuleObject): string[] {
 begin
   ${bodyOf(object).map((statement) => `${statement};`).join("\n  ")}
 end $body$`,
-    `create trigger ${trigger} ${event}${columns} on ${on} for each row execute function ${trigger}()`,
+    `create trigger ${trigger} ${event}${columns} on ${on} for each row ${
+      isCheap(object) ? `when (${object.when}) ` : ""
+    }execute function ${trigger}()`,
   ];
+}
+
+/** Whether the trigger itself can look at the condition, which costs no call of its function. */
+function isCheap({ event, when }: Trigger): boolean {
+  return when !== undefined && event !== "instead of insert" &&
+    !/\bselect\b/.test(render(when, "postgres"));
 }
 
 /**
@@ -68,8 +76,9 @@ end $body$`,
  */
 function bodyOf(object: Trigger): string[] {
   const { event, when } = object;
-  const locks = "locks" in object ? object.locks : [];
   const result = `return ${event === "before delete" ? "old" : "new"}`;
+  if ("onPostgres" in object && object.onPostgres !== undefined) return [object.onPostgres, result];
+  const locks = "locks" in object ? object.locks : [];
   const statements = "refuses" in object
     ? [
       `raise exception using message = '${object.refuses}', errcode = 'integrity_constraint_violation'`,
@@ -79,7 +88,9 @@ function bodyOf(object: Trigger): string[] {
     ...locks.map(({ table, key, rows }) =>
       `perform 1 from ${table} where ${key} in (${rows}) order by ${key} for update`
     ),
-    ...(when === undefined ? [] : [`if (${when}) is not true then ${result}; end if`]),
+    ...(when === undefined || isCheap(object)
+      ? []
+      : [`if (${when}) is not true then ${result}; end if`]),
     ...statements,
     result,
   ];

@@ -119,6 +119,10 @@ async function commit(client: Client, statements: readonly Statement[]): Promise
   let before: ReturnType<typeof send> | undefined;
   for (const { sql, args = [] } of statements) {
     const { name, text, values, asksForChanges } = prepared(sql, args);
+    if (text === "") { // one that only other engines need
+      sent.push(Promise.resolve({ rows: [] }));
+      continue;
+    }
     if (asksForChanges) {
       const changed = await before?.then(({ rowCount }) => rowCount ?? 0, () => 0);
       client.query({

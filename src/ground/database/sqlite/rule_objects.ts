@@ -19,8 +19,9 @@ function definition(object: RuleObject): string {
   const statements = "refuses" in object
     ? [`select raise(abort, '${object.refuses}')`]
     : object.statements;
+  const condition = render(when ?? "", "sqlite");
   return `create trigger ${trigger} ${event}${columns} on ${on}${
-    when === undefined ? "" : `\n    when ${when}`
+    condition === "" ? "" : `\n    when ${condition}`
   } begin
     ${statements.map((statement) => `${statement};`).join("\n    ")}
   end`;

@@ -1,5 +1,6 @@
-import type { Rule } from "../../../ground/database/mod.ts";
+import { either, type Rule } from "../../../ground/database/mod.ts";
 import { countsIn } from "./sql/budgets.ts";
+import { NOT_IN_SET } from "./sql/shared.ts";
 
 /**
  * Credits that are lent to a gateway are held in the balance of their account, whatever happens to the loan (P4); those of a loan of one
@@ -23,6 +24,8 @@ export const LOAN: Rule = {
       event: "after update",
       columns: ["credits"],
       on: "loans",
+      // a set of settlements writes balances once, and is of keys without budgets
+      when: either({ sqlite: "", postgres: NOT_IN_SET }),
       statements: [
         "update balances set held = held + new.credits - old.credits where account_id = new.account_id",
         `update budget_periods set held = held + new.credits - old.credits

@@ -65,14 +65,15 @@ export const SETTLEMENTS = {
   },
 } as const satisfies Intake;
 
-/** What was charged, by request. */
-export const CHARGED = `select ${
-  jsonArrayOfRows(jsonObject({
-    request_id: "request_id",
-    charged_credits: "charged_credits",
-    balance_credits: "balance_credits",
-  }))
-} from ${elementsOf("?1")} join usage_records on request_id = value`;
+/** What was charged, by request, of rows of records. */
+export const OUTCOME = jsonArrayOfRows(jsonObject({
+  request_id: "request_id",
+  charged_credits: "charged_credits",
+  balance_credits: "balance_credits",
+}));
+export const CHARGED = `select ${OUTCOME} from ${
+  elementsOf("?1")
+} join usage_records on request_id = value`;
 
 const NOT_RECORDED: readonly string[] = ["ignored", "loan_id", "lent", "extra_credits"];
 

@@ -1,6 +1,6 @@
 /** Roll-ups of usage, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
-import { greatest, least, sumOf } from "../../../../ground/database/mod.ts";
+import { either, greatest, least, sumOf } from "../../../../ground/database/mod.ts";
 import { DAY_MS } from "../../../../ground/time.ts";
 import { addExcluded } from "./shared.ts";
 import { ROLL_UPS, type RollUp, SUMS } from "../../roll_ups.ts";
@@ -64,9 +64,11 @@ export const VALUES: Readonly<Record<string, string>> = {
  */
 export function addTo(table: RollUp, requests: string): string {
   const key = ROLL_UPS[table];
+  const places = key.map((_, at) => at + 1).join(", ");
+  // where others write at the same moment, all go through rows in one order
   return `insert into ${table} (${[...key, ...SUMS].join(", ")})
     select ${key.map((column) => VALUES[column] ?? column).join(", ")}, ${SUMMED}
-    from ${requests} group by ${key.map((_, at) => at + 1).join(", ")}
+    from ${requests} group by ${places}${either({ sqlite: "", postgres: ` order by ${places}` })}
     on conflict (${key.join(", ")}) do update set
       ${addExcluded(table, SUMS)}`;
 }

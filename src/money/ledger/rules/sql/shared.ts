@@ -1,6 +1,6 @@
 /** Values and conditions, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
-import { CLOCK_MS, type Trigger } from "../../../../ground/database/mod.ts";
+import { CLOCK_MS, either, type Trigger } from "../../../../ground/database/mod.ts";
 
 /** The bound of what has no bound: more credits than anybody has. */
 export const UNLIMITED = "9007199254740991";
@@ -11,13 +11,22 @@ export const UNLIMITED = "9007199254740991";
  */
 export const HAS_LAPSED = `lease_until_ms < ${CLOCK_MS}`;
 
+/** On PostgreSQL, the setting of a transaction that says whether a set of settlements writes just now. */
+export const SET = "sluice.set";
+
 /**
  * A condition: the row of this request is not written by a set of settlements, which keeps the sums itself
  * (`settle_set.ts`).
  */
 export function notInSet(requestId: string): string {
-  return `not exists (select 1 from settling where request_id = ${requestId} and alone = 0)`;
+  return either({
+    sqlite: `not exists (select 1 from settling where request_id = ${requestId} and alone = 0)`,
+    postgres: NOT_IN_SET,
+  });
 }
+
+/** The same of any row on PostgreSQL, without asking a table. */
+export const NOT_IN_SET = `current_setting('${SET}', true) is distinct from 'on'`;
 
 /** A trigger that refuses an event, with a message. */
 export function refuse(event: "update" | "delete", table: string, message: string): Trigger {
