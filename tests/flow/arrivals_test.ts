@@ -1,8 +1,11 @@
 /** Clients that send more than their requests may have, where no handler sees it. */
 
 import { framingFault } from "../../src/doors/http/guard.ts";
+import { peerFrom } from "../../src/doors/http/peer.ts";
+import { Sockets } from "../../src/doors/http/sockets.ts";
+import { openCLibrary } from "../../src/ground/platform/mod.ts";
 import { ChunksTooSmall, ReadingPace } from "../../src/ground/web/mod.ts";
-import { assert, assertEquals, assertThrows } from "../assert.ts";
+import { assert, assertEquals, assertMatch, assertThrows } from "../assert.ts";
 import { type ChildGateway, startChild, whileServing } from "../fake/child_gateway.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { Random, testSeed } from "../fake/random.ts";
@@ -183,6 +186,43 @@ function chunksOf(text: string, size: number): string {
   }
   return `${framed}0\r\n\r\n`;
 }
+
+/** Whether the buffer of a connection of this process keeps its size (Linux 5.14, SO_BUF_LOCK); `undefined` if the system does not say. */
+function keepsSize(descriptor: number): boolean | undefined {
+  const library = openCLibrary({
+    getsockopt: { parameters: ["i32", "i32", "i32", "buffer", "buffer"], result: "i32" },
+  })!;
+  const [value, length] = [new Uint8Array(4), new Uint8Array(Uint32Array.of(4).buffer)];
+  const [SOL_SOCKET, SO_BUF_LOCK, SOCK_RCVBUF_LOCK] = [1, 72, 2];
+  const failed = library.symbols.getsockopt(descriptor, SOL_SOCKET, SO_BUF_LOCK, value, length);
+  library.close();
+  return failed === 0 ? (value[0]! & SOCK_RCVBUF_LOCK) !== 0 : undefined;
+}
+
+Deno.test({
+  name: "of a body in chunks little waits in the system, of any other what the system likes",
+  ...LINUX_ONLY,
+  async fn() {
+    await using gateway = await startGateway();
+    const { host, port } = new URL(gateway.url);
+    using stack = new DisposableStack();
+    const sockets = stack.adopt(Sockets.open()!, (all) => all.close());
+    const isNarrowed = async (framing: string) => {
+      using connection = await connectTo(gateway.url);
+      const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ` +
+        `${gateway.key}\r\n${framing}\r\nexpect: 100-continue\r\n\r\n`;
+      await writeAll(connection, head);
+      const bytes = new Uint8Array(100); // it is told to go on when its body begins to be read
+      const count = await connection.read(bytes);
+      assertMatch(new TextDecoder().decode(bytes.subarray(0, count ?? 0)), /^HTTP\/1\.1 100 /);
+      const peer = peerFrom(connection.localAddr)!;
+      return keepsSize(sockets.connectionOf(peer, Number(port))!);
+    };
+    const ofChunks = await isNarrowed("transfer-encoding: chunked");
+    const ofOther = await isNarrowed("content-length: 1000000");
+    if (ofOther !== undefined) assertEquals([ofChunks, ofOther], [true, false]);
+  },
+});
 
 /** What large bodies in small chunks cost, as a multiple of what they cost without chunks. */
 const MAX_COST = 16;

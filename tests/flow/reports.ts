@@ -1436,39 +1436,46 @@ export const REPORTS: Readonly<Record<string, readonly Report[]>> = {
         hears: { status: 200, text: "Hi" },
       }))
     ),
-    ...[false, true].map((stream): Report => ({
-      of: "nodetool-ai/nodetool#5755",
-      by: ["chat", "busy"],
-      asks: { stream },
-      says: (upstream) => {
-        const choice = {
-          index: 0,
-          finish_reason: "error",
-          error: { code: 429, message: "Rate limited" },
-        };
+    ...[false, true].flatMap((stream): Report[] => {
+      const failed = (said: Body) =>
+        stream
+          ? eventStream(sse(JSON.stringify({ id: "x", object: "chat.completion.chunk", ...said })))
+          : Response.json({ id: "x", object: "chat.completion", ...said });
+      const says = (upstream: string) => {
         if (upstream === "second") {
           return stream
             ? eventStream(chat([{ content: "second" }]))
             : Response.json(reply("second"));
         }
-        return stream
-          ? eventStream(
-            sse(
-              JSON.stringify({
-                id: "x",
-                object: "chat.completion.chunk",
-                choices: [{ ...choice, delta: { role: "assistant", content: "" } }],
-              }),
-            ),
-          )
-          : Response.json({
-            id: "x",
-            object: "chat.completion",
-            choices: [{ ...choice, message: { role: "assistant", content: "" } }],
-          });
-      },
-      hears: { status: 200, text: "second", error: undefined },
-    })),
+        const error = { code: 429, message: "Rate limited" };
+        const message = { role: "assistant", content: "" };
+        return failed({
+          choices: [{
+            index: 0,
+            finish_reason: "error",
+            error,
+            [stream ? "delta" : "message"]: message,
+          }],
+        });
+      };
+      const of = "nodetool-ai/nodetool#5755";
+      return [
+        {
+          of,
+          by: ["chat", "busy"],
+          asks: { stream },
+          says,
+          hears: { status: 200, text: "second", error: undefined },
+        },
+        {
+          of,
+          by: ["chat", "chat"],
+          asks: { stream },
+          says,
+          hears: { status: 429, error: "The upstream is over its rate limit. Please try again." },
+        },
+      ];
+    }),
     ...CLIENTS.flatMap((client) =>
       [false, true].map((stream): Report => ({
         of: "XpressAI/xaibo#36",

@@ -458,7 +458,7 @@ export const UPSTREAMS: readonly Mutation[] = [
     file: "src/wire/dialects/chat/read_reply.ts",
     find: "events.push(...sealOf(call, callNumber(event)), event);",
     replace: "events.push(event);",
-    tests: [{ file: SIGNATURES_TEST, filter: "messages, stream true" }],
+    tests: [{ file: SIGNATURES_TEST, filter: "messages to chat, stream true" }],
     why: "Gemini would reject the results of its calls.",
   },
   {
@@ -466,7 +466,7 @@ export const UPSTREAMS: readonly Mutation[] = [
     file: "src/wire/dialects/chat/write.ts",
     find: "...extras.calls.get(number),",
     replace: "...extras.calls.get(0),",
-    tests: [{ file: SIGNATURES_TEST, filter: "responses, stream false" }],
+    tests: [{ file: SIGNATURES_TEST, filter: "responses to chat, stream false" }],
     why: "A signature would stand at calls that it does not sign.",
   },
   {
@@ -474,7 +474,7 @@ export const UPSTREAMS: readonly Mutation[] = [
     file: "src/wire/dialects/neutral/sealed_reasoning.ts",
     find: "piece.upstream === upstream && piece.model === model",
     replace: "true",
-    tests: [{ file: SIGNATURES_TEST, filter: "messages, stream false" }],
+    tests: [{ file: SIGNATURES_TEST, filter: "messages to chat, stream false" }],
     why: "Upstreams would get what others sealed, and reject it.",
   },
   {

@@ -132,10 +132,11 @@ Deno.test("countTokens is 0.6 to 1.7 times o200k_base: random mixes of all of th
   assertInBounds(mixSamples(seed, sized(100, 300)), seed);
 });
 
-Deno.test("countTokens is 0.2 to 6 times o200k_base: a short pattern repeated", () => {
+Deno.test("countTokens is 0.2 to 8 times o200k_base: a short pattern repeated", () => {
   const seed = testSeed();
   const samples = patternSamples(seed, 500);
-  assertInBounds(samples, seed, 0.2, 6);
+  // of all patterns of two characters the worst is "+-", with 7.5
+  assertInBounds(samples, seed, 0.2, 8);
   const low = samples.filter(({ text }) => ratioOf(text) < 0.6).length;
   assert(low <= 25, `${low} of 500 are below 0.6, SLUICE_TEST_SEED=${seed}`);
 });

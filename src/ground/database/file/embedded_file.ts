@@ -9,8 +9,7 @@ import {
   plain,
   type Prepared,
 } from "../sqlite/driver.ts";
-import { LogSync } from "./log_sync.ts";
-import { LogIndex } from "./log_index.ts";
+import { LogFile } from "./log_file.ts";
 
 /** How an embedded database is used. */
 export interface FileOptions {
@@ -50,8 +49,7 @@ export class EmbeddedFile {
   /** The database's own ID; `undefined` before it has one. */
   #id: string | undefined;
   #connection: Connection | undefined;
-  #log: LogSync | undefined;
-  readonly #logIndex: LogIndex;
+  #log: LogFile | undefined;
   #commits = 0;
 
   /**
@@ -61,7 +59,6 @@ export class EmbeddedFile {
    */
   constructor(options: FileOptions) {
     this.#options = options;
-    this.#logIndex = new LogIndex(options.path);
     const isNew = placeOf(options.path) === undefined;
     if (isNew) this.#connection = connect(options.path);
     this.#places = new Map(
@@ -144,7 +141,6 @@ export class EmbeddedFile {
   close(): void {
     this.#disconnect();
     this.#log?.close();
-    this.#logIndex.close(); // after the connection, whose locks on this file it drops
   }
 
   #open(): void {
@@ -200,7 +196,7 @@ export class EmbeddedFile {
     }
     const isAgain = this.#log !== undefined;
     this.#log?.close();
-    this.#log = new LogSync(`${path}-wal`, () => {
+    this.#log = new LogFile(`${path}-wal`, () => {
       const [busy] = pragma("wal_checkpoint(truncate)");
       if (busy !== 0) throw new Error("another process reads or writes just now");
     }, { isDoubtful: isAgain });
@@ -309,7 +305,7 @@ export class EmbeddedFile {
   }
 
   #checkpointWhenLong(): void {
-    if (this.#logIndex.pages < CHECKPOINT_PAGES) return;
+    if (!this.#log!.hasPages(CHECKPOINT_PAGES)) return;
     const connection = this.#connection!;
     try {
       connection.exec("pragma busy_timeout = 0"); // a reader that takes long holds up nobody
