@@ -31,7 +31,9 @@ const isCallOf = (node: ts.Node, names: RegExp) =>
 /** Whether a node imports values, not only types, of a module. */
 function isImportOf(node: ts.Node, modules: RegExp): boolean {
   const from = (ts.isImportDeclaration(node) && node.importClause?.phaseModifier === undefined ||
-    ts.isExportDeclaration(node) && !node.isTypeOnly) && node.moduleSpecifier;
+        ts.isExportDeclaration(node) && !node.isTypeOnly) && node.moduleSpecifier ||
+    ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword &&
+      node.arguments[0];
   return from !== false && from !== undefined && ts.isStringLiteral(from) &&
     modules.test(from.text);
 }
@@ -89,7 +91,7 @@ const SQLITE: readonly RegExp[] = [
   /(?:, |\b(?:where|and|or|by) )\+[a-z_]+\b|^\+[a-z_]+ (?:in|=)|\bis not (?:\?|[a-z_]+\.[a-z])/,
   /\b(?:iif|ifnull|instr|printf|strftime|julianday|unixepoch|typeof|randomblob|group_concat)\(/,
   /\bjson(?:b|_each|_object|_array|_group_array|_group_object|_valid)?\((?!\))|->>?\s/,
-  /\brandom\(\) %|\bsubstr\([^,]*, -|\b(?:min|max)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*,/,
+  /\b(?:sum|total|avg)\(|\brandom\(\) %|\bsubstr\([^,]*, -|\b(?:min|max)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*,/,
 ];
 
 const RULES: readonly Rule[] = [
@@ -144,17 +146,19 @@ const RULES: readonly Rule[] = [
       isCallOf(node, /^fetch$/) ||
       isMember(node, /^(?:globalThis\.fetch|Deno\.(?:connect\w*|createHttpClient|resolveDns))$/) ||
       ts.isNewExpression(node) && node.expression.getText() === "WebSocket" ||
-      isImportOf(node, /^(?:undici|node:(?:net|tls|https?|http2|dns|dgram))(?:\/|$)/),
+      isImportOf(node, /^(?:undici|pg|node:(?:net|tls|https?|http2|dns|dgram))(?:\/|$)/),
     places: {
       "ground/ways_out/": "connections of upstreams, alerts and payments, by way of a proxy or not",
       "requests/images/resolve.ts": "the guard of addresses that clients name",
       "ground/database/server/libsql.ts": "the database server of the settings",
+      "ground/database/postgres/connections.ts": "the same",
     },
     examples: [
       "await fetch(url);",
       "Deno.connect({ port });",
       'import { Pool } from "undici";',
       'export { fetch } from "undici";',
+      'const { default: pg } = await import("pg");',
     ],
     fine: ['import type { Pool } from "undici";', "app.fetch(request);", "this.#fetch(url);"],
   },
@@ -182,10 +186,10 @@ const RULES: readonly Rule[] = [
       '"insert or ignore into tiers";',
       '"where a = ? and +b = 1";',
       "`${a} ->> 'name'`;",
+      '"coalesce(sum(credits), 0) as credits";',
     ],
     fine: [
       '"select max(at_ms), min(coalesce(a, 0)) from usage_days";',
-      '"sum(credits) as credits, count(*)";',
       "typeof (value);",
       '"Choose another pragmatic name, or glob it.";',
       '"a is not null and (a, b) > (?, ?)";',

@@ -8,6 +8,7 @@ import {
   elementsOf,
   integerAt,
   integersOf,
+  sumOf,
   textAt,
   textsOf,
   withoutIndex,
@@ -294,7 +295,7 @@ function rangeOf(
   const first = firstOf(query.columns).join(", ");
   return {
     ...source,
-    from: `from (select ${first}, ${sums.map((name) => `sum(${name}) as ${name}`).join(", ")}
+    from: `from (select ${first}, ${sums.map((name) => `${sumOf(name)} as ${name}`).join(", ")}
       ${from} where ${where.join(" and ")} group by ${first}) as found`,
     where: [],
   };

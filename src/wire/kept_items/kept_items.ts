@@ -14,6 +14,7 @@ import {
   jsonArray,
   jsonArrayOfRows,
   ROW,
+  sumOf,
   textAt,
   textsOf,
 } from "../../ground/sql/mod.ts";
@@ -62,7 +63,8 @@ const KEEP: GroupWrite<Kept> = {
     // The newest that fit stay: rows of an account by age, with sums from the newest on.
     `delete from kept_items where ${ROW} in (
       select id from (
-        select ${ROW} as id, row_number() over newer as number, sum(bytes) over newer as total
+        select ${ROW} as id, row_number() over newer as number,
+          ${sumOf("bytes")} over newer as total
         from kept_items where account_id in (
           select ${textAt("value", "account")} from ${elementsOf("?1")}
         )
@@ -73,7 +75,7 @@ const KEEP: GroupWrite<Kept> = {
 };
 
 const OWN = `where account_id = ? and item_id in ${textsOf()} and expires_at_ms > ?`;
-const SIZE = `select coalesce(sum(bytes), 0) as bytes from kept_items ${OWN}`;
+const SIZE = `select coalesce(${sumOf("bytes")}, 0) as bytes from kept_items ${OWN}`;
 
 /** One text, so that reading stays flat in memory. */
 const FIND = `select ${jsonArrayOfRows(jsonArray("item_id", "sealed"))} as items from kept_items
