@@ -15,7 +15,7 @@ import {
   type UsageRecord,
 } from "../../src/money/ledger/mod.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
-import { postgresServer, whyNoPostgres } from "./postgres.ts";
+import { isOnPostgres, postgresDatabase, whyNoPostgres } from "./postgres.ts";
 import { sqldServer } from "./sqld.ts";
 import { tempDir } from "./temp.ts";
 
@@ -69,15 +69,16 @@ export interface LedgerBench extends AsyncDisposable {
  * @param options.behind Whether what loans cover is settled behind.
  */
 export async function ledgerBench(
-  kind: LedgerKind,
+  asked: LedgerKind,
   { behind = false }: { readonly behind?: boolean } = {},
 ): Promise<LedgerBench> {
+  const kind = asked === "file" && isOnPostgres ? "postgres" : asked;
   await using stack = new AsyncDisposableStack();
   const dir = stack.use(await tempDir());
   const server = kind === "server"
     ? stack.use(await sqldServer(`${dir.path}/sqld`))
     : kind === "postgres"
-    ? stack.use(await postgresServer())
+    ? stack.use(await postgresDatabase())
     : undefined;
   const durability = kind === "postgres" ? "normal" : "full"; // that of tests does not wait for its disk
   const open = async () => {
