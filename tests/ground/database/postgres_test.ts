@@ -1,13 +1,15 @@
 /** What PostgreSQL makes of the SQL that is rendered for it. */
 
+import fc from "fast-check";
 import { assertEquals, assertRejects } from "../../assert.ts";
 import { DatabaseError, MIGRATIONS } from "../../../src/ground/database/mod.ts";
 import { POSTGRES_DEFINITIONS } from "../../../src/ground/database/postgres/definitions.ts";
 import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
-import { isLike, render } from "../../../src/ground/sql/mod.ts";
+import { isLike, jsonArray, render, textAt } from "../../../src/ground/sql/mod.ts";
 import { containing } from "../../../src/ground/sql/search_pattern.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
+import { sized } from "../../tier.ts";
 import { VALUES } from "../sql/values.ts";
 
 const why = await whyNoPostgres();
@@ -95,6 +97,53 @@ Deno.test(`a PostgreSQL that does not wait for its disk is not taken for one tha
   await server.run(forgetful);
   await refused(server.url, "synchronous_commit");
 });
+
+Deno.test(`texts are read as they were written, whatever is in them${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  const database = await postgresEngine(server.url, { durability: "normal" }).open();
+  await using _ = { [Symbol.asyncDispose]: () => database.close() };
+  const taken = `select ?1 as whole, ${textAt("?2", 0)} as taken, ?3 as json,
+    ${jsonArray("?1", textAt("?2", 0))} as made, ?1 = ${textAt("?2", 0)} as is_same`;
+  const unit = fc.constantFrom(...'a0u1\\"\0\ufdd0é', "\\u0000", "\\ufdd0", "😀", "{}", "[");
+  const texts = fc.string({ unit, maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(texts, fc.object({ key: texts, values: [texts] }), async (text, object) => {
+      const json = JSON.stringify({ text, object });
+      assertEquals(await database.one(taken, [text, JSON.stringify([text]), json]), {
+        whole: text,
+        taken: text,
+        json,
+        made: JSON.stringify([text, text]).replace(",", ", "),
+        is_same: 1,
+      });
+    }),
+    { numRuns: sized(200, 2_000) },
+  );
+});
+
+Deno.test(
+  `what was prepared before a table was altered is prepared again, on each connection${skipped}`,
+  {
+    ignore,
+  },
+  async () => {
+    await using server = await postgresServer();
+    const database = await postgresEngine(server.url, { durability: "normal" }).open();
+    await using _ = { [Symbol.asyncDispose]: () => database.close() };
+    await database.batch([{ sql: "create table numbers (id bigint)" }]);
+    const insert = { sql: "insert into numbers values (?) returning *", args: [1] };
+    const read = () =>
+      Promise.all(Array.from({ length: 20 }, () => database.all("select * from numbers")));
+    await database.batch([insert]);
+    await read();
+    await Promise.all(Array.from({ length: 20 }, () => database.batch([insert])));
+    await database.batch([{ sql: "alter table numbers add column n bigint default 2" }]);
+    assertEquals(await database.batch([insert]), [[{ id: 1, n: 2 }]]);
+    for (const rows of await read()) assertEquals([rows.length, rows[0]], [22, { id: 1, n: 2 }]);
+  },
+);
 
 /** As both write it: without spaces in JSON, and truth as a number. */
 function plain(text: string): string {

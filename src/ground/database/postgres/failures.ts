@@ -11,9 +11,15 @@ const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
 /** A connection that ends, or a server that starts or stops: what was asked may have been done. */
 const IS_LOST = /^(?:08|57P0)/;
 
-/** Whether the same is to be tried at once: the transaction was undone since another one was in its way. */
+/** Whether the same is to be tried at once: it was undone since another transaction was in its way, or for what is prepared. */
 export function isUndone(error: unknown): boolean {
-  return error instanceof DatabaseError && /^40/.test(error.code);
+  return error instanceof DatabaseError && /^40/.test(error.code) || isOutdated(error);
+}
+
+/** Whether a connection has a statement prepared for a table that was altered since. */
+export function isOutdated(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === "0A000" &&
+    error.message.startsWith("cached plan");
 }
 
 /** A failure of the driver with its kind. */

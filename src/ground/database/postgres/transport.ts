@@ -8,7 +8,7 @@ import { prepared } from "./statement.ts";
 /** What a statement of a transaction takes at most, beside the time that any answer may take. */
 const EACH_MS = 100;
 
-/** How often a transaction is repeated that others were in the way of. */
+/** How often what was undone is repeated: more often than there are connections whose prepared statements may be outdated. */
 const MAX_ATTEMPTS = 20;
 
 /**
@@ -47,23 +47,27 @@ export class PostgresTransport implements Transport {
 
   async read(sql: string, args: readonly Value[], patienceMs = PATIENCE_MS): Promise<Row[]> {
     const { name, text, values } = prepared(sql, args);
-    return await this.#connections.use(async (client) =>
+    return await this.#use(async (client) =>
       (await client.query({ name, text, values, query_timeout: patienceMs })).rows
     );
   }
 
-  async commit(statements: readonly Statement[]): Promise<Row[][]> {
-    for (let attempt = 1;; attempt++) {
-      try {
-        return await this.#connections.use((client) => commit(client, statements));
-      } catch (error) {
-        if (!isUndone(error) || attempt === MAX_ATTEMPTS) throw error;
-      }
-    }
+  commit(statements: readonly Statement[]): Promise<Row[][]> {
+    return this.#use((client) => commit(client, statements));
   }
 
   async close(): Promise<void> {
     await this.#connections.close();
+  }
+
+  async #use<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await this.#connections.use(work);
+      } catch (error) {
+        if (!isUndone(error) || attempt === MAX_ATTEMPTS) throw error;
+      }
+    }
   }
 }
 
