@@ -1,9 +1,10 @@
 import { keepFileThreads, openDatabase } from "../../src/ground/database/mod.ts";
 import { EmbeddedDatabase } from "../../src/ground/database/file/embedded.ts";
+import { definitionsOf } from "../../src/ground/database/definitions_of.ts";
 import { postgresEngine } from "../../src/ground/database/postgres/engine.ts";
 import { ServerDatabase } from "../../src/ground/database/server/server.ts";
 import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/people/accounts/mod.ts";
-import type { Database } from "../../src/ground/database/mod.ts";
+import type { Database, Statement } from "../../src/ground/database/mod.ts";
 import { newRequestId } from "../../src/ground/platform/ids.ts";
 import {
   grantStatements,
@@ -31,6 +32,12 @@ export function possible<Kind extends string>(kinds: readonly Kind[]): readonly 
   if (why === undefined || !kinds.some((kind) => kind === "postgres")) return kinds;
   Deno.test.ignore(`the same on PostgreSQL (skipped: ${why})`, () => {});
   return kinds.filter((kind) => kind !== "postgres");
+}
+
+/** Statements that make tables, as a database understands them. */
+export function tablesIn(database: Database, ...statements: string[]): Statement[] {
+  return definitionsOf(database).ofSteps([{ version: 0, name: "", statements }])
+    .map((sql) => ({ sql }));
 }
 
 /** A database with its schema, embedded or on a real server. */

@@ -1,8 +1,9 @@
+import { statfs } from "node:fs/promises";
 import { openDatabase } from "../../src/ground/database/mod.ts";
 import { placeOf } from "../../src/ground/database/postgres/place.ts";
 import { PostgresTransport } from "../../src/ground/database/postgres/transport.ts";
 import { RULES } from "../../src/money/ledger/mod.ts";
-import { until } from "./temp.ts";
+import { DEADLINE_MS, until } from "./temp.ts";
 
 /** A database on a PostgreSQL that runs. */
 export interface PostgresDatabase extends AsyncDisposable {
@@ -27,6 +28,8 @@ export interface PostgresServer extends PostgresDatabase {
 /** Where distributions put its programs; those of the highest version are taken. */
 const DEBIAN = "/usr/lib/postgresql";
 const USER = "postgres";
+const MEMORY = "/dev/shm";
+const MIN_ROOM_BYTES = 2_147_483_648;
 
 /** Why no server can be started on this machine; undefined if one can. */
 export async function whyNoPostgres(): Promise<string | undefined> {
@@ -79,7 +82,7 @@ const urlOf = ({ url }: PostgresServer, database: string) => url.replace(/[^/]*$
 async function asOwner({ url }: PostgresServer, sql: string) {
   const transport = await PostgresTransport.connect(placeOf(url), { durable: false });
   try {
-    return await transport.read(sql, []);
+    return await transport.read(sql, [], DEADLINE_MS);
   } finally {
     await transport.close();
   }
@@ -96,7 +99,8 @@ export async function postgresServer(
   const programs = await folderOfPrograms();
   if (programs === undefined) throw new Error(await whyNoPostgres());
   // the tests' own directory may be closed to other users
-  const folder = await Deno.makeTempDir({ dir: "/tmp", prefix: "sluice-postgres-" });
+  const dir = durable ? "/tmp" : await folderInMemory() ?? "/tmp";
+  const folder = await Deno.makeTempDir({ dir, prefix: "sluice-postgres-" });
   if (Deno.uid() === 0) await must(command("chown", [USER, folder]), "chown");
   const data = `${folder}/data`;
   const made = ["-D", data, "-A", "trust", "-U", USER, "--locale=C", "-E", "UTF8", "--no-sync"];
@@ -147,6 +151,12 @@ async function folderOfPrograms(): Promise<{ path: string; version: number } | u
   }
   const version = versions.filter(Number.isInteger).toSorted((a, b) => b - a)[0];
   return version === undefined ? undefined : { path: `${DEBIAN}/${version}/bin`, version };
+}
+
+/** If there is one with room: to make a database takes a busy disk seconds. */
+async function folderInMemory(): Promise<string | undefined> {
+  const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
+  return bavail * bsize < MIN_ROOM_BYTES ? undefined : MEMORY;
 }
 
 /** One of its programs, which refuse to run as root. */

@@ -135,9 +135,9 @@ export function jsonArray(...values: readonly string[]): string {
   return call("jsonArray", ...values);
 }
 
-/** Aggregate: a JSON array with an element for each row; empty without rows. */
-export function jsonArrayOfRows(value: string): string {
-  return call("jsonArrayOfRows", value);
+/** Aggregate: a JSON array with an element for each row, or each for which a condition holds; empty without. */
+export function jsonArrayOfRows(value: string, condition?: string): string {
+  return call("jsonArrayOfRows", value, ...(condition === undefined ? [] : [condition]));
 }
 
 /** Aggregate: a JSON object with a member for each row; empty without rows. */

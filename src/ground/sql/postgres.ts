@@ -1,4 +1,4 @@
-import type { Spelling } from "./spelling.ts";
+import { only, type Spelling } from "./spelling.ts";
 
 /**
  * What PostgreSQL gets before anything else, since it does not have it: the smaller and the larger of two values, null if one is
@@ -47,7 +47,7 @@ export const POSTGRES: Spelling = {
   isWhole: (number) => `(${number}) between -9223372036854775808 and 9223372036854775807`,
   // of the patterns of `containing()`: between stars, letters in brackets and others that stand for themselves
   isLike: (text, pattern) =>
-    `${text} collate "C" ~ regexp_replace(substr(${pattern}, 2, length(${pattern}) - 2), '([.\\^$(){}+|])', '\\\\\\1', 'g')`,
+    `${text} collate "C" ~ regexp_replace(btrim(${pattern}, '*'), '([.\\\\^$(){}+|])', '\\\\\\1', 'g')`,
   isSame: (left, right) => `${left} = ${right} collate "C"`,
   isSameButForCase: (left, right) => `lower(${left} collate "C") = lower(${right} collate "C")`,
   textsOf: (json) => `(select json_array_elements_text((${json})::json))`,
@@ -60,7 +60,7 @@ export const POSTGRES: Spelling = {
   parsedJson: (text) => `(${text})::jsonb`,
   jsonObject: (...members) => `json_build_object(${members.join(", ")})`,
   jsonArray: (...values) => `json_build_array(${values.join(", ")})`,
-  jsonArrayOfRows: (value) => `coalesce(json_agg(${value}), '[]')`,
+  jsonArrayOfRows: (value, condition) => `coalesce(json_agg(${value})${only(condition)}, '[]')`,
   jsonObjectOfRows: (name, value) => `coalesce(json_object_agg(${name}, ${value}), '{}')`,
   isJson: (text) => `is_json(${text})`,
   jsonType: (text) => `json_typeof((${text})::json)`,

@@ -1,3 +1,7 @@
+/** What follows an aggregate that is of some rows only. */
+export const only = (condition: string | undefined) =>
+  condition === undefined ? "" : ` filter (where ${condition})`;
+
 /** How an engine spells each function of `functions.ts`, of arguments that are expressions. */
 export type Spelling = {
   least(...values: string[]): string;
@@ -25,7 +29,7 @@ export type Spelling = {
   /** @param members Each a quoted name, a comma and an expression. */
   jsonObject(...members: string[]): string;
   jsonArray(...values: string[]): string;
-  jsonArrayOfRows(value: string): string;
+  jsonArrayOfRows(value: string, condition?: string): string;
   jsonObjectOfRows(name: string, value: string): string;
   isJson(text: string): string;
   jsonType(text: string): string;

@@ -1,4 +1,4 @@
-import type { Spelling } from "./spelling.ts";
+import { only, type Spelling } from "./spelling.ts";
 
 const elementsOf = (json: string, as: string) => `json_each(${json}) as ${as}`;
 /** Elements and members have the types that they have in JSON. */
@@ -30,7 +30,7 @@ export const SQLITE: Spelling = {
   parsedJson: (text) => `jsonb(${text})`,
   jsonObject: (...members) => `json_object(${members.join(", ")})`,
   jsonArray: (...values) => `json_array(${values.join(", ")})`,
-  jsonArrayOfRows: (value) => `json_group_array(${value})`,
+  jsonArrayOfRows: (value, condition) => `json_group_array(${value})${only(condition)}`,
   jsonObjectOfRows: (name, value) => `json_group_object(${name}, ${value})`,
   isJson: (text) => `json_valid(${text})`,
   jsonType: (text) => `json_type(${text})`,

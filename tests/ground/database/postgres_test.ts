@@ -5,12 +5,10 @@ import { assertEquals, assertRejects } from "../../assert.ts";
 import { DatabaseError, MIGRATIONS } from "../../../src/ground/database/mod.ts";
 import { POSTGRES_DEFINITIONS } from "../../../src/ground/database/postgres/definitions.ts";
 import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
-import { isLike, jsonArray, render, textAt } from "../../../src/ground/sql/mod.ts";
-import { containing } from "../../../src/ground/sql/search_pattern.ts";
+import { jsonArray, render, textAt } from "../../../src/ground/sql/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
 import { sized } from "../../tier.ts";
-import { VALUES } from "../sql/values.ts";
 
 const why = await whyNoPostgres();
 const ignore = why !== undefined;
@@ -18,29 +16,6 @@ const skipped = why === undefined ? "" : ` (skipped: ${why})`;
 
 const script = (statements: readonly string[]) =>
   statements.map((statement) => `${statement};\n`).join("");
-
-Deno.test(`functions are what they promise on PostgreSQL${skipped}`, { ignore }, async () => {
-  await using server = await postgresServer();
-  assertEquals((await server.run(script(POSTGRES_DEFINITIONS.first))).errors, []);
-  for (const [sql, value] of VALUES) {
-    const { rows, errors } = await server.run(`select ${render(sql, "postgres")};\n`);
-    assertEquals([sql, errors], [sql, []]);
-    assertEquals([sql, plain(rows[0]!)], [sql, value === null ? "" : plain(String(value))]);
-  }
-  for (
-    const [text, part] of [["a[*]b", "[*"], ["Été.", "éTÉ."], ["x^(y)", "^("], ["\\_%", "\\_"]]
-  ) {
-    const found = (sought: string) =>
-      render(`select ${isLike(`'${text}'`, `'${containing(sought)}'`)};\n`, "postgres");
-    assertEquals((await server.run(found(part!))).rows, ["t"], text);
-    assertEquals((await server.run(found(`${part}z`))).rows, ["f"], text);
-  }
-  const overflow = render(
-    "select «sumOf¦n» from (values (9223372036854775807), (1)) as given(n);",
-    "postgres",
-  );
-  assertEquals((await server.run(overflow)).errors.length, 1, "a sum beyond 64 bits is none");
-});
 
 Deno.test(
   `PostgreSQL takes the schema, and every statement of every rule${skipped}`,
@@ -144,9 +119,3 @@ Deno.test(
     for (const rows of await read()) assertEquals([rows.length, rows[0]], [22, { id: 1, n: 2 }]);
   },
 );
-
-/** As both write it: without spaces in JSON, and truth as a number. */
-function plain(text: string): string {
-  if (/^[[{]/.test(text)) return JSON.stringify(JSON.parse(text));
-  return text === "t" ? "1" : text;
-}
