@@ -5,6 +5,7 @@ import {
   jsonArrayOfRows,
   jsonObject,
   sumOf,
+  THEN_JOIN,
   withoutIndex,
 } from "../../ground/sql/mod.ts";
 
@@ -47,7 +48,7 @@ export function keyTotalsReading(
           select at_ms + 86400000 from days where at_ms < (select max(day_at_ms) from usage_days)
         )
         select account_id, key_id, ${SPENT.map((name) => `${sumOf(name)} as ${name}`)}
-        from days cross join ${elementsOf("?", "payers")} cross join usage_days
+        from days cross join ${elementsOf("?", "payers")} ${THEN_JOIN} usage_days
           on day_at_ms = at_ms and account_id = payers.value
         where ${withoutIndex("key_id")} = coalesce(?, key_id) group by 1, 2
       ) as found`,

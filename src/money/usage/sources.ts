@@ -11,6 +11,7 @@ import {
   sumOf,
   textAt,
   textsOf,
+  THEN_JOIN,
   withoutIndex,
 } from "../../ground/sql/mod.ts";
 
@@ -196,7 +197,7 @@ function totalsOf(
   const source = { ...ofPieces(days), ...TOTALS, at: "usage_day_totals.day_at_ms" };
   return {
     ...source,
-    from: `from ${given(oneByOne(days), args)} cross join usage_day_totals
+    from: `from ${given(oneByOne(days), args)} ${THEN_JOIN} usage_day_totals
       on usage_day_totals.day_at_ms = pieces.since_ms and usage_day_totals.noun = ${
       args.bind(noun)
     }`,
@@ -213,7 +214,7 @@ function hoursOfAll(
   const source = { ...ofPieces(pieces), at: "hour_at_ms" };
   return {
     ...source,
-    from: `from ${given(pieces, args, noun)} cross join usage_totals on ${within("hour_at_ms")}`,
+    from: `from ${given(pieces, args, noun)} ${THEN_JOIN} usage_totals on ${within("hour_at_ms")}`,
     where: filtersOf(query, source, args),
   };
 }
@@ -226,12 +227,12 @@ function hoursByAccount(query: RowsQuery, hours: readonly Piece[], args: Argumen
         from (select value as day_at from ${
     integersOf(args.bind(JSON.stringify(daysOf(hours))))
   }) as found
-          cross join usage_days on day_at_ms = day_at
+          ${THEN_JOIN} usage_days on day_at_ms = day_at
       )`;
   return {
     ...source,
     from: `from ${wanted} as wanted cross join ${given(hours, args)}
-      cross join usage_hours on account_id = wanted.value and ${within("hour_at_ms")}`,
+      ${THEN_JOIN} usage_hours on account_id = wanted.value and ${within("hour_at_ms")}`,
     where: filtersOf(query, source, args),
   };
 }
@@ -304,12 +305,12 @@ function rangeOf(
 /** How roll-ups of each key are read, their time, and conditions that say which of a table's rows are of days or of hours. */
 function rollUpsOf({ tag }: RowsQuery, unit: Piece["source"], args: Arguments) {
   if (tag === undefined) {
-    return { from: "from usage_days", join: "cross join usage_days", at: "day_at_ms", of: [] };
+    return { from: "from usage_days", join: `${THEN_JOIN} usage_days`, at: "day_at_ms", of: [] };
   }
   const spanMs = unit === "days" ? DAY_MS : HOUR_MS;
   return {
     from: "from usage_tags",
-    join: "cross join usage_tags",
+    join: `${THEN_JOIN} usage_tags`,
     at: "at_ms",
     of: [`name = ${args.bind(tag.name)}`, `span_ms = ${spanMs}`],
   };
