@@ -50,7 +50,8 @@ export const POSTGRES: Spelling = {
     `${text} collate "C" ~ regexp_replace(btrim(${pattern}, '*'), '([.\\\\^$(){}+|])', '\\\\\\1', 'g')`,
   isSame: (left, right) => `${left} = ${right} collate "C"`,
   isSameButForCase: (left, right) => `lower(${left} collate "C") = lower(${right} collate "C")`,
-  textsOf: (json) => `(select json_array_elements_text((${json})::json))`,
+  textsOf: (json) =>
+    `(select value from json_array_elements_text((${json})::json) as texts(value))`,
   elementsOf: (json, as) => `json_array_elements_text((${json})::json) as ${as}(value)`,
   integersOf: (json, as) =>
     `lateral (select value::bigint from json_array_elements_text((${json})::json) as texts(value)) as ${as}`,

@@ -216,7 +216,7 @@ export async function listOrders(
 ): Promise<Order[]> {
   const rows = await database.all(
     `${SELECT} where (?1 is null or account_id = ?1) and (?2 is null or state = ?2)
-        and (not ?3 or needs_look <> '')
+        and (?3 = 0 or needs_look <> '')
         and (?5 is null or (created_at_ms, id) < (?5, ?6))
       order by created_at_ms desc, id desc limit ?4`,
     [
