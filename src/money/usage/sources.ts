@@ -9,7 +9,6 @@ import {
   integerAt,
   integersOf,
   sumOf,
-  textAt,
   textsOf,
   THEN_JOIN,
   withoutIndex,
@@ -174,7 +173,7 @@ function given(pieces: readonly Piece[], args: Arguments, noun?: TotalsNoun): st
   const list = pieces.map(({ sinceMs, untilMs, sign, label }) => [sinceMs, untilMs, sign, label]);
   const number = (at: number) => integerAt("piece.value", at);
   const fields = `${number(0)} as since_ms, ${number(1)} as until_ms, ${number(2)} as sign,
-    ${textAt("piece.value", 3)} as label`;
+    ${number(3)} as label`;
   const without = noun === undefined ? "" : `where not exists (
         select 1 from usage_day_totals as known
         where known.day_at_ms = ${number(0)} and known.noun = ${args.bind(noun)}
