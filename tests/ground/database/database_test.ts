@@ -100,6 +100,14 @@ for (const kind of possible(["file", "server", "postgres"])) {
     assertEquals((await database.one("select count(*) as n from numbers"))!.n, 2);
   });
 
+  Deno.test(`database (${kind}): of transactions at once, each sees those before it`, async () => {
+    await using opened = await open();
+    const { database } = opened;
+    const sql = "insert into numbers select ?, 1 where (select count(*) from numbers) < 5";
+    await Promise.all(Array.from({ length: 40 }, (_, id) => database.batch([{ sql, args: [id] }])));
+    assertEquals((await database.one("select count(*) as n from numbers"))!.n, 5);
+  });
+
   Deno.test(`database (${kind}): closing waits for what is under way`, async () => {
     await using opened = await open();
     const { database } = opened;

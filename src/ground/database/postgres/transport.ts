@@ -1,4 +1,10 @@
-import { DatabaseError, type Row, type Statement, type Value } from "../database.ts";
+import {
+  type BatchOptions,
+  DatabaseError,
+  type Row,
+  type Statement,
+  type Value,
+} from "../database.ts";
 import { PATIENCE_MS, type Transport } from "../server/transport.ts";
 import { type Client, Connections } from "./connections.ts";
 import { isUndone, postgresError } from "./failures.ts";
@@ -7,6 +13,9 @@ import { prepared } from "./statement.ts";
 
 /** What a statement of a transaction takes at most, beside the time that any answer may take. */
 const EACH_MS = 100;
+
+/** First in transactions of which there is one at a time. */
+const ALONE: Statement = { sql: "select pg_advisory_xact_lock(5432001)" };
 
 /** How often what was undone is repeated: more often than there are connections whose prepared statements may be outdated. */
 const MAX_ATTEMPTS = 20;
@@ -52,8 +61,12 @@ export class PostgresTransport implements Transport {
     );
   }
 
-  commit(statements: readonly Statement[]): Promise<Row[][]> {
-    return this.#use((client) => commit(client, statements));
+  commit(
+    statements: readonly Statement[],
+    { beside = false }: BatchOptions = {},
+  ): Promise<Row[][]> {
+    return this.#use((client) => commit(client, beside ? statements : [ALONE, ...statements]))
+      .then((rows) => beside ? rows : rows.slice(1));
   }
 
   async close(): Promise<void> {
