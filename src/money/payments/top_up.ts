@@ -281,7 +281,15 @@ async function nextOrder(
     livemode,
     atMs: nowMs,
   });
-  await database.batch([orderStatement(terms)]);
+  await database.batch([
+    orderStatement(terms, {
+      // not if another gateway has bought since: the balance was read before
+      sql: `exists (select 1 from balances where account_id = ? and balance < ?) and not exists (
+        select 1 from orders as others where others.account_id = ? and others.origin = 'top_up'
+          and others.state = 'open' and others.livemode = ?)`,
+      args: [accountId, row.below_credits!, accountId, livemode ? 1 : 0],
+    }),
+  ]);
   const order = await orderOfReference(database, terms);
   return order?.state === "open" ? order : undefined;
 }
