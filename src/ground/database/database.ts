@@ -131,7 +131,7 @@ export interface DatabaseLine {
 
 /** How a transaction is made. */
 export interface BatchOptions {
-  /** Whether others may be made at the same time, as group writes are: it locks what it decides on. Default: one after the other. */
+  /** Whether other transactions may run at the same time, as its rules lock what they decide on. Default: one after the other. */
   readonly beside?: boolean;
 }
 

@@ -11,12 +11,12 @@ const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
 /** A connection that ends, or a server that starts or stops: what was asked may have been done. */
 const IS_LOST = /^(?:08|57P0)/;
 
-/** Whether the same is to be tried at once: it was undone since another transaction was in its way, or for what is prepared. */
+/** Whether to try again at once: another transaction was in its way, or a prepared statement is out of date. */
 export function isUndone(error: unknown): boolean {
   return error instanceof DatabaseError && /^40/.test(error.code) || isOutdated(error);
 }
 
-/** Whether a connection has a statement prepared for a table that was altered since. */
+/** Whether a statement was prepared on the connection before its table was altered. */
 export function isOutdated(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === "0A000" &&
     error.message.startsWith("cached plan");

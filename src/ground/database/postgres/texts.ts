@@ -1,4 +1,4 @@
-/** U+0000 is in no text of PostgreSQL: this one, which is no character, and a 0 stand for it there; with a 1 for itself. */
+/** PostgreSQL's texts cannot have U+0000: this noncharacter and a 0 stand for it there, and it and a 1 for itself. */
 const MARK = "\ufdd0";
 
 /**
