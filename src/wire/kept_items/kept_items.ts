@@ -69,12 +69,12 @@ const KEEP: GroupWrite<Kept> = {
         created_at_ms = excluded.created_at_ms, expires_at_ms = excluded.expires_at_ms,
         sealed = excluded.sealed`,
     // The newest that fit stay: rows of an account by age, with sums from the newest on.
-    `with accounts as materialized (
+    `with owners as materialized (
         select ${textAt("value", "account")} as id from ${elementsOf("?1")}
       ), newest as materialized (
         select ${ROW} as id, row_number() over newer as number,
           ${sumOf("bytes")} over newer as total
-        from kept_items where account_id in (select id from accounts)
+        from kept_items where account_id in (select id from owners)
         window newer as (partition by account_id order by expires_at_ms desc, bytes desc
           rows between unbounded preceding and current row)
       )

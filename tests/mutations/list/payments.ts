@@ -21,8 +21,8 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
   {
     name: "topped-up-by-two-gateways",
     file: "src/money/payments/top_up.ts",
-    find: "where account_id = ? and balance < ?) and not exists",
-    replace: "where account_id = ? and (balance < ? or true)) and not exists",
+    find: "sql: `${isLow.sql} and not exists (",
+    replace: "sql: `(${isLow.sql} or true) and not exists (",
     tests: [{ file: "tests/money/payments/tables_of_news_test.ts", filter: "another gateway has" }],
     why: "What another gateway has bought since the balance was read would be bought again.",
   },
