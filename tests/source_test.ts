@@ -91,7 +91,7 @@ const SQLITE: readonly RegExp[] = [
   /(?:, |\b(?:where|and|or|by) )\+[a-z_]+\b|^\+[a-z_]+ (?:in|=)|\bis not (?:\?|[a-z_]+\.[a-z])/,
   /\b(?:iif|ifnull|instr|printf|strftime|julianday|unixepoch|typeof|randomblob|group_concat)\(/,
   /\bjson(?:b|_each|_object|_array|_group_array|_group_object|_valid)?\((?!\))|->>?\s/,
-  /\brandom\(\) %|\bsubstr\([^,]*, -|\b(?:min|max)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*,/,
+  /\bcross join \w+(?: as \w+)?\s+on\b|\b(?:sum|total|avg)\(|\brandom\(\) %|\bsubstr\([^,]*, -|\b(?:min|max)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*,/,
 ];
 
 const RULES: readonly Rule[] = [
@@ -186,10 +186,11 @@ const RULES: readonly Rule[] = [
       '"insert or ignore into tiers";',
       '"where a = ? and +b = 1";',
       "`${a} ->> 'name'`;",
+      '"coalesce(sum(credits), 0) as credits";',
+      "`from lots cross join ${entries}\n on id = lot_id`",
     ],
     fine: [
       '"select max(at_ms), min(coalesce(a, 0)) from usage_days";',
-      '"sum(credits) as credits, count(*)";',
       "typeof (value);",
       '"Choose another pragmatic name, or glob it.";',
       '"a is not null and (a, b) > (?, ?)";',

@@ -1,6 +1,7 @@
 import type { Key } from "../../src/people/accounts/mod.ts";
 import type { Database } from "../../src/ground/database/mod.ts";
 import type { TestGateway } from "./gateway.ts";
+import { tablesOf } from "./tables.ts";
 
 /** A reply of the operator's API. */
 export interface AdminReply {
@@ -63,12 +64,9 @@ export async function contentOf(
   database: Database,
   without: readonly string[] = [],
 ): Promise<string> {
-  const tables = await database.all(
-    "select name from sqlite_master where type = 'table' and name not like 'sqlite%' order by name",
-  );
   const texts: string[] = [];
-  for (const { name } of tables) {
-    if ([...RESTLESS, ...without].includes(String(name))) continue;
+  for (const name of await tablesOf(database)) {
+    if ([...RESTLESS, ...without].includes(name)) continue;
     const rows = await database.all(`select * from "${name}"`);
     texts.push(`${name}\n${rows.map((row) => JSON.stringify(row)).toSorted().join("\n")}`);
   }

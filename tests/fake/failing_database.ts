@@ -23,6 +23,9 @@ export function failingDatabase(database: Database) {
     get place() {
       return database.place;
     },
+    get dialect() {
+      return database.dialect;
+    },
     get waiting() {
       return database.waiting;
     },

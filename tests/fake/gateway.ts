@@ -4,6 +4,7 @@ import { databaseFile, loadConfig, type SettingsInput } from "../../src/settings
 import { type Database, keepFileThreads } from "../../src/ground/database/mod.ts";
 import { createLog } from "../../src/ground/telemetry/mod.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
+import { isOnPostgres, postgresDatabase } from "./postgres.ts";
 import { type Leavings, type Left, Witness } from "./leavings.ts";
 import { exists, tempDir } from "./temp.ts";
 
@@ -42,6 +43,8 @@ export const WIDE_TIERS = [{ above: 0, minute: 1e9, hour: 1e9, day: 1e9 }];
 /** How a test's gateway departs from the defaults. */
 export interface GatewayOptions {
   readonly settings?: SettingsInput;
+  /** Where its database is, unless the settings say so. */
+  readonly database?: "file" | "postgres";
   readonly now?: () => number;
   readonly env?: Record<string, string>;
   /** Waits before retries, in milliseconds; short, since tests wait for them. */
@@ -87,7 +90,15 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       }),
     );
   await write(options.settings);
-  const read = (other = file) => loadConfig({ env: options.env ?? {}, directory, file: other });
+  const isPostgres = options.database === "postgres" ||
+    options.database === undefined && isOnPostgres && options.settings?.database === undefined;
+  const postgres = isPostgres ? started.use(await postgresDatabase()) : undefined;
+  const read = async (other = file) => {
+    const config = await loadConfig({ env: options.env ?? {}, directory, file: other });
+    if (postgres === undefined) return config;
+    const database = { ...config.settings.database, url: postgres.url };
+    return { ...config, settings: { ...config.settings, database, durability: "normal" as const } };
+  };
   const config = await read();
   const database = databaseFile(config.settings);
   if (database !== undefined && !await exists(database)) await writeEmptyDatabase(database);

@@ -8,6 +8,7 @@ import type { Database } from "../../src/ground/database/mod.ts";
 export function guardedDatabase(database: Database, before: (use: string) => void): Database {
   return {
     place: database.place,
+    dialect: database.dialect,
     get waiting() {
       return database.waiting;
     },

@@ -1,8 +1,10 @@
 /** What an action left behind in a gateway, and that it left nothing else. */
 
 import { HttpPool, type HttpReply } from "../../src/ground/http1/mod.ts";
-import type { Database, Row } from "../../src/ground/database/mod.ts";
+import type { Database } from "../../src/ground/database/mod.ts";
+import { jsonArray } from "../../src/ground/sql/mod.ts";
 import type { TestGateway } from "./gateway.ts";
+import { columnsOf, rowAsJson } from "./tables.ts";
 import { until } from "./temp.ts";
 
 /** What an action leaves behind. Whatever is not named is expected zero times. */
@@ -181,21 +183,16 @@ const tableOf = (key: string) => key.slice(0, key.indexOf(" "));
 
 /** One statement that reads every row of every table, but what is volatile. */
 async function selectAll(database: Database): Promise<string> {
-  const columns = await database.all(
-    `select m.name as "table", c.name as "column", c.pk from sqlite_schema m, pragma_table_info(m.name) c
-     where m.type = 'table' and m.name not like 'sqlite_%' order by 1, c.cid`,
-  );
+  const columns = await columnsOf(database);
   const known = new Set(columns.flatMap(({ table, column }) => [table, `${table}.${column}`]));
   const gone = Object.keys(VOLATILE).filter((one) => !known.has(one));
   if (gone.length > 0) throw new Error(`volatile, but not in the schema: ${gone.join(", ")}`);
-  const tables = Map.groupBy(columns, ({ table }) => String(table));
+  const tables = Map.groupBy(columns, ({ table }) => table);
   return [...tables].filter(([table]) => !(table in VOLATILE)).map(([table, all]) => {
-    const list = (some: readonly Row[]) => some.map(({ column }) => `"${column}"`).join(", ");
-    const key = all.filter(({ pk }) => pk !== 0);
-    const kept = all.filter(({ column }) => !(`${table}.${column}` in VOLATILE));
-    const pairs = kept.map(({ column }) => `'${column}', "${column}"`).join(", ");
-    return `select '${table} ' || json_array(${list(key)}) as key,
-      json_object(${pairs}) as row from "${table}"`;
+    const key = all.filter(({ isKey }) => isKey).map(({ column }) => `"${column}"`);
+    const kept = all.map(({ column }) => column).filter((one) => !(`${table}.${one}` in VOLATILE));
+    return `select '${table} ' || ${jsonArray(...key)} as key,
+      ${rowAsJson(database, table, kept)} as row from "${table}"`;
   }).join(" union all ");
 }
 

@@ -1,9 +1,10 @@
 import { keepFileThreads, openDatabase } from "../../src/ground/database/mod.ts";
 import { EmbeddedDatabase } from "../../src/ground/database/file/embedded.ts";
+import { definitionsOf } from "../../src/ground/database/definitions_of.ts";
 import { postgresEngine } from "../../src/ground/database/postgres/engine.ts";
 import { ServerDatabase } from "../../src/ground/database/server/server.ts";
 import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/people/accounts/mod.ts";
-import type { Database } from "../../src/ground/database/mod.ts";
+import type { Database, Statement } from "../../src/ground/database/mod.ts";
 import { newRequestId } from "../../src/ground/platform/ids.ts";
 import {
   grantStatements,
@@ -15,7 +16,7 @@ import {
   type UsageRecord,
 } from "../../src/money/ledger/mod.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
-import { postgresServer, whyNoPostgres } from "./postgres.ts";
+import { isOnPostgres, postgresDatabase, whyNoPostgres } from "./postgres.ts";
 import { sqldServer } from "./sqld.ts";
 import { tempDir } from "./temp.ts";
 
@@ -31,6 +32,12 @@ export function possible<Kind extends string>(kinds: readonly Kind[]): readonly 
   if (why === undefined || !kinds.some((kind) => kind === "postgres")) return kinds;
   Deno.test.ignore(`the same on PostgreSQL (skipped: ${why})`, () => {});
   return kinds.filter((kind) => kind !== "postgres");
+}
+
+/** Statements that make tables, as a database understands them. */
+export function tablesIn(database: Database, ...statements: string[]): Statement[] {
+  return definitionsOf(database).ofSteps([{ version: 0, name: "", statements }])
+    .map((sql) => ({ sql }));
 }
 
 /** A database with its schema, embedded or on a real server. */
@@ -69,15 +76,16 @@ export interface LedgerBench extends AsyncDisposable {
  * @param options.behind Whether what loans cover is settled behind.
  */
 export async function ledgerBench(
-  kind: LedgerKind,
+  asked: LedgerKind,
   { behind = false }: { readonly behind?: boolean } = {},
 ): Promise<LedgerBench> {
+  const kind = asked === "file" && isOnPostgres ? "postgres" : asked;
   await using stack = new AsyncDisposableStack();
   const dir = stack.use(await tempDir());
   const server = kind === "server"
     ? stack.use(await sqldServer(`${dir.path}/sqld`))
     : kind === "postgres"
-    ? stack.use(await postgresServer())
+    ? stack.use(await postgresDatabase())
     : undefined;
   const durability = kind === "postgres" ? "normal" : "full"; // that of tests does not wait for its disk
   const open = async () => {

@@ -1,6 +1,17 @@
-/** A PostgreSQL that runs, with an empty database `postgres`. */
-export interface PostgresServer extends AsyncDisposable {
+import { statfs } from "node:fs/promises";
+import { openDatabase } from "../../src/ground/database/mod.ts";
+import { placeOf } from "../../src/ground/database/postgres/place.ts";
+import { PostgresTransport } from "../../src/ground/database/postgres/transport.ts";
+import { RULES } from "../../src/money/ledger/mod.ts";
+import { DEADLINE_MS, until } from "./temp.ts";
+
+/** A database on a PostgreSQL that runs. */
+export interface PostgresDatabase extends AsyncDisposable {
   readonly url: string;
+}
+
+/** A PostgreSQL that runs, with an empty database `postgres`. */
+export interface PostgresServer extends PostgresDatabase {
   readonly port: number;
   /** The directory of its socket. */
   readonly socket: string;
@@ -12,16 +23,71 @@ export interface PostgresServer extends AsyncDisposable {
    * @returns Rows without alignment, `|` between columns, and what failed.
    */
   run(script: string): Promise<{ readonly rows: string[]; readonly errors: string[] }>;
+  /** Ends it within this turn. */
+  endNow(): void;
 }
 
 /** Where distributions put its programs; those of the highest version are taken. */
 const DEBIAN = "/usr/lib/postgresql";
 const USER = "postgres";
+const MEMORY = "/dev/shm";
+const MIN_ROOM_BYTES = 2_147_483_648;
 
 /** Why no server can be started on this machine; undefined if one can. */
 export async function whyNoPostgres(): Promise<string | undefined> {
   if (await folderOfPrograms() === undefined) return `there are no programs in ${DEBIAN}`;
   return undefined;
+}
+
+/** Whether tests that do not say where their database is have it on PostgreSQL, rather than in a file: `SLUICE_TEST_DATABASE=postgres`. */
+export const isOnPostgres = Deno.env.get("SLUICE_TEST_DATABASE") === "postgres";
+
+let shared: Promise<{ server: PostgresServer; template: string }> | undefined;
+let databases = 0;
+
+/**
+ * A database with schema and rules, but no rows. Those of a file of tests are on one server, which lasts as long as they: it takes a
+ * second to start, a database a tenth of it.
+ */
+export async function postgresDatabase(): Promise<PostgresDatabase> {
+  const { server, template } = await (shared ??= sharedServer());
+  const name = `bench_${databases++}`;
+  await asOwner(server, `create database ${name} template ${template}`);
+  return {
+    url: urlOf(server, name),
+    async [Symbol.asyncDispose]() {
+      await asOwner(server, `drop database ${name} with (force)`);
+    },
+  };
+}
+
+async function sharedServer() {
+  const server = await postgresServer();
+  globalThis.addEventListener("unload", server.endNow);
+  const template = "template_sluice";
+  await asOwner(server, `create database ${template}`);
+  const database = await openDatabase({
+    file: undefined,
+    server: { url: urlOf(server, template), token: undefined },
+    durability: "normal",
+    rules: RULES,
+    now: () => 1,
+  });
+  await database.close();
+  const isLeft = `select count(*) as n from pg_stat_activity where datname = '${template}'`;
+  await until(async () => (await asOwner(server, isLeft))[0]?.n === 0);
+  return { server, template };
+}
+
+const urlOf = ({ url }: PostgresServer, database: string) => url.replace(/[^/]*$/, database);
+
+async function asOwner({ url }: PostgresServer, sql: string) {
+  const transport = await PostgresTransport.connect(placeOf(url), { durable: false });
+  try {
+    return await transport.read(sql, [], DEADLINE_MS);
+  } finally {
+    await transport.close();
+  }
 }
 
 /**
@@ -35,20 +101,24 @@ export async function postgresServer(
   const programs = await folderOfPrograms();
   if (programs === undefined) throw new Error(await whyNoPostgres());
   // the tests' own directory may be closed to other users
-  const folder = await Deno.makeTempDir({ dir: "/tmp", prefix: "sluice-postgres-" });
-  if (Deno.uid() === 0) await must("chown", [USER, folder]);
+  const dir = durable ? "/tmp" : await folderInMemory() ?? "/tmp";
+  const folder = await Deno.makeTempDir({ dir, prefix: "sluice-postgres-" });
+  if (Deno.uid() === 0) await must(command("chown", [USER, folder]), "chown");
   const data = `${folder}/data`;
-  await asUser(`${programs.path}/initdb`, [
-    ...["-D", data, "-A", "trust", "-U", USER, "--locale=C", "-E", "UTF8", "--no-sync"],
-  ]);
+  const made = ["-D", data, "-A", "trust", "-U", USER, "--locale=C", "-E", "UTF8", "--no-sync"];
+  await must(asUser(`${programs.path}/initdb`, made), "initdb");
   const port = freePort();
   const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1,127.0.0.2 -c fsync=${
     durable ? "on" : "off"
   }`;
   // as a daemon: its end is this command's, not that of a process which the test would have to wait for
-  await asUser(`${programs.path}/pg_ctl`, [
-    ...["-D", data, "-o", settings, "-l", `${folder}/log`, "-w", "-t", "60", "start"],
-  ]);
+  const start = ["-D", data, "-o", settings, "-l", `${folder}/log`, "-w", "-t", "60", "start"];
+  await must(asUser(`${programs.path}/pg_ctl`, start), "pg_ctl start");
+  const endNow = () => {
+    const stop = ["-D", data, "-m", "immediate", "-w", "stop"];
+    asUser(`${programs.path}/pg_ctl`, stop).outputSync();
+    Deno.removeSync(folder, { recursive: true });
+  };
   return {
     url: `postgres://${USER}@127.0.0.1:${port}/postgres`,
     port,
@@ -70,10 +140,8 @@ export async function postgresServer(
         errors: lines(stderr).filter((line) => /ERROR|FATAL/.test(line)),
       };
     },
-    async [Symbol.asyncDispose]() {
-      await asUser(`${programs.path}/pg_ctl`, ["-D", data, "-m", "immediate", "-w", "stop"]);
-      await Deno.remove(folder, { recursive: true });
-    },
+    endNow,
+    [Symbol.asyncDispose]: () => Promise.resolve(endNow()),
   };
 }
 
@@ -88,21 +156,31 @@ async function folderOfPrograms(): Promise<{ path: string; version: number } | u
   return version === undefined ? undefined : { path: `${DEBIAN}/${version}/bin`, version };
 }
 
-/** Runs one of its programs, which refuse to run as root. */
-async function asUser(program: string, args: readonly string[]): Promise<void> {
-  if (Deno.uid() !== 0) return await must(program, args);
-  await must("setpriv", [`--reuid=${USER}`, `--regid=${USER}`, "--clear-groups", program, ...args]);
+/** If there is one with room: to make a database takes a busy disk seconds. */
+async function folderInMemory(): Promise<string | undefined> {
+  const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
+  return bavail * bsize < MIN_ROOM_BYTES ? undefined : MEMORY;
 }
 
-async function must(program: string, args: readonly string[]): Promise<void> {
-  // its server keeps the outputs that it is given
-  const { success, code } = await new Deno.Command(program, {
+/** One of its programs, which refuse to run as root. */
+function asUser(program: string, args: readonly string[]): Deno.Command {
+  const setpriv = [`--reuid=${USER}`, `--regid=${USER}`, "--clear-groups", program];
+  return Deno.uid() === 0 ? command("setpriv", [...setpriv, ...args]) : command(program, args);
+}
+
+/** Its server keeps the outputs that it is given. */
+function command(program: string, args: readonly string[]): Deno.Command {
+  return new Deno.Command(program, {
     args: [...args],
     cwd: "/",
     stdout: "null",
     stderr: "null",
-  }).output();
-  if (!success) throw new Error(`${program} ended with ${code}`);
+  });
+}
+
+async function must(command: Deno.Command, what: string): Promise<void> {
+  const { success, code } = await command.output();
+  if (!success) throw new Error(`${what} ended with ${code}`);
 }
 
 function lines(bytes: Uint8Array): string[] {

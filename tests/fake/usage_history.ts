@@ -6,7 +6,7 @@ import { newRequestId } from "../../src/ground/platform/ids.ts";
 import { SILENT } from "../../src/ground/telemetry/mod.ts";
 import { DayTotals, type UsageParts } from "../../src/money/usage/mod.ts";
 import { assert } from "../assert.ts";
-import { ledgerBench } from "./ledger.ts";
+import { ledgerBench, type LedgerKind } from "./ledger.ts";
 import type { Random } from "./random.ts";
 
 const DAY = 86_400_000;
@@ -23,9 +23,9 @@ export interface Known extends UsageRecord {
 }
 
 /** @param count Number of requests. */
-export async function usageHistory(random: Random, count: number) {
+export async function usageHistory(random: Random, count: number, kind: LedgerKind = "file") {
   await using stack = new AsyncDisposableStack();
-  const bench = stack.use(await ledgerBench("file"));
+  const bench = stack.use(await ledgerBench(kind));
   const { database } = bench;
   const now = () => START;
   const accounts = new Accounts(database, now);

@@ -9,6 +9,7 @@
 import { joinPath } from "../../src/ground/std/mod.ts";
 import { canCompile, compileLibrary } from "../fake/c_library.ts";
 import { commandStep, runCommand } from "./command_step.ts";
+import { whyNoPostgres } from "../fake/postgres.ts";
 import { cacheDirectory, olderDeno } from "./older_deno.ts";
 import type { Fault, Step } from "./outcome.ts";
 import { runSteps, say } from "./run_steps.ts";
@@ -21,6 +22,30 @@ const clients = `${cacheDirectory()}/clients`;
 const OTHER_HOUR = new URL("other_hour.c", import.meta.url);
 /** When the tests begin at other times: in the first the year turns, the second is the morning of a leap day. */
 const HOURS = ["2027-12-31T23:57:00Z", "2028-02-29T06:00:00Z"];
+
+/** Tests that neither give a gateway a clock, nor say what only SQLite understands, nor open a file. */
+const ON_POSTGRES = Object.entries({
+  "doors/console": ["credits", "forwarded", "killed_forms", "link_secrecy", "models", "passkeys"],
+  "doors/http": ["scim"],
+  "money/ledger": ["bound_credits", "credits", "lend", "set_budget", "spending", "windows"],
+  "money/payments": [
+    "any_order",
+    "collect_released",
+    "console",
+    "operations",
+    "secrets",
+    "strangers",
+    "tables_of_news",
+  ],
+  "money/usage": ["account_usage", "day_totals", "usage_report"],
+  "operating/alerts": ["budget_alerts", "catalog_changes", "daily_audit", "delivery", "jobs"],
+  "operating/operations": ["kill", "lookup", "outside"],
+  "operating/provisioning": ["apply_groups", "provisioning"],
+  "people/accounts": ["access", "authority", "group_grants", "sessions", "states", "tool_grants"],
+  "people/sign_in": ["identities", "passkeys", "refresh", "told"],
+  "requests/admission": ["attack_loans", "balance", "finished", "lent_budgets", "outage"],
+  "requests/relay": ["reply_bounds", "settles_first", "whole"],
+}).flatMap(([folder, names]) => names.map((name) => `tests/${folder}/${name}_test.ts`));
 
 /** A proof that is a task of deno.json. */
 function task(name: string, proves: string, args: readonly string[]): Step {
@@ -65,6 +90,20 @@ const PROOFS: readonly Step[] = [
         unsteady.push(...tested.unsteady ?? []);
       }
       return { faults, unsteady };
+    },
+  },
+  {
+    name: "postgres",
+    proves: "tests that say nothing of their database pass on PostgreSQL, as in a file",
+    run: async (workplace) => {
+      const skipped = await whyNoPostgres();
+      if (skipped !== undefined) return { faults: [], skipped };
+      return await runSuite(workplace, "PostgreSQL", {
+        deno,
+        all: ["task", "test:only", ...ON_POSTGRES],
+        only: ["task", "test:only"],
+        options: { env: { SLUICE_TEST_DATABASE: "postgres" }, deadlineMs: HOUR_MS },
+      });
     },
   },
   task("soak", "under load and kills, each response is charged once and memory stays flat", [

@@ -131,6 +131,12 @@ export interface DatabaseLine {
   readonly passedOn: SharedArrayBuffer;
 }
 
+/** How a transaction is made. */
+export interface BatchOptions {
+  /** Whether other transactions may run at the same time, as its rules lock what they decide on. Default: one after the other. */
+  readonly beside?: boolean;
+}
+
 /** The only authority on money, windows, accounts and keys: an embedded file or a server. */
 export interface Database {
   /** For people: the file's path, or the server's address without secrets. */
@@ -144,7 +150,7 @@ export interface Database {
   /** Reads the first row. Flat in memory however often it is called, so the one for polling. */
   one(sql: string, args?: readonly Value[]): Promise<Row | undefined>;
   /** Runs statements in one write transaction of their own; answers each one's rows. */
-  batch(statements: readonly Statement[]): Promise<Row[][]>;
+  batch(statements: readonly Statement[], options?: BatchOptions): Promise<Row[][]>;
   /** Joins the next group commit; resolves with the item's outcome when it is durable. */
   write<Item extends JsonObject, Outcome>(
     write: GroupWrite<Item, Outcome>,

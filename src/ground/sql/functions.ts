@@ -135,9 +135,9 @@ export function jsonArray(...values: readonly string[]): string {
   return call("jsonArray", ...values);
 }
 
-/** Aggregate: a JSON array with an element for each row; empty without rows. */
-export function jsonArrayOfRows(value: string): string {
-  return call("jsonArrayOfRows", value);
+/** Aggregate: a JSON array with an element for each row, or each for which a condition holds; empty without. */
+export function jsonArrayOfRows(value: string, condition?: string): string {
+  return call("jsonArrayOfRows", value, ...(condition === undefined ? [] : [condition]));
 }
 
 /** Aggregate: a JSON object with a member for each row; empty without rows. */
@@ -174,6 +174,17 @@ export function jsonOf(text: string): string {
 
 /** Holds if the statement before it in its transaction has changed a row. */
 export const HAS_CHANGED = call("hasChanged");
+
+/** Joins a table to those before it, which engines with such hints read first. */
+export const THEN_JOIN = call("thenJoin");
+
+/**
+ * A statement that keeps others from writing a table until its transaction ends, after those that do have ended. Where one writes at a
+ * time, it does nothing.
+ */
+export function lockTable(table: string): string {
+  return call("lockTable", table);
+}
 
 /** What tells the rows of a table apart while a statement runs. */
 export const ROW = call("row");

@@ -1,4 +1,4 @@
-import type { Spelling } from "./spelling.ts";
+import { only, type Spelling } from "./spelling.ts";
 
 /**
  * What PostgreSQL gets before anything else, since it does not have it: the smaller and the larger of two values, null if one is
@@ -47,10 +47,11 @@ export const POSTGRES: Spelling = {
   isWhole: (number) => `(${number}) between -9223372036854775808 and 9223372036854775807`,
   // of the patterns of `containing()`: between stars, letters in brackets and others that stand for themselves
   isLike: (text, pattern) =>
-    `${text} collate "C" ~ regexp_replace(substr(${pattern}, 2, length(${pattern}) - 2), '([.\\^$(){}+|])', '\\\\\\1', 'g')`,
+    `${text} collate "C" ~ regexp_replace(btrim(${pattern}, '*'), '([.\\\\^$(){}+|])', '\\\\\\1', 'g')`,
   isSame: (left, right) => `${left} = ${right} collate "C"`,
   isSameButForCase: (left, right) => `lower(${left} collate "C") = lower(${right} collate "C")`,
-  textsOf: (json) => `(select json_array_elements_text((${json})::json))`,
+  textsOf: (json) =>
+    `(select value from json_array_elements_text((${json})::json) as texts(value))`,
   elementsOf: (json, as) => `json_array_elements_text((${json})::json) as ${as}(value)`,
   integersOf: (json, as) =>
     `lateral (select value::bigint from json_array_elements_text((${json})::json) as texts(value)) as ${as}`,
@@ -60,7 +61,7 @@ export const POSTGRES: Spelling = {
   parsedElementsOf: (json) => `select jsonb_array_elements((${json})::jsonb)`,
   jsonObject: (...members) => `json_build_object(${members.join(", ")})`,
   jsonArray: (...values) => `json_build_array(${values.join(", ")})`,
-  jsonArrayOfRows: (value) => `coalesce(json_agg(${value}), '[]')`,
+  jsonArrayOfRows: (value, condition) => `coalesce(json_agg(${value})${only(condition)}, '[]')`,
   jsonObjectOfRows: (name, value) => `coalesce(json_object_agg(${name}, ${value}), '{}')`,
   either: (_, postgres) => postgres,
   isJson: (text) => `is_json(${text})`,
@@ -69,6 +70,8 @@ export const POSTGRES: Spelling = {
   typeIfNeeded: (type) => type,
   hasChanged: () =>
     "coalesce(nullif(current_setting('sluice.changed', true), ''), '0')::bigint > 0",
+  lockTable: (table) => `lock table ${table} in share row exclusive mode`,
+  thenJoin: () => "join",
   row: () => "ctid",
   byIndex: (table) => table,
   wholeTable: (table) => table,

@@ -1,3 +1,7 @@
+/** What follows an aggregate that is of some rows only. */
+export const only = (condition: string | undefined) =>
+  condition === undefined ? "" : ` filter (where ${condition})`;
+
 /** How an engine spells each function of `functions.ts`, of arguments that are expressions. */
 export type Spelling = {
   least(...values: string[]): string;
@@ -25,7 +29,7 @@ export type Spelling = {
   /** @param members Each a quoted name, a comma and an expression. */
   jsonObject(...members: string[]): string;
   jsonArray(...values: string[]): string;
-  jsonArrayOfRows(value: string): string;
+  jsonArrayOfRows(value: string, condition?: string): string;
   jsonObjectOfRows(name: string, value: string): string;
   either(sqlite: string, postgres: string): string;
   isJson(text: string): string;
@@ -33,6 +37,8 @@ export type Spelling = {
   jsonOf(text: string): string;
   typeIfNeeded(type: string): string;
   hasChanged(): string;
+  lockTable(table: string): string;
+  thenJoin(): string;
   row(): string;
   byIndex(table: string, index: string): string;
   wholeTable(table: string): string;

@@ -1,4 +1,4 @@
-import type { Spelling } from "./spelling.ts";
+import { only, type Spelling } from "./spelling.ts";
 
 const elementsOf = (json: string, as: string) => `json_each(${json}) as ${as}`;
 /** Elements and members have the types that they have in JSON. */
@@ -30,7 +30,7 @@ export const SQLITE: Spelling = {
   parsedElementsOf: (json) => `select jsonb(value) from json_each(${json})`,
   jsonObject: (...members) => `json_object(${members.join(", ")})`,
   jsonArray: (...values) => `json_array(${values.join(", ")})`,
-  jsonArrayOfRows: (value) => `json_group_array(${value})`,
+  jsonArrayOfRows: (value, condition) => `json_group_array(${value})${only(condition)}`,
   jsonObjectOfRows: (name, value) => `json_group_object(${name}, ${value})`,
   either: (sqlite) => sqlite,
   isJson: (text) => `json_valid(${text})`,
@@ -38,6 +38,8 @@ export const SQLITE: Spelling = {
   jsonOf: (text) => `json(${text})`,
   typeIfNeeded: () => "",
   hasChanged: () => "changes() > 0",
+  lockTable: () => "select 1 where false",
+  thenJoin: () => "cross join",
   row: () => "rowid",
   byIndex: (table, index) => `${table} indexed by ${index}`,
   wholeTable: (table) => `${table} not indexed`,

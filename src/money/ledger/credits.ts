@@ -1,6 +1,12 @@
 import * as z from "zod";
 import { jsonText, rowOf, shownText } from "../../ground/row.ts";
-import { type Database, type Reading, readTogether, sumOf } from "../../ground/database/mod.ts";
+import {
+  type Condition,
+  type Database,
+  type Reading,
+  readTogether,
+  sumOf,
+} from "../../ground/database/mod.ts";
 import { decide } from "./feed.ts";
 import { EXPIRIES } from "./rules/expire.ts";
 import { IN_ORDER } from "./rules/sql/lots.ts";
@@ -171,6 +177,14 @@ export async function balancesOf(
     consumed: Number(row.consumed),
     requests: Number(row.requests),
   }]));
+}
+
+/** Whether the balance of an account is below a number of credits. */
+export function hasLessThan(accountId: string, credits: number): Condition {
+  return {
+    sql: "exists (select 1 from balances where account_id = ? and balance < ?)",
+    args: [accountId, credits],
+  };
 }
 
 /** Takes what has expired out of every balance. */

@@ -86,9 +86,7 @@ export async function lentToGateways(
         max(lease_until_ms) as lease_until_ms,
         coalesce(${sumOf("credits")} filter (where ${HAS_LAPSED}), 0) as lapsed_credits,
         count(distinct account_id) filter (where ${HAS_LAPSED}) as lapsed_accounts,
-        ${
-      jsonArrayOfRows("distinct key_id")
-    } filter (where ${HAS_LAPSED} and key_id <> '') as lapsed_keys
+        ${jsonArrayOfRows("distinct key_id", `${HAS_LAPSED} and key_id <> ''`)} as lapsed_keys
       from loans ${gatewayId === undefined ? "" : "where gateway_id = ?"}
       group by gateway_id order by max(lease_until_ms), gateway_id`,
     gatewayId === undefined ? [] : [gatewayId],

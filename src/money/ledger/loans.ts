@@ -127,7 +127,7 @@ export async function lend(database: Database, ask: LoanRequest): Promise<Loan |
     { sql: OTHERS, args: loan },
     statusStatement(ask, tierList, nowMs),
     { sql: HAS_BUDGET, args: [keyId] },
-  ]) as [Row[], Row[], Row[], Row[], Row[], Row[]];
+  ], { beside: true }) as [Row[], Row[], Row[], Row[], Row[], Row[]];
   if (row === undefined || budget !== undefined && !ask.byKey) return undefined;
   return {
     added: wholeCredits(row.credits, "a loan") - wholeCredits(before?.credits ?? 0, "a loan"),
@@ -172,7 +172,7 @@ export async function returnLoan(
       lease_ms: leaseMs,
       requests: JSON.stringify(list),
     }),
-  ]);
+  ], { beside: true });
 }
 
 /** A loan as the database has it. */

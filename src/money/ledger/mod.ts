@@ -67,6 +67,7 @@ export {
   creditsReading,
   expireLots,
   expireLotsOf,
+  hasLessThan,
   heldByKeyReading,
   type Lot,
   type Pulse,

@@ -153,7 +153,7 @@ export class Codes {
     } = {},
   ): Promise<RedemptionCode[]> {
     const rows = await this.#database.all(
-      `${SELECT} where ?2 is null or (-created_at_ms, id) > (-?2, ?3)
+      `${SELECT} where ?2 is null or created_at_ms < ?2 or created_at_ms = ?2 and id > ?3
         order by created_at_ms desc, id limit ?1`,
       [limit, after?.createdAtMs ?? null, after?.id ?? null],
     );

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { columnsIn, flag, jsonText, rowOf, shownText } from "../../ground/row.ts";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
+import { sumOf } from "../../ground/sql/mod.ts";
 
 /** Who takes the money: Stripe, or an operator by hand. `gift`: nobody; `earlier`: sold before there were orders. */
 export type Provider = "stripe" | "manual" | "gift" | "earlier";
@@ -215,7 +216,7 @@ export async function listOrders(
 ): Promise<Order[]> {
   const rows = await database.all(
     `${SELECT} where (?1 is null or account_id = ?1) and (?2 is null or state = ?2)
-        and (not ?3 or needs_look <> '')
+        and (?3 = 0 or needs_look <> '')
         and (?5 is null or (created_at_ms, id) < (?5, ?6))
       order by created_at_ms desc, id desc limit ?4`,
     [
@@ -250,8 +251,8 @@ export async function creditsOfOrder(database: Database, orderId: string): Promi
   return rows.map((row) => creditsRow.parse(row));
 }
 
-const OPEN_DEBT = `sum(case kind when 'owed' then credits when 'repaid' then -credits
-    when 'forgiven' then -credits else 0 end)`;
+const OPEN_DEBT = sumOf(`case kind when 'owed' then credits when 'repaid' then -credits
+    when 'forgiven' then -credits else 0 end`);
 
 /** Returns the credits that an account owes from refunds and disputes. Its next purchases pay them off. */
 export async function debtOf(database: Database, accountId: string): Promise<number> {
@@ -268,7 +269,7 @@ export async function debtors(
   limit: number,
 ): Promise<{ readonly accountId: string; readonly credits: number }[]> {
   const rows = await database.all(
-    `select account_id, ${OPEN_DEBT} as owed from order_credits group by 1 having owed > 0
+    `select account_id, ${OPEN_DEBT} as owed from order_credits group by 1 having ${OPEN_DEBT} > 0
       order by owed desc, account_id limit ?`,
     [limit],
   );

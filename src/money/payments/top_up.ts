@@ -2,7 +2,7 @@ import * as z from "zod";
 import { flag, rowOf } from "../../ground/row.ts";
 import { type Account, AccountError, type Accounts } from "../../people/accounts/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
-import { balancesOf } from "../ledger/mod.ts";
+import { balancesOf, hasLessThan } from "../ledger/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { applyIntent, closeOrder, type NewsParts } from "./apply_news.ts";
 import { orderMetadata } from "./check_session.ts";
@@ -281,7 +281,16 @@ async function nextOrder(
     livemode,
     atMs: nowMs,
   });
-  await database.batch([orderStatement(terms)]);
+  const isLow = hasLessThan(accountId, Number(row.below_credits));
+  await database.batch([
+    orderStatement(terms, {
+      // not if another gateway has bought since: the balance was read before
+      sql: `${isLow.sql} and not exists (
+        select 1 from orders as others where others.account_id = ? and others.origin = 'top_up'
+          and others.state = 'open' and others.livemode = ?)`,
+      args: [...isLow.args, accountId, livemode ? 1 : 0],
+    }),
+  ]);
   const order = await orderOfReference(database, terms);
   return order?.state === "open" ? order : undefined;
 }

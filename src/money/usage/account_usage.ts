@@ -31,7 +31,7 @@ export function usageReading<const By extends Noun>(
     ...whose,
     columns: by.map((name: Noun) => ({ by: name })),
     periods: [{ sinceMs, untilMs, label: null }],
-    limit: -1, // none
+    limit: Number.MAX_SAFE_INTEGER, // none
   });
   return {
     ...reading,

@@ -1,6 +1,15 @@
 import * as z from "zod";
 import { type Database, type Reading, readTogether } from "../../ground/database/mod.ts";
-import { elementsOf, jsonArrayOfRows, jsonObject, withoutIndex } from "../../ground/sql/mod.ts";
+import {
+  elementsOf,
+  jsonArrayOfRows,
+  jsonObject,
+  sumOf,
+  THEN_JOIN,
+  withoutIndex,
+} from "../../ground/sql/mod.ts";
+
+const SPENT = ["requests", "input_tokens", "output_tokens", "credits"];
 
 const totals = z.array(z.object({
   account: z.string(),
@@ -29,7 +38,7 @@ export function keyTotalsReading(
     sql: `select ${
       jsonArrayOfRows(
         jsonObject(
-          "account_id as account, key_id as key, requests, input_tokens, output_tokens, credits",
+          `account_id as account, key_id as key, ${SPENT.join(", ")}`,
         ),
       )
     } from (
@@ -38,9 +47,8 @@ export function keyTotalsReading(
           union all
           select at_ms + 86400000 from days where at_ms < (select max(day_at_ms) from usage_days)
         )
-        select account_id, key_id, sum(requests) as requests, sum(input_tokens) as input_tokens,
-          sum(output_tokens) as output_tokens, sum(credits) as credits
-        from days cross join ${elementsOf("?", "payers")} cross join usage_days
+        select account_id, key_id, ${SPENT.map((name) => `${sumOf(name)} as ${name}`)}
+        from days cross join ${elementsOf("?", "payers")} ${THEN_JOIN} usage_days
           on day_at_ms = at_ms and account_id = payers.value
         where ${withoutIndex("key_id")} = coalesce(?, key_id) group by 1, 2
       ) as found`,

@@ -4,7 +4,7 @@ import type { Database } from "../../ground/database/mod.ts";
 import { parseCsv } from "../../ground/std/mod.ts";
 import { ReportError, type UsageRange } from "./range.ts";
 import { DAY_MS } from "../../ground/time.ts";
-import { paddedHex } from "../../ground/sql/mod.ts";
+import { paddedHex, sumOf } from "../../ground/sql/mod.ts";
 
 /** Tokens of one upstream and day, as somebody says. */
 export interface TokenSums {
@@ -60,13 +60,13 @@ const IS_REPORTING = "reported_input is not null and reported_output is not null
 /** Requests by the time in their IDs, which begins with the milliseconds. */
 const DAYS = `select started_at_ms / ${DAY_MS} * ${DAY_MS} as at_ms, upstream,
     count(*) as requests, count(*) filter (where ${IS_REPORTING}) as reporting,
-    coalesce(sum(counted_input), 0) as counted_input,
-    coalesce(sum(counted_output), 0) as counted_output,
-    coalesce(sum(counted_input) filter (where ${IS_REPORTING}), 0) as of_input,
-    coalesce(sum(counted_output) filter (where ${IS_REPORTING}), 0) as of_output,
-    coalesce(sum(reported_input) filter (where ${IS_REPORTING}), 0) as reported_input,
-    coalesce(sum(reported_output) filter (where ${IS_REPORTING}), 0) as reported_output,
-    sum(input_tokens) as charged_input, sum(output_tokens) as charged_output
+    coalesce(${sumOf("counted_input")}, 0) as counted_input,
+    coalesce(${sumOf("counted_output")}, 0) as counted_output,
+    coalesce(${sumOf("counted_input")} filter (where ${IS_REPORTING}), 0) as of_input,
+    coalesce(${sumOf("counted_output")} filter (where ${IS_REPORTING}), 0) as of_output,
+    coalesce(${sumOf("reported_input")} filter (where ${IS_REPORTING}), 0) as reported_input,
+    coalesce(${sumOf("reported_output")} filter (where ${IS_REPORTING}), 0) as reported_output,
+    ${sumOf("input_tokens")} as charged_input, ${sumOf("output_tokens")} as charged_output
   from usage_records
   where request_id >= 'req_' || ${paddedHex(`?1 - ${DAY_MS}`, 12)} and started_at_ms >= ?1
     and started_at_ms < ?2 and usage_source is not null and upstream is not null

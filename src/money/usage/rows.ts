@@ -3,7 +3,7 @@ import type { Database, Reading, Row, Value } from "../../ground/database/mod.ts
 import { SUMS } from "../ledger/mod.ts";
 import type { RowsQuery } from "./rows_query.ts";
 import { Arguments, expressionOf, sourcesOf } from "./sources.ts";
-import { jsonArrayOfRows, jsonObject, membersOf } from "../../ground/sql/mod.ts";
+import { jsonArrayOfRows, jsonObject, membersOf, sumOf } from "../../ground/sql/mod.ts";
 
 /** Sums of requests. */
 export type Sums = Readonly<Record<typeof SUMS[number], number>>;
@@ -73,7 +73,7 @@ function rowsStatement(query: RowsQuery): { sql: string; args: Value[] } | undef
     const { from, where, sign } = source;
     const selected = [
       ...columns.map((column, at) => `${expressionOf(column, source)} as raw_${at}`),
-      ...names.map((name) => `sum(${sign}${name}) as ${name}`),
+      ...names.map((name) => `${sumOf(`${sign}${name}`)} as ${name}`),
     ];
     const only = where.length === 0 ? "" : `where ${where.join(" and ")}`;
     return `select ${selected.join(", ")} ${from} ${only} ${groups}`;
@@ -94,10 +94,10 @@ function rowsStatement(query: RowsQuery): { sql: string; args: Value[] } | undef
     }
     return `${value} as group_${at}`;
   });
-  const sums = names.map((name) => `sum(${name}) as ${name}`);
+  const sums = names.map((name) => `${sumOf(name)} as ${name}`);
   const sql = `select ${[...outer, ...sums].join(", ")}
     from (${parts.join(" union all ")}) as found ${owners.join(" ")} ${groups}
-    having sum(requests) > 0 ${most ? "order by sum(credits) desc, sum(requests) desc, 1" : ""}
+    having ${sumOf("requests")} > 0 ${most ? "order by credits desc, requests desc, 1" : ""}
     limit ${args.bind(limit)}`;
   return { sql, args: args.values };
 }

@@ -10,6 +10,7 @@ import {
   jsonOf,
   membersOf,
   textsOf,
+  THEN_JOIN,
 } from "../../ground/sql/mod.ts";
 
 /** Records that one statement looks at: what filters leave out costs as much as what they find. */
@@ -220,8 +221,8 @@ async function latestAt(
     const days = Array.from({ length: count }, (_, at) => dayMs! - at * DAY_MS);
     const row = await database.one(
       `select days.value as day_at_ms from ${integersOf("?", "days")}
-          cross join usage_days on day_at_ms = days.value and account_id = ?
-        where ${where} limit 1`,
+          ${THEN_JOIN} usage_days on day_at_ms = days.value and account_id = ?
+        where ${where} order by 1 desc limit 1`,
       [JSON.stringify(days), accountId, ...values],
     );
     // further back than roll-ups are looked at, the records themselves are

@@ -8,8 +8,9 @@ import {
   elementsOf,
   integerAt,
   integersOf,
-  textAt,
+  sumOf,
   textsOf,
+  THEN_JOIN,
   withoutIndex,
 } from "../../ground/sql/mod.ts";
 
@@ -172,7 +173,7 @@ function given(pieces: readonly Piece[], args: Arguments, noun?: TotalsNoun): st
   const list = pieces.map(({ sinceMs, untilMs, sign, label }) => [sinceMs, untilMs, sign, label]);
   const number = (at: number) => integerAt("piece.value", at);
   const fields = `${number(0)} as since_ms, ${number(1)} as until_ms, ${number(2)} as sign,
-    ${textAt("piece.value", 3)} as label`;
+    ${number(3)} as label`;
   const without = noun === undefined ? "" : `where not exists (
         select 1 from usage_day_totals as known
         where known.day_at_ms = ${number(0)} and known.noun = ${args.bind(noun)}
@@ -195,7 +196,7 @@ function totalsOf(
   const source = { ...ofPieces(days), ...TOTALS, at: "usage_day_totals.day_at_ms" };
   return {
     ...source,
-    from: `from ${given(oneByOne(days), args)} cross join usage_day_totals
+    from: `from ${given(oneByOne(days), args)} ${THEN_JOIN} usage_day_totals
       on usage_day_totals.day_at_ms = pieces.since_ms and usage_day_totals.noun = ${
       args.bind(noun)
     }`,
@@ -212,7 +213,7 @@ function hoursOfAll(
   const source = { ...ofPieces(pieces), at: "hour_at_ms" };
   return {
     ...source,
-    from: `from ${given(pieces, args, noun)} cross join usage_totals on ${within("hour_at_ms")}`,
+    from: `from ${given(pieces, args, noun)} ${THEN_JOIN} usage_totals on ${within("hour_at_ms")}`,
     where: filtersOf(query, source, args),
   };
 }
@@ -225,12 +226,12 @@ function hoursByAccount(query: RowsQuery, hours: readonly Piece[], args: Argumen
         from (select value as day_at from ${
     integersOf(args.bind(JSON.stringify(daysOf(hours))))
   }) as found
-          cross join usage_days on day_at_ms = day_at
+          ${THEN_JOIN} usage_days on day_at_ms = day_at
       )`;
   return {
     ...source,
     from: `from ${wanted} as wanted cross join ${given(hours, args)}
-      cross join usage_hours on account_id = wanted.value and ${within("hour_at_ms")}`,
+      ${THEN_JOIN} usage_hours on account_id = wanted.value and ${within("hour_at_ms")}`,
     where: filtersOf(query, source, args),
   };
 }
@@ -294,7 +295,7 @@ function rangeOf(
   const first = firstOf(query.columns).join(", ");
   return {
     ...source,
-    from: `from (select ${first}, ${sums.map((name) => `sum(${name}) as ${name}`).join(", ")}
+    from: `from (select ${first}, ${sums.map((name) => `${sumOf(name)} as ${name}`).join(", ")}
       ${from} where ${where.join(" and ")} group by ${first}) as found`,
     where: [],
   };
@@ -303,12 +304,12 @@ function rangeOf(
 /** How roll-ups of each key are read, their time, and conditions that say which of a table's rows are of days or of hours. */
 function rollUpsOf({ tag }: RowsQuery, unit: Piece["source"], args: Arguments) {
   if (tag === undefined) {
-    return { from: "from usage_days", join: "cross join usage_days", at: "day_at_ms", of: [] };
+    return { from: "from usage_days", join: `${THEN_JOIN} usage_days`, at: "day_at_ms", of: [] };
   }
   const spanMs = unit === "days" ? DAY_MS : HOUR_MS;
   return {
     from: "from usage_tags",
-    join: "cross join usage_tags",
+    join: `${THEN_JOIN} usage_tags`,
     at: "at_ms",
     of: [`name = ${args.bind(tag.name)}`, `span_ms = ${spanMs}`],
   };

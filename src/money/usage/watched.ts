@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { rowOf } from "../../ground/row.ts";
 import type { Database } from "../../ground/database/mod.ts";
-import { textAt } from "../../ground/sql/mod.ts";
+import { iif, sumOf, textAt } from "../../ground/sql/mod.ts";
 
 const cacheShare = rowOf({
   route: z.string(),
@@ -44,7 +44,7 @@ export async function newestCacheShares(
   sinceMs: number,
 ): Promise<CacheShare[]> {
   const ofGateway = (column: string) =>
-    `sum(case when own_key is null then ${column} else 0 end) as ${column}`;
+    `${sumOf(iif("own_key is null", column, "0"))} as ${column}`;
   const rows = await database.all(
     `select route, ${ofGateway("input_tokens")}, ${ofGateway("cached_tokens")}, count(*) as requests
     from (

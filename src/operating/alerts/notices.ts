@@ -1,7 +1,14 @@
 import * as z from "zod";
 import { type Condition, type Database, type Row, scanRows } from "../../ground/database/mod.ts";
 import { type Alert, ALERT_COLUMNS, readAlert } from "./alert.ts";
-import { byIndex, elementsOf, jsonArrayOfRows, jsonObject, textsOf } from "../../ground/sql/mod.ts";
+import {
+  byIndex,
+  elementsOf,
+  jsonArrayOfRows,
+  jsonObject,
+  textsOf,
+  THEN_JOIN,
+} from "../../ground/sql/mod.ts";
 
 const delivery = z.object({
   receiver: z.string(),
@@ -107,9 +114,9 @@ export async function noticesOf(
         select * from (${newest("own.account_id = ?1")}) as found
         union
         select alerts.id from ${elementsOf("?3", "teams")}
-          cross join alerts on alerts.id in (${newest("own.team_id = teams.value")})
+          ${THEN_JOIN} alerts on alerts.id in (${newest("own.team_id = teams.value")})
       )
-      select ${COLUMNS} from ids cross join alerts on alerts.id = ids.id
+      select ${COLUMNS} from ids ${THEN_JOIN} alerts on alerts.id = ids.id
       order by created_at_ms desc, alerts.id desc limit ?2`,
     [accountId, limit, JSON.stringify(leads)],
   );

@@ -72,10 +72,10 @@ const DELIVERED = `update alert_deliveries
   set state = 'delivered', delivered_at_ms = ?3, status = ?4, error = null
   where receiver = ?1 and alert_id in ${textsOf("?2")} and state <> 'delivered'`;
 /** The wait after a failure, but for its random half. */
-const WAIT_MS = least("?8", `?9 << ${least("attempts - 1", "20")}`);
+const WAIT_MS = least("?8", `?9 << cast(${least("attempts - 1", "20")} as integer)`);
 const FAILED = `update alert_deliveries set claim = null, status = ?4, error = ?5,
     state = ${iif("?3 - created_at_ms >= ?6 and attempts >= ?7", "'given_up'", "'waiting'")},
-    due_at_ms = cast(?3 + ${WAIT_MS} * (500 + ${randomBelow(501)}) / 1000 as integer)
+    due_at_ms = cast(?3 + ${WAIT_MS} * (500 + ${randomBelow(501)}) / 1000 as bigint)
   where receiver = ?1 and claim = ?2 and state = 'waiting'
   returning state`;
 

@@ -68,6 +68,9 @@ export interface ListedSession {
   readonly isOwn: boolean;
 }
 
+/** When a session ends that may last for ?2 at most. */
+const ENDS_AT_MS = least("expires_at_ms", "created_at_ms + ?2");
+
 /** Manages console sessions and sign-in links. Only digests of their tokens are stored. */
 export class Sessions {
   readonly #database: Database;
@@ -174,8 +177,8 @@ export class Sessions {
   ): Promise<ListedSession[]> {
     const rows = await this.#database.all(
       `select digest, provider, passkey, address, agent, created_at_ms,
-          ${least("expires_at_ms", "created_at_ms + ?2")} as ends_at_ms from sessions
-        where account_id = ?1 and ends_at_ms > ?3 order by created_at_ms desc, digest`,
+          ${ENDS_AT_MS} as ends_at_ms from sessions
+        where account_id = ?1 and ${ENDS_AT_MS} > ?3 order by created_at_ms desc, digest`,
       [id, this.#maxMs, this.#now()],
     );
     const ownDigest = digestOf(own);

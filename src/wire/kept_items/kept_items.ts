@@ -13,7 +13,9 @@ import {
   integerAt,
   jsonArray,
   jsonArrayOfRows,
+  parsedJson,
   ROW,
+  sumOf,
   textAt,
   textsOf,
 } from "../../ground/sql/mod.ts";
@@ -51,29 +53,38 @@ const KEEP: GroupWrite<Kept> = {
   forgettable: true,
   repeatable: true,
   statements: [
+    // a reply's JSON is read once, not for each part or item
     `insert into kept_items (account_id, item_id, bytes, created_at_ms, expires_at_ms, sealed)
-      select ${textAt("kept.value", "account")}, ${textAt("item.value", 0)},
-        length(${textAt("item.value", 1)}), ${integerAt("kept.value", "now")},
-        ${integerAt("kept.value", "expires")}, ${textAt("item.value", 1)}
-      from ${elementsOf("?1", "kept")}, ${elementsOf(textAt("kept.value", "items"), "item")}
+      with replies as materialized (
+        select ${parsedJson("value")} as reply from ${elementsOf("?1")}
+      ), kept as materialized (
+        select ${textAt("reply", "account")} as account, ${integerAt("reply", "now")} as now_ms,
+          ${integerAt("reply", "expires")} as expires_at_ms, ${textAt("reply", "items")} as items
+        from replies
+      )
+      select account, ${textAt("item.value", 0)}, length(${textAt("item.value", 1)}), now_ms,
+        expires_at_ms, ${textAt("item.value", 1)}
+      from kept cross join ${elementsOf("items", "item")}
       where true on conflict (account_id, item_id) do update set bytes = excluded.bytes,
         created_at_ms = excluded.created_at_ms, expires_at_ms = excluded.expires_at_ms,
         sealed = excluded.sealed`,
     // The newest that fit stay: rows of an account by age, with sums from the newest on.
-    `delete from kept_items where ${ROW} in (
-      select id from (
-        select ${ROW} as id, row_number() over newer as number, sum(bytes) over newer as total
-        from kept_items where account_id in (
-          select ${textAt("value", "account")} from ${elementsOf("?1")}
-        )
+    `with owners as materialized (
+        select ${textAt("value", "account")} as id from ${elementsOf("?1")}
+      ), newest as materialized (
+        select ${ROW} as id, row_number() over newer as number,
+          ${sumOf("bytes")} over newer as total
+        from kept_items where account_id in (select id from owners)
         window newer as (partition by account_id order by expires_at_ms desc, bytes desc
           rows between unbounded preceding and current row)
-      ) as found where number > ${MAX_ITEMS} or total > ${MAX_BYTES})`,
+      )
+      delete from kept_items where ${ROW} in (
+        select id from newest where number > ${MAX_ITEMS} or total > ${MAX_BYTES})`,
   ],
 };
 
 const OWN = `where account_id = ? and item_id in ${textsOf()} and expires_at_ms > ?`;
-const SIZE = `select coalesce(sum(bytes), 0) as bytes from kept_items ${OWN}`;
+const SIZE = `select coalesce(${sumOf("bytes")}, 0) as bytes from kept_items ${OWN}`;
 
 /** One text, so that reading stays flat in memory. */
 const FIND = `select ${jsonArrayOfRows(jsonArray("item_id", "sealed"))} as items from kept_items

@@ -1,5 +1,5 @@
 import type { Database } from "../../ground/database/mod.ts";
-import { iif, ROW } from "../../ground/sql/mod.ts";
+import { iif, ROW, sumOf } from "../../ground/sql/mod.ts";
 
 /** Limits of all accounts together. Of more, the oldest are deleted. */
 export interface KeptItemsLimits {
@@ -19,10 +19,11 @@ const DELETE = `delete from kept_items where ${ROW} in (
  * millisecond are counted together.
  */
 const COUNT = `
-  select count(*) as rows, sum(bytes) as bytes, min(expires_at_ms) as before_ms,
+  select count(*) as rows, ${sumOf("bytes")} as bytes, min(expires_at_ms) as before_ms,
     max(${iif("number > ?3 or total > ?4", "expires_at_ms", "null")}) as surplus_ms
   from (
-    select expires_at_ms, bytes, row_number() over newer as number, sum(bytes) over newer as total
+    select expires_at_ms, bytes, row_number() over newer as number,
+      ${sumOf("bytes")} over newer as total
     from kept_items where expires_at_ms < ?1 and expires_at_ms >= coalesce(
       (select expires_at_ms from kept_items where expires_at_ms < ?1
         order by expires_at_ms desc limit 1 offset ?2), 0)

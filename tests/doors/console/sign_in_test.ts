@@ -9,14 +9,13 @@ import { challengeOf } from "../../../src/people/sign_in/challenge.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { startProvider } from "../../fake/oidc_provider.ts";
 import { shared } from "../../fake/shared_gateway.ts";
+import { tablesOf } from "../../fake/tables.ts";
 import { JarBrowser } from "../../fake/sign_in.ts";
 
 /** All that the database has. */
 async function everyRow({ gateway: { database } }: TestGateway): Promise<unknown[]> {
-  const tables = await database.all(
-    "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'",
-  );
-  return await Promise.all(tables.map(({ name }) => database.all(`select * from "${name}"`)));
+  const tables = await tablesOf(database);
+  return await Promise.all(tables.map((name) => database.all(`select * from "${name}"`)));
 }
 
 const GROUPS = {

@@ -13,6 +13,7 @@ Deno.test("admin: who is demoted or whose key is revoked while a write runs writ
   await using gateway = await startGateway({
     wrapDatabase: (database): Database => ({
       place: database.place,
+      dialect: database.dialect,
       get waiting() {
         return database.waiting;
       },

@@ -4,6 +4,7 @@ import type { Scope } from "../../../src/people/accounts/mod.ts";
 import { logEntries } from "../../../src/people/operation_log/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
+import { possible } from "../../fake/ledger.ts";
 import { until } from "../../fake/temp.ts";
 
 const SETTINGS = {
@@ -315,45 +316,47 @@ const OKTA: readonly Step[] = [
   ["GET /Groups/{group}", undefined, 404, { status: "404" }],
 ];
 
-Deno.test("a directory's conversations: Entra's and Okta's", async () => {
-  for (const [name, steps] of Object.entries({ ENTRA, OKTA })) {
-    await using gateway = await startGateway({ settings: SETTINGS });
-    const { ask } = await directoryOf(gateway);
-    const saved = new Map<string, string>();
-    const filled = (text: string) =>
-      text.replaceAll(/\{(\w+)\}/g, (all, of) => saved.get(of) ?? all);
-    for (const [request, body, status, reply, saves] of steps) {
-      const [method, ...path] = filled(request).split(" ");
-      const found = await ask(method!, path.join(" "), {
-        body: body && filled(JSON.stringify(body)),
-      });
-      const where = `${name}: ${request}: ${JSON.stringify(found.body).slice(0, 300)}`;
-      assertEquals(found.status, status, where);
-      if (reply !== undefined) {
-        const { members, ...plain } = reply;
-        has(found.body, JSON.parse(filled(JSON.stringify(plain))), where);
-        for (const [key, value] of Object.entries(reply)) {
-          if (value === undefined) assertEquals(found.body[key], undefined, where);
+for (const kind of possible(["file", "postgres"])) {
+  Deno.test(`a directory's conversations: Entra's and Okta's (${kind})`, async () => {
+    for (const [name, steps] of Object.entries({ ENTRA, OKTA })) {
+      await using gateway = await startGateway({ database: kind, settings: SETTINGS });
+      const { ask } = await directoryOf(gateway);
+      const saved = new Map<string, string>();
+      const filled = (text: string) =>
+        text.replaceAll(/\{(\w+)\}/g, (all, of) => saved.get(of) ?? all);
+      for (const [request, body, status, reply, saves] of steps) {
+        const [method, ...path] = filled(request).split(" ");
+        const found = await ask(method!, path.join(" "), {
+          body: body && filled(JSON.stringify(body)),
+        });
+        const where = `${name}: ${request}: ${JSON.stringify(found.body).slice(0, 300)}`;
+        assertEquals(found.status, status, where);
+        if (reply !== undefined) {
+          const { members, ...plain } = reply;
+          has(found.body, JSON.parse(filled(JSON.stringify(plain))), where);
+          for (const [key, value] of Object.entries(reply)) {
+            if (value === undefined) assertEquals(found.body[key], undefined, where);
+          }
+          if (members !== undefined) {
+            has(found.body.members, JSON.parse(filled(JSON.stringify(members))), where);
+          }
         }
-        if (members !== undefined) {
-          has(found.body.members, JSON.parse(filled(JSON.stringify(members))), where);
+        if (saves !== undefined) {
+          saved.set(saves, String(found.body.id));
+          assertEquals(
+            found.headers.get("location"),
+            `${gateway.url}/scim/v2/${saves === "user" ? "Users" : "Groups"}/${found.body.id}`,
+          );
         }
       }
-      if (saves !== undefined) {
-        saved.set(saves, String(found.body.id));
-        assertEquals(
-          found.headers.get("location"),
-          `${gateway.url}/scim/v2/${saves === "user" ? "Users" : "Groups"}/${found.body.id}`,
-        );
-      }
+      // a password that Okta sends along is nowhere
+      const kept = JSON.stringify(await gateway.gateway.database.all("select * from scim_users"));
+      const entries = JSON.stringify(await logEntries(gateway.gateway.database, { limit: 100 }));
+      assert(![kept, entries, gateway.log()].some((text) => text.includes("1mz050nq")));
+      assertStringIncludes(entries, "scim_user.create");
     }
-    // a password that Okta sends along is nowhere
-    const kept = JSON.stringify(await gateway.gateway.database.all("select * from scim_users"));
-    const entries = JSON.stringify(await logEntries(gateway.gateway.database, { limit: 100 }));
-    assert(![kept, entries, gateway.log()].some((text) => text.includes("1mz050nq")));
-    assertStringIncludes(entries, "scim_user.create");
-  }
-});
+  });
+}
 
 Deno.test("groups give rights by name or ID, and a deactivated user's key is refused within a second", async () => {
   await using gateway = await startGateway({ settings: SETTINGS });

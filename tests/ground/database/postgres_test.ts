@@ -1,14 +1,14 @@
 /** What PostgreSQL makes of the SQL that is rendered for it. */
 
+import fc from "fast-check";
 import { assertEquals, assertRejects } from "../../assert.ts";
 import { DatabaseError, MIGRATIONS } from "../../../src/ground/database/mod.ts";
 import { POSTGRES_DEFINITIONS } from "../../../src/ground/database/postgres/definitions.ts";
 import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
-import { isLike, render } from "../../../src/ground/sql/mod.ts";
-import { containing } from "../../../src/ground/sql/search_pattern.ts";
+import { jsonArray, render, textAt } from "../../../src/ground/sql/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
-import { VALUES } from "../sql/values.ts";
+import { sized } from "../../tier.ts";
 
 const why = await whyNoPostgres();
 const ignore = why !== undefined;
@@ -16,29 +16,6 @@ const skipped = why === undefined ? "" : ` (skipped: ${why})`;
 
 const script = (statements: readonly string[]) =>
   statements.map((statement) => `${statement};\n`).join("");
-
-Deno.test(`functions are what they promise on PostgreSQL${skipped}`, { ignore }, async () => {
-  await using server = await postgresServer();
-  assertEquals((await server.run(script(POSTGRES_DEFINITIONS.first))).errors, []);
-  for (const [sql, value] of VALUES) {
-    const { rows, errors } = await server.run(`select ${render(sql, "postgres")};\n`);
-    assertEquals([sql, errors], [sql, []]);
-    assertEquals([sql, plain(rows[0]!)], [sql, value === null ? "" : plain(String(value))]);
-  }
-  for (
-    const [text, part] of [["a[*]b", "[*"], ["Été.", "éTÉ."], ["x^(y)", "^("], ["\\_%", "\\_"]]
-  ) {
-    const found = (sought: string) =>
-      render(`select ${isLike(`'${text}'`, `'${containing(sought)}'`)};\n`, "postgres");
-    assertEquals((await server.run(found(part!))).rows, ["t"], text);
-    assertEquals((await server.run(found(`${part}z`))).rows, ["f"], text);
-  }
-  const overflow = render(
-    "select «sumOf¦n» from (values (9223372036854775807), (1)) as given(n);",
-    "postgres",
-  );
-  assertEquals((await server.run(overflow)).errors.length, 1, "a sum beyond 64 bits is none");
-});
 
 Deno.test(
   `PostgreSQL takes the schema, and every statement of every rule${skipped}`,
@@ -96,8 +73,49 @@ Deno.test(`a PostgreSQL that does not wait for its disk is not taken for one tha
   await refused(server.url, "synchronous_commit");
 });
 
-/** As both write it: without spaces in JSON, and truth as a number. */
-function plain(text: string): string {
-  if (/^[[{]/.test(text)) return JSON.stringify(JSON.parse(text));
-  return text === "t" ? "1" : text;
-}
+Deno.test(`texts are read as they were written, whatever is in them${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  const database = await postgresEngine(server.url, { durability: "normal" }).open();
+  await using _ = { [Symbol.asyncDispose]: () => database.close() };
+  const taken = `select ?1 as whole, ${textAt("?2", 0)} as taken, ?3 as json,
+    ${jsonArray("?1", textAt("?2", 0))} as made, ?1 = ${textAt("?2", 0)} as is_same`;
+  const unit = fc.constantFrom(...'a0u1\\"\0\ufdd0é', "\\u0000", "\\ufdd0", "😀", "{}", "[");
+  const texts = fc.string({ unit, maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(texts, fc.object({ key: texts, values: [texts] }), async (text, object) => {
+      const json = JSON.stringify({ text, object });
+      assertEquals(await database.one(taken, [text, JSON.stringify([text]), json]), {
+        whole: text,
+        taken: text,
+        json,
+        made: JSON.stringify([text, text]).replace(",", ", "),
+        is_same: 1,
+      });
+    }),
+    { numRuns: sized(200, 2_000) },
+  );
+});
+
+Deno.test(
+  `what was prepared before a table was altered is prepared again, on each connection${skipped}`,
+  {
+    ignore,
+  },
+  async () => {
+    await using server = await postgresServer();
+    const database = await postgresEngine(server.url, { durability: "normal" }).open();
+    await using _ = { [Symbol.asyncDispose]: () => database.close() };
+    await database.batch([{ sql: "create table numbers (id bigint)" }]);
+    const insert = { sql: "insert into numbers values (?) returning *", args: [1] };
+    const read = () =>
+      Promise.all(Array.from({ length: 20 }, () => database.all("select * from numbers")));
+    await database.batch([insert]);
+    await read();
+    await Promise.all(Array.from({ length: 20 }, () => database.batch([insert])));
+    await database.batch([{ sql: "alter table numbers add column n bigint default 2" }]);
+    assertEquals(await database.batch([insert]), [[{ id: 1, n: 2 }]]);
+    for (const rows of await read()) assertEquals([rows.length, rows[0]], [22, { id: 1, n: 2 }]);
+  },
+);

@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
 import { DatabaseError, openDatabase } from "../../../src/ground/database/mod.ts";
+import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
 import { ServerDatabase } from "../../../src/ground/database/server/server.ts";
 import { audit, RULES } from "../../../src/money/ledger/mod.ts";
-import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import { ledgerBench, possible, settlePrice } from "../../fake/ledger.ts";
 import { sqldServer } from "../../fake/sqld.ts";
 import { DEADLINE_MS, inTime, tempDir, until } from "../../fake/temp.ts";
 
@@ -80,33 +81,36 @@ Deno.test("a server that says nothing is not waited for longer than its patience
   }
 });
 
-Deno.test("a settlement whose answer is lost is charged once", async () => {
-  await using bench = await ledgerBench("server");
-  const { accountId, keyId } = await bench.account();
-  await bench.grant(accountId, 100);
-  await using proxy = losingProxy(bench.serverUrl!);
-  const database = await ServerDatabase.connect({
-    url: proxy.url,
-    token: undefined,
-    durability: "full",
+for (const kind of possible(["server", "postgres"])) {
+  Deno.test(`a settlement whose answer is lost is charged once (${kind})`, async () => {
+    await using bench = await ledgerBench(kind);
+    const { accountId, keyId } = await bench.account();
+    await bench.grant(accountId, 100);
+    await using way = kind === "server"
+      ? losingProxy(bench.serverUrl!)
+      : losingLine(bench.serverUrl!);
+    const { url } = way;
+    const database = kind === "server"
+      ? await ServerDatabase.connect({ url, token: undefined, durability: "full" })
+      : await postgresEngine(url, { durability: "normal" }).open();
+    try {
+      way.loseNext();
+      const settled = await settlePrice(database, {
+        requestId: "req_1",
+        accountId,
+        keyId,
+        price: 7,
+        nowMs: 1,
+      });
+      assertEquals(way.lost, 1);
+      assertEquals(settled, { charged: 7, balance: 93 });
+    } finally {
+      await database.close();
+    }
+    const { mismatches, records } = await audit(bench.database);
+    assertEquals([mismatches, records], [[], 1]);
   });
-  try {
-    proxy.loseNext();
-    const settled = await settlePrice(database, {
-      requestId: "req_1",
-      accountId,
-      keyId,
-      price: 7,
-      nowMs: 1,
-    });
-    assertEquals(proxy.lost, 1);
-    assertEquals(settled, { charged: 7, balance: 93 });
-  } finally {
-    await database.close();
-  }
-  const { mismatches, records } = await audit(bench.database);
-  assertEquals([mismatches, records], [[], 1]);
-});
+}
 
 /** Passes requests on, and the answers back, but for one. */
 function losingProxy(target: string) {
@@ -137,5 +141,44 @@ function losingProxy(target: string) {
       return lost;
     },
     [Symbol.asyncDispose]: () => server.shutdown(),
+  };
+}
+
+/** Passes connections on to PostgreSQL, of which one ends before it says that a transaction was committed. */
+function losingLine(target: string) {
+  let losing = false;
+  let lost = 0;
+  const { hostname, port } = new URL(target);
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const pass = async (near: Deno.Conn) => {
+    using _near = near;
+    using far = await Deno.connect({ hostname, port: Number(port) });
+    near.readable.pipeTo(far.writable, { preventCancel: true }).catch(() => {});
+    const writer = near.writable.getWriter();
+    for await (const bytes of far.readable) {
+      if (losing && new TextDecoder("latin1").decode(bytes).includes("COMMIT")) {
+        losing = false;
+        lost++;
+        return;
+      }
+      await writer.write(bytes);
+    }
+  };
+  const passing: Promise<void>[] = [];
+  const accepting = (async () => {
+    for await (const near of listener) passing.push(pass(near).catch(() => {}));
+  })();
+  const { port: own } = listener.addr as Deno.NetAddr;
+  return {
+    url: target.replace(`:${port}/`, `:${own}/`),
+    loseNext: () => void (losing = true),
+    get lost() {
+      return lost;
+    },
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      await accepting;
+      await Promise.all(passing);
+    },
   };
 }

@@ -62,6 +62,10 @@ export const VALUES: readonly (readonly [sql: string, value: Value])[] = [
     `{"number":1,"name":"x"}`,
   ],
   [`(select ${jsonArrayOfRows("value")} from ${elementsOf(`'["a"]'`)} where value = 'b')`, "[]"],
+  [
+    `(select ${jsonArrayOfRows("n", "n > 1")} from (select 1 as n union all select 2) as given)`,
+    "[2]",
+  ],
   ["1 is distinct from null and not null is distinct from null", 1],
   [`(select string_agg(value, ',') from ${elementsOf(`'["a","b"]'`)})`, "a,b"],
 ];

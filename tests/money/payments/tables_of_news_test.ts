@@ -22,6 +22,7 @@ import {
   stripeEvent,
 } from "../../../src/money/payments/stripe_objects.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import type { Database } from "../../../src/ground/database/mod.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 import { fakeStripe, type StripeObject, TEST_KEY, WEBHOOK_SECRET } from "./fake_stripe.ts";
@@ -54,9 +55,9 @@ async function counter() {
   const accounts = new Accounts(ledger.database, now);
   const secrets = { secretKey: new Secret(TEST_KEY), webhookSecret: new Secret(WEBHOOK_SECRET) };
   const settings = { stripe: { ...secrets, currency: "usd", apiBase: stripe.url } };
-  const paymentsOf = (settings: object) =>
+  const paymentsOf = (settings: object, own: Database = database) =>
     new Payments({
-      database,
+      database: own,
       accounts,
       settings: settings as never,
       packages: PACKAGES,
@@ -75,6 +76,7 @@ async function counter() {
     failing,
     accounts,
     payments,
+    paymentsAt: (database: Database) => paymentsOf(settings, database),
     offline: () => paymentsOf({}),
     news,
     logged,
@@ -561,6 +563,28 @@ Deno.test("below its mark an account buys once in a run, so often a month, and w
   await payments.turnOffTopUp(ada);
   assertEquals(await bought(ada, 0), [0, 5]);
   assertEquals((await payments.topUp(eve))?.isOn, true);
+});
+
+Deno.test("what another gateway has bought since the balance was read is not bought again", async () => {
+  await using one = await counter();
+  const { payments, news, stripe, database } = one;
+  const ada = await one.account();
+  await payments.turnOnTopUp(ada, { belowCredits: 100, packageId: "starter", maxPerMonth: 9 });
+  const options = { returnTo: "http://x", savesMethod: true, reference: "1" } as const;
+  const { order } = await startCheckout(payments, ada, "starter", {
+    origin: "console",
+    ...options,
+  });
+  await applyEvent(news, stripeEvent.parse(stripe.pay(order.sessionId!)));
+  await database.batch([{ sql: "update balances set balance = 0" }]);
+  const slow = one.paymentsAt({
+    ...database,
+    all: async (sql, args) => {
+      if (/'top_up' and state = 'open'/.test(sql)) assertEquals(await payments.runTopUps(), 1);
+      return await database.all(sql, args);
+    },
+  });
+  assertEquals([await slow.runTopUps(), stripe.intents.size], [0, 2]);
 });
 
 Deno.test("events are read page by page, as far as they go", async () => {

@@ -218,6 +218,9 @@ Deno.test("a lead who is demoted while the form is on its way makes no order", a
     get place() {
       return database.place;
     },
+    get dialect() {
+      return database.dialect;
+    },
     get waiting() {
       return database.waiting;
     },

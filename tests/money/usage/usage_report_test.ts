@@ -11,6 +11,7 @@ import {
 } from "../../../src/money/usage/mod.ts";
 import { periodBefore } from "../../../src/money/usage/range.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
+import { possible } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { type Known, START, usageHistory } from "../../fake/usage_history.ts";
 import { sized } from "../../tier.ts";
@@ -86,85 +87,90 @@ const GROUPINGS: readonly Dimension[][] = [
   ["reason", "key"],
 ];
 
-Deno.test("any range, grouping, zone and filter is the sum of its records", async () => {
-  const seed = testSeed();
-  const random = new Random(seed);
-  await using made = await usageHistory(random, sized(250, 500));
-  const { parts, records, issued, ada, team } = made;
-  for (let round = 0; round < sized(60, 2_000); round++) {
-    const by = GROUPINGS[round % GROUPINGS.length]!;
-    const zone = random.pick(ZONES);
-    const [a, b] = [random.integer(-24, 47 * 24), random.integer(-24, 47 * 24)];
-    const [sinceMs, untilMs] = [START + Math.min(a, b) * HOUR, START + (Math.max(a, b) + 1) * HOUR];
-    const key = random.pick(issued);
-    const hasTag = by.some((one) => one.startsWith("tag:") || one === "reason");
-    const filters: readonly (readonly [Record<string, string>, (one: Known) => boolean])[] = [
-      [{}, () => true],
-      [{ account: ada.email }, ({ accountId }) => accountId === ada.id],
-      [{ key: key.id }, ({ keyId }) => keyId === key.id],
-      [{ team: "platform" }, ({ teamId }) => teamId === team.id],
-      [{ member: ada.email }, ({ memberId }) => memberId === ada.id],
-      [{ model: "svc-k2" }, ({ route }) => route === "svc-k2"],
-      [
-        { team: team.id, model: "svc-k3" },
-        (one) => one.teamId === team.id && one.route === "svc-k3",
-      ],
-      ...hasTag ? [] : [
-        [{ tag: "project=alpha" }, ({ tags }: Known) => tags?.project === "alpha"] as const,
-      ],
-    ];
-    const [filter, matches] = by[0] === "tag:session"
-      ? random.pick(filters.slice(1, 5))
-      : random.pick(filters);
-    const query = usageQuery.parse({
-      by: by.join(","),
-      zone,
-      since: new Date(sinceMs).toISOString(),
-      until: new Date(untilMs).toISOString(),
-      compare: true,
-      ...filter,
-    });
-    const what = JSON.stringify({ seed, ...query });
-    const report = await reportUsage(parts, query);
-    const within = (from: number, until: number) =>
-      records.filter((one) =>
-        one.startedAtMs >= from && one.startedAtMs < until && matches(one) &&
-        by.every((noun) => groupOf(one, noun, zone) !== undefined)
+for (const kind of possible(["file", "postgres"])) {
+  Deno.test(`any range, grouping, zone and filter is the sum of its records (${kind})`, async () => {
+    const seed = testSeed();
+    const random = new Random(seed);
+    await using made = await usageHistory(random, sized(250, 500), kind);
+    const { parts, records, issued, ada, team } = made;
+    for (let round = 0; round < sized(60, 2_000); round++) {
+      const by = GROUPINGS[round % GROUPINGS.length]!;
+      const zone = random.pick(ZONES);
+      const [a, b] = [random.integer(-24, 47 * 24), random.integer(-24, 47 * 24)];
+      const [sinceMs, untilMs] = [
+        START + Math.min(a, b) * HOUR,
+        START + (Math.max(a, b) + 1) * HOUR,
+      ];
+      const key = random.pick(issued);
+      const hasTag = by.some((one) => one.startsWith("tag:") || one === "reason");
+      const filters: readonly (readonly [Record<string, string>, (one: Known) => boolean])[] = [
+        [{}, () => true],
+        [{ account: ada.email }, ({ accountId }) => accountId === ada.id],
+        [{ key: key.id }, ({ keyId }) => keyId === key.id],
+        [{ team: "platform" }, ({ teamId }) => teamId === team.id],
+        [{ member: ada.email }, ({ memberId }) => memberId === ada.id],
+        [{ model: "svc-k2" }, ({ route }) => route === "svc-k2"],
+        [
+          { team: team.id, model: "svc-k3" },
+          (one) => one.teamId === team.id && one.route === "svc-k3",
+        ],
+        ...hasTag ? [] : [
+          [{ tag: "project=alpha" }, ({ tags }: Known) => tags?.project === "alpha"] as const,
+        ],
+      ];
+      const [filter, matches] = by[0] === "tag:session"
+        ? random.pick(filters.slice(1, 5))
+        : random.pick(filters);
+      const query = usageQuery.parse({
+        by: by.join(","),
+        zone,
+        since: new Date(sinceMs).toISOString(),
+        until: new Date(untilMs).toISOString(),
+        compare: true,
+        ...filter,
+      });
+      const what = JSON.stringify({ seed, ...query });
+      const report = await reportUsage(parts, query);
+      const within = (from: number, until: number) =>
+        records.filter((one) =>
+          one.startedAtMs >= from && one.startedAtMs < until && matches(one) &&
+          by.every((noun) => groupOf(one, noun, zone) !== undefined)
+        );
+      const isKnown = !hasTag && filter.tag === undefined;
+      const withReasons = ({ failures, ...sums }: ReturnType<typeof sumsOf>) =>
+        isKnown ? { ...sums, failures } : sums;
+      const expected = new Map(
+        [...Map.groupBy(
+          within(sinceMs, untilMs),
+          (one) =>
+            by.map((noun) =>
+              noun === "hour"
+                ? String(groupOf(one, noun, zone))
+                : shown(groupOf(one, noun, zone)!, noun, zone)
+            ).join(" "),
+        )].map(([group, own]) => [group, withReasons(sumsOf(own))]),
       );
-    const isKnown = !hasTag && filter.tag === undefined;
-    const withReasons = ({ failures, ...sums }: ReturnType<typeof sumsOf>) =>
-      isKnown ? { ...sums, failures } : sums;
-    const expected = new Map(
-      [...Map.groupBy(
-        within(sinceMs, untilMs),
-        (one) =>
-          by.map((noun) =>
-            noun === "hour"
-              ? String(groupOf(one, noun, zone))
-              : shown(groupOf(one, noun, zone)!, noun, zone)
-          ).join(" "),
-      )].map(([group, own]) => [group, withReasons(sumsOf(own))]),
-    );
-    const found = new Map(report.rows.map((row) => {
-      const { cache_hit_rate: _rate, previous: _p, change: _c, failures, ...rest } = row;
-      const { group, names: _names, isOthers: _others, ...sums } = rest;
-      const name = by.map((noun) =>
-        noun === "hour" ? String(Date.parse(group[noun]!)) : group[noun]
-      ).join(" ");
-      return [name, isKnown ? { ...sums, failures: failures ?? {} } : sums];
-    }));
-    assertEquals([...found].toSorted(), [...expected].toSorted(), what);
-    const earlier = periodBefore({ sinceMs, untilMs, isRounded: false }, { zone });
-    const before = sumsOf(within(earlier.sinceMs, earlier.untilMs));
-    const previous = report.totals.previous!;
-    assertEquals([previous.requests, previous.input_tokens, previous.errors], [
-      before.requests,
-      before.input_tokens,
-      before.errors,
-    ], what);
-    assertEquals(report.totals.requests, within(sinceMs, untilMs).length, what);
-  }
-});
+      const found = new Map(report.rows.map((row) => {
+        const { cache_hit_rate: _rate, previous: _p, change: _c, failures, ...rest } = row;
+        const { group, names: _names, isOthers: _others, ...sums } = rest;
+        const name = by.map((noun) =>
+          noun === "hour" ? String(Date.parse(group[noun]!)) : group[noun]
+        ).join(" ");
+        return [name, isKnown ? { ...sums, failures: failures ?? {} } : sums];
+      }));
+      assertEquals([...found].toSorted(), [...expected].toSorted(), what);
+      const earlier = periodBefore({ sinceMs, untilMs, isRounded: false }, { zone });
+      const before = sumsOf(within(earlier.sinceMs, earlier.untilMs));
+      const previous = report.totals.previous!;
+      assertEquals([previous.requests, previous.input_tokens, previous.errors], [
+        before.requests,
+        before.input_tokens,
+        before.errors,
+      ], what);
+      assertEquals(report.totals.requests, within(sinceMs, untilMs).length, what);
+    }
+  });
+}
 
 Deno.test("the top groups, by any noun with any time, are as the whole report has them", async () => {
   await using made = await usageHistory(new Random(testSeed()), sized(150, 300));

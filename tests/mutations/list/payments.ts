@@ -19,6 +19,14 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     why: "Who redeems a code could mistype the next one once less.",
   },
   {
+    name: "topped-up-by-two-gateways",
+    file: "src/money/payments/top_up.ts",
+    find: "sql: `${isLow.sql} and not exists (",
+    replace: "sql: `(${isLow.sql} or true) and not exists (",
+    tests: [{ file: "tests/money/payments/tables_of_news_test.ts", filter: "another gateway has" }],
+    why: "What another gateway has bought since the balance was read would be bought again.",
+  },
+  {
     name: "payment-bonus-for-gifts",
     file: "src/money/payments/record_sale.ts",
     find: "      isPayment: sale.isPayment,\n",

@@ -3,7 +3,7 @@ import { notices } from "../../../src/operating/alerts/mod.ts";
 import { settings } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
-import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
+import { type LedgerBench, ledgerBench, possible } from "../../fake/ledger.ts";
 import { canRunSqld } from "../../fake/sqld.ts";
 import { sized } from "../../tier.ts";
 
@@ -30,10 +30,9 @@ function alert(mark: string, more: Partial<NewAlert> = {}): NewAlert {
   };
 }
 
-/** Both databases, or the one that this machine can run. */
-const KINDS: readonly ("file" | "server")[] = await canRunSqld() ? ["file", "server"] : ["file"];
+const onServer = await canRunSqld() ? ["server" as const] : [];
 
-for (const kind of KINDS) {
+for (const kind of possible(["file", ...onServer, "postgres"])) {
   const tests: [string, (bench: LedgerBench) => Promise<void>][] = [];
   const test = (name: string, run: (bench: LedgerBench) => Promise<void>) =>
     tests.push([name, run]);
@@ -126,7 +125,7 @@ for (const kind of KINDS) {
 
   test("thousands at once are claimed in groups", async (bench) => {
     const outbox = new Outbox(bench.database, () => 1_000);
-    const groups = sized({ file: 40, server: 10 }, { file: 60, server: 60 })[kind];
+    const groups = sized(kind === "file" ? 40 : 10, 60);
     const all = Array.from({ length: 50 * groups }, (_, at) => alert(`mark:${at}`));
     assertEquals((await outbox.raise(all, RECEIVERS)).get("disk_low"), 50 * groups);
     const sizes: number[] = [];

@@ -122,6 +122,7 @@ Deno.test("a write that is slow while another gateway takes its claim takes effe
     now: () => now,
     wrapDatabase: (database): Database => ({
       place: database.place,
+      dialect: database.dialect,
       get waiting() {
         return database.waiting;
       },

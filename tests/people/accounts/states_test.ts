@@ -417,6 +417,7 @@ Deno.test("what was read of a key before it changed is not kept", async () => {
   const slow: Database = {
     ...database,
     place: database.place,
+    dialect: database.dialect,
     one: async (sql, args) => {
       const row = await database.one(sql, args);
       if (!sql.includes("digest")) return row;

@@ -15,7 +15,13 @@ import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { type LedgerBench, ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import {
+  type LedgerBench,
+  ledgerBench,
+  type LedgerKind,
+  possible,
+  settlePrice,
+} from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { tokenRoute } from "../../fake/routes.ts";
 import { sleep, until } from "../../fake/temp.ts";
@@ -210,7 +216,7 @@ async function heldOf({ database }: LedgerBench, { accountId }: Identity): Promi
   return Number(row!.held);
 }
 
-async function scene(kind: "file" | "server" = "file") {
+async function scene(kind: LedgerKind = "file") {
   const stack = new AsyncDisposableStack();
   const bench = stack.use(await ledgerBench(kind));
   const clock: Clock = { nowMs: Date.UTC(2030, 0, 1), tick: 0 };
@@ -279,50 +285,52 @@ Deno.test("1b: the same when a tier is crossed, at once", async () => {
   assert(returned <= 2, `${returned} returns`);
 });
 
-Deno.test("2: a gateway that was cut off for longer than its lease has no credits of before", async () => {
-  await using at = await scene(sized("file", "server"));
-  const { bench, caller, clock } = at;
-  await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
-  const leaseMs = 60_000;
-  const one = await at.start("gw_one", { leaseMs });
-  const two = await at.start("gw_two", { leaseMs });
-  await one.borrow(bench, caller); // 500
-  one.isConnected = false;
-  await two.keep();
-  clock.tick += leaseMs / 2;
-  await bench.database.batch([{ sql: "update loans set lease_until_ms = 1" }]);
-  await two.keep();
-  assertEquals(await lentTo(bench, "gw_one"), 500, "it may have sold them");
-  clock.tick += leaseMs;
-  one.isConnected = true;
-  await one.keep();
-  await until(async () => await lentTo(bench, "gw_one") === 0, { what: "their return" });
-  await until(async () => {
-    await one.settle(await one.admit(caller, 1), 0);
-    clock.tick += 100;
-    return await lentTo(bench, "gw_one") > 0;
-  }, { what: "a new loan" });
-  await one.keep();
-  await one.look(); // it has heard from the database
-  const lent = await lentTo(bench, "gw_one");
-  // two spends what is not lent; one what it thinks that it was lent
-  const big = await two.admit(caller, 400);
-  const drawn: Running[] = [];
-  let credits = 0;
-  for (let times = 0; times < 100; times++) {
-    const running = await one.admit(caller, 10).catch(() => undefined);
-    if (running?.hold.lent === undefined) {
-      running?.hold.end();
-      break;
+for (const kind of possible([sized("file", "server"), "postgres"])) {
+  Deno.test(`2: a gateway that was cut off for longer than its lease has no credits of before (${kind})`, async () => {
+    await using at = await scene(kind);
+    const { bench, caller, clock } = at;
+    await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
+    const leaseMs = 60_000;
+    const one = await at.start("gw_one", { leaseMs });
+    const two = await at.start("gw_two", { leaseMs });
+    await one.borrow(bench, caller); // 500
+    one.isConnected = false;
+    await two.keep();
+    clock.tick += leaseMs / 2;
+    await bench.database.batch([{ sql: "update loans set lease_until_ms = 1" }]);
+    await two.keep();
+    assertEquals(await lentTo(bench, "gw_one"), 500, "it may have sold them");
+    clock.tick += leaseMs;
+    one.isConnected = true;
+    await one.keep();
+    await until(async () => await lentTo(bench, "gw_one") === 0, { what: "their return" });
+    await until(async () => {
+      await one.settle(await one.admit(caller, 1), 0);
+      clock.tick += 100;
+      return await lentTo(bench, "gw_one") > 0;
+    }, { what: "a new loan" });
+    await one.keep();
+    await one.look(); // it has heard from the database
+    const lent = await lentTo(bench, "gw_one");
+    // two spends what is not lent; one what it thinks that it was lent
+    const big = await two.admit(caller, 400);
+    const drawn: Running[] = [];
+    let credits = 0;
+    for (let times = 0; times < 100; times++) {
+      const running = await one.admit(caller, 10).catch(() => undefined);
+      if (running?.hold.lent === undefined) {
+        running?.hold.end();
+        break;
+      }
+      drawn.push(running);
+      credits += 10;
     }
-    drawn.push(running);
-    credits += 10;
-  }
-  await two.settle(big, big.hold.credits);
-  for (const running of drawn) await one.settle(running, 10);
-  assert(credits <= lent, `${credits} of ${lent}`);
-  assertEquals((await audit(bench.database)).uncollected.credits, 0);
-});
+    await two.settle(big, big.hold.credits);
+    for (const running of drawn) await one.settle(running, 10);
+    assert(credits <= lent, `${credits} of ${lent}`);
+    assertEquals((await audit(bench.database)).uncollected.credits, 0);
+  });
+}
 
 Deno.test("3: a request waits for all loans, also one that was made while it waited", async () => {
   await using at = await scene();
@@ -458,45 +466,49 @@ Deno.test("10: a new minute begins without the requests of the last one", async 
   assert(used("hour").every((count) => count > 20), `${used("hour")}`);
 });
 
-Deno.test("11: requests that wait for a dead gateway's loan do not storm the database", async () => {
-  await using at = await scene(sized("file", "server"));
-  const { bench, caller, clock } = at;
-  const tiers = [{ above: 0, minute: 100, hour: 1e6, day: 1e6 }];
-  await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
-  const dead = await at.start("gw_dead", { tiers });
-  await dead.borrow(bench, caller);
-  dead.isConnected = false;
-  const gateway = await at.start("gw_one", { tiers });
-  const before = gateway.calls;
-  const count = 100;
-  const all = Promise.all(
-    Array.from({ length: count }, () => gateway.admit(caller, 900).catch(String)),
-  );
-  await whileTimePasses(clock, all);
-  await whileTimePasses(clock, gateway.admit(caller, 900).catch(() => {}));
-  assert(gateway.calls - before < 5 * count);
-});
+for (const kind of possible([sized("file", "server"), "postgres"])) {
+  Deno.test(`11: requests that wait for a dead gateway's loan do not storm the database (${kind})`, async () => {
+    await using at = await scene(kind);
+    const { bench, caller, clock } = at;
+    const tiers = [{ above: 0, minute: 100, hour: 1e6, day: 1e6 }];
+    await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
+    const dead = await at.start("gw_dead", { tiers });
+    await dead.borrow(bench, caller);
+    dead.isConnected = false;
+    const gateway = await at.start("gw_one", { tiers });
+    const before = gateway.calls;
+    const count = 100;
+    const all = Promise.all(
+      Array.from({ length: count }, () => gateway.admit(caller, 900).catch(String)),
+    );
+    await whileTimePasses(clock, all);
+    await whileTimePasses(clock, gateway.admit(caller, 900).catch(() => {}));
+    assert(gateway.calls - before < 5 * count);
+  });
+}
 
-Deno.test("11b: requests that wait for another gateway's loan hold up no other account", async () => {
-  await using at = await scene("server");
-  const { bench, caller, clock } = at;
-  await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
-  const victim = await bench.account();
-  await bench.grant(victim.accountId, 1_000, null, clock.nowMs);
-  const other = await at.start("gw_other");
-  await other.borrow(bench, caller);
-  const gateway = await at.start("gw_one");
-  let returns = 0;
-  gateway.before = (sql) => {
-    if (sql.includes("loan_returns")) returns++;
-  };
-  const storm = Promise.all(
-    Array.from({ length: 400 }, () => gateway.admit(caller, 900).catch(String)),
-  );
-  await gateway.settle(await gateway.admit(victim, 600), 0); // more than half: no loan
-  await storm;
-  assert(returns < 10, `${returns} returns`);
-});
+for (const kind of possible(["server", "postgres"])) {
+  Deno.test(`11b: requests that wait for another gateway's loan hold up no other account (${kind})`, async () => {
+    await using at = await scene(kind);
+    const { bench, caller, clock } = at;
+    await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
+    const victim = await bench.account();
+    await bench.grant(victim.accountId, 1_000, null, clock.nowMs);
+    const other = await at.start("gw_other");
+    await other.borrow(bench, caller);
+    const gateway = await at.start("gw_one");
+    let returns = 0;
+    gateway.before = (sql) => {
+      if (sql.includes("loan_returns")) returns++;
+    };
+    const storm = Promise.all(
+      Array.from({ length: 400 }, () => gateway.admit(caller, 900).catch(String)),
+    );
+    await gateway.settle(await gateway.admit(victim, 600), 0); // more than half: no loan
+    await storm;
+    assert(returns < 10, `${returns} returns`);
+  });
+}
 
 Deno.test("12: a return that arrives late leaves a later loan alone", async () => {
   await using at = await scene();

@@ -70,6 +70,7 @@ Deno.test("a gateway forgets the ids of requests, however they end", async () =>
   let renewed: string[] = [];
   const watched = (database: Database): Database => ({
     place: database.place,
+    dialect: database.dialect,
     waiting: 0,
     all: (...args) => database.all(...args),
     one: (...args) => database.one(...args),

@@ -6,7 +6,7 @@ import { audit, TierList } from "../../../src/money/ledger/mod.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
-import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
+import { type LedgerBench, ledgerBench, possible } from "../../fake/ledger.ts";
 import { tokenRoute } from "../../fake/routes.ts";
 import { sized } from "../../tier.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
@@ -60,40 +60,44 @@ async function gateways(bench: LedgerBench) {
   return { ...made, start, pass };
 }
 
-Deno.test("a database that was away: who comes back first leaves the others time to renew their leases", async () => {
-  await using bench = await ledgerBench(sized("file", "server"));
-  const { accountId, start, pass } = await gateways(bench);
-  await bench.grant(accountId, 100);
-  await using first = await start("gw_first");
-  await using second = await start("gw_second");
-  const { hold } = await second.admit(100);
-  await pass(LEASE_MS); // steady
-  first.way.open = second.way.open = false;
-  await pass(1.5 * LEASE_MS);
-  first.way.open = true;
-  await pass(LEASE_MS / 4);
-  second.way.open = true;
-  for (let times = 0; times < 6; times++) {
+for (const kind of possible([sized("file", "server"), "postgres"])) {
+  Deno.test(`a database that was away: who comes back first leaves the others time to renew their leases (${kind})`, async () => {
+    await using bench = await ledgerBench(kind);
+    const { accountId, start, pass } = await gateways(bench);
+    await bench.grant(accountId, 100);
+    await using first = await start("gw_first");
+    await using second = await start("gw_second");
+    const { hold } = await second.admit(100);
+    await pass(LEASE_MS); // steady
+    first.way.open = second.way.open = false;
+    await pass(1.5 * LEASE_MS);
+    first.way.open = true;
     await pass(LEASE_MS / 4);
-    await assertRejects(() => first.admit(10), Refusal, "other requests hold part of it");
-  }
-  assertEquals(hold.credits, 100);
-  // one that does not come back is not waited for
-  second.way.open = false;
-  await pass(1.5 * LEASE_MS);
-  await first.admit(10);
-});
+    second.way.open = true;
+    for (let times = 0; times < 6; times++) {
+      await pass(LEASE_MS / 4);
+      await assertRejects(() => first.admit(10), Refusal, "other requests hold part of it");
+    }
+    assertEquals(hold.credits, 100);
+    // one that does not come back is not waited for
+    second.way.open = false;
+    await pass(1.5 * LEASE_MS);
+    await first.admit(10);
+  });
+}
 
-Deno.test("leases go by the database's clock: gateways' own may differ by more than a lease", async () => {
-  await using bench = await ledgerBench("server");
-  const { accountId, start, pass } = await gateways(bench);
-  await bench.grant(accountId, 100);
-  await using _ahead = await start("gw_ahead", { ms: 10 * LEASE_MS });
-  await using behind = await start("gw_behind");
-  await behind.admit(100);
-  await pass(1.5 * LEASE_MS);
-  assertEquals((await audit(bench.database)).holds, 1);
-});
+for (const kind of possible(["server", "postgres"])) {
+  Deno.test(`leases go by the database's clock: gateways' own may differ by more than a lease (${kind})`, async () => {
+    await using bench = await ledgerBench(kind);
+    const { accountId, start, pass } = await gateways(bench);
+    await bench.grant(accountId, 100);
+    await using _ahead = await start("gw_ahead", { ms: 10 * LEASE_MS });
+    await using behind = await start("gw_behind");
+    await behind.admit(100);
+    await pass(1.5 * LEASE_MS);
+    assertEquals((await audit(bench.database)).holds, 1);
+  });
+}
 
 Deno.test("a running request whose lease has ended holds anew what there is", async () => {
   await using bench = await ledgerBench("file");

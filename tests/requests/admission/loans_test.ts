@@ -401,37 +401,39 @@ Deno.test("a gateway that stops returns what it was lent at once", async () => {
   assertEquals(await lentCredits(bench), 0);
 });
 
-Deno.test("a dead gateway's loan is free once it is certain that it has ended and kept nothing, not by time", async () => {
-  await using bench = await ledgerBench("server");
-  const route = await tokenRoute();
-  const clock = { nowMs: Date.UTC(2030, 0, 1), tick: 0 };
-  const caller = await bench.account();
-  await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
-  await using dead = await new Gateway(bench, { id: "gw_dead", route, clock }).start();
-  await dead.settle(await dead.admit(caller, 1), 1);
-  await until(async () => await lentCredits(bench) > 0);
-  dead.isConnected = false;
-  await using other = await new Gateway(bench, { id: "gw_other", route, clock }).start();
-  // what is lent is as good as held until then
-  const whole = async () => {
-    const passing = setInterval(() => clock.tick += 50, 10); // until it gives up that the dead one returns anything
-    return await other.admit(caller, 900).finally(() => clearInterval(passing));
-  };
-  const short = await whole();
-  assertEquals(short.hold.credits, 499);
-  await other.settle(short, 0);
-  await bench.database.batch([{ sql: "update loans set lease_until_ms = 1" }]);
-  for (const ended of [[], ["gw_elsewhere"], ["gw_dead"]]) {
-    other.ended = ended;
-    for (let times = 0; times < 4; times++) {
-      await other.keep();
-      clock.tick += LEASE_MS / 4;
+for (const kind of possible(["server", "postgres"])) {
+  Deno.test(`a dead gateway's loan is free once it is certain that it has ended and kept nothing, not by time (${kind})`, async () => {
+    await using bench = await ledgerBench(kind);
+    const route = await tokenRoute();
+    const clock = { nowMs: Date.UTC(2030, 0, 1), tick: 0 };
+    const caller = await bench.account();
+    await bench.grant(caller.accountId, 1_000, null, clock.nowMs);
+    await using dead = await new Gateway(bench, { id: "gw_dead", route, clock }).start();
+    await dead.settle(await dead.admit(caller, 1), 1);
+    await until(async () => await lentCredits(bench) > 0);
+    dead.isConnected = false;
+    await using other = await new Gateway(bench, { id: "gw_other", route, clock }).start();
+    // what is lent is as good as held until then
+    const whole = async () => {
+      const passing = setInterval(() => clock.tick += 50, 10); // until it gives up that the dead one returns anything
+      return await other.admit(caller, 900).finally(() => clearInterval(passing));
+    };
+    const short = await whole();
+    assertEquals(short.hold.credits, 499);
+    await other.settle(short, 0);
+    await bench.database.batch([{ sql: "update loans set lease_until_ms = 1" }]);
+    for (const ended of [[], ["gw_elsewhere"], ["gw_dead"]]) {
+      other.ended = ended;
+      for (let times = 0; times < 4; times++) {
+        await other.keep();
+        clock.tick += LEASE_MS / 4;
+      }
+      const again = await whole();
+      assertEquals(again.hold.credits, ended.includes("gw_dead") ? 900 : 499, `${ended}`);
+      await other.settle(again, 0);
     }
-    const again = await whole();
-    assertEquals(again.hold.credits, ended.includes("gw_dead") ? 900 : 499, `${ended}`);
-    await other.settle(again, 0);
-  }
-});
+  });
+}
 
 Deno.test("a stream grows within a loan, and beyond it once the loan has been returned", async () => {
   await using bench = await ledgerBench("file");

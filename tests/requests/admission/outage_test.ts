@@ -35,6 +35,7 @@ async function gatewayOf(bench: LedgerBench, time: Time, gatewayId: string) {
   };
   const paced: Database = {
     place: database.place,
+    dialect: database.dialect,
     waiting: 0,
     all: async (...args) => (await slow(), await database.all(...args)),
     one: async (...args) => (await slow(), await database.one(...args)),

@@ -4,7 +4,7 @@ import { BoundCipher } from "../../../src/wire/sealing/mod.ts";
 import { createLog, SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { Retention } from "../../../src/money/usage/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { ledgerBench } from "../../fake/ledger.ts";
+import { ledgerBench, possible } from "../../fake/ledger.ts";
 
 const HOUR = 3_600_000;
 const NOW = Date.UTC(2030, 0, 1);
@@ -21,7 +21,7 @@ const message = (id: string, text = "Hello") => ({
   content: [{ type: "output_text", text, annotations: [] }],
 });
 
-for (const kind of ["file", "server"] as const) {
+for (const kind of possible(["file", "server", "postgres"])) {
   Deno.test(`${kind}: kept items are found by their account and by no other, as they were`, async () => {
     await using bench = await ledgerBench(kind);
     const { accountId: ada } = await bench.account();

@@ -7,7 +7,7 @@ import {
   assertThrows,
 } from "../../assert.ts";
 import { sluice } from "../../fake/shell.ts";
-import { ledgerBench } from "../../fake/ledger.ts";
+import { ledgerBench, possible } from "../../fake/ledger.ts";
 import { tempDir } from "../../fake/temp.ts";
 
 const now = Date.now;
@@ -64,24 +64,26 @@ Deno.test("a key that is a symbolic link is refused", async () => {
   assertEquals([code, err.includes("seal.key is a symbolic link")], [1, true]);
 });
 
-Deno.test("gateways that share a server have the key of the first", async () => {
-  await using bench = await ledgerBench("server");
-  const other = await bench.connect();
-  try {
-    const keyOf = (server: typeof other) =>
-      sealKey({ secret: undefined, directory: "/nowhere", server, now });
-    const keys = await Promise.all([
-      keyOf(bench.database),
-      keyOf(other),
-      keyOf(bench.database),
-      keyOf(other),
-    ]);
-    for (const key of keys) assertEquals(key, keys[0]);
-    assertEquals(keys[0]!.length, 32);
-  } finally {
-    await other.close();
-  }
-});
+for (const kind of possible(["server", "postgres"])) {
+  Deno.test(`gateways that share a server have the key of the first (${kind})`, async () => {
+    await using bench = await ledgerBench(kind);
+    const other = await bench.connect();
+    try {
+      const keyOf = (server: typeof other) =>
+        sealKey({ secret: undefined, directory: "/nowhere", server, now });
+      const keys = await Promise.all([
+        keyOf(bench.database),
+        keyOf(other),
+        keyOf(bench.database),
+        keyOf(other),
+      ]);
+      for (const key of keys) assertEquals(key, keys[0]);
+      assertEquals(keys[0]!.length, 32);
+    } finally {
+      await other.close();
+    }
+  });
+}
 
 Deno.test("the setting's secret is the key, wherever the gateway is", async () => {
   const options = { secret: "s".repeat(32), server: undefined, now };

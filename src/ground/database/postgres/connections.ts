@@ -1,7 +1,8 @@
 import { within } from "../within.ts";
 import { DatabaseError, type Row, type Value } from "../database.ts";
-import { postgresError } from "./failures.ts";
+import { isOutdated, postgresError } from "./failures.ts";
 import type { Host, Place } from "./place.ts";
+import { fromPostgres } from "./texts.ts";
 
 /** A query of the driver. */
 export type Query = string | {
@@ -36,7 +37,6 @@ const PARSERS: Readonly<Record<number, (text: string) => Value>> = {
   23: Number,
   1700: Number,
 };
-const AS_TEXT = (text: string): Value => text;
 
 /** Connections to whichever of a place's hosts can be used, opened as they are needed and kept. */
 export class Connections {
@@ -77,8 +77,10 @@ export class Connections {
       return await work(client);
     } catch (error) {
       const failure = postgresError(error);
-      // what it still has to say would be taken for the answer to another question
-      if (client !== undefined && failure.outcomeUnknown) this.#broken.add(client);
+      // what it still has to say would be taken for the answer to another question; what it has prepared fails as often as it is asked for
+      if (client !== undefined && (failure.outcomeUnknown || isOutdated(failure))) {
+        this.#broken.add(client);
+      }
       throw failure;
     } finally {
       if (client === undefined) this.#open--;
@@ -142,7 +144,7 @@ export class Connections {
       keepAlive: true,
       pipeline: true,
       application_name: "sluice",
-      types: { getTypeParser: (type: number) => PARSERS[type] ?? AS_TEXT },
+      types: { getTypeParser: (type: number) => PARSERS[type] ?? fromPostgres },
     }) as unknown as Client;
     const drop = () => {
       this.#broken.add(client);

@@ -14,9 +14,15 @@ const STATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 /** A connection that ends, or a server that starts or stops: what was asked may have been done. */
 const IS_LOST = /^(?:08|57P0)/;
 
-/** Whether the same is to be tried at once: the transaction was undone since another one was in its way. */
+/** Whether to try again at once: another transaction was in its way, or a prepared statement is out of date. */
 export function isUndone(error: unknown): boolean {
-  return error instanceof DatabaseError && /^40/.test(error.code);
+  return error instanceof DatabaseError && /^40/.test(error.code) || isOutdated(error);
+}
+
+/** Whether a statement was prepared on the connection before its table was altered. */
+export function isOutdated(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === "0A000" &&
+    error.message.startsWith("cached plan");
 }
 
 /** A failure of the driver with its kind. */

@@ -1,5 +1,6 @@
 import { render } from "../../sql/mod.ts";
 import type { Value } from "../database.ts";
+import { toPostgres } from "./texts.ts";
 
 /** A statement as PostgreSQL gets it, for arguments of certain types. */
 interface Prepared {
@@ -37,7 +38,11 @@ export function prepared(
     statement = prepare(sql, args, isKept ? `s${kept.size}` : undefined);
     if (isKept) kept.set(key, statement);
   }
-  return { ...statement, values: statement.takes.map((place) => args[place]!) };
+  return { ...statement, values: statement.takes.map((place) => valueOf(args[place]!)) };
+}
+
+function valueOf(value: Value): Value {
+  return typeof value === "string" ? toPostgres(value) : value;
 }
 
 function prepare(sql: string, args: readonly Value[], name: string | undefined): Prepared {

@@ -1,4 +1,10 @@
-import { DatabaseError, type Row, type Statement, type Value } from "../database.ts";
+import {
+  type BatchOptions,
+  DatabaseError,
+  type Row,
+  type Statement,
+  type Value,
+} from "../database.ts";
 import { PATIENCE_MS, type Transport } from "../server/transport.ts";
 import { type Client, Connections } from "./connections.ts";
 import { isUndone, postgresError } from "./failures.ts";
@@ -8,7 +14,10 @@ import { prepared } from "./statement.ts";
 /** What a statement of a transaction takes at most, beside the time that any answer may take. */
 const EACH_MS = 100;
 
-/** How often a transaction is repeated that others were in the way of. */
+/** First in transactions of which there is one at a time. */
+const ALONE: Statement = { sql: "select pg_advisory_xact_lock(5432001)" };
+
+/** How often what was undone is repeated: more often than there are connections whose prepared statements may be outdated. */
 const MAX_ATTEMPTS = 20;
 
 /**
@@ -48,19 +57,17 @@ export class PostgresTransport implements Transport {
 
   async read(sql: string, args: readonly Value[], patienceMs = PATIENCE_MS): Promise<Row[]> {
     const { name, text, values } = prepared(sql, args);
-    return await this.#connections.use(async (client) =>
+    return await this.#use(async (client) =>
       (await client.query({ name, text, values, query_timeout: patienceMs })).rows
     );
   }
 
-  async commit(statements: readonly Statement[]): Promise<Row[][]> {
-    for (let attempt = 1;; attempt++) {
-      try {
-        return await this.#connections.use((client) => commit(client, statements));
-      } catch (error) {
-        if (!isUndone(error) || attempt === MAX_ATTEMPTS) throw error;
-      }
-    }
+  commit(
+    statements: readonly Statement[],
+    { beside = false }: BatchOptions = {},
+  ): Promise<Row[][]> {
+    return this.#use((client) => commit(client, beside ? statements : [ALONE, ...statements]))
+      .then((rows) => beside ? rows : rows.slice(1));
   }
 
   /** Does all that the work asks of a transport in one transaction, however long that takes. */
@@ -100,6 +107,16 @@ export class PostgresTransport implements Transport {
 
   async close(): Promise<void> {
     await this.#connections.close();
+  }
+
+  async #use<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await this.#connections.use(work);
+      } catch (error) {
+        if (!isUndone(error) || attempt === MAX_ATTEMPTS) throw error;
+      }
+    }
   }
 }
 

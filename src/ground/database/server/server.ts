@@ -1,5 +1,6 @@
 import type { Dialect } from "../../sql/mod.ts";
 import {
+  type BatchOptions,
   type Database,
   DatabaseError,
   type GroupWrite,
@@ -48,9 +49,13 @@ export class ServerDatabase implements OpenedDatabase {
     this.place = transport.place;
     this.dialect = transport.dialect;
     this.#durable = durable;
-    this.#writer = new GroupWriter((statements) => this.batch(statements), observe, {
-      locksFirst: this.dialect === "postgres",
-    });
+    this.#writer = new GroupWriter(
+      (statements) => this.batch(statements, { beside: true }),
+      observe,
+      {
+        locksFirst: this.dialect === "postgres",
+      },
+    );
   }
 
   /** Connects to a libSQL server and makes sure that it answers, and that it is as durable as it should be. */
@@ -75,14 +80,14 @@ export class ServerDatabase implements OpenedDatabase {
     return (await this.all(sql, args))[0];
   }
 
-  async batch(statements: readonly Statement[]): Promise<Row[][]> {
+  async batch(statements: readonly Statement[], options?: BatchOptions): Promise<Row[][]> {
     // what was kept comes first: a loan must not be returned before what it was spent on is charged
     if (this.#outbox !== undefined && this.#outbox.count > 0) await this.#outbox.taken();
-    return await this.#commit(statements);
+    return await this.#commit(statements, options);
   }
 
-  #commit(statements: readonly Statement[]): Promise<Row[][]> {
-    return this.#try(() => this.#transport.commit(statements));
+  #commit(statements: readonly Statement[], options?: BatchOptions): Promise<Row[][]> {
+    return this.#try(() => this.#transport.commit(statements, options));
   }
 
   write<Item extends JsonObject, Outcome>(

@@ -1,5 +1,5 @@
 import type { Dialect } from "../../sql/mod.ts";
-import type { Row, Statement, Value } from "../database.ts";
+import type { BatchOptions, Row, Statement, Value } from "../database.ts";
 
 /** As long as an embedded file waits for another process. */
 export const PATIENCE_MS = 5_000;
@@ -13,7 +13,7 @@ export interface Transport {
   /** Reads rows. */
   read(sql: string, args: readonly Value[], patienceMs?: number): Promise<Row[]>;
   /** Commits statements in one transaction; resolves with the rows of each. */
-  commit(statements: readonly Statement[]): Promise<Row[][]>;
+  commit(statements: readonly Statement[], options?: BatchOptions): Promise<Row[][]>;
   /** Ends its connections, after the commits that are on their way. */
   close(): Promise<void>;
 }

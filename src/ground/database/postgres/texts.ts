@@ -1,0 +1,31 @@
+/** PostgreSQL's texts cannot have U+0000: this noncharacter and a 0 stand for it there, and it and a 1 for itself. */
+const MARK = "\ufdd0";
+
+/**
+ * A text as PostgreSQL takes it. In JSON the escape `\u0000` becomes the same as the character elsewhere, so that a text is one whether
+ * the database takes it out of JSON or is given it.
+ */
+export function toPostgres(text: string): string {
+  if (!/[\0\ufdd0]|\\u0000/.test(text)) return text;
+  const marked = text.replace(/[\0\ufdd0]/g, (found) => `${MARK}${found === MARK ? 1 : 0}`);
+  if (!isJson(marked)) return marked;
+  return marked.replace(/\\(?:u0000|.)/g, (found) => found === "\\u0000" ? `${MARK}0` : found);
+}
+
+/** The text that {@linkcode toPostgres} was given. */
+export function fromPostgres(text: string): string {
+  if (!text.includes(MARK)) return text;
+  const nul = isJson(text) ? "\\u0000" : "\0";
+  return text.replace(/\ufdd0([01])/g, (_, which) => which === "0" ? nul : MARK);
+}
+
+/** Whether a text is an object or an array of JSON. */
+function isJson(text: string): boolean {
+  if (!/^[[{]/.test(text)) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
