@@ -13,7 +13,7 @@ import {
   integerAt,
   jsonArray,
   jsonArrayOfRows,
-  parsedJson,
+  parsedElementsOf,
   ROW,
   sumOf,
   textAt,
@@ -55,9 +55,7 @@ const KEEP: GroupWrite<Kept> = {
   statements: [
     // a reply's JSON is read once, not for each part or item
     `insert into kept_items (account_id, item_id, bytes, created_at_ms, expires_at_ms, sealed)
-      with replies as materialized (
-        select ${parsedJson("value")} as reply from ${elementsOf("?1")}
-      ), kept as materialized (
+      with replies (reply) as materialized (${parsedElementsOf("?1")}), kept as materialized (
         select ${textAt("reply", "account")} as account, ${integerAt("reply", "now")} as now_ms,
           ${integerAt("reply", "expires")} as expires_at_ms, ${textAt("reply", "items")} as items
         from replies
