@@ -57,6 +57,7 @@ for (const [file, count] of files) {
       const { hostname, username } = new URL(url);
       assert(hostname in services, `${name} looks for its database at ${hostname}`);
       assertEquals(services[hostname]!.environment, {
+        POSTGRES_INITDB_ARGS: "--locale=C --encoding=UTF8",
         POSTGRES_USER: username,
         POSTGRES_PASSWORD: token!.reveal(),
       });

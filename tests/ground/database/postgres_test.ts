@@ -48,6 +48,26 @@ Deno.test(
   },
 );
 
+Deno.test(`a database that orders texts as a language does is not used${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  const from = "create database other template template0 encoding";
+  for (
+    const other of ["'UTF8' locale_provider icu icu_locale 'en' locale 'C'", "'LATIN1' locale 'C'"]
+  ) {
+    assertEquals((await server.run(`${from} ${other};\n`)).errors, []);
+    const url = server.url.replace(/postgres$/, "other");
+    const error = await assertRejects(
+      () => postgresEngine(url, { durability: "normal" }).open(),
+      DatabaseError,
+      "encoding 'UTF8' locale 'C'",
+    );
+    assertEquals(error.code, "SLUICE_ORDER");
+    await server.run("drop database other;\n");
+  }
+});
+
 Deno.test(`a PostgreSQL that does not wait for its disk is not taken for one that does${skipped}`, {
   ignore,
 }, async () => {

@@ -28,7 +28,8 @@ const END_MS = 250;
 const ROUND_MS = 50;
 /** What a host says of itself. */
 const HOST = `select current_setting('transaction_read_only') as read_only,
-  current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit`;
+  current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
+  current_setting('server_encoding') = 'UTF8' and 'Z' < 'a' as has_order`;
 
 /** Types of PostgreSQL, by their number, and what a row has of them; all others are texts. */
 const PARSERS: Readonly<Record<number, (text: string) => Value>> = {
@@ -158,8 +159,9 @@ export class Connections {
     client.on("end", drop);
     try {
       await client.connect();
-      const { read_only, ...settings } = (await client.query(HOST)).rows[0]!;
+      const { read_only, has_order: hasOrder, ...settings } = (await client.query(HOST)).rows[0]!;
       if (mustWrite && read_only !== "off") throw new Error(`${host} takes no writes`);
+      if (hasOrder !== 1) throw otherOrder();
       if (this.#durable) mustBeDurable(settings);
       return client;
     } catch (error) {
@@ -195,6 +197,15 @@ function mustBeDurable(settings: Row): void {
       off.join(", ")
     }), so that charges would be lost with its power; ` +
       `switch that on, or accept the loss by "durability": "normal"`,
+  );
+}
+
+/** Pages of lists go on after the last text of the one before, in the order of its bytes. */
+function otherOrder(): DatabaseError {
+  return new DatabaseError(
+    "SLUICE_ORDER",
+    "it does not order texts by their bytes in UTF-8: make the database with `create database sluice " +
+      "template template0 encoding 'UTF8' locale 'C'`",
   );
 }
 
