@@ -17,7 +17,11 @@ export async function foreignOutboxes(
   const row = await database.one("select id from database_identity");
   const found: string[] = [];
   for (const directory of new Set(directories)) {
-    for await (const { name, isFile } of Deno.readDir(directory)) {
+    const entries = await Array.fromAsync(Deno.readDir(directory)).catch((error) => {
+      if (error instanceof Deno.errors.NotFound) return []; // no gateway has started there yet
+      throw error;
+    });
+    for (const { name, isFile } of entries) {
       const path = joinPath(directory, name);
       if (isFile && isOutbox(name) && await isForeign(path, String(row?.id))) found.push(path);
     }

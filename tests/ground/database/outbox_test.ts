@@ -278,7 +278,9 @@ Deno.test("an outbox of another database is left alone, and one that nobody know
     await database.takeOutboxes([ADD], { onlyDead });
     const [full, more] = await outboxFiles(path); // the other of the two has nothing in it
     assert(full?.startsWith(`${path}-outbox-another-database-`) && more === undefined);
-    assertEquals(await foreignOutboxes(database, [dir.path, dir.path]), [full]);
+    assertEquals(await foreignOutboxes(database, [dir.path, `${dir.path}/absent`, dir.path]), [
+      full,
+    ]);
   }
   await keep("the-database");
   await assertRejects(
