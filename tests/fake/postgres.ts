@@ -1,4 +1,5 @@
-import { statfs } from "node:fs/promises";
+import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
+import { promisify } from "node:util";
 import { openDatabase } from "../../src/ground/database/mod.ts";
 import { placeOf } from "../../src/ground/database/postgres/place.ts";
 import { PostgresTransport } from "../../src/ground/database/postgres/transport.ts";
@@ -158,7 +159,10 @@ async function folderOfPrograms(): Promise<{ path: string; version: number } | u
 
 /** If there is one with room: to make a database takes a busy disk seconds. */
 async function folderInMemory(): Promise<string | undefined> {
-  const { bavail, bsize } = await statfs(MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
+  const { bavail, bsize } = await promisify(fs.statfs)(MEMORY).catch(() => ({
+    bavail: 0,
+    bsize: 0,
+  }));
   return bavail * bsize < MIN_ROOM_BYTES ? undefined : MEMORY;
 }
 
