@@ -1,3 +1,4 @@
+import { delay } from "../../ground/std/mod.ts";
 import type { Command } from "commander";
 import * as z from "zod";
 import { displayed } from "../../ground/platform/mod.ts";
@@ -115,7 +116,7 @@ async function loginByDevice(context: CommandContext, url: string): Promise<unkn
   );
   let waitMs = begun.interval * 1_000;
   for (const endMs = context.now() + begun.expires_in * 1_000; context.now() < endMs;) {
-    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    await delay(waitMs);
     try {
       const fields = { grant_type: DEVICE_GRANT, device_code: begun.device_code };
       return await askGateway(context, url, OAUTH.token, fields);

@@ -76,8 +76,9 @@ export class LogFile {
   /** @throws {RangeError} On use, of bytes that are not there. */
   #read(from: number, length: number): DataView {
     const bytes = new Uint8Array(length);
-    this.#opened().seekSync(from, Deno.SeekMode.Start);
-    return new DataView(bytes.buffer, 0, this.#opened().readSync(bytes) ?? 0);
+    const log = this.#opened();
+    log.seekSync(from, Deno.SeekMode.Start);
+    return new DataView(bytes.buffer, 0, log.readSync(bytes) ?? 0);
   }
 
   #opened(): Deno.FsFile {

@@ -1,3 +1,4 @@
+import { delay } from "../../std/mod.ts";
 import { within } from "../within.ts";
 import { DatabaseError, type Row, type Value } from "../database.ts";
 import { isOutdated, postgresError } from "./failures.ts";
@@ -116,7 +117,7 @@ export class Connections {
       }
       if (this.#isClosed || performance.now() - startedTick >= this.#patienceMs) throw failure;
       if (isRefused(failure) || failure instanceof DatabaseError) throw failure;
-      await new Promise((resolve) => setTimeout(resolve, ROUND_MS));
+      await delay(ROUND_MS);
     }
   }
 

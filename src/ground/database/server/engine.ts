@@ -7,7 +7,5 @@ export function serverEngine(
   place: Pick<LibsqlOptions, "url" | "token">,
   { durability, observe }: UseOptions,
 ): Engine {
-  return {
-    open: () => ServerDatabase.connect({ ...place, durability }, observe),
-  };
+  return { open: () => ServerDatabase.connect({ ...place, durability }, observe) };
 }
