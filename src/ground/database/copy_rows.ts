@@ -71,6 +71,12 @@ export async function copyDatabase(
       });
       tell(`${table.name}, ${digest.rows} rows`);
     }
+    const [counted] = await source.all(`select count(*) as rows from ${table.name}`, [], {
+      patienceMs: PATIENCE_MS,
+    });
+    if (counted!.rows !== digest.rows) {
+      throw differs(table.name, `${digest.rows} rows, not ${counted!.rows}`);
+    }
     sent.push({ table, digest });
   }
   for (const sql of after) {

@@ -121,6 +121,10 @@ for (const kind of possible(["file", "postgres"] as const)) {
       other((rows) => rows.map((row) => ({ ...row, request_id: "one" }))),
       /Cannot copy rows of usage_records/,
     );
+    await refused(
+      other((rows) => rows.length > 1 ? rows.slice(1) : rows),
+      /The copy of usage_records is not what was copied: \d+ rows, not 230/,
+    );
     const lost = engine.fill!((target) =>
       copyDatabase(source.database, {
         place: target.place,
