@@ -6,6 +6,7 @@ import { assert, assertEquals } from "../../assert.ts";
 import { contentOf } from "../../fake/admin_client.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { lendToGone, possible } from "../../fake/ledger.ts";
+import { sized } from "../../tier.ts";
 import { startProvider } from "../../fake/oidc_provider.ts";
 import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
 import { fakeStripe } from "../../money/payments/fake_stripe.ts";
@@ -27,7 +28,7 @@ const NOT_LOGGED = [
 /** Forms that carry out two operations: turning top-up on leads to the checkout that saves the payment method. */
 const TWO_OPERATIONS = ["/console/top-up"];
 
-for (const kind of possible(["file", "postgres"])) {
+for (const kind of possible(["file", ...sized<"postgres"[]>([], ["postgres"])])) {
   Deno.test(`every form that changes something leaves a row in the log (${kind})`, async () => {
     await using stripe = fakeStripe();
     await using provider = await startProvider({ redirectUris: () => ["http://127.0.0.1/"] });

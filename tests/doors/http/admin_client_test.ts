@@ -7,6 +7,7 @@ import { type AdminReply, contentOf, ownersClient } from "../../fake/admin_clien
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
 import { lendToGone, possible } from "../../fake/ledger.ts";
+import { sized } from "../../tier.ts";
 import { fakeStripe } from "../../money/payments/fake_stripe.ts";
 import { shopSettings } from "../../money/payments/shop.ts";
 
@@ -105,7 +106,7 @@ async function documentOf({ url }: TestGateway) {
   return { operations: new Map(all), components };
 }
 
-for (const kind of possible(["file", "postgres"])) {
+for (const kind of possible(["file", ...sized<"postgres"[]>([], ["postgres"])])) {
   Deno.test(`a client made from openapi.json drives the whole API; what is repeated changes nothing (${kind})`, async () => {
     await using receiver = await alertReceiver();
     await using stripe = fakeStripe();

@@ -5,6 +5,7 @@ import { logEntries } from "../../../src/people/operation_log/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { possible } from "../../fake/ledger.ts";
+import { sized } from "../../tier.ts";
 import { until } from "../../fake/temp.ts";
 
 const SETTINGS = {
@@ -316,7 +317,7 @@ const OKTA: readonly Step[] = [
   ["GET /Groups/{group}", undefined, 404, { status: "404" }],
 ];
 
-for (const kind of possible(["file", "postgres"])) {
+for (const kind of possible(["file", ...sized<"postgres"[]>([], ["postgres"])])) {
   Deno.test(`a directory's conversations: Entra's and Okta's (${kind})`, async () => {
     for (const [name, steps] of Object.entries({ ENTRA, OKTA })) {
       await using gateway = await startGateway({ database: kind, settings: SETTINGS });
