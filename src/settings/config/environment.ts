@@ -37,6 +37,37 @@ const PARSED: Readonly<Record<string, (text: string) => unknown>> = {
 /** Environment variables that are read elsewhere. */
 const OTHER_NAMES = ["SLUICE_CONFIG"];
 
+/** What a variable ends with that names the file of another. */
+const FILE = "_FILE";
+
+/**
+ * Adds the variables whose values are in files, as containers are given secrets: `NAME_FILE` is the path of the file with that of `NAME`.
+ *
+ * @param env Environment variables.
+ * @param options.named Further variables that may be in files, beside Sluice's own.
+ * @param options.fault Called with what is wrong with one.
+ */
+export async function withVariableFiles(
+  env: Readonly<Record<string, string>>,
+  { named, fault }: {
+    readonly named: readonly string[];
+    readonly fault: (message: string) => void;
+  },
+): Promise<Readonly<Record<string, string>>> {
+  const all = { ...env };
+  for (const name of new Set([...Object.keys(ENVIRONMENT), ...named])) {
+    const path = env[`${name}${FILE}`];
+    if (!path) continue;
+    if (env[name]) fault(`Set one of ${name} and ${name}${FILE}`);
+    try {
+      all[name] ||= (await Deno.readTextFile(path)).trim();
+    } catch (error) {
+      fault(`Cannot read the file of ${name}${FILE}: ${error}`);
+    }
+  }
+  return all;
+}
+
 /** A setting that the environment gives. */
 interface EnvironmentValue {
   /** Name of the variable. */
@@ -78,7 +109,8 @@ function numeric(text: string): number | string {
  * Only near misses are reported, since orchestrators set variables such as `SLUICE_SERVICE_HOST`.
  */
 export function misspeltVariables(env: Readonly<Record<string, string>>): string[] {
-  const known = [...Object.keys(ENVIRONMENT), ...OTHER_NAMES];
+  const known = Object.keys(ENVIRONMENT).flatMap((name) => [name, `${name}${FILE}`])
+    .concat(OTHER_NAMES);
   return Object.keys(env).filter((name) => name.startsWith("SLUICE_") && !known.includes(name))
     .flatMap((name) => {
       const near = closestString(name, known);

@@ -11,13 +11,16 @@ import {
   SETTINGS_FILE,
   type Whereabouts,
 } from "./places.ts";
-import { environmentValues, misspeltVariables } from "./environment.ts";
+import { environmentValues, misspeltVariables, withVariableFiles } from "./environment.ts";
 import type { CredentialSettings } from "./credential_settings.ts";
 import { applyProviders } from "./providers.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
 import { define, isRecord, parseSettingsFile } from "./settings_file.ts";
 import { upstreamSettings } from "./upstream_settings.ts";
 import { digestOf } from "../../ground/platform/mod.ts";
+
+/** A variable in a string of the settings file. */
+const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** Origin of a setting, to be displayed: `file sluice.jsonc`, `environment SLUICE_PORT`. */
 export type Origin = string;
@@ -61,19 +64,26 @@ export interface Surroundings extends Whereabouts {
 /**
  * Loads the settings: file, then environment, then flags; later ones win.
  *
- * @param around Environment variables, working directory, settings file and flags.
+ * @param given Environment variables, working directory, settings file and flags.
  * @returns The settings with defaults filled in, and where each came from.
  * @throws {ConfigError} With all errors.
  */
-export async function loadConfig(around: Surroundings): Promise<Config> {
+export async function loadConfig(given: Surroundings): Promise<Config> {
   const origins = new Map<string, Origin>();
   const merged: Record<string, unknown> = {};
   const faults = new Faults(origins);
   const missing = new Set<string>();
   const used = new Set<string>();
 
-  const settingsPlace = await findSettings(around);
+  const settingsPlace = await findSettings(given);
   const file = await readSettingsFile(settingsPlace, faults);
+  const around = {
+    ...given,
+    env: await withVariableFiles(given.env, {
+      named: [...JSON.stringify(file?.value ?? "").matchAll(VARIABLE)].map(([, name]) => name!),
+      fault: (message) => faults.add(message),
+    }),
+  };
   if (file !== undefined) {
     for (
       const [path, value] of leaves(expandVariables(file.value, around, { faults, missing, used }))
@@ -264,7 +274,7 @@ function expandVariables(
 ): Record<string, unknown> {
   const expand = (inner: unknown, path: readonly PropertyKey[]): unknown => {
     if (typeof inner === "string") {
-      return inner.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (whole, name: string) => {
+      return inner.replaceAll(VARIABLE, (whole, name: string) => {
         const found = env[name];
         used.add(name);
         if (found) return found;

@@ -7,7 +7,7 @@ import { Secret } from "./secret.ts";
 /** A URL of HTTP or HTTPS. */
 export const httpUrl = z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" });
 /** First parts of the gateway's own paths: below one of these, nobody could tell whether a prefix was taken off. */
-const OWN_PATHS = [
+export const OWN_PATHS = [
   ".well-known",
   "v1",
   "user",

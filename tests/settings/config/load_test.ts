@@ -237,6 +237,36 @@ Deno.test("loadConfig refuses a named file that is not there", async () => {
   );
 });
 
+Deno.test("a variable may be in a file: Sluice's own, and those that the settings file names", async () => {
+  await using dir = await tempDir();
+  const inFile = async (name: string, text: string) => {
+    await Deno.writeTextFile(`${dir.path}/${name}`, text);
+    return `${dir.path}/${name}`;
+  };
+  const file = `{ "upstreams": { "a": { "url": "https://a.example/v1", "key": "\${A_KEY}" } } }`;
+  const env = {
+    A_KEY_FILE: await inFile("key", "sk-upstream\n"),
+    SLUICE_DATABASE_URL: "postgres://sluice@db.example/sluice",
+    SLUICE_DATABASE_TOKEN_FILE: await inFile("password", "p4ss word\n"),
+    AWS_WEB_IDENTITY_TOKEN_FILE: `${dir.path}/nobody-reads-this-here`,
+  };
+  const { settings, warnings, variables } = await load({ file, env });
+  assertEquals([settings.upstreams.a!.key!.reveal(), settings.database.token!.reveal()], [
+    "sk-upstream",
+    "p4ss word",
+  ]);
+  assertEquals([warnings, variables.includes("A_KEY")], [[], true]);
+
+  const away = `${dir.path}/away`;
+  const [unreadable = "", ...others] = await faults({ env: { SLUICE_SECRET_FILE: away } });
+  assertStringIncludes(unreadable, "Cannot read the file of SLUICE_SECRET_FILE");
+  assertEquals(others, []);
+  const both = { ...env, SLUICE_DATABASE_TOKEN: "other" };
+  assertEquals(await faults({ file, env: both }), [
+    "Set one of SLUICE_DATABASE_TOKEN and SLUICE_DATABASE_TOKEN_FILE",
+  ]);
+});
+
 Deno.test("loadConfig warns of a misspelt variable, not of an orchestrator's", async () => {
   const { warnings } = await load({
     env: {
