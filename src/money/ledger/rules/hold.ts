@@ -1,6 +1,7 @@
-import type { Rule } from "../../../ground/database/mod.ts";
+import { either, type Rule } from "../../../ground/database/mod.ts";
 import { countsIn } from "./sql/budgets.ts";
 import { reserve } from "./sql/lots.ts";
+import { NOT_IN_SET } from "./sql/shared.ts";
 
 /**
  * What an account and each budget of a key hold is the sum of their holds, whatever happens to a hold (P4). In a budget it is
@@ -13,6 +14,8 @@ export const HOLD: Rule = {
       trigger: "holds_insert_holds",
       event: "after insert",
       on: "holds",
+      // a set of admissions writes balances once, and is of keys without budgets and accounts without bound credits
+      when: either({ sqlite: "", postgres: NOT_IN_SET }),
       statements: [
         "update balances set held = held + new.credits where account_id = new.account_id",
         `update budget_periods set held = held + new.credits

@@ -3,14 +3,13 @@ import {
   either,
   elementsOf,
   greatest,
-  integerAt,
   least,
   type Rule,
   sumOf,
-  textAt,
 } from "../../../ground/database/mod.ts";
 import { locks } from "./sql/locks.ts";
 import { addToHours, rolledUp } from "./sql/roll_ups.ts";
+import { budgetsOf, has, ITEMS, lockRows, valueOf, valuesOf } from "./sql/sets.ts";
 import { SET } from "./sql/shared.ts";
 import { addToTags } from "./sql/tags.ts";
 import { countRequests } from "./sql/windows.ts";
@@ -43,14 +42,6 @@ const COVERED = `(
   either({ sqlite: "", postgres: " and length(loans.key_id) = 0" })
 }
     )`;
-
-/** A condition: a table has a row of a settlement. PostgreSQL would read the whole table for `exists`, as long as that is small. */
-function has(table: string, condition: string): string {
-  return either({
-    sqlite: `exists (select 1 from ${table} where ${condition})`,
-    postgres: `(select 1 from ${table} where ${condition} limit 1) is not null`,
-  });
-}
 
 /** Whether a settlement is decided on alone. */
 const IS_ALONE = `lent is null or price_credits > lent or admitted_at_ms is null
@@ -144,19 +135,9 @@ const KEY_USES = `insert into key_uses (key_id, last_used_at_ms)
     on conflict (key_id) do update set
       last_used_at_ms = ${greatest("key_uses.last_used_at_ms", "excluded.last_used_at_ms")}`;
 
-/** The settlements that PostgreSQL is given, in their order. */
-const ITEMS = "jsonb_array_elements(all_given) with ordinality as items (item, place)";
-
-/** Budgets of keys. */
-const BUDGETS = (keys: string) => `select budget_id from budget_keys where key_id in (${keys})`;
-
-const ID = textAt("item", 0);
+const ID = valueOf(SETTLEMENTS, "request_id");
 /** Settlements as rows; of several of a request the first. */
-const GIVEN = `select ${
-  columnsOf(SETTLEMENTS).map((column, at) =>
-    `${(SETTLEMENTS.columns[column] === "integer" ? integerAt : textAt)("item", at)} as ${column}`
-  ).join(", ")
-} from (
+const GIVEN = `select ${valuesOf(SETTLEMENTS)} from (
       select distinct on (${ID}) item from ${ITEMS} order by ${ID}, place
     ) as items`;
 
@@ -212,19 +193,17 @@ const ON_POSTGRES = `declare
     outcomes text;
     mode text;
   begin
-    perform 1 from balances where account_id = any (array(select ${
-  textAt("item", 1)
-} from ${ITEMS}))
-      order by account_id for update;
+    ${
+  lockRows("balances", "account_id", `select ${valueOf(SETTLEMENTS, "account_id")} from ${ITEMS}`)
+};
     loop
       mode := set_config('${SET}', 'on', true);
       ${TOGETHER};
       exit when first is null;
       mode := set_config('${SET}', 'off', true);
-      perform 1 from budgets where id = any (array(${
-  BUDGETS(`select ${textAt("item", 2)} from ${ITEMS}`)
-}))
-        order by id for update;
+      ${
+  lockRows("budgets", "id", budgetsOf(`select ${valueOf(SETTLEMENTS, "key_id")} from ${ITEMS}`))
+};
       insert into settlements (${COLUMNS})
         select ${COLUMNS} from (${GIVEN}) as given where request_id = any (first) order by request_id;
       ended := ended || first;
@@ -258,7 +237,7 @@ export const SETTLE_SET: Rule = {
       on: SETTLEMENT_SETS.view,
       locks: locks({
         accounts: "select account_id from settling",
-        budgets: BUDGETS("select key_id from settling"),
+        budgets: budgetsOf("select key_id from settling"),
       }),
       statements: [
         `update settling set alone = 1
