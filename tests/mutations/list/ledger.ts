@@ -76,6 +76,14 @@ export const LEDGER: readonly Mutation[] = [
     why: "A day whose other totals a request has taken away would be slow forever.",
   },
   {
+    name: "day-added-up-beside-requests",
+    file: rule("settle_set"),
+    find: 'perform ${lockDay("record", `day * ${DAY_MS}`)} from',
+    replace: "perform day from",
+    tests: [{ file: "tests/money/usage/day_totals_test.ts", filter: "of other days" }],
+    why: "On PostgreSQL totals of a day would lack a request that ended while they were added up.",
+  },
+  {
     name: "price-without-minimum",
     file: "src/settings/catalog/price.ts",
     find: "return millionths > least ? millionths : least;",

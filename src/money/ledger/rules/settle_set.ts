@@ -7,6 +7,8 @@ import {
   type Rule,
   sumOf,
 } from "../../../ground/database/mod.ts";
+import { DAY_MS } from "../../../ground/time.ts";
+import { lockDay } from "../roll_ups.ts";
 import { locks } from "./sql/locks.ts";
 import { addToHours, rolledUp } from "./sql/roll_ups.ts";
 import { budgetsOf, has, ITEMS, lockRows, valueOf, valuesOf } from "./sql/sets.ts";
@@ -196,6 +198,9 @@ const ON_POSTGRES = `declare
     ${
   lockRows("balances", "account_id", `select ${valueOf(SETTLEMENTS, "account_id")} from ${ITEMS}`)
 };
+    perform ${lockDay("record", `day * ${DAY_MS}`)} from (
+      select distinct ${valueOf(SETTLEMENTS, "started_at_ms")} / ${DAY_MS} as day from ${ITEMS}
+    ) as days;
     loop
       mode := set_config('${SET}', 'on', true);
       ${TOGETHER};

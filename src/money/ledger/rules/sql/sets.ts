@@ -6,16 +6,16 @@ import type { Intake } from "../intake.ts";
 /** The items, in their order. */
 export const ITEMS = "jsonb_array_elements(all_given) with ordinality as items (item, place)";
 
-/** The values of an item, for a `select`, by the columns of an intake. */
-export function valuesOf(intake: Intake, item = "item"): string {
-  return columnsOf(intake).map((column, at) =>
-    `${(intake.columns[column] === "integer" ? integerAt : textAt)(item, at)} as ${column}`
-  ).join(", ");
-}
-
 /** The value of one column. */
 export function valueOf(intake: Intake, column: string, item = "item"): string {
-  return textAt(item, columnsOf(intake).indexOf(column));
+  const at = columnsOf(intake).indexOf(column);
+  return intake.columns[column] === "integer" ? integerAt(item, at) : textAt(item, at);
+}
+
+/** The values of an item, for a `select`, by the columns of an intake. */
+export function valuesOf(intake: Intake, item = "item"): string {
+  return columnsOf(intake).map((column) => `${valueOf(intake, column, item)} as ${column}`)
+    .join(", ");
 }
 
 /** A condition: a table has a row. PostgreSQL would read the whole table for `exists`, as long as that is small. */
