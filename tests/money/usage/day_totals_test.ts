@@ -196,6 +196,10 @@ Deno.test(
           order.push("other");
           late ??= request(bench, caller, { random, startedAtMs: START + HOUR })
             .then(() => void order.push("late"));
+          await until(async () =>
+            order.includes("late") ||
+            (await bench.database.all("select from pg_locks where not granted")).length > 0
+          );
           return rows;
         }),
     };
