@@ -638,7 +638,7 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "set-holds-on-postgres",
     file: rule("settle_set"),
-    find: "held = held - charged,",
+    find: "held = held - released,",
     replace: "held = held,",
     tests: [{ file: "tests/money/ledger/settle_set_test.ts" }],
     why: "On PostgreSQL credits that were charged to a loan would stay held as well.",
@@ -690,6 +690,23 @@ export const LEDGER: readonly Mutation[] = [
     replace: "",
     tests: [{ file: "tests/money/ledger/admit_set_test.ts" }],
     why: "On PostgreSQL budgets would not hold what requests hold that were admitted together.",
+  },
+  {
+    name: "set-beyond-its-hold",
+    file: rule("settle_set"),
+    find: "and credits >= price_credits",
+    replace: "",
+    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file" }],
+    why: "A request that costs more than it holds would take the credits that another one holds.",
+  },
+  {
+    name: "set-counts-again",
+    file: rule("settle_set"),
+    find: '    ...countRequests("settling where lent is not null"),\n  ].map(',
+    replace: '    ...countRequests("settling where true"),\n  ].map(',
+    tests: [{ file: "tests/money/ledger/settle_set_test.ts" }],
+    why:
+      "On PostgreSQL requests that the database admitted would take two places of a rate window.",
   },
   {
     name: "set-beyond-its-loan",

@@ -45,12 +45,24 @@ const COVERED = `(
 }
     )`;
 
+/** Whether a request holds its price, of lots that are not bound. */
+const HOLDS_PRICE = `${
+  has(
+    "holds",
+    `request_id = settling.request_id and account_id = settling.account_id
+        and credits >= price_credits`,
+  )
+} and not ${
+  has("lots", "account_id = settling.account_id and models is not null and remaining > 0")
+}`;
+
 /** Whether a settlement is decided on alone. */
-const IS_ALONE = `lent is null or price_credits > lent or admitted_at_ms is null
-      or (account_id, loan_id) not in ${COVERED}
+const IS_ALONE = `admitted_at_ms is null
+      or case when lent is null then not (${HOLDS_PRICE})
+        else price_credits > lent or (account_id, loan_id) not in ${COVERED}
+          or ${has("holds", "request_id = settling.request_id")} end
       or ${has("usage_records", "request_id = settling.request_id")}
       or ${has("entries", "cause_id = settling.request_id")}
-      or ${has("holds", "request_id = settling.request_id")}
       or ${has("budget_keys", "key_id = settling.key_id")}`;
 
 /**
@@ -85,13 +97,20 @@ const SHARES = `(
       and shares.upto > charges.upto - price_credits
       and shares.upto - remaining < charges.upto`;
 
-/** The sums of a batch by account. */
+const HOLDS = "delete from holds where request_id in (select request_id from settling)";
+
+/** The sums of a batch by account; where no triggers of loans and holds keep what is held, also what is no more. */
 const SUMS = `(
-      select account_id, ${sumOf("price_credits")} as charged, count(*) as n, ${
+      select settling.account_id, ${sumOf("price_credits")} as charged, count(*) as n, ${
   sumOf("input_tokens")
 } as input,
-        ${sumOf("output_tokens")} as output
-      from settling group by 1
+        ${sumOf("output_tokens")} as output${
+  either({
+    sqlite: " from settling",
+    postgres: `, ${sumOf("coalesce(holds.credits, price_credits)")} as released
+      from settling left join holds on holds.request_id = settling.request_id`,
+  })
+} group by 1
     ) as sums`;
 
 /** Requests that roll-ups are given: each is charged its whole price. */
@@ -118,13 +137,13 @@ const RECORDS = `insert into usage_records (${
     from settling join balances on balances.account_id = settling.account_id`;
 
 const LOANS = `update loans set credits = loans.credits - sums.charged from (
-      select account_id, loan_id, ${sumOf("price_credits")} as charged from settling group by 1, 2
+      select account_id, loan_id, ${sumOf("price_credits")} as charged
+      from settling where lent is not null group by 1, 2
     ) as sums where sums.account_id = loans.account_id and sums.loan_id = loans.loan_id`;
 
-/** Sums of accounts; of what is held as well where no trigger of loans keeps that. */
 const BALANCES = `update balances set
       balance = balance - charged,${
-  either({ sqlite: "", postgres: "\n      held = held - charged," })
+  either({ sqlite: "", postgres: "\n      held = held - released," })
 }
       consumed = consumed + charged,
       requests = requests + n,
@@ -163,10 +182,11 @@ const TOGETHER = `with given as materialized (
       select lot_id, ${sumOf("credits")} as credits from taken group by 1
     ) as sums where sums.lot_id = lots.id`,
     LOANS,
+    HOLDS,
     BALANCES,
     ...addToHours(SETTLED),
     KEY_USES,
-    ...countRequests("settling where true"),
+    ...countRequests("settling where lent is not null"),
   ].map((statement, at) => `step_${at} as (${statement})`).join(", ")
 }, recorded as (${RECORDS} returning request_id, charged_credits, balance_credits)
     select (select ${OUTCOME} from recorded), (select array_agg(request_id) from going_first),
@@ -226,9 +246,9 @@ const ON_POSTGRES = `declare
 /**
  * Settles requests together, a statement for each table, with the outcome that the rule `settle` has for one after the
  * other. It is so whatever their order is for those that were admitted from a loan, whose loan covers the prices of all of
- * them: each is charged its whole price. All others are put to that rule first.
+ * them, and for those that hold their price: each is charged its whole price. All others are put to that rule first.
  *
- * In this order: who is settled alone; entries, and what they leave in lots; records; loans; balances; roll-ups of
+ * In this order: who is settled alone; entries, and what they leave in lots; records; loans and holds; balances; roll-ups of
  * hours and tags; last uses of keys; windows. On PostgreSQL all of it but tags is one statement, which costs a third of the processor
  * time; `tests/money/ledger/settle_set_test.ts` holds that both leave the same rows.
  */
@@ -261,11 +281,12 @@ export const SETTLE_SET: Rule = {
 
         RECORDS,
         LOANS,
+        HOLDS,
         BALANCES,
         ...addToHours(SETTLED),
         ...addToTags(SETTLED),
         KEY_USES,
-        ...countRequests("settling where true"),
+        ...countRequests("settling where lent is not null"),
         "delete from settling",
       ],
       onPostgres: ON_POSTGRES,
