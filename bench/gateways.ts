@@ -58,9 +58,11 @@ export function baseUrl({ port }: Pick<Server, "port">): string {
   return `http://127.0.0.1:${port}/v1`;
 }
 
-/** The upstream of `upstream.ts`; its streams wait `paceMs` between events. */
-export function startUpstream({ paceMs = 0 }: { paceMs?: number } = {}): Promise<Server> {
-  return startScript("upstream.ts", String(paceMs));
+/** The upstream of `upstream.ts`; its streams wait `paceMs` between events, and all replies `delayMs` before they begin. */
+export function startUpstream(
+  { paceMs = 0, delayMs = 0 }: { paceMs?: number; delayMs?: number } = {},
+): Promise<Server> {
+  return startScript("upstream.ts", String(paceMs), String(delayMs));
 }
 
 /** An upstream that costs as little as there is: nginx with one short reply. It reads no body, and streams nothing. */

@@ -1,11 +1,11 @@
 /**
  * The bare upstream: answers at once in any dialect, whole, or in chat and messages as a stream of as many texts as
- * `max_tokens` says; with a pace (milliseconds) a stream waits between its events.
+ * `max_tokens` says; with a pace (milliseconds) a stream waits between its events, with a delay every reply before it begins.
  */
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const [port = "0", pace = "0"] = Deno.args;
+const [port = "0", pace = "0", delay = "0"] = Deno.args;
 
 const message = "hello ".repeat(50);
 const chatUsage = { prompt_tokens: 10, completion_tokens: 50, total_tokens: 60 };
@@ -103,6 +103,7 @@ function eventsOf(dialect: "chat" | "messages", texts: number): Uint8Array[] {
 
 Deno.serve({ hostname: "127.0.0.1", port: Number(port), onListen() {} }, async (request) => {
   const bytes = await request.bytes();
+  if (delay !== "0") await new Promise((resolve) => setTimeout(resolve, Number(delay)));
   // of a large body only the end is read, where the benchmarks put what matters
   const body = decoder.decode(bytes.length > 1_048_576 ? bytes.subarray(-1_000) : bytes);
   const dialect = request.url.includes("/messages") ? "messages" : "chat";

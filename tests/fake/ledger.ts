@@ -4,7 +4,7 @@ import { definitionsOf } from "../../src/ground/database/definitions_of.ts";
 import { postgresEngine } from "../../src/ground/database/postgres/engine.ts";
 import { ServerDatabase } from "../../src/ground/database/server/server.ts";
 import { Accounts, Keys, Members, TeamKeys, Teams } from "../../src/people/accounts/mod.ts";
-import type { Database, Statement } from "../../src/ground/database/mod.ts";
+import type { Database, Row, Statement } from "../../src/ground/database/mod.ts";
 import { newRequestId } from "../../src/ground/platform/ids.ts";
 import {
   grantStatements,
@@ -258,6 +258,29 @@ export async function settlePrice(
     [requestId],
   );
   return { charged: Number(row!.charged), balance: Number(row!.balance) };
+}
+
+/**
+ * All rows of tables, as texts in their order, without what is of the clock or of chance.
+ *
+ * @param names What stands for IDs.
+ */
+export async function namedRows(
+  database: Database,
+  tables: readonly string[],
+  names: ReadonlyMap<string, string>,
+): Promise<Record<string, string[]>> {
+  const named = (row: Row) => {
+    const known = Object.entries(row).filter(([column]) => !column.endsWith("_until_ms"));
+    let text = JSON.stringify(known.toSorted());
+    for (const [id, name] of names) text = text.replaceAll(id, name);
+    return text.replace(/(expiry_\w+)_[0-9a-f]{8}/, "$1");
+  };
+  const rows: Record<string, string[]> = {};
+  for (const table of tables) {
+    rows[table] = (await database.all(`select * from ${table}`)).map(named).toSorted();
+  }
+  return rows;
 }
 
 /** Leaves an account's credits lent to a gateway that is gone. */

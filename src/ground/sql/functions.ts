@@ -178,14 +178,6 @@ export const HAS_CHANGED = call("hasChanged");
 /** Joins a table to those before it, which engines with such hints read first. */
 export const THEN_JOIN = call("thenJoin");
 
-/**
- * A statement that keeps others from writing a table until its transaction ends, after those that do have ended. Where one writes at a
- * time, it does nothing.
- */
-export function lockTable(table: string): string {
-  return call("lockTable", table);
-}
-
 /** What tells the rows of a table apart while a statement runs. */
 export const ROW = call("row");
 

@@ -70,7 +70,6 @@ export const POSTGRES: Spelling = {
   typeIfNeeded: (type) => type,
   hasChanged: () =>
     "coalesce(nullif(current_setting('sluice.changed', true), ''), '0')::bigint > 0",
-  lockTable: (table) => `lock table ${table} in share row exclusive mode`,
   thenJoin: () => "join",
   row: () => "ctid",
   byIndex: (table) => table,

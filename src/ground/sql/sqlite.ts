@@ -38,7 +38,6 @@ export const SQLITE: Spelling = {
   jsonOf: (text) => `json(${text})`,
   typeIfNeeded: () => "",
   hasChanged: () => "changes() > 0",
-  lockTable: () => "select 1 where false",
   thenJoin: () => "cross join",
   row: () => "rowid",
   byIndex: (table, index) => `${table} indexed by ${index}`,

@@ -1,12 +1,14 @@
 import {
   columnsOf,
   type Database,
+  either,
   type GroupWrite,
   type JsonObject,
 } from "../../ground/database/mod.ts";
 import { type Budget, readBudget } from "./budgets.ts";
 import { feed, locksOf } from "./feed.ts";
-import { ADMISSIONS, ADMIT as RULE, DECISIONS, WINDOWS } from "./rules/admit.ts";
+import { ADMISSIONS, ADMIT as RULE, WINDOWS } from "./rules/admit.ts";
+import { DECISIONS } from "./rules/admit_set.ts";
 import type { Span } from "./rules/sql/windows.ts";
 import type { Given } from "./rules/intake.ts";
 import { wholeCredits } from "./whole_credits.ts";
@@ -76,13 +78,20 @@ export interface Decision {
   readonly budget: Budget | undefined;
 }
 
-const ADMIT: GroupWrite<Given<typeof ADMISSIONS>, Decision> = {
+/** Decides on requests that want to run. */
+export const ADMIT: GroupWrite<Given<typeof ADMISSIONS>, Decision> = {
   name: "admission",
   key: "request_id",
   forgettable: true, // a request that was only admitted has had no response
   columns: columnsOf(ADMISSIONS),
-  statements: [feed(ADMISSIONS)],
+  statements: [
+    either({
+      sqlite: feed(ADMISSIONS),
+      postgres: "insert into admission_sets (given) values (?1)",
+    }),
+  ],
   locks: locksOf(ADMISSIONS, RULE),
+  locksItself: true,
   outcomes: DECISIONS.read,
   cleanUp: DECISIONS.cleanUp,
   read,

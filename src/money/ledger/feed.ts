@@ -1,15 +1,14 @@
 import {
   columnsOf,
   type Condition,
-  integerAt,
   type ItemLock,
   parsedElementsOf,
   type Rule,
   type Statement,
-  textAt,
   type Value,
 } from "../../ground/database/mod.ts";
 import type { Given, Intake } from "./rules/intake.ts";
+import { valuesOf } from "./rules/sql/sets.ts";
 
 /**
  * The statement of a group write that puts each item of a batch to a rule, in the order of the batch. An item is an
@@ -46,12 +45,9 @@ export function locksOf(intake: Intake, { objects }: Rule): ItemLock[] {
 
 /** A query of items as rows. */
 function rowsOf(intake: Intake, items: string): string {
-  const values = columnsOf(intake).map((column, position) =>
-    (intake.columns[column] === "integer" ? integerAt : textAt)("item", position)
-  );
   // parsed once an item, not once a column
   return `with items (item) as materialized (${parsedElementsOf(items)})
-      select ${values.join(", ")} from items`;
+      select ${valuesOf(intake)} from items`;
 }
 
 /**

@@ -124,7 +124,7 @@ export {
   type UsageRecord,
 } from "./settle.ts";
 export { type AccountStatus, accountStatusOf } from "./account_status.ts";
-export { ROLL_UPS, SUMS } from "./roll_ups.ts";
+export { lockDay, ROLL_UPS, SUMS } from "./roll_ups.ts";
 export { decide } from "./feed.ts";
 export { ORDER_COLLECTIONS, PAYMENT_CHANGES } from "./rules/adjust_order.ts";
 export { RULES } from "./rules/mod.ts";

@@ -1,3 +1,24 @@
+import { either } from "../../ground/sql/mod.ts";
+import { DAY_MS } from "../../ground/time.ts";
+
+/** Tells locks of days from others. */
+const LOCKS_OF_DAYS = 5_432_002;
+
+/**
+ * An expression that waits until the totals of a day may be added up, or requests of it recorded, which several may do at once, and keeps
+ * the other from being done until the transaction ends. Statements after it find what was committed before. It does nothing where
+ * one transaction writes at a time.
+ *
+ * @param atMs An expression for a time of the day.
+ */
+export function lockDay(what: "record" | "add up", atMs: string): string {
+  const lock = what === "record" ? "pg_advisory_xact_lock_shared" : "pg_advisory_xact_lock";
+  return either({
+    sqlite: atMs,
+    postgres: `${lock}(${LOCKS_OF_DAYS}, (${atMs} / ${DAY_MS})::integer)`,
+  });
+}
+
 /** The sums of every roll-up. */
 export const SUMS = [
   "requests",

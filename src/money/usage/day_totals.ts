@@ -1,9 +1,9 @@
 import type { Database, Statement } from "../../ground/database/mod.ts";
-import { ROLL_UPS, SUMS } from "../ledger/mod.ts";
+import { lockDay, ROLL_UPS, SUMS } from "../ledger/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
-import { elementsOf, lockTable, sumOf } from "../../ground/sql/mod.ts";
+import { elementsOf, sumOf } from "../../ground/sql/mod.ts";
 
 /** What a day's totals are told apart by: accounts, models, or values of a tag (or of why requests failed). */
 export type TotalsNoun = "account" | "model" | `tag:${string}`;
@@ -140,7 +140,7 @@ function totals(
 ): Statement[] {
   return [
     // or a request that ends meanwhile would find none to take away, and not be found itself
-    { sql: lockTable("usage_day_totals") },
+    { sql: `select ${lockDay("add up", "?")}`, args: [dayAtMs] },
     { sql: "delete from usage_day_totals where day_at_ms = ? and noun = ?", args: [dayAtMs, noun] },
     {
       sql: `insert into usage_day_totals (${[...ROLL_UPS.usage_day_totals, ...SUMS].join(", ")})

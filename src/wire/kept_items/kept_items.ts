@@ -34,6 +34,8 @@ export interface KeptItemsOptions {
 /** Limits of one account. Of more, the oldest are deleted. */
 const MAX_ITEMS = 2_000;
 const MAX_BYTES = 16 * 1_048_576;
+/** Of several items that are written at once: a libSQL server takes 5 MB, and any server has to answer in time. */
+const MAX_WRITE_BYTES = 2 * 1_048_576;
 /** IDs that are kept and looked up. */
 const ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
@@ -113,15 +115,16 @@ export class KeptItems {
         const encrypted = this.#encrypt(item, [accountId, id]);
         return encrypted.length > MAX_BYTES ? [] : [[id, encrypted] as const];
       });
-      if (kept.length === 0) return;
       const nowMs = now();
-      await database.write(KEEP, {
-        reply,
-        account: accountId,
-        now: nowMs,
-        expires: nowMs + keepMs,
-        items: kept,
-      });
+      for (const portion of portionsOf(kept)) {
+        await database.write(KEEP, {
+          reply,
+          account: accountId,
+          now: nowMs,
+          expires: nowMs + keepMs,
+          items: portion,
+        });
+      }
     } catch (error) {
       log.warn("items of a reply were not kept", { reply, error: String(error) });
     }
@@ -175,4 +178,19 @@ export class KeptItems {
       return undefined;
     }
   }
+}
+
+/** Items in their order, as many together as are written at once. */
+function portionsOf(items: Kept["items"]): Kept["items"][] {
+  const portions: (Kept["items"][number])[][] = [];
+  let bytes = Infinity;
+  for (const item of items) {
+    bytes += item[1].length;
+    if (bytes > MAX_WRITE_BYTES) {
+      portions.push([]);
+      bytes = item[1].length;
+    }
+    portions.at(-1)!.push(item);
+  }
+  return portions;
 }

@@ -406,19 +406,25 @@ export class LedgerModel {
     return credits;
   }
 
-  /** Ends requests together: first those on which order may tell, then those whose loans cover all of them. */
+  /** Ends requests together: first those on which order may tell, then those whose loans cover all of them, or that hold their price. */
   settleAll(ends: readonly ModelEnd[]): Map<string, { charged: number; balance: number }> {
     const sorted = ends.toSorted((a, b) => a.requestId < b.requestId ? -1 : 1);
     const asked = (end: ModelEnd) =>
       ends.filter(({ accountId, lent }) =>
         lent !== undefined && accountId === end.accountId && lent.loanId === end.lent!.loanId
       ).reduce((sum, { price }) => sum + price, 0);
+    const isCovered = (end: ModelEnd) => {
+      const hold = this.holds.get(end.requestId);
+      if (end.lent === undefined) {
+        return hold !== undefined && hold.credits >= end.price &&
+          !this.#own(end.accountId).some((lot) => lot.models && lot.remaining > 0);
+      }
+      return hold === undefined && end.price <= end.lent.credits &&
+        (this.#loanById(end.accountId, end.lent.loanId)?.credits ?? -1) >= asked(end);
+    };
     const isTogether = (end: ModelEnd) =>
-      end.lent !== undefined && end.price <= end.lent.credits && end.admittedAtMs !== undefined &&
-      end.admittedAtMs !== null &&
-      (this.#loanById(end.accountId, end.lent.loanId)?.credits ?? -1) >= asked(end) &&
-      !this.settled.has(end.requestId) && !this.holds.has(end.requestId) &&
-      this.budgetsOf(end.keyId).length === 0;
+      isCovered(end) && end.admittedAtMs !== undefined && end.admittedAtMs !== null &&
+      !this.settled.has(end.requestId) && this.budgetsOf(end.keyId).length === 0;
     const [together, alone] = [sorted.filter(isTogether), sorted.filter((end) => !isTogether(end))];
     return new Map([...alone, ...together].map((end) => [end.requestId, this.settle(end)]));
   }

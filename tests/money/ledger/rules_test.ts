@@ -35,6 +35,7 @@ const REVISIONS: Readonly<Record<number, string>> = {
   20: "969a903159d26b122e1a9aafb9663850b129f8da49a57c5c9e722d5c7c2adf57",
   21: "356cb58db926a4949e3c471a687e5bdc6dcced9ba5bd556d20b0512a614ff46a",
   22: "eb01fe6aefb7eb3200a9ce1060de65c53673fb6bd51d34cb2d550da105d8ac34",
+  23: "fde8e1d7f6e4232ee51db26616fa0a2500f85cdaac4cdb8da145849261cbbe09",
 };
 
 Deno.test("rules that change get the next revision", () => {

@@ -1,11 +1,11 @@
 /** PostgreSQL settles a set in statements of its own: what comes of it is what comes of it in a file. */
 
 import { itemsOf } from "../../../src/ground/database/group_writer.ts";
-import type { JsonObject, Row } from "../../../src/ground/database/mod.ts";
+import type { JsonObject } from "../../../src/ground/database/mod.ts";
 import { admit, audit, lend, TierList } from "../../../src/money/ledger/mod.ts";
 import { SETTLE } from "../../../src/money/ledger/settle.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { ledgerBench } from "../../fake/ledger.ts";
+import { ledgerBench, namedRows } from "../../fake/ledger.ts";
 import { whyNoPostgres } from "../../fake/postgres.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { sized } from "../../tier.ts";
@@ -183,16 +183,7 @@ async function settled(kind: "file" | "postgres", sets: readonly Round[]) {
       (JSON.parse(String(text)) as JsonObject[]).map((row) => JSON.stringify(row)).toSorted(),
     );
   }
-  const named = (row: Row) => {
-    const known = Object.entries(row).filter(([column]) => !column.endsWith("_until_ms"));
-    let text = JSON.stringify(known.toSorted());
-    for (const [id, name] of names) text = text.replaceAll(id, name);
-    return text;
-  };
-  const rows: Record<string, string[]> = {};
-  for (const table of WRITTEN) {
-    rows[table] = (await database.all(`select * from ${table}`)).map(named).toSorted();
-  }
+  const rows = await namedRows(database, WRITTEN, names);
   assertEquals((await audit(database)).mismatches, []);
   const { bytes } = kind === "file"
     ? { bytes: 0 }

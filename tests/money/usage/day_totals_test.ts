@@ -1,6 +1,8 @@
 /** Totals of days hold whenever they are there, and are there once days are over. */
 
 import type { Database } from "../../../src/ground/database/mod.ts";
+import { placeOf } from "../../../src/ground/database/postgres/place.ts";
+import { PostgresTransport } from "../../../src/ground/database/postgres/transport.ts";
 import { audit, settle } from "../../../src/money/ledger/mod.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
@@ -8,12 +10,18 @@ import { DayTotals } from "../../../src/money/usage/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { type LedgerBench, ledgerBench, possible } from "../../fake/ledger.ts";
+import { whyNoPostgres } from "../../fake/postgres.ts";
 import { Random, testSeed } from "../../fake/random.ts";
+import { until } from "../../fake/temp.ts";
 import { PROOF } from "../../tier.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const START = Date.UTC(2026, 9, 10);
+
+const why = await whyNoPostgres();
+const ignore = why !== undefined;
+const skipped = why === undefined ? "" : ` (skipped: ${why})`;
 
 /** Settles a request that failed or did not, with tags or without, at a time. */
 async function request(
@@ -166,6 +174,45 @@ Deno.test("a day is not done if a request ends while it is added up", async () =
   await totals.addUp();
   assert((await summed(bench)).includes("0 account"));
 });
+
+Deno.test(
+  `requests of other days are recorded while a day is added up${skipped}`,
+  { ignore },
+  async () => {
+    await using bench = await ledgerBench("postgres");
+    const random = new Random(5);
+    const caller = await bench.account();
+    await request(bench, caller, { random, startedAtMs: START });
+    const place = placeOf(bench.serverUrl!);
+    const transport = await PostgresTransport.connect(place, { durable: false });
+    const order: string[] = [];
+    let late: Promise<void> | undefined;
+    const database: Database = {
+      ...guardedDatabase(bench.database, () => {}),
+      batch: (statements) =>
+        transport.transaction(async (inside) => {
+          const rows = await inside.commit(statements);
+          await request(bench, caller, { random, startedAtMs: START + DAY });
+          order.push("other");
+          late ??= request(bench, caller, { random, startedAtMs: START + HOUR })
+            .then(() => void order.push("late"));
+          await until(async () =>
+            order.includes("late") ||
+            (await bench.database.all("select from pg_locks where not granted")).length > 0
+          );
+          return rows;
+        }),
+    };
+    try {
+      await new DayTotals({ database, log: SILENT, now: () => START + 2 * DAY }).addUp();
+      await late;
+      assertEquals(order[0], "other");
+      assertEquals((await audit(bench.database)).mismatches, []);
+    } finally {
+      await transport.close();
+    }
+  },
+);
 
 Deno.test("no further day is begun after close()", async () => {
   await using bench = await ledgerBench("file");

@@ -49,6 +49,20 @@ for (const kind of possible(["file", "server", "postgres"])) {
   });
 }
 
+Deno.test("items of a reply that are more than a libSQL server takes at once are kept", async () => {
+  await using bench = await ledgerBench("server");
+  const { accountId } = await bench.account();
+  const kept = keeping(bench.database);
+  const ids = ["big_1", "big_2", "big_3", "msg_1"];
+  await kept.keep(
+    accountId,
+    "resp_1",
+    ids.map((id) => message(id, id === "msg_1" ? "Hello" : "x".repeat(2_000_000))),
+  );
+  const found = await bench.database.all("select item_id from kept_items order by item_id");
+  assertEquals(found.map(({ item_id: id }) => id), ids);
+});
+
 Deno.test("no text of an item is in the database", async () => {
   await using bench = await ledgerBench("file");
   const { accountId } = await bench.account();

@@ -1,6 +1,5 @@
 import {
   CLOCK_MS,
-  elementsOf,
   greatest,
   iif,
   jsonArray,
@@ -58,25 +57,20 @@ const BUDGET = `(
         where budgets.id = decisions.budget_id
       )`;
 
-/** What was decided, by request, until the transaction ends; `limits` and `used` in the order of the windows. */
-export const DECISIONS = {
-  read: `select ${
-    jsonArrayOfRows(jsonObject({
-      request_id: "request_id",
-      verdict: "verdict",
-      credits: "decisions.credits",
-      balance: "balance",
-      at_ms: "at_ms",
-      budget: jsonOf(BUDGET),
-      limits: jsonArray(...WINDOWS.map(({ name }) => `${name}_limit`)),
-      asked: "asked",
-      lent_ms: "lent_ms",
-      bound: "bound",
-      used: jsonArray(...WINDOWS.map(({ name }) => `${name}_used`)),
-    }))
-  } from ${elementsOf("?1")} join decisions on request_id = value`,
-  cleanUp: "delete from decisions",
-};
+/** What was decided, of rows of `decisions`; `limits` and `used` in the order of the windows. */
+export const DECIDED = jsonArrayOfRows(jsonObject({
+  request_id: "request_id",
+  verdict: "verdict",
+  credits: "decisions.credits",
+  balance: "balance",
+  at_ms: "at_ms",
+  budget: jsonOf(BUDGET),
+  limits: jsonArray(...WINDOWS.map(({ name }) => `${name}_limit`)),
+  asked: "asked",
+  lent_ms: "lent_ms",
+  bound: "bound",
+  used: jsonArray(...WINDOWS.map(({ name }) => `${name}_used`)),
+}));
 
 const USED = WINDOWS.map(({ of, table, span, name }) =>
   `coalesce((select used from ${table} where ${of}_id = new.${of}_id and span_ms = ${SPANS[span]}
@@ -161,6 +155,102 @@ const LENT_MS = greatest(
   `max(lease_until_ms) filter (where not is_lapsed) - ${CLOCK_MS}`,
 );
 
+/** Columns of a decision. */
+export const DECISION_COLUMNS = [
+  ...[
+    "request_id",
+    "at_ms",
+    "verdict",
+    "credits",
+    "asked",
+    "lacks",
+    "lent_ms",
+    "balance",
+    "bound",
+    "budget_id",
+  ],
+  ...WINDOW_COLUMNS,
+];
+
+/**
+ * A query of the decision on a request.
+ *
+ * @param each What `new` is beside it, to the comma, where that is not the row of a trigger.
+ */
+export function decision(each: string): string {
+  return `select new.request_id, new.at_ms,
+      case
+        when lacks_period then 'period'
+        when minute is null then 'credits'
+        when running >= (select at_once from keys where id = new.key_id) then 'rate'
+        when new.may_recall <> 0 and budget_loans > 0 and budget < new.wanted then 'recall'
+        when loans > 0 and new.may_recall <> 0 and (
+            ${NO_PLACE}
+            or budget >= new.least and free < ${WANTED}
+            or ${OWES}
+          ) then 'recall'
+        when ${NO_PLACE}
+          then 'rate'
+        when ${IN_FLIGHT} and ${OWES} then 'uncollected'
+        when budget < new.least then 'budget'
+        when free < new.least then 'credits'
+        when ${LACKS} > 0 and (lacking > 0 or ${IN_FLIGHT} and free < new.wanted)
+          then 'unreserved'
+        else 'admitted'
+      end,
+      ${least("new.wanted", "free", "budget")},
+      ${ASKED},
+      ${LACKS},
+      case
+        when minute is not null and budget < new.least then ${LENT_OF_BUDGET}
+        when free >= new.least then null
+        when free + recallable >= new.least then lent_ms
+        when free + lent >= new.least then 0
+      end, balance, bound, budget_id,
+      ${WINDOWS.map(({ name }) => `coalesce(${name}, 0), ${name}_used`).join(",\n      ")}
+    from ${each}(
+      select balance, held, ${FREE} as free, ${BOUND} as bound, tiers.minute, tiers.hour, tiers.day,
+        loans, budget_loans, lent, recallable, lent_ms, asked_more, lacking, running, ${
+    Object.keys(SPANS).map((span) => `lent_${span}`).join(", ")
+  },
+        ${ACCOUNT_LIMITS.join(",\n        ")},
+        budget_id is not null and left_of_it is null as lacks_period, budget_id,
+        coalesce(left_of_it, ${UNLIMITED}) as budget,
+        ${USED.join(",\n        ")}
+      from balances left join tiers on list_id = new.tier_list and above = (
+        select max(above) from tiers where list_id = new.tier_list and above < balance
+      ), (
+        select count(*) filter (where not is_lapsed) as loans, coalesce(${
+    sumOf("credits")
+  }, 0) as lent,
+          coalesce(${sumOf("credits")} filter (where not is_lapsed), 0) as recallable,
+          ${LENT_MS} as lent_ms,
+          ${LENT.join(", ")}
+        from (
+          select loans.*, ${HAS_LAPSED} as is_lapsed from loans where account_id = new.account_id
+        ) as given
+      ) as lent_out, (
+        select coalesce(${sumOf(greatest("0", "asked - credits"))}, 0) as asked_more,
+          count(${iif("lacks > 0", "1", "null")}) as lacking,
+          count(${iif("key_id = new.key_id", "1", "null")}) as running
+        from holds where account_id = new.account_id
+      ) as in_flight, (
+        select count(*) as budget_loans from loans
+        where key_id in ${SAME_BUDGETS} and not ${HAS_LAPSED}
+      ) as of_budgets left join ${TIGHTEST_BUDGET} on true
+      where account_id = new.account_id
+    ) as decided`;
+}
+
+/** A statement that has requests hold what was decided: a row of `from` is a request, `new`, beside its decision. */
+export function hold(from: string): string {
+  return `insert into holds (request_id, account_id, key_id, gateway_id, credits, asked, lacks, created_at_ms,
+      lease_until_ms, route)
+    select new.request_id, new.account_id, new.key_id, new.gateway_id, credits, asked, lacks, new.at_ms,
+      ${CLOCK_MS} + new.lease_ms, new.route
+    from ${from}`;
+}
+
 /**
  * May this request run, and on how many credits (P7, P8)? In this order it is rejected
  *
@@ -198,70 +288,8 @@ export const ADMIT: Rule = {
       locks: locks({ accounts: OF_ACCOUNT, budgets: OF_KEY }),
       statements: [
         expireFirst(`'expiry_' || new.request_id || '_' || ${randomHex(4)}`),
-        `insert into decisions (request_id, at_ms, verdict, credits, asked, lacks, lent_ms, balance, bound, budget_id,
-      ${WINDOW_COLUMNS.join(", ")})
-    select new.request_id, new.at_ms,
-      case
-        when lacks_period then 'period'
-        when minute is null then 'credits'
-        when running >= (select at_once from keys where id = new.key_id) then 'rate'
-        when new.may_recall <> 0 and budget_loans > 0 and budget < new.wanted then 'recall'
-        when loans > 0 and new.may_recall <> 0 and (
-            ${NO_PLACE}
-            or budget >= new.least and free < ${WANTED}
-            or ${OWES}
-          ) then 'recall'
-        when ${NO_PLACE}
-          then 'rate'
-        when ${IN_FLIGHT} and ${OWES} then 'uncollected'
-        when budget < new.least then 'budget'
-        when free < new.least then 'credits'
-        when ${LACKS} > 0 and (lacking > 0 or ${IN_FLIGHT} and free < new.wanted)
-          then 'unreserved'
-        else 'admitted'
-      end,
-      ${least("new.wanted", "free", "budget")},
-      ${ASKED},
-      ${LACKS},
-      case
-        when minute is not null and budget < new.least then ${LENT_OF_BUDGET}
-        when free >= new.least then null
-        when free + recallable >= new.least then lent_ms
-        when free + lent >= new.least then 0
-      end, balance, bound, budget_id,
-      ${WINDOWS.map(({ name }) => `coalesce(${name}, 0), ${name}_used`).join(",\n      ")}
-    from (
-      select balance, held, ${FREE} as free, ${BOUND} as bound, tiers.minute, tiers.hour, tiers.day,
-        loans, budget_loans, lent, recallable, lent_ms, asked_more, lacking, running, ${
-          Object.keys(SPANS).map((span) => `lent_${span}`).join(", ")
-        },
-        ${ACCOUNT_LIMITS.join(",\n        ")},
-        budget_id is not null and left_of_it is null as lacks_period, budget_id,
-        coalesce(left_of_it, ${UNLIMITED}) as budget,
-        ${USED.join(",\n        ")}
-      from balances left join tiers on list_id = new.tier_list and above = (
-        select max(above) from tiers where list_id = new.tier_list and above < balance
-      ), (
-        select count(*) filter (where not is_lapsed) as loans, coalesce(${
-          sumOf("credits")
-        }, 0) as lent,
-          coalesce(${sumOf("credits")} filter (where not is_lapsed), 0) as recallable,
-          ${LENT_MS} as lent_ms,
-          ${LENT.join(", ")}
-        from (
-          select loans.*, ${HAS_LAPSED} as is_lapsed from loans where account_id = new.account_id
-        ) as given
-      ) as lent_out, (
-        select coalesce(${sumOf(greatest("0", "asked - credits"))}, 0) as asked_more,
-          count(${iif("lacks > 0", "1", "null")}) as lacking,
-          count(${iif("key_id = new.key_id", "1", "null")}) as running
-        from holds where account_id = new.account_id
-      ) as in_flight, (
-        select count(*) as budget_loans from loans
-        where key_id in ${SAME_BUDGETS} and not ${HAS_LAPSED}
-      ) as of_budgets left join ${TIGHTEST_BUDGET} on true
-      where account_id = new.account_id
-    ) as decided`,
+        `insert into decisions (${DECISION_COLUMNS.join(", ")})
+    ${decision("")}`,
         `update loans set recalled = 1
     where (account_id = new.account_id or key_id in ${SAME_BUDGETS}) and recalled = 0
       and exists (select 1 from decisions where request_id = new.request_id and verdict = 'recall')`,
@@ -269,11 +297,7 @@ export const ADMIT: Rule = {
       select new.key_id as key_id, new.account_id as account_id, new.at_ms as admitted_at_ms
       from decisions where request_id = new.request_id and verdict = 'admitted'
     ) as admitted where true`),
-        `insert into holds (request_id, account_id, key_id, gateway_id, credits, asked, lacks, created_at_ms,
-      lease_until_ms, route)
-    select new.request_id, new.account_id, new.key_id, new.gateway_id, credits, asked, lacks, new.at_ms,
-      ${CLOCK_MS} + new.lease_ms, new.route
-    from decisions where request_id = new.request_id and verdict = 'admitted'`,
+        hold("decisions where request_id = new.request_id and verdict = 'admitted'"),
       ],
     },
   ],

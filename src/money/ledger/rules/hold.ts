@@ -1,6 +1,10 @@
-import type { Rule } from "../../../ground/database/mod.ts";
+import { either, type Rule } from "../../../ground/database/mod.ts";
 import { countsIn } from "./sql/budgets.ts";
 import { reserve } from "./sql/lots.ts";
+import { NOT_IN_SET } from "./sql/shared.ts";
+
+/** On PostgreSQL a set writes balances once, and is of keys without budgets and accounts without bound credits. */
+const ALONE = either({ sqlite: "", postgres: NOT_IN_SET });
 
 /**
  * What an account and each budget of a key hold is the sum of their holds, whatever happens to a hold (P4). In a budget it is
@@ -13,6 +17,7 @@ export const HOLD: Rule = {
       trigger: "holds_insert_holds",
       event: "after insert",
       on: "holds",
+      when: ALONE,
       statements: [
         "update balances set held = held + new.credits where account_id = new.account_id",
         `update budget_periods set held = held + new.credits
@@ -37,6 +42,7 @@ export const HOLD: Rule = {
       trigger: "holds_delete_releases",
       event: "after delete",
       on: "holds",
+      when: ALONE,
       statements: [
         "update balances set held = held - old.credits where account_id = old.account_id",
         `update budget_periods set held = held - old.credits

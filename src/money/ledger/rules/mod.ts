@@ -22,6 +22,7 @@ import { SETTLE as SETTLEMENT } from "../settle.ts";
 import { ADD_UP } from "./add_up.ts";
 import { ADJUST_ORDER } from "./adjust_order.ts";
 import { ADMIT } from "./admit.ts";
+import { ADMIT_SET } from "./admit_set.ts";
 import { APPEND_ONLY } from "./append_only.ts";
 import { APPLY_BUDGETS } from "./apply_budgets.ts";
 import { BIND } from "./bind.ts";
@@ -49,7 +50,7 @@ import { WRITE_OFF_LOAN } from "./write_off_loan.ts";
 
 /** All rules. `tests/money/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
-  revision: 22,
+  revision: 23,
   behind: [SETTLEMENT],
   rules: [
     REVISE_KEYS,
@@ -65,6 +66,7 @@ export const RULES: RuleSet = {
     LOAN,
     EXPIRE,
     ADMIT,
+    ADMIT_SET,
     LEND,
     RETURN_LOAN,
     WRITE_OFF_LOAN,

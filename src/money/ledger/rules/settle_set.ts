@@ -3,14 +3,15 @@ import {
   either,
   elementsOf,
   greatest,
-  integerAt,
   least,
   type Rule,
   sumOf,
-  textAt,
 } from "../../../ground/database/mod.ts";
+import { DAY_MS } from "../../../ground/time.ts";
+import { lockDay } from "../roll_ups.ts";
 import { locks } from "./sql/locks.ts";
 import { addToHours, rolledUp } from "./sql/roll_ups.ts";
+import { budgetsOf, has, ITEMS, lockRows, valueOf, valuesOf } from "./sql/sets.ts";
 import { SET } from "./sql/shared.ts";
 import { addToTags } from "./sql/tags.ts";
 import { countRequests } from "./sql/windows.ts";
@@ -44,20 +45,24 @@ const COVERED = `(
 }
     )`;
 
-/** A condition: a table has a row of a settlement. PostgreSQL would read the whole table for `exists`, as long as that is small. */
-function has(table: string, condition: string): string {
-  return either({
-    sqlite: `exists (select 1 from ${table} where ${condition})`,
-    postgres: `(select 1 from ${table} where ${condition} limit 1) is not null`,
-  });
-}
+/** Whether a request holds its price, of lots that are not bound. */
+const HOLDS_PRICE = `${
+  has(
+    "holds",
+    `request_id = settling.request_id and account_id = settling.account_id
+        and credits >= price_credits`,
+  )
+} and not ${
+  has("lots", "account_id = settling.account_id and models is not null and remaining > 0")
+}`;
 
 /** Whether a settlement is decided on alone. */
-const IS_ALONE = `lent is null or price_credits > lent or admitted_at_ms is null
-      or (account_id, loan_id) not in ${COVERED}
+const IS_ALONE = `admitted_at_ms is null
+      or case when lent is null then not (${HOLDS_PRICE})
+        else price_credits > lent or (account_id, loan_id) not in ${COVERED}
+          or ${has("holds", "request_id = settling.request_id")} end
       or ${has("usage_records", "request_id = settling.request_id")}
       or ${has("entries", "cause_id = settling.request_id")}
-      or ${has("holds", "request_id = settling.request_id")}
       or ${has("budget_keys", "key_id = settling.key_id")}`;
 
 /**
@@ -92,13 +97,20 @@ const SHARES = `(
       and shares.upto > charges.upto - price_credits
       and shares.upto - remaining < charges.upto`;
 
-/** The sums of a batch by account. */
+const HOLDS = "delete from holds where request_id in (select request_id from settling)";
+
+/** The sums of a batch by account; where no triggers of loans and holds keep what is held, also what is no more. */
 const SUMS = `(
-      select account_id, ${sumOf("price_credits")} as charged, count(*) as n, ${
+      select settling.account_id, ${sumOf("price_credits")} as charged, count(*) as n, ${
   sumOf("input_tokens")
 } as input,
-        ${sumOf("output_tokens")} as output
-      from settling group by 1
+        ${sumOf("output_tokens")} as output${
+  either({
+    sqlite: " from settling",
+    postgres: `, ${sumOf("coalesce(holds.credits, price_credits)")} as released
+      from settling left join holds on holds.request_id = settling.request_id`,
+  })
+} group by 1
     ) as sums`;
 
 /** Requests that roll-ups are given: each is charged its whole price. */
@@ -125,13 +137,13 @@ const RECORDS = `insert into usage_records (${
     from settling join balances on balances.account_id = settling.account_id`;
 
 const LOANS = `update loans set credits = loans.credits - sums.charged from (
-      select account_id, loan_id, ${sumOf("price_credits")} as charged from settling group by 1, 2
+      select account_id, loan_id, ${sumOf("price_credits")} as charged
+      from settling where lent is not null group by 1, 2
     ) as sums where sums.account_id = loans.account_id and sums.loan_id = loans.loan_id`;
 
-/** Sums of accounts; of what is held as well where no trigger of loans keeps that. */
 const BALANCES = `update balances set
       balance = balance - charged,${
-  either({ sqlite: "", postgres: "\n      held = held - charged," })
+  either({ sqlite: "", postgres: "\n      held = held - released," })
 }
       consumed = consumed + charged,
       requests = requests + n,
@@ -144,19 +156,9 @@ const KEY_USES = `insert into key_uses (key_id, last_used_at_ms)
     on conflict (key_id) do update set
       last_used_at_ms = ${greatest("key_uses.last_used_at_ms", "excluded.last_used_at_ms")}`;
 
-/** The settlements that PostgreSQL is given, in their order. */
-const ITEMS = "jsonb_array_elements(all_given) with ordinality as items (item, place)";
-
-/** Budgets of keys. */
-const BUDGETS = (keys: string) => `select budget_id from budget_keys where key_id in (${keys})`;
-
-const ID = textAt("item", 0);
+const ID = valueOf(SETTLEMENTS, "request_id");
 /** Settlements as rows; of several of a request the first. */
-const GIVEN = `select ${
-  columnsOf(SETTLEMENTS).map((column, at) =>
-    `${(SETTLEMENTS.columns[column] === "integer" ? integerAt : textAt)("item", at)} as ${column}`
-  ).join(", ")
-} from (
+const GIVEN = `select ${valuesOf(SETTLEMENTS)} from (
       select distinct on (${ID}) item from ${ITEMS} order by ${ID}, place
     ) as items`;
 
@@ -180,10 +182,11 @@ const TOGETHER = `with given as materialized (
       select lot_id, ${sumOf("credits")} as credits from taken group by 1
     ) as sums where sums.lot_id = lots.id`,
     LOANS,
+    HOLDS,
     BALANCES,
     ...addToHours(SETTLED),
     KEY_USES,
-    ...countRequests("settling where true"),
+    ...countRequests("settling where lent is not null"),
   ].map((statement, at) => `step_${at} as (${statement})`).join(", ")
 }, recorded as (${RECORDS} returning request_id, charged_credits, balance_credits)
     select (select ${OUTCOME} from recorded), (select array_agg(request_id) from going_first),
@@ -212,19 +215,20 @@ const ON_POSTGRES = `declare
     outcomes text;
     mode text;
   begin
-    perform 1 from balances where account_id = any (array(select ${
-  textAt("item", 1)
-} from ${ITEMS}))
-      order by account_id for update;
+    ${
+  lockRows("balances", "account_id", `select ${valueOf(SETTLEMENTS, "account_id")} from ${ITEMS}`)
+};
+    perform ${lockDay("record", `day * ${DAY_MS}`)} from (
+      select distinct ${valueOf(SETTLEMENTS, "started_at_ms")} / ${DAY_MS} as day from ${ITEMS}
+    ) as days;
     loop
       mode := set_config('${SET}', 'on', true);
       ${TOGETHER};
       exit when first is null;
       mode := set_config('${SET}', 'off', true);
-      perform 1 from budgets where id = any (array(${
-  BUDGETS(`select ${textAt("item", 2)} from ${ITEMS}`)
-}))
-        order by id for update;
+      ${
+  lockRows("budgets", "id", budgetsOf(`select ${valueOf(SETTLEMENTS, "key_id")} from ${ITEMS}`))
+};
       insert into settlements (${COLUMNS})
         select ${COLUMNS} from (${GIVEN}) as given where request_id = any (first) order by request_id;
       ended := ended || first;
@@ -242,9 +246,9 @@ const ON_POSTGRES = `declare
 /**
  * Settles requests together, a statement for each table, with the outcome that the rule `settle` has for one after the
  * other. It is so whatever their order is for those that were admitted from a loan, whose loan covers the prices of all of
- * them: each is charged its whole price. All others are put to that rule first.
+ * them, and for those that hold their price: each is charged its whole price. All others are put to that rule first.
  *
- * In this order: who is settled alone; entries, and what they leave in lots; records; loans; balances; roll-ups of
+ * In this order: who is settled alone; entries, and what they leave in lots; records; loans and holds; balances; roll-ups of
  * hours and tags; last uses of keys; windows. On PostgreSQL all of it but tags is one statement, which costs a third of the processor
  * time; `tests/money/ledger/settle_set_test.ts` holds that both leave the same rows.
  */
@@ -258,7 +262,7 @@ export const SETTLE_SET: Rule = {
       on: SETTLEMENT_SETS.view,
       locks: locks({
         accounts: "select account_id from settling",
-        budgets: BUDGETS("select key_id from settling"),
+        budgets: budgetsOf("select key_id from settling"),
       }),
       statements: [
         `update settling set alone = 1
@@ -277,11 +281,12 @@ export const SETTLE_SET: Rule = {
 
         RECORDS,
         LOANS,
+        HOLDS,
         BALANCES,
         ...addToHours(SETTLED),
         ...addToTags(SETTLED),
         KEY_USES,
-        ...countRequests("settling where true"),
+        ...countRequests("settling where lent is not null"),
         "delete from settling",
       ],
       onPostgres: ON_POSTGRES,

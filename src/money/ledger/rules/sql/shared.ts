@@ -11,7 +11,7 @@ export const UNLIMITED = "9007199254740991";
  */
 export const HAS_LAPSED = `lease_until_ms < ${CLOCK_MS}`;
 
-/** On PostgreSQL, the setting of a transaction that says whether a set of settlements writes just now. */
+/** On PostgreSQL, the setting of a transaction that says whether a set of admissions or settlements writes just now. */
 export const SET = "sluice.set";
 
 /**
