@@ -1,4 +1,4 @@
-import type { GroupWrite } from "../../src/ground/database/mod.ts";
+import { elementsOf, type GroupWrite, integerAt, textAt } from "../../src/ground/database/mod.ts";
 
 /** Adds things to a table `things (id, n)`, each once. */
 export const ADD: GroupWrite<{ id: string; n: number }, undefined> = {
@@ -7,8 +7,8 @@ export const ADD: GroupWrite<{ id: string; n: number }, undefined> = {
   columns: ["id", "n"],
   repeatable: true,
   statements: [
-    `insert into things (id, n) select value ->> 0, value ->> 1 from json_each(?1) where true
-      on conflict (id) do nothing`,
+    `insert into things (id, n) select ${textAt("value", 0)}, ${integerAt("value", 1)}
+      from ${elementsOf("?1")} where true on conflict (id) do nothing`,
   ],
 };
 

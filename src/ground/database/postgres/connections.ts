@@ -45,6 +45,8 @@ export class Connections {
   readonly #place: Place;
   readonly #patienceMs: number;
   readonly #durable: boolean;
+  /** The one that was connected to last comes first: another one may be silent. */
+  #hosts: readonly Host[];
   readonly #idle: Client[] = [];
   readonly #waiting: (() => void)[] = [];
   readonly #broken = new WeakSet<Client>();
@@ -57,6 +59,7 @@ export class Connections {
     { patienceMs, durable }: { readonly patienceMs: number; readonly durable: boolean },
   ) {
     this.#place = place;
+    this.#hosts = place.hosts;
     this.#patienceMs = patienceMs;
     this.#durable = durable;
   }
@@ -79,8 +82,9 @@ export class Connections {
       return await work(client);
     } catch (error) {
       const failure = postgresError(error);
-      // what it still has to say would be taken for the answer to another question; what it has prepared fails as often as it is asked for
-      if (client !== undefined && (failure.outcomeUnknown || isOutdated(failure))) {
+      // what it still has to say would be taken for the answer to another question; what it has prepared fails as often as it is asked for;
+      // a server that became a standby fails each write
+      if (client !== undefined && (failure.kind === "unusable" || isOutdated(failure))) {
         this.#broken.add(client);
       }
       throw failure;
@@ -108,9 +112,11 @@ export class Connections {
     const startedTick = performance.now();
     for (;;) {
       let failure: unknown = new Error("no host takes writes");
-      for (const host of this.#place.hosts) {
+      for (const host of this.#hosts) {
         try {
-          return await this.#connectTo(host);
+          const client = await this.#connectTo(host);
+          this.#hosts = [host, ...this.#hosts.filter((one) => one !== host)];
+          return client;
         } catch (error) {
           failure = error;
         }
@@ -134,6 +140,7 @@ export class Connections {
 
   async #connectBy({ host, port }: Host, ssl: object | false): Promise<Client> {
     const { user, password, database, mustWrite } = this.#place;
+    const patienceMs = this.#patienceMs / this.#hosts.length;
     const { default: pg } = await import("pg");
     const client = new pg.Client({
       host,
@@ -142,7 +149,7 @@ export class Connections {
       password,
       database,
       ssl,
-      connectionTimeoutMillis: this.#patienceMs,
+      connectionTimeoutMillis: patienceMs,
       keepAlive: true,
       pipeline: true,
       application_name: "sluice",
@@ -160,7 +167,8 @@ export class Connections {
     client.on("end", drop);
     try {
       await client.connect();
-      const { read_only, has_order: hasOrder, ...settings } = (await client.query(HOST)).rows[0]!;
+      const asked = await client.query({ text: HOST, query_timeout: patienceMs });
+      const { read_only, has_order: hasOrder, ...settings } = asked.rows[0]!;
       if (mustWrite && read_only !== "off") throw new Error(`${host} takes no writes`);
       if (hasOrder !== 1) throw otherOrder();
       if (this.#durable) mustBeDurable(settings);

@@ -5,7 +5,7 @@ const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
   [/^(?:40001|40P01|53300|55P03|55006)$/, "busy"],
   [/^23505$/, "duplicate"],
   [/^23/, "rule"],
-  [/^(?:0A|2[012]|2F|42|P[0])/, "statement"],
+  [/^(?:0A|2[012]|2F|42|54|P[0])/, "statement"],
 ];
 
 /** What the server says: a system's own code, such as EPIPE, is as long, and no class of states begins like it. */

@@ -150,7 +150,7 @@ export class ServerDatabase implements OpenedDatabase {
     if (!this.#presence.isAway) await this.#outbox?.takeEarlier(writes, onlyDead);
   }
 
-  /** Writes an item, or keeps it if the server does not answer: written twice, it is the same as once. */
+  /** Writes an item, or keeps it if the server cannot be used: written twice, it is the same as once. */
   async #writeOrKeep<Item extends JsonObject, Outcome>(
     outbox: ServerOutbox,
     write: GroupWrite<Item, Outcome>,
@@ -160,7 +160,7 @@ export class ServerDatabase implements OpenedDatabase {
       try {
         return await within(KEEP_AFTER_MS, this.#writer.write(write, item));
       } catch (error) {
-        if (!(error instanceof DatabaseError) || !error.isPassing) throw error;
+        if (!(error instanceof DatabaseError) || error.isAboutTheData || error.isFinal) throw error;
       }
     }
     try {
@@ -185,8 +185,10 @@ export class ServerDatabase implements OpenedDatabase {
       asked.answered();
       return result;
     } catch (error) {
-      if (error instanceof DatabaseError && !error.outcomeUnknown) asked.answered();
-      else asked.failed(error);
+      // one that answers, and that cannot be used, is as good as away
+      if (error instanceof DatabaseError && (error.isAboutTheData || error.kind === "busy")) {
+        asked.answered();
+      } else asked.failed(error);
       throw error;
     }
   }

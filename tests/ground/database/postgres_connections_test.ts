@@ -1,0 +1,66 @@
+/** Which of its hosts a PostgreSQL is used at. */
+
+import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
+import { assertEquals } from "../../assert.ts";
+import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
+
+const why = await whyNoPostgres();
+const ignore = why !== undefined;
+const skipped = why === undefined ? "" : ` (skipped: ${why})`;
+
+/** What a server says once it has let somebody in, and waits for queries. */
+const IS_READY = Uint8Array.of(0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49);
+
+/** A host that accepts connections and says no more than this, as one that hangs does. */
+function silentHost(says: Uint8Array) {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const connections: Deno.Conn[] = [];
+  const serve = async (connection: Deno.Conn) => {
+    await connection.read(new Uint8Array(1_024)); // who it is
+    await connection.write(says);
+  };
+  const serving = (async () => {
+    for await (const connection of listener) {
+      connections.push(connection);
+      serve(connection).catch(() => {}); // who has left
+    }
+  })();
+  return {
+    port: (listener.addr as Deno.NetAddr).port,
+    /** Connections so far. */
+    get accepted() {
+      return connections.length;
+    },
+    async [Symbol.asyncDispose]() {
+      listener.close();
+      for (const connection of connections) connection.close();
+      await serving;
+    },
+  };
+}
+
+for (
+  const [name, says] of [
+    ["says nothing", new Uint8Array()],
+    ["lets everybody in and answers nothing", IS_READY],
+  ] as const
+) {
+  Deno.test(`a host that ${name} is passed over, and asked no more${skipped}`, {
+    ignore,
+  }, async () => {
+    await using server = await postgresServer();
+    await using silent = silentHost(says);
+    const hosts = `127.0.0.1:${silent.port},127.0.0.1:${server.port}`;
+    const url = `postgres://postgres@${hosts}/postgres?sslmode=disable`;
+    const database = await postgresEngine(url, { durability: "normal" }).open();
+    await using _ = { [Symbol.asyncDispose]: () => database.close() };
+    const connections = await Promise.all(
+      Array.from(
+        { length: 4 },
+        () => database.one("select pg_backend_pid() as pid, pg_sleep(0.2)"),
+      ),
+    );
+    assertEquals(new Set(connections.map((row) => row?.pid)).size, 4);
+    assertEquals(silent.accepted, 1);
+  });
+}
