@@ -67,8 +67,6 @@ export class StreamAsWhole implements WholeOfStream {
   /** The last text of them. */
   #text: GrowingEvent | undefined;
 
-  /**
-   */
   constructor(front: Front, back: Back, context: ReplyContext) {
     this.#front = front;
     this.#context = context;
