@@ -249,7 +249,6 @@ export class Door implements AsyncDisposable {
     }
   }
 
-  /** Listens. */
   listen(address: Address): Server {
     const fetch: App["fetch"] = (request, info) => {
       const response = this.servings.current.app.fetch(request, info);

@@ -96,9 +96,6 @@ export class Servings implements AsyncDisposable {
   /**
    * Reads the settings again and applies them. Requests in progress keep those that they began with. After a fault of
    * any kind, everything stays as it was.
-   *
-   * @param read Reads the settings.
-   * @returns How it went.
    */
   reload(read: () => Promise<Config>): Promise<Reload> {
     const reloaded = this.#reloading.then(() => this.#reload(read));

@@ -35,9 +35,6 @@ export interface ServedGateway {
   /**
    * Reads the settings again and applies them, without touching requests in progress. After a fault, which is logged
    * and shown by `sluice doctor` and the console, everything stays as it was.
-   *
-   * @param read Reads the settings.
-   * @returns How it went.
    */
   reload(read: () => Promise<Config>): Promise<{ readonly fault: string | null }>;
   /**

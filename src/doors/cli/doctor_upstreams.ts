@@ -17,7 +17,6 @@ export const CLOCK_SLACK_MS = 30_000;
 /**
  * Asks upstreams to list their models, each with each of its keys.
  *
- * @param config The settings.
  * @param catalog What is served: targets must be among the models that their upstreams list.
  * @param options The time, and where to say what is being done.
  * @returns What there is to say of each, and of this machine's clock, which is compared with theirs.

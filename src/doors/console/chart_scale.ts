@@ -53,7 +53,6 @@ export function stackTotals(series: readonly Series[]): readonly number[] {
 /**
  * Keeps the series with the highest totals, highest first, and adds up the rest as "others".
  *
- * @param series Series of one length.
  * @param max Max number of series that keep their name.
  * @returns Up to `max` series, followed by one for the rest if there is more than one of them.
  */
@@ -76,8 +75,6 @@ const SPAN_STEPS: Readonly<Record<Span, readonly number[]>> = {
 /**
  * Computes which slots are labelled, counted from the last, which always is: every first, second, seventh and so on.
  *
- * @param count Number of slots.
- * @param max Max number of labels.
  * @returns Distance between two labels.
  */
 export function labelStep(count: number, { span, max }: { span: Span; max: number }): number {

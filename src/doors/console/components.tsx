@@ -2,11 +2,11 @@ import type { Child } from "@hono/hono/jsx";
 import { number } from "./format.ts";
 
 export { Chart, type ChartProps, MAX_SERIES } from "./chart.tsx";
-export { type Series, type Slot, type Span, timeSlots, topSeries } from "./chart_scale.ts";
+export { type Series, timeSlots } from "./chart_scale.ts";
 export { Field, Form, FormId, Select } from "./form.tsx";
 export { GLOSSARY, type GlossaryWord, Term } from "./glossary.tsx";
 export { Name, Names } from "./name.tsx";
-export { type Column, type ColumnRole, Rows, Table } from "./table.tsx";
+export { type Column, Rows, Table } from "./table.tsx";
 export { RelativeTime, Time } from "./time.tsx";
 
 /** Longer figures are set smaller where they would not fit. */

@@ -7,7 +7,6 @@ const BYTE_ORDER_MARK = "\ufeff";
  * Returns CSV as a download for people: it opens in spreadsheets with its names whole. Commands and the API, which programs
  * read, write it without the mark in front.
  *
- * @param file Name of the file.
  * @param text The text, or pieces of it that are made as they are read: a client that reads slowly holds up nobody.
  */
 export function csvReply(file: string, text: string | AsyncGenerator<string>): Response {

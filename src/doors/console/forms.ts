@@ -22,7 +22,6 @@ import {
   seeOther,
 } from "./request.tsx";
 
-/** A page with forms. */
 interface FormPage<Page, More> {
   /** The action by which the page is seen: without it, neither the page nor its forms exist. */
   readonly action: Action;

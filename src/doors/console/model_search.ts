@@ -63,7 +63,6 @@ const COMPARE: Readonly<Record<ModelOrder, (a: Route, b: Route) => number>> = {
 /**
  * Finds models.
  *
- * @param catalog The models.
  * @param search Every word of its text is in a model's names, and it has every ability. A name that an alias with `*`
  *   stands for is found, too.
  * @returns The models in the order of the search; equal ones as they are listed.

@@ -60,7 +60,6 @@ export class Admin {
   /**
    * Handles a request. Never rejects: errors become responses.
    *
-   * @param request A request below `/admin/v1`.
    * @param peer IP address of the other end of the connection.
    */
   async fetch(request: Request, peer: string): Promise<Response> {

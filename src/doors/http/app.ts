@@ -126,9 +126,7 @@ export class App {
   /**
    * Handles a request. Never rejects: errors become responses.
    *
-   * @param request The request.
    * @param info Address of the client's end of the connection.
-   * @returns The response.
    */
   readonly fetch = (
     request: Request,

@@ -137,7 +137,6 @@ export class Arrivals {
   /**
    * Has somebody else decide how much may come on a connection.
    *
-   * @param client The client's end.
    * @param judge Called with the bytes that came since the last boundary, each time that they are found to be more than
    *   {@linkcode FREE_BYTES}.
    * @returns The watch; at most one for each connection.

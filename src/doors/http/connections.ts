@@ -106,7 +106,6 @@ export class Connections {
   /**
    * Watches for a client that closes its connection before the response begins.
    *
-   * @param peer The client's end of the connection.
    * @param left Called once, within 250 ms of the disconnect.
    * @returns A function that ends the watch.
    */
@@ -121,7 +120,6 @@ export class Connections {
   /**
    * Marks a connection as in use, so that it does not count as idle.
    *
-   * @param peer The client's end of the connection.
    * @returns A function that ends the mark.
    */
   occupy(peer: Deno.Addr): () => void {
@@ -132,7 +130,6 @@ export class Connections {
   /**
    * Starts closing idle connections of a listening port, and looking whether it is still listened to.
    *
-   * @param port The port.
    * @param listening What should listen there.
    */
   sweep(port: number, listening: Listening): void {
@@ -197,7 +194,6 @@ export class Connections {
   /**
    * Whether a client has closed its connection, or its half of it, by a look at all connections.
    *
-   * @param peer The client's end of the connection.
    * @returns False also if that is not known.
    */
   hasLeft(peer: Peer): boolean {

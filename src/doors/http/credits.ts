@@ -28,7 +28,6 @@ const MAX_HOURS = 31 * 24;
  * that apply to it. All other figures are the key's use: only leads and operators see the use of others in the team, and
  * the pool's lots.
  *
- * @param database The database.
  * @param request Caller, query (`days` 1 to 366, `hours` 1 to 744), and the current time in milliseconds.
  * @returns The body as `/openapi.json` describes it.
  * @throws {Refusal} `request_invalid` if a query parameter is invalid.

@@ -10,7 +10,7 @@
 export { Arrivals, type CutConnection } from "./arrivals.ts";
 export { MemoryGuard } from "./memory_guard.ts";
 export { App, type Pages } from "./app.ts";
-export { Connections, type ConnectionsOptions, type Listening } from "./connections.ts";
+export { Connections, type ConnectionsOptions } from "./connections.ts";
 export { openRequestsFor } from "./open_requests_limit.ts";
 export type { Peer } from "./peer.ts";
 export { Sockets } from "./sockets.ts";

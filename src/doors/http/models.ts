@@ -40,7 +40,6 @@ export function modelInfo(id: string, route: Route, displayName = route.displayN
 /**
  * Lists all models in one page, with the envelopes of both families of SDKs.
  *
- * @param catalog The routes.
  * @param listsAliases Whether the client's dialect lists aliases. It has no embeddings then: its pickers would offer models
  *   that it cannot use.
  */

@@ -31,7 +31,6 @@ const PIECE_BYTES = 1_024;
  *
  * @param packed The compressed bytes.
  * @param unpacked Called with the size so far, in bytes, before more is unpacked; what it throws ends the unpacking.
- * @returns The bytes.
  * @throws {Refusal} `request_invalid` for bytes that are not of this format. Not all versions of Deno notice the missing end of a body.
  */
 export async function unpack(

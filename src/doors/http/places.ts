@@ -12,7 +12,6 @@ export interface Places {
  * Takes a place of the key and one of its account, and marks the connection as in use.
  *
  * @param caller The key and its account.
- * @param peer The client's end of the connection.
  * @returns A function that gives all of it back; called again, it does nothing.
  * @throws {Refusal} If there is no place.
  */

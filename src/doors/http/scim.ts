@@ -74,7 +74,6 @@ export class Scim {
   /**
    * Handles a request. Never rejects: errors become responses.
    *
-   * @param visitor The caller.
    * @param base Address of the gateway as the directory knows it, with the path of the public URL.
    */
   async fetch(request: Request, { visitor, base }: Env["Bindings"]): Promise<Response> {

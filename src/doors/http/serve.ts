@@ -49,7 +49,6 @@ const RELISTEN_MS = 250;
  *
  * @param app Handler of requests.
  * @param options Host, port (0 picks a free one), and connections.
- * @returns The running server.
  * @throws {Deno.errors.AddrInUse} If the port is in use; other `Deno.errors` if listening fails for another reason.
  */
 export function serve(

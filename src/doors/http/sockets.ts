@@ -292,7 +292,6 @@ export class Sockets {
    * Spreads new connections of a port over some of the sockets that listen there, in the order in which they began to
    * (socket(7), SO_ATTACH_REUSEPORT_CBPF). When another process is to stop listening, none of them is waiting there.
    *
-   * @param port The port.
    * @param to Number of sockets before them, and number of them.
    * @returns Whether the system does so.
    */

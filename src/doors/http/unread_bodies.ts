@@ -28,7 +28,6 @@ export class UnreadBodies {
    * read, since Deno 2.4 closes the connection after a response whose request it has not read, or else beside it.
    *
    * @param request The request. Who has stopped reading its body has released the lock, and has not cancelled it.
-   * @returns The response.
    */
   after(request: Request, response: Response): Response | Promise<Response> {
     const isWhole = response.ok && request.bodyUsed;

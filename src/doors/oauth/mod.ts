@@ -17,7 +17,6 @@ export {
   type AuthorizeRequest,
   readAuthorizeRequest,
 } from "./authorize_request.ts";
-export type { OAuth, OAuthParts };
 export { isOAuthPath, OAUTH, WELL_KNOWN } from "./oauth_path.ts";
 
 /** Loads the door when the first tool comes: most gateways never need it. */

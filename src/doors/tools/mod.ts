@@ -7,7 +7,7 @@
  * @module
  */
 
-export { type ClaudeCodeError, claudeCodeError } from "./claude_code_error.ts";
+export { claudeCodeError } from "./claude_code_error.ts";
 export { Granted } from "./granted.ts";
 export { blockedHeaders, claudeCodeHeaders, shareOf } from "./live_credits.ts";
 export type { ManagedSettings } from "./managed_settings.ts";

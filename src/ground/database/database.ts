@@ -159,8 +159,6 @@ export interface Database {
   /**
    * Writes an item, which must be `repeatable`, behind: resolves when it is durable, and whatever is read from then on finds it.
    * Undefined where it is no faster than {@linkcode write}.
-   *
-   * @returns The outcome, if it is known.
    */
   writeBehind?:
     | (<Item extends JsonObject, Outcome>(

@@ -12,9 +12,9 @@
  * @module
  */
 
-export { backUp, databaseBytes, foldLog, type Restored, restoreFile } from "./file/copies.ts";
+export { backUp, databaseBytes, foldLog, restoreFile } from "./file/copies.ts";
 export { DatabaseClock } from "./clock.ts";
-export { type CopiedTable, copyDatabase } from "./copy_rows.ts";
+export { copyDatabase } from "./copy_rows.ts";
 export {
   type Condition,
   type Database,
@@ -24,10 +24,8 @@ export {
   type FileState,
   type GroupWrite,
   type ItemLock,
-  type Json,
   type JsonObject,
   type ObserveCommit,
-  type OutboxState,
   type ReadOptions,
   type RefusedItem,
   type Row,
@@ -38,7 +36,7 @@ export { isOpened, type OpenedDatabase } from "./engine.ts";
 export { EmbeddedDatabase } from "./file/embedded.ts";
 export { keepFileThreads } from "./file/file_threads.ts";
 export { foreignOutboxes } from "./foreign_outboxes.ts";
-export { migrate, type Migrated, schemaVersion } from "./migrate.ts";
+export { migrate } from "./migrate.ts";
 export { type Migration, MIGRATIONS } from "./migrations/mod.ts";
 export { fillDatabase, openAsItIs, openDatabase, type OpenOptions } from "./open.ts";
 export { probeWrite } from "./probe.ts";
@@ -64,7 +62,7 @@ export { ReadAside, type ReadFor } from "./read_aside.ts";
 export { type Reading, readTogether } from "./reading.ts";
 export { type Scan, scanRows } from "./scan.ts";
 export { ServerDatabase } from "./server/server.ts";
-export { type SchemaDifference, schemaDifferences } from "./schema.ts";
+export { schemaDifferences } from "./schema.ts";
 export {
   type AnnouncedGateway,
   announcedGateway,
@@ -78,7 +76,6 @@ export {
   type GatewayIdentity,
   gatewayIdentity,
   gatewayIdsOf,
-  type IdentityOptions,
   lockHolder,
   refuseLinks,
 } from "./gateway_identity.ts";

@@ -84,7 +84,6 @@ export class OutboxFile {
     this.#bytes = 0;
   }
 
-  /** Closes it. */
   close(): void {
     this.#file.close();
   }

@@ -30,8 +30,6 @@ const turns = new WeakMap<Database, Promise<unknown>>();
  * Reads rows that a filter leaves, in pages of the index: a filter that matches nothing reads all rows, and one statement
  * that does so would hold up every other use of the database.
  *
- * @param database The database.
- * @param scan What is read.
  * @returns The rows, up to the limit.
  */
 export async function scanRows(

@@ -76,11 +76,7 @@ export class FairShare {
     this.#size = options;
   }
 
-  /**
-   * Changes the size. Shares that are held remain, even if they are more than the new size; new ones wait for them.
-   *
-   * @param size The new size.
-   */
+  /** Changes the size. Shares that are held remain, even if they are more than the new size; new ones wait for them. */
   resize(size: FairShareSize): void {
     this.#size = size;
     this.#serve();
@@ -123,7 +119,6 @@ export class FairShare {
    * Takes units without waiting.
    *
    * @param account ID of the account that is charged with the units.
-   * @param units Number of units.
    * @returns The share; release it when the work is done.
    * @throws {Refusal} `gateway_unavailable` if the units are not free now.
    */

@@ -55,7 +55,6 @@ interface ReplaceOptions {
  * Replaces a file by a new one, which keeps the owner of the old one. Of several writers at once, each writes a file of its own,
  * and the last one's stays.
  *
- * @param path The file.
  * @param write Fills a new, empty file beside it, whose path it is given.
  * @returns What `write` resolved with.
  * @throws {Error} If something else than a regular file is there, or writing fails. Nothing is changed then.
@@ -115,8 +114,6 @@ async function replaceBy<T>(
 /**
  * Writes a file, whole or not at all, as {@linkcode replaceFile} does.
  *
- * @param path The file.
- * @param content All of it.
  * @throws {Error} If something else than a regular file is there, or writing fails. Nothing is changed then.
  */
 export async function writeFile(
@@ -165,8 +162,6 @@ function beginningOf(path: string): string {
 /**
  * Removes what writers of a file left beside it when they were killed: where a lock shows that the writer is dead, at once, else after a
  * day.
- *
- * @param path The file.
  */
 export async function removeLeftovers(path: string): Promise<void> {
   const [directory, beginning] = [dirname(path), beginningOf(path)];

@@ -209,7 +209,6 @@ export class Connection {
     else reply.fail(closedEarly());
   }
 
-  /** Closes it. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -10,8 +10,7 @@
 
 export type { HttpSocket } from "./connection.ts";
 export { decodedBody } from "./decoded_body.ts";
-export { HttpFault, type HttpFaultCode } from "./http_fault.ts";
-export { HttpPool, type HttpPoolOptions, type HttpRequest } from "./pool.ts";
-export type { HttpReply, MakeFault, Stage } from "./reply.ts";
-export type { RequestBody, SizedBody } from "./request.ts";
-export type { Headers, ResponseHead } from "./response_head.ts";
+export { HttpFault } from "./http_fault.ts";
+export { HttpPool, type HttpPoolOptions } from "./pool.ts";
+export type { HttpReply, MakeFault } from "./reply.ts";
+export type { Headers } from "./response_head.ts";

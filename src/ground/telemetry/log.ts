@@ -61,7 +61,6 @@ const MAX_FIELD = 2_000;
  * Creates a log. Control characters are escaped, so that a value cannot forge a second line.
  *
  * @param options Format, minimum level, clock and destination.
- * @returns The log.
  */
 export function createLog({ now, write, ...settings }: LogOptions): ConfigurableLog {
   let from = 0;

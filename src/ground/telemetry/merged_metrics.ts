@@ -22,7 +22,6 @@ export function sumOfMetrics(snapshots: readonly MetricsSnapshot[]): Promise<str
  * What remains of the metrics of a thread that has ended: its counts, so that sums do not fall.
  *
  * @param snapshots Of the thread, and of others that have ended before.
- * @returns Their sum.
  */
 export async function endedMetrics(
   snapshots: readonly MetricsSnapshot[],

@@ -234,7 +234,6 @@ export class Metrics {
   /**
    * Counts a request that was sent to an upstream.
    *
-   * @param upstream Name of the upstream.
    * @param outcome `answered`, or the kind of failure.
    * @param seconds Time to the first byte of the response.
    */
@@ -246,7 +245,6 @@ export class Metrics {
   /**
    * Counts a request that was sent with one of several keys.
    *
-   * @param upstream Name of the upstream.
    * @param key The key's place in the settings, from 1.
    * @param outcome `answered`, what was wrong with the key, or the kind of failure.
    */
@@ -262,7 +260,6 @@ export class Metrics {
   /**
    * Counts deliveries of alerts.
    *
-   * @param receiver Name of the receiver.
    * @param outcome `delivered`, `failed` or `given_up`.
    */
   alertDeliveries(receiver: string, outcome: string, count: number): void {

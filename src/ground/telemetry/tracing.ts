@@ -31,7 +31,6 @@ export interface Trace {
   /**
    * Starts a stage.
    *
-   * @param name Name of the span.
    * @param kind `client` for requests to upstreams. Default: `internal`.
    */
   begin(name: string, attributes?: Attributes, kind?: "internal" | "client"): Stage;

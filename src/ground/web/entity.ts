@@ -20,7 +20,6 @@ export class Entity {
     return new Entity(body, type, await eTag(body));
   }
 
-  /** A value as JSON. */
   static ofJson(value: unknown): Promise<Entity> {
     return Entity.of(JSON.stringify(value), "application/json");
   }

@@ -67,7 +67,6 @@ export class Registration {
    * @param account Email address, name, kind (default: `person`), the invite code that was used, and the network of a visitor
    *   who registers.
    * @param also Statements for the same transaction.
-   * @returns The new account.
    * @throws {AccountError} If the address or name is invalid, the address in use, or the invite code unknown.
    */
   async register(
@@ -134,7 +133,6 @@ export class Registration {
    * Gets the owner's account. The first call creates it and grants its credits.
    *
    * @param email Email address for a new owner's account.
-   * @returns The owner's account.
    */
   async owner(email: string): Promise<Account> {
     const owner = await this.#accounts.owner() ?? await this.#makeOwner(email);

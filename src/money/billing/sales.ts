@@ -75,7 +75,6 @@ export class Sales {
   /**
    * Grants credits.
    *
-   * @param account The account to grant to.
    * @param grant Number of credits (1 to 10^12), expiry in milliseconds since the epoch (`null`: never), note and
    *   reference.
    * @returns The new lot, or that of an earlier grant with the same reference.
@@ -123,8 +122,6 @@ export class Sales {
   /**
    * Records the sale of a package and grants its credits.
    *
-   * @param account The account to grant to.
-   * @param bought The package.
    * @param sale Whether the account paid (its first payment earns its inviter a bonus), the number of credits if the
    *   package has none of its own, what was paid if not its price, the payment's ID as reference, and a note.
    * @returns The new lot, or that of an earlier sale with the same reference.

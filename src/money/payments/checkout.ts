@@ -138,7 +138,6 @@ export function referenceOf({ origin, reference }: OrderRequest): string {
  * Makes an order. It is stored before the payment service is asked, so that no payment can be without one.
  *
  * @param account The payer: it gets the credits.
- * @param offer The package.
  * @returns The new order, or that of the same reference.
  * @throws {AccountError} If the package is not sold, or the account is disputing a payment.
  */

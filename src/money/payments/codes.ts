@@ -198,7 +198,6 @@ export class Codes {
   /**
    * Redeems a code of which the try was counted ({@linkcode countTry}): its credits go to the account, once.
    *
-   * @param account Who redeems it.
    * @param given The code as it was typed.
    * @param client The client's address, of which wrong codes are counted as well.
    * @returns The credits and until when they are valid.
@@ -303,7 +302,6 @@ export function newCodeId(): string {
  * Makes codes such as `K7QM-2XRA-9DTC-HW4P`, with their IDs. The same secret makes the same codes.
  *
  * @param secret At least 160 bits that nobody can guess.
- * @param count How many.
  */
 export function codesOf(secret: string, count: number): MadeCode[] {
   return Array.from({ length: Math.min(count, MAX_CODES) }, (_, at) => {

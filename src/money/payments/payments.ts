@@ -119,7 +119,6 @@ export class Payments {
    * Makes an order of a package. Nothing is asked of the payment service yet.
    *
    * @param account The payer: it gets the credits.
-   * @param packageId ID of the package.
    * @param request A reference (the same one makes one order), and who buys.
    * @throws {AccountError} If it cannot be bought now; the message says why.
    */
@@ -170,7 +169,6 @@ export class Payments {
   /**
    * Asks about an order that was not paid, also if it expired or failed.
    *
-   * @returns The order as it is then.
    * @throws {AccountError} If the payment service cannot be asked; the message says why.
    */
   async ask(order: Order): Promise<Order> {

@@ -65,7 +65,6 @@ export function isServiceDown(error: unknown): boolean {
  * Encodes parameters as the API takes them: `line_items[0][quantity]=1`.
  *
  * @param parameters Parameters; those that are `undefined` are left out.
- * @returns A form.
  */
 export function encodeForm(parameters: Parameters): URLSearchParams {
   const form = new URLSearchParams();

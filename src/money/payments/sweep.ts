@@ -42,7 +42,6 @@ export class PaymentSweep implements AsyncDisposable {
     this.#toppedUp = toppedUp;
   }
 
-  /** Starts. */
   start(): void {
     this.#timer = setInterval(() => {
       void this.topUp();

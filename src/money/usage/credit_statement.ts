@@ -65,7 +65,6 @@ export interface CreditStatement {
  * Reads what moved an account's balance in a month. Charges count to the day in which their request began, as in reports;
  * all is read at one moment, so that the lines add up.
  *
- * @param database The database.
  * @param options Account, month such as `2026-11`, and the present time.
  * @returns The statement; its closing balance is the opening balance of the next month, and that of the present month is
  *   the account's balance.

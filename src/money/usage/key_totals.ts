@@ -26,7 +26,6 @@ export type KeyTotals = z.infer<typeof totals>;
 /**
  * Adds up what keys have used since they were made, of those that were used.
  *
- * @param accountIds Accounts that pay for them.
  * @param keyId Only this key. Default: all.
  */
 export function keyTotalsReading(

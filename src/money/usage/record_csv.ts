@@ -59,7 +59,6 @@ const REQUEST_CELLS: CsvColumns<NamedRecord> = {
 /**
  * Writes the records of a range as CSV, oldest first, reading them in pages: memory stays bounded whatever the range.
  *
- * @param parts Database, accounts and teams.
  * @param query Range and nouns; its groupings do not count.
  * @param scope What the reader may see.
  * @returns Pieces of the text, header first.

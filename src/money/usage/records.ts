@@ -123,7 +123,6 @@ export function readRecord(row: Row): RequestRecord {
 /**
  * Reads the latest request records, of one account or of all.
  *
- * @param database The database.
  * @param options The account (default: all), whether complete requests are left out, and the max number of records.
  * @returns Records, newest first.
  */
@@ -166,8 +165,6 @@ function ofAccount(accountId: string) {
 /**
  * Reads a request record.
  *
- * @param database The database.
- * @param requestId ID of the request.
  * @returns The record of any account, or `undefined` if it does not exist or was pruned.
  */
 export async function requestRecord(
@@ -181,7 +178,6 @@ export async function requestRecord(
 /**
  * Reads the records of a range in pages, oldest first: of an account by its index, of all in the order of their IDs.
  *
- * @param database The database.
  * @param options Range, half-open, account (default: all), and records per page.
  * @returns Pages with at least one record.
  */

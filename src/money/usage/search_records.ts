@@ -57,7 +57,6 @@ export interface SearchedRecords {
  * Searches the records of an account, newest first. Looks at a bounded number of them, however rare what is searched for:
  * roll-ups say where models, keys and failures are, and a page may end before it is full.
  *
- * @param database The database.
  * @param search Account, filters, range, position and max number of records.
  * @returns The records, and where to go on.
  */
@@ -254,7 +253,6 @@ export const ID_PREFIX_CHARS = 13;
 /**
  * Finds the records of an account whose ID begins with a text.
  *
- * @param database The database.
  * @param options The account, the beginning of the ID ({@linkcode ID_PREFIX_CHARS} or more), and the max number of records.
  * @returns Records, newest first.
  */

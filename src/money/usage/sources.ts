@@ -98,8 +98,6 @@ function totalsNoun(query: RowsQuery): TotalsNoun | undefined {
 /**
  * Chooses which roll-ups are read for what is asked.
  *
- * @param query What is asked for.
- * @param sums The sums that are read.
  * @param args What the sources' arguments are added to.
  */
 export function sourcesOf(query: RowsQuery, sums: readonly string[], args: Arguments): Source[] {

@@ -26,11 +26,9 @@ export interface ReportOptions {
 /**
  * Reports usage from roll-ups.
  *
- * @param parts Database, accounts and teams.
  * @param query What is asked for, as {@linkcode usageQuery} parses it.
  * @param scope What the reader may see.
  * @param options Whether it says why requests failed.
- * @returns Rows and totals.
  * @throws {ReportError} If what is asked for does not exist or is too much; the message says what to do.
  */
 export async function reportUsage(

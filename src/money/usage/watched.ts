@@ -16,7 +16,6 @@ export type CacheShare = z.output<typeof cacheShare>;
 /**
  * Reads what came from caches in an hour of all accounts.
  *
- * @param database The database.
  * @param hourAtMs Its beginning, in milliseconds since the epoch.
  * @returns A row for each model that was used.
  */
@@ -35,7 +34,6 @@ const NEWEST_RECORDS = 2_000;
  * Reads what came from caches in the newest requests of an hour. Replies to keys that are not the gateway's count as requests only: what
  * their owners lose is not the operator's.
  *
- * @param database The database.
  * @param sinceMs The hour's beginning, in milliseconds since the epoch.
  * @returns A row for each model that is among them.
  */

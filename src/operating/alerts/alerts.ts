@@ -62,7 +62,6 @@ export class Alerts {
     });
   }
 
-  /** Starts. */
   start(): void {
     this.watch.start();
     this.deliveries.start();

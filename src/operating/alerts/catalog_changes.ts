@@ -20,7 +20,6 @@ const remembered = z.object({
  *
  * Changes that come with other settings are remembered without an alert: the operator who changed them knows.
  *
- * @param routes The routes that are served.
  * @param settings Digest of the settings that they come from.
  * @returns The alert; undefined if nothing has changed. `done` remembers the routes, once the alert was raised.
  */

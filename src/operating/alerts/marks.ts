@@ -94,9 +94,7 @@ export interface AlertedOwner {
 /**
  * The alert of a budget that is spent to a percentage: once in each period.
  *
- * @param budget The budget.
  * @param owner Whose it is, and who sees it.
- * @param percent The mark.
  */
 export function budgetMark(budget: Budget, owner: AlertedOwner, percent: number): NewAlert {
   const { id, period, startsAtMs, renewsAtMs, raise, spent } = budget;

@@ -65,7 +65,6 @@ const PRUNED_KINDS = `'lot_expiring', 'key_expiring', 'top_up_stopped', 'circuit
 /**
  * Lists alerts, newest first.
  *
- * @param database The database.
  * @param filter Which ones, and how many at most.
  * @returns The alerts, with their deliveries.
  */

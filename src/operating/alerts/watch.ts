@@ -202,11 +202,7 @@ export class Watch {
     await seeConditions(database, await see(), now());
   }
 
-  /**
-   * Looks for alerts, if this gateway has the job.
-   *
-   * @returns Whether it has.
-   */
+  /** Looks for alerts, if this gateway has the job: returns whether it has. */
   async pass(): Promise<boolean> {
     const { database, now, outbox, settings } = this.#options;
     const leaseMs = 3 * this.#times.passEveryMs;

@@ -6,7 +6,6 @@ const emailAddress = z.email();
 /**
  * Makes a name of letters, digits, `.`, `_` and `-` for an upstream or an address.
  *
- * @param text Any text.
  * @param otherwise The name if nothing is left.
  */
 export function slug(text: string, otherwise: string): string {

@@ -47,7 +47,6 @@ const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
  * Adds the upstreams, routes and aliases of a plan to the settings. What is there already stays as it is, so that
  * importing twice changes nothing and loses no change of the operator's.
  *
- * @param plan The plan.
  * @param editor The settings file; it is not written.
  * @param notices Takes what is there already with other values.
  * @returns What is added and what is there.

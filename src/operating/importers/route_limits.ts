@@ -30,7 +30,6 @@ export interface DerivedLimits {
 /**
  * Converts US dollars to credits, rounded up.
  *
- * @param usd US dollars.
  * @param creditsPerUsd Credits for one US dollar.
  */
 export function creditsForUsd(usd: number, creditsPerUsd: number): number {

@@ -27,7 +27,6 @@ const shown = accountShape.extend({
   active_keys: z.int(),
 });
 
-/** An account that is changed. */
 async function changed(c: OperationContext, named: string): Promise<Found<Account>> {
   const target = await accountOf(c, named);
   return { target, account: target, objectId: target.id };

@@ -45,7 +45,6 @@ async function state({ parts, nowMs }: OperationContext, { id }: Pick<Key, "id">
   return describeKey(key, await budgetsOf(parts.database, { owner: "key", ownerId: id }, nowMs));
 }
 
-/** A key that is changed. */
 async function changed(c: OperationContext, id: string): Promise<Found<Key>> {
   const target = await keyOf(c, id);
   return { target, objectId: target.id, ...await subjectOfKey(c.parts, target) };

@@ -47,7 +47,6 @@ const RECONCILE_MS = 26 * 3_600_000;
 /** Time for which the service keeps events. */
 const EVENTS_MS = 30 * 86_400_000;
 
-/** An order in the input. */
 const orderInput = z.string().min(1).max(200).describe("Order ID.");
 
 /** Finds an order. @throws {OperationError} `not_found`. */

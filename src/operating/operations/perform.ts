@@ -47,7 +47,6 @@ export async function performRead(
  * Carries out a write: checks the permission (P12), validates, writes, and records it in the log, in the same transaction as the
  * change (P13). A write that fails is recorded as failed.
  *
- * @returns The reply.
  * @throws {OperationError} If the input is invalid or the actor may not do it.
  * @throws {AccountError} If it cannot be carried out.
  */

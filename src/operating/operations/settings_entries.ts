@@ -174,7 +174,6 @@ export async function checkIsNew(
   );
 }
 
-/** A change of an entry. */
 interface EntryChange {
   readonly path: EntryPath;
   readonly settings: Json;

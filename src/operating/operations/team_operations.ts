@@ -24,7 +24,6 @@ import {
 } from "./shapes/team.ts";
 import { describeBudget } from "./shapes/budget.ts";
 
-/** A team that is changed. */
 async function changedTeam(c: OperationContext, named: string): Promise<Found<Team>> {
   const target = await teamOf(c, named);
   return { target, team: target, objectId: target.id };

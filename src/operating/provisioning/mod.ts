@@ -9,8 +9,8 @@
  */
 
 export { providerWays } from "./provider_ways.ts";
-export { type Applied, applyGroups, type ApplyParts } from "./apply_groups.ts";
-export { DirectoryRights, type DirectoryRightsParts } from "./directory_rights.ts";
+export { applyGroups } from "./apply_groups.ts";
+export { DirectoryRights } from "./directory_rights.ts";
 export { GroupProvisioning } from "./group_provisioning.ts";
 export type { ChangedBy } from "./resource_errors.ts";
 export {

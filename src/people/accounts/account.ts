@@ -73,7 +73,6 @@ export function labelOf({ kind, name, email }: Pick<Account, "kind" | "name" | "
  * Rejects text that would be displayed as something else: control, bidirectional and zero-width characters.
  *
  * @param what Name of the text for the message: `email address`.
- * @param text The text.
  * @throws {AccountError} If the text contains such a character.
  */
 export function mustNotMislead(what: string, text: string): void {

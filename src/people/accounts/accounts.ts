@@ -54,7 +54,6 @@ export class Accounts {
    * @param account Email address, display name, kind (`person` by default), role (`none` by default), and the ID of the
    *   inviter.
    * @param also Returns statements to run in the same transaction.
-   * @returns The new account.
    * @throws {AccountError} If the email address or name is invalid, or the address is in use.
    */
   async create(
@@ -94,7 +93,6 @@ export class Accounts {
    * Finds an account.
    *
    * @param email Email address; case does not matter.
-   * @returns The account, or `undefined`.
    */
   async find(email: string): Promise<Account | undefined> {
     return await this.#one(BY_EMAIL, [email]);
@@ -104,7 +102,6 @@ export class Accounts {
    * Gets an account.
    *
    * @param email Email address; case does not matter.
-   * @returns The account.
    * @throws {AccountError} If the account does not exist.
    */
   async get(email: string): Promise<Account> {
@@ -132,11 +129,7 @@ export class Accounts {
     return rows.map(readAccount);
   }
 
-  /**
-   * Finds an account by its invite code.
-   *
-   * @returns The account, or `undefined`.
-   */
+  /** Finds an account by its invite code. */
   async byInviteCode(code: string): Promise<Account | undefined> {
     return await this.#one(BY_INVITE_CODE, [code]);
   }
@@ -177,7 +170,6 @@ export class Accounts {
   /**
    * Gives an account a role, and takes the one that it had.
    *
-   * @returns The account.
    * @throws {AccountError} If the account does not exist, is the last active owner's or a team's pool, or would become an
    *   owner though it is disabled or not a person's.
    */
@@ -199,11 +191,7 @@ export class Accounts {
     );
   }
 
-  /**
-   * Finds an account by its ID.
-   *
-   * @returns The account, or `undefined`.
-   */
+  /** Finds an account by its ID. */
   async byId(id: string): Promise<Account | undefined> {
     return await this.#one(`select ${COLUMNS} from accounts where id = ?`, [id]);
   }
@@ -211,7 +199,6 @@ export class Accounts {
   /**
    * Gives an account another display name.
    *
-   * @returns The account.
    * @throws {AccountError} If the name is invalid, or the account does not exist or is a team's pool.
    */
   async rename(email: string, name: string): Promise<Account> {
@@ -286,7 +273,6 @@ export class Accounts {
   /**
    * Enables a disabled account: its keys work again. Its earlier sessions and sign-in links stay ended.
    *
-   * @returns The account.
    * @throws {AccountError} If the account does not exist.
    */
   async enable(email: string): Promise<Account> {
@@ -302,7 +288,6 @@ export class Accounts {
   /**
    * Disables an account: rejects its keys, and ends its sessions and sign-in links.
    *
-   * @returns The account.
    * @throws {AccountError} If the account does not exist, is the last active owner's, or a team's pool.
    */
   async disable(email: string): Promise<Account> {

@@ -107,7 +107,6 @@ export function checkKeyOptions({ id, name = "", expiresAtMs }: KeyOptions, now:
 /**
  * Runs the statements that create a key.
  *
- * @returns The rows of each statement.
  * @throws {DuplicateKey} If the key or its ID exists.
  */
 export async function insertKeys(

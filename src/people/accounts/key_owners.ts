@@ -26,12 +26,7 @@ export interface OwnedKeyFilter {
   readonly inTeam?: boolean | undefined;
 }
 
-/**
- * Lists keys with their accounts, teams and members, in one query; revoked keys, too.
- *
- * @param database The database.
- * @param filter Which keys.
- */
+/** Lists keys with their accounts, teams and members, in one query; revoked keys, too. */
 export async function ownersOfKeys(
   database: Database,
   { keyIds, teamId, memberId, inTeam = false }: OwnedKeyFilter,

@@ -82,9 +82,7 @@ export class Keys {
   /**
    * Changes a key's name and restrictions. What is left out stays as it is.
    *
-   * @param id ID of the key.
    * @param changes Its name, the route IDs that it may use, when it expires, and its max requests in flight; `null` lifts a restriction.
-   * @returns The key.
    * @throws {AccountError} If the key does not exist or is revoked, or a change is invalid.
    */
   async change(
@@ -120,7 +118,6 @@ export class Keys {
   /**
    * Gives a key another secret. Its ID, restrictions, budgets and usage stay.
    *
-   * @param id ID of the key.
    * @param keepMs How long the present secret stays valid, up to 90 days. One that it replaced earlier ends at once.
    * @param secret The new secret. Default: a random one.
    * @param endsEarlier Whether to keep the present secret although an earlier one has been promised more time and ends.
@@ -174,7 +171,6 @@ export class Keys {
    * @param digest SHA-256 of the key in hexadecimal, and up to 16 characters that show which one it is.
    * @param options Name and restrictions.
    * @param also Returns statements to run in the same transaction.
-   * @returns The key.
    * @throws {AccountError} If an option is invalid.
    * @throws {DuplicateKey} If the key or its ID is in use already.
    */
@@ -257,11 +253,7 @@ export class Keys {
     return rows.map(readKey);
   }
 
-  /**
-   * Finds a key.
-   *
-   * @returns The key, or `undefined`.
-   */
+  /** Finds a key. */
   async byId(id: string): Promise<Key | undefined> {
     const row = await this.#database.one(BY_ID, [id]);
     return row === undefined ? undefined : readKey(row);
@@ -331,7 +323,6 @@ export class Keys {
   /**
    * Revokes a key permanently. Revoking it again changes nothing.
    *
-   * @returns The key.
    * @throws {AccountError} If the key does not exist.
    */
   async revoke(id: string): Promise<Key> {

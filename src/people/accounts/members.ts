@@ -81,11 +81,7 @@ export class Members {
     }));
   }
 
-  /**
-   * Finds a member.
-   *
-   * @returns The member, or `undefined`.
-   */
+  /** Finds a member. */
   async find(
     { id }: Pick<Team, "id">,
     account: Pick<Account, "id">,
@@ -100,7 +96,6 @@ export class Members {
   /**
    * Adds a member, or changes the role of one. Without a role, a member keeps theirs, and others become a `member`.
    *
-   * @returns The member.
    * @throws {AccountError} If the account is not a person's.
    */
   async add(team: Team, account: Account, role?: TeamRole): Promise<Member> {

@@ -46,14 +46,12 @@ export {
   UpstreamKeys,
 } from "./upstream_keys.ts";
 export { hasFewInvited, hasFewSignups, noteSignup } from "./signups.ts";
-export { type DeviceCode, DeviceCodes, type Polled, type WaitingTool } from "./device_codes.ts";
-export { type CodeProof, type CodeRequest, type Redeemed, ToolCodes } from "./tool_codes.ts";
+export { DeviceCodes } from "./device_codes.ts";
+export { ToolCodes } from "./tool_codes.ts";
 export {
   CLAUDE_CODE,
   type GrantOptions,
-  type Refreshed,
   type SignedInTool,
   ToolGrants,
   type ToolTokens,
-  type Vouching,
 } from "./tool_grants.ts";

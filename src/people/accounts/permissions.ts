@@ -150,7 +150,6 @@ export interface ActionObject {
  * Returns whether an account may do an action.
  *
  * @param actor The account and its roles in teams.
- * @param action The action.
  * @param about The team and account concerned. Roles in other teams do not count.
  */
 export function can(

@@ -122,7 +122,6 @@ export class Sessions {
   /**
    * Finds a session.
    *
-   * @param token The session's token.
    * @returns The session, or `undefined` if it has ended or its account is disabled.
    */
   async find(token: string): Promise<Session | undefined> {
@@ -132,7 +131,6 @@ export class Sessions {
   /**
    * Finds several sessions at once.
    *
-   * @param tokens Tokens of sessions.
    * @returns Those that go on, by token; without those whose account is disabled.
    */
   async findAll(tokens: readonly string[]): Promise<ReadonlyMap<string, Session>> {
@@ -242,7 +240,6 @@ export class Sessions {
   /**
    * Ends all sessions and sign-in links of an account, and what was approved in them that no tool has fetched yet.
    *
-   * @param account The account.
    * @param options Token of a session to keep, and statements for the same transaction.
    */
   async endAll(
@@ -266,9 +263,7 @@ export class Sessions {
   /**
    * Creates a link that signs the account in once, within a day.
    *
-   * @param account The account.
    * @param token The link's token. Default: a random one.
-   * @returns The link's token.
    * @throws {AccountError} If the account is disabled or not a person's.
    */
   async makeLink(account: Account, token = randomText(TOKEN_LENGTH)): Promise<string> {
@@ -292,7 +287,6 @@ export class Sessions {
   /**
    * Uses up a sign-in link.
    *
-   * @param token The link's token.
    * @returns The account to sign in, or `undefined` if the link is unknown, used or expired.
    */
   async useLink(token: string): Promise<Account | undefined> {

@@ -36,7 +36,6 @@ export class TeamKeys {
   /**
    * Issues a key of a team. Its pool pays, or the member if the team has none.
    *
-   * @param team The team.
    * @param member The member who will use the key, or `null` for a key of the whole team.
    * @param options Name and restrictions. Its only scope is `inference`.
    * @param also Returns statements to run in the same transaction.

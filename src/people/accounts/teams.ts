@@ -53,7 +53,6 @@ export class Teams {
    * Creates a team without members.
    *
    * @param team Name, whether a shared pool pays for its keys, and the route IDs that they may use (default: all).
-   * @returns The new team.
    * @throws {AccountError} If the name is invalid or in use.
    */
   async create(
@@ -102,11 +101,7 @@ export class Teams {
     return rows.map((row) => teamRow.parse(row));
   }
 
-  /**
-   * Finds a team by its ID.
-   *
-   * @returns The team, or `undefined`.
-   */
+  /** Finds a team by its ID. */
   async byId(id: string): Promise<Team | undefined> {
     const row = await this.#database.one(`select ${COLUMNS} from teams where id = ?`, [id]);
     return row && teamRow.parse(row);
@@ -115,7 +110,6 @@ export class Teams {
   /**
    * Finds the team of a pool.
    *
-   * @param poolId ID of the pool's account.
    * @returns The team, or `undefined` if the account is not a pool.
    */
   async ofPool(poolId: string): Promise<Team | undefined> {
@@ -129,7 +123,6 @@ export class Teams {
    * Gets a team.
    *
    * @param nameOrId Its name as people see it, in which case does not matter, or its ID.
-   * @returns The team.
    * @throws {AccountError} If it does not exist, or several older ones have names that look like it.
    */
   async get(nameOrId: string): Promise<Team> {
@@ -145,7 +138,6 @@ export class Teams {
    * Finds a team.
    *
    * @param nameOrId As for {@linkcode get}.
-   * @returns The team, or `undefined`.
    * @throws {AccountError} If several older ones have names that look like it.
    */
   async find(nameOrId: string): Promise<Team | undefined> {
@@ -163,7 +155,6 @@ export class Teams {
   /**
    * Changes a team. Keys of a disabled team stop working within a second; enabled again, they work as before.
    *
-   * @returns The team.
    * @throws {AccountError} If the name is invalid or in use.
    */
   async change({ id }: Pick<Team, "id">, changes: TeamChanges): Promise<Team> {

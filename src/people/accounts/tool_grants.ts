@@ -50,7 +50,6 @@ export interface GrantOptions {
 }
 
 const signedInTool = rowOf({
-  /** Of its key. */
   key_id: z.string(),
   /** What it calls itself. */
   client: shownText,

@@ -144,9 +144,7 @@ export interface LogFilter {
 /**
  * Lists operations, newest first.
  *
- * @param database The database.
  * @param filter Which ones, and how many at most.
- * @returns Rows of the log.
  */
 export async function logEntries(database: Database, filter: LogFilter): Promise<LogEntry[]> {
   const { sinceMs, untilMs, by, about, operation, door, outcome, after, limit } = filter;

@@ -30,7 +30,7 @@ export {
   updateGroup,
   updateUser,
 } from "./directory_changes.ts";
-export { Directory, type DirectoryGroup, type DirectoryUser, type Page } from "./directory.ts";
+export { Directory, type DirectoryGroup, type DirectoryUser } from "./directory.ts";
 export {
   type GroupDocument,
   groupDocument,
@@ -39,6 +39,6 @@ export {
   type UserDocument,
   userDocument,
 } from "./documents.ts";
-export { ScimError, type ScimType } from "./error.ts";
-export { parseFilter, type Term } from "./filter.ts";
+export { ScimError } from "./error.ts";
+export { parseFilter } from "./filter.ts";
 export { patched } from "./patch.ts";

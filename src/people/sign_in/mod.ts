@@ -9,12 +9,12 @@
  * @module
  */
 
-export { type Challenge, challengeOf } from "./challenge.ts";
-export { type Groups, groupsOf, type Rights, rightsOf } from "./groups.ts";
-export { Identities, type Link, type SignedIn } from "./identities.ts";
+export { challengeOf } from "./challenge.ts";
+export { type Rights, rightsOf } from "./groups.ts";
+export { Identities, type Link } from "./identities.ts";
 export { type Passkey, Passkeys, type PasskeyUse } from "./passkeys.ts";
 export type { Identity } from "./identity.ts";
-export { OidcProvider, type ProviderOptions } from "./provider.ts";
+export { OidcProvider } from "./provider.ts";
 export { Providers } from "./providers.ts";
 export { Vouchers } from "./vouchers.ts";
 export { type Workload, WorkloadError, Workloads } from "./workloads.ts";
@@ -23,4 +23,4 @@ export { SignInError } from "./sign_in_error.ts";
 export { SingleUses } from "./single_uses.ts";
 export { WayError, type WaysOptions } from "./ways.ts";
 export { checkProvider } from "./check_provider.ts";
-export { ALGORITHMS, type Site, siteOf } from "./webauthn.ts";
+export { type Site, siteOf } from "./webauthn.ts";

@@ -101,7 +101,6 @@ export class Admission {
   /**
    * Changes the settings. Requests that were admitted keep their holds and their place in the rate windows.
    *
-   * @param settings The new settings.
    * @throws {DatabaseError} If the tiers cannot be stored; then nothing has changed.
    */
   async configure(settings: AdmissionSettings): Promise<void> {
@@ -136,7 +135,6 @@ export class Admission {
   /**
    * Counts the request in the rate windows of its key and account, and holds the credits it may cost.
    *
-   * @param asking The request.
    * @param onStatus Called with the balance and rate windows of the caller, whether the request is admitted or not.
    * @returns The permitted output and the hold. End the hold when the request is over.
    * @throws {Refusal} `rate_exceeded`, `budget_spent` or `credits_short`.

@@ -17,7 +17,6 @@ const AT_ONCE_RETRY_MS = 1_000;
 /**
  * Makes the refusal of a request that was not admitted: why, and when to try again.
  *
- * @param decision How it was decided.
  * @param request Who sent it, the credits that it costs at least, and when it came, in milliseconds since the epoch.
  */
 export function refusalOf(

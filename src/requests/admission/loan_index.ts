@@ -11,7 +11,6 @@ export class LoanIndex {
     return this.#byBorrower.size;
   }
 
-  /** The loan of a borrower. */
   find(borrowerId: string): AccountLoan | undefined {
     return this.#byBorrower.get(borrowerId);
   }

@@ -22,7 +22,6 @@ export interface Window {
  * Finds the window with the fewest requests remaining. Of several, the one that ends last is returned, since the
  * caller has to wait for its end.
  *
- * @param windows Windows with their counts.
  * @param nowMs Current time in milliseconds since the epoch.
  * @returns The nearest window, or `undefined` if `windows` is empty.
  *

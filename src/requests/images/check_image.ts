@@ -30,7 +30,6 @@ export interface Checked extends Picture {
 /**
  * Checks an image. The format is detected from the bytes; a declared type that is not an image type is rejected.
  *
- * @param image The image.
  * @param limits Max bytes and pixels.
  * @returns Format, size in pixels, and media type.
  * @throws {ImageFault} `large` or `content`.

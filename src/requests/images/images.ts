@@ -20,7 +20,6 @@ import {
 export interface ImageLimits extends PictureLimits {
   /** Max base64 characters of all images. */
   readonly maxEncodedChars: number;
-  /** Max number of images. */
   readonly maxImages: number;
   /** Max concurrent downloads for one request. */
   readonly fetchesPerRequest: number;
@@ -74,7 +73,6 @@ export class Images {
   /**
    * Checks the number of images.
    *
-   * @param images Images of a request.
    * @throws {Refusal} `request_invalid` if there are more than `maxImages`.
    */
   checkCount(images: readonly ImageView[]): void {
@@ -89,7 +87,6 @@ export class Images {
    *
    * Inline images stay unchanged, except that a wrong media type is corrected.
    *
-   * @param asked The parsed request.
    * @param dialect Dialect of the request, which replaces images in it.
    * @param owner The request's ID, signal and detached base64.
    * @returns The request with every image checked and inline; `asked` itself if nothing changed.

@@ -14,7 +14,5 @@ export { ImageFault } from "./fault.ts";
 export { type Checked, checkImage } from "./check_image.ts";
 export { ImageFetcher, type ImageFetcherOptions } from "./fetcher.ts";
 export { Images } from "./images.ts";
-export { checkName, connectAddress } from "./connect_address.ts";
 export { type Resolve, systemResolve } from "./resolve.ts";
-export { checkAddress } from "./target.ts";
-export { type WayTo, wayTo } from "./way_to.ts";
+export { wayTo } from "./way_to.ts";

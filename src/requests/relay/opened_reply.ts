@@ -10,7 +10,6 @@ type ReplyEnds = Pick<UpstreamReply, "discard" | "drain">;
 export interface OpenedWhole extends ReplyEnds {
   readonly kind: "whole";
   readonly reply: Reply;
-  /** Choices in it. */
   readonly choices: number;
   /** Upstream requests that it took; each of them read the whole input. */
   readonly requests: number;

@@ -26,7 +26,6 @@ export interface Preset {
 /**
  * Lists the known providers that the environment holds a key of, and what their addresses need.
  *
- * @param env Environment variables.
  * @returns The presets, in the order in which routes try them.
  */
 export function presetsIn(env: Readonly<Record<string, string>>): Preset[] {

@@ -28,7 +28,6 @@ export class Promised<T> {
   /**
    * Has a waiter woken once there is something to take, maybe at once. One waits at a time.
    *
-   * @param waiter The waiter.
    * @param read Called if nothing is being read.
    */
   whenReady(waiter: Waiter, read: () => Promise<T>): void {

@@ -53,7 +53,6 @@ export class RoutingMemory {
   /**
    * What bounds an upstream, a key or a target; undefined if nothing does.
    *
-   * @param place Its name.
    * @param bounds As the settings say now.
    */
   boundOf(

@@ -38,8 +38,6 @@ export class Catalog {
   readonly #byPrefix: { prefix: string; route: Route }[] = [];
 
   /**
-   * @param settings The settings.
-   * @param listings What upstreams list.
    * @throws {ConfigError} If a target names an unknown upstream, an alias an unknown route, or a limit exceeds the
    *   context. An alias of a route that is not there is a warning if an upstream may list it later.
    */
@@ -106,7 +104,6 @@ export class Catalog {
    *
    * @param model A route ID, alias, or name that matches a prefix pattern.
    * @param kind What the request's endpoint is for; undefined for any.
-   * @returns The route.
    * @throws {Refusal} `model_unknown` if the name is unknown; `request_invalid` if the route is of another kind.
    */
   resolve(model: string, kind?: RouteKind): Route {
@@ -164,11 +161,7 @@ export class Catalog {
       this.routes.find(({ kind }) => kind === "generation")?.id;
   }
 
-  /**
-   * Finds the route of a name: by ID, then alias, then the longest matching prefix pattern.
-   *
-   * @returns The route, or `undefined`.
-   */
+  /** Finds the route of a name: by ID, then alias, then the longest matching prefix pattern. */
   find(model: string): Route | undefined {
     return this.#byName.get(model) ??
       this.#byPrefix.find(({ prefix }) => model.startsWith(prefix))?.route;

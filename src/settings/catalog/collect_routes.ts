@@ -26,8 +26,6 @@ import {
 /**
  * Collects the routes of the settings, the built-in ones and those of listed models.
  *
- * @param settings The settings.
- * @param listings What upstreams list.
  * @param faults Receives errors in the settings.
  * @returns The routes that have a target, built-in ones first, also those that are switched off.
  */

@@ -11,9 +11,6 @@ const INPUT = ["input"] as const;
 /**
  * Compares routes of the settings with what is known of their targets.
  *
- * @param catalog The routes.
- * @param settings The settings.
- * @param listings What upstreams list.
  * @returns One sentence for each limit, capability or price that promises more than the target can do, asks for less than
  *   it costs, or leaves much of it unused.
  */

@@ -30,7 +30,6 @@ export const UNKNOWN_EMBEDDINGS_MODEL = { ...NEW_EMBEDDINGS_ROUTE, context: 2_04
 /**
  * Converts what is known of an embeddings model to a route's defaults.
  *
- * @param known The model.
  * @param credits Converts US dollars per million tokens to credits.
  */
 export function knownEmbeddings(
@@ -110,7 +109,6 @@ export function checkKind(
 /**
  * Collects what is wrong with the targets of embeddings routes: upstreams of the messages dialect have no embeddings.
  *
- * @param routes All routes.
  * @param settings For the dialects of upstreams.
  * @param found Receives faults, for routes that no target can serve, and warnings.
  */

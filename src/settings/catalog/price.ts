@@ -11,7 +11,6 @@ export interface TokenUse {
  * Computes the price of a request: the route's minimum, or the price of the tokens rounded up, whichever is higher.
  *
  * @param route The route, for its prices and minimum.
- * @param use Token counts.
  * @returns Whole credits.
  *
  * @example

@@ -5,7 +5,6 @@ import type { Route } from "./route.ts";
 /**
  * Converts published prices to a route's.
  *
- * @param known The prices.
  * @param credits Converts US dollars to whole credits.
  * @returns The rows, and the prices to show where no request is meant.
  */

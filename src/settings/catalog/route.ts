@@ -78,7 +78,6 @@ export interface Route extends RouteReasoning {
 /**
  * Describes the targets of a route in the order in which they are tried.
  *
- * @param targets The targets.
  * @returns Such as `a:m → b:m`; those that share by weight stand together: `a:m (3), b:m (1) → c:m`.
  */
 export function describeTargets(targets: readonly Target[]): string {

@@ -70,9 +70,7 @@ export function defaultsOf(
 /**
  * Converts what is known of a model to a route's defaults.
  *
- * @param known The model.
  * @param creditsPerUsd Credits for one US dollar; prices are rounded up to whole credits per million tokens.
- * @returns Limits, prices and capabilities.
  */
 export function knownDefaults(
   known: KnownModel,
@@ -133,9 +131,7 @@ export interface TargetFacts {
 /**
  * Looks up what is known of a target's model.
  *
- * @param target The upstream and the model.
  * @param settings For the upstream's address and the value of a credit.
- * @param listings What upstreams list.
  * @returns What is known; nothing for the simulator.
  */
 export function targetFacts(

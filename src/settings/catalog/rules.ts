@@ -19,7 +19,6 @@ export interface RouteUse {
 /**
  * Checks that a route supports the media of a request.
  *
- * @param route The route.
  * @param use Images and videos of the request.
  * @throws {Refusal} `request_invalid`, naming the field of the first unsupported image or video.
  */
@@ -48,7 +47,6 @@ export function checkMedia(route: Route, use: RouteUse): void {
  * Returns the output limit of a request that sets none: the route's maximum. A plain request to a built-in route gets
  * less, since its price is meant to be small; a cut tool call would be lost, so that requests with tools do not.
  *
- * @param route The route.
  * @param options Whether the request offers tools, and the limit of plain requests (`defaultMaxOutput`).
  * @returns Output tokens per choice.
  */

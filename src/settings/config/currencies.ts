@@ -75,7 +75,6 @@ export function minorUnits(price: number, currency: string): number {
  * Formats an amount for people.
  *
  * @param amount In minor units; `null` if it is not known.
- * @param currency Its currency.
  * @returns Such as `4.99 USD`.
  */
 export function moneyText(amount: number | null, currency: string): string {

@@ -41,7 +41,6 @@ export function databaseKindOf(url: string | undefined): DatabaseKind {
 /**
  * Returns the path of the embedded database.
  *
- * @param settings The settings.
  * @returns An absolute path, or `undefined` if a server is used.
  */
 export function databaseFile({ data, database: { url } }: Placed): string | undefined {

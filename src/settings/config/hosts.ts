@@ -7,7 +7,6 @@ const RULE = "must be an address or a host name to listen on, without a port";
  * at the end, `127.1` written out, IPv6 at its shortest, and IPv4 in IPv6 as IPv4.
  *
  * @param text Such as `127.0.0.1`, `[::1]` or `localhost`.
- * @returns The host.
  * @throws {RangeError} If it is none. One with a zone is refused, as no URL can name it.
  */
 export function hostIn(text: string): string {

@@ -20,7 +20,6 @@ interface Replacement {
  * Replaces a value of a text. Objects and lists are changed where they differ, so that comments in them stay.
  *
  * @param path A place that is there.
- * @returns The text with the value.
  */
 export function replaced(text: string, path: Path, { value, parse }: Replacement): string {
   const node = jsonc.findNodeAtLocation(parse(text), [...path])!;

@@ -72,7 +72,6 @@ export function knownModels(): readonly KnownModel[] {
  *
  * @param name Name of the model at an upstream.
  * @param url Base URL of the upstream.
- * @returns The model, or `undefined`.
  *
  * @example
  * ```ts

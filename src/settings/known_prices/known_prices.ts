@@ -57,7 +57,6 @@ let all: readonly Provider[] | undefined;
  *
  * @param name Name of the model at the upstream.
  * @param of Base URL of the upstream, and the ID of the maker if that is known.
- * @returns Its prices, or `undefined`.
  *
  * @example
  * ```ts
@@ -90,7 +89,6 @@ export function findKnownPrices(
  *
  * @param rows As of a model.
  * @param atMs Milliseconds since the epoch.
- * @returns The row.
  */
 export function pricesAt<Row extends Pick<KnownRow, "when">>(
   rows: readonly Row[],

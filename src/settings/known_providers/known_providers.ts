@@ -31,11 +31,7 @@ export interface KnownProvider
 
 let all: readonly KnownProvider[] | undefined;
 
-/**
- * Lists all providers: those that are offered first in that order, then the others by ID.
- *
- * @returns The providers.
- */
+/** Lists all providers: those that are offered first in that order, then the others by ID. */
 export function knownProviders(): readonly KnownProvider[] {
   if (all !== undefined) return all;
   const rows = new Map(TABLE.trim().split("\n").map(rowOf).map((row) => [row.id, row]));
@@ -50,7 +46,6 @@ export function knownProviders(): readonly KnownProvider[] {
 /**
  * Finds a provider by its ID or another of its names.
  *
- * @param id The ID.
  * @returns The provider, or `undefined`.
  *
  * @example
@@ -68,7 +63,6 @@ export function findKnownProvider(id: string): KnownProvider | undefined {
 /**
  * Fills in the parts of a provider's URL.
  *
- * @param provider The provider.
  * @param values What to fill in.
  * @returns The URL, and the parts that there is no value for.
  */
@@ -89,9 +83,6 @@ export function fillUrl(
 /**
  * Lists the providers whose own tools would find a key in the environment. Of several that read the same variable it is the first: a
  * provider's service for another country or another plan has to be named.
- *
- * @param env Environment variables.
- * @returns Each provider with the variable of its key.
  */
 export function providersIn(
   env: Readonly<Record<string, string>>,

@@ -115,7 +115,6 @@ export class Meter {
   readonly #kinds: Record<string, Set<string>> = {};
   /** What the gateway sealed, by the sealed text. */
   readonly #opened: ParsedRequest["opened"];
-  /** Tokens of it. */
   readonly #openedTokens = new Map<string, number>();
 
   /**

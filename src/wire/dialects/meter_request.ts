@@ -49,7 +49,6 @@ export function meterInput(
  * The input of a request's body, in any dialect: messages and instructions by their texts, everything else
  * (tools, schemas, unknown fields) by its JSON.
  *
- * @param body The body.
  * @param images The body's images, which are counted by their sizes.
  * @param opened What the gateway sealed in it, by the sealed text.
  * @returns Its tokens, and what they are of.
@@ -67,7 +66,6 @@ export function meterRequest(
 /**
  * The same as {@linkcode meterRequest}, with turns of the event loop in between: for bodies of any size.
  *
- * @param body The body.
  * @param images The body's images, which are counted by their sizes.
  * @param opened What the gateway sealed in it, by the sealed text.
  * @returns Resolves with its tokens, and what they are of.

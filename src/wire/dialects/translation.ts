@@ -53,12 +53,7 @@ export function translation(front: Front, back: Back): Bridge {
   };
 }
 
-/**
- * A whole reply, sent to a client that asked for a stream: some small servers know no streams. Its one event is the body.
- *
- * @param front The client's dialect.
- * @param back The upstream's.
- */
+/** A whole reply, sent to a client that asked for a stream: some small servers know no streams. Its one event is the body. */
 export function wholeAsStream(front: Front, back: Back, context: ReplyContext): ReplyStream {
   return streamOf(front, new WholeReader(back, context.written), context);
 }
@@ -72,10 +67,6 @@ export class StreamAsWhole implements WholeOfStream {
   /** The last text of them. */
   #text: GrowingEvent | undefined;
 
-  /**
-   * @param front The client's dialect.
-   * @param back The upstream's.
-   */
   constructor(front: Front, back: Back, context: ReplyContext) {
     this.#front = front;
     this.#context = context;

@@ -16,7 +16,6 @@ const PIECE_CHARS = 65_536;
 /**
  * Counts the input tokens of a request: one for each token, texts as everywhere, and the text of unknown fields.
  *
- * @param request The request.
  * @param limits Limits of the model.
  * @returns Tokens, of all inputs together.
  * @throws {Refusal} `context_exceeded` if one input is too long, `request_invalid` if all of them are together.

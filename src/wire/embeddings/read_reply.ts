@@ -37,7 +37,6 @@ export interface ReportedUsage {
 
 /** What the reply has to be. */
 export interface ExpectedEmbeddings {
-  /** Number of inputs. */
   readonly inputs: number;
   /** Length of the vectors that the request asked for. */
   readonly requestedDimensions: number | undefined;

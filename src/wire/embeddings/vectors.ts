@@ -6,7 +6,6 @@ export type Vector = Float64Array | Float32Array;
 /**
  * Writes a vector as clients get it with `encoding_format: "base64"`: its numbers as 32-bit floats, little-endian.
  *
- * @param vector The numbers.
  * @returns Base64.
  *
  * @example

@@ -19,9 +19,7 @@ const platform = JSON as unknown as {
  * represented by objects that only `JSON.stringify` understands. Texts of more than {@linkcode MAX_VALUES} values
  * are parsed as usual, with rounding.
  *
- * @param text A JSON text.
  * @param longDigits Whether a number in it has 16 digits in a row; searched for if this is not known.
- * @returns The parsed value.
  * @throws {SyntaxError} If the text is not valid JSON.
  *
  * @example
@@ -39,7 +37,6 @@ export function parseJson(text: string, longDigits = MANY_DIGITS.test(text)): un
 /**
  * Returns whether a value is an exact integer made by {@linkcode parseJson}.
  *
- * @param value A parsed value.
  * @returns `true` for the object that represents an integer beyond 2^53.
  */
 export function isLargeNumber(value: unknown): boolean {

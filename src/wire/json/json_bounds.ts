@@ -42,7 +42,6 @@ const CLOSE_OBJECT = 125;
  * `[{},{},…]` first would take gigabytes and seconds.
  *
  * @param json The text, which need not be valid. Other characters than ASCII may be replaced.
- * @param bounds The limits.
  * @param findings Filled with what else is found, up to where a limit is exceeded.
  * @returns The exceeded limit, or `undefined` if the text is within all of them.
  *

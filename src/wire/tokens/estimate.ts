@@ -229,7 +229,6 @@ function isAscii(text: string, start: number, end: number): boolean {
 /**
  * Counts the tokens of a whole text.
  *
- * @param text The text.
  * @returns The number of tokens, rounded up; see {@linkcode TokenCounter} for the accuracy.
  *
  * @example

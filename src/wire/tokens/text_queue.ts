@@ -15,7 +15,6 @@ export class TextQueue {
   readonly #counter = new TokenCounter();
   readonly #pieces: Piece[] = [];
 
-  /** Adds a text. */
   add(text: string): void {
     this.#pieces.push(text);
   }

@@ -93,7 +93,6 @@ export class EmbeddedFile {
    *
    * @param rows Whether all rows of all statements are wanted; not asking keeps memory flat.
    * @param durable Whether to wait until the commit survives the loss of power.
-   * @returns Rows of each statement.
    */
   commit(
     statements: readonly Statement[],

@@ -38,7 +38,6 @@ export class WritesBehind {
     this.#count += items.count;
   }
 
-  /** Writes one set. */
   writeSet(file: Target): void {
     const set = takeSet(this.#pieces);
     const [first] = set;
@@ -65,7 +64,6 @@ export class WritesBehind {
     if (countOf(this.#unsynced) >= MAX_UNSYNCED) this.sync(file);
   }
 
-  /** Writes all. */
   writeAll(file: Target): void {
     while (this.#pieces.length > 0) this.writeSet(file);
   }

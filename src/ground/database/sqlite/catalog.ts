@@ -6,7 +6,6 @@ const OBJECTS = `select type || ' ' || name as object, sql, tbl_name from sqlite
   where sql is not null and name not like 'sqlite\\_%' escape '\\'
     and name not like 'libsql\\_%' escape '\\' and name <> 'schema_versions' order by 1`;
 
-/** All columns. */
 export const COLUMNS = `select made.name as of_table, "column".name, pk as place
   from sqlite_master as made join pragma_table_info(made.name) as "column"
   where made.type = 'table' and made.name not like 'sqlite\\_%' escape '\\'

@@ -23,7 +23,6 @@ const MAX_WEIGHT = 1_000_000;
  *
  * @param source Text of the file.
  * @param options Environment for `os.environ/NAME` in addresses, the value of a credit, and who takes notices.
- * @returns Upstreams, routes and aliases.
  * @throws {Error} If it is not YAML, or has no `model_list`.
  */
 export async function readConfig(source: string, options: ConfigOptions): Promise<ConfigPlan> {

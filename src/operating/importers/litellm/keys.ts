@@ -69,7 +69,6 @@ const [ALL_MODELS, TEAM_MODELS] = ["all-proxy-models", "all-team-models"] as con
  *
  * LiteLLM stores the SHA-256 digest of a key, as Sluice does, so that keys go on working although nobody knows them.
  *
- * @param replies Parsed replies.
  * @param options Value of a credit, time, and who takes notices.
  */
 export function readKeys(replies: readonly unknown[], options: KeyOptions): KeyPlan {

@@ -95,7 +95,6 @@ export function providedModel(
 /**
  * Makes the base URL of an upstream.
  *
- * @param provider Its provider.
  * @param given The configuration's `api_base`, without a slash at its end.
  */
 export function upstreamUrl(provider: Provider, given: string | undefined): string | undefined {

@@ -12,7 +12,6 @@ const IMPORTED = ["abilities", "channels", "options", "tokens", "users"];
 /**
  * Reads a SQLite database of New-API or One-API. It may be in use, and is not changed.
  *
- * @param path The file.
  * @param options Group, value of a credit, time, and who takes notices.
  * @throws {Error} If it is not such a database.
  */

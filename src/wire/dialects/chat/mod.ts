@@ -12,7 +12,5 @@ import { chatBack } from "./back.ts";
 import { chatCarry } from "./carry.ts";
 import { chatFront } from "./front.ts";
 
-export { writeChatUsage } from "./usage.ts";
-
 /** The chat dialect. */
 export const chat: Dialect = { front: chatFront, back: chatBack, carry: chatCarry };

@@ -14,7 +14,6 @@ import { messagesCarry } from "./carry.ts";
 import { messagesFront } from "./front.ts";
 
 export { messagesErrorWords } from "./errors.ts";
-export { writeMessagesUsage } from "./usage.ts";
 
 /** The messages dialect. */
 export const messages: Dialect = {

@@ -3,7 +3,7 @@
 import { isObject, type JsonObject, type JsonValue, text } from "../json.ts";
 import type { CacheMark, Conversation, Markable } from "./conversation.ts";
 
-export type { CacheMark, Markable };
+export type { CacheMark };
 
 /**
  * Fields of blocks, parts, messages, tools and requests that mark where a prompt cache may end: Anthropic's, which OpenRouter and others take in

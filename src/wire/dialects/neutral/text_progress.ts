@@ -3,7 +3,6 @@ export class TextProgress {
   #length = 0;
   #hash = SEED;
 
-  /** Adds a piece. */
   add(piece: string): void {
     this.#hash = hashOf(piece, this.#hash, piece.length);
     this.#length += piece.length;

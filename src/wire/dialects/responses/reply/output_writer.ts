@@ -74,7 +74,6 @@ export class OutputWriter {
     return this.#advance();
   }
 
-  /** Ends all items. */
   close(end: ItemEnd): string {
     let text = this.#advance();
     while (this.#isBusy) text += this.#closeItem(end) + this.#advance();
