@@ -120,7 +120,7 @@ async function loadedWith(file: string) {
     // types are not loaded, and `import("…")` is when it is called
     for (
       const [, target] of code.matchAll(
-        /^(?:import|export)\b(?! type| async| function)[^;"]*"([^"]+)"/gm,
+        /^(?:import|export)\b(?! type| async| function| const)[^;"]*"([^"]+)"/gm,
       )
     ) {
       if (/^\.\.?$/.test(target!)) continue;

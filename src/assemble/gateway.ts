@@ -137,6 +137,10 @@ export async function assemble(config: Config, environment: Environment): Promis
     observe,
     beside: [identity.lock],
     onState: databaseStates.changed,
+    onReplica: (error?: string) =>
+      log.warn(`reports read the ${error === undefined ? "replica again" : "database itself"}`, {
+        error,
+      }),
     besideGateway: takeover,
   };
   const store = built.use(await openStore(config, storeOptions));

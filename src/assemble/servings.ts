@@ -14,6 +14,7 @@ const KEPT: Readonly<Record<string, (settings: Settings) => unknown>> = {
   data: ({ data }) => data,
   "database.url": ({ database }) => database.url,
   "database.token": ({ database }) => database.token?.reveal(),
+  "database.replicaUrl": ({ database }) => database.replicaUrl,
   durability: ({ durability }) => durability,
   workers: ({ workers }) => workers,
   secret: ({ secret }) => secret?.reveal(),

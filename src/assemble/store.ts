@@ -52,6 +52,8 @@ export interface StoreOptions {
   readonly beside?: readonly string[];
   /** Called when an embedded file was given up after a failure, and when it is used again. */
   readonly onState?: (state: FileState) => void;
+  /** Called with why the replica cannot be read, and without when it can again. */
+  readonly onReplica?: (fault: string | undefined) => void;
   /** Whether a gateway may run on the database; then its schema is left as it is. */
   readonly besideGateway?: boolean;
   /** What becomes of what earlier gateways have kept for an embedded file. */
@@ -79,7 +81,7 @@ export async function openStore(
   const { now: ownNow = Date.now, wrapDatabase = (database) => database } = options;
   const { observe, besideGateway, passwordCost } = options;
   const { settings } = config;
-  const { url, token } = settings.database;
+  const { url, token, replicaUrl } = settings.database;
   const file = databaseFile(settings);
   const open = async () => {
     await refuseLinks(settings.data);
@@ -98,7 +100,7 @@ export async function openStore(
           ? () => noGatewayRuns(settings.data, file)
           : undefined,
         ...(file === undefined && url !== undefined
-          ? { server: { url, token: token?.reveal() } }
+          ? { server: { url, token: token?.reveal(), replicaUrl, onReplica: options.onReplica } }
           : {}),
       }),
     );

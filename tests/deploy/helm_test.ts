@@ -41,6 +41,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     database: {
       url: "postgres://sluice@db-1.example,db-2.example/sluice?sslmode=verify-full" +
         "&sslrootcert=/etc/sluice/database/ca.crt",
+      replicaUrl: "postgres://sluice@db-2.example/sluice",
       password: { secret: "database", key: "password" },
       ca: { secret: "database-ca", key: "ca.crt" },
     },
@@ -249,6 +250,7 @@ test("a gateway of the chart takes its settings, and finds its secrets and its d
     assertEquals((await Deno.stat(`${dir.path}${authority}`)).isFile, true);
     if (cluster === undefined) {
       assertEquals(upstreams.a!.key!.reveal(), "the value of A_KEY");
+      assertEquals(database.replicaUrl, "postgres://sluice@db-2.example/sluice");
       continue;
     }
     if ("SLUICE_OWNER_KEY_FILE" in env) {
@@ -257,6 +259,7 @@ test("a gateway of the chart takes its settings, and finds its secrets and its d
     assertEquals(publicUrl, "https://llm.example.com");
     const { initdb } = cluster.spec.bootstrap;
     assertEquals(url.hostname, `${cluster.metadata.name}-rw`);
+    assertEquals(database.replicaUrl, database.url.replace("-rw/", "-ro/"));
     assertEquals(initdb, {
       database: url.pathname.slice(1),
       owner: url.username,

@@ -23,7 +23,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- define "sluice.database" -}}
 {{- if .Values.cloudNativePG.enabled -}}
 {{- $cluster := include "sluice.postgres" . -}}
-url: postgres://sluice@{{ $cluster }}-rw/sluice?sslmode=verify-full&sslrootcert=/etc/sluice/database/ca.crt
+{{- $database := "sluice?sslmode=verify-full&sslrootcert=/etc/sluice/database/ca.crt" -}}
+url: postgres://sluice@{{ $cluster }}-rw/{{ $database }}
+replicaUrl: {{ if gt (int .Values.cloudNativePG.instances) 1 }}postgres://sluice@{{ $cluster }}-ro/{{ $database }}{{ else }}""{{ end }}
 password: { secret: {{ $cluster }}-app, key: password }
 ca: { secret: {{ $cluster }}-ca, key: ca.crt }
 {{- else -}}

@@ -18,7 +18,7 @@ import { type CommandContext, CommandStatus } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { size } from "./format.ts";
 import { paymentFindings } from "./doctor_payments.ts";
-import { postgresFindings } from "./doctor_postgres.ts";
+import { postgresFindings, replicaFinding } from "./doctor_postgres.ts";
 import { signInFindings } from "./doctor_sign_in.ts";
 import { CLOCK_SLACK_MS, upstreamFindings } from "./doctor_upstreams.ts";
 import { failed, type Finding, ok, warning } from "../../ground/finding.ts";
@@ -168,7 +168,12 @@ async function database(context: CommandContext, config: Config): Promise<Findin
         )
       );
     const latest = await latestRecordAt(database);
-    const all = [found, ...(health === undefined ? [] : postgresFindings(health)), ...foreign];
+    const all = [
+      found,
+      ...(health === undefined ? [] : postgresFindings(health)),
+      ...(database.replica === undefined ? [] : [await replicaFinding(database.replica)]),
+      ...foreign,
+    ];
     return latest === undefined || latest <= parts.clock.now() + CLOCK_SLACK_MS ? all : [
       ...all,
       failed(

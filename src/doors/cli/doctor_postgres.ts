@@ -1,5 +1,5 @@
 import { type Finding, ok, warning } from "../../ground/finding.ts";
-import type { PostgresHealth } from "../../ground/database/mod.ts";
+import type { PostgresHealth, Replica } from "../../ground/database/mod.ts";
 
 const SEE = "see docs/scaling.md";
 
@@ -16,6 +16,15 @@ export function postgresFindings(health: PostgresHealth): Finding[] {
       ),
     ]),
   ];
+}
+
+/** Whether reports can read the replica. */
+export async function replicaFinding(replica: Replica): Promise<Finding> {
+  const { isReadable, about } = await replica.look()
+    .catch((error) => ({ isReadable: false, about: String(error) }));
+  const what = `${replica.place}: ${about}`;
+  if (isReadable) return ok("replica", what);
+  return warning("replica", what, `reports read the database itself until it can be used: ${SEE}`);
 }
 
 /** What the loss of the server would cost that takes the writes. */

@@ -137,6 +137,12 @@ export interface BatchOptions {
   readonly beside?: boolean;
 }
 
+/** A copy of a database that may be up to a minute behind. Its source is read instead while it cannot be; what is written goes there. */
+export interface Replica extends Database {
+  /** Whether it is one, and near enough to be read; `about` says that to people. @throws {DatabaseError} If it does not answer. */
+  look(): Promise<{ readonly isReadable: boolean; readonly about: string }>;
+}
+
 /** The only authority on money, windows, accounts and keys: an embedded file or a server. */
 export interface Database {
   /** For people: the file's path, or the server's address without secrets. */
@@ -145,6 +151,8 @@ export interface Database {
   readonly dialect?: Dialect | undefined;
   /** Writes that wait for a commit. */
   readonly waiting: number;
+  /** A copy that reports read: {@linkcode forReports}. Undefined where there is none. */
+  readonly replica?: Replica | undefined;
   /** Reads rows. */
   all(sql: string, args?: readonly Value[], options?: ReadOptions): Promise<Row[]>;
   /** Reads the first row. Flat in memory however often it is called, so the one for polling. */
@@ -185,6 +193,14 @@ export interface Database {
    * @param died Called when the thread dies, which the other ends of lines do not notice. Replaces the one given before.
    */
   line?: ((died: (message: string) => void) => DatabaseLine) | undefined;
+}
+
+/**
+ * The database for reports, exports and audits, which may be some seconds behind. What decides on money, rights, sign-in or rate limits reads
+ * the database itself, and so does what somebody has just changed.
+ */
+export function forReports(database: Database): Database {
+  return database.replica ?? database;
 }
 
 /** What a failure means, whatever an engine calls it. */

@@ -8,8 +8,15 @@ export interface UseOptions {
   readonly observe?: ObserveCommit | undefined;
 }
 
+/** Where a standby of PostgreSQL is, for reports. */
+export interface ReplicaPlace {
+  readonly replicaUrl?: string | undefined;
+  /** Called with why it cannot be read, and without when it can again. */
+  readonly onReplica?: ((fault: string | undefined) => void) | undefined;
+}
+
 /** Where a server is. */
-export interface ServerPlace {
+export interface ServerPlace extends ReplicaPlace {
   readonly url: string;
   /** Auth token of a libSQL server, or the password of a PostgreSQL whose URL has none. */
   readonly token: string | undefined;

@@ -100,6 +100,6 @@ function engineOf({ file, server, ...use }: OpenOptions): Engine {
   if (file !== undefined) return fileEngine(file, use);
   if (server === undefined) throw new TypeError("Cannot open a database without file or server");
   return isPostgres(server.url)
-    ? postgresEngine(server.url, { ...use, password: server.token })
+    ? postgresEngine(server.url, { ...server, ...use, password: server.token })
     : serverEngine(server, use);
 }

@@ -1,4 +1,10 @@
-import { type Database, DatabaseError, type Row, sumOf } from "../../ground/database/mod.ts";
+import {
+  type Database,
+  DatabaseError,
+  forReports,
+  type Row,
+  sumOf,
+} from "../../ground/database/mod.ts";
 import { BALANCES } from "./audit/balances.ts";
 import { BUDGETS, checkPeriods } from "./audit/budgets.ts";
 import { type Check, type Mismatch, PROMISE_OF, queryOf } from "./audit/check.ts";
@@ -89,7 +95,7 @@ const UNCOLLECTED = `select
 
 /**
  * Recomputes every derived row from entries and records, and compares the schema with the one that
- * migrations and rules make. Reads only, so that writers are not held up.
+ * migrations and rules make. Reads only, so that writers are not held up: a replica, if there is one, but for schema and outboxes.
  *
  * @param progress Called with the name of each check before it runs.
  */
@@ -153,13 +159,13 @@ export async function audit(
 }
 
 async function first(database: Database, sql: string): Promise<Row | undefined> {
-  return (await database.all(sql, [], { patienceMs: CHECK_MS }))[0];
+  return (await forReports(database).all(sql, [], { patienceMs: CHECK_MS }))[0];
 }
 
 async function run(database: Database, check: Check): Promise<Mismatch[]> {
   const mismatches: Mismatch[] = [];
   for await (const range of check.byRecords ? recordRanges(database) : [[]]) {
-    const rows = await database.all(`${queryOf(check)} limit ${MAX_ROWS}`, range, {
+    const rows = await forReports(database).all(`${queryOf(check)} limit ${MAX_ROWS}`, range, {
       patienceMs: CHECK_MS,
     });
     for (const row of rows) mismatches.push(...mismatchesOf(check, row));

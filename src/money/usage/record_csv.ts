@@ -1,4 +1,5 @@
 import { type Account, labelOf, type OwnedKey, ownersOfKeys } from "../../people/accounts/mod.ts";
+import { forReports } from "../../ground/database/mod.ts";
 import { entriesBetween, type Entry } from "../ledger/mod.ts";
 import { type CsvColumns, csvLine, csvLines } from "./csv.ts";
 import { outcomeOf } from "./describe_request.ts";
@@ -69,7 +70,8 @@ export async function requestsCsv(
   query: UsageQuery,
   scope: UsageScope = {},
 ): Promise<AsyncGenerator<string>> {
-  const { database, accounts, teams } = parts;
+  const { accounts, teams } = parts;
+  const database = forReports(parts.database);
   const selected = await select(parts, { ...query, by: [] }, scope);
   const range = rangeOf(parts, query);
   const keys = new Map<string, OwnedKey>();
@@ -166,7 +168,7 @@ export async function entriesCsv(
   const all = accountIds === undefined
     ? await parts.accounts.list()
     : [...(await parts.accounts.byIds(accountIds)).values()];
-  const { database } = parts;
+  const database = forReports(parts.database);
   async function* pieces(): AsyncGenerator<string> {
     yield csvLine(Object.keys(ENTRY_CELLS));
     for (const account of all) {

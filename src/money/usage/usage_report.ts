@@ -1,4 +1,4 @@
-import type { Database } from "../../ground/database/mod.ts";
+import { type Database, forReports } from "../../ground/database/mod.ts";
 import { figures, type Group, total } from "./figures.ts";
 import { nameOfGroup, namesOf } from "./group_names.ts";
 import {
@@ -37,7 +37,8 @@ export async function reportUsage(
   scope: UsageScope = {},
   { reasons = "rows", topGroups: known }: ReportOptions = {},
 ): Promise<UsageReport> {
-  const { database, now } = parts;
+  const { now } = parts;
+  const database = forReports(parts.database);
   const { by, zone, since, until, compare } = query;
   checkGroupings(query);
   const [selected, firstMs] = await Promise.all([

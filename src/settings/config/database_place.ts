@@ -28,6 +28,14 @@ export function faultOfDatabaseUrl(url: string): string | undefined {
   }
 }
 
+/** What is wrong with the URL of a replica of the database at another URL; undefined if nothing is. */
+export function faultOfReplicaUrl(replicaUrl: string, url: string | undefined): string | undefined {
+  if (databaseKindOf(url) !== "postgres") {
+    return "must not be set unless `database.url` is PostgreSQL: a file and a libSQL server have no replicas";
+  }
+  return isPostgres(replicaUrl) ? faultOfDatabaseUrl(replicaUrl) : "must start with postgres://";
+}
+
 /**
  * The engine of the database.
  *

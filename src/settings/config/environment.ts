@@ -10,6 +10,7 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   SLUICE_DATA: "data",
   SLUICE_DATABASE_URL: "database.url",
   SLUICE_DATABASE_TOKEN: "database.token",
+  SLUICE_DATABASE_REPLICA_URL: "database.replicaUrl",
   SLUICE_OWNER_EMAIL: "owner.email",
   SLUICE_OWNER_KEY: "owner.key",
   SLUICE_UPSTREAM_URL: "upstream.url",

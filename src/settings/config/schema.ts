@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { DATABASE_URL, faultOfDatabaseUrl } from "./database_place.ts";
+import { DATABASE_URL, faultOfDatabaseUrl, faultOfReplicaUrl } from "./database_place.ts";
 import { listenHost } from "./hosts.ts";
 import { alertSettings } from "./alert_settings.ts";
 import { creditPackage, tier } from "./credit_settings.ts";
@@ -50,6 +50,12 @@ export const settings = z.strictObject({
     token: secret.optional().describe(
       "Password for PostgreSQL, if the URL has none, or auth token for the libSQL server.",
     ),
+    replicaUrl: z.string().optional().describe(
+      "A standby of that PostgreSQL, for reports, exports and audits up to a minute behind.",
+    ),
+  }).superRefine(({ url, replicaUrl }, context) => {
+    const message = replicaUrl === undefined ? undefined : faultOfReplicaUrl(replicaUrl, url);
+    if (message !== undefined) context.addIssue({ code: "custom", path: ["replicaUrl"], message });
   }).prefault({}).describe("The database."),
   durability: z.enum(["full", "normal"]).default("full").describe(
     "full: a committed charge survives power loss; normal: it survives only a crash of the process.",

@@ -452,4 +452,13 @@ export const DATABASE: readonly Mutation[] = [
     tests: [{ file: OUTBOX_TEST, filter: "on a full disk" }],
     why: "Nobody could look at the database until there is room, beside a gateway that goes on.",
   },
+  {
+    name: "replica-far-behind",
+    file: "src/ground/database/postgres/replica.ts",
+    find: "isReadable: behindMs <= this.#options.maxBehindMs",
+    replace: "isReadable: true",
+    tests: [{ file: "tests/ground/database/replica_test.ts", filter: "reports may be behind" }],
+    why:
+      "A standby whose replication has stopped would be audited, and nobody would see what happened since.",
+  },
 ];

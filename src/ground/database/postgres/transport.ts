@@ -29,7 +29,8 @@ export class PostgresTransport implements Transport {
   readonly dialect = "postgres";
   readonly #connections: Connections;
 
-  private constructor(place: Place, durable: boolean) {
+  /** Connects when it is asked for something. */
+  constructor(place: Place, durable: boolean) {
     const hosts = place.hosts.map(({ host, port }) => `${host}:${port}`).join(",");
     this.place = `${hosts}/${place.database}`;
     this.#connections = new Connections(place, { patienceMs: PATIENCE_MS, durable });

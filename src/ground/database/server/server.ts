@@ -8,6 +8,7 @@ import {
   type ObserveCommit,
   type OutboxState,
   type ReadOptions,
+  type Replica,
   type Row,
   type Statement,
   type Value,
@@ -27,6 +28,7 @@ const KEEP_AFTER_MS = 1_000;
 export class ServerDatabase implements OpenedDatabase {
   readonly place: string;
   readonly dialect: Dialect;
+  replica: Replica | undefined;
   readonly #transport: Transport;
   readonly #durable: boolean;
   readonly #writer: GroupWriter;
@@ -175,6 +177,7 @@ export class ServerDatabase implements OpenedDatabase {
     clearInterval(this.#looking);
     await this.#writer.idle();
     await this.#outbox?.close();
+    await this.replica?.close();
     await this.#transport.close();
   }
 
