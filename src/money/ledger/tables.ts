@@ -35,6 +35,7 @@ export const TABLES = [
   "settling",
   "expiries",
   "admissions",
+  "admission_sets",
   "growths",
   "settlements",
   "settlement_sets",
