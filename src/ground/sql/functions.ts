@@ -186,6 +186,16 @@ export function lockTable(table: string): string {
   return call("lockTable", table);
 }
 
+/**
+ * A statement that keeps rows from others until its transaction ends, taken in the order of a key as by all who lock them. Where one
+ * writes at a time, it does nothing.
+ *
+ * @param condition Says which rows.
+ */
+export function lockRows(table: string, key: string, condition: string): string {
+  return call("lockRows", table, key, condition);
+}
+
 /** What tells the rows of a table apart while a statement runs. */
 export const ROW = call("row");
 

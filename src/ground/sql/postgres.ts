@@ -71,6 +71,8 @@ export const POSTGRES: Spelling = {
   hasChanged: () =>
     "coalesce(nullif(current_setting('sluice.changed', true), ''), '0')::bigint > 0",
   lockTable: (table) => `lock table ${table} in share row exclusive mode`,
+  lockRows: (table, key, condition) =>
+    `select 1 as locked from ${table} where ${condition} order by ${key} for update`,
   thenJoin: () => "join",
   row: () => "ctid",
   byIndex: (table) => table,

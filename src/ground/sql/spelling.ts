@@ -38,6 +38,7 @@ export type Spelling = {
   typeIfNeeded(type: string): string;
   hasChanged(): string;
   lockTable(table: string): string;
+  lockRows(table: string, key: string, condition: string): string;
   thenJoin(): string;
   row(): string;
   byIndex(table: string, index: string): string;

@@ -39,6 +39,7 @@ export const SQLITE: Spelling = {
   typeIfNeeded: () => "",
   hasChanged: () => "changes() > 0",
   lockTable: () => "select 1 where false",
+  lockRows: (table, _, condition) => `select 1 from ${table} where false and ${condition}`,
   thenJoin: () => "cross join",
   row: () => "rowid",
   byIndex: (table, index) => `${table} indexed by ${index}`,
