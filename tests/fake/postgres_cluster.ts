@@ -1,0 +1,228 @@
+/** Clusters of PostgreSQL, by the programs that a distribution has: what a server is made of, and a standby. */
+
+import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
+import { promisify } from "node:util";
+import { until } from "./temp.ts";
+
+/** Where distributions put its programs; those of the highest version are taken. */
+const DEBIAN = "/usr/lib/postgresql";
+const USER = "postgres";
+const MEMORY = "/dev/shm";
+const MIN_ROOM_BYTES = 2_147_483_648;
+
+interface Programs {
+  readonly path: string;
+  readonly version: number;
+}
+
+/** Why no server can be started on this machine; undefined if one can. */
+export async function whyNoPostgres(): Promise<string | undefined> {
+  if (await programsHere() === undefined) return `there are no programs in ${DEBIAN}`;
+  return undefined;
+}
+
+/** How a cluster is made. */
+export interface ClusterOptions {
+  /** Whether its data is on the disk, rather than in memory. */
+  readonly onDisk?: boolean;
+  /** Settings `NAME=VALUE` of its server. */
+  readonly settings: readonly string[];
+}
+
+/** A cluster in a folder of its own, and the server that runs on it at a port on loopback. */
+export class PostgresCluster {
+  readonly port: number = freePort();
+  /** The directory of its socket. */
+  readonly folder: string;
+  readonly #programs: Programs;
+  readonly #settings: string;
+
+  private constructor(programs: Programs, folder: string, settings: readonly string[]) {
+    this.#programs = programs;
+    this.folder = folder;
+    const all = [
+      "listen_addresses=127.0.0.1,127.0.0.2",
+      "log_line_prefix=%e:",
+      "dynamic_shared_memory_type=mmap", // what a killed server leaves is in its folder
+      ...settings,
+    ];
+    this.#settings = [`-p ${this.port} -k ${folder}`, ...all.map((one) => `-c ${one}`)].join(" ");
+  }
+
+  /** Makes a folder for one, which {@linkcode init} or {@linkcode copy} fills. */
+  static async create({ onDisk = false, settings }: ClusterOptions): Promise<PostgresCluster> {
+    const programs = await programsHere();
+    if (programs === undefined) throw new Error(await whyNoPostgres());
+    // the tests' own directory may be closed to other users
+    const dir = onDisk ? "/tmp" : await folderInMemory() ?? "/tmp";
+    const folder = await Deno.makeTempDir({ dir, prefix: "sluice-postgres-" });
+    if (Deno.uid() === 0) await must(command("chown", [USER, folder]), "chown");
+    return new PostgresCluster(programs, folder, settings);
+  }
+
+  get url(): string {
+    return `postgres://${USER}@127.0.0.1:${this.port}/postgres`;
+  }
+
+  /** Of the server's program, such as 15. */
+  get version(): number {
+    return this.#programs.version;
+  }
+
+  get #data(): string {
+    return `${this.folder}/data`;
+  }
+
+  /** Makes an empty one, with a database `postgres`. */
+  async init(): Promise<void> {
+    const more = ["-A", "trust", "-U", USER, "--locale=C", "-E", "UTF8", "--no-sync"];
+    await must(this.#program("initdb", ["-D", this.#data, ...more]), "initdb");
+  }
+
+  /** Makes it a standby of another one, in place of what it was. */
+  async copy(primary: PostgresCluster): Promise<void> {
+    await Deno.remove(this.#data, { recursive: true }).catch(() => {});
+    const from = ["-h", "127.0.0.1", "-p", `${primary.port}`, "-U", USER];
+    const how = ["-X", "stream", "-c", "fast", "-R", "--no-sync"];
+    await must(
+      this.#program("pg_basebackup", ["-D", this.#data, ...from, ...how]),
+      "pg_basebackup",
+    );
+  }
+
+  /** Starts its server; resolves when that answers. */
+  async start(): Promise<void> {
+    // as a daemon: its end is this command's, not that of a process which the test would have to wait for
+    const how = ["-o", this.#settings, "-l", `${this.folder}/log`, "-w", "-t", "60", "start"];
+    await must(this.#program("pg_ctl", ["-D", this.#data, ...how]), "pg_ctl start");
+  }
+
+  /** Has a standby take writes; resolves when it does. */
+  async promote(): Promise<void> {
+    await must(
+      this.#program("pg_ctl", ["-D", this.#data, "-w", "-t", "60", "promote"]),
+      "pg_ctl promote",
+    );
+  }
+
+  /** Sends a signal to the server's processes, or to those of one kind, such as `walsender`. */
+  async signal(name: Deno.Signal, kind = ""): Promise<number[]> {
+    const lines = await Deno.readTextFile(`${this.#data}/postmaster.pid`);
+    const [main = NaN] = lines.split("\n").map(Number);
+    const args = ["-o", "pid=,args=", "--ppid", `${main}`, "-p", `${main}`];
+    // a program of the system reads it: Deno's permission to read leaves /proc out
+    const { stdout } = await new Deno.Command("ps", { args }).output();
+    const pids = linesOf(stdout).filter((line) => line.includes(kind)).map((line) =>
+      parseInt(line)
+    );
+    for (const pid of pids) {
+      try {
+        Deno.kill(pid, name);
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error; // it ended by itself
+      }
+    }
+    return pids;
+  }
+
+  /** Kills all its processes at once, as if its machine were lost; resolves when there are none. */
+  async kill(): Promise<void> {
+    const pids = await this.signal("SIGKILL");
+    const args = ["-o", "stat=", ...pids.flatMap((pid) => ["-p", `${pid}`])];
+    await until(async () => {
+      const { stdout } = await new Deno.Command("ps", { args }).output();
+      return linesOf(stdout).every((state) => state.startsWith("Z"));
+    }, { what: "the end of a killed server" });
+    // a process that nobody has reaped yet counts as one that runs
+    for (const lock of ["data/postmaster.pid", `.s.PGSQL.${this.port}.lock`]) {
+      await Deno.remove(`${this.folder}/${lock}`);
+    }
+  }
+
+  /**
+   * Runs a script as the owner of all, and goes on after a statement that fails.
+   *
+   * @returns Rows without alignment, `|` between columns, and what failed.
+   */
+  async run(script: string): Promise<{ readonly rows: string[]; readonly errors: string[] }> {
+    const place = ["-h", this.folder, "-p", `${this.port}`, "-U", USER, "-d", "postgres"];
+    const psql = new Deno.Command(`${this.#programs.path}/psql`, {
+      args: [...place, "-X", "-q", "-A", "-t"],
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+    const input = psql.stdin.getWriter();
+    const written = input.write(new TextEncoder().encode(script)).then(() => input.close());
+    const { stdout, stderr } = await psql.output();
+    await written;
+    return {
+      rows: linesOf(stdout),
+      errors: linesOf(stderr).filter((line) => /ERROR|FATAL/.test(line)),
+    };
+  }
+
+  /** What its servers have logged: lines begin with the state of SQL and a colon. */
+  async log(): Promise<string> {
+    return await Deno.readTextFile(`${this.folder}/log`);
+  }
+
+  /** Ends it within this turn. */
+  endNow(): void {
+    this.#program("pg_ctl", ["-D", this.#data, "-m", "immediate", "-w", "stop"]).outputSync();
+    Deno.removeSync(this.folder, { recursive: true });
+  }
+
+  /** One of its programs, which refuse to run as root. */
+  #program(name: string, args: readonly string[]): Deno.Command {
+    const program = `${this.#programs.path}/${name}`;
+    const setpriv = [`--reuid=${USER}`, `--regid=${USER}`, "--clear-groups", program];
+    return Deno.uid() === 0 ? command("setpriv", [...setpriv, ...args]) : command(program, args);
+  }
+}
+
+async function programsHere(): Promise<Programs | undefined> {
+  const versions: number[] = [];
+  try {
+    for await (const { name } of Deno.readDir(DEBIAN)) versions.push(Number(name));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  const version = versions.filter(Number.isInteger).toSorted((a, b) => b - a)[0];
+  return version === undefined ? undefined : { path: `${DEBIAN}/${version}/bin`, version };
+}
+
+/** If there is one with room: to make a database takes a busy disk seconds. */
+async function folderInMemory(): Promise<string | undefined> {
+  const { bavail, bsize } = await promisify(fs.statfs)(MEMORY).catch(() => ({
+    bavail: 0,
+    bsize: 0,
+  }));
+  return bavail * bsize < MIN_ROOM_BYTES ? undefined : MEMORY;
+}
+
+/** Its server keeps the outputs that it is given. */
+function command(program: string, args: readonly string[]): Deno.Command {
+  return new Deno.Command(program, {
+    args: [...args],
+    cwd: "/",
+    stdout: "null",
+    stderr: "null",
+  });
+}
+
+async function must(command: Deno.Command, what: string): Promise<void> {
+  const { success, code } = await command.output();
+  if (!success) throw new Error(`${what} ended with ${code}`);
+}
+
+function linesOf(bytes: Uint8Array): string[] {
+  return new TextDecoder().decode(bytes).split("\n").slice(0, -1);
+}
+
+function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr as Deno.NetAddr;
+  listener.close();
+  return port;
+}
