@@ -104,3 +104,33 @@ export async function unlockedWrites(database: Database): Promise<string[]> {
   const rows = await database.all("select distinct what from unlocked limit 20");
   return rows.map(({ what }) => String(what));
 }
+
+/** Keys of what is locked. */
+const KEYS = { balances: "account_id", budgets: "id" } as const;
+
+/**
+ * From now on notes each row that a PostgreSQL changes before its transaction has locked what it belongs to, whether a decision does so
+ * or not: another transaction may have the lock, and wait for the row.
+ */
+export async function watchRowLocks(database: Database): Promise<void> {
+  const statements = (["budget_periods", "holds", "loans"] as const).flatMap((table) => {
+    const [column, lock] = GUARDED[table];
+    return [
+      `create function watch_${table}() returns trigger language plpgsql as $$ begin
+        if not exists (
+          select 1 from ${lock} where ${KEYS[lock]} = old.${column}
+            and pg_current_xact_id()::xid in (xmin, xmax)
+        ) then
+          insert into unlocked values (tg_op || ' of ${table} by ' || current_query());
+        end if;
+        if tg_op = 'DELETE' then return old; end if;
+        return new;
+      end $$`,
+      `create trigger before_all_watch before update or delete on ${table}
+        for each row execute function watch_${table}()`,
+    ];
+  });
+  await database.batch(
+    ["create table unlocked (what text not null)", ...statements].map((sql) => ({ sql })),
+  );
+}

@@ -1,10 +1,11 @@
-import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
-import { promisify } from "node:util";
 import { openDatabase } from "../../src/ground/database/mod.ts";
 import { placeOf } from "../../src/ground/database/postgres/place.ts";
 import { PostgresTransport } from "../../src/ground/database/postgres/transport.ts";
 import { RULES } from "../../src/money/ledger/mod.ts";
+import { PostgresCluster } from "./postgres_cluster.ts";
 import { DEADLINE_MS, until } from "./temp.ts";
+
+export { whyNoPostgres } from "./postgres_cluster.ts";
 
 /** A database on a PostgreSQL that runs. */
 export interface PostgresDatabase extends AsyncDisposable {
@@ -18,26 +19,9 @@ export interface PostgresServer extends PostgresDatabase {
   readonly socket: string;
   /** Of the server's program, such as 15. */
   readonly version: number;
-  /**
-   * Runs a script as the owner of all, and goes on after a statement that fails.
-   *
-   * @returns Rows without alignment, `|` between columns, and what failed.
-   */
-  run(script: string): Promise<{ readonly rows: string[]; readonly errors: string[] }>;
+  readonly run: PostgresCluster["run"];
   /** Ends it within this turn. */
   endNow(): void;
-}
-
-/** Where distributions put its programs; those of the highest version are taken. */
-const DEBIAN = "/usr/lib/postgresql";
-const USER = "postgres";
-const MEMORY = "/dev/shm";
-const MIN_ROOM_BYTES = 2_147_483_648;
-
-/** Why no server can be started on this machine; undefined if one can. */
-export async function whyNoPostgres(): Promise<string | undefined> {
-  if (await folderOfPrograms() === undefined) return `there are no programs in ${DEBIAN}`;
-  return undefined;
 }
 
 /** Whether tests that do not say where their database is have it on PostgreSQL, rather than in a file: `SLUICE_TEST_DATABASE=postgres`. */
@@ -99,101 +83,19 @@ async function asOwner({ url }: PostgresServer, sql: string) {
 export async function postgresServer(
   { durable = false }: { readonly durable?: boolean } = {},
 ): Promise<PostgresServer> {
-  const programs = await folderOfPrograms();
-  if (programs === undefined) throw new Error(await whyNoPostgres());
-  // the tests' own directory may be closed to other users
-  const dir = durable ? "/tmp" : await folderInMemory() ?? "/tmp";
-  const folder = await Deno.makeTempDir({ dir, prefix: "sluice-postgres-" });
-  if (Deno.uid() === 0) await must(command("chown", [USER, folder]), "chown");
-  const data = `${folder}/data`;
-  const made = ["-D", data, "-A", "trust", "-U", USER, "--locale=C", "-E", "UTF8", "--no-sync"];
-  await must(asUser(`${programs.path}/initdb`, made), "initdb");
-  const port = freePort();
-  const settings = `-p ${port} -k ${folder} -c listen_addresses=127.0.0.1,127.0.0.2 -c fsync=${
-    durable ? "on" : "off"
-  }`;
-  // as a daemon: its end is this command's, not that of a process which the test would have to wait for
-  const start = ["-D", data, "-o", settings, "-l", `${folder}/log`, "-w", "-t", "60", "start"];
-  await must(asUser(`${programs.path}/pg_ctl`, start), "pg_ctl start");
-  const endNow = () => {
-    const stop = ["-D", data, "-m", "immediate", "-w", "stop"];
-    asUser(`${programs.path}/pg_ctl`, stop).outputSync();
-    Deno.removeSync(folder, { recursive: true });
-  };
+  const settings = [`fsync=${durable ? "on" : "off"}`];
+  const cluster = await PostgresCluster.create({ onDisk: durable, settings });
+  await cluster.init();
+  await cluster.start();
+  const { url, port, folder: socket, version } = cluster;
+  const endNow = () => cluster.endNow();
   return {
-    url: `postgres://${USER}@127.0.0.1:${port}/postgres`,
+    url,
     port,
-    socket: folder,
-    version: programs.version,
-    async run(script) {
-      const psql = new Deno.Command(`${programs.path}/psql`, {
-        args: ["-h", folder, "-p", `${port}`, "-U", USER, "-d", "postgres", "-X", "-q", "-A", "-t"],
-        stdin: "piped",
-        stdout: "piped",
-        stderr: "piped",
-      }).spawn();
-      const input = psql.stdin.getWriter();
-      const written = input.write(new TextEncoder().encode(script)).then(() => input.close());
-      const { stdout, stderr } = await psql.output();
-      await written;
-      return {
-        rows: lines(stdout),
-        errors: lines(stderr).filter((line) => /ERROR|FATAL/.test(line)),
-      };
-    },
+    socket,
+    version,
+    run: (script) => cluster.run(script),
     endNow,
     [Symbol.asyncDispose]: () => Promise.resolve(endNow()),
   };
-}
-
-async function folderOfPrograms(): Promise<{ path: string; version: number } | undefined> {
-  const versions: number[] = [];
-  try {
-    for await (const { name } of Deno.readDir(DEBIAN)) versions.push(Number(name));
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-  const version = versions.filter(Number.isInteger).toSorted((a, b) => b - a)[0];
-  return version === undefined ? undefined : { path: `${DEBIAN}/${version}/bin`, version };
-}
-
-/** If there is one with room: to make a database takes a busy disk seconds. */
-async function folderInMemory(): Promise<string | undefined> {
-  const { bavail, bsize } = await promisify(fs.statfs)(MEMORY).catch(() => ({
-    bavail: 0,
-    bsize: 0,
-  }));
-  return bavail * bsize < MIN_ROOM_BYTES ? undefined : MEMORY;
-}
-
-/** One of its programs, which refuse to run as root. */
-function asUser(program: string, args: readonly string[]): Deno.Command {
-  const setpriv = [`--reuid=${USER}`, `--regid=${USER}`, "--clear-groups", program];
-  return Deno.uid() === 0 ? command("setpriv", [...setpriv, ...args]) : command(program, args);
-}
-
-/** Its server keeps the outputs that it is given. */
-function command(program: string, args: readonly string[]): Deno.Command {
-  return new Deno.Command(program, {
-    args: [...args],
-    cwd: "/",
-    stdout: "null",
-    stderr: "null",
-  });
-}
-
-async function must(command: Deno.Command, what: string): Promise<void> {
-  const { success, code } = await command.output();
-  if (!success) throw new Error(`${what} ended with ${code}`);
-}
-
-function lines(bytes: Uint8Array): string[] {
-  return new TextDecoder().decode(bytes).split("\n").slice(0, -1);
-}
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
-  return port;
 }

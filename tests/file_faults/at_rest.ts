@@ -113,7 +113,7 @@ export function compareCharges(
   let lateUnknown = 0;
   for (const one of callers) {
     for (const [id, credits] of one.acknowledged) {
-      const [record, entry] = [recorded.get(id), taken.get(id)];
+      const [record, entry = 0] = [recorded.get(id), taken.get(id)];
       if (record === credits && entry === credits) continue;
       if (one.isNewlyWrong(id)) {
         wrong.push(`${id} of ${credits}: recorded ${record}, taken ${entry}`);

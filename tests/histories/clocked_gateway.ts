@@ -4,6 +4,8 @@ import { inTime } from "../fake/temp.ts";
 /** A gateway that is asked to stop has no request that lasts longer. */
 const STOP_MS = 30_000;
 
+const SOON_MS = 1_000;
+
 /** A gateway with a clock of its own, which is killed and started. */
 export class ClockedGateway implements AsyncDisposable {
   readonly #directory: string;
@@ -12,6 +14,7 @@ export class ClockedGateway implements AsyncDisposable {
   #starting: Promise<void> = Promise.resolve();
   /** What it has logged, one life after the other. */
   #log = "";
+  #commits = 0;
 
   constructor(directory: string) {
     this.#directory = directory;
@@ -53,15 +56,21 @@ export class ClockedGateway implements AsyncDisposable {
   }
 
   async #end(signal: Deno.Signal): Promise<number | undefined> {
-    const process = this.#process;
+    const [process, url] = [this.#process, this.#url];
     this.#url = undefined;
     this.#process = undefined;
     if (process === undefined) return undefined;
+    if (url !== undefined) this.#commits += await commitsOf(url);
     process.signal(signal);
     const status = await inTime(process.status, STOP_MS, undefined);
     await process[Symbol.asyncDispose]();
     this.#log += process.err();
     return status?.code;
+  }
+
+  /** How often it has had the database commit something, in all lives but the present one. */
+  get commits(): number {
+    return this.#commits;
   }
 
   /** What it has logged so far. */
@@ -72,4 +81,12 @@ export class ClockedGateway implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#process !== undefined) await this.kill();
   }
+}
+
+/** What a gateway counts; 0 if it does not say so at once. */
+async function commitsOf(url: string): Promise<number> {
+  const signal = AbortSignal.timeout(SOON_MS);
+  const text = await fetch(`${url}/metrics`, { signal }).then((reply) => reply.text(), () => "");
+  const counts = text.matchAll(/^sluice_database_commit_seconds_count\S* (\d+)$/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }

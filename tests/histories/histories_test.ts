@@ -1,17 +1,19 @@
 import { assert, assertEquals } from "../assert.ts";
 import { testSeed } from "../fake/random.ts";
-import { canRunSqld } from "../fake/sqld.ts";
 import { tempDir } from "../fake/temp.ts";
 import { sized } from "../tier.ts";
-import { DATABASES } from "./database.ts";
+import { canHave, DATABASES } from "./database.ts";
 import { History } from "./history.ts";
+
+/** Of primaries, one history each: the others have as many as their time allows. */
+const OUTAGES = { failover: sized(2, 10), loss: sized(1, 5) };
 
 for (const kind of DATABASES) {
   // Proves P1, P2, P3, P4, P6, P8.
   Deno.test({
     name:
-      `random histories on a ${kind}: kills, outages, clocks that are off, revoked keys and limits break no promise`,
-    ignore: kind === "server" && !await canRunSqld(),
+      `random histories (${kind}): kills, outages, clocks that are off, revoked keys and limits break no promise`,
+    ignore: !await canHave(kind),
     async fn() {
       await using dir = await tempDir();
       const seed = testSeed();
@@ -20,6 +22,7 @@ for (const kind of DATABASES) {
         kind,
         seed,
         seconds: sized(8, 60),
+        outages: kind === "failover" || kind === "loss" ? OUTAGES[kind] : undefined,
         directory: dir.path,
         say: (line) => said.push(line),
       });

@@ -1,14 +1,16 @@
 import { openStore, type Store } from "../../src/assemble/mod.ts";
-import { audit } from "../../src/money/ledger/mod.ts";
-import type { Account } from "../../src/people/accounts/mod.ts";
+import { audit, setBudget } from "../../src/money/ledger/mod.ts";
+import type { Account, Team } from "../../src/people/accounts/mod.ts";
 import { loadConfig } from "../../src/settings/config/mod.ts";
 import { Random } from "../fake/random.ts";
 import { sleep, until } from "../fake/temp.ts";
-import { compareCharges, readCharges } from "../file_faults/at_rest.ts";
+import { type Charges, compareCharges, readCharges } from "../file_faults/at_rest.ts";
 import { Callers } from "../file_faults/callers.ts";
 import { ClockedGateway } from "./clocked_gateway.ts";
-import { type AbsentDatabase, absentDatabase, type DatabaseKind } from "./database.ts";
-import { type KeyBounds, Model, type Windows } from "./model.ts";
+import { type AbsentDatabase, absentDatabase, type DatabaseKind, LONG_MS } from "./database.ts";
+import { KINDS, LIMITED_CREDITS, RICH, ROUTES, STEADY, tiersOf, windowsOf } from "./accounts.ts";
+import { gapsAfter } from "./gaps.ts";
+import { type KeyBounds, Model } from "./model.ts";
 import { SlowUpstream } from "./upstream.ts";
 
 /** Clocks of gateways are off by up to so much. */
@@ -20,6 +22,10 @@ export interface HistoryOptions {
   readonly kind: DatabaseKind;
   readonly seed: number;
   readonly seconds: number;
+  /** How many gateways. Default: as many as the kind of database is for. */
+  readonly gateways?: number | undefined;
+  /** How often the database goes away, however long that takes; then nothing else goes wrong. Default: now and then, as do others. */
+  readonly outages?: number | undefined;
   /** A directory of its own, which stays as it is at the end. */
   readonly directory: string;
   readonly say: (line: string) => void;
@@ -31,45 +37,23 @@ export interface HistoryReport {
   readonly acknowledged: number;
   readonly refused: number;
   readonly unanswered: number;
+  /** After each time that the database went away: the longest time in which a gateway's callers got no reply, in milliseconds. */
+  readonly gapsMs: readonly number[];
+  /** Requests of which a database that had to lose its last commits has lost the charge. */
+  readonly lost: number;
+  /** Rate windows in which the audit found what such a loss leaves. */
+  readonly named: number;
+  /** Transactions that a PostgreSQL undid, as they met others. */
+  readonly undone: number;
+  /** Commits of gateways, but for what those that were killed had not told. */
+  readonly commits: number;
 }
 
-const UNLIMITED = { minute: 1e9, hour: 1e9, day: 1e9 };
-/** Accounts: with keys that may have few requests at once, with few credits, with narrow rate windows, and with nothing of that. */
-const KINDS = ["plain", "crowded", "poor", "limited"] as const;
-/** A balance that grows into no tier with other limits, however much is granted in a history. */
-const LIMITED_CREDITS = 1_000_000;
-
-/** Narrow rate windows for accounts with about `LIMITED_CREDITS`, and none for others. */
-function tiersOf({ key, account }: Windows) {
-  return [
-    { above: 0, ...UNLIMITED },
-    { above: LIMITED_CREDITS / 2, ...UNLIMITED, ...key, account: { ...UNLIMITED, ...account } },
-    { above: LIMITED_CREDITS * 2, ...UNLIMITED },
-  ];
-}
-
-/** Windows that are used up: so narrow that the database decides on each request, or so wide that gateways are lent places. */
-function windowsOf(random: Random): Windows {
-  const minute = random.next() < 0.5 ? random.integer(2, 12) : random.integer(40, 70);
-  return {
-    key: { minute, hour: random.integer(minute, 2 * minute) },
-    account: {
-      minute: random.integer(minute, 2 * minute),
-      hour: random.integer(minute, 2 * minute),
-    },
-  };
-}
-
-/** One credit by the token of output, so that a charge says which answer it is for. */
-const ROUTES = {
-  small: {
-    targets: [{ upstream: "slow", model: "small" }],
-    context: 10_000,
-    maxOutput: 200,
-    minimum: 1,
-    prices: { input: 0, cached: 0, output: 1_000_000 },
-  },
-};
+/** In a log of PostgreSQL. */
+const UNDONE = /^(?:40\w{3}|0A000):ERROR/gm;
+/** Of all commits, those that may be made twice. */
+const MAX_UNDONE_PART = 0.01;
+const DEADLOCK = /^40P01:ERROR.*(?:\n(?:40P01:|\t).*)*/gm;
 
 /** Gateways with callers, their upstream, a database that goes away, and an operator; and what must be true of all that in the end. */
 export class History implements AsyncDisposable {
@@ -81,7 +65,11 @@ export class History implements AsyncDisposable {
   /** By the account's ID. */
   readonly #kinds = new Map<string, typeof KINDS[number]>();
   readonly #model = new Model();
+  #team: Team | undefined;
+  readonly #teamMembers: Account[] = [];
   #callers: readonly Callers[] = [];
+  /** When the database went away, and was as it should be. */
+  readonly #away: { readonly fromTick: number; untilTick: number }[] = [];
   #isOver = false;
 
   private constructor(options: HistoryOptions, database: AbsentDatabase) {
@@ -90,7 +78,7 @@ export class History implements AsyncDisposable {
     this.#database = database;
     this.#upstream = new SlowUpstream(new Random(options.seed));
     this.#gateways = Array.from(
-      { length: database.gateways },
+      { length: options.gateways ?? database.gateways },
       (_, at) => new ClockedGateway(this.#directory(at)),
     );
   }
@@ -101,13 +89,19 @@ export class History implements AsyncDisposable {
 
   /** Lets everything happen, and compares the books with what clients were told. */
   async run(): Promise<HistoryReport> {
-    const { seconds } = this.#options;
+    const { seconds, outages } = this.#options;
     await this.#prepare();
     for (const gateway of this.#gateways) gateway.start(this.#off());
     await Promise.all(this.#gateways.map((one) => one.started()));
     for (const callers of this.#callers) callers.start();
-    const going = [this.#outages(), this.#kills(), this.#operate()];
-    await sleep(seconds * 1_000);
+    const outaged = this.#outages();
+    const going = [outaged];
+    // what operators do is lost as well
+    if (this.#options.kind !== "loss") going.push(this.#operate());
+    if (outages === undefined) {
+      going.push(this.#kills());
+      await sleep(seconds * 1_000);
+    } else await outaged;
     await until(() => this.#callers.some((one) => one.acknowledged.size > 0), {
       what: "a reply to anybody", // within the time, a busy machine may have sent none
     });
@@ -117,12 +111,17 @@ export class History implements AsyncDisposable {
     return await this.#judge();
   }
 
+  /** Whether nothing goes wrong but the database. */
+  get #isSteady(): boolean {
+    return this.#options.outages !== undefined;
+  }
+
   #directory(at: number): string {
     return `${this.#options.directory}/gateway-${at}`;
   }
 
   #off(): number {
-    return this.#random.integer(-MAX_OFF_MS, MAX_OFF_MS);
+    return this.#isSteady ? 0 : this.#random.integer(-MAX_OFF_MS, MAX_OFF_MS);
   }
 
   async #prepare(): Promise<void> {
@@ -144,10 +143,12 @@ export class History implements AsyncDisposable {
       await Deno.writeTextFile(`${this.#directory(at)}/sluice.jsonc`, JSON.stringify(settings));
     }
     const { operator } = await this.#withStore(async (store) => {
-      for (const kind of KINDS) {
-        const credits =
-          { plain: 10_000_000, crowded: 10_000_000, poor: 500, limited: LIMITED_CREDITS }[kind];
-        const account = await store.accounts.create({ email: `${kind}@example.com` });
+      for (const kind of this.#isSteady ? STEADY : KINDS) {
+        const credits = { ...RICH, poor: 500, limited: LIMITED_CREDITS }[kind];
+        const email = `${kind}@example.com`;
+        const account = kind === "team"
+          ? await this.#makeTeam(store)
+          : await store.accounts.create({ email });
         this.#kinds.set(account.id, kind);
         await this.#model.grants(account, credits, () => store.sales.grant(account, { credits }));
         if (kind === "limited") this.#model.limits(account, windows);
@@ -170,6 +171,28 @@ export class History implements AsyncDisposable {
     return await work(store);
   }
 
+  /** Makes a team whose members have budgets, and that has one; returns its pool. */
+  async #makeTeam(store: Store): Promise<Account> {
+    const team = this.#team = await store.teams.create({ name: "Team", pool: true });
+    const budget = async (owner: "team" | "member", ownerId: string) => {
+      const credits = this.#random.integer(100, 2_000);
+      await setBudget(
+        store.database,
+        { owner, ownerId, period: "life", credits },
+        { nowMs: Date.now(), patienceMs: 0 },
+      );
+      this.#model.budgets(ownerId, credits);
+    };
+    await budget("team", team.id);
+    for (const name of ["one", "other"]) {
+      const member = await store.accounts.create({ email: `${name}@example.com` });
+      await store.members.add(team, member);
+      await budget("member", `${team.id}:${member.id}`);
+      this.#teamMembers.push(member);
+    }
+    return (await store.accounts.byId(team.poolId!))!;
+  }
+
   async #issue(store: Store, account: Account, hasBudget: boolean): Promise<void> {
     const kind = this.#kinds.get(account.id)!;
     const bounds: KeyBounds = {
@@ -177,21 +200,35 @@ export class History implements AsyncDisposable {
       ...(hasBudget && kind !== "limited" && { budgetCredits: this.#random.integer(10, 400) }),
       ...(kind === "crowded" && { atOnce: this.#random.integer(1, 3) }),
     };
+    if (kind === "team") {
+      const [team, member] = [this.#team!, this.#random.pick(this.#teamMembers)];
+      const shares = [team.id, `${team.id}:${member.id}`];
+      this.#model.issued(
+        await store.teamKeys.issue(team, member, bounds),
+        { ...bounds, shares },
+        1,
+      );
+      return;
+    }
     const share = kind === "crowded" || kind === "limited" ? 4 : 1;
     this.#model.issued(await store.keys.issue(account, bounds), bounds, share);
   }
 
   /** The database goes away now and then. */
   async #outages(): Promise<void> {
-    while (!this.#isOver) {
+    const { outages = Infinity } = this.#options;
+    while (!this.#isOver && this.#away.length < outages) {
       await this.#pause(300, 6_000);
       if (this.#isOver) return;
-      const forMs = this.#random.integer(100, this.#random.next() < 0.3 ? 9_000 : 2_500);
+      const span = { fromTick: performance.now(), untilTick: Infinity };
+      this.#away.push(span);
+      const isLong = !this.#isSteady && this.#random.next() < 0.3;
+      const forMs = this.#random.integer(100, isLong ? 9_000 : LONG_MS);
       const end = this.#model.awayFrom(performance.now());
       this.#tell(
         `database away for ${forMs} ms: ${await this.#database.goAway(this.#random, forMs)}`,
       );
-      end(performance.now());
+      end(span.untilTick = performance.now());
     }
   }
 
@@ -240,7 +277,10 @@ export class History implements AsyncDisposable {
   }
 
   async #judge(): Promise<HistoryReport> {
+    const { kind } = this.#options;
     const failures: string[] = [];
+    let [lost, named] = [0, 0];
+    const endTick = performance.now();
     await Promise.all(this.#gateways.map((one) => one.started()));
     const isAtRest = async ({ url }: ClockedGateway) => {
       const metrics = await (await fetch(`${url}/metrics`)).text();
@@ -260,7 +300,12 @@ export class History implements AsyncDisposable {
     }
     await this.#withStore(async ({ database }) => {
       const { mismatches, lentCredits } = await audit(database);
-      for (const one of mismatches) failures.push(`audit: ${JSON.stringify(one).slice(0, 400)}`);
+      // requests that were admitted from a loan which was lost are in no window
+      const isOfLoss = ({ noun }: { noun: string }) => kind === "loss" && noun === "window";
+      named = mismatches.filter(isOfLoss).length;
+      for (const one of mismatches.filter((one) => !isOfLoss(one))) {
+        failures.push(`audit: ${JSON.stringify(one).slice(0, 400)}`);
+      }
       if (lentCredits > 0) failures.push(`${lentCredits} credits are lent to nobody`);
       for (const { request_id: id } of await database.all("select request_id from holds")) {
         // one of an admission whose confirmation was lost ends with its lease
@@ -268,23 +313,52 @@ export class History implements AsyncDisposable {
         if (isKnown) failures.push(`${id} was answered, and holds credits`);
       }
       const charges = await readCharges((sql) => database.all(sql));
+      if (kind === "loss") lost = this.#forgetLost(charges);
       compareCharges(charges, this.#callers, failures);
       failures.push(
         ...await this.#model.check(database, {
           callers: this.#callers,
           mostAtOnce: (secret) => this.#upstream.mostAtOnce(secret),
-          clocksOffMs: this.#options.kind === "file" ? MAX_OFF_MS : 0,
+          clocksOffMs: kind === "file" ? MAX_OFF_MS : 0,
         }),
       );
     });
     const sum = (of: (one: Callers) => number) =>
       this.#callers.reduce((all, one) => all + of(one), 0);
+    const log = await this.#database.log?.() ?? "";
+    const undone = log.match(UNDONE)?.length ?? 0;
+    const commits = this.#gateways.reduce((all, one) => all + one.commits, 0);
+    if (undone > MAX_UNDONE_PART * commits) {
+      failures.push(`${undone} of ${commits} commits were undone`);
+    }
+    for (const [found] of log.matchAll(DEADLOCK)) failures.push(found);
     return {
       failures,
       acknowledged: sum((one) => one.acknowledged.size),
       refused: sum((one) => one.refused.size),
       unanswered: sum((one) => one.unanswered),
+      lost,
+      named,
+      gapsMs: gapsAfter(this.#away.map(({ fromTick }) => fromTick), endTick, this.#callers),
+      undone,
+      commits,
     };
+  }
+
+  /** Forgets, and counts, replies from just before the database went away of which it knows nothing any more. */
+  #forgetLost({ recorded, taken }: Charges): number {
+    let lost = 0;
+    for (const { acknowledged, recent } of this.#callers) {
+      for (const { requestId = "", endTick } of recent) {
+        const isLate = this.#away.some((one) =>
+          endTick >= one.fromTick && endTick <= one.untilTick
+        );
+        if (isLate && !recorded.has(requestId) && !taken.has(requestId)) {
+          lost += acknowledged.delete(requestId) ? 1 : 0;
+        }
+      }
+    }
+    return lost;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

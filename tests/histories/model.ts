@@ -13,6 +13,8 @@ const CLOCK_ERROR_MS = 3_000;
 export interface KeyBounds {
   readonly budgetCredits?: number | undefined;
   readonly atOnce?: number | undefined;
+  /** Names of budgets that it shares with other keys. */
+  readonly shares?: readonly string[];
 }
 
 /** Requests of a minute and an hour that a tier allows: each of its keys, and all keys of an account together. */
@@ -46,6 +48,8 @@ export class Model {
   readonly #keys: KnownKey[] = [];
   /** By the account's ID: what was granted, and what may have been, as the answer was lost. */
   readonly #granted = new Map<string, { certain: number; maybe: number }>();
+  /** Credits of budgets that keys share, by the name. */
+  readonly #shared = new Map<string, number>();
   /** By the account's ID, of those whose tier has narrow rate windows. */
   readonly #windows = new Map<string, Windows>();
   /** Spans in which the database was away. */
@@ -65,6 +69,11 @@ export class Model {
   /** Notes the rate windows of an account, whose balance is in no other tier. */
   limits(account: Account, windows: Windows): void {
     this.#windows.set(account.id, windows);
+  }
+
+  /** Notes a budget that keys share. */
+  budgets(name: string, credits: number): void {
+    this.#shared.set(name, credits);
   }
 
   /**
@@ -120,7 +129,7 @@ export class Model {
 
   async #checkAccounts(database: Database): Promise<string[]> {
     const rows = await database.all(
-      `select account_id as id, sum(iif(kind = 'charge', 0, credits)) as granted, sum(credits) as balance
+      `select account_id as id, sum(case when kind = 'charge' then 0 else credits end) as granted, sum(credits) as balance
         from entries group by 1`,
     );
     const byId = new Map(rows.map((row) => [row.id, row]));
@@ -141,11 +150,17 @@ export class Model {
       "select key_id as id, sum(charged_credits) as spent from usage_records group by 1",
     );
     const spent = new Map(rows.map((row) => [row.id, Number(row.spent)]));
-    return this.#keys.flatMap(({ id, budgetCredits = Infinity }) =>
-      (spent.get(id) ?? 0) <= budgetCredits
-        ? []
-        : [`${id} spent ${spent.get(id)} of ${budgetCredits}`]
-    );
+    const all = [
+      ...this.#keys.map(({ id, budgetCredits = Infinity }) => [id, budgetCredits, [id]] as const),
+      ...[...this.#shared].map(([name, credits]) => {
+        const sharing = this.#keys.filter(({ shares }) => shares?.includes(name));
+        return [name, credits, sharing.map(({ id }) => id)] as const;
+      }),
+    ];
+    return all.flatMap(([name, credits, ids]) => {
+      const sum = ids.map((id) => spent.get(id) ?? 0).reduce((sum, one) => sum + one, 0);
+      return sum <= credits ? [] : [`${name} spent ${sum} of ${credits}`];
+    });
   }
 
   /** No minute and no hour has more requests than allowed, by the times in the records; and those are true. */

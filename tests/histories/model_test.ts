@@ -15,16 +15,19 @@ const WINDOWS = { key: { minute: 2, hour: 3 }, account: { minute: 3, hour: 5 } }
 /** A model of an account with two keys, and what it says of requests that were admitted at these times. */
 async function found(
   requests: readonly (readonly [keyId: string, atMs: number])[],
-  { mostAtOnce = () => 0, recent = [] }: {
+  { mostAtOnce = () => 0, recent = [], spent = {} }: {
+    /** Credits, by the key. */
+    readonly spent?: Readonly<Record<string, number>>;
     readonly mostAtOnce?: Witnesses["mostAtOnce"];
     readonly recent?: readonly Outcome[];
   } = {},
 ): Promise<string[]> {
   const model = new Model();
   model.limits(ACCOUNT, WINDOWS);
+  model.budgets("team_1", 10);
   for (const id of ["key_1", "key_2"]) {
     const key = { id, secret: `sk-${id}`, accountId: ACCOUNT.id } as Key & { secret: string };
-    model.issued(key, { atOnce: 2 }, 1);
+    model.issued(key, { atOnce: 2, shares: ["team_1"] }, 1);
   }
   const rows = requests.map(([keyId, atMs], at): Row => ({
     request_id: `req_${at}`,
@@ -33,7 +36,14 @@ async function found(
     at_ms: HOUR_AT_MS + atMs,
   }));
   const database = {
-    all: (sql: string) => Promise.resolve(sql.includes("admitted_at_ms") ? rows : []),
+    all: (sql: string) =>
+      Promise.resolve(
+        sql.includes("admitted_at_ms")
+          ? rows
+          : sql.includes("as spent")
+          ? Object.entries(spent).map(([id, spent]) => ({ id, spent }))
+          : [],
+      ),
   } as unknown as Database;
   const callers = [{ recent } as unknown as Callers];
   return await model.check(database, { callers, mostAtOnce, clocksOffMs: 0 });
@@ -81,4 +91,9 @@ Deno.test("a request that is counted in a minute that is over is named", async (
 Deno.test("more requests of a key at once than it may have are named", async () => {
   const mostAtOnce = (secret: string) => secret === "sk-key_2" ? 3 : 2;
   assertEquals(await found([], { mostAtOnce }), ["key_2 had 3 requests at once, of at most 2"]);
+});
+
+Deno.test("a budget that keys share is for what they spend together", async () => {
+  assertEquals(await found([], { spent: { key_1: 6, key_2: 4 } }), []);
+  assertEquals(await found([], { spent: { key_1: 6, key_2: 5 } }), ["team_1 spent 11 of 10"]);
 });

@@ -178,6 +178,16 @@ export const HAS_CHANGED = call("hasChanged");
 /** Joins a table to those before it, which engines with such hints read first. */
 export const THEN_JOIN = call("thenJoin");
 
+/**
+ * A statement that keeps rows from others until its transaction ends, taken in the order of a key as by all who lock them. Where one
+ * writes at a time, it does nothing.
+ *
+ * @param condition Says which rows.
+ */
+export function lockRows(table: string, key: string, condition: string): string {
+  return call("lockRows", table, key, condition);
+}
+
 /** What tells the rows of a table apart while a statement runs. */
 export const ROW = call("row");
 

@@ -37,6 +37,7 @@ export type Spelling = {
   jsonOf(text: string): string;
   typeIfNeeded(type: string): string;
   hasChanged(): string;
+  lockRows(table: string, key: string, condition: string): string;
   thenJoin(): string;
   row(): string;
   byIndex(table: string, index: string): string;

@@ -6,6 +6,7 @@ import {
   type JsonObject,
 } from "../../ground/database/mod.ts";
 import type { HoldRequest } from "./admit.ts";
+import { changeLocked } from "./change_locked.ts";
 import { feed, locksOf } from "./feed.ts";
 import { GROW as RULE, GROWTHS, HELD } from "./rules/grow.ts";
 import type { Given } from "./rules/intake.ts";
@@ -60,19 +61,19 @@ export async function renewHolds(
   leaseMs: number,
 ): Promise<void> {
   if (requestIds.length === 0) return;
-  await database.batch([{
-    sql: `update holds set lease_until_ms = ${CLOCK_MS} + ?
-      where request_id in ${textsOf()}`,
-    args: [leaseMs, JSON.stringify(requestIds)],
-  }]);
+  const these = { sql: `request_id in ${textsOf()}`, args: [JSON.stringify(requestIds)] };
+  const renew = `update holds set lease_until_ms = ${CLOCK_MS} + ?`;
+  await changeLocked(database, "holds", these, renew, [leaseMs]);
 }
 
 /** Releases the holds whose gateway has not renewed them: it is gone. */
 export async function reapHolds(database: Database): Promise<void> {
-  await database.batch([{ sql: `delete from holds where lease_until_ms < ${CLOCK_MS}` }]);
+  const ended = { sql: `lease_until_ms < ${CLOCK_MS}`, args: [] };
+  await changeLocked(database, "holds", ended, "delete from holds");
 }
 
 /** Releases what a gateway held when it was last running. */
 export async function releaseHoldsOf(database: Database, gatewayId: string): Promise<void> {
-  await database.batch([{ sql: "delete from holds where gateway_id = ?", args: [gatewayId] }]);
+  const own = { sql: "gateway_id = ?", args: [gatewayId] };
+  await changeLocked(database, "holds", own, "delete from holds");
 }

@@ -6,8 +6,9 @@
  */
 
 import * as z from "zod";
-import { CLOCK_MS, type Database, type Row, sumOf } from "../../ground/database/mod.ts";
+import { CLOCK_MS, type Database, sumOf } from "../../ground/database/mod.ts";
 import { jsonText, rowOf } from "../../ground/row.ts";
+import { changeLocked } from "./change_locked.ts";
 import { HAS_LAPSED } from "./rules/sql/shared.ts";
 import { SPANS } from "./rules/sql/windows.ts";
 import { iif, jsonArrayOfRows, textsOf } from "../../ground/sql/mod.ts";
@@ -27,7 +28,8 @@ const isOver = (spanMs: number) => `lease_until_ms + ${spanMs + CLOCKS_MS} < ${C
 /** Places that a lapsed loan has in windows which are over: nobody is admitted to those, and what was counts when it is known. */
 const FREE_PLACES = `update loans set ${
   Object.entries(SPANS).map(([span, ms]) => `${span} = ${iif(isOver(ms), "0", span)}`).join(", ")
-} where ${HAS_LAPSED} and (${
+}`;
+const HAS_OLD_PLACES = `${HAS_LAPSED} and (${
   Object.entries(SPANS).map(([span, ms]) => `${span} > 0 and ${isOver(ms)}`).join(" or ")
 })`;
 
@@ -36,10 +38,8 @@ const FREE_PLACES = `update loans set ${
  * end; their credits stay held.
  */
 export async function lapsedLoans(database: Database): Promise<LapsedLoan[]> {
-  const [, rows] = await database.batch([
-    { sql: FREE_PLACES },
-    { sql: `select gateway_id, loan_id from loans where ${HAS_LAPSED}` },
-  ]) as [Row[], Row[]];
+  await changeLocked(database, "loans", { sql: HAS_OLD_PLACES, args: [] }, FREE_PLACES);
+  const rows = await database.all(`select gateway_id, loan_id from loans where ${HAS_LAPSED}`);
   return rows.map(({ gateway_id, loan_id }) => ({
     gatewayId: String(gateway_id),
     loanId: String(loan_id),
@@ -51,11 +51,11 @@ export async function releaseLapsedLoans(
   database: Database,
   loans: readonly LapsedLoan[],
 ): Promise<void> {
-  await database.batch([{
-    sql: `delete from loans where ${HAS_LAPSED}
-      and loan_id in ${textsOf()}`,
+  const these = {
+    sql: `${HAS_LAPSED} and loan_id in ${textsOf()}`,
     args: [JSON.stringify(loans.map(({ loanId }) => loanId))],
-  }]);
+  };
+  await changeLocked(database, "loans", these, "delete from loans");
 }
 
 const lentRow = rowOf({
@@ -123,13 +123,12 @@ export async function writeOffLoans(
     readonly atMs: number;
   },
 ): Promise<void> {
-  await database.batch([{
-    sql: `insert into loan_write_offs
-        (loan_id, write_off_id, account_id, gateway_id, credits, lease_until_ms, note, at_ms)
-      select loan_id, ?, account_id, gateway_id, credits, lease_until_ms, ?, cast(? as bigint)
-      from loans where gateway_id = ? and ${HAS_LAPSED}`,
-    args: [id, note, atMs, gatewayId],
-  }]);
+  const these = { sql: `gateway_id = ? and ${HAS_LAPSED}`, args: [gatewayId] };
+  const writeOff = `insert into loan_write_offs
+      (loan_id, write_off_id, account_id, gateway_id, credits, lease_until_ms, note, at_ms)
+    select loan_id, ?, account_id, gateway_id, credits, lease_until_ms, ?, cast(? as bigint)
+    from loans`;
+  await changeLocked(database, "loans", these, writeOff, [id, note, atMs]);
 }
 
 /** Loans that were written off together; undefined if none were. */

@@ -4,6 +4,7 @@ import { type AccountStatus, readStatus, statusStatement } from "./account_statu
 import { countsIn } from "./rules/sql/budgets.ts";
 import { HAS_LAPSED } from "./rules/sql/shared.ts";
 import { type Span, SPANS } from "./rules/sql/windows.ts";
+import { changeLocked } from "./change_locked.ts";
 import { decide } from "./feed.ts";
 import { LOAN_REQUESTS } from "./rules/lend.ts";
 import { LOAN_RETURNS } from "./rules/return_loan.ts";
@@ -191,19 +192,14 @@ export async function renewLoans(
   gatewayId: string,
   leaseMs: number,
 ): Promise<(LoanOf & { readonly isRenewed: boolean })[]> {
-  const [, rows] = await database.batch([
-    {
-      sql: `update loans set lease_until_ms = ${CLOCK_MS} + ?
-        where gateway_id = ? and not ${HAS_LAPSED}`,
-      args: [leaseMs, gatewayId],
-    },
-    {
-      sql: `select account_id, loan_id, not ${HAS_LAPSED} as renewed from loans
-        where gateway_id = ?`,
-      args: [gatewayId],
-    },
-  ]);
-  return rows!.map((row) => ({
+  const own = { sql: `gateway_id = ? and not ${HAS_LAPSED}`, args: [gatewayId] };
+  const renew = `update loans set lease_until_ms = ${CLOCK_MS} + ?`;
+  await changeLocked(database, "loans", own, renew, [leaseMs]);
+  const rows = await database.all(
+    `select account_id, loan_id, not ${HAS_LAPSED} as renewed from loans where gateway_id = ?`,
+    [gatewayId],
+  );
+  return rows.map((row) => ({
     accountId: String(row.account_id),
     loanId: String(row.loan_id),
     isRenewed: Number(row.renewed) === 1,
@@ -212,7 +208,8 @@ export async function renewLoans(
 
 /** Ends what was lent to a gateway when it was last running, once the database has what it had kept. */
 export async function releaseLoansOf(database: Database, gatewayId: string): Promise<void> {
-  await database.batch([{ sql: "delete from loans where gateway_id = ?", args: [gatewayId] }]);
+  const own = { sql: "gateway_id = ?", args: [gatewayId] };
+  await changeLocked(database, "loans", own, "delete from loans");
 }
 
 /**
@@ -226,11 +223,8 @@ export async function recallLoans(
   accountId: string,
   keyId = "",
 ): Promise<boolean> {
-  const [rows] = await database.batch([{
-    sql: `update loans set recalled = 1 where ${OF_ACCOUNT_AND_KEY} returning 1 as found`,
-    args: [accountId, keyId],
-  }]);
-  return rows!.length > 0;
+  const these = { sql: OF_ACCOUNT_AND_KEY, args: [accountId, keyId] };
+  return await changeLocked(database, "loans", these, "update loans set recalled = 1");
 }
 
 /**

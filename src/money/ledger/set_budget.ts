@@ -1,5 +1,6 @@
 import type { Database, Statement } from "../../ground/database/mod.ts";
 import { type Budget, budgetId, type BudgetName, budgetOf } from "./budgets.ts";
+import { lockRows } from "../../ground/sql/mod.ts";
 import { awaitReturns } from "./loans.ts";
 import { openings } from "./open_periods.ts";
 import { isTimeZone } from "./periods.ts";
@@ -14,6 +15,8 @@ export interface BudgetTerms extends BudgetName {
   readonly marks?: readonly number[] | undefined;
 }
 
+/** Before its periods, as decisions do. */
+const LOCK_BUDGET = lockRows("budgets", "id", "id = ?");
 const MAX_MARKS = 10;
 const MAX_MARK = 1_000;
 const DEFAULT_MARKS: readonly number[] = [50, 80, 100];
@@ -43,6 +46,7 @@ export function budgetStatements(
   checkTerms({ ...terms, zone: inZone });
   const markText = marks === undefined ? null : JSON.stringify(marks);
   return [
+    { sql: LOCK_BUDGET, args: [id] },
     {
       sql: `delete from budget_periods where budget_id = ?
         and exists (select 1 from budgets where id = ? and zone <> ?)`,
@@ -127,14 +131,15 @@ export async function raiseBudget(
  * @returns Whether there was one.
  */
 export async function removeBudget(database: Database, name: BudgetName): Promise<boolean> {
-  const [, , gone] = await database.batch(removeStatements(name));
-  return gone!.length > 0;
+  const rows = await database.batch(removeStatements(name));
+  return rows.at(-1)!.length > 0;
 }
 
 /** Statements that remove a budget, for the transaction that it belongs to. */
 export function removeStatements(name: BudgetName): Statement[] {
   const id = budgetId(name);
   return [
+    { sql: LOCK_BUDGET, args: [id] },
     { sql: "delete from budget_periods where budget_id = ?", args: [id] },
     { sql: "delete from budget_keys where budget_id = ?", args: [id] },
     { sql: "delete from budgets where id = ? returning id", args: [id] },

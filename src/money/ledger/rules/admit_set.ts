@@ -2,7 +2,7 @@ import { columnsOf, either, elementsOf, type Rule } from "../../../ground/databa
 import { ADMISSIONS, DECIDED, decision, DECISION_COLUMNS, hold } from "./admit.ts";
 import type { Intake } from "./intake.ts";
 import { locks } from "./sql/locks.ts";
-import { budgetsOf, has, ITEMS, lockRows, valueOf, valuesOf } from "./sql/sets.ts";
+import { budgetsOf, has, ITEMS, lockInBlock, valueOf, valuesOf } from "./sql/sets.ts";
 import { SET } from "./sql/shared.ts";
 import { countRequests } from "./sql/windows.ts";
 
@@ -80,10 +80,10 @@ const ON_POSTGRES = `declare
     mode text;
   begin
     ${
-  lockRows("balances", "account_id", `select ${valueOf(ADMISSIONS, "account_id")} from ${ITEMS}`)
+  lockInBlock("balances", "account_id", `select ${valueOf(ADMISSIONS, "account_id")} from ${ITEMS}`)
 };
     ${
-  lockRows("budgets", "id", budgetsOf(`select ${valueOf(ADMISSIONS, "key_id")} from ${ITEMS}`))
+  lockInBlock("budgets", "id", budgetsOf(`select ${valueOf(ADMISSIONS, "key_id")} from ${ITEMS}`))
 };
     mode := set_config('${SET}', 'on', true);
     loop

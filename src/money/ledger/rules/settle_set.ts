@@ -11,7 +11,7 @@ import { DAY_MS } from "../../../ground/time.ts";
 import { lockDay } from "../roll_ups.ts";
 import { locks } from "./sql/locks.ts";
 import { addToHours, rolledUp } from "./sql/roll_ups.ts";
-import { budgetsOf, has, ITEMS, lockRows, valueOf, valuesOf } from "./sql/sets.ts";
+import { budgetsOf, has, ITEMS, lockInBlock, valueOf, valuesOf } from "./sql/sets.ts";
 import { SET } from "./sql/shared.ts";
 import { addToTags } from "./sql/tags.ts";
 import { countRequests } from "./sql/windows.ts";
@@ -216,7 +216,11 @@ const ON_POSTGRES = `declare
     mode text;
   begin
     ${
-  lockRows("balances", "account_id", `select ${valueOf(SETTLEMENTS, "account_id")} from ${ITEMS}`)
+  lockInBlock(
+    "balances",
+    "account_id",
+    `select ${valueOf(SETTLEMENTS, "account_id")} from ${ITEMS}`,
+  )
 };
     perform ${lockDay("record", `day * ${DAY_MS}`)} from (
       select distinct ${valueOf(SETTLEMENTS, "started_at_ms")} / ${DAY_MS} as day from ${ITEMS}
@@ -227,7 +231,7 @@ const ON_POSTGRES = `declare
       exit when first is null;
       mode := set_config('${SET}', 'off', true);
       ${
-  lockRows("budgets", "id", budgetsOf(`select ${valueOf(SETTLEMENTS, "key_id")} from ${ITEMS}`))
+  lockInBlock("budgets", "id", budgetsOf(`select ${valueOf(SETTLEMENTS, "key_id")} from ${ITEMS}`))
 };
       insert into settlements (${COLUMNS})
         select ${COLUMNS} from (${GIVEN}) as given where request_id = any (first) order by request_id;

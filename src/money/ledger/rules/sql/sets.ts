@@ -31,7 +31,7 @@ export function budgetsOf(keys: string): string {
   return `select budget_id from budget_keys where key_id in (${keys})`;
 }
 
-/** Locks rows of a table, in the order of their keys, until the transaction ends. */
-export function lockRows(table: string, key: string, rows: string): string {
+/** A statement of such a block that locks rows of a table, in the order of their keys, until the transaction ends. */
+export function lockInBlock(table: string, key: string, rows: string): string {
   return `perform 1 from ${table} where ${key} = any (array(${rows})) order by ${key} for update`;
 }
