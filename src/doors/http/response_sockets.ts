@@ -79,11 +79,6 @@ export class ResponseSockets {
     this.#memory = new RecentMemory(Math.min(MEMORY_BYTES, options.recentBytes ?? Infinity));
   }
 
-  /** How many are open. */
-  get count(): number {
-    return this.#open.size;
-  }
-
   /**
    * Upgrades a request to a connection.
    *

@@ -82,4 +82,5 @@ export {
   refuseLinks,
 } from "./gateway_identity.ts";
 export { refusalOf } from "./database_refusal.ts";
+export { WrappedDatabase } from "./wrapped_database.ts";
 export * from "../sql/mod.ts";

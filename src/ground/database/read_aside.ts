@@ -1,14 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { TimeSlices } from "../fair_share/mod.ts";
-import type {
-  Database,
-  GroupWrite,
-  JsonObject,
-  ReadOptions,
-  Row,
-  Statement,
-  Value,
-} from "./database.ts";
+import type { Database, ReadOptions, Row, Value } from "./database.ts";
+import { WrappedDatabase } from "./wrapped_database.ts";
 
 /** Does work whose reads are an owner's: an account, or a visitor. */
 export type ReadFor = <T>(owner: string, work: () => T) => T;
@@ -20,8 +13,7 @@ const NOBODY = "";
  * A database whose reads go to a connection and thread of their own, so that no request to a model waits for a report. Accounts take
  * turns by time. Writes go to the database itself; a read that follows a write sees it.
  */
-export class ReadAside implements Database {
-  readonly #database: Database;
+export class ReadAside extends WrappedDatabase {
   readonly #open: () => Promise<Database>;
   readonly #slices: TimeSlices;
   readonly #owner = new AsyncLocalStorage<string>();
@@ -34,62 +26,39 @@ export class ReadAside implements Database {
    * @param slices The turns of accounts.
    */
   constructor(database: Database, open: () => Promise<Database>, slices: TimeSlices) {
-    this.#database = database;
+    super(database);
     this.#open = open;
     this.#slices = slices;
-  }
-
-  get place(): string {
-    return this.#database.place;
-  }
-
-  get dialect(): Database["dialect"] {
-    return this.#database.dialect;
-  }
-
-  get waiting(): number {
-    return this.#database.waiting;
   }
 
   /** Does work whose reads are an owner's: an account, or a visitor. */
   readonly readFor: ReadFor = (owner, work) => this.#owner.run(owner, work);
 
-  all(sql: string, args?: readonly Value[], options?: ReadOptions): Promise<Row[]> {
+  override all(sql: string, args?: readonly Value[], options?: ReadOptions): Promise<Row[]> {
     return this.#read((reader) => reader.all(sql, args, options));
   }
 
-  one(sql: string, args?: readonly Value[]): Promise<Row | undefined> {
+  override one(sql: string, args?: readonly Value[]): Promise<Row | undefined> {
     return this.#read((reader) => reader.one(sql, args));
   }
 
-  batch(statements: readonly Statement[]): Promise<Row[][]> {
-    return this.#database.batch(statements);
-  }
-
-  write<Item extends JsonObject, Outcome>(
-    write: GroupWrite<Item, Outcome>,
-    item: Item,
-  ): Promise<Outcome> {
-    return this.#database.write(write, item);
-  }
-
   /** Closes the connection for reads. */
-  async close(): Promise<void> {
+  override async close(): Promise<void> {
     this.#isClosed = true;
     await (await this.#reader?.catch(() => undefined))?.close();
   }
 
   async #read<T>(work: (reader: Database) => Promise<T>): Promise<T> {
-    if (this.#isClosed) return await work(this.#database); // which is about to be closed, too
+    if (this.#isClosed) return await work(this.inner); // which is about to be closed, too
     this.#reader ??= this.#open();
     let reader: Database;
     try {
       reader = await this.#reader;
     } catch {
       this.#reader = undefined; // and it is tried again
-      return await work(this.#database);
+      return await work(this.inner);
     }
-    await this.#database.flush?.({ durable: false });
+    await this.inner.flush?.({ durable: false });
     return await this.#slices.run(this.#owner.getStore() ?? NOBODY, () => work(reader));
   }
 }

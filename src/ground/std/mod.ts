@@ -13,17 +13,14 @@ import * as colorsModule from "@std/fmt/colors";
 import * as hexModule from "@std/encoding/hex";
 import * as cookieModule from "@std/http/cookie";
 import * as etagModule from "@std/http/etag";
-import * as negotiationModule from "@std/http/negotiation";
 import * as statusModule from "@std/http/status";
 import * as pathModule from "@std/path";
-import * as streamsModule from "@std/streams";
 import * as textModule from "@std/text";
 
 type Paint = (text: string) => string;
 
 /** `@std/fmt/colors`: ANSI colours, switched off by `NO_COLOR`. */
 export const colors: {
-  bold: Paint;
   cyan: Paint;
   dim: Paint;
   green: Paint;
@@ -97,12 +94,6 @@ export const eTag: (entity: string | Uint8Array<ArrayBuffer>) => Promise<string>
 export const ifNoneMatch: (value: string | null, etag: string | undefined) => boolean =
   etagModule.ifNoneMatch;
 
-/** `@std/http/negotiation`: the type that a request prefers; the first one when it does not say. */
-export const accepts: <Type extends string>(
-  request: Request,
-  ...types: Type[]
-) => Type | undefined = negotiationModule.accepts;
-
 /** `@std/path`: joins path segments for this system. */
 export const joinPath: (...segments: string[]) => string = pathModule.join;
 
@@ -123,24 +114,6 @@ export const fromFileUrl: (url: string | URL) => string = pathModule.fromFileUrl
 
 /** `@std/path`: a `file:` address from an absolute path. */
 export const toFileUrl: (path: string) => URL = pathModule.toFileUrl;
-
-type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;
-
-/**
- * `@std/streams`: bytes up to a size. A piece beyond it is dropped with the rest: the stream ends, or fails with a
- * `RangeError` if `error`; either cancels its source.
- */
-export const LimitedBytesTransformStream: new (
-  sizeBytes: number,
-  options?: { error?: boolean },
-) => TransformStream<Uint8Array, Uint8Array<ArrayBuffer>> =
-  streamsModule.LimitedBytesTransformStream;
-
-/** `@std/streams`: all bytes of a stream. */
-export const toArrayBuffer: (stream: Bytes) => Promise<ArrayBuffer> = streamsModule.toArrayBuffer;
-
-/** `@std/streams`: a stream as text, with U+FFFD for bytes that are not UTF-8. */
-export const toText: (stream: Bytes) => Promise<string> = streamsModule.toText;
 
 /** `@std/text`: the candidate with the smallest edit distance. Throws on an empty list. */
 export const closestString: (word: string, candidates: string[]) => string =

@@ -1,11 +1,8 @@
-import type {
-  Database,
-  GroupWrite,
-  JsonObject,
-  ReadOptions,
-  Row,
-  Statement,
-  Value,
+import {
+  type Database,
+  type Row,
+  type Statement,
+  WrappedDatabase,
 } from "../../ground/database/mod.ts";
 
 /** Statements that run with each write. */
@@ -22,38 +19,17 @@ const WRITES = /^\s*(insert|update|delete|replace|with)\b/i;
  * A database whose writes carry the row of the log in the same transaction: what has changed something is in the log, and
  * what has not is not.
  */
-export class LoggedDatabase implements Database {
-  readonly #database: Database;
+export class LoggedDatabase extends WrappedDatabase {
   readonly #statements: LoggedStatements;
   /** Whether a write has added the row. */
   isLogged = false;
 
   constructor(database: Database, statements: LoggedStatements) {
-    this.#database = database;
+    super(database);
     this.#statements = statements;
   }
 
-  get place(): string {
-    return this.#database.place;
-  }
-
-  get dialect(): Database["dialect"] {
-    return this.#database.dialect;
-  }
-
-  get waiting(): number {
-    return this.#database.waiting;
-  }
-
-  all(sql: string, args?: readonly Value[], options?: ReadOptions): Promise<Row[]> {
-    return this.#database.all(sql, args, options);
-  }
-
-  one(sql: string, args?: readonly Value[]): Promise<Row | undefined> {
-    return this.#database.one(sql, args);
-  }
-
-  async batch(statements: readonly Statement[]): Promise<Row[][]> {
+  override async batch(statements: readonly Statement[]): Promise<Row[][]> {
     const { guards, log } = this.#statements;
     // Another execution of the same write is refused by a guard, but not a second batch of this one.
     const before = this.isLogged ? [] : guards;
@@ -64,19 +40,8 @@ export class LoggedDatabase implements Database {
       own.push(all.push(statement) - 1);
       if (WRITES.test(statement.sql)) logs.push(all.push(log) - 1);
     }
-    const rows = await this.#database.batch(all);
+    const rows = await this.inner.batch(all);
     if (logs.some((at) => rows[at]!.length > 0)) this.isLogged = true;
     return own.map((at) => rows[at]!);
-  }
-
-  write<Item extends JsonObject, Outcome>(
-    write: GroupWrite<Item, Outcome>,
-    item: Item,
-  ): Promise<Outcome> {
-    return this.#database.write(write, item);
-  }
-
-  close(): Promise<void> {
-    return this.#database.close();
   }
 }

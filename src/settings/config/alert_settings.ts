@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { trustedHost } from "./hosts.ts";
-import { credits, httpUrl, identifier, milliseconds, secret } from "./values.ts";
+import { credits, httpUrl, identifier, secret, timeLimit } from "./values.ts";
 
 /** What alerts can be about. */
 export const ALERT_KINDS = [
@@ -52,7 +52,7 @@ export const alertSettings = z.strictObject({
   allowPrivateHosts: z.array(trustedHost).default([]).describe(
     "Hosts (host or host:port) of receivers that may be private and on any port.",
   ),
-  timeoutMs: milliseconds.default(10_000).describe("Maximum time for one delivery."),
+  timeoutMs: timeLimit(10_000, "Maximum time for one delivery."),
   lowCredits: z.strictObject({
     percent: percent.default(20).describe(
       "An account's credits are low at this percentage of its newest grant.",

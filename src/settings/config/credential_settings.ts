@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { Secret } from "./secret.ts";
-import { httpUrl, milliseconds, secret } from "./values.ts";
+import { httpUrl, secret, timeLimit } from "./values.ts";
 
 const tokenUrl = httpUrl.optional().describe(
   "Where the token is got, instead of the cloud's usual address: a sovereign cloud, a proxy.",
@@ -56,10 +56,11 @@ export const credentialSettings = z.discriminatedUnion("kind", [
     ).describe(
       'The program and its arguments, which are treated as secrets. It prints the token, or `{ "token", "expiresAt" }` with a time in ISO 8601 or seconds since 1970.',
     ),
-    ttlMs: milliseconds.default(600_000).describe(
+    ttlMs: timeLimit(
+      600_000,
       "How long a token is used where the program does not say it; a new one is got a minute before.",
     ),
-    timeoutMs: milliseconds.default(20_000).describe("How long the program may take."),
+    timeoutMs: timeLimit(20_000, "How long the program may take."),
   }),
   z.strictObject({
     kind: z.literal("file").describe("A file with a token, read again when it changes."),

@@ -15,7 +15,7 @@ import { routeSettings } from "./route_settings.ts";
 import { Secret } from "./secret.ts";
 import { signInSettings } from "./sign_in_settings.ts";
 import { dialectName, quirkName, QUIRKS_HELP, upstreamSettings } from "./upstream_settings.ts";
-import { credits, httpUrl, identifier, publicUrl, secret } from "./values.ts";
+import { credits, httpUrl, identifier, limit, publicUrl, secret } from "./values.ts";
 
 /** A secret that nobody can guess. */
 const sealSecret = z.string().trim().regex(/^.{32,1024}$/s, "must have at least 32 characters")
@@ -178,7 +178,8 @@ export const settings = z.strictObject({
       "Browser origins allowed to call the API; * allows any.",
     ),
   }).prefault({}),
-  defaultMaxOutput: z.int().positive().default(1_024).describe(
+  defaultMaxOutput: limit(
+    1_024,
     "Output limit, in tokens, of chat requests to the built-in routes that set no limit and offer no tools. " +
       "With tools, and on other routes, it is the route's maximum.",
   ),
@@ -188,11 +189,9 @@ export const settings = z.strictObject({
   ),
   payments: paymentSettings.prefault({}).describe("Buying packages."),
   retention: z.strictObject({
-    requestDays: z.int().positive().default(90).describe("Days to keep request records."),
-    requestRows: z.int().positive().default(5_000_000).describe(
-      "Maximum number of request records to keep.",
-    ),
-    logDays: z.int().positive().default(400).describe("Days to keep the log of operations."),
+    requestDays: limit(90, "Days to keep request records."),
+    requestRows: limit(5_000_000, "Maximum number of request records to keep."),
+    logDays: limit(400, "Days to keep the log of operations."),
   }).prefault({}).describe(
     "How long request records and the log of operations are kept. Hourly roll-ups are kept always.",
   ),

@@ -5,7 +5,7 @@ import { boundSettings } from "./bound_settings.ts";
 import { credentialSettings } from "./credential_settings.ts";
 import { proxySetting, type ProxySettings } from "./proxy_settings.ts";
 import { Secret } from "./secret.ts";
-import { httpUrl, milliseconds, secret, weight } from "./values.ts";
+import { httpUrl, secret, timeLimit, weight } from "./values.ts";
 
 /** One of the wire formats. */
 export const dialectName = z.enum(BACK_NAMES);
@@ -30,20 +30,18 @@ const upstreamKey = z.union([
   .transform((one) => one instanceof Secret ? { key: one, weight: 1, limits: undefined } : one);
 
 const timeouts = z.strictObject({
-  connectMs: milliseconds.default(30_000).describe(
-    "Maximum time to establish a connection, including TLS.",
-  ),
-  readMs: milliseconds.default(600_000).describe(
+  connectMs: timeLimit(30_000, "Maximum time to establish a connection, including TLS."),
+  readMs: timeLimit(
+    600_000,
     "Maximum time from sending a request to the first byte of the response.",
   ),
-  headersMs: milliseconds.default(60_000).describe(
+  headersMs: timeLimit(
+    60_000,
     "Maximum time to the first output while the route has another target to fail over to. A " +
       "response that is not streamed gets as much again for each 2,000 permitted output tokens.",
   ),
-  streamMs: milliseconds.default(600_000).describe(
-    "Maximum time between two chunks of a response.",
-  ),
-  totalMs: milliseconds.default(3_600_000).describe("Maximum time for a whole response."),
+  streamMs: timeLimit(600_000, "Maximum time between two chunks of a response."),
+  totalMs: timeLimit(3_600_000, "Maximum time for a whole response."),
 });
 
 /** Help on quirks. */

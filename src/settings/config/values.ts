@@ -55,6 +55,14 @@ export const secret = z.string().trim().min(1).regex(
   .transform((value) => new Secret(value));
 /** A time of up to a day. */
 export const milliseconds = z.int().positive().max(24 * 3_600_000);
+/** A setting of a whole number above 0, if nothing else is set `byDefault`. */
+export function limit(byDefault: number, description: string) {
+  return z.int().positive().default(byDefault).describe(description);
+}
+/** A setting of {@linkcode milliseconds}, as {@linkcode limit}. */
+export function timeLimit(byDefault: number, description: string) {
+  return milliseconds.default(byDefault).describe(description);
+}
 /** A whole number, 0 or more. */
 export const count = z.int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 /** Credits, or none. */
