@@ -13,6 +13,8 @@ const MIN_RUN_MS = 20_000;
 /** What came of a run of tests. */
 export interface Outcome {
   readonly failed: boolean;
+  /** Whether it was not over in time. */
+  readonly isLate?: boolean;
   /** Which test failed, or what else went wrong. */
   readonly what: string;
 }
@@ -88,7 +90,9 @@ export class Copy {
     }, runMs);
     const { code, stdout, stderr } = await child.output().finally(() => clearTimeout(limit));
     if (code !== 0) await endLeft(mark);
-    if (isLate) return { failed: true, what: `not over in ${(runMs / 1_000).toFixed(0)} s` };
+    if (isLate) {
+      return { failed: true, isLate, what: `not over in ${(runMs / 1_000).toFixed(0)} s` };
+    }
     const decoder = new TextDecoder();
     const said = decoder.decode(stdout) + decoder.decode(stderr);
     if (code !== 0) return { failed: true, what: failureIn(said) };

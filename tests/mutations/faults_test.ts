@@ -4,7 +4,8 @@ import { assert, assertEquals } from "../assert.ts";
 import { filesOfRepository, ROOT } from "./copies.ts";
 import { EQUIVALENT, isEquivalent } from "./equivalent.ts";
 import { faultsIn, withFault } from "./faults.ts";
-import { nearestTests, readImports } from "./nearest.ts";
+import { MUTATIONS } from "./list.ts";
+import { NearestTests } from "./nearest.ts";
 import { placeName, withProbes } from "./probes.ts";
 
 /** Each fault of a text, as the text that it leaves. */
@@ -125,20 +126,25 @@ Deno.test("every fault of the program leaves a text that parses", async () => {
   assert(count > 500, String(count));
 });
 
-Deno.test("the nearest tests are those of the file, then of its room, then of the whole", async () => {
+Deno.test("the nearest tests of a file are its own, and those that are known to catch a mutation of it", async () => {
+  const read = (file: string) => Deno.readTextFile(joinPath(ROOT, file));
   const files = await filesOfRepository();
-  const imports = await readImports(
-    files,
-    (file) => Deno.readTextFile(joinPath(ROOT, file)),
+  const nearest = await NearestTests.read(files, read);
+  const [first] = nearest.of("src/requests/admission/hold.ts", 100, 6);
+  assertEquals(first, "tests/requests/admission/hold_test.ts");
+  const sampled = MUTATIONS.filter(({ file }, at) =>
+    at % 8 === 0 && /^src\/(doors|money|operating|people|requests)\//.test(file)
   );
-  const of = (file: string) => nearestTests(file, imports, 5).map((run) => run.file);
-  const hold = of("src/requests/admission/hold.ts");
-  assertEquals(hold[0], "tests/requests/admission/hold_test.ts");
-  assert(hold.includes("tests/flow/money_test.ts"), hold.join(" "));
-  const sources = files.filter((file) => /^src\/[a-z]+\/[a-z_]+\/.*\.tsx?$/.test(file));
-  for (const file of sources.filter((_, at) => at % 40 === 0)) {
-    for (const test of of(file)) assert(files.includes(test), `${file}: ${test}`);
+  const lost: string[] = [];
+  for (const { name, file, find, tests } of sampled) {
+    const source = await read(file);
+    const line = source.slice(0, source.indexOf(find)).split("\n").length;
+    const near = nearest.of(file, line, 6);
+    for (const test of near) assert(files.includes(test), `${file}: ${test}`);
+    if (!tests.some((test) => near.includes(test.file))) lost.push(name);
   }
+  const part = 1 - lost.length / sampled.length;
+  assert(part > 0.68, `${part} of ${sampled.length}, not ${lost.join(", ")}`);
 });
 
 Deno.test("faults that are noted as equivalent are there, and have a reason", async () => {

@@ -1,93 +1,146 @@
-import { dirname } from "../../src/ground/std/mod.ts";
-import type { TestRun } from "./mutation.ts";
-
-/** Tests of the whole gateway that are about a room, tried after the room's own. */
-const WHOLE: Readonly<Record<string, string>> = {
-  accounts: "doors/console/teams_test.ts doors/http/admin_client_test.ts flow/team_secrecy_test.ts",
-  admission: "flow/money_test.ts flow/budgets_test.ts flow/open_ended_test.ts",
-  alerts: "flow/health_states_test.ts",
-  catalog: "flow/plans_test.ts flow/extras_test.ts",
-  console: "doors/console/pages_test.ts",
-  http: "flow/abuse_test.ts flow/arrivals_test.ts flow/paths_test.ts flow/attack_sockets_test.ts",
-  ledger: "money/billing/grants_test.ts flow/money_test.ts flow/budgets_test.ts",
-  operations: "doors/http/admin_client_test.ts money/payments/operations_test.ts",
-  relay: "flow/money_test.ts flow/leaving_test.ts flow/stream_test.ts flow/outcomes_test.ts",
-  upstreams: "flow/failover_test.ts flow/faults_test.ts flow/key_pools_test.ts",
-};
-
-/** Imports of tests, by file. */
-export type Imports = ReadonlyMap<string, readonly string[]>;
-
-/** What the tests and the sources of a repository import, from its root. */
-export async function readImports(
-  files: readonly string[],
-  read: (file: string) => Promise<string>,
-): Promise<Imports> {
-  const all = new Map<string, readonly string[]>();
-  for (const file of files) {
-    if (!/^(src|tests)\/.*\.tsx?$/.test(file)) continue;
-    const found = (await read(file)).matchAll(/^(?:import|export)[^;]*?from "(\.[^"]+)";/gm);
-    const base = new URL(file, "file:///");
-    all.set(file, [...found].map(([, target]) => new URL(target!, base).pathname.slice(1)));
-  }
-  return all;
-}
+/** Lines around a fault whose words count once more. */
+const AROUND_LINES = 12;
+/** Steps of imports by which a test is looked for. */
+const MAX_STEPS = 12;
+/** What builds the whole gateway, by whatever a test imports it: such a test may come by any source. */
+const WHOLE = "src/assemble/mod.ts";
 
 /**
- * The tests to run for a source file, nearest first: those that import it, then those of its room that import what does, then those of the
- * whole gateway that are about the room.
- *
- * @param most Files of tests, at most.
+ * Finds the tests that are the nearest to a place in the source: those that can reach it by imports, and share its rarest words. It is
+ * measured by the list of mutations (`faults_test.ts`): for three of four, a test that is known to catch one is among the first six.
  */
-export function nearestTests(file: string, imports: Imports, most: number): TestRun[] {
-  const room = file.split("/")[2]!;
-  const mirror = dirname(file).replace(/^src/, "tests");
-  const home = `tests/${file.split("/").slice(1, 3).join("/")}/`;
-  const distance = importersOf(file, imports);
-  const whole = importersOf("src/assemble/mod.ts", imports);
-  const ofRoom = (WHOLE[room] ?? "").split(" ").filter((one) => one !== "")
-    .map((one) => `tests/${one}`);
-  const words = wordsOf(file);
-  const rank = (test: string) => {
-    const own = test === `${mirror}/${file.split("/").at(-1)!.replace(/\.tsx?$/, "_test.ts")}`;
-    if (own) return -1;
-    // a test of what imports the file says more of it than one of something else in its room
-    const subject = test.replace(/^tests/, "src").replace(/_test\.ts$/, ".ts");
-    const near = Math.min(distance.get(test) ?? 99, (distance.get(subject) ?? 99) + 0.5);
-    const isAlike = wordsOf(test).some((word) => words.includes(word));
-    const far = test.startsWith(home) ? 0 : ofRoom.includes(test) ? 1.5 : 3;
-    // and one in memory says it sooner
-    return near - (isAlike ? 1.5 : 0) + far + (whole.has(test) ? 1 : 0);
-  };
-  const near = [...imports.keys()]
-    .filter((test) =>
-      test.endsWith("_test.ts") &&
-      // a browser takes longer than all others together
-      !test.includes("browser") &&
-      (test.startsWith(home) || distance.get(test) === 1 || distance.has(test))
-    )
-    .toSorted((one, other) => rank(one) - rank(other));
-  const chosen = [...near.slice(0, Math.max(Math.ceil(most / 2), most - ofRoom.length)), ...ofRoom];
-  return [...new Set(chosen)].slice(0, most).map((test) => ({ file: test }));
+export class NearestTests {
+  readonly #texts: ReadonlyMap<string, string>;
+  readonly #tests: readonly string[];
+  /** By what is imported. */
+  readonly #importers = new Map<string, string[]>();
+  /** How much of each word there is in each test that has it, by its rarity. */
+  readonly #words = new Map<string, Map<string, number>>();
+  readonly #ofNames = new Map<string, number>();
+  readonly #sizes = new Map<string, number>();
+  /** What reaches the whole gateway. */
+  readonly #whole: ReadonlyMap<string, number>;
+
+  private constructor(texts: ReadonlyMap<string, string>) {
+    this.#texts = texts;
+    // a browser takes longer than all others together, and tests of faults come by none
+    this.#tests = [...texts.keys()].filter((file) =>
+      file.endsWith("_test.ts") && !/browser|^tests\/mutations\//.test(file)
+    );
+    for (const [file, text] of texts) {
+      for (const target of importsOf(file, text)) {
+        this.#importers.set(target, [...this.#importers.get(target) ?? [], file]);
+      }
+    }
+    this.#whole = this.#steps(WHOLE);
+    for (const test of this.#tests) {
+      for (const [word, weight] of wordsOf(texts.get(test)!)) {
+        const ofWord = this.#words.get(word) ?? new Map<string, number>();
+        this.#words.set(word, ofWord.set(test, weight));
+      }
+      for (const word of nameOf(test)) this.#ofNames.set(word, (this.#ofNames.get(word) ?? 0) + 1);
+    }
+    for (const ofWord of this.#words.values()) {
+      const rarity = Math.log(this.#tests.length / ofWord.size);
+      for (const [test, weight] of ofWord) {
+        ofWord.set(test, weight * rarity);
+        this.#sizes.set(test, (this.#sizes.get(test) ?? 0) + (weight * rarity) ** 2);
+      }
+    }
+  }
+
+  /** Reads the sources and the tests of a repository, of these files. */
+  static async read(
+    files: readonly string[],
+    read: (file: string) => Promise<string>,
+  ): Promise<NearestTests> {
+    const texts = new Map<string, string>();
+    for (const file of files) {
+      if (/^(src|tests)\/.*\.tsx?$/.test(file)) texts.set(file, await read(file));
+    }
+    return new NearestTests(texts);
+  }
+
+  /** Files of the tests to run for a line of a source file, nearest first, `most` at most. */
+  of(file: string, line: number, most: number): string[] {
+    const text = this.#texts.get(file)!;
+    const around = text.split("\n").slice(
+      Math.max(0, line - 1 - AROUND_LINES),
+      line + AROUND_LINES,
+    );
+    const [alike, alikeHere] = [this.#alike(text), this.#alike(around.join("\n"))];
+    const steps = this.#steps(file);
+    const own = file.replace(/^src/, "tests").replace(/\.tsx?$/, "_test.ts");
+    const home = `tests/${file.split("/").slice(1, 3).join("/")}/`;
+    const names = nameOf(file);
+    const near = (test: string) => {
+      const named = nameOf(test).filter((word) => names.includes(word))
+        .map((word) => 1 / Math.sqrt(this.#ofNames.get(word)!));
+      return (alike.get(test) ?? 0) + (alikeHere.get(test) ?? 0) +
+        2 / (steps.get(test) ?? MAX_STEPS) + (test.startsWith(home) ? 1 : 0) +
+        (test === own ? 5 : 0) + named.reduce((all, one) => all + one, 0);
+    };
+    return this.#tests.filter((test) => steps.has(test) || this.#whole.has(test))
+      .map((test) => [near(test), test] as const)
+      .toSorted(([one], [other]) => other - one)
+      .slice(0, most).map(([, test]) => test);
+  }
+
+  /** How much of the words of a text each test has: the angle between them, but that longer tests count for a little more. */
+  #alike(text: string): ReadonlyMap<string, number> {
+    const sums = new Map<string, number>();
+    let size = 0;
+    for (const [word, weight] of wordsOf(text)) {
+      const ofWord = this.#words.get(word);
+      if (ofWord === undefined) continue;
+      const own = weight * Math.log(this.#tests.length / ofWord.size);
+      size += own ** 2;
+      for (const [test, its] of ofWord) sums.set(test, (sums.get(test) ?? 0) + own * its);
+    }
+    return new Map(
+      [...sums].map((
+        [test, sum],
+      ) => [test, sum / Math.sqrt(size || 1) / this.#sizes.get(test)! ** 0.25]),
+    );
+  }
+
+  /** The files that import a file, by how many steps. */
+  #steps(file: string): ReadonlyMap<string, number> {
+    const steps = new Map([[file, 0]]);
+    let found = [file];
+    for (let step = 1; found.length > 0 && step < MAX_STEPS; step++) {
+      found = [...new Set(found.flatMap((one) => this.#importers.get(one) ?? []))]
+        .filter((one) => !steps.has(one));
+      for (const one of found) steps.set(one, step);
+    }
+    return steps;
+  }
 }
 
-/** The files that import a file, by how many steps. */
-function importersOf(file: string, imports: Imports): ReadonlyMap<string, number> {
-  const distance = new Map<string, number>([[file, 0]]);
-  for (let step = 1, found = [file]; found.length > 0 && step < 8; step++) {
-    const next: string[] = [];
-    for (const [importer, targets] of imports) {
-      if (distance.has(importer) || !targets.some((one) => found.includes(one))) continue;
-      distance.set(importer, step);
-      next.push(importer);
+function importsOf(file: string, text: string): string[] {
+  const found = text.matchAll(
+    /^(?:import|export)[^;]*?from "(\.[^"]+)";|\bimport\("(\.[^"]+)"\)/gm,
+  );
+  const base = new URL(file, "file:///");
+  return [...found].map(([, fixed, dynamic]) =>
+    new URL((fixed ?? dynamic)!, base).pathname.slice(1)
+  );
+}
+
+/** The identifiers and words of a text, and the words that identifiers consist of; the weight of one grows slowly with its number. */
+function wordsOf(text: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const name of text.match(/[A-Za-z_]\w{2,}/g) ?? []) {
+    const parts = name.replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase().split(/[ _]+/);
+    for (const word of new Set([name, ...parts])) {
+      if (word.length > 2) counts.set(word, (counts.get(word) ?? 0) + 1);
     }
-    found = next;
   }
-  return distance;
+  return new Map([...counts].map(([word, count]) => [word, 1 + Math.log(count)]));
 }
 
 /** The words of a file's name, in the singular: `team`, `key` of `team_keys.ts` and of `team_keys_test.ts`. */
-function wordsOf(file: string): readonly string[] {
+function nameOf(file: string): readonly string[] {
   const name = file.split("/").at(-1)!.replace(/(_test)?\.tsx?$/, "");
   return name.split("_").map((word) => word.replace(/s$/, ""));
 }

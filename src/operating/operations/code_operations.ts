@@ -3,7 +3,7 @@ import { wholeInput } from "../../ground/amounts/mod.ts";
 import { CREDITS, DAYS } from "../../settings/config/mod.ts";
 import { invalid, missing } from "../../people/operation_log/mod.ts";
 import { codesOf, type MadeCode, type RedemptionCode } from "../../money/payments/mod.ts";
-import { msOf, pageInput, pageOf, timeInput } from "./lookup.ts";
+import { checkPackageCredits, msOf, pageInput, pageOf, timeInput } from "./lookup.ts";
 import { defineRead, defineWrite, type OperationContext } from "./operation.ts";
 import { codeShape, describeCode } from "./shapes/code.ts";
 
@@ -92,9 +92,7 @@ export const CODE_CREATE = defineWrite({
     if (offer !== undefined && validDays !== undefined) {
       throw invalid("valid_days", "The package sets the lifetime of the credits: omit it.");
     }
-    if (offer !== undefined && offer.credits !== null && credits !== undefined) {
-      throw invalid("credits", `The package sets the credits (${offer.credits}): omit them.`);
-    }
+    if (offer !== undefined) checkPackageCredits(offer, credits);
     await codes.make({
       offer,
       credits,

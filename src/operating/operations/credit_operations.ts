@@ -8,6 +8,7 @@ import {
   isTakenBack,
 } from "../../money/ledger/mod.ts";
 import {
+  checkPackageCredits,
   msOf,
   type NamedPayer,
   pageBy,
@@ -220,10 +221,8 @@ export const CREDITS_SELL = defineWrite({
   ...GRANTS,
   async run({ sales }, _c, { target: { account, reference }, input }) {
     const bought = sales.package(input.package);
-    if (bought.credits !== null && input.credits !== undefined) {
-      throw invalid("credits", `The package sets the credits (${bought.credits}): omit them.`);
-    }
     const { paid, credits, price, note } = input;
+    checkPackageCredits(bought, credits);
     await sales.sell(account, bought, { paid, credits, price, note, reference });
   },
 });

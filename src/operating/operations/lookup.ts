@@ -200,3 +200,13 @@ export function msOf(text: string | null | undefined): number | null | undefined
 export function msOf(text: string | null | undefined): number | null | undefined {
   return text === null || text === undefined ? text : Date.parse(text);
 }
+
+/** @throws {OperationError} If credits are named beside a package that sets them. */
+export function checkPackageCredits(
+  { credits: fixed }: { readonly credits: number | null },
+  credits: number | undefined,
+): void {
+  if (fixed !== null && credits !== undefined) {
+    throw invalid("credits", `The package sets the credits (${fixed}): omit them.`);
+  }
+}

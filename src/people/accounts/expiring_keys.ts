@@ -16,8 +16,7 @@ export type ExpiringKey = z.output<typeof expiringKey>;
 
 /** Keys of tools are left out: a tool that is in use refreshes its own. */
 const FIND = `select ${columnsIn(expiringKey)} from keys
-  where revoked_at_ms is null and expires_at_ms is not null
-    and (expires_at_ms, id) > (?, ?) and expires_at_ms <= ?
+  where revoked_at_ms is null and (expires_at_ms, id) > (?, ?) and expires_at_ms <= ?
     and not exists (select 1 from tool_grants where key_id = keys.id)
   order by expires_at_ms, id limit ?`;
 

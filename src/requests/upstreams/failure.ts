@@ -161,7 +161,7 @@ function failureOfStatus(
   retryAfterMs: number | undefined,
 ): Failure {
   const exact = exactStatus(said, given)!;
-  const isTooLong = exact === given && given !== 429 && isContextError(said);
+  const isTooLong = isContextError(said);
   const status = isTooLong && given >= 500 ? 400 : exact; // llama.cpp's older servers say 500
   const outcome = statusWords(status, said, given);
   const detail = [outcome, codeOf(said)].filter((one) => one !== undefined).join(", ");

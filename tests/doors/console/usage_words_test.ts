@@ -154,6 +154,7 @@ Deno.test("a range is of days where it begins and ends with them, else of minute
   assert(/^\S+ \S+ \S+ to \S+ \S+ \S+ UTC\.$|^[^,]+ to [^,]+ UTC\.$/.test(days), days);
   assert(!first("2030-01-01T00:00:00Z", "2030-01-08T11:00:00Z").includes("now"));
   assert(first("2030-01-01T00:00:00Z", "2030-01-08T13:00:00Z").includes(" to now UTC."));
+  assert(!first("2030-01-01T00:00:00Z", "2030-01-08T12:00:00Z").includes("now"), "it is over");
   assert(first("2030-01-01T01:00:00Z", "2030-01-08T00:00:00Z").includes(","));
   assert(
     first("2029-12-31T23:00:00Z", "2030-01-07T23:00:00Z", { zone: "Europe/Berlin" })

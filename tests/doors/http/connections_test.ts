@@ -268,12 +268,15 @@ Deno.test("a listener that ends is noticed, whether or not it was ever seen that
       fc.array(fc.constantFrom("end", "begin", "replace"), { minLength: 1, maxLength: 5 }),
       async (count, steps) => {
         const connections = new Connections({ sockets, timers, idleMs: 60_000 });
-        const listeners = Array.from({ length: count }, open);
+        const listeners: Deno.Listener[] = [];
         let lost = 0;
         shownLimit = 1_000; // with few descriptors it looks often
         connections.sweep(port, { count, lost: () => lost++ });
         shownLimit = limit; // the other tests of this process have many
         try {
+          await looked();
+          assertEquals(lost, 0, "none that is about to begin is lost");
+          listeners.push(...Array.from({ length: count }, open));
           await looked();
           assertEquals(lost, 0);
           for (const step of steps) {

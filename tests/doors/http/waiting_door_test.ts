@@ -1,7 +1,7 @@
 /** What clients may do to a door that answers 503 while the gateway waits for its database. */
 
 import { WaitingDoor } from "../../../src/doors/http/mod.ts";
-import { assert, assertEquals } from "../../assert.ts";
+import { assert, assertEquals, assertThrows } from "../../assert.ts";
 import { connectTo, exchange, writeAll } from "../../fake/raw_http.ts";
 import { sleep } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
@@ -67,5 +67,19 @@ Deno.test(
     await ended(connection);
     Deno.listen({ hostname: "127.0.0.1", port: door.port }).close();
     assert(door.port > 0);
+  },
+);
+
+Deno.test(
+  "a waiting door that could not listen, or has closed, leaves nothing open",
+  { ...linux, sanitizeOps: true, sanitizeResources: true },
+  async () => {
+    const { door } = open(60_000);
+    const taken = { host: "127.0.0.1", port: door.port, now: () => 0, idleMs: 60_000 };
+    assertThrows(
+      () => new WaitingDoor({ ...taken, onInterruption() {} }, "why"),
+      Deno.errors.AddrInUse,
+    );
+    await door[Symbol.asyncDispose]();
   },
 );

@@ -10,6 +10,7 @@ import type { End } from "../../../src/requests/relay/end.ts";
 import type { TextReader } from "../../../src/requests/relay/text_reader.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { until } from "../../fake/temp.ts";
+import { sized } from "../../tier.ts";
 
 /** A reply in memory: each text is one piece of one output token; an error fails it there. */
 class ScriptedReader implements TextReader {
@@ -70,6 +71,7 @@ interface Run {
  * @param affordable Output tokens that the balance pays for.
  * @param onSettle May throw, as a settlement does without a database.
  * @param hasLeft Whether the system knows that the client has left.
+ * @param cutOff Aborted by a shutdown.
  */
 function run(
   reader: TextReader,
@@ -77,6 +79,7 @@ function run(
   more: Partial<PumpOptions> = {},
   onSettle: () => void = () => {},
   hasLeft = false,
+  cutOff = new AbortController().signal,
 ): Run {
   const ends: End[] = [];
   const events: string[] = [];
@@ -87,8 +90,8 @@ function run(
     keepItems: () => Promise.resolve(),
     opened: { reader, discard: note("discard"), drain: note("drain") },
     life: {
-      signal: new AbortController().signal,
-      cutOff: new AbortController().signal,
+      signal: cutOff,
+      cutOff,
       outputBegan() {},
       hasLeft: () => hasLeft,
       abort: note("abort"),
@@ -284,4 +287,49 @@ Deno.test("whatever happens: settled once, ended once, charged at most for what 
       if (end!.ending === "client_left" && reads === 0) assertEquals(end!.usage, undefined);
     },
   ));
+});
+
+Deno.test("a shutdown ends a stream once, whatever is going on in it: settled once, and the last is an end or an error (property)", async () => {
+  const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom("a", "bb", ""), { minLength: 1, maxLength: 5 }),
+      fc.integer({ min: 0, max: 6 }),
+      fc.option(fc.integer({ min: 0, max: 9 })),
+      fc.integer({ min: 1, max: 8 }),
+      /** @param microtasks Since the client has asked for more; null if it does not. */
+      async (steps, reads, microtasks, affordable) => {
+        const shutdown = new AbortController();
+        const reply = new ScriptedReader(steps);
+        const one = run(reply, affordable, {}, () => {}, false, shutdown.signal);
+        const reader = one.pump.stream().getReader();
+        let text = "";
+        const next = async () => {
+          const { done, value } = await reader.read();
+          if (!done) text += new TextDecoder().decode(value);
+          return !done;
+        };
+        for (let count = 0; count < reads && await next(); count++);
+        const reading = microtasks === null ? undefined : next();
+        for (let count = 0; count < (microtasks ?? 0); count++) await Promise.resolve();
+        shutdown.abort();
+        await reading;
+        while (await next());
+        await turn(); // what would be settled twice is
+        assertEquals(one.ends.map(({ ending }) => ending).length, 1, text);
+        assertEquals(one.events.filter((event) => event !== "discard" && event !== "drain"), [
+          "over",
+          "end",
+        ]);
+        const isComplete = one.ends[0]!.ending === "complete";
+        assertEquals(/<end \d+>$/.test(text), isComplete, text);
+        assertEquals(text.endsWith("<error gateway_unavailable>"), !isComplete, text);
+      },
+    ),
+    {
+      numRuns: sized(30, 300),
+      // before it is read, between two texts, while it is settled, and after its end
+      examples: [[["a"], 0, null, 8], [["a", "a"], 1, null, 8], [["a"], 0, 6, 8], [["a"], 2, 0, 8]],
+    },
+  );
 });

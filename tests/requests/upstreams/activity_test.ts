@@ -1,6 +1,8 @@
 import { Activity, hourOf, sumOfActivity } from "../../../src/requests/upstreams/activity.ts";
 import { assert, assertEquals } from "../../assert.ts";
+import { ownersClient } from "../../fake/admin_client.ts";
 import { startGateway } from "../../fake/gateway.ts";
+import { until } from "../../fake/temp.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
 
 const MINUTE_MS = 60_000;
@@ -67,8 +69,9 @@ Deno.test("each attempt at an upstream is counted, and what is the client's faul
       ? completion("well")
       : Response.json({ error: { message: "no", code: "x" } }, { status })
   );
+  const settings = { upstream: { url: upstream.url, key: "sk-of-the-gateway" } };
   await using gateway = await startGateway({
-    settings: { upstream: { url: upstream.url } },
+    settings,
     looksInside: true,
   });
   const activity = () =>
@@ -83,6 +86,28 @@ Deno.test("each attempt at an upstream is counted, and what is the client's faul
   status = 503;
   await (await gateway.chat("Hi")).body?.cancel();
   assertEquals([activity().attempts, activity().failed], [4, 2], "tried twice");
-  await gateway.reload({ upstream: { url: upstream.url }, logLevel: "warn" });
+  await gateway.reload({ ...settings, logLevel: "warn" });
   assertEquals(activity().attempts, 4, "a reload forgets nothing");
+
+  // nor is it one of the upstream what comes of a caller's own key there, which others do not use
+  status = 200;
+  const admin = await ownersClient(gateway);
+  const own = "sk-own-0123456789abcd";
+  const account = gateway.gateway.owner.id;
+  assertEquals(
+    (await admin("PUT", "/upstream-keys", {
+      body: { account, upstream: "default", key: own },
+    })).status,
+    200,
+  );
+  status = 503;
+  const sent = async () => {
+    await (await gateway.chat("Hi")).body?.cancel();
+    return upstream.received.at(-1)!.headers.get("authorization");
+  };
+  await until(async () => await sent() === `Bearer ${own}`, { what: "the use of the key" });
+  const before = activity();
+  await sent();
+  assert(activity().attempts > before.attempts);
+  assertEquals(activity().failed, before.failed);
 });
