@@ -173,9 +173,10 @@ export const DECISION_COLUMNS = [
 ];
 
 /**
- * A query of the decision on a request.
+ * A query of the decision on each request.
  *
- * @param each What `new` is beside it, to the comma, where that is not the row of a trigger.
+ * @param each Requests as `new`, joined to what is decided on each: `table as new cross join lateral `; empty where `new` is the row of a
+ * trigger.
  */
 export function decision(each: string): string {
   return `select new.request_id, new.at_ms,

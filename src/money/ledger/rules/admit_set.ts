@@ -14,7 +14,7 @@ export const ADMISSION_SETS = {
 
 const COLUMNS = columnsOf(ADMISSIONS).join(", ");
 
-/** Requests of as many accounts are worth a statement; fewer cost less one after the other. */
+/** From this number of requests on, one more statement costs less than deciding one after the other. */
 const WORTHWHILE = 4;
 
 /** Whether a request is decided on with others: all that its decision needs is of its account, of which it is the next one. */
@@ -106,7 +106,8 @@ const ON_POSTGRES = `declare
  * no budgets, each of another account, which has credits neither bound nor expired: nothing that one of them changes is read for another
  * one. So go the next of each account, then those after them. All others are put to that rule.
  *
- * On PostgreSQL these are one statement. Elsewhere requests cost as much one after the other.
+ * On PostgreSQL each of these sets is one statement. Elsewhere requests cost as much one after the other: there, nothing is put to this
+ * rule.
  */
 export const ADMIT_SET: Rule = {
   name: "admit_set",

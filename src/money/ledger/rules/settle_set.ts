@@ -99,7 +99,7 @@ const SHARES = `(
 
 const HOLDS = "delete from holds where request_id in (select request_id from settling)";
 
-/** The sums of a batch by account; where no triggers of loans and holds keep what is held, also what is no more. */
+/** The sums of a batch by account. On PostgreSQL, where triggers of loans and holds leave that to the set, also what is no longer held. */
 const SUMS = `(
       select settling.account_id, ${sumOf("price_credits")} as charged, count(*) as n, ${
   sumOf("input_tokens")
