@@ -1,24 +1,20 @@
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import { type Config, Secret } from "../../settings/config/mod.ts";
 import { DIALECT_NAMES, type DialectName, DIALECTS } from "../../wire/dialects/mod.ts";
+import type { ServedGateway } from "./context.ts";
 import { commandText, shellWord } from "./format.ts";
 import { settingsPlaceText } from "./local_places.ts";
 import { VERSION } from "../../ground/platform/mod.ts";
 
 /** What the start-up text tells. */
-interface Welcome {
+interface Welcome extends Pick<ServedGateway, "catalog" | "unlisted" | "firstKey"> {
   readonly config: Config;
-  readonly catalog: Catalog;
-  /** Upstreams that were asked for their models and list none. */
-  readonly unlisted: readonly string[];
   /** Base address shown to users. */
   readonly address: string;
   /** Where it listens. */
   readonly listening: string;
   readonly place: string;
   readonly ownerEmail: string;
-  /** The key that was made just now, if one was. */
-  readonly firstKey: string | undefined;
   /** Of a link that signs the owner in to the console once; made with the first key. */
   readonly signInToken: string | undefined;
   /** Upstreams that are there and not used, for people. */

@@ -5,9 +5,10 @@ import type { Admission } from "../../requests/admission/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import { type Config, moneyIn } from "../../settings/config/mod.ts";
 import { AmountError, wholeIn, type WholeRule } from "../../ground/amounts/mod.ts";
-import type { Condition, Database, ReadFor, Statement } from "../../ground/database/mod.ts";
+import type { Condition, ReadFor, Statement } from "../../ground/database/mod.ts";
 import { OperationError, recordStatement, sessionActor } from "../../people/operation_log/mod.ts";
 import {
+  type GatewayParts,
   type Json,
   type Nouns,
   type OperationParts,
@@ -17,21 +18,18 @@ import {
 import type { InFlightRequest } from "../../requests/relay/mod.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
-import type { UpstreamState } from "../../requests/upstreams/mod.ts";
 import type { PageSource } from "./live_pages.ts";
 import { noticeOf, type PageContext } from "./layout.tsx";
 import { MessagePage, type MessageProps } from "./pages/message.tsx";
 import type { BasePath, Visitor } from "../../ground/web/mod.ts";
 
 /** Dependencies of the console. */
-export interface ConsoleParts extends Nouns {
+export interface ConsoleParts extends Nouns, Pick<GatewayParts, "upstreamStates" | "aside"> {
   readonly config: Config;
   readonly passwords: Passwords;
   /** The models that are served now. */
   readonly catalog: () => Catalog;
   readonly admission: Admission;
-  /** How the upstreams have been doing, in all threads of the process. */
-  readonly upstreamStates: () => Promise<readonly UpstreamState[]>;
   /** How the settings were read last; `undefined` if they were read only at the start. */
   readonly reloads: () => LastReload | undefined;
   /** In-flight requests of all threads of the process, oldest first. */
@@ -41,8 +39,6 @@ export interface ConsoleParts extends Nouns {
   readonly log: Log;
   readonly now: () => number;
   readonly readFor: ReadFor;
-  /** Runs long work on a separate database connection, so that requests do not wait for it. */
-  readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
   /** Aborted when the gateway closes its connections: responses that have no end of their own end. */
   readonly closing: AbortSignal;
   /** What operations work with, but for the address that links have. */

@@ -46,9 +46,9 @@ export interface SettingsFileParts {
 
 /** What only a running gateway has. */
 export interface GatewayParts {
-  /** How the upstreams have been doing. */
+  /** How the upstreams have been doing, in all threads of the process. */
   readonly upstreamStates: () => Promise<readonly UpstreamState[]>;
-  /** Runs long work on a separate database connection. */
+  /** Runs long work on a separate database connection, so that requests do not wait for it. */
   readonly aside: <T>(work: (database: Database) => Promise<T>) => Promise<T>;
   /** How the settings file is changed; undefined if the gateway cannot read its settings again. */
   readonly settingsFile?: SettingsFileParts | undefined;

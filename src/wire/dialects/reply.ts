@@ -56,7 +56,7 @@ export interface Reply {
   readonly body: JsonObject;
   /** Number of choices in it: some upstreams return fewer than were requested. */
   readonly choices: number;
-  /** As the upstream reported it; undefined when it did not. */
+  /** As the upstream reported it, of a stream so far; undefined when it did not. */
   readonly usage: Usage | undefined;
   /** The same in halves: an upstream may report input or output alone. */
   readonly partialUsage?: PartialUsage | undefined;
@@ -70,12 +70,13 @@ export interface Reply {
   withUsage(usage: Usage): JsonObject;
   /** The reply as if it had ended at its token limit here. Its usage is not the upstream's any more. */
   truncated(maxTokens: number): Reply;
-  /** Items that the client may refer to by their ids in later requests, in dialects that have such. */
+  /** Items that the client may refer to by their ids in later requests, in dialects that have such; of a stream, once it is closed. */
   readonly outputItems?: readonly JsonObject[] | undefined;
 }
 
 /** A reply's event stream on its way from the upstream's dialect to the client's. */
-export interface ReplyStream {
+export interface ReplyStream
+  extends Pick<Reply, "usage" | "partialUsage" | "hostedCalls" | "outputItems"> {
   /**
    * Takes one event from the upstream.
    *
@@ -100,12 +101,8 @@ export interface ReplyStream {
   readonly hasOutput: boolean;
   /** Choices that have ended. */
   readonly endedChoices: number;
-  /** As the upstream reported it; undefined when it has not. */
-  readonly usage: Usage | undefined;
   /** The replies that it was joined from, each to a request of its own; undefined for one. */
   readonly parts?: readonly MeteredPart[] | undefined;
-  /** What is known of the usage so far. */
-  readonly partialUsage?: PartialUsage | undefined;
   /**
    * Whether the upstream reasons and nobody can tell how much; false when it has shown or sealed its reasoning, undefined if it
    * has not said.
@@ -113,8 +110,6 @@ export interface ReplyStream {
   readonly hidesReasoning?: boolean | undefined;
   /** Tokens of reasoning that the client does not get and `countedOutput` leaves out, as far as seals tell. */
   readonly hiddenTokens?: number | undefined;
-  /** Calls of tools that ran at the upstream, by the kind that the upstream gives them. */
-  readonly hostedCalls?: ReadonlyMap<string, number> | undefined;
   /** Output tokens so far, as counted by the gateway. */
   readonly countedOutput: number;
   /** Tokens of them that some tokenizer may not need. Default: 0. */
@@ -134,8 +129,6 @@ export interface ReplyStream {
    * @returns undefined where it does not: see `Front.errorEvent`.
    */
   fail?(refusal: Refusal): string | undefined;
-  /** Items that the client may refer to by their ids in later requests, once the stream is closed. */
-  readonly outputItems?: readonly JsonObject[] | undefined;
 }
 
 /** What is known of a reply's usage. */

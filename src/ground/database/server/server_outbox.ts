@@ -1,4 +1,5 @@
 import { DatabaseError, type JsonObject, type RefusedItem } from "../database.ts";
+import type { KeepOptions } from "../engine.ts";
 import { Gatherer } from "../gatherer.ts";
 import { type Commit, itemsOf, type Writing } from "../group_writer.ts";
 import { outboxPath, WriteOutbox } from "../outbox.ts";
@@ -7,19 +8,12 @@ import { takeOutboxes } from "../take_outboxes.ts";
 import { type Piece, singly, takeSet } from "../pieces.ts";
 
 /** What a {@linkcode ServerOutbox} goes by. */
-export interface ServerOutboxOptions {
-  /** Where its files are: how their names begin. */
-  readonly path: string;
-  /** Whose it is. */
-  readonly gatewayId: string;
+export interface ServerOutboxOptions extends Omit<KeepOptions, "writes" | "onState"> {
   /** ID of the server's database. */
   readonly database: string;
   readonly durable: boolean;
   /** Commits at the server, before whatever waits for the outbox. */
   readonly commit: Commit;
-  readonly onRefused: (item: RefusedItem) => void;
-  /** Called when nothing can be kept, and when it can be again. */
-  readonly onFault: (fault: unknown) => void;
 }
 
 /** Space of each file: ten thousand settlements find place on a disk that is full when the server goes away. */
