@@ -262,8 +262,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "lapsed-loan-renewed",
     file: "src/money/ledger/loans.ts",
-    find: "where gateway_id = ? and not ${HAS_LAPSED}`,",
-    replace: "where gateway_id = ?`,",
+    find: "`gateway_id = ? and not ${HAS_LAPSED}`",
+    replace: '"gateway_id = ?"',
     tests: [{ file: LAPSED, filter: "comes back late" }],
     why: "Its places may be others' by then: rate limits would be exceeded.",
   },
@@ -658,6 +658,14 @@ export const LEDGER: readonly Mutation[] = [
     replace: "order by account_id;",
     tests: [{ file: "tests/money/ledger/postgres_test.ts", filter: "take each credit once" }],
     why: "On PostgreSQL two gateways would take the same credits of a lot.",
+  },
+  {
+    name: "sweep-locks-nothing-on-postgres",
+    file: "src/money/ledger/change_locked.ts",
+    find: "...LOCKS.map((sql, at) => ({ sql, args: these[at]!.args })),",
+    replace: "",
+    tests: [{ file: "tests/money/ledger/row_locks_test.ts" }],
+    why: "On PostgreSQL sweeps and settlements would wait for each other in a circle.",
   },
   {
     name: "set-beyond-its-loan",
