@@ -41,6 +41,7 @@ const LOWER = "asserts that a limit has passed, which a busy machine cannot brea
 /** Files that read a clock, and why. */
 const ALLOWED: Readonly<Record<string, string>> = {
   "fake/child_gateway.ts": "measures another account's chats, for the proofs",
+  "fake/postgres_pair.ts": "measures how long no server takes writes, for the soak",
   "fake/temp.ts": "the one deadline",
   "flow/abuse_connections_test.ts": LOWER,
   "flow/arrivals_test.ts": "waits less long than the system does by itself",

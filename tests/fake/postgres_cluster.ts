@@ -167,6 +167,12 @@ export class PostgresCluster {
     return await Deno.readTextFile(`${this.folder}/log`);
   }
 
+  /** Ends it, also one whose processes were stopped. */
+  async end(): Promise<void> {
+    await this.signal("SIGCONT").catch(() => {}); // it does not run
+    this.endNow();
+  }
+
   /** Ends it within this turn. */
   endNow(): void {
     this.#program("pg_ctl", ["-D", this.#data, "-m", "immediate", "-w", "stop"]).outputSync();

@@ -99,9 +99,8 @@ export class PostgresPair implements AsyncDisposable {
     if (errors.length > 0) throw new Error(errors.join("\n"));
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    this.#standby.endNow();
-    this.#primary.endNow();
-    return Promise.resolve();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#standby.end();
+    await this.#primary.end();
   }
 }

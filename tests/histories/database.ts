@@ -93,7 +93,7 @@ async function postgres(): Promise<AbsentDatabase> {
       return "killed";
     },
     log: () => cluster.log(),
-    [Symbol.asyncDispose]: () => Promise.resolve(cluster.endNow()),
+    [Symbol.asyncDispose]: () => cluster.end(),
   };
 }
 

@@ -299,6 +299,8 @@ export class History implements AsyncDisposable {
       }
     }
     await this.#withStore(async ({ database }) => {
+      const charges = await readCharges((sql) => database.all(sql));
+      if (kind === "loss") lost = this.#forgetLost(charges);
       const { mismatches, lentCredits } = await audit(database);
       // requests that were admitted from a loan which was lost are in no window
       const isOfLoss = ({ noun }: { noun: string }) => kind === "loss" && noun === "window";
@@ -312,8 +314,6 @@ export class History implements AsyncDisposable {
         const isKnown = this.#callers.some((one) => one.acknowledged.has(String(id)));
         if (isKnown) failures.push(`${id} was answered, and holds credits`);
       }
-      const charges = await readCharges((sql) => database.all(sql));
-      if (kind === "loss") lost = this.#forgetLost(charges);
       compareCharges(charges, this.#callers, failures);
       failures.push(
         ...await this.#model.check(database, {

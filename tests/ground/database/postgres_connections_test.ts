@@ -1,8 +1,10 @@
 /** Which of its hosts a PostgreSQL is used at. */
 
 import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
-import { assertEquals } from "../../assert.ts";
+import { DatabaseError } from "../../../src/ground/database/mod.ts";
+import { assertEquals, assertRejects } from "../../assert.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
+import { PostgresCluster } from "../../fake/postgres_cluster.ts";
 
 const why = await whyNoPostgres();
 const ignore = why !== undefined;
@@ -63,4 +65,42 @@ for (
     assertEquals(new Set(connections.map((row) => row?.pid)).size, 4);
     assertEquals(silent.accepted, 1);
   });
+}
+
+/** What may become of a host. */
+const SPOILT = {
+  "falls silent": (one: PostgresCluster) => one.signal("SIGSTOP"),
+  "takes no writes any more": (one: PostgresCluster) =>
+    one.run(
+      "alter system set default_transaction_read_only = on;\nselect pg_reload_conf(), pg_sleep(0.2);\n",
+    ),
+};
+
+for (const [name, spoil] of Object.entries(SPOILT)) {
+  Deno.test(`once a host ${name}, no other connection to it is tried${skipped}`, {
+    ignore,
+  }, async () => {
+    await using stack = new AsyncDisposableStack();
+    const [one, other] = [await running(stack), await running(stack)];
+    const url = `postgres://postgres@127.0.0.1:${one.port},127.0.0.1:${other.port}/postgres`;
+    const database = await postgresEngine(url, { durability: "normal" }).open();
+    stack.defer(() => database.close());
+    const port = async () =>
+      Number((await database.one("select current_setting('port') as port, pg_sleep(0.2)"))?.port);
+    const write = () => database.batch([{ sql: "create table things (id bigint)" }]);
+    assertEquals(await Promise.all(Array.from({ length: 4 }, port)), Array(4).fill(one.port));
+    await spoil(one);
+    await assertRejects(write, DatabaseError);
+    assertEquals(await port(), other.port);
+    await write();
+  });
+}
+
+/** A server that runs until its test ends. */
+async function running(stack: AsyncDisposableStack): Promise<PostgresCluster> {
+  const cluster = await PostgresCluster.create({ settings: ["fsync=off"] });
+  await cluster.init();
+  await cluster.start();
+  stack.defer(() => cluster.end());
+  return cluster;
 }

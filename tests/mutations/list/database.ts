@@ -325,6 +325,25 @@ export const DATABASE: readonly Mutation[] = [
     why: "Every reply would wait for a server that hangs.",
   },
   {
+    name: "refused-sign-in-keeps-nothing",
+    file: "src/ground/database/server/server.ts",
+    find: "|| error.isAboutTheData || error.isFinal) throw error;",
+    replace: "|| !error.isPassing) throw error;",
+    tests: [{ file: "tests/ground/database/postgres_outbox_test.ts" }],
+    why: "Replies would fail while a database server refuses its gateways.",
+  },
+  {
+    name: "standby-used-on",
+    file: "src/ground/database/postgres/connections.ts",
+    find: 'failure.kind === "unusable"',
+    replace: "failure.outcomeUnknown",
+    tests: [{
+      file: "tests/ground/database/postgres_connections_test.ts",
+      filter: "takes no writes any more",
+    }],
+    why: "A gateway would stay at a server that takes no writes any more.",
+  },
+  {
     name: "failure-before-an-answer",
     file: "src/ground/database/presence.ts",
     find: "if (question.tick >= this.#answeredTick)",

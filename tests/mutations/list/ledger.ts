@@ -270,8 +270,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "lapsed-loan-renewed",
     file: "src/money/ledger/loans.ts",
-    find: "where gateway_id = ? and not ${HAS_LAPSED}`,",
-    replace: "where gateway_id = ?`,",
+    find: "`gateway_id = ? and not ${HAS_LAPSED}`",
+    replace: '"gateway_id = ?"',
     tests: [{ file: LAPSED, filter: "comes back late" }],
     why: "Its places may be others' by then: rate limits would be exceeded.",
   },
@@ -670,8 +670,8 @@ export const LEDGER: readonly Mutation[] = [
   {
     name: "set-admits-without-locks-on-postgres",
     file: rule("admit_set"),
-    find: `lockRows("balances", "account_id",`,
-    replace: `lockRows("revisions", "noun",`,
+    find: `lockInBlock("balances", "account_id",`,
+    replace: `lockInBlock("revisions", "noun",`,
     tests: [{ file: "tests/money/ledger/postgres_test.ts", filter: "a limit of 50" }],
     why: "On PostgreSQL several gateways would admit more requests than a limit allows.",
   },
@@ -707,6 +707,14 @@ export const LEDGER: readonly Mutation[] = [
     tests: [{ file: "tests/money/ledger/settle_set_test.ts" }],
     why:
       "On PostgreSQL requests that the database admitted would take two places of a rate window.",
+  },
+  {
+    name: "sweep-locks-nothing-on-postgres",
+    file: "src/money/ledger/change_locked.ts",
+    find: "...LOCKS.map((sql, at) => ({ sql, args: these[at]!.args })),",
+    replace: "",
+    tests: [{ file: "tests/money/ledger/row_locks_test.ts" }],
+    why: "On PostgreSQL sweeps and settlements would wait for each other in a circle.",
   },
   {
     name: "set-beyond-its-loan",

@@ -82,18 +82,17 @@ export class Connections {
       return await work(client);
     } catch (error) {
       const failure = postgresError(error);
-      // what it still has to say would be taken for the answer to another question; what it has prepared fails as often as it is asked for;
-      // a server that became a standby fails each write
-      if (client !== undefined && (failure.kind === "unusable" || isOutdated(failure))) {
-        this.#broken.add(client);
-      }
+      const isUnusable = failure.kind === "unusable";
+      // what it still has to say would be taken for the answer to another question; what it has prepared fails as often as it is asked for
+      if (client !== undefined && (isUnusable || isOutdated(failure))) this.#broken.add(client);
+      // all would wait for a host that fell silent, or fail to write at one that became a standby
+      const others = isUnusable ? this.#idle.splice(0) : [];
+      for (const one of others) this.#end(one);
       throw failure;
     } finally {
       if (client === undefined) this.#open--;
-      else if (this.#broken.has(client) || this.#isClosed) {
-        this.#open--;
-        client.end().catch(() => {});
-      } else this.#idle.push(client);
+      else if (this.#broken.has(client) || this.#isClosed) this.#end(client);
+      else this.#idle.push(client);
       this.#waiting.shift()?.();
     }
   }
@@ -106,6 +105,12 @@ export class Connections {
     await Promise.all(
       this.#idle.splice(0).map((client) => within(END_MS, client.end()).catch(() => {})),
     );
+  }
+
+  /** Ends one that was opened and is not idle, without waiting for that. */
+  #end(client: Client): void {
+    this.#open--;
+    client.end().catch(() => {});
   }
 
   async #connect(): Promise<Client> {
@@ -160,8 +165,7 @@ export class Connections {
       const at = this.#idle.indexOf(client);
       if (at === -1) return;
       this.#idle.splice(at, 1);
-      this.#open--;
-      client.end().catch(() => {});
+      this.#end(client);
     };
     client.on("error", drop);
     client.on("end", drop);
