@@ -82,9 +82,9 @@ const WITHOUT_GATEWAY = new Set(["operating.md"]);
 async function runPage(page: string, launcher: Launcher, programs: Programs): Promise<void> {
   const blocks = await blocksOf(page);
   // `console` is for what needs root, systemd, containers or a coding tool; `js` is run by tests/clients/tools/, and
-  // `nginx` and `caddyfile` by subpath_test.ts
+  // `nginx` and `caddyfile` by subpath_test.ts, and `yaml` by tests/deploy/helm_test.ts
   const known = ["sh", "ts", "js", "python", "jsonc", "console", "text", "http"]
-    .concat(["nginx", "caddyfile"]);
+    .concat(["nginx", "caddyfile", "yaml"]);
   for (const { language } of blocks) assert(known.includes(language), `what is ${language}?`);
   const of = (language: string) =>
     blocks.filter((block) => block.language === language).map(({ code }) => code);
