@@ -998,6 +998,16 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     noun: "tag",
   },
   {
+    name: "what an order took back is called an operator's doing",
+    sql: [
+      `update take_backs set id = 'take_back_by_hand'
+        where id = (select id from order_credits where kind = 'taken' limit 1)`,
+      `update order_credits set id = 'take_back_by_hand'
+        where kind = 'taken' and id not in (select id from take_backs)`,
+    ],
+    noun: "order",
+  },
+  {
     name: "a payment invented for an order",
     sql: [
       "update orders set state = 'paid', payment_id = 'pi_none', paid_amount = 1, paid_at_ms = 1 where id = 'ord_odd'",

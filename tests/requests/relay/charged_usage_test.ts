@@ -67,3 +67,25 @@ Deno.test("what a reply that was cut short has told of its input counts, with wh
   }, { heldOutput: 500 });
   assertEquals(usage, { ...input, outputTokens: 10, reasoningTokens: 0 });
 });
+
+Deno.test("a report departs when it is not believed; what is not reported departs from nothing (table)", () => {
+  const input = (inputTokens: number) => ({ inputTokens, cachedTokens: 0, cacheWrittenTokens: 0 });
+  const [inputs, outputs] = [[undefined, INPUT, 1e9], [undefined, 500, 501]];
+  for (const inputTokens of inputs) {
+    for (const outputTokens of outputs) {
+      const reported = inputTokens === undefined ? undefined : input(inputTokens);
+      const { departs, usage, usageSource } = usageOf(1, 500).settled({
+        usage: undefined,
+        partialUsage: { input: reported, outputTokens, outputAfter: 0 },
+        countedOutput: 10,
+        requests: 1,
+      });
+      const text = `${inputTokens} ${outputTokens}`;
+      assertEquals(departs, inputTokens === 1e9 || outputTokens === 501, text);
+      assertEquals(usage.inputTokens, INPUT, text);
+      assertEquals(usage.outputTokens, outputTokens === 500 ? 500 : 10, text);
+      const isAll = inputTokens === INPUT && outputTokens === 500;
+      assertEquals(usageSource, isAll ? "upstream" : "counted", text);
+    }
+  }
+});

@@ -97,6 +97,12 @@ test("of an upstream that replies as its dialect says, a trial names nothing", a
     },
     { check: "errors", fault: undefined, detail: "status 404: no such model", departures: [] },
   ]);
+  // only the request that has a tool speaks of what it is for
+  const asked = upstream.received.map(({ body: { tools, messages } }) =>
+    [tools !== undefined, /weather/i.test(JSON.stringify(messages))] as const
+  );
+  assertEquals(asked.map(([hasTool]) => hasTool).toSorted(), [false, false, false, true, true]);
+  for (const [hasTool, saysWeather] of asked) assertEquals(saysWeather, hasTool);
 });
 
 for (const dialect of DIALECT_NAMES) {
