@@ -65,4 +65,12 @@ export const AUDIT: readonly Mutation[] = [
     tests: TESTS,
     why: `Corruptions that only the check '${check}' names would go unnoticed.`,
   })),
+  {
+    name: "audit-takes-any-take-back-for-an-orders",
+    file: "src/money/ledger/audit/orders.ts",
+    find: "take_backs.id = order_credits.id and ${IS_OF_AN_ORDER}",
+    replace: "take_backs.id = order_credits.id",
+    tests: [{ file: "tests/money/ledger/corruptions_test.ts", filter: "somebody thought of" }],
+    why: "An order could claim credits that an operator took back.",
+  },
 ];

@@ -215,4 +215,13 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     why:
       "A refund that a fault of the gateway cut short would be told as refused for good, and could not be repeated.",
   },
+  {
+    name: "credits-beside-a-package-that-sets-them",
+    file: "src/operating/operations/lookup.ts",
+    find: "fixed !== null && credits !== undefined",
+    replace: "fixed === null && credits !== undefined",
+    tests: [{ file: "tests/operating/operations/package_credits_test.ts" }],
+    why:
+      "Credits that an operator names for a package that sets them would be left out without a word.",
+  },
 ];

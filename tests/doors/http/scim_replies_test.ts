@@ -1,0 +1,20 @@
+/** Replies with one resource of SCIM: which of them say that it has not changed. */
+
+import { resourceReply } from "../../../src/doors/http/scim_replies.ts";
+import { assertEquals } from "../../assert.ts";
+
+Deno.test("only a read of the version that the client has says that it has not changed (table)", async () => {
+  const what = { base: "/scim/v2", id: "usr_1", version: 3, at: "Users", status: 200 } as const;
+  const replyTo = (method: string, etag?: string) =>
+    resourceReply({ method, header: (() => etag) as never }, { userName: "ada" }, what);
+  const current = replyTo("GET").headers.get("etag")!;
+  for (const method of ["GET", "POST", "PUT", "PATCH"]) {
+    for (const etag of [undefined, 'W/"none"', current]) {
+      const reply = replyTo(method, etag);
+      const isUnchanged = method === "GET" && etag === current;
+      assertEquals(reply.status, isUnchanged ? 304 : 200, `${method} ${etag}`);
+      assertEquals(reply.headers.get("location"), "/scim/v2/Users/usr_1");
+      assertEquals((await reply.text()).includes("ada"), !isUnchanged);
+    }
+  }
+});
