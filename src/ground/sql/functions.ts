@@ -179,13 +179,13 @@ export const HAS_CHANGED = call("hasChanged");
 export const THEN_JOIN = call("thenJoin");
 
 /**
- * A statement that keeps rows from others until its transaction ends, taken in the order of a key as by all who lock them. Where one
- * writes at a time, it does nothing.
+ * A statement that keeps rows from others until its transaction ends. Where one writes at a time, it does nothing.
  *
  * @param condition Says which rows.
+ * @param key They are taken in its order, as by all who lock them.
  */
-export function lockRows(table: string, key: string, condition: string): string {
-  return call("lockRows", table, key, condition);
+export function lockRows(table: string, condition: string, key: string): string {
+  return call("lockRows", table, condition, key);
 }
 
 /** What tells the rows of a table apart while a statement runs. */

@@ -70,7 +70,7 @@ export const POSTGRES: Spelling = {
   typeIfNeeded: (type) => type,
   hasChanged: () =>
     "coalesce(nullif(current_setting('sluice.changed', true), ''), '0')::bigint > 0",
-  lockRows: (table, key, condition) =>
+  lockRows: (table, condition, key) =>
     `select 1 as locked from ${table} where ${condition} order by ${key} for update`,
   thenJoin: () => "join",
   row: () => "ctid",

@@ -3,11 +3,11 @@ import { lockRows, textsOf } from "../../ground/sql/mod.ts";
 
 /** Takes what decisions take, in their order: accounts, then the budgets of keys. */
 const LOCKS = [
-  lockRows("balances", "account_id", `account_id in ${textsOf()}`),
+  lockRows("balances", `account_id in ${textsOf()}`, "account_id"),
   lockRows(
     "budgets",
-    "id",
     `id in (select budget_id from budget_keys where key_id in ${textsOf()})`,
+    "id",
   ),
 ];
 

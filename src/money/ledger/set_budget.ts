@@ -16,7 +16,7 @@ export interface BudgetTerms extends BudgetName {
 }
 
 /** Before its periods, as decisions do. */
-const LOCK_BUDGET = lockRows("budgets", "id", "id = ?");
+const LOCK_BUDGET = lockRows("budgets", "id = ?", "id");
 const MAX_MARKS = 10;
 const MAX_MARK = 1_000;
 const DEFAULT_MARKS: readonly number[] = [50, 80, 100];
