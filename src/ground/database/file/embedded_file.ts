@@ -6,6 +6,7 @@ import {
   connect,
   type Connection,
   idOf,
+  isBusy,
   plain,
   type Prepared,
 } from "../sqlite/driver.ts";
@@ -22,6 +23,8 @@ export interface FileOptions {
 
 /** How long another process that writes is waited for. */
 const BUSY_MS = 5_000;
+/** Between two tries of what does not wait by itself. */
+const AGAIN_MS = 10;
 /** Pages in the write-ahead log before it is copied into the database: 32 MB. */
 const CHECKPOINT_PAGES = 8_192;
 const MAX_PREPARED = 500;
@@ -34,6 +37,19 @@ const QUICK_CHECK_BYTES = 256 * 1_048_576;
  */
 const TRUSTED =
   /^(?:SQLITE_(?:ERROR|CONSTRAINT|BUSY|LOCKED|FULL|TOOBIG|MISMATCH|RANGE|INTERRUPT|ABORT|AUTH|SCHEMA)(?:_|$)|SLUICE_)/;
+
+/** Repeats what SQLite refuses at once, whatever time-out it has: the switch to a log, while others open the same new file. */
+function whileBusy(work: () => void): void {
+  const startedTick = performance.now();
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() - startedTick >= BUSY_MS) throw error;
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AGAIN_MS);
+  }
+}
 
 /**
  * An embedded libSQL file and the connection to it, which heals: after a failure of the disk or the file it is closed, and is opened
@@ -163,8 +179,8 @@ export class EmbeddedFile {
     const { path, readOnly } = this.#options;
     const pragma = (text: string) =>
       Object.values(connection.prepare(`pragma ${text}`).all([])[0] ?? {});
-    pragma(`busy_timeout = ${BUSY_MS}`); // also for the switch to a log, while others open the file
-    if (!readOnly) pragma("journal_mode = wal");
+    pragma(`busy_timeout = ${BUSY_MS}`);
+    if (!readOnly) whileBusy(() => pragma("journal_mode = wal"));
     checkIndexIsWritable(connection);
     connection.exec("pragma synchronous = normal"); // durable commits wait for `log`
     connection.exec("pragma foreign_keys = on");
@@ -310,9 +326,7 @@ export class EmbeddedFile {
       connection.exec("pragma busy_timeout = 0"); // a reader that takes long holds up nobody
       connection.prepare("pragma wal_checkpoint(restart)").get([]);
     } catch (error) {
-      const { code } = error as { code?: unknown };
-      // another process reads or writes just now: a later commit tries again
-      if (typeof code === "string" && code.startsWith("SQLITE_BUSY")) return;
+      if (isBusy(error)) return; // another process reads or writes just now: a later commit tries again
       this.#disconnect(); // what was asked is committed
       return;
     } finally {

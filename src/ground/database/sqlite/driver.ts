@@ -62,11 +62,16 @@ export function checkIndexIsWritable(connection: Connection): void {
   try {
     connection.exec("begin immediate");
   } catch (error) {
-    const { code } = error as { code?: unknown };
-    if (typeof code === "string" && code.startsWith("SQLITE_BUSY")) return; // it is, and somebody writes
+    if (isBusy(error)) return; // it is, and somebody writes
     throw error;
   }
   connection.exec("commit");
+}
+
+/** Whether another connection was in the way. */
+export function isBusy(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return typeof code === "string" && code.startsWith("SQLITE_BUSY");
 }
 
 /** Reads the ID of a database; `undefined` if it has none. */
