@@ -1,8 +1,9 @@
 /** Budgets through the whole gateway: exact over keys, dialects and gateways, told in errors and headers. */
 
 import { openDatabase } from "../../src/ground/database/mod.ts";
-import { audit, budgetOf, RULES, setBudget } from "../../src/money/ledger/mod.ts";
+import { audit, budgetOf, RULES } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
+import { setBudget } from "../fake/budgets.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway, WIDE_TIERS } from "../fake/gateway.ts";

@@ -12,9 +12,9 @@ import {
   raiseBudget,
   removeBudget,
   RULES,
-  setBudget,
 } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
+import { setBudget } from "../fake/budgets.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway, WIDE_TIERS } from "../fake/gateway.ts";
