@@ -14,10 +14,14 @@ export const TOKEN_ROUTES = {
 
 /** Output tokens of a small request, and so its credits. */
 export const TOKENS = 5;
-const USAGE = { prompt_tokens: 3, completion_tokens: TOKENS, total_tokens: 3 + TOKENS };
 
 /** Usage as an upstream reports it of a small request. */
-export { USAGE as TOKEN_USAGE };
+export const usageOf = (outputTokens: number) => ({
+  prompt_tokens: 3,
+  completion_tokens: outputTokens,
+  total_tokens: 3 + outputTokens,
+});
+export const TOKEN_USAGE = usageOf(TOKENS);
 
 /** A member of a team, with a key of it. */
 export interface TeamMember {
