@@ -6,9 +6,16 @@ import { type Engine } from "../../../src/ground/database/engine.ts";
 import { fileEngine } from "../../../src/ground/database/file/engine.ts";
 import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
 import { audit, RULES } from "../../../src/money/ledger/mod.ts";
-import { type LedgerBench, ledgerBench, possible, settlePrice } from "../../fake/ledger.ts";
+import {
+  type LedgerBench,
+  ledgerBench,
+  type LedgerKind,
+  possible,
+  settlePrice,
+} from "../../fake/ledger.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
 import { tempDir } from "../../fake/temp.ts";
+import { sized } from "../../tier.ts";
 
 const how = { rules: RULES, now: () => 1, tell: () => {} };
 const copied = (from: Database, to: Engine) =>
@@ -49,7 +56,9 @@ async function contents(database: Database): Promise<unknown> {
   }));
 }
 
-for (const kind of possible(["file", "server", "postgres"] as const)) {
+for (
+  const kind of possible(sized<readonly LedgerKind[]>(["file"], ["file", "server", "postgres"]))
+) {
   Deno.test(`a ${kind} is copied to a file and to PostgreSQL, row by row, with its rules`, async () => {
     await using source = await ledgerBench(kind);
     await using dir = await tempDir();
@@ -91,7 +100,7 @@ for (const kind of possible(["file", "server", "postgres"] as const)) {
   });
 }
 
-for (const kind of possible(["file", "postgres"] as const)) {
+for (const kind of possible(sized<readonly LedgerKind[]>(["file"], ["file", "postgres"]))) {
   Deno.test(`nothing is left in a ${kind} that rows do not arrive in as they were`, async () => {
     await using source = await ledgerBench("file");
     await using dir = await tempDir();

@@ -18,6 +18,7 @@ import { assertEquals, assertMatch } from "../../assert.ts";
 import { settlePrice } from "../../fake/ledger.ts";
 import { PostgresCluster, whyNoPostgres } from "../../fake/postgres_cluster.ts";
 import { until } from "../../fake/temp.ts";
+import { PROOF } from "../../tier.ts";
 
 const why = await whyNoPostgres();
 const NOW = Date.UTC(2026, 6, 1, 12);
@@ -47,7 +48,7 @@ Deno.test({
   name: `reports may be behind as a standby is, and read the database itself where it is away${
     why === undefined ? "" : ` (skipped: ${why})`
   }`,
-  ignore: why !== undefined,
+  ignore: why !== undefined || PROOF.ignore,
   async fn(t) {
     using stack = new DisposableStack();
     const primary = stack.adopt(await cluster(), (one) => one.endNow());

@@ -476,7 +476,11 @@ export const DATABASE: readonly Mutation[] = [
     file: "src/ground/database/postgres/replica.ts",
     find: "isReadable: behindMs <= this.#options.maxBehindMs",
     replace: "isReadable: true",
-    tests: [{ file: "tests/ground/database/replica_test.ts", filter: "reports may be behind" }],
+    tests: [{
+      file: "tests/ground/database/replica_test.ts",
+      filter: "reports may be behind",
+      proofs: true,
+    }],
     why:
       "A standby whose replication has stopped would be audited, and nobody would see what happened since.",
   },
