@@ -406,8 +406,15 @@ export class LedgerModel {
     return credits;
   }
 
-  /** Ends requests together: first those on which order may tell, then those whose loans cover all of them, or that hold their price. */
-  settleAll(ends: readonly ModelEnd[]): Map<string, { charged: number; balance: number }> {
+  /**
+   * Ends requests together: first those on which order may tell, then those whose loans cover all of them, or that hold their price.
+   *
+   * @param options `leavesBudgets`: whether loans of one key are among the first, as on PostgreSQL.
+   */
+  settleAll(
+    ends: readonly ModelEnd[],
+    { leavesBudgets }: { readonly leavesBudgets: boolean },
+  ): Map<string, { charged: number; balance: number }> {
     const sorted = ends.toSorted((a, b) => a.requestId < b.requestId ? -1 : 1);
     const asked = (end: ModelEnd) =>
       ends.filter(({ accountId, lent }) =>
@@ -419,8 +426,9 @@ export class LedgerModel {
         return hold !== undefined && hold.credits >= end.price &&
           !this.#own(end.accountId).some((lot) => lot.models && lot.remaining > 0);
       }
-      return hold === undefined && end.price <= end.lent.credits &&
-        (this.#loanById(end.accountId, end.lent.loanId)?.credits ?? -1) >= asked(end);
+      const loan = this.#loanById(end.accountId, end.lent.loanId);
+      return hold === undefined && end.price <= end.lent.credits && loan !== undefined &&
+        loan.credits >= asked(end) && !(leavesBudgets && loan.keyId !== "");
     };
     const isTogether = (end: ModelEnd) =>
       isCovered(end) && end.admittedAtMs !== undefined && end.admittedAtMs !== null &&
