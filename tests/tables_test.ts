@@ -45,9 +45,7 @@ const COMPOSED: Readonly<Record<string, string>> = {
   "ground/database/copy_rows.ts": "copies every table",
   "ground/database/postgres/definitions.ts": "inserts what is copied",
   "ground/database/sqlite/definitions.ts": "inserts what is copied",
-  "ground/database/group_writer.ts": "locks rows of the tables that writes name",
-  "ground/sql/postgres.ts": "locks rows of the table that a statement names",
-  "ground/sql/sqlite.ts": "locks rows of the table that a statement names",
+  "ground/sql/functions.ts": "locks rows of the table that is named",
   "money/ledger/change_locked.ts": "changes holds or loans",
   "money/ledger/feed.ts": "inserts into the view of any intake",
 };
@@ -156,6 +154,7 @@ Deno.test("SQL on a table is written in the folder that owns it", async () => {
 /** Rooms without tables that ask the database something, and what. */
 const ASKING: Readonly<Record<string, string>> = {
   "ground/row.ts": "for the values of a row, to add it to the table that its caller names",
+  "ground/sql": "for the elements of a JSON text",
   "operating/operations": "whether a condition holds, which the owner of its tables made",
 };
 

@@ -1,5 +1,6 @@
 import {
   type Database,
+  isDecision,
   type Lock,
   migrate,
   type Rule,
@@ -42,32 +43,44 @@ function watch(
     trigger: `watch_${table}_${event}`,
     event: `after ${event}`,
     on: table,
-    // recalling a loan moves nothing
-    ...(table === "loans" && event === "update" ? { columns: ["credits"] } : {}),
     when: `${IN_DECISION} and not ${isHeld(lock, key)}`,
     statements: [`insert into unlocked values ('${event} of ${table} ' || ${key})`],
   };
 }
 
+/** Notes what is not locked within a decision whose locks are to be enough. */
+function note(trigger: string, { table, key, rows }: Lock, isWithin: string): string {
+  return `insert into unlocked select '${trigger} within another one: ${table} ' || ${key}
+      from ${table} where ${key} in (${rows}) and ${isWithin}
+        and not ${isHeld(table, `${table}.${key}`)}`;
+}
+
 /** Takes a lock as an engine would: before anything else. A decision within another one needs no more than that has locked. */
-function take(trigger: string, { table, key, rows }: Lock): string[] {
+function take(trigger: string, lock: Lock): string[] {
+  const { table, key, rows } = lock;
   return [
-    `insert into unlocked select '${trigger} within another one: ${table} ' || ${key}
-      from ${table} where ${key} in (${rows}) and (select depth from decisions_deep) > 1
-        and not ${isHeld(table, `${table}.${key}`)}`,
+    note(trigger, lock, "(select depth from decisions_deep) > 1"),
     `insert or ignore into locks_held select '${table}', ${key} from ${table}
       where ${key} in (${rows}) and (select depth from decisions_deep) = 1`,
   ];
 }
 
 function watched(object: RuleObject): RuleObject {
-  if (!("locks" in object)) return object;
+  if (!("locks" in object) || object.locks === undefined) return object;
+  const { trigger, locks, statements } = object;
+  // what other triggers do outside of decisions is not watched
+  if (!isDecision(object)) {
+    return {
+      ...object,
+      statements: [...locks.map((lock) => note(trigger, lock, IN_DECISION)), ...statements],
+    };
+  }
   return {
     ...object,
     statements: [
       "update decisions_deep set depth = depth + 1",
-      ...object.locks.flatMap((lock) => take(object.trigger, lock)),
-      ...object.statements,
+      ...locks.flatMap((lock) => take(trigger, lock)),
+      ...statements,
       "update decisions_deep set depth = depth - 1",
       "delete from locks_held where (select depth from decisions_deep) = 0",
     ],

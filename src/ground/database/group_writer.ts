@@ -7,6 +7,7 @@ import {
   type Statement,
 } from "./database.ts";
 import { Gatherer } from "./gatherer.ts";
+import { lockRows } from "../sql/mod.ts";
 
 /**
  * Commits statements in one transaction, all of them or none.
@@ -161,8 +162,7 @@ function locksOf(groups: readonly Group[]): Statement[] {
     const { key } = all[0]!.lock;
     const rows = all.map(({ lock }, at) => lock.rows(`?${at + 1}`)).join(" union ");
     return {
-      sql:
-        `select 1 as locked from ${table} where ${key} = any (array(${rows})) order by ${key} for update`,
+      sql: lockRows({ table, key, rows }),
       args: all.map(({ items }) => items),
     };
   });

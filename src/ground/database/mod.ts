@@ -49,6 +49,7 @@ export {
   columnsOf,
   type ColumnType,
   type Intake,
+  isDecision,
   type Lock,
   type RuleObject,
   type Trigger,

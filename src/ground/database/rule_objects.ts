@@ -16,15 +16,15 @@ export interface View {
 }
 
 /**
- * Rows that a decision needs to itself, from before it reads anything until its transaction ends: no other decision that names one of
- * them is made meanwhile. A file and a libSQL server make one decision after the other, so that nothing comes of it there. An engine
- * that makes several at a time takes the locks of all items of a batch first, each table's in the order of its keys.
+ * Rows that a trigger needs to itself, from before it reads anything until its transaction ends: no other one that names one of
+ * them runs meanwhile. A file and a libSQL server run one transaction after the other, so that nothing comes of it there. An engine
+ * that runs several at a time takes the locks of all items of a batch first, each table's in the order of its keys.
  */
 export interface Lock {
   readonly table: string;
   /** The column that `rows` has values of. */
   readonly key: string;
-  /** A query, in which `new` is the row that is decided on. */
+  /** A query, in which `new` is the row that is decided on, or was changed. */
   readonly rows: string;
 }
 
@@ -43,10 +43,18 @@ interface Statements {
 }
 
 /** Comes with a change of a row. */
-interface RowTrigger extends TriggerBase {
+interface RowEvent extends TriggerBase {
   readonly event: `${"before" | "after"} ${"insert" | "update" | "delete"}`;
   /** Of an update: only one that sets one of these. */
   readonly columns?: readonly string[];
+}
+
+/** What is done with the change of a row. */
+export interface RowTrigger extends RowEvent, Statements {
+  /**
+   * As of decisions, for what its statements change that those who change the row have not locked. Default: none.
+   */
+  readonly locks?: readonly Lock[];
 }
 
 /** What is done with a row that is inserted into an intake. */
@@ -60,14 +68,19 @@ export interface Decision extends TriggerBase, Statements {
 
 export type Trigger =
   | Decision
-  | (RowTrigger & Statements)
-  | (RowTrigger & {
+  | RowTrigger
+  | (RowEvent & {
     /** The message with which the change is refused. */
     readonly refuses: string;
   });
 
 /** What a rule is made of. */
 export type RuleObject = Intake | View | Trigger;
+
+/** Whether an object is what is done with a row of an intake. */
+export function isDecision(object: RuleObject): object is Decision {
+  return "event" in object && object.event === "instead of insert";
+}
 
 /** Names of an intake's columns, in their order. */
 export function columnsOf<Named extends Columns>(

@@ -178,14 +178,29 @@ export const HAS_CHANGED = call("hasChanged");
 /** Joins a table to those before it, which engines with such hints read first. */
 export const THEN_JOIN = call("thenJoin");
 
-/**
- * A statement that keeps rows from others until its transaction ends. Where one writes at a time, it does nothing.
- *
- * @param condition Says which rows.
- * @param key They are taken in its order, as by all who lock them.
- */
-export function lockRows(table: string, condition: string, key: string): string {
-  return call("lockRows", table, condition, key);
+/** Rows of a table that are to be locked. */
+export interface RowsToLock {
+  readonly table: string;
+  /** The column that `rows` has values of. They are taken in its order, as by all who lock them. */
+  readonly key: string;
+  /** A query. */
+  readonly rows: string;
+}
+
+/** A statement that keeps rows from others until its transaction ends. Where one writes at a time, it does nothing. */
+export function lockRows({ table, key, rows }: RowsToLock): string {
+  return `select 1 as locked from ${table} where ${
+    either({
+      sqlite: `false and ${key} in (${rows})`,
+      // which looks the keys up that were found before, whatever PostgreSQL expects of their number
+      postgres: `${key} = any (array(${rows})) order by ${key} for update`,
+    })
+  }`;
+}
+
+/** The same within a block of PL/pgSQL. */
+export function lockRowsInBlock(these: RowsToLock): string {
+  return lockRows(these).replace("select", "perform");
 }
 
 /** What tells the rows of a table apart while a statement runs. */

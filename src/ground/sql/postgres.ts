@@ -70,8 +70,6 @@ export const POSTGRES: Spelling = {
   typeIfNeeded: (type) => type,
   hasChanged: () =>
     "coalesce(nullif(current_setting('sluice.changed', true), ''), '0')::bigint > 0",
-  lockRows: (table, condition, key) =>
-    `select 1 as locked from ${table} where ${condition} order by ${key} for update`,
   thenJoin: () => "join",
   row: () => "ctid",
   byIndex: (table) => table,

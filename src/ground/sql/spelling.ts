@@ -37,7 +37,6 @@ export type Spelling = {
   jsonOf(text: string): string;
   typeIfNeeded(type: string): string;
   hasChanged(): string;
-  lockRows(table: string, condition: string, key: string): string;
   thenJoin(): string;
   row(): string;
   byIndex(table: string, index: string): string;

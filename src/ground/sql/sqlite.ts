@@ -38,7 +38,6 @@ export const SQLITE: Spelling = {
   jsonOf: (text) => `json(${text})`,
   typeIfNeeded: () => "",
   hasChanged: () => "changes() > 0",
-  lockRows: (table, condition) => `select 1 from ${table} where false and ${condition}`,
   thenJoin: () => "cross join",
   row: () => "rowid",
   byIndex: (table, index) => `${table} indexed by ${index}`,

@@ -1,15 +1,12 @@
 import type { Condition, Database, Value } from "../../ground/database/mod.ts";
 import { lockRows, textsOf } from "../../ground/sql/mod.ts";
+import { locks } from "./rules/sql/locks.ts";
 
 /** Takes what decisions take, in their order: accounts, then the budgets of keys. */
-const LOCKS = [
-  lockRows("balances", `account_id in ${textsOf()}`, "account_id"),
-  lockRows(
-    "budgets",
-    `id in (select budget_id from budget_keys where key_id in ${textsOf()})`,
-    "id",
-  ),
-];
+const LOCKS = locks({
+  accounts: textsOf(),
+  budgets: `select budget_id from budget_keys where key_id in ${textsOf()}`,
+}).map(lockRows);
 
 /**
  * Changes holds or loans outside of decisions. Their accounts and budgets are locked first, so that no two transactions wait for each

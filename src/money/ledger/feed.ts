@@ -1,6 +1,7 @@
 import {
   columnsOf,
   type Condition,
+  isDecision,
   type ItemLock,
   parsedElementsOf,
   type Rule,
@@ -33,7 +34,7 @@ export function feed(
  * @param intake How the items are: the rule's intake, or one with its columns.
  */
 export function locksOf(intake: Intake, { objects }: Rule): ItemLock[] {
-  const locks = objects.flatMap((object) => "locks" in object ? object.locks : []);
+  const locks = objects.flatMap((object) => isDecision(object) ? object.locks : []);
   return locks.map(({ table, key, rows }) => ({
     table,
     key,

@@ -1,6 +1,8 @@
 import type { Database, Statement } from "../../ground/database/mod.ts";
 import { type Budget, budgetId, type BudgetName, budgetOf } from "./budgets.ts";
 import { lockRows } from "../../ground/sql/mod.ts";
+import { ofKeysOf } from "./rules/sql/budgets.ts";
+import { locks } from "./rules/sql/locks.ts";
 import { awaitReturns } from "./loans.ts";
 import { openings } from "./open_periods.ts";
 import { isTimeZone } from "./periods.ts";
@@ -15,8 +17,11 @@ export interface BudgetTerms extends BudgetName {
   readonly marks?: readonly number[] | undefined;
 }
 
-/** Before its periods, as decisions do. */
-const LOCK_BUDGET = lockRows("budgets", "id = ?", "id");
+/** Takes what decisions take, in their order: the accounts of the keys to which it applies, then the budget. */
+const [LOCK_ACCOUNTS, LOCK_BUDGET] = locks({
+  accounts: ofKeysOf("account_id", { owner: "?1", ownerId: "?2" }),
+  budgets: "select ?",
+}).map(lockRows) as [string, string];
 const MAX_MARKS = 10;
 const MAX_MARK = 1_000;
 const DEFAULT_MARKS: readonly number[] = [50, 80, 100];
@@ -46,7 +51,7 @@ export function budgetStatements(
   checkTerms({ ...terms, zone: inZone });
   const markText = marks === undefined ? null : JSON.stringify(marks);
   return [
-    { sql: LOCK_BUDGET, args: [id] },
+    ...lockStatements(terms),
     {
       sql: `delete from budget_periods where budget_id = ?
         and exists (select 1 from budgets where id = ? and zone <> ?)`,
@@ -139,10 +144,17 @@ export async function removeBudget(database: Database, name: BudgetName): Promis
 export function removeStatements(name: BudgetName): Statement[] {
   const id = budgetId(name);
   return [
-    { sql: LOCK_BUDGET, args: [id] },
+    ...lockStatements(name),
     { sql: "delete from budget_periods where budget_id = ?", args: [id] },
     { sql: "delete from budget_keys where budget_id = ?", args: [id] },
     { sql: "delete from budgets where id = ? returning id", args: [id] },
+  ];
+}
+
+function lockStatements(name: BudgetName): Statement[] {
+  return [
+    { sql: LOCK_ACCOUNTS, args: [name.owner, name.ownerId] },
+    { sql: LOCK_BUDGET, args: [budgetId(name)] },
   ];
 }
 

@@ -1,9 +1,13 @@
 /** Which of its hosts a PostgreSQL is used at. */
 
 import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
+import { Connections } from "../../../src/ground/database/postgres/connections.ts";
+import { placeOf } from "../../../src/ground/database/postgres/place.ts";
 import { DatabaseError } from "../../../src/ground/database/mod.ts";
-import { assertEquals, assertRejects } from "../../assert.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
+import { Random, testSeed } from "../../fake/random.ts";
+import { DEADLINE_MS, inTime } from "../../fake/temp.ts";
 import { PostgresCluster } from "../../fake/postgres_cluster.ts";
 
 const why = await whyNoPostgres();
@@ -95,6 +99,39 @@ for (const [name, spoil] of Object.entries(SPOILT)) {
     await write();
   });
 }
+
+/** Connections of a gateway to a PostgreSQL. */
+const MAX_CONNECTIONS = 8;
+
+Deno.test(`where connections are ended, as many that wait get one as there is room for${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  const place = placeOf(server.url);
+  const connections = new Connections(place, { patienceMs: DEADLINE_MS, durable: false });
+  await using _ = { [Symbol.asyncDispose]: () => connections.close() };
+  const random = new Random(testSeed());
+  for (let round = 0; round < 10; round++) {
+    const before = Array.from({ length: random.integer(0, 40) }, () => {
+      // who loses theirs ends those that are idle, too
+      const sql = random.next() < 0.4
+        ? "select pg_terminate_backend(pg_backend_pid())"
+        : `select pg_sleep(${random.integer(0, 3)} / 1000.0)`;
+      return connections.use((client) => client.query(sql)).catch(() => {});
+    });
+    const allIn = Promise.withResolvers<true>();
+    let inside = 0;
+    const last = Array.from({ length: MAX_CONNECTIONS }, () =>
+      connections.use(async () => {
+        if (++inside === MAX_CONNECTIONS) allIn.resolve(true);
+        await allIn.promise;
+      }));
+    for (const one of last) one.catch(() => {}); // awaited below, if all are in
+    const areIn = await inTime(allIn.promise, DEADLINE_MS, false);
+    assert(areIn, `round ${round}: ${inside} of ${MAX_CONNECTIONS} in use, and others wait`);
+    await Promise.all([...before, ...last]);
+  }
+});
 
 /** A server that runs until its test ends. */
 async function running(stack: AsyncDisposableStack): Promise<PostgresCluster> {

@@ -5,7 +5,7 @@ import { assertEquals, assertRejects } from "../../assert.ts";
 import { DatabaseError, MIGRATIONS } from "../../../src/ground/database/mod.ts";
 import { POSTGRES_DEFINITIONS } from "../../../src/ground/database/postgres/definitions.ts";
 import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
-import { jsonArray, render, textAt } from "../../../src/ground/sql/mod.ts";
+import { jsonArray, lockRows, render, textAt } from "../../../src/ground/sql/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
 import { sized } from "../../tier.ts";
@@ -30,9 +30,9 @@ Deno.test(
     // the body of a function is looked at when it runs: each statement is prepared here, with values of the columns' types for its row
     const bodies = objects.flatMap((object) => {
       if (!("trigger" in object)) return [];
-      const locks = "locks" in object ? object.locks : [];
+      const locks = "locks" in object && object.locks || [];
       return [
-        ...locks.map(({ table, key, rows }) => `select 1 from ${table} where ${key} in (${rows})`),
+        ...locks.map(lockRows),
         ...(object.when === undefined ? [] : [`select (${object.when}) is true`]),
         ...("statements" in object ? object.statements : []),
       ].map((sql) => sql.replace(/\b(?:new|old)\.(\w+)/g, `(select $1 from ${object.on})`));

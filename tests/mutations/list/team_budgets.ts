@@ -1,6 +1,7 @@
 import type { Mutation } from "../mutation.ts";
 
 const rule = (name: string) => `src/money/ledger/rules/${name}.ts`;
+const BUDGETS_SQL = rule("sql/budgets");
 const LEDGER = "tests/money/ledger/budgets_test.ts";
 const FLOW = "tests/flow/team_budgets_test.ts";
 const CONSOLE = "tests/doors/console/budgets_test.ts";
@@ -26,16 +27,16 @@ export const TEAM_BUDGETS: readonly Mutation[] = [
   },
   {
     name: "budget-of-team-on-no-key",
-    file: rule("apply_budgets"),
-    find: "new.owner = 'team' and team_id = new.owner_id",
-    replace: "new.owner = 'team' and id = new.owner_id",
+    file: BUDGETS_SQL,
+    find: "= 'team' and team_id = ${ownerId}",
+    replace: "= 'team' and id = ${ownerId}",
     tests: [{ file: LEDGER, filter: "(file): 300 requests" }],
     why: "A team's budget would not limit the keys that there are when it is set.",
   },
   {
     name: "budget-of-member-on-all-members",
-    file: rule("apply_budgets"),
-    find: "\n      and member_id = ${ACCOUNT_OF_MEMBER}`",
+    file: BUDGETS_SQL,
+    find: "\n      and member_id = substr(${ownerId}, ${colon} + 1)`",
     replace: "`",
     tests: [{ file: FLOW, filter: "GET /user/credits" }],
     why: "One member's budget would limit, and be shown to, everybody in the team.",

@@ -1,4 +1,4 @@
-import { POSTGRES_FUNCTIONS, render } from "../../sql/mod.ts";
+import { lockRowsInBlock, POSTGRES_FUNCTIONS, render } from "../../sql/mod.ts";
 import type { Migration } from "../migrations/mod.ts";
 import { type Definitions, VERSIONS } from "../definitions.ts";
 import { COLUMNS, hasTable, objectsMadeBy, schemaObjects, withoutReferences } from "./catalog.ts";
@@ -71,23 +71,21 @@ function isCheap({ event, when }: Trigger): boolean {
 }
 
 /**
- * Statements of a trigger's function. What a decision needs to itself is locked before anything is read, by a statement of its own: each
+ * Statements of a trigger's function. What it needs to itself is locked before anything is read, by a statement of its own: each
  * statement sees what was committed before it began, and the lock has waited for those who had it.
  */
 function bodyOf(object: Trigger): string[] {
   const { event, when } = object;
   const result = `return ${event === "before delete" ? "old" : "new"}`;
   if ("onPostgres" in object && object.onPostgres !== undefined) return [object.onPostgres, result];
-  const locks = "locks" in object ? object.locks : [];
+  const locks = "locks" in object && object.locks || [];
   const statements = "refuses" in object
     ? [
       `raise exception using message = '${object.refuses}', errcode = 'integrity_constraint_violation'`,
     ]
     : object.statements;
   return [
-    ...locks.map(({ table, key, rows }) =>
-      `perform 1 from ${table} where ${key} in (${rows}) order by ${key} for update`
-    ),
+    ...locks.map(lockRowsInBlock),
     ...(when === undefined || isCheap(object)
       ? []
       : [`if (${when}) is not true then ${result}; end if`]),

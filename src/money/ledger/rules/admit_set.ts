@@ -80,11 +80,11 @@ const ON_POSTGRES = `declare
     mode text;
   begin
     ${
-  lockInBlock("balances", "account_id", `select ${valueOf(ADMISSIONS, "account_id")} from ${ITEMS}`)
-};
-    ${
-  lockInBlock("budgets", "id", budgetsOf(`select ${valueOf(ADMISSIONS, "key_id")} from ${ITEMS}`))
-};
+  lockInBlock({
+    accounts: `select ${valueOf(ADMISSIONS, "account_id")} from ${ITEMS}`,
+    budgets: budgetsOf(`select ${valueOf(ADMISSIONS, "key_id")} from ${ITEMS}`),
+  })
+}
     mode := set_config('${SET}', 'on', true);
     loop
       ${TOGETHER};

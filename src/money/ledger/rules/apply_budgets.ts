@@ -1,5 +1,6 @@
-import { positionIn, type Rule } from "../../../ground/database/mod.ts";
-import { heldIn, spentIn } from "./sql/budgets.ts";
+import type { Rule } from "../../../ground/database/mod.ts";
+import { heldIn, ofKeysOf, spentIn } from "./sql/budgets.ts";
+import { locks } from "./sql/locks.ts";
 
 /** Adds up the periods of a budget again, if the key may have made requests. */
 function addUp(row: "new" | "old"): string {
@@ -20,9 +21,8 @@ function tellKey(row: "new" | "old", credits: string): string {
       and budget_credits is distinct from ${credits}`;
 }
 
-/** The team, or the account, of a member by whom a budget is owned: `team:account`. */
-const TEAM_OF_MEMBER = `substr(new.owner_id, 1, ${positionIn("new.owner_id", "':'")} - 1)`;
-const ACCOUNT_OF_MEMBER = `substr(new.owner_id, ${positionIn("new.owner_id", "':'")} + 1)`;
+/** The owner of a budget that was set. */
+const OWNER = { owner: "new.owner", ownerId: "new.owner_id" };
 
 /**
  * A budget on a key applies to that key; one on an account to all keys that it pays for; one on a team to all its keys; one
@@ -36,16 +36,10 @@ export const APPLY_BUDGETS: Rule = {
       trigger: "budgets_insert_applies",
       event: "after insert",
       on: "budgets",
+      locks: locks({ accounts: ofKeysOf("account_id", OWNER) }),
       statements: [
         `insert into budget_keys (key_id, budget_id)
-    select id, new.id from keys where new.owner = 'key' and id = new.owner_id
-    union all
-    select id, new.id from keys where new.owner = 'account' and account_id = new.owner_id
-    union all
-    select id, new.id from keys where new.owner = 'team' and team_id = new.owner_id
-    union all
-    select id, new.id from keys where new.owner = 'member' and team_id = ${TEAM_OF_MEMBER}
-      and member_id = ${ACCOUNT_OF_MEMBER}`,
+    ${ofKeysOf("id, new.id", OWNER)}`,
         tellKey("new", "new.credits"),
       ],
     },
@@ -62,6 +56,7 @@ export const APPLY_BUDGETS: Rule = {
       columns: ["credits", "zone"],
       on: "budgets",
       when: "new.credits < old.credits or new.zone <> old.zone",
+      locks: locks({ accounts: ofKeysOf("account_id", OWNER) }),
       statements: [
         `update loans set recalled = 1 where recalled = 0
       and key_id in (select key_id from budget_keys where budget_id = new.id)`,

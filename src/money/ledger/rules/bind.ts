@@ -1,4 +1,5 @@
 import type { Rule } from "../../../ground/database/mod.ts";
+import { locks, OF_ACCOUNT } from "./sql/locks.ts";
 
 /**
  * Credits that are bound to models pay for nothing else. What a bound lot has reserved is the sum of what holds reserve of it,
@@ -34,6 +35,7 @@ export const BIND: Rule = {
       event: "after insert",
       on: "lots",
       when: "new.models is not null",
+      locks: locks({ accounts: OF_ACCOUNT }),
       statements: ["update loans set recalled = 1 where account_id = new.account_id"],
     },
   ],

@@ -14,8 +14,9 @@ export const MOVE_CREDITS: Rule = {
     on: "entries",
     when: notInSet("new.cause_id"),
     statements: [
-      "update lots set remaining = remaining + new.credits where id = new.lot_id",
+      // first what everybody locks first
       "update balances set balance = balance + new.credits where account_id = new.account_id",
+      "update lots set remaining = remaining + new.credits where id = new.lot_id",
     ],
   }],
 };

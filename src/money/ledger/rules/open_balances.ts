@@ -1,12 +1,16 @@
 import type { Rule } from "../../../ground/database/mod.ts";
+import { locks, OF_ACCOUNT } from "./sql/locks.ts";
 import { UNLIMITED } from "./sql/shared.ts";
 
 /** IDs of all budgets that a new key's account, team and member can have; null for what it does not have. */
-const BUDGETS_OF_OTHERS = [
+const IDS = [
   "'account:' || new.account_id",
   "'team:' || new.team_id",
   "'member:' || new.team_id || ':' || new.member_id",
 ].flatMap((owner) => ["day", "week", "month", "life"].map((period) => `${owner} || ':${period}'`));
+
+/** Those that there are, for `from`. */
+const BUDGETS_OF_OTHERS = `budgets where id in (${IDS.join(", ")})`;
 
 /**
  * Each account has a balance from the moment it exists. A key that is made with a budget for life has that from then on, and
@@ -26,6 +30,7 @@ export const OPEN_BALANCES: Rule = {
       event: "after insert",
       on: "keys",
       when: "new.budget_credits is not null",
+      locks: locks({ accounts: OF_ACCOUNT }),
       statements: [
         `insert into budgets (id, owner, owner_id, period, zone, credits, set_at_ms)
     values ('key:' || new.id || ':life', 'key', new.id, 'life', 'UTC', new.budget_credits,
@@ -38,9 +43,10 @@ export const OPEN_BALANCES: Rule = {
       trigger: "keys_insert_has_budgets_of_others",
       event: "after insert",
       on: "keys",
+      locks: locks({ accounts: OF_ACCOUNT, budgets: `select id from ${BUDGETS_OF_OTHERS}` }),
       statements: [
         `insert into budget_keys (key_id, budget_id)
-    select new.id, id from budgets where id in (${BUDGETS_OF_OTHERS.join(", ")})`,
+    select new.id, id from ${BUDGETS_OF_OTHERS}`,
       ],
     },
   ],

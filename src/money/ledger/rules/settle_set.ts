@@ -215,13 +215,7 @@ const ON_POSTGRES = `declare
     outcomes text;
     mode text;
   begin
-    ${
-  lockInBlock(
-    "balances",
-    "account_id",
-    `select ${valueOf(SETTLEMENTS, "account_id")} from ${ITEMS}`,
-  )
-};
+    ${lockInBlock({ accounts: `select ${valueOf(SETTLEMENTS, "account_id")} from ${ITEMS}` })}
     perform ${lockDay("record", `day * ${DAY_MS}`)} from (
       select distinct ${valueOf(SETTLEMENTS, "started_at_ms")} / ${DAY_MS} as day from ${ITEMS}
     ) as days;
@@ -231,8 +225,8 @@ const ON_POSTGRES = `declare
       exit when first is null;
       mode := set_config('${SET}', 'off', true);
       ${
-  lockInBlock("budgets", "id", budgetsOf(`select ${valueOf(SETTLEMENTS, "key_id")} from ${ITEMS}`))
-};
+  lockInBlock({ budgets: budgetsOf(`select ${valueOf(SETTLEMENTS, "key_id")} from ${ITEMS}`) })
+}
       insert into settlements (${COLUMNS})
         select ${COLUMNS} from (${GIVEN}) as given where request_id = any (first) order by request_id;
       ended := ended || first;

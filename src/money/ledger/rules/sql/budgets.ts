@@ -1,8 +1,29 @@
 /** Budgets and their periods, as SQL that several rules share. `new` is the row that a trigger decides on. */
 
-import { iif, jsonObject, jsonOf, sumOf } from "../../../../ground/database/mod.ts";
+import { iif, jsonObject, jsonOf, positionIn, sumOf } from "../../../../ground/database/mod.ts";
 import { DAY_MS } from "../../../../ground/time.ts";
 import { UNLIMITED } from "./shared.ts";
+
+/** Expressions for the owner of a budget. */
+interface Owner {
+  readonly owner: string;
+  readonly ownerId: string;
+}
+
+/** A query of columns of the keys to which an owner's budgets apply. */
+export function ofKeysOf(columns: string, { owner, ownerId }: Owner): string {
+  // that of a member is `team:account`
+  const colon = positionIn(ownerId, "':'");
+  return [
+    `${owner} = 'key' and id = ${ownerId}`,
+    `${owner} = 'account' and account_id = ${ownerId}`,
+    `${owner} = 'team' and team_id = ${ownerId}`,
+    `${owner} = 'member' and team_id = substr(${ownerId}, 1, ${colon} - 1)
+      and member_id = substr(${ownerId}, ${colon} + 1)`,
+  ].map((condition) => `select ${columns} from keys where ${condition}`).join(
+    "\n    union all\n    ",
+  );
+}
 
 /** The time zones of the world are whole quarters of an hour from UTC, so that periods of budgets begin with one. */
 export const QUARTER_MS = 900_000;

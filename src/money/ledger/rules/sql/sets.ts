@@ -1,7 +1,14 @@
 /** Sets of items that PostgreSQL decides on together, in the variable `all_given` of a block: a JSON array of arrays of their columns. */
 
-import { columnsOf, either, integerAt, textAt } from "../../../../ground/database/mod.ts";
+import {
+  columnsOf,
+  either,
+  integerAt,
+  lockRowsInBlock,
+  textAt,
+} from "../../../../ground/database/mod.ts";
 import type { Intake } from "../intake.ts";
+import { locks } from "./locks.ts";
 
 /** The items, in their order. */
 export const ITEMS = "jsonb_array_elements(all_given) with ordinality as items (item, place)";
@@ -31,7 +38,7 @@ export function budgetsOf(keys: string): string {
   return `select budget_id from budget_keys where key_id in (${keys})`;
 }
 
-/** A statement of such a block that locks rows of a table, in the order of their keys, until the transaction ends. */
-export function lockInBlock(table: string, key: string, rows: string): string {
-  return `perform 1 from ${table} where ${key} = any (array(${rows})) order by ${key} for update`;
+/** Statements of such a block that lock what the items need to themselves. */
+export function lockInBlock(these: Parameters<typeof locks>[0]): string {
+  return locks(these).map((lock) => `${lockRowsInBlock(lock)};`).join("\n    ");
 }
