@@ -1,4 +1,4 @@
-import { AccountError, type Session } from "../../../people/accounts/mod.ts";
+import type { Session } from "../../../people/accounts/mod.ts";
 import { moneyText } from "../../../settings/config/mod.ts";
 import {
   mayOperate,
@@ -72,11 +72,10 @@ export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
     },
   });
   post("/refund", ORDER_REFUND, {
-    input(form, { order }) {
-      const { reference } = form;
-      if (reference === "") throw new AccountError("Reload the page, and try again");
-      return { reference, amount: form.money("amount", "Amount", order.currency) };
-    },
+    input: (form, { order }) => ({
+      reference: form.reference,
+      amount: form.money("amount", "Amount", order.currency),
+    }),
     done: "refunded",
   });
   post("/reconcile", ORDER_RECONCILE, {
