@@ -487,6 +487,31 @@ Deno.test("a failure of the service is told of; any other is thrown, wherever it
   }
 });
 
+Deno.test("work on many ends at the first failure of the service, and goes on after one of a single call", async () => {
+  await using one = await counter();
+  const { payments, stripe, clock, logged, database } = one;
+  const accounts = [await one.account(), await one.account(), await one.account()];
+  for (const account of accounts) {
+    await one.order(account, {
+      sessionId: `cs_of_${account.id}`,
+      createdAtMs: clock.nowMs - DAY_MS,
+    });
+    await payments.turnOnTopUp(account, { belowCredits: 1, packageId: "starter", maxPerMonth: 1 });
+  }
+  await database.batch([{
+    sql: "update top_ups set customer_id = 'cus_nobody', payment_method_id = 'pm_nobody'",
+  }]);
+  const postponed = () => logged.filter((one) => one === "warn automatic top-up postponed").length;
+  stripe.down = true;
+  const { asked, faults } = await payments.reconcile();
+  assertEquals([asked, faults.length], [1, 1]);
+  assertEquals([await payments.runTopUps(), postponed()], [0, 1]);
+  stripe.down = false;
+  const later = await payments.reconcile();
+  assertEquals([later.asked, later.faults.length], [3, 3]);
+  assertEquals([await payments.runTopUps(), postponed()], [3, 1]);
+});
+
 Deno.test("without the service nothing is sold and nothing asked about, and what there is stays as it is", async () => {
   await using one = await counter();
   const { stripe, clock } = one;
