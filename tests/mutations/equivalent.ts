@@ -14,7 +14,7 @@ export const EQUIVALENT: readonly {
     file: "src/money/ledger/rules/sql/budgets.ts",
     line: "where account_id in ${accounts} and key_id in ${keys}",
     kind: "a clause is left out",
-    was: "and started_at_ms between ${fromMs} - ${DAY_MS}",
+    was: "and started_at_ms between ${fromMs} - ${DAY_MS} and ${untilMs} + ${DAY_MS}",
     because:
       "A request waits for less than a day, as the audit checks: the clause only has an index read less.",
   },
@@ -23,7 +23,7 @@ export const EQUIVALENT: readonly {
     line:
       "where key_id in ${keys} and hour_at_ms between ${fromMs} - ${DAY_MS} and ${untilMs} + ${DAY_MS}",
     kind: "a clause is left out",
-    was: "and hour_at_ms between ${fromMs} - ${DAY_MS}",
+    was: "and hour_at_ms between ${fromMs} - ${DAY_MS} and ${untilMs} + ${DAY_MS}",
     because:
       "A request waits for less than a day, as the audit checks: the clause only has an index read less.",
   },
