@@ -288,6 +288,28 @@ Deno.test("news come to their outcome, which is recorded with the event", async 
   assertEquals(EVENT_TYPES.length, new Set(EVENT_TYPES).size);
 });
 
+Deno.test("the log has each part of a payment that is given back, once", async () => {
+  await using one = await counter();
+  const { payments, news, stripe, logged } = one;
+  const ada = await one.account();
+  const options = { origin: "console", returnTo: "http://x", reference: "1" } as const;
+  const { order } = await startCheckout(payments, ada, "starter", options);
+  const told = async (event: StripeObject) => {
+    logged.length = 0;
+    assertEquals((await applyEvent(news, stripeEvent.parse(event))).outcome, "applied");
+    return [...logged];
+  };
+  const paid = stripe.pay(order.sessionId!);
+  assertEquals(await told(paid), ["info order paid"]);
+  const { paymentId } = (await orderById(one.database, order.id))!;
+  // the second leaves the order's state as it was, and the third its last cent
+  for (const amount of [1, 1, 496]) {
+    const refund = stripe.refund(paymentId!, amount);
+    assertEquals(await told(stripe.event("refund.created", refund)), ["warn payment changed"]);
+    assertEquals(await told(stripe.event("refund.updated", refund)), []);
+  }
+});
+
 Deno.test("a refund and a dispute have the rank of their status and of their event's type", async () => {
   await using one = await counter();
   const { news, stripe, database } = one;

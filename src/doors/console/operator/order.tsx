@@ -173,7 +173,7 @@ function happened(kind: OrderEvent["kind"]): string {
 }
 
 /** What can be done about an order as it is. */
-function OrderForms({ order, csrf }: { order: Order; csrf: string }) {
+export function OrderForms({ order, csrf }: { order: Order; csrf: string }) {
   const { id, state, provider, paidAmount, goneAmount, paidAtMs, needsLook } = order;
   const base = `/console/operator/orders/${id}`;
   const isRefundable = paidAtMs !== null && (paidAmount ?? 0) > goneAmount &&
