@@ -15,19 +15,11 @@
 
 import { parseArgs } from "node:util";
 
-import { Accounts, Keys } from "../src/people/accounts/mod.ts";
 import { foldLog, openDatabase } from "../src/ground/database/mod.ts";
 import { creditUsage } from "../src/doors/http/credits.ts";
 import { newRequestId } from "../src/ground/platform/ids.ts";
-import {
-  admit,
-  audit,
-  grantStatements,
-  newLotId,
-  RULES,
-  settle,
-  TierList,
-} from "../src/money/ledger/mod.ts";
+import { admit, audit, RULES, TierList } from "../src/money/ledger/mod.ts";
+import { type Caller, createCaller, settleRequest } from "./charged_requests.ts";
 import { median, residentMb, say } from "./harness.ts";
 
 const { values: { data, fast }, positionals } = parseArgs({
@@ -48,22 +40,8 @@ const database = await openDatabase({
 });
 const tierList = new TierList([{ above: 0, minute: 1e12, hour: 1e12, day: 1e12 }]);
 await database.batch(tierList.statements);
-const accounts = new Accounts(database, Date.now);
-const keys = new Keys(database, Date.now);
-const callers: { accountId: string; keyId: string }[] = [];
-for (let index = 0; index < ACCOUNTS; index++) {
-  const account = await accounts.create({ email: `${crypto.randomUUID()}@example.com` });
-  const { id: keyId } = await keys.issue(account);
-  await database.batch(grantStatements({
-    lotId: newLotId(),
-    accountId: account.id,
-    source: "grant",
-    credits: 1e12,
-    expiresAtMs: null,
-    atMs: Date.now(),
-  }));
-  callers.push({ accountId: account.id, keyId });
-}
+const callers: Caller[] = [];
+for (let index = 0; index < ACCOUNTS; index++) callers.push(await createCaller(database));
 
 /** Requests are spread over the hours of a month, as an account's are. */
 const MONTH_MS = 30 * 86_400_000;
@@ -86,31 +64,7 @@ async function request(): Promise<void> {
       tierListId: tierList.id,
     });
   }
-  await settle(database, {
-    ignored: "",
-    requestId,
-    ...caller,
-    dialect: "chat",
-    route: "svc-k2",
-    upstream: "one",
-    upstreamModel: "model",
-    attempts: 1,
-    status: 200,
-    ending: "complete",
-    streamed: false,
-    usageSource: "upstream",
-    inputTokens: 1_000,
-    cachedTokens: 0,
-    outputTokens: 300,
-    reasoningTokens: 0,
-    startedAtMs: nowMs,
-    firstTokenMs: 400,
-    durationMs: 900,
-    priceCredits: 1,
-    prices: { input: 100, cached: 50, output: 400, minimum: 1 },
-    admittedAtMs: nowMs,
-    settledAtMs: nowMs,
-  });
+  await settleRequest(database, { ...caller, requestId, nowMs });
 }
 
 async function creditsMs(): Promise<number> {

@@ -31,7 +31,10 @@ const COMMITS = [
   { batch: 128, ms: 24.8, usEach: 158 },
 ] as const;
 
-/** What a commit of so many takes, between the measured ones on a straight line of logarithms. */
+/**
+ * How long a commit of this many settlements takes, and the server's processor time for each: interpolated between the two nearest sizes that
+ * were measured, linearly in the logarithms of size and time. More than 128 count as 128.
+ */
 function commitOf(batch: number): { ms: number; usEach: number } {
   const at = COMMITS.findIndex((one) => one.batch >= batch);
   const high = COMMITS[at < 0 ? COMMITS.length - 1 : Math.max(at, 1)]!;

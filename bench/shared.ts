@@ -9,19 +9,11 @@
  */
 
 import { parseArgs } from "node:util";
-import { Accounts, Keys } from "../src/people/accounts/mod.ts";
 import { openDatabase } from "../src/ground/database/mod.ts";
 import { newRequestId } from "../src/ground/platform/ids.ts";
-import {
-  admit,
-  grantStatements,
-  lend,
-  newLotId,
-  RULES,
-  settle,
-  TierList,
-} from "../src/money/ledger/mod.ts";
+import { admit, lend, RULES, TierList } from "../src/money/ledger/mod.ts";
 import { type PostgresServer, postgresServer } from "../tests/fake/postgres.ts";
+import { createCaller, settleRequest } from "./charged_requests.ts";
 import { baseUrl, startSluice, startUpstream } from "./gateways.ts";
 import {
   chatRequest,
@@ -81,11 +73,7 @@ async function openLedger(place: { file?: string; url?: string }) {
   await database.batch(tierList.statements);
   const callers = [];
   for (let at = 0; at < ACCOUNTS; at++) {
-    const account = await new Accounts(database, Date.now).create({ email: `${at}@example.com` });
-    const { id: keyId } = await new Keys(database, Date.now).issue(account);
-    const accountId = account.id;
-    const lot = { lotId: newLotId(), source: "grant", credits: 1e12, expiresAtMs: null } as const;
-    await database.batch(grantStatements({ ...lot, accountId, atMs: Date.now() }));
+    const { accountId, keyId } = await createCaller(database);
     const loan = { gatewayId: "gw_bench", loanId: accountId, isNew: true, leaseMs: 1e9, tierList };
     const least = { leastCredits: 1, leastPlaces: 1 };
     await lend(database, { accountId, keyId, ...loan, ...least, nowMs: Date.now() });
@@ -120,31 +108,11 @@ async function settleOne(
 ): Promise<void> {
   const nowMs = Date.now();
   const caller = callers[at % ACCOUNTS]!;
-  await settle(database, {
-    requestId: requestId ?? newRequestId(nowMs),
+  await settleRequest(database, {
     ...caller,
+    requestId: requestId ?? newRequestId(nowMs),
     lent: requestId === undefined ? { loanId: caller.accountId, credits: 2 } : undefined,
-    ignored: "",
-    dialect: "chat",
-    route: "svc-k2",
-    upstream: "one",
-    upstreamModel: "model",
-    attempts: 1,
-    status: 200,
-    ending: "complete",
-    streamed: false,
-    usageSource: "upstream",
-    inputTokens: 1_000,
-    cachedTokens: 0,
-    outputTokens: 300,
-    reasoningTokens: 0,
-    startedAtMs: nowMs,
-    firstTokenMs: 400,
-    durationMs: 900,
-    priceCredits: 1,
-    prices: { input: 100, cached: 50, output: 400, minimum: 1 },
-    admittedAtMs: nowMs,
-    settledAtMs: nowMs,
+    nowMs,
   });
 }
 

@@ -32,7 +32,7 @@ export class PostgresPair implements AsyncDisposable {
     return pair;
   }
 
-  /** Names both hosts, whoever is the primary. */
+  /** A URL with both servers, in the order in which they were started, whichever of them is the primary now. */
   get url(): string {
     const hosts = [this.#first, this.#primary === this.#first ? this.#standby : this.#primary];
     const places = hosts.map(({ port }) => `127.0.0.1:${port}`).join(",");

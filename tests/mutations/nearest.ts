@@ -1,5 +1,8 @@
-/** Lines around a fault whose words count once more. */
+/** Lines around a fault whose words count once more, and those that count a third time. */
 const AROUND_LINES = 12;
+const BESIDE_LINES = 3;
+/** What it counts for to have the words of a text. */
+const ALIKE = 1.5;
 /** Steps of imports by which a test is looked for. */
 const MAX_STEPS = 12;
 /** What builds the whole gateway, by whatever a test imports it: such a test may come by any source. */
@@ -7,7 +10,7 @@ const WHOLE = "src/assemble/mod.ts";
 
 /**
  * Finds the tests that are the nearest to a place in the source: those that can reach it by imports, and share its rarest words. It is
- * measured by the list of mutations (`faults_test.ts`): for three of four, a test that is known to catch one is among the first six.
+ * measured by the list of mutations (`faults_test.ts`): for four of five, a test that is known to catch one is among the first six.
  */
 export class NearestTests {
   readonly #texts: ReadonlyMap<string, string>;
@@ -64,11 +67,10 @@ export class NearestTests {
   /** Files of the tests to run for a line of a source file, nearest first, `most` at most. */
   of(file: string, line: number, most: number): string[] {
     const text = this.#texts.get(file)!;
-    const around = text.split("\n").slice(
-      Math.max(0, line - 1 - AROUND_LINES),
-      line + AROUND_LINES,
-    );
-    const [alike, alikeHere] = [this.#alike(text), this.#alike(around.join("\n"))];
+    const lines = text.split("\n");
+    const around = (count: number) =>
+      lines.slice(Math.max(0, line - 1 - count), line + count).join("\n");
+    const alike = [text, around(AROUND_LINES), around(BESIDE_LINES)].map((one) => this.#alike(one));
     const steps = this.#steps(file);
     const own = file.replace(/^src/, "tests").replace(/\.tsx?$/, "_test.ts");
     const home = `tests/${file.split("/").slice(1, 3).join("/")}/`;
@@ -76,7 +78,7 @@ export class NearestTests {
     const near = (test: string) => {
       const named = nameOf(test).filter((word) => names.includes(word))
         .map((word) => 1 / Math.sqrt(this.#ofNames.get(word)!));
-      return (alike.get(test) ?? 0) + (alikeHere.get(test) ?? 0) +
+      return ALIKE * alike.reduce((all, one) => all + (one.get(test) ?? 0), 0) +
         2 / (steps.get(test) ?? MAX_STEPS) + (test.startsWith(home) ? 1 : 0) +
         (test === own ? 5 : 0) + named.reduce((all, one) => all + one, 0);
     };

@@ -53,11 +53,10 @@ export function paymentRoutes(
   const { accounts, payments, database, now, teams } = parts;
 
   /** Reads the order of a package. */
-  const orderIn = (form: FormFields) => {
-    const { reference } = form;
-    if (reference === "") throw new AccountError("Reload the page, and try again");
-    return { package: form.text("package"), reference };
-  };
+  const orderIn = (form: FormFields) => ({
+    package: form.text("package"),
+    reference: form.reference,
+  });
   /** Leads on to where an order is paid by a page of its own, as forms lead to this console only. */
   const toPay = ({ id }: Json) => `/console/orders/${id}/pay`;
   /** An order that the visitor may see; others are not there. */
@@ -129,13 +128,13 @@ export function paymentRoutes(
           await operate(c, parts, session, [TOP_UP_OFF, {}]);
           return seeOther(c, "/console/credits?done=top-up-off");
         }
+        const { reference, ...order } = orderIn(form);
         const topUp = await operate(c, parts, session, [TOP_UP_ON, {
           below_credits: form.amount("below", "Balance", CREDITS),
           package: form.text("package").slice(0, 200),
           max_per_month: form.amount("max", "Purchases per month", PURCHASES),
         }]);
         if (topUp.has_method === true) return seeOther(c, "/console/credits?done=top-up");
-        const { reference, ...order } = orderIn(form);
         const made = await operate(c, parts, session, [ORDER_CREATE, {
           ...order,
           account: session.account.id,

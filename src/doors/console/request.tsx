@@ -93,10 +93,11 @@ export class FormFields {
     return this.#only(name) ?? "";
   }
 
-  /** Idempotency reference of the form, from its `FormId`; empty if there is none. */
+  /** Idempotency reference of the form, from its `FormId`. @throws {AccountError} If it was sent without: it may have been sent before. */
   get reference(): string {
     const id = this.text("form");
-    return id === "" ? "" : `form ${id}`;
+    if (id === "") throw new AccountError("Reload the page, and try again");
+    return `form ${id}`;
   }
 
   /** Whether a field was sent, if only as an empty text. */

@@ -29,6 +29,10 @@ export class WrappedDatabase implements Database {
     return this.inner.waiting;
   }
 
+  get replica(): Database["replica"] {
+    return this.inner.replica;
+  }
+
   all(sql: string, args?: readonly Value[], options?: ReadOptions): Promise<Row[]> {
     return this.inner.all(sql, args, options);
   }

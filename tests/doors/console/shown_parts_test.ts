@@ -1,7 +1,10 @@
 /** Parts of pages that are shown to some and not to others, by what they depend on. */
 
+import { OrderForms } from "../../../src/doors/console/operator/order.tsx";
+import { ApproveToolPage } from "../../../src/doors/console/pages/approve_tool.tsx";
 import { PasswordForm } from "../../../src/doors/console/pages/password_form.tsx";
 import { Choices, type UsageChoices } from "../../../src/doors/console/usage_choices.tsx";
+import { checkRefund, type Order } from "../../../src/money/payments/mod.ts";
 import { assertEquals } from "../../assert.ts";
 
 Deno.test("a password is changed where one is set, and set where that is allowed, else after signing in again", () => {
@@ -66,4 +69,62 @@ Deno.test("the range and the grouping that are shown are marked, and what no lin
   }
   assertEquals(seen({}, true).fields, [...fields, "team", "account", "all"]);
   assertEquals(seen({ compare: true }).fields, [...fields, "compare"]);
+});
+
+Deno.test("an order has the forms of what can be done about it, as it is", () => {
+  const providers = ["stripe", "manual", "gift", "earlier"] as const;
+  const states = [
+    "open",
+    "paid",
+    "partly_refunded",
+    "refunded",
+    "disputed",
+    "charged_back",
+  ] as const;
+  const orders = providers.flatMap((provider) =>
+    states.flatMap((state) =>
+      [null, 1].flatMap((paidAtMs) =>
+        [null, 0, 499].flatMap((paidAmount) =>
+          [0, 498, 499].flatMap((goneAmount) =>
+            ["", "it differs"].map((needsLook) => ({
+              ...{ id: "ord_1", currency: "usd", paymentId: "pi_1" },
+              ...{ provider, state, paidAtMs, paidAmount, goneAmount, needsLook },
+            } as Order))
+          )
+        )
+      )
+    )
+  );
+  const mayRefund = (order: Order) => {
+    try {
+      checkRefund(order, { reference: "r" });
+    } catch {
+      return false;
+    }
+    const isPaidHere = order.provider === "stripe" || order.provider === "manual";
+    return isPaidHere && order.paidAmount! > order.goneAmount;
+  };
+  for (const order of orders) {
+    const html = String(OrderForms({ order, csrf: "" }));
+    const actions = [...html.matchAll(/action="[^"]*\/(\w+)"/g)].map(([, action]) => action!);
+    assertEquals(actions, [
+      ...mayRefund(order) ? ["refund"] : [],
+      ...order.provider === "stripe" && order.paidAtMs === null ? ["reconcile"] : [],
+      ...order.needsLook === "" ? [] : ["dismiss"],
+    ], JSON.stringify(order));
+    const byHand = html.includes("pay the money back yourself");
+    assertEquals(byHand, mayRefund(order) && order.provider === "manual", JSON.stringify(order));
+  }
+});
+
+Deno.test("the page that approves a tool names its code where it shows one", () => {
+  const page = { session: undefined, csrf: "", path: "/console/device" };
+  for (const code of [undefined, "ABCD-EFGH"]) {
+    const html = String(ApproveToolPage({
+      ...{ page, action: "/console/device", tool: "A tool", email: "a@b", facts: [] },
+      fields: code === undefined ? { state: "x" } : { state: "x", code },
+    }));
+    assertEquals(html.includes("shows the code"), code !== undefined);
+    assertEquals(html.includes("<strong>ABCD-EFGH</strong>"), code !== undefined);
+  }
 });

@@ -28,6 +28,15 @@ const FAILURES: readonly (readonly [sql: string, kind: FailureKind])[] = [
   ["select abs(-9223372036854775807 - 1)", "statement"],
 ];
 
+/** What exceeds a limit of PostgreSQL: an entry of an index, which may be a third of a page, and a value. */
+const BEYOND_LIMITS: typeof FAILURES = [
+  [
+    "insert into marks select 'b', string_agg(md5(i::text), ''), 1 from generate_series(1, 400) i",
+    "statement",
+  ],
+  ["select repeat('text', 1000000000)", "statement"],
+];
+
 for (const engine of possible(["file", "server", "postgres"])) {
   Deno.test(`a failure is of the kind that it is, and nothing is done: ${engine}`, async () => {
     await using bench = await ledgerBench(engine);
@@ -37,9 +46,11 @@ for (const engine of possible(["file", "server", "postgres"])) {
       ...definitions.create(MARKS_STAY),
       "insert into marks values ('a', 'one', 1)",
     ].map((sql) => ({ sql })));
-    for (const [sql, told] of FAILURES) {
+    const isPostgres = bench.database.dialect === "postgres";
+    const failures = isPostgres ? [...FAILURES, ...BEYOND_LIMITS] : FAILURES;
+    for (const [sql, told] of failures) {
       // PostgreSQL does not even ask the column what it takes
-      const kind = engine === "postgres" && sql.includes("'text'") ? "statement" : told;
+      const kind = isPostgres && sql.includes("'text'") ? "statement" : told;
       const error = await bench.database.batch([{ sql }]).then(() => undefined, (one) => one);
       assert(error instanceof DatabaseError, sql);
       assertEquals([sql, error.kind, error.outcomeUnknown], [sql, kind, false]);
@@ -49,6 +60,23 @@ for (const engine of possible(["file", "server", "postgres"])) {
     assertEquals(await bench.database.all("select * from marks"), [{ id: "a", name: "one", n: 1 }]);
   });
 }
+
+Deno.test("a state of PostgreSQL says whether to wait, what the data breaks, or that the database cannot be used", () => {
+  const states: Readonly<Record<FailureKind, readonly string[]>> = {
+    busy: ["40001", "40P01", "53300", "55P03", "55006"],
+    duplicate: ["23505"],
+    rule: ["23000", "23502", "23503", "23514"],
+    // 54: a limit of the server that the statement itself exceeds, so that nobody else's statement fails for it
+    statement: ["0A000", "22003", "2201E", "42P01", "54000", "54001", "54011", "54023", "P0001"],
+    unusable: ["28P01", "3D000", "53100", "53200", "55000", "58030", "XX000", "XX001"],
+  };
+  for (const [kind, codes] of Object.entries(states)) {
+    for (const code of codes) {
+      const error = postgresError(Object.assign(new Error("failed"), { code }));
+      assertEquals([code, error.kind, error.outcomeUnknown], [code, kind, false]);
+    }
+  }
+});
 
 Deno.test("of a connection to PostgreSQL that breaks nobody knows what it has done, whatever the system calls that", () => {
   const failed = (code: string) => postgresError(Object.assign(new Error("failed"), { code }));

@@ -196,6 +196,7 @@ Deno.test("only reports, exports and the audit read what may be behind", async (
     "ground/database/database.ts",
     "ground/database/postgres/engine.ts",
     "ground/database/server/server.ts",
+    "ground/database/wrapped_database.ts",
     "money/ledger/audit.ts",
     "money/usage/record_csv.ts",
     "money/usage/usage_report.ts",

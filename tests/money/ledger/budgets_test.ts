@@ -399,6 +399,28 @@ Deno.test("budgets: a key of a team or a member has their budgets from the momen
   await assertClean(bench);
 });
 
+Deno.test("budgets: one that is changed keeps the periods that it has had", async () => {
+  const { bench, database, caller, ofKey } = await scene();
+  await using _bench = bench;
+  const periods = () =>
+    database.all(
+      "select starts_at_ms, ends_at_ms, spent, held from budget_periods order by starts_at_ms",
+    );
+  await setBudget(database, ofKey("day"), { nowMs: NOON - DAY });
+  assertEquals(await spend(bench, caller, 4, NOON - DAY), 4);
+  await openPeriodsOfKey(database, caller.keyId, NOON);
+  assertEquals(await spend(bench, caller, 3, NOON), 3);
+  const before = await periods();
+  assertEquals(before.slice(0, 2).map(({ spent }) => spent), [4, 3]);
+  for (const zone of [undefined, "UTC"]) {
+    await setBudget(database, ofKey("day", { credits: 20, zone }), { nowMs: NOON });
+    assertEquals(await periods(), before);
+  }
+  await setBudget(database, ofKey("day", { zone: "Asia/Kathmandu" }), { nowMs: NOON });
+  assertEquals((await periods()).some(({ spent }) => spent === 4), false);
+  await assertClean(bench);
+});
+
 Deno.test("budgets: in another time zone the periods begin again, with what was spent in them", async () => {
   const { bench, database, caller, ofKey } = await scene();
   await using _bench = bench;

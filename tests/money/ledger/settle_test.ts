@@ -123,6 +123,7 @@ Deno.test("settled behind is what its loan covers, and nothing else", async () =
 
 Deno.test("what the outbox of a gateway that was killed has kept is charged when the database is opened, once", async () => {
   await using bench = await ledgerBench("file");
+  assert(bench.database instanceof EmbeddedDatabase, "an outbox is beside a file");
   const { accountId, keyId } = await bench.account();
   await bench.grant(accountId, 1_000, null, NOW);
   // the text of a settlement, as a program of this version keeps it

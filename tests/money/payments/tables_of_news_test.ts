@@ -288,6 +288,28 @@ Deno.test("news come to their outcome, which is recorded with the event", async 
   assertEquals(EVENT_TYPES.length, new Set(EVENT_TYPES).size);
 });
 
+Deno.test("the log has each part of a payment that is given back, once", async () => {
+  await using one = await counter();
+  const { payments, news, stripe, logged } = one;
+  const ada = await one.account();
+  const options = { origin: "console", returnTo: "http://x", reference: "1" } as const;
+  const { order } = await startCheckout(payments, ada, "starter", options);
+  const told = async (event: StripeObject) => {
+    logged.length = 0;
+    assertEquals((await applyEvent(news, stripeEvent.parse(event))).outcome, "applied");
+    return [...logged];
+  };
+  const paid = stripe.pay(order.sessionId!);
+  assertEquals(await told(paid), ["info order paid"]);
+  const { paymentId } = (await orderById(one.database, order.id))!;
+  // the second leaves the order's state as it was, and the third its last cent
+  for (const amount of [1, 1, 496]) {
+    const refund = stripe.refund(paymentId!, amount);
+    assertEquals(await told(stripe.event("refund.created", refund)), ["warn payment changed"]);
+    assertEquals(await told(stripe.event("refund.updated", refund)), []);
+  }
+});
+
 Deno.test("a refund and a dispute have the rank of their status and of their event's type", async () => {
   await using one = await counter();
   const { news, stripe, database } = one;
@@ -485,6 +507,31 @@ Deno.test("a failure of the service is told of; any other is thrown, wherever it
     if (what === "refresh") assertEquals(logged, ["warn order not refreshed"]);
     stripe.down = false;
   }
+});
+
+Deno.test("work on many ends at the first failure of the service, and goes on after one of a single call", async () => {
+  await using one = await counter();
+  const { payments, stripe, clock, logged, database } = one;
+  const accounts = [await one.account(), await one.account(), await one.account()];
+  for (const account of accounts) {
+    await one.order(account, {
+      sessionId: `cs_of_${account.id}`,
+      createdAtMs: clock.nowMs - DAY_MS,
+    });
+    await payments.turnOnTopUp(account, { belowCredits: 1, packageId: "starter", maxPerMonth: 1 });
+  }
+  await database.batch([{
+    sql: "update top_ups set customer_id = 'cus_nobody', payment_method_id = 'pm_nobody'",
+  }]);
+  const postponed = () => logged.filter((one) => one === "warn automatic top-up postponed").length;
+  stripe.down = true;
+  const { asked, faults } = await payments.reconcile();
+  assertEquals([asked, faults.length], [1, 1]);
+  assertEquals([await payments.runTopUps(), postponed()], [0, 1]);
+  stripe.down = false;
+  const later = await payments.reconcile();
+  assertEquals([later.asked, later.faults.length], [3, 3]);
+  assertEquals([await payments.runTopUps(), postponed()], [3, 1]);
 });
 
 Deno.test("without the service nothing is sold and nothing asked about, and what there is stays as it is", async () => {

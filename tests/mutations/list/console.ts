@@ -233,4 +233,12 @@ export const CONSOLE: readonly Mutation[] = [
     }],
     why: "Failed requests would be drawn against all requests of the period before.",
   },
+  {
+    name: "form-without-its-id",
+    file: "src/doors/console/request.tsx",
+    find: 'if (id === "") throw new AccountError("Reload the page, and try again");',
+    replace: "",
+    tests: [{ file: "tests/doors/console/form_ids_test.ts" }],
+    why: "Two forms that were sent without an ID would count as one that was sent twice.",
+  },
 ];

@@ -224,4 +224,15 @@ export const PAYMENTS_MUTATIONS: readonly Mutation[] = [
     why:
       "Credits that an operator names for a package that sets them would be left out without a word.",
   },
+  {
+    name: "sweep-asks-on",
+    file: "src/money/payments/payments.ts",
+    find: "if (error.isPassing) break; // the next sweep asks again",
+    replace: "",
+    tests: [{
+      file: "tests/money/payments/tables_of_news_test.ts",
+      filter: "work on many ends at the first failure",
+    }],
+    why: "While the service is away, a sweep would wait for a timeout for every order.",
+  },
 ];

@@ -1,4 +1,4 @@
-import { AccountError, type Session } from "../../../people/accounts/mod.ts";
+import type { Session } from "../../../people/accounts/mod.ts";
 import { moneyText } from "../../../settings/config/mod.ts";
 import {
   mayOperate,
@@ -72,11 +72,10 @@ export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
     },
   });
   post("/refund", ORDER_REFUND, {
-    input(form, { order }) {
-      const { reference } = form;
-      if (reference === "") throw new AccountError("Reload the page, and try again");
-      return { reference, amount: form.money("amount", "Amount", order.currency) };
-    },
+    input: (form, { order }) => ({
+      reference: form.reference,
+      amount: form.money("amount", "Amount", order.currency),
+    }),
     done: "refunded",
   });
   post("/reconcile", ORDER_RECONCILE, {
@@ -174,7 +173,7 @@ function happened(kind: OrderEvent["kind"]): string {
 }
 
 /** What can be done about an order as it is. */
-function OrderForms({ order, csrf }: { order: Order; csrf: string }) {
+export function OrderForms({ order, csrf }: { order: Order; csrf: string }) {
   const { id, state, provider, paidAmount, goneAmount, paidAtMs, needsLook } = order;
   const base = `/console/operator/orders/${id}`;
   const isRefundable = paidAtMs !== null && (paidAmount ?? 0) > goneAmount &&
