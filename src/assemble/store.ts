@@ -204,10 +204,14 @@ export async function keepOutbox(
       error,
       item: JSON.stringify(item),
     });
+  const onLost = (settlements: number) =>
+    log.warn("the database has lost settlements that it had acknowledged: they are charged again", {
+      settlements,
+    });
   if (!isOpened(database)) return;
   const path = serverOutboxes(directory);
   const writes = RULES.behind ?? [];
-  await database.keepOutbox({ path, gatewayId, writes, onState, onFault, onRefused });
+  await database.keepOutbox({ path, gatewayId, writes, onState, onFault, onLost, onRefused });
 }
 
 /** Names outboxes in the log that are for another database: what is in them is charged to nobody. */

@@ -212,6 +212,7 @@ export async function settlePrice(
     ending = "complete",
     lent,
     route = "svc-k2",
+    details,
   }: {
     requestId: string;
     route?: string;
@@ -222,10 +223,12 @@ export async function settlePrice(
     admittedAtMs?: number | null;
     ending?: UsageRecord["ending"];
     lent?: UsageRecord["lent"];
+    details?: UsageRecord["details"];
   },
 ) {
   const settled = await settle(database, {
     ignored: "",
+    details,
     requestId,
     accountId,
     keyId,

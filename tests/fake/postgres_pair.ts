@@ -44,18 +44,20 @@ export class PostgresPair implements AsyncDisposable {
    *
    * @param options.silentMs How long the primary is silent, as one whose network is lost, before it ends; meanwhile the standby is promoted.
    * @param options.isBehind Whether the standby was not sent what was committed last.
+   * @param options.whileBehind Commits that. Default: whoever does so in a moment.
    * @returns How long no server took writes, in milliseconds.
    */
   async failOver(
-    { silentMs = 0, isBehind = false }: {
+    { silentMs = 0, isBehind = false, whileBehind = () => sleep(BEHIND_MS) }: {
       readonly silentMs?: number;
       readonly isBehind?: boolean;
+      readonly whileBehind?: () => Promise<void>;
     } = {},
   ): Promise<number> {
     const lost = this.#primary;
     if (isBehind) {
       await lost.signal("SIGSTOP", "walsender");
-      await sleep(BEHIND_MS);
+      await whileBehind();
     }
     const lostTick = performance.now();
     if (silentMs > 0) await lost.signal("SIGSTOP");

@@ -1,5 +1,6 @@
 import { openStore, type Store } from "../../src/assemble/mod.ts";
 import { audit, setBudget } from "../../src/money/ledger/mod.ts";
+import type { Database } from "../../src/ground/database/mod.ts";
 import type { Account, Team } from "../../src/people/accounts/mod.ts";
 import { loadConfig } from "../../src/settings/config/mod.ts";
 import { Random } from "../fake/random.ts";
@@ -39,8 +40,12 @@ export interface HistoryReport {
   readonly unanswered: number;
   /** After each time that the database went away: the longest time in which a gateway's callers got no reply, in milliseconds. */
   readonly gapsMs: readonly number[];
-  /** Requests of which a database that had to lose its last commits has lost the charge. */
+  /** Requests of which a database that had to lose its last commits has lost the charge, as their gateway was killed at the time. */
   readonly lost: number;
+  /** Requests that were charged again, as the database had lost the charge: the audit names them. */
+  readonly late: number;
+  /** Credits that accounts did not have any more when they were charged, as a loan or a charge was lost: the audit names them. */
+  readonly short: number;
   /** Rate windows in which the audit found what such a loss leaves. */
   readonly named: number;
   /** Transactions that a PostgreSQL undid, as they met others. */
@@ -49,6 +54,8 @@ export interface HistoryReport {
   readonly commits: number;
 }
 
+/** A gateway has charged again what was lost, this time after the database was back. */
+const AGAIN_MS = 2_000;
 /** In a log of PostgreSQL. */
 const UNDONE = /^(?:40\w{3}|0A000):ERROR/gm;
 /** Of all commits, those that may be made twice. */
@@ -70,6 +77,8 @@ export class History implements AsyncDisposable {
   #callers: readonly Callers[] = [];
   /** When the database went away, and was as it should be. */
   readonly #away: { readonly fromTick: number; untilTick: number }[] = [];
+  /** When each gateway was killed. */
+  readonly #killed: number[][] = [];
   #isOver = false;
 
   private constructor(options: HistoryOptions, database: AbsentDatabase) {
@@ -239,6 +248,7 @@ export class History implements AsyncDisposable {
       if (this.#isOver) return;
       const at = this.#random.integer(0, this.#gateways.length - 1);
       const gateway = this.#gateways[at]!;
+      (this.#killed[at] ??= []).push(performance.now());
       await gateway.kill();
       await this.#pause(0, 2_500);
       const offMs = this.#off();
@@ -279,7 +289,7 @@ export class History implements AsyncDisposable {
   async #judge(): Promise<HistoryReport> {
     const { kind } = this.#options;
     const failures: string[] = [];
-    let [lost, named] = [0, 0];
+    let [lost, late, short, named] = [0, 0, 0, 0];
     const endTick = performance.now();
     await Promise.all(this.#gateways.map((one) => one.started()));
     const isAtRest = async ({ url }: ClockedGateway) => {
@@ -300,8 +310,16 @@ export class History implements AsyncDisposable {
     }
     await this.#withStore(async ({ database }) => {
       const charges = await readCharges((sql) => database.all(sql));
-      if (kind === "loss") lost = this.#forgetLost(charges);
-      const { mismatches, lentCredits } = await audit(database);
+      const { mismatches, lentCredits, late: again, uncollected } = await audit(database);
+      late = again.requests;
+      if (kind === "loss") {
+        lost = this.#forgetLost(charges);
+        short = await this.#expectShort(database);
+        if (short > uncollected.credits) {
+          failures.push(`the audit names ${uncollected.credits} of ${short} uncollected credits`);
+        }
+      }
+      if (late > 0 && kind !== "loss") failures.push(`${late} charges were lost`);
       // requests that were admitted from a loan which was lost are in no window
       const isOfLoss = ({ noun }: { noun: string }) => kind === "loss" && noun === "window";
       named = mismatches.filter(isOfLoss).length;
@@ -320,6 +338,7 @@ export class History implements AsyncDisposable {
           callers: this.#callers,
           mostAtOnce: (secret) => this.#upstream.mostAtOnce(secret),
           clocksOffMs: kind === "file" ? MAX_OFF_MS : 0,
+          hasLost: kind === "loss",
         }),
       );
     });
@@ -338,6 +357,8 @@ export class History implements AsyncDisposable {
       refused: sum((one) => one.refused.size),
       unanswered: sum((one) => one.unanswered),
       lost,
+      late,
+      short,
       named,
       gapsMs: gapsAfter(this.#away.map(({ fromTick }) => fromTick), endTick, this.#callers),
       undone,
@@ -345,13 +366,17 @@ export class History implements AsyncDisposable {
     };
   }
 
-  /** Forgets, and counts, replies from just before the database went away of which it knows nothing any more. */
+  /**
+   * Forgets, and counts, replies from just before the database went away of which it knows nothing any more, if their gateway was killed
+   * before it could charge them again.
+   */
   #forgetLost({ recorded, taken }: Charges): number {
     let lost = 0;
-    for (const { acknowledged, recent } of this.#callers) {
+    for (const [at, { acknowledged, recent }] of this.#callers.entries()) {
       for (const { requestId = "", endTick } of recent) {
         const isLate = this.#away.some((one) =>
-          endTick >= one.fromTick && endTick <= one.untilTick
+          endTick >= one.fromTick && endTick <= one.untilTick &&
+          this.#killed[at]?.some((tick) => tick >= endTick && tick <= one.untilTick + AGAIN_MS)
         );
         if (isLate && !recorded.has(requestId) && !taken.has(requestId)) {
           lost += acknowledged.delete(requestId) ? 1 : 0;
@@ -359,6 +384,23 @@ export class History implements AsyncDisposable {
       }
     }
     return lost;
+  }
+
+  /** Expects charges to be as low as accounts had credits left for; returns what was not collected of the prices that clients were told. */
+  async #expectShort(database: Database): Promise<number> {
+    const rows = await database.all(
+      `select request_id, price_credits, charged_credits from usage_records
+        where charged_credits < price_credits`,
+    );
+    let short = 0;
+    for (const { request_id: id, price_credits: price, charged_credits: charged } of rows) {
+      for (const { acknowledged } of this.#callers) {
+        if (acknowledged.get(String(id)) !== price) continue;
+        acknowledged.set(String(id), Number(charged));
+        short += Number(price) - Number(charged);
+      }
+    }
+    return short;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

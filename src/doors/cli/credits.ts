@@ -54,7 +54,7 @@ export function creditCommands(program: Command, context: CommandContext): void 
       await rememberAudit(database, report, clock.now()).catch(() => {});
       print(
         report,
-        ({ mismatches, uncollected, unreturned, writtenOff, ...counts }) =>
+        ({ mismatches, uncollected, unreturned, writtenOff, late, ...counts }) =>
           table([counts]) +
           (unreturned.gateways === 0
             ? ""
@@ -67,6 +67,13 @@ export function creditCommands(program: Command, context: CommandContext): void 
             ? ""
             : `\n${uncollected.credits} credits of ${uncollected.requests} requests were not ` +
               "collected: the charge exceeded the balance.\n") +
+          (late.requests === 0
+            ? ""
+            : `\n${late.credits} credits of ${late.requests} request${
+              late.requests === 1 ? " was" : "s were"
+            } ` +
+              "charged late: the database had lost the charge after acknowledging it. Accounts: " +
+              `${late.accounts.join(", ")}\n`) +
           (mismatches.length === 0
             ? "\nNo mismatches found.\n"
             : `\n${table(mismatches.map((one) => ({ ...one })))}`),

@@ -68,6 +68,8 @@ export interface GroupWrite<Item extends JsonObject, Outcome = undefined> {
   readonly cleanUp?: string;
   /** Parses what `outcomes` read for an item; undefined when it read nothing. */
   readonly read?: (row: JsonObject | undefined) => Outcome;
+  /** Marks an item that is written again, after the database has lost what it had acknowledged. */
+  late?(item: JsonObject): JsonObject;
   /** Never set: ties a write to the shape of its items. */
   readonly item?: Item;
 }

@@ -34,6 +34,8 @@ export interface KeepOptions {
   readonly onFault: (fault: unknown) => void;
   /** Called when the database does not answer, again and again, and when it does. */
   readonly onState?: ((state: FileState) => void) | undefined;
+  /** Called with how many items are written again, as the database has lost them after it had acknowledged them. */
+  readonly onLost?: ((count: number) => void) | undefined;
   /** Called with an item that the database refuses. */
   readonly onRefused: (item: RefusedItem) => void;
 }

@@ -28,7 +28,21 @@ export interface Writing {
   readonly name: string;
   readonly columns?: readonly string[];
   readonly statements: readonly string[];
+  readonly key?: string;
+  readonly outcomes?: string;
+  late?(item: JsonObject): JsonObject;
 }
+
+/** Items of a write that were committed together. */
+export interface CommittedItems {
+  readonly write: Writing;
+  /** A JSON array, as it was sent. */
+  readonly items: string;
+  readonly count: number;
+}
+
+/** Told of what was acknowledged. */
+export type Committed = (items: CommittedItems) => void;
 
 interface Waiting {
   readonly write: AnyWrite;
@@ -47,6 +61,7 @@ export class GroupWriter {
   readonly #commit: Commit;
   readonly #observe: ObserveCommit | undefined;
   readonly #locksFirst: boolean;
+  readonly #committed: Committed | undefined;
   readonly #gatherer = new Gatherer<Waiting>((batch) => this.#settle(batch));
 
   /**
@@ -56,11 +71,15 @@ export class GroupWriter {
   constructor(
     commit: Commit,
     observe?: ObserveCommit,
-    { locksFirst = false }: { readonly locksFirst?: boolean } = {},
+    { locksFirst = false, committed }: {
+      readonly locksFirst?: boolean;
+      readonly committed?: Committed;
+    } = {},
   ) {
     this.#commit = commit;
     this.#observe = observe;
     this.#locksFirst = locksFirst;
+    this.#committed = committed;
   }
 
   /** Items that wait for a commit. */
@@ -114,6 +133,7 @@ export class GroupWriter {
     observe(false);
     let at = 0;
     for (const group of groups) {
+      this.#committed?.({ write: group.write, items: group.items, count: group.all.length });
       const end = at + group.statements.length;
       resolve(group, rows.slice(at, end));
       at = end;

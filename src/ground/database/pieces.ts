@@ -28,7 +28,7 @@ export interface Piece extends ItemsBehind {
 export const MAX_SET = 256;
 
 /** Takes the first pieces of the same write, at most a set of them if the first is not larger. */
-export function takeSet(pieces: Piece[]): Piece[] {
+export function takeSet<One extends Piece>(pieces: One[]): One[] {
   const [first] = pieces;
   if (first === undefined) return [];
   let items = 0;
@@ -44,7 +44,7 @@ export function takeSet(pieces: Piece[]): Piece[] {
 }
 
 /** Each item by itself, after a set was refused. */
-export function singly(piece: Piece): Piece[] {
+export function singly<One extends Piece>(piece: One): One[] {
   return (JSON.parse(piece.items) as unknown[])
     .map((item) => ({ ...piece, items: JSON.stringify([item]), count: 1, isAlone: true }));
 }

@@ -4,6 +4,7 @@ import {
   forReports,
   type Row,
   sumOf,
+  textAt,
 } from "../../ground/database/mod.ts";
 import { BALANCES } from "./audit/balances.ts";
 import { BUDGETS, checkPeriods } from "./audit/budgets.ts";
@@ -51,6 +52,13 @@ export interface AuditReport {
     readonly requests: number;
     readonly credits: number;
   };
+  /** Charges that gateways have made again: the database had lost them after acknowledging them, as a standby was promoted. */
+  readonly late: {
+    readonly requests: number;
+    readonly credits: number;
+    /** IDs of the accounts, up to a hundred. */
+    readonly accounts: readonly string[];
+  };
 }
 
 /** Max rows that are named per check. */
@@ -93,6 +101,12 @@ const UNCOLLECTED = `select
       where charged_credits < price_credits)
       + (select coalesce(${sumOf("uncollected_credits")}, 0) from pruned_records) as credits`;
 
+const LATE = `select account_id, count(*) as requests, ${sumOf("charged_credits")} as credits
+    from usage_records where details like '%"late":true%' and ${
+  textAt("details", "late")
+} is not null
+    group by 1 order by 1`;
+
 /**
  * Recomputes every derived row from entries and records, and compares the schema with the one that
  * migrations and rules make. Reads only, so that writers are not held up: a replica, if there is one, but for schema and outboxes.
@@ -134,6 +148,7 @@ export async function audit(
   const counts = await attempt("counts", () => first(database, COUNTS));
   const lent = await attempt("lent", () => first(database, LENT));
   const uncollected = await attempt("uncollected", () => first(database, UNCOLLECTED));
+  const late = await attempt("late", () => all(database, LATE)) ?? [];
   const count = (row: Row | undefined, column: string) => Number(row?.[column] ?? 0);
   return {
     accounts: count(counts, "accounts"),
@@ -155,11 +170,20 @@ export async function audit(
       requests: count(uncollected, "requests"),
       credits: count(uncollected, "credits"),
     },
+    late: {
+      requests: late.reduce((sum, row) => sum + count(row, "requests"), 0),
+      credits: late.reduce((sum, row) => sum + count(row, "credits"), 0),
+      accounts: late.slice(0, MAX_ROWS).map((row) => String(row.account_id)),
+    },
   };
 }
 
+async function all(database: Database, sql: string): Promise<Row[]> {
+  return await forReports(database).all(sql, [], { patienceMs: CHECK_MS });
+}
+
 async function first(database: Database, sql: string): Promise<Row | undefined> {
-  return (await forReports(database).all(sql, [], { patienceMs: CHECK_MS }))[0];
+  return (await all(database, sql))[0];
 }
 
 async function run(database: Database, check: Check): Promise<Mismatch[]> {

@@ -106,6 +106,8 @@ export interface ChargeDetails extends Told {
   readonly row?: string | undefined;
   /** Counts and prices by what they are of: tokens per million, calls and requests per thousand. */
   readonly extras?: Readonly<Record<string, readonly [count: number, price: number]>> | undefined;
+  /** Whether it was charged once more, since the database had lost the charge after acknowledging it. */
+  readonly late?: boolean | undefined;
 }
 
 /** Tokens of a request. */
@@ -151,6 +153,12 @@ export const SETTLE: GroupWrite<Given<typeof SETTLING>, Settled> = {
   locks: locksOf(SETTLING, RULE),
   locksItself: true,
   outcomes: CHARGED_BY_SET,
+  late: (item) => ({
+    ...item,
+    // its admission may be lost as well: if it holds nothing it is counted in its windows now, as one from a loan is
+    lent: item.lent ?? 0,
+    details: JSON.stringify({ ...JSON.parse(String(item.details ?? "{}")), late: true }),
+  }),
   read(row) {
     if (row === undefined) throw new TypeError("a request was not settled");
     return {

@@ -1,6 +1,10 @@
 import Driver from "libsql";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { environment, NO_GATEWAY, PROGRAM } from "../../fake/command.ts";
+import { openStore } from "../../../src/assemble/mod.ts";
+import { newRequestId } from "../../../src/ground/platform/mod.ts";
+import { loadConfig } from "../../../src/settings/config/mod.ts";
+import { settlePrice } from "../../fake/ledger.ts";
 import { keptOpen } from "../../fake/kept_open.ts";
 import { sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
@@ -68,6 +72,34 @@ Deno.test("sluice credits take-back takes a lot back, by an entry with its note"
   assertEquals((await at.run("credits", "take-back", ...ADA, "--lot", lot)).code, 2, "no note");
   assertEquals((await at.json("credits", "show", ...ADA)).balance, 10);
   assertEquals((await at.json("credits", "audit")).mismatches, []);
+});
+
+Deno.test("sluice credits audit names what was charged late, and of whom", async () => {
+  await using dir = await tempDir();
+  const config = await loadConfig({ env: NO_GATEWAY, directory: dir.path });
+  const account = await (async () => {
+    await using store = await openStore(config);
+    const account = await store.accounts.create({ email: "ada@example.com" });
+    await store.sales.grant(account, { credits: 100 });
+    const { id: keyId } = await store.keys.issue(account, {});
+    const nowMs = Date.now();
+    const request = { accountId: account.id, keyId, nowMs };
+    const details = { late: true };
+    const { database } = store;
+    await settlePrice(database, { ...request, requestId: newRequestId(nowMs), price: 30, details });
+    await settlePrice(database, { ...request, requestId: newRequestId(nowMs), price: 7 });
+    return account;
+  })();
+  const { code, out } = await sluice(["credits", "audit"], {
+    directory: dir.path,
+    env: NO_GATEWAY,
+  });
+  assertEquals(code, 0);
+  assertStringIncludes(
+    out,
+    "30 credits of 1 request was charged late: the database had lost the charge after acknowledging it. " +
+      `Accounts: ${account.id}\n`,
+  );
 });
 
 Deno.test("a fault after a grant's commit is told, and the grant is not called failed", async () => {

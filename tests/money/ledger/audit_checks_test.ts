@@ -221,7 +221,7 @@ const CHECKS: Readonly<
 };
 
 /** Steps of an audit that compare nothing. */
-const SUMS = ["counts", "lent", "uncollected"];
+const SUMS = ["counts", "lent", "uncollected", "late"];
 /** Those that look at files beside the database; settle_test.ts shows them. */
 const OF_FILES = ["refused settlements"];
 

@@ -10,6 +10,7 @@ const SERVER_OUTBOX = "tests/ground/database/server_outbox_test.ts";
 const SILENT_FILE = "tests/ground/database/silent_file_test.ts";
 const AWAY = "tests/flow/server_away_test.ts";
 
+const OTHER_TIMELINE = "tests/ground/database/other_timeline_test.ts";
 const OUTBOX_TEST = "tests/ground/database/outbox_test.ts";
 
 /** The file that the database is, what it is told from, and what is done when the disk fails. */
@@ -269,10 +270,26 @@ export const DATABASE: readonly Mutation[] = [
   {
     name: "kept-settlements-after-others",
     file: "src/ground/database/server/server.ts",
-    find: "if (this.#outbox !== undefined && this.#outbox.count > 0) await this.#outbox.taken();",
-    replace: "",
+    find: "(this.#outbox?.count ?? 0) > 0 ?",
+    replace: "false ?",
     tests: [{ file: SERVER_OUTBOX, filter: "before anything else" }],
     why: "A loan would be returned, and spent by others, before what it was spent on is charged.",
+  },
+  {
+    name: "lost-settlements-forgotten",
+    file: "src/ground/database/server/server.ts",
+    find: "this.#outbox?.repeat(one);",
+    replace: "void one;",
+    tests: [{ file: OTHER_TIMELINE, filter: "what another server lacks" }],
+    why: "What a promoted standby lacks would be charged to nobody.",
+  },
+  {
+    name: "late-charge-not-counted-in-windows",
+    file: "src/money/ledger/settle.ts",
+    find: "    lent: item.lent ?? 0,\n",
+    replace: "",
+    tests: [{ file: "tests/money/ledger/late_charges_test.ts", filter: "(file)" }],
+    why: "A request whose admission was lost with its charge would be in no rate window.",
   },
   {
     name: "earlier-outbox-not-taken",

@@ -145,6 +145,11 @@ function AuditPage(
               value={report.writtenOff.credits}
               note={count(report.writtenOff.loans, "loan")}
             />
+            <Stat
+              name="Charged late"
+              value={report.late.credits}
+              note={count(report.late.requests, "request")}
+            />
             <Stat name="Duration" value={duration(tookMs ?? 0)} />
           </dl>
           {report.mismatches.length === 0 ? null : (

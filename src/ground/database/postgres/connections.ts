@@ -1,6 +1,7 @@
 import { delay } from "../../std/mod.ts";
 import { within } from "../within.ts";
 import { DatabaseError, type Row, type Value } from "../database.ts";
+import { otherTimeline } from "../server/transport.ts";
 import { isOutdated, postgresError } from "./failures.ts";
 import type { Host, Place } from "./place.ts";
 import { fromPostgres } from "./texts.ts";
@@ -31,6 +32,13 @@ const ROUND_MS = 50;
 const HOST = `select current_setting('transaction_read_only') as read_only,
   current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
   current_setting('server_encoding') = 'UTF8' and 'Z' < 'a' as has_order`;
+/**
+ * Which of its cluster's histories a server writes: where a standby is promoted another one begins, with as much as that had. A standby has
+ * none. It is asked for apart, as not every server that speaks like PostgreSQL knows it.
+ */
+const TIMELINE =
+  `select system_identifier || ' ' || left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline
+  from pg_control_system() where not pg_is_in_recovery()`;
 
 /** Types of PostgreSQL, by their number, and what a row has of them; all others are texts. */
 const PARSERS: Readonly<Record<number, (text: string) => Value>> = {
@@ -50,6 +58,9 @@ export class Connections {
   readonly #idle: Client[] = [];
   readonly #waiting: (() => void)[] = [];
   readonly #broken = new WeakSet<Client>();
+  /** Of the server that was connected to last, and of each connection. */
+  #timeline: string | undefined;
+  readonly #timelines = new WeakMap<Client, string | undefined>();
   #open = 0;
   #isClosed = false;
 
@@ -64,12 +75,18 @@ export class Connections {
     this.#durable = durable;
   }
 
+  /** The history of the server that is written to; undefined if it does not say. */
+  get timeline(): string | undefined {
+    return this.#timeline;
+  }
+
   /**
    * Does something with a connection that nobody else uses meanwhile.
    *
+   * @param since The timeline that the caller has seen. Default: any.
    * @throws {DatabaseError} What the work fails with, or that there is no connection.
    */
-  async use<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  async use<T>(work: (client: Client) => Promise<T>, since?: string): Promise<T> {
     while (this.#open >= MAX_CONNECTIONS && this.#idle.length === 0) {
       await new Promise<void>((free) => this.#waiting.push(free));
     }
@@ -79,7 +96,11 @@ export class Connections {
     let client = known;
     try {
       client ??= await this.#connect();
-      return await work(client);
+      if (since !== undefined && this.#timeline !== since) throw otherTimeline(false);
+      const result = await work(client);
+      // a reply of a server that was replaced meanwhile does not count
+      if (this.#isEarlier(client)) throw otherTimeline(true);
+      return result;
     } catch (error) {
       const failure = postgresError(error);
       const isUnusable = failure.kind === "unusable";
@@ -91,8 +112,9 @@ export class Connections {
       throw failure;
     } finally {
       if (client === undefined) this.#open--;
-      else if (this.#broken.has(client) || this.#isClosed) this.#end(client);
-      else this.#idle.push(client);
+      else if (this.#broken.has(client) || this.#isClosed || this.#isEarlier(client)) {
+        this.#end(client);
+      } else this.#idle.push(client);
       this.#waiting.shift()?.();
     }
   }
@@ -105,6 +127,11 @@ export class Connections {
     await Promise.all(
       this.#idle.splice(0).map((client) => within(END_MS, client.end()).catch(() => {})),
     );
+  }
+
+  /** Whether another server has replaced the one that it is connected to. */
+  #isEarlier(client: Client): boolean {
+    return this.#timelines.get(client) !== this.#timeline;
   }
 
   /** Ends one that was opened and is not idle, without waiting for that. */
@@ -171,11 +198,20 @@ export class Connections {
     client.on("end", drop);
     try {
       await client.connect();
-      const asked = await client.query({ text: HOST, query_timeout: patienceMs });
+      const [asked, told] = await Promise.all([
+        client.query({ text: HOST, query_timeout: patienceMs }),
+        client.query({ text: TIMELINE, query_timeout: patienceMs }).catch(() => undefined),
+      ]);
       const { read_only, has_order: hasOrder, ...settings } = asked.rows[0]!;
       if (mustWrite && read_only !== "off") throw new Error(`${host} takes no writes`);
       if (hasOrder !== 1) throw otherOrder();
       if (this.#durable) mustBeDurable(settings);
+      const timeline = told?.rows[0]?.timeline as string | undefined ?? this.#timeline;
+      this.#timelines.set(client, timeline);
+      if (timeline !== this.#timeline) {
+        for (const one of this.#idle.splice(0)) this.#end(one);
+        this.#timeline = timeline;
+      }
       return client;
     } catch (error) {
       client.end().catch(() => {});

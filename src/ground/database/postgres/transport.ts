@@ -111,9 +111,10 @@ export class PostgresTransport implements Transport {
   }
 
   async #use<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const { timeline } = this.#connections;
     for (let attempt = 1;; attempt++) {
       try {
-        return await this.#connections.use(work);
+        return await this.#connections.use(work, timeline);
       } catch (error) {
         if (!isUndone(error) || attempt === MAX_ATTEMPTS) throw error;
       }

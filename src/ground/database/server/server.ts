@@ -14,11 +14,12 @@ import {
   type Value,
 } from "../database.ts";
 import type { KeepOptions, OpenedDatabase } from "../engine.ts";
-import { GroupWriter, type Writing } from "../group_writer.ts";
+import { type Committed, GroupWriter, type Writing } from "../group_writer.ts";
 import { LOOK_MS, Presence, SERVER_SILENT_MS } from "../presence.ts";
 import { type LibsqlOptions, LibsqlTransport } from "./libsql.ts";
+import { RecentWrites } from "./recent_writes.ts";
 import { ServerOutbox } from "./server_outbox.ts";
-import type { Transport } from "./transport.ts";
+import { isOtherTimeline, type Transport } from "./transport.ts";
 import { within } from "../within.ts";
 
 /** How long a settlement waits for the server before it is kept here. */
@@ -34,6 +35,8 @@ export class ServerDatabase implements OpenedDatabase {
   readonly #writer: GroupWriter;
   readonly #presence = new Presence({ silentMs: SERVER_SILENT_MS, code: "SLUICE_SERVER" });
   #outbox: ServerOutbox | undefined;
+  #recent: RecentWrites | undefined;
+  readonly #committed: Committed = (items) => this.#recent?.add(items);
   #looking: ReturnType<typeof setInterval> | undefined;
 
   /**
@@ -56,6 +59,7 @@ export class ServerDatabase implements OpenedDatabase {
       observe,
       {
         locksFirst: this.dialect === "postgres",
+        committed: this.#committed,
       },
     );
   }
@@ -84,12 +88,8 @@ export class ServerDatabase implements OpenedDatabase {
 
   async batch(statements: readonly Statement[], options?: BatchOptions): Promise<Row[][]> {
     // what was kept comes first: a loan must not be returned before what it was spent on is charged
-    if (this.#outbox !== undefined && this.#outbox.count > 0) await this.#outbox.taken();
-    return await this.#commit(statements, options);
-  }
-
-  #commit(statements: readonly Statement[], options?: BatchOptions): Promise<Row[][]> {
-    return this.#try(() => this.#transport.commit(statements, options));
+    const before = () => (this.#outbox?.count ?? 0) > 0 ? this.#outbox!.taken() : undefined;
+    return await this.#try(() => this.#transport.commit(statements, options), before);
   }
 
   write<Item extends JsonObject, Outcome>(
@@ -116,12 +116,15 @@ export class ServerDatabase implements OpenedDatabase {
       ...options,
       database: String(id),
       durable: this.#durable,
-      commit: (statements) => this.#commit(statements),
+      commit: (statements) => this.#try(() => this.#transport.commit(statements)),
+      committed: this.#committed,
+      read: async (sql, arg) => Object.values(await this.one(sql, [arg]) ?? {})[0],
     });
     await outbox.takeEarlier(options.writes, false);
     await outbox.prepare();
     const presence = this.#presence;
     this.#outbox = outbox;
+    if (this.dialect === "postgres") this.#recent = new RecentWrites(options.writes);
     this.outbox = {
       get isUsable() {
         return outbox.isUsable;
@@ -141,6 +144,7 @@ export class ServerDatabase implements OpenedDatabase {
     this.writeBehind = (write, item) => this.#writeOrKeep(outbox, write, item);
     this.#looking = setInterval(() => {
       presence.tell(options.onState ?? (() => {}));
+      if (!presence.isAway) this.#recent?.forget();
       if (outbox.isToEmpty) outbox.empty().catch(() => {}); // it stays where it is
     }, LOOK_MS);
   }
@@ -181,18 +185,24 @@ export class ServerDatabase implements OpenedDatabase {
     await this.#transport.close();
   }
 
-  async #try<T>(work: () => Promise<T>): Promise<T> {
-    const asked = this.#presence.ask();
-    try {
-      const result = await work();
-      asked.answered();
-      return result;
-    } catch (error) {
-      // one that answers, and that cannot be used, is as good as away
-      if (error instanceof DatabaseError && (error.isAboutTheData || error.kind === "busy")) {
+  /** @param before What is waited for first, if anything, and once more when another server has replaced the one before. */
+  async #try<T>(work: () => Promise<T>, before?: () => Promise<void> | undefined): Promise<T> {
+    for (;;) {
+      const first = before?.();
+      if (first !== undefined) await first;
+      const asked = this.#presence.ask();
+      try {
+        const result = await work();
         asked.answered();
-      } else asked.failed(error);
-      throw error;
+        return result;
+      } catch (error) {
+        // one that answers, and that cannot be used, is as good as away
+        if (error instanceof DatabaseError && (error.isAboutTheData || error.kind === "busy")) {
+          asked.answered();
+        } else asked.failed(error);
+        if (!isOtherTimeline(error)) throw error;
+        for (const one of this.#recent?.all ?? []) this.#outbox?.repeat(one);
+      }
     }
   }
 }
