@@ -118,7 +118,11 @@ Deno.test("forms of the console refuse such names and notes, and say why", async
       "accounts": () =>
         operator.post("/console/operator/accounts", { email: fresh(), name: text }, accounts),
       "grant": () =>
-        operator.post(`${account}/grant`, { credits: "5", days: "", note: text }, detail),
+        operator.post(
+          `${account}/grant`,
+          { form: fresh(), credits: "5", days: "", note: text },
+          detail,
+        ),
     };
     for (const [form, send] of Object.entries(forms)) {
       const reply = await send();
