@@ -43,6 +43,7 @@ export async function waitingStart(
   const { host, port } = settings;
   const isServer = databaseFile(settings) === undefined;
   const listen = (why: string) => {
+    if (door !== undefined) door.why = why;
     if (!waits || door !== undefined) return;
     const onInterruption = (error: unknown) =>
       log.error("stopped listening: out of file descriptors?", { error: String(error) });
@@ -53,6 +54,7 @@ export async function waitingStart(
   let loggedTick = -Infinity;
   for (;;) {
     const soon = setTimeout(() => {
+      if (door !== undefined) return;
       try {
         listen("the database is being opened");
       } catch {

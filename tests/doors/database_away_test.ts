@@ -5,7 +5,7 @@ import { OPERATIONS } from "../../src/operating/operations/mod.ts";
 import { assertEquals, assertMatch } from "../assert.ts";
 import { routesOf } from "../fake/console_routes.ts";
 import { startGateway, statusOf } from "../fake/gateway.ts";
-import { sqldServer } from "../fake/sqld.ts";
+import { sharedServer } from "../fake/shared_server.ts";
 import { tempDir, until } from "../fake/temp.ts";
 import { signedIn } from "../fake/visitor.ts";
 
@@ -14,7 +14,7 @@ const ASSET = "GET /console/assets/:name";
 
 Deno.test("a database server that is away is 503 with Retry-After on each page and form, for operators and for directories", async () => {
   await using directory = await tempDir();
-  const server = await sqldServer(`${directory.path}/sqld`);
+  const server = await sharedServer(`${directory.path}/server`);
   let running: AsyncDisposable | undefined = server;
   await using _running = {
     [Symbol.asyncDispose]: async () => await running?.[Symbol.asyncDispose](),
@@ -61,6 +61,6 @@ Deno.test("a database server that is away is 503 with Retry-After on each page a
     const isPage = reply.headers.get("content-type")?.startsWith("text/html");
     if (isPage) assertMatch(text, /<h1>(Database unavailable|Detached)/);
   }
-  running = await sqldServer(`${directory.path}/sqld`, { port: server.port });
+  running = await sharedServer(`${directory.path}/server`, { port: server.port });
   await until(async () => await statusOf(browser.get(account)) === 200, { what: "the console" });
 });

@@ -7,7 +7,7 @@ import { setBudget } from "../fake/budgets.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway, WIDE_TIERS } from "../fake/gateway.ts";
-import { sqldServer } from "../fake/sqld.ts";
+import { sharedServer } from "../fake/shared_server.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
 import { isProof, sized } from "../tier.ts";
@@ -51,7 +51,7 @@ async function send(gateway: TestGateway, key: string, at: number): Promise<numb
 // Proves P8.
 Deno.test(`budgets: ${REQUESTS} requests at once, over keys, dialects and two gateways, spend at most the budget`, async () => {
   await using dir = await tempDir();
-  await using server = await sqldServer(dir.path);
+  await using server = await sharedServer(dir.path);
   // it keeps to its limit: what an upstream adds to that may go beyond a budget
   await using upstream = fakeUpstream(({ body }) => {
     const tokens = Math.min(TOKENS, Number(body.max_completion_tokens ?? body.max_tokens));
@@ -218,7 +218,7 @@ interface Running extends AsyncDisposable {
 Deno.test("budgets: gateways that are killed under load change nothing in them", async () => {
   const KEY = `sk-${"k".repeat(40)}`;
   await using dir = await tempDir();
-  await using server = await sqldServer(`${dir.path}/sqld`);
+  await using server = await sharedServer(`${dir.path}/server`);
   await using upstream = fakeUpstream(() => completion("ok", { usage }));
   const settings = {
     database: { url: server.url },

@@ -6,7 +6,7 @@ import { assert, assertEquals, assertStringIncludes } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
-import { canRunSqld, sqldServer } from "../fake/sqld.ts";
+import { canShareServer, sharedServer } from "../fake/shared_server.ts";
 import { RawWebSocket } from "../fake/raw_websocket.ts";
 import { tempDir } from "../fake/temp.ts";
 import {
@@ -145,10 +145,10 @@ Deno.test("a table that cannot be written costs no reply", async () => {
 Deno.test({
   name:
     "gateways that share a server find each other's items at once, with the key that the first one made",
-  ignore: !await canRunSqld(),
+  ignore: !await canShareServer(),
   async fn() {
     await using dir = await tempDir();
-    await using server = await sqldServer(dir.path);
+    await using server = await sharedServer(dir.path);
     await using upstream = replying();
     const key = `sk-${"k".repeat(40)}`;
     const settings = { database: { url: server.url }, owner: { key } };

@@ -6,7 +6,7 @@ import { assert, assertEquals } from "../assert.ts";
 import { customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { ServerClock } from "../fake/server_clock.ts";
-import { sqldServer } from "../fake/sqld.ts";
+import { sharedServer } from "../fake/shared_server.ts";
 import { teamOf, TOKEN_ROUTES, TOKEN_USAGE, TOKENS } from "../fake/team.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
@@ -52,7 +52,7 @@ function watched<Server extends Database>(database: Server, onOne: (sql: string)
 async function scene() {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(await tempDir());
-  let server = await sqldServer(path);
+  let server = await sharedServer(path);
   stack.defer(() => server[Symbol.asyncDispose]());
   const upstream = stack.use(fakeUpstream(() => completion("Hi", { usage: TOKEN_USAGE })));
   // from noon on, so that the day does not turn by itself
@@ -78,7 +78,7 @@ async function scene() {
   const gateways = [await gateway(0), await gateway(1)] as const;
   let isAway = false;
   const start = async () => {
-    server = await sqldServer(path, { port: server.port });
+    server = await sharedServer(path, { port: server.port });
     isAway = false;
   };
   stack.defer(() => isAway ? start() : undefined); // gateways end in order, also if a test has failed

@@ -8,7 +8,7 @@ import { assert, assertEquals, assertMatch } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway, WIDE_TIERS } from "../fake/gateway.ts";
-import { type SqldServer, sqldServer } from "../fake/sqld.ts";
+import { type SharedServer, sharedServer } from "../fake/shared_server.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
 import { PROOF, sized } from "../tier.ts";
@@ -72,7 +72,7 @@ class Client {
 async function scene(more: SettingsInput = {}) {
   const stack = new AsyncDisposableStack();
   const { path } = stack.use(await tempDir());
-  let server = await sqldServer(`${path}/sqld`);
+  let server = await sharedServer(`${path}/server`);
   stack.defer(() => server[Symbol.asyncDispose]());
   const upstream = stack.use(fakeUpstream(() => completion("ok")));
   const settings = {
@@ -106,16 +106,16 @@ async function scene(more: SettingsInput = {}) {
     },
     /** Has the server away for a while. */
     away: async (
-      goes: (server: SqldServer) => Promise<() => Promise<SqldServer>>,
+      goes: (server: SharedServer) => Promise<() => Promise<SharedServer>>,
       work = () => sleep(AWAY_MS),
     ) => {
       const comesBack = await goes(server);
       await work();
       server = await comesBack();
     },
-    async killed(gone: SqldServer) {
+    async killed(gone: SharedServer) {
       await gone[Symbol.asyncDispose]();
-      return () => sqldServer(`${path}/sqld`, { port: gone.port });
+      return () => sharedServer(`${path}/server`, { port: gone.port });
     },
     /** Ends all clients; returns what they asked. */
     async end() {
@@ -126,12 +126,12 @@ async function scene(more: SettingsInput = {}) {
   };
 }
 
-function stopped(server: SqldServer) {
-  server.signal("SIGSTOP");
-  return Promise.resolve(() => {
-    server.signal("SIGCONT");
-    return Promise.resolve(server);
-  });
+async function stopped(server: SharedServer) {
+  await server.signal("SIGSTOP");
+  return async () => {
+    await server.signal("SIGCONT");
+    return server;
+  };
 }
 
 /** What the books say of all requests, once the server has what was kept. */
@@ -294,12 +294,11 @@ Deno.test(
 // a process of its own: it listens before it can start
 Deno.test("a gateway whose server is away when it starts waits, and says so at its port", async () => {
   await using dir = await tempDir();
-  let port: number;
-  {
-    await using server = await sqldServer(`${dir.path}/sqld`);
-    ({ port } = server);
-  }
-  const database = { url: `http://localhost:${port}` };
+  const { url: databaseUrl, port, [Symbol.asyncDispose]: kill } = await sharedServer(
+    `${dir.path}/server`,
+  );
+  await kill();
+  const database = { url: databaseUrl };
   await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, JSON.stringify({ port: 0, database }));
   await using process = startCommand([], { directory: dir.path });
   await until(() => /"?port"?[=:]\s*\d+/.test(process.err()), { what: "the waiting port" });
@@ -309,6 +308,9 @@ Deno.test("a gateway whose server is away when it starts waits, and says so at i
     return [reply.status, await reply.json()];
   };
   assertEquals(await ask("/healthz"), [200, { status: "ok" }]);
+  // a server may be given time first
+  const isAway = async () => (await ask("/readyz"))[1].faults[0] !== "the database is being opened";
+  await until(isAway, { what: "the end of its patience" });
   assertEquals(await ask("/readyz"), [503, {
     status: "not ready",
     faults: ["the database does not answer"],
@@ -316,7 +318,7 @@ Deno.test("a gateway whose server is away when it starts waits, and says so at i
   const [status, body] = await ask("/v1/messages", { method: "POST", body: "{}" });
   assertEquals([status, body.type, body.error.type], [503, "error", "api_error"]);
   assertMatch(body.error.message, /waits for its database/);
-  await using _server = await sqldServer(`${dir.path}/sqld`, { port });
+  await using _server = await sharedServer(`${dir.path}/server`, { port });
   const [, listening] = await process.waitFor(/listening on (http:\S+)/);
   assertEquals(listening, url);
   assertEquals(await ask("/readyz"), [200, { status: "ready" }]);

@@ -2,7 +2,7 @@ import { audit, creditsOf } from "../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { customer } from "../fake/customer.ts";
 import { startGateway, statusOf, usageRecords } from "../fake/gateway.ts";
-import { sqldServer } from "../fake/sqld.ts";
+import { sharedServer } from "../fake/shared_server.ts";
 import { sleep, tempDir } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
 
@@ -20,7 +20,7 @@ async function roomInMinute(): Promise<void> {
 // Proves P7, P8.
 Deno.test("gateways at one server whose clocks are 90 s apart share windows, expiry and charges exactly", async () => {
   await using dir = await tempDir();
-  await using server = await sqldServer(dir.path);
+  await using server = await sharedServer(dir.path);
   await using upstream = fakeUpstream(() => completion("ok"));
   const start = (offMs: number) =>
     startGateway({
@@ -82,7 +82,7 @@ Deno.test("gateways at one server whose clocks are 90 s apart share windows, exp
 
 Deno.test("a clock that is set while the gateway runs is noticed when leases are renewed", async () => {
   await using dir = await tempDir();
-  await using server = await sqldServer(dir.path);
+  await using server = await sharedServer(dir.path);
   let offMs = 0;
   await using gateway = await startGateway({
     settings: { database: { url: server.url } },

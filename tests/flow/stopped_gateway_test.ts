@@ -7,7 +7,7 @@ import { audit, grantStatements, newLotId, RULES } from "../../src/money/ledger/
 import { assert, assertEquals } from "../assert.ts";
 import { startCommand } from "../fake/command.ts";
 import { serveHere } from "../fake/shell.ts";
-import { sqldServer } from "../fake/sqld.ts";
+import { sharedServer } from "../fake/shared_server.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 import { completion, fakeUpstream } from "../fake/upstream.ts";
 import { PROOF } from "../tier.ts";
@@ -15,7 +15,7 @@ import { PROOF } from "../tier.ts";
 async function scene(credits: number) {
   const stack = new AsyncDisposableStack();
   const dir = stack.use(await tempDir());
-  const server = stack.use(await sqldServer(`${dir.path}/sqld`));
+  const server = stack.use(await sharedServer(`${dir.path}/server`));
   const upstream = stack.use(fakeUpstream(async ({ body }) => {
     const [, tokens, delayMs] = /tokens=(\d+) delay=(\d+)/.exec(body.messages[0].content)!;
     await sleep(Number(delayMs));

@@ -19,7 +19,7 @@ import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway, WIDE_TIERS } from "../fake/gateway.ts";
 import { ServerClock } from "../fake/server_clock.ts";
-import { sqldServer } from "../fake/sqld.ts";
+import { sharedServer } from "../fake/shared_server.ts";
 import { sendSmall, teamOf, type TestTeam, TOKEN_ROUTES, TOKENS, usageOf } from "../fake/team.ts";
 import { tempDir, until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
@@ -136,7 +136,7 @@ async function step(t: Deno.TestContext, name: string, fn: () => Promise<void>):
 
 Deno.test("team budgets: two gateways on one server", async (t) => {
   await using dir = await tempDir();
-  await using server = await sqldServer(dir.path);
+  await using server = await sharedServer(dir.path);
   await using upstream = fakeUpstream(SMALL);
   const clock = new ServerClock();
   const start = () =>
@@ -276,7 +276,7 @@ Deno.test(
   PROOF,
   async () => {
     await using dir = await tempDir();
-    await using server = await sqldServer(`${dir.path}/sqld`);
+    await using server = await sharedServer(`${dir.path}/server`);
     let waiting = 0;
     let killed = Promise.withResolvers<void>();
     await using upstream = fakeUpstream(async (request) => {

@@ -10,7 +10,7 @@ import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { Random, testSeed } from "../fake/random.ts";
-import { canRunSqld, sqldServer } from "../fake/sqld.ts";
+import { canShareServer, sharedServer } from "../fake/shared_server.ts";
 import { tempDir, until } from "../fake/temp.ts";
 import { fakeUpstream } from "../fake/upstream.ts";
 import { isProof, sized } from "../tier.ts";
@@ -75,10 +75,10 @@ for (const to of DIALECT_NAMES) {
 
   Deno.test({
     name: `a random thief at two gateways gets no more than at one: upstream of ${to}`,
-    ignore: !isProof && to !== OF_TWO || !await canRunSqld(),
+    ignore: !isProof && to !== OF_TWO || !await canShareServer(),
     async fn() {
       await using dir = await tempDir();
-      await using server = await sqldServer(dir.path);
+      await using server = await sharedServer(dir.path);
       await rob(to, { requests: LONG || sized(30, 200), gateways: 2, databaseUrl: server.url });
     },
   });

@@ -8,7 +8,7 @@ import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { type GatewayOptions, startGateway, type TestGateway } from "../fake/gateway.ts";
 import { connectTo, postHead, readReply, writeAll } from "../fake/raw_http.ts";
 import { sluice } from "../fake/shell.ts";
-import { canRunSqld, sqldServer } from "../fake/sqld.ts";
+import { canShareServer, sharedServer } from "../fake/shared_server.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 import { chunk, completion, fakeUpstream, sse } from "../fake/upstream.ts";
 import { signedIn } from "../fake/visitor.ts";
@@ -617,10 +617,10 @@ Deno.test({
 Deno.test({
   name:
     "workers: with a libSQL server each thread has a connection of its own, and no credit is spent twice",
-  ignore: ignore || !await canRunSqld(),
+  ignore: ignore || !await canShareServer(),
   async fn() {
     await using dir = await tempDir();
-    await using server = await sqldServer(`${dir.path}/sqld`);
+    await using server = await sharedServer(`${dir.path}/server`);
     await using gateway = await startWorkers({ database: { url: server.url } });
     const ada = await customer(gateway, 15);
     using client = newConnections();

@@ -47,6 +47,24 @@ const ON_POSTGRES = Object.entries({
   "requests/relay": ["reply_bounds", "settles_first", "whole"],
 }).flatMap(([folder, names]) => names.map((name) => `tests/${folder}/${name}_test.ts`));
 
+/** Tests of gateways that share a server: the gate's is libSQL's. */
+const SHARING = Object.entries({
+  doors: ["database_away", "http/admin_attacks"],
+  flow: [
+    "budgets",
+    "kept_items",
+    "lent_budgets",
+    "server_away",
+    "shared_clock",
+    "stopped_gateway",
+    "team_budgets",
+    "thief",
+    "workers",
+  ],
+  "money/payments": ["any_order", "operations", "strangers"],
+  "operating/alerts": ["delivery"],
+}).flatMap(([folder, names]) => names.map((name) => `tests/${folder}/${name}_test.ts`));
+
 /** A proof that is a task of deno.json. */
 function task(name: string, proves: string, args: readonly string[]): Step {
   return commandStep({ name, proves }, [deno, "task", ...args], { deadlineMs: 3 * HOUR_MS });
@@ -94,16 +112,28 @@ const PROOFS: readonly Step[] = [
   },
   {
     name: "postgres",
-    proves: "tests that say nothing of their database pass on PostgreSQL, as in a file",
+    proves: "tests of a database, or of gateways that share one, pass on PostgreSQL, too",
     run: async (workplace) => {
       const skipped = await whyNoPostgres();
       if (skipped !== undefined) return { faults: [], skipped };
-      return await runSuite(workplace, "PostgreSQL", {
-        deno,
-        all: ["task", "test:only", ...ON_POSTGRES],
-        only: ["task", "test:only"],
-        options: { env: { SLUICE_TEST_DATABASE: "postgres" }, deadlineMs: HOUR_MS },
-      });
+      const faults: Fault[] = [];
+      const unsteady: Fault[] = [];
+      for (
+        const [name, files] of [
+          ["SLUICE_TEST_DATABASE", ON_POSTGRES],
+          ["SLUICE_TEST_SERVER", SHARING],
+        ] as const
+      ) {
+        const tested = await runSuite(workplace, `PostgreSQL, ${files.length} files`, {
+          deno,
+          all: ["task", "test:only", ...files],
+          only: ["task", "test:only"],
+          options: { env: { [name]: "postgres" }, deadlineMs: HOUR_MS },
+        });
+        faults.push(...tested.faults);
+        unsteady.push(...tested.unsteady ?? []);
+      }
+      return { faults, unsteady };
     },
   },
   task("soak", "under load and kills, each response is charged once and memory stays flat", [

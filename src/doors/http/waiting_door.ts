@@ -28,14 +28,17 @@ export interface WaitingDoorOptions {
  */
 export class WaitingDoor implements AsyncDisposable {
   readonly port: number;
+  /** What is waited for, for `/readyz`: that may be read by anybody who reaches it. */
+  why: string;
   readonly #owned = new DisposableStack();
   readonly #server: Server;
 
   /**
-   * @param why What is waited for, for `/readyz`: that may be read by anybody who reaches it.
+   * @param why See {@linkcode WaitingDoor.why}.
    * @throws {Deno.errors.AddrInUse} If the port is in use.
    */
   constructor({ host, port, now, idleMs, onInterruption }: WaitingDoorOptions, why: string) {
+    this.why = why;
     const own = <T extends { close(): void }>(part: T) =>
       this.#owned.adopt(part, (one) => one.close());
     const sockets = Sockets.open();
@@ -47,7 +50,7 @@ export class WaitingDoor implements AsyncDisposable {
     );
     const fetch = (request: Request, info?: { readonly remoteAddr: Deno.Addr }) => {
       arrivals.progressed(info?.remoteAddr);
-      return respond(request, why, now());
+      return respond(request, this.why, now());
     };
     try {
       this.#server = serve({ fetch }, {

@@ -4,7 +4,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "../..
 import { adminClient, contentOf, ownersClient } from "../../fake/admin_client.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
 import { sharedGateway } from "../../fake/shared_gateway.ts";
-import { canRunSqld, sqldServer } from "../../fake/sqld.ts";
+import { canShareServer, sharedServer } from "../../fake/shared_server.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
@@ -103,10 +103,10 @@ Deno.test("admin: a key is used again for another request, or after its reply is
 
 Deno.test({
   name: "admin: one write sent many times at once to two gateways of a server takes effect once",
-  ignore: !await canRunSqld(),
+  ignore: !await canShareServer(),
   async fn() {
     await using dir = await tempDir();
-    await using server = await sqldServer(dir.path);
+    await using server = await sharedServer(dir.path);
     const settings = { database: { url: server.url } };
     await using one = await startGateway({ settings });
     await using other = await startGateway({ settings });

@@ -133,6 +133,71 @@ Deno.test(`where connections are ended, as many that wait get one as there is ro
   }
 });
 
+/** A host that passes all on to a port, or hangs up on everybody. */
+function passingHost(port: number) {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const connections = new Set<Deno.Conn>();
+  let [accepted, isOpen] = [0, true];
+  const pass = async (caller: Deno.Conn) => {
+    const server = await Deno.connect({ hostname: "127.0.0.1", port });
+    connections.add(caller).add(server);
+    const ways = [[caller, server], [server, caller]] as const;
+    await Promise.all(ways.map(([from, to]) => from.readable.pipeTo(to.writable).catch(() => {})));
+  };
+  const serving = (async () => {
+    const passing: Promise<void>[] = [];
+    for await (const caller of listener) {
+      accepted++;
+      if (isOpen) passing.push(pass(caller));
+      else caller.close();
+    }
+    await Promise.all(passing);
+  })();
+  const hangUp = () => {
+    isOpen = false;
+    for (const one of connections) one.close();
+    connections.clear();
+  };
+  return {
+    port: (listener.addr as Deno.NetAddr).port,
+    hangUp,
+    answer: () => isOpen = true,
+    /** Connections that were asked for during some work. */
+    async asked(work: () => Promise<unknown>) {
+      const before = accepted;
+      await work();
+      return accepted - before;
+    },
+    async [Symbol.asyncDispose]() {
+      hangUp();
+      listener.close();
+      await serving;
+    },
+  };
+}
+
+Deno.test(`hosts that are away are given time once, and once more after they were back${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  await using host = passingHost(server.port);
+  const place = placeOf(`postgres://postgres@127.0.0.1:${host.port}/postgres?sslmode=disable`);
+  const connections = new Connections(place, { patienceMs: 1_500, durable: false });
+  await using _ = { [Symbol.asyncDispose]: () => connections.close() };
+  const ask = () => connections.use((client) => client.query("select 1"));
+  for (let time = 0; time < 2; time++) {
+    await ask();
+    host.hangUp();
+    const first = await host.asked(async () => {
+      await assertRejects(ask, DatabaseError); // may have been by the connection that was open
+      await assertRejects(ask, DatabaseError);
+    });
+    assert(first > 2, `${first} attempts`);
+    assertEquals(await host.asked(() => assertRejects(ask, DatabaseError)), 1);
+    host.answer();
+  }
+});
+
 /** A server that runs until its test ends. */
 async function running(stack: AsyncDisposableStack): Promise<PostgresCluster> {
   const cluster = await PostgresCluster.create({ settings: ["fsync=off"] });

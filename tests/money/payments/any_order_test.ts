@@ -18,7 +18,7 @@ import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { unlockedWrites, watchLocks } from "../../fake/lock_watch.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { sluice } from "../../fake/shell.ts";
-import { sqldServer } from "../../fake/sqld.ts";
+import { sharedServer } from "../../fake/shared_server.ts";
 import { tempDir, until } from "../../fake/temp.ts";
 import { PROOF, sized } from "../../tier.ts";
 import { fakeStripe, send, type StripeObject } from "./fake_stripe.ts";
@@ -403,7 +403,7 @@ Deno.test("a database that fails at each use in turn, or answers too late, pays 
 // the gate has an event at two gateways in operations_test.ts
 Deno.test("two gateways at one server with the same events at once pay once", PROOF, async () => {
   await using dir = await tempDir();
-  await using server = await sqldServer(dir.path);
+  await using server = await sharedServer(dir.path);
   await using stripe = fakeStripe();
   const settings = { ...shopSettings(stripe), database: { url: server.url } };
   await using one = await startGateway({ settings });

@@ -10,7 +10,7 @@ import { startCommand } from "../../fake/command.ts";
 import { sluice } from "../../fake/shell.ts";
 import { failingDatabase, type Fault } from "../../fake/failing_database.ts";
 import { startGateway, statusOf } from "../../fake/gateway.ts";
-import { sqldServer } from "../../fake/sqld.ts";
+import { sharedServer } from "../../fake/shared_server.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { sleep, tempDir, until } from "../../fake/temp.ts";
 import { type PlainBrowser, signedIn } from "../../fake/visitor.ts";
@@ -507,7 +507,7 @@ Deno.test("a gateway that is killed while orders, refunds and codes are made: ea
 
 Deno.test("two gateways of one database get the same write at once: one order, one refund, one code redeemed", async () => {
   await using dir = await tempDir();
-  await using server = await sqldServer(dir.path);
+  await using server = await sharedServer(dir.path);
   await using stripe = fakeStripe();
   const publicUrl = "https://llm.example.com";
   const settings = { ...shopSettings(stripe), publicUrl, database: { url: server.url } };

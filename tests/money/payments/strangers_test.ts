@@ -3,7 +3,7 @@
 import { audit } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
 import { startGateway } from "../../fake/gateway.ts";
-import { sqldServer } from "../../fake/sqld.ts";
+import { sharedServer } from "../../fake/shared_server.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { PROOF } from "../../tier.ts";
 import { fakeStripe } from "./fake_stripe.ts";
@@ -17,7 +17,7 @@ Deno.test(
   PROOF,
   async () => {
     await using dir = await tempDir();
-    await using server = await sqldServer(dir.path);
+    await using server = await sharedServer(dir.path);
     await using stripe = fakeStripe();
     const settings = { ...shopSettings(stripe), database: { url: server.url } };
     await using one = await startGateway({ settings });

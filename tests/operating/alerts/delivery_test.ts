@@ -6,7 +6,7 @@ import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { type AlertReceiver, alertReceiver, isSigned } from "../../fake/alert_receiver.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
-import { canRunSqld, sqldServer } from "../../fake/sqld.ts";
+import { canShareServer, sharedServer } from "../../fake/shared_server.ts";
 import { DEADLINE_MS, tempDir, until } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
@@ -167,10 +167,10 @@ Deno.test("a receiver with a private address is not contacted unless it is allow
 });
 
 Deno.test("two gateways at one server deliver each alert once, and one has the job", {
-  ignore: !await canRunSqld(),
+  ignore: !await canShareServer(),
 }, async () => {
   await using dir = await tempDir();
-  await using server = await sqldServer(`${dir.path}/sqld`);
+  await using server = await sharedServer(`${dir.path}/server`);
   await using receiver = alertReceiver();
   receiver.behave(["error", "error", "slow", "slow"], "ok");
   const settings = { ...to(receiver), database: { url: server.url } };

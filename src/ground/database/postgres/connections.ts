@@ -63,6 +63,8 @@ export class Connections {
   readonly #timelines = new WeakMap<Client, string | undefined>();
   #open = 0;
   #isClosed = false;
+  /** Since when no host was reached, if the last question for one failed. */
+  #awaySinceTick: number | undefined;
 
   /** @param options.durable Whether a host is refused that does not wait for its disk. */
   constructor(
@@ -140,21 +142,24 @@ export class Connections {
     client.end().catch(() => {});
   }
 
+  /** Connects to the first host that takes writes. Once none was reached for as long as they are given, each call tries every host once. */
   async #connect(): Promise<Client> {
-    const startedTick = performance.now();
+    const startedTick = this.#awaySinceTick ?? performance.now();
     for (;;) {
       let failure: unknown = new Error("no host takes writes");
       for (const host of this.#hosts) {
         try {
           const client = await this.#connectTo(host);
           this.#hosts = [host, ...this.#hosts.filter((one) => one !== host)];
+          this.#awaySinceTick = undefined;
           return client;
         } catch (error) {
           failure = error;
         }
       }
-      if (this.#isClosed || performance.now() - startedTick >= this.#patienceMs) throw failure;
       if (isRefused(failure) || failure instanceof DatabaseError) throw failure;
+      this.#awaySinceTick ??= startedTick;
+      if (this.#isClosed || performance.now() - startedTick >= this.#patienceMs) throw failure;
       await delay(ROUND_MS);
     }
   }
