@@ -4,6 +4,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { assertEquals, assertRejects } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
 import type { SettingsInput } from "../../src/settings/config/mod.ts";
+import { PROOF } from "../tier.ts";
 
 /** An upstream that others wrote, in either dialect. */
 async function mock() {
@@ -124,6 +125,7 @@ const AZURE = { resource: "r", key: "an-azure-key" } as const;
 Deno.test(
   "aimock's Bedrock, Azure, Gemini and Vertex as upstreams, from each dialect, whole and streamed",
   {
+    ...PROOF, // each cloud has tests of its own
     sanitizeOps: false,
     sanitizeResources: false,
   },

@@ -14,8 +14,10 @@ import { groupLine, groupsOf, testFiles } from "./groups.ts";
 
 const isProof = Deno.env.get("SLUICE_PROOFS") === "1";
 const root = Deno.cwd(); // of a task: the project's directory
-/** Tests wait for most of their time. */
-const JOBS = 2 * navigator.hardwareConcurrency + 1;
+/** More than there are processors: tests wait for half of their time. */
+const JOBS = 3 * navigator.hardwareConcurrency;
+/** The collector's helpers would take their time from the tests beside them: a twentieth of it. */
+const V8_FLAGS = "--single-threaded-gc";
 const FLAGS = ["net", "read", "write", "env", "ffi", "sys", "run"].map((one) => `--allow-${one}`);
 
 // As on a developer's machine another gateway may answer at the default port, one does: tests find their own elsewhere.
@@ -38,6 +40,7 @@ try {
       "--quiet",
       "--parallel",
       "--no-check",
+      `--v8-flags=${V8_FLAGS}`,
       `--config=${joinPath(root, "deno.json")}`,
       `--lock=${joinPath(root, "tests/deno.lock")}`,
       ...FLAGS,

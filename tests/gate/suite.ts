@@ -1,6 +1,7 @@
 import { endingOf, faultOf, leftRunning, printed } from "./command_step.ts";
 import { type Fault, type Outcome, quoted, type Step } from "./outcome.ts";
 import { type FailedTest, readTestOutput, type TestOutput } from "./test_output.ts";
+import { testSeed } from "../fake/random.ts";
 import type { Ended, RunOptions, Workplace } from "./workplace.ts";
 
 /** More test files than this that failed once and passed alone are a failure. */
@@ -59,13 +60,14 @@ export async function runTests(
 
 /**
  * Runs all tests, then each file that failed once more, alone. A file that passes then is unsteady: listed, and no failure
- * unless there are more than five of them.
+ * unless there are more than five of them. Both draw the same samples: what fails for its sample fails again.
  */
 export async function runSuite(
   workplace: Workplace,
   name: string,
-  suite: Suite,
+  unseeded: Suite,
 ): Promise<Outcome> {
+  const suite = withSeed(unseeded);
   const first = await runTests(workplace, name, suite, suite.all);
   const faults: Fault[] = leftRunning(first.ended, first.command);
   const unsteady: Fault[] = [];
@@ -103,6 +105,14 @@ export async function runSuite(
   return { faults, unsteady, tests: first.counts };
 }
 
+/** The seed of a suite's random tests. */
+const SEED = "SLUICE_TEST_SEED";
+
+function withSeed(suite: Suite): Suite {
+  const env = { [SEED]: String(testSeed()), ...suite.options?.env };
+  return { ...suite, options: { ...suite.options, env } };
+}
+
 /** A run without the list of what failed: killed, crashed, or a module could not be loaded. */
 async function brokenRun({ ended, command, failed }: TestRun): Promise<Fault> {
   const lines = await printed(ended);
@@ -119,13 +129,14 @@ async function brokenRun({ ended, command, failed }: TestRun): Promise<Fault> {
 
 function testFault(
   { file, name, message }: FailedTest,
-  { only }: Suite,
+  { only, options }: Suite,
   outputs: readonly string[],
 ): Fault {
   return {
     title: `${file}: ${name}`,
     message: message.split("\n").slice(0, SHOWN_LINES).join("\n"),
     outputs,
-    again: ["deno", ...only, ...file.split(" ")].map(quoted).join(" "),
+    again: [`${SEED}=${options!.env![SEED]}`, "deno", ...only, ...file.split(" ")].map(quoted)
+      .join(" "),
   };
 }

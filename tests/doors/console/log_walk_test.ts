@@ -6,6 +6,7 @@ import { assert, assertEquals } from "../../assert.ts";
 import { contentOf } from "../../fake/admin_client.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { lendToGone, possible } from "../../fake/ledger.ts";
+import { Random, testSeed } from "../../fake/random.ts";
 import { sized } from "../../tier.ts";
 import { startProvider } from "../../fake/oidc_provider.ts";
 import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
@@ -60,6 +61,9 @@ for (const kind of possible(["file", ...sized<"postgres"[]>([], ["postgres"])]))
       !(kind === "postgres" && path.endsWith("/backup")) // its operator makes them
     );
     assert(routes.length > 35, String(routes.length));
+    const seed = testSeed();
+    // in the gate a third of them, others each run
+    const drawn = new Random(seed).some(routes, sized(Math.ceil(routes.length / 3), Infinity));
     let browser = await signedIn(gateway, gateway.gateway.owner.email);
     const content = () => contentOf(database, ["sessions", "sign_in_links", "operation_log"]);
     const logged = async () =>
@@ -69,7 +73,7 @@ for (const kind of possible(["file", ...sized<"postgres"[]>([], ["postgres"])]))
     const grants = new ToolGrants({ database, now: Date.now, key: sealKey });
 
     const unchanged: string[] = [];
-    for (const [number, { path }] of routes.entries()) {
+    for (const [number, { path }] of drawn.entries()) {
       const email = `walk${number}@example.com`;
       const account = await accounts.create({ email });
       const team = await teams.create({ name: `Team ${number}`, pool: true });
@@ -212,7 +216,7 @@ for (const kind of possible(["file", ...sized<"postgres"[]>([], ["postgres"])]))
       }
     }
     // nothing was left out because the form was filled in wrongly
-    assertEquals(unchanged.toSorted(), [
+    const changeNothing = [
       "/console/account/sessions/:session/end", // sessions only, and logged
       "/console/account/sign-out-everywhere", // sessions only, and logged
       "/console/notices",
@@ -233,7 +237,13 @@ for (const kind of possible(["file", ...sized<"postgres"[]>([], ["postgres"])]))
       "/console/playground/body",
       "/console/sign-in",
       "/console/sign-out",
-    ]);
+    ];
+    const asked = new Set(drawn.map(({ path }) => path));
+    assertEquals(
+      unchanged.toSorted(),
+      changeNothing.filter((path) => asked.has(path)),
+      `seed ${seed}`,
+    );
     const doors = await database.all("select distinct door, address from operation_log");
     assertEquals(doors.map((row) => ({ ...row })), [{ door: "console", address: "127.0.0.1" }]);
     const text = JSON.stringify(await database.all("select * from operation_log"));

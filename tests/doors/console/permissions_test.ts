@@ -49,7 +49,7 @@ const STALE = Object.fromEntries(
 );
 
 /** How many of the roles, drawn again for each page, ask for it. */
-const ROLES_OF_A_PAGE = sized(3, Infinity);
+const ROLES_OF_A_PAGE = sized(2, Infinity);
 
 let made = 0;
 

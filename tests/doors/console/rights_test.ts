@@ -305,7 +305,7 @@ Deno.test("a form is shown, and accepted, and an operation of the API allowed, f
   assertEquals((await logged(gateway)).length, before, "what was refused is in the log");
 
   // as it is posted: carried out, and the operation allows it to the same people
-  const drawn = random.some(cases.filter(({ letters }) => letters !== ""), sized(16, Infinity));
+  const drawn = random.some(cases.filter(({ letters }) => letters !== ""), sized(8, Infinity));
   for (const { path, target, letters } of drawn) {
     here = await world(gateway, people);
     pages.clear();
