@@ -1,5 +1,6 @@
 import type { Account, Key, Team } from "../../src/people/accounts/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
+import { chunk, completion, eventStream, sse } from "./upstream.ts";
 import type { TestGateway } from "./gateway.ts";
 
 /** A credit for each output token, nothing for input. */
@@ -22,6 +23,33 @@ export const usageOf = (outputTokens: number) => ({
   total_tokens: 3 + outputTokens,
 });
 export const TOKEN_USAGE = usageOf(TOKENS);
+
+/** What a small request has of its upstream. */
+interface Asked {
+  readonly body: {
+    readonly stream?: unknown;
+    readonly max_tokens?: number;
+    readonly max_completion_tokens?: number;
+  };
+}
+
+/**
+ * Replies with as many tokens as a small request uses, whole or streamed, or with as few as it may have: a budget or a balance that has
+ * less left sets a lower limit, and what an upstream adds to that is charged beyond it.
+ */
+export function smallReply({ body }: Asked): Response {
+  const tokens = Math.min(TOKENS, body.max_completion_tokens ?? body.max_tokens ?? TOKENS);
+  const usage = usageOf(tokens);
+  const words = Array.from({ length: tokens }, () => "word ");
+  return body.stream
+    ? eventStream(sse(
+      ...words.map((content) => chunk({ content })),
+      chunk({}, tokens < TOKENS ? "length" : "stop"),
+      JSON.stringify({ choices: [], usage }),
+      "[DONE]",
+    ))
+    : completion(words.join(""), { usage });
+}
 
 /** A member of a team, with a key of it. */
 export interface TeamMember {

@@ -8,22 +8,12 @@ import { startCommand } from "../fake/command.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway, WIDE_TIERS } from "../fake/gateway.ts";
 import { sharedServer } from "../fake/shared_server.ts";
+import { smallReply, TOKEN_ROUTES, TOKEN_USAGE, TOKENS } from "../fake/team.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
 import { isProof, sized } from "../tier.ts";
 
-/** A credit for each output token, nothing for input. */
-const ROUTES = {
-  token: {
-    context: 100_000,
-    maxOutput: 50_000,
-    minimum: 1,
-    prices: { input: 0, cached: 0, output: 1_000_000 },
-  },
-};
-const TOKENS = 5;
 const REQUESTS = sized(40, 300);
-const usage = { prompt_tokens: 3, completion_tokens: TOKENS, total_tokens: 3 + TOKENS };
 
 const body = (more: Record<string, unknown> = {}) => ({
   model: "token",
@@ -52,23 +42,11 @@ async function send(gateway: TestGateway, key: string, at: number): Promise<numb
 Deno.test(`budgets: ${REQUESTS} requests at once, over keys, dialects and two gateways, spend at most the budget`, async () => {
   await using dir = await tempDir();
   await using server = await sharedServer(dir.path);
-  // it keeps to its limit: what an upstream adds to that may go beyond a budget
-  await using upstream = fakeUpstream(({ body }) => {
-    const tokens = Math.min(TOKENS, Number(body.max_completion_tokens ?? body.max_tokens));
-    const usage = { prompt_tokens: 3, completion_tokens: tokens, total_tokens: 3 + tokens };
-    return body.stream
-      ? eventStream(sse(
-        ...Array.from({ length: tokens }, () => chunk({ content: "a" })),
-        chunk({}, "stop"),
-        JSON.stringify({ choices: [], usage }),
-        "[DONE]",
-      ))
-      : completion("a".repeat(tokens), { usage });
-  });
+  await using upstream = fakeUpstream(smallReply);
   const settings = {
     database: { url: server.url },
     upstream: { url: upstream.url },
-    routes: ROUTES,
+    routes: TOKEN_ROUTES,
   };
   await using one = await startGateway({ settings });
   await using two = await startGateway({ settings });
@@ -102,9 +80,9 @@ Deno.test(`budgets: ${REQUESTS} requests at once, over keys, dialects and two ga
 
 Deno.test("budgets: told in errors, headers and GET /user/credits; renewed at the turn of the period", async () => {
   let nowMs = Date.UTC(2030, 0, 31, 22, 30);
-  await using upstream = fakeUpstream(() => completion("ok", { usage }));
+  await using upstream = fakeUpstream(() => completion("ok", { usage: TOKEN_USAGE }));
   await using gateway = await startGateway({
-    settings: { upstream: { url: upstream.url }, routes: ROUTES },
+    settings: { upstream: { url: upstream.url }, routes: TOKEN_ROUTES },
     now: () => nowMs,
   });
   const { keys: [key], accountId } = await customer(gateway, 1_000);
@@ -181,7 +159,7 @@ Deno.test("budgets: a stream grows up to the budget, and counts in the period th
     );
   });
   await using gateway = await startGateway({
-    settings: { upstream: { url: upstream.url }, routes: ROUTES },
+    settings: { upstream: { url: upstream.url }, routes: TOKEN_ROUTES },
     now: () => nowMs,
   });
   const { keys: [key], accountId } = await customer(gateway, 100_000);
@@ -219,10 +197,10 @@ Deno.test("budgets: gateways that are killed under load change nothing in them",
   const KEY = `sk-${"k".repeat(40)}`;
   await using dir = await tempDir();
   await using server = await sharedServer(`${dir.path}/server`);
-  await using upstream = fakeUpstream(() => completion("ok", { usage }));
+  await using upstream = fakeUpstream(smallReply);
   const settings = {
     database: { url: server.url },
-    routes: ROUTES,
+    routes: TOKEN_ROUTES,
     upstream: { url: upstream.url, discover: false },
   };
   const env = { SLUICE_OWNER_KEY: KEY, SLUICE_LOG_LEVEL: "warn" };

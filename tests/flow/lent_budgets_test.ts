@@ -7,9 +7,9 @@ import { customer } from "../fake/customer.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { ServerClock } from "../fake/server_clock.ts";
 import { sharedServer } from "../fake/shared_server.ts";
-import { teamOf, TOKEN_ROUTES, TOKEN_USAGE, TOKENS } from "../fake/team.ts";
+import { smallReply, teamOf, TOKEN_ROUTES, TOKENS } from "../fake/team.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
-import { completion, fakeUpstream } from "../fake/upstream.ts";
+import { fakeUpstream } from "../fake/upstream.ts";
 
 const DAY_MS = 86_400_000;
 /** Time in which a loan is made for those who may be lent something. */
@@ -54,7 +54,7 @@ async function scene() {
   const { path } = stack.use(await tempDir());
   let server = await sharedServer(path);
   stack.defer(() => server[Symbol.asyncDispose]());
-  const upstream = stack.use(fakeUpstream(() => completion("Hi", { usage: TOKEN_USAGE })));
+  const upstream = stack.use(fakeUpstream(smallReply));
   // from noon on, so that the day does not turn by itself
   const clock = new ServerClock(DAY_MS / 2 - Date.now() % DAY_MS);
   const { now } = clock;

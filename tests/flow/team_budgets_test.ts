@@ -20,38 +20,21 @@ import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, statusOf, type TestGateway, WIDE_TIERS } from "../fake/gateway.ts";
 import { ServerClock } from "../fake/server_clock.ts";
 import { sharedServer } from "../fake/shared_server.ts";
-import { sendSmall, teamOf, type TestTeam, TOKEN_ROUTES, TOKENS, usageOf } from "../fake/team.ts";
+import {
+  sendSmall,
+  smallReply,
+  teamOf,
+  type TestTeam,
+  TOKEN_ROUTES,
+  TOKENS,
+} from "../fake/team.ts";
 import { tempDir, until } from "../fake/temp.ts";
-import { chunk, completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
+import { chunk, fakeUpstream, sse } from "../fake/upstream.ts";
 import { PROOF, sized } from "../tier.ts";
 
 const DAY = 86_400_000;
 const AT_ONCE = sized(40, 300);
 const TURNS = sized(2, 3);
-
-/** What requests have of their upstream here. */
-interface Asked {
-  readonly body: {
-    readonly stream?: unknown;
-    readonly max_tokens?: number;
-    readonly max_completion_tokens?: number;
-  };
-}
-
-/** Replies with five tokens, whole or streamed, or with as few as are asked for: of a budget that has less left. */
-const SMALL = ({ body }: Asked) => {
-  const tokens = Math.min(TOKENS, body.max_completion_tokens ?? body.max_tokens ?? TOKENS);
-  const usage = usageOf(tokens);
-  const words = Array.from({ length: tokens }, () => "word ");
-  return body.stream
-    ? eventStream(sse(
-      ...words.map((content) => chunk({ content })),
-      chunk({}, tokens < TOKENS ? "length" : "stop"),
-      JSON.stringify({ choices: [], usage }),
-      "[DONE]",
-    ))
-    : completion(words.join(""), { usage });
-};
 
 /** What is spent, held and left of a budget. */
 async function used(
@@ -76,7 +59,7 @@ function gatedUpstream(...words: number[]) {
   const gates = words.map(() => Promise.withResolvers<void>());
   let begun = 0;
   const upstream = fakeUpstream(({ body }) => {
-    if (!body.stream) return SMALL({ body });
+    if (!body.stream) return smallReply({ body });
     const encoder = new TextEncoder();
     let at = 0;
     begun++;
@@ -137,7 +120,7 @@ async function step(t: Deno.TestContext, name: string, fn: () => Promise<void>):
 Deno.test("team budgets: two gateways on one server", async (t) => {
   await using dir = await tempDir();
   await using server = await sharedServer(dir.path);
-  await using upstream = fakeUpstream(SMALL);
+  await using upstream = fakeUpstream(smallReply);
   const clock = new ServerClock();
   const start = () =>
     startGateway({
@@ -281,7 +264,7 @@ Deno.test(
     let killed = Promise.withResolvers<void>();
     await using upstream = fakeUpstream(async (request) => {
       if (waiting++ < 6) await killed.promise; // in flight when its gateway is killed, or the other one is
-      return SMALL(request);
+      return smallReply(request);
     });
     const database = await openDatabase({
       file: undefined,
@@ -603,7 +586,7 @@ Deno.test("team budgets: of a team that is disabled, what is in flight counts, a
 });
 
 Deno.test("GET /user/credits of a key that a pool pays for: its budgets and own use, not that of others", async () => {
-  await using upstream = fakeUpstream(SMALL);
+  await using upstream = fakeUpstream(smallReply);
   await using gateway = await startGateway({
     settings: { upstream: { url: upstream.url }, routes: TOKEN_ROUTES },
   });
