@@ -43,8 +43,11 @@ export async function waitingStart(
   const { host, port } = settings;
   const isServer = databaseFile(settings) === undefined;
   const listen = (why: string) => {
-    if (door !== undefined) door.why = why;
-    if (!waits || door !== undefined) return;
+    if (!waits) return;
+    if (door !== undefined) {
+      door.why = why;
+      return;
+    }
     const onInterruption = (error: unknown) =>
       log.error("stopped listening: out of file descriptors?", { error: String(error) });
     const idleMs = settings.limits.idleConnectionMs;

@@ -44,7 +44,7 @@ export class PostgresPair implements AsyncDisposable {
    *
    * @param options.silentMs How long the primary is silent, as one whose network is lost, before it ends; meanwhile the standby is promoted.
    * @param options.isBehind Whether the standby was not sent what was committed last.
-   * @param options.whileBehind Commits that. Default: whoever does so in a moment.
+   * @param options.whileBehind Commits that. Default: nothing, as others commit all the time.
    * @returns How long no server took writes, in milliseconds.
    */
   async failOver(

@@ -115,7 +115,7 @@ Deno.test("what another server lacks is written once more, marked, before anythi
   assertEquals(server.committed, ["b 101", "d 103", "return a loan"]);
   assertEquals(told, [2]);
 
-  // it may be lost again, by the next one; and whoever only reads has it written as well
+  // it may be lost again, by the next one; and a question that only reads has it written as well
   server.failOver("a", "b");
   await database.all("select 1");
   await database.batch([{ sql: "return a loan" }]);
