@@ -5,6 +5,9 @@ const BESIDE_LINES = 3;
 const ALIKE = 1.5;
 /** Steps of imports by which a test is looked for. */
 const MAX_STEPS = 12;
+/** The test of all that pages say, and what they are made of. */
+const OUTLINES = "tests/doors/console/outlines_test.ts";
+const PAGES = /^src\/doors\/console\/.*\.tsx$/;
 /** What builds the whole gateway, by whatever a test imports it: such a test may come by any source. */
 const WHOLE = "src/assemble/mod.ts";
 
@@ -80,7 +83,8 @@ export class NearestTests {
         .map((word) => 1 / Math.sqrt(this.#ofNames.get(word)!));
       return ALIKE * alike.reduce((all, one) => all + (one.get(test) ?? 0), 0) +
         2 / (steps.get(test) ?? MAX_STEPS) + (test.startsWith(home) ? 1 : 0) +
-        (test === own ? 5 : 0) + named.reduce((all, one) => all + one, 0);
+        (test === own || test === OUTLINES && PAGES.test(file) ? 5 : 0) +
+        named.reduce((all, one) => all + one, 0);
     };
     return this.#tests.filter((test) => steps.has(test) || this.#whole.has(test))
       .map((test) => [near(test), test] as const)

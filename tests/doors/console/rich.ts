@@ -77,7 +77,7 @@ export async function settleAll(
 /** Fills a gateway with keys of long names, a team, alerts and 90 days of requests for many models. */
 export async function fillRichly(
   { gateway: parts }: TestGateway,
-  { requests = 1_200, keys = 40 } = {},
+  { requests = 1_200, keys = 40, members = 9 } = {},
 ): Promise<RichData> {
   const email = "ada.with-a-rather-long-address@department.of.example.com";
   const account = await parts.registration.register({ email, name: "Ada Lovelace of Example" });
@@ -151,18 +151,19 @@ export async function fillRichly(
     }
   };
   await settleAll(parts.database, records());
-  const teamId = await addTeam(parts, email, models);
+  const teamId = await addTeam(parts, email, models, members);
   await raiseAlerts(parts, account.id);
   return { email, accountId: account.id, requestId, failedId, teamId };
 }
 
-/** A team of ten, led by an account, whose members have spent and have budgets. */
+/** A team of ten, or of another size besides its lead, led by an account, whose members have spent and have budgets. */
 export async function addTeam(
   parts: TestGateway["gateway"],
   email: string,
   models: readonly string[],
+  size = 9,
 ): Promise<string> {
-  const { team, members } = await teamOf({ gateway: parts }, { size: 9 });
+  const { team, members } = await teamOf({ gateway: parts }, { size });
   await parts.members.add(team, await parts.accounts.get(email), "lead");
   const nowMs = Date.now();
   for (const [at, { account, key }] of members.entries()) {

@@ -71,8 +71,12 @@ export interface WalkData {
 }
 
 /** Fills a gateway with all that there are pages of. */
-export async function fillWalk(gateway: TestGateway, stripe: FakeStripe): Promise<WalkData> {
-  const rich = await fillRichly(gateway, { keys: 12 });
+export async function fillWalk(
+  gateway: TestGateway,
+  stripe: FakeStripe,
+  size: Parameters<typeof fillRichly>[1] = { keys: 12 },
+): Promise<WalkData> {
+  const rich = await fillRichly(gateway, size);
   const orders = await fillOrders(gateway, stripe, rich.email);
   const { accounts, codes, database, keys, members, teamKeys, teams } = gateway.gateway;
   for (const role of ["operator", "finance"] as const) {
@@ -81,7 +85,6 @@ export async function fillWalk(gateway: TestGateway, stripe: FakeStripe): Promis
   await accounts.create({ email: "new@example.com" });
   await codes.make({ credits: 5, count: 2 });
   const { userCode } = (await new DeviceCodes(database, Date.now).begin("Claude Code", "::1"))!;
-  await (await gateway.chat("Hi", { model: "real" })).body?.cancel();
   const team = await teams.get(rich.teamId);
   const { email } = (await members.list(team)).find(({ role }) => role === "member")!;
   const member = await accounts.get(email);

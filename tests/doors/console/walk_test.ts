@@ -302,6 +302,7 @@ Deno.test("all pages, by each who may see them", {
   );
   await using gateway = await startGateway({ settings: walkSettings(stripe, upstream) });
   const data = await fillWalk(gateway, stripe);
+  await (await gateway.chat("Hi", { model: "real" })).body?.cancel();
   await using started = await startBrowser();
   const { browser } = started;
   const scripted = await openOne(browser, {});
