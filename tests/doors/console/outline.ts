@@ -3,7 +3,7 @@ import { LONG_NAME } from "./rich.ts";
 /** Elements that stand in a line with what is before and behind them; all others begin one. */
 const INLINE =
   /^(?:a|abbr|b|bdi|button|code|em|i|input|kbd|option|small|span|strong|sup|td|th|time)$/;
-/** Elements of which nothing is said. */
+/** Elements of which nothing is said but, of a drawing, which one it is. */
 const SILENT = /^(?:head|script|style|svg)$/;
 /** What is said of an element, besides its text. */
 const TOLD =
@@ -38,22 +38,29 @@ export function outlineOf(
   const lines: string[] = [];
   let line = "";
   let silent = "";
+  let silence = "";
   const flush = () => {
     if (line.trim()) lines.push(line.trim());
     line = "";
   };
-  const token =
+  const tokens =
     /<!doctype[^>]*>|<(\/?)([a-z][\w-]*)((?:\s+[^\s=>]+(?:="[^"]*")?)*)\s*\/?>|([^<]+)/gi;
-  for (const [, end, name = "", attributes = "", text = ""] of html.matchAll(token)) {
+  for (const [token, end, name = "", attributes = "", text = ""] of html.matchAll(tokens)) {
     if (silent !== "") {
-      if (end && name === silent) silent = "";
+      silence += token;
+      if (!end || name !== silent) continue;
+      if (silent === "svg") line += `<svg ${sumOf(silence)}>`;
+      silent = "";
+      silence = "";
       continue;
     }
     line += text.replaceAll(/\s+/g, " ");
     if (name === "") continue;
     if (!INLINE.test(name)) flush();
     if (SILENT.test(name)) {
-      if (!end) silent = name;
+      if (end) continue;
+      silent = name;
+      silence = attributes;
       continue;
     }
     const told = [...attributes.matchAll(/([^\s=]+)(?:="([^"]*)")?/g)]
@@ -71,4 +78,11 @@ export function outlineOf(
     (all, [one, word]) => all.replaceAll(one, word),
     lines.join("\n"),
   ) + "\n";
+}
+
+/** Six digits that differ where two drawings do. */
+function sumOf(text: string): string {
+  let sum = 0;
+  for (const char of text) sum = (sum * 31 + char.codePointAt(0)!) >>> 0;
+  return String(sum % 1e6).padStart(6, "0");
 }
