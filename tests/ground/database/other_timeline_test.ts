@@ -10,7 +10,7 @@ import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts"
 import { RecentWrites } from "../../../src/ground/database/server/recent_writes.ts";
 import { otherTimeline, type Transport } from "../../../src/ground/database/server/transport.ts";
 import { elementsOf, jsonArrayOfRows, jsonObject } from "../../../src/ground/sql/mod.ts";
-import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { assert, assertEquals, assertMatch, assertRejects } from "../../assert.ts";
 import { whyNoPostgres } from "../../fake/postgres.ts";
 import { PostgresPair } from "../../fake/postgres_pair.ts";
 import { tempDir } from "../../fake/temp.ts";
@@ -185,7 +185,9 @@ Deno.test({
     const owner = await postgresEngine(pair.url, { durability: "full" }).open();
     await owner.batch([
       { sql: "create role gateway login" },
-      { sql: "create table things (id text primary key, n bigint)" },
+      { sql: "create table names (name text primary key)" },
+      { sql: "insert into names values ('replicated'), ('lost'), ('after')" },
+      { sql: "create table things (id text primary key references names, n bigint)" },
       { sql: "create table database_identity (id text)" },
       { sql: "insert into database_identity values ('db')" },
       { sql: "grant all on all tables in schema public to gateway" },
@@ -199,6 +201,9 @@ Deno.test({
       isBehind: true,
       whileBehind: async () => {
         await database.writeBehind!(REMEMBERED, { id: "lost", n: 2 });
+        // as of an account that was made in the same moments
+        await database.batch([{ sql: "insert into names values ('unknown')" }]);
+        await database.writeBehind!(REMEMBERED, { id: "unknown", n: 2 });
         assertEquals(database.outbox?.kept, 0);
       },
     });
@@ -212,6 +217,8 @@ Deno.test({
         { id: "lost", n: 102 },
       ],
     );
-    assertEquals(told, [1]);
+    const [count, refused] = told as [number, { item: unknown; error: string }];
+    assertEquals([count, refused.item], [2, { id: "unknown", n: 102 }]);
+    assertMatch(refused.error, /foreign key/);
   },
 });
