@@ -155,7 +155,7 @@ export const ACCESS: readonly Mutation[] = [
     ? "team.own_keys"`,
     replace: `  const action = key.memberId === self
     ? "self.use"`,
-    tests: [{ file: "tests/doors/console/rights_test.ts" }],
+    tests: [{ file: "tests/doors/console/rights_test.ts", proofs: true }],
     why: "Somebody who was stopped in a team would go on changing the team's keys.",
   },
   {
