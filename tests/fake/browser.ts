@@ -7,8 +7,13 @@ import {
 } from "playwright-core";
 import { DEADLINE_MS } from "./temp.ts";
 
-/** Where Debian, and others, put the browser; `CHROMIUM` says where else. */
-const PLACES = [Deno.env.get("CHROMIUM"), "/usr/bin/chromium", "/usr/bin/google-chrome"];
+/** Where Debian, and others, put the browser, the one without windows first, which takes half the time; `CHROMIUM` says where else. */
+const PLACES = [
+  Deno.env.get("CHROMIUM"),
+  "/usr/bin/chromium-headless-shell",
+  "/usr/bin/chromium",
+  "/usr/bin/google-chrome",
+];
 
 /** A real browser's program; undefined where there is none. CI installs one. */
 export const browserProgram: string | undefined = PLACES.find((place) => {
