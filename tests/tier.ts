@@ -6,6 +6,8 @@
  * docs/internals/gate.md has the table.
  */
 
+import type { Random } from "./fake/random.ts";
+
 /** Whether the proofs run. */
 export const isProof: boolean = Deno.env.get("SLUICE_PROOFS") === "1";
 
@@ -19,4 +21,9 @@ export const PROOF: { readonly ignore: boolean } = { ignore: !isProof };
  */
 export function sized<T>(gate: T, proofs: T): T {
   return isProof ? proofs : gate;
+}
+
+/** In the gate one in a number of these, rounded up, others each run; in the proofs all of them. In any order. */
+export function sampled<T>(values: readonly T[], random: Random, oneIn: number): T[] {
+  return random.some(values, sized(Math.ceil(values.length / oneIn), values.length));
 }

@@ -7,7 +7,7 @@ import { contentOf } from "../../fake/admin_client.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { lendToGone, possible } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
-import { sized } from "../../tier.ts";
+import { sampled, sized } from "../../tier.ts";
 import { startProvider } from "../../fake/oidc_provider.ts";
 import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
 import { fakeStripe } from "../../money/payments/fake_stripe.ts";
@@ -62,8 +62,7 @@ for (const kind of possible(["file", ...sized<"postgres"[]>([], ["postgres"])]))
     );
     assert(routes.length > 35, String(routes.length));
     const seed = testSeed();
-    // in the gate a third of them, others each run
-    const drawn = new Random(seed).some(routes, sized(Math.ceil(routes.length / 3), Infinity));
+    const drawn = sampled(routes, new Random(seed), 3);
     let browser = await signedIn(gateway, gateway.gateway.owner.email);
     const content = () => contentOf(database, ["sessions", "sign_in_links", "operation_log"]);
     const logged = async () =>

@@ -4,15 +4,12 @@ import { notices } from "../../../src/operating/alerts/mod.ts";
 import { logEntries } from "../../../src/people/operation_log/mod.ts";
 import type { SettingsInput } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
-import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
+import { NO_PASSES, startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
 import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
 
 const PASSWORD = "a long enough password";
 const OWNER = "owner@localhost";
 const OIDC = [{ name: "company", issuer: "https://login.invalid", client: "sluice" }];
-const QUIET = {
-  watch: { seeEveryMs: 1e9, passEveryMs: 1e8, circuitMs: 30_000, circuitQuietMs: 60_000 },
-};
 
 function start(signIn: SettingsInput["signIn"], now?: () => number): Promise<TestGateway> {
   return startGateway({
@@ -21,7 +18,7 @@ function start(signIn: SettingsInput["signIn"], now?: () => number): Promise<Tes
       alerts: { dailyAudit: false },
       ...(signIn && { signIn }),
     } as SettingsInput,
-    alertTimes: QUIET,
+    alertTimes: NO_PASSES,
     ...(now && { now }),
   });
 }

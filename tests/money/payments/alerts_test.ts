@@ -3,15 +3,11 @@
 import { notices } from "../../../src/operating/alerts/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
+import { NO_PASSES } from "../../fake/gateway.ts";
 import { signedIn } from "../../fake/visitor.ts";
 import { openShop, startCheckout } from "./shop.ts";
 
 const DAY_MS = 86_400_000;
-/** Passes are the test's to make. */
-const TIMES = {
-  watch: { seeEveryMs: 1e9, passEveryMs: 1e8, circuitMs: 30_000, circuitQuietMs: 60_000 },
-  diskSpace: () => Promise.resolve({ freeBytes: 1e12, allBytes: 1e12 }),
-};
 
 Deno.test("an automatic top-up that stops has one alert for each stop, for its account and the operators", async () => {
   await using receiver = alertReceiver();
@@ -27,7 +23,7 @@ Deno.test("an automatic top-up that stops has one alert for each stop, for its a
       },
     },
     now: () => Date.now() + skewMs,
-    alertTimes: TIMES,
+    alertTimes: NO_PASSES,
   });
   const { stripe, gateway } = shop;
   const { payments, paymentSweep: sweep, alerts, database, accounts } = gateway.gateway;

@@ -1,21 +1,15 @@
-import type { AlertTimes } from "../../../src/operating/alerts/mod.ts";
 import { Watch, type WatchOptions } from "../../../src/operating/alerts/watch.ts";
 import { lastAudit, notices, noticesOf } from "../../../src/operating/alerts/mod.ts";
 import { conditionsOf, seeConditions } from "../../../src/operating/alerts/conditions.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { customer } from "../../fake/customer.ts";
-import { startGateway, type TestGateway } from "../../fake/gateway.ts";
+import { NO_PASSES, startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { until } from "../../fake/temp.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
 
 const DAY = 86_400_000;
 const ROOMY = { freeBytes: 1e12, allBytes: 1e12 };
-/** Passes are the test's to make. */
-const TIMES: AlertTimes = {
-  watch: { seeEveryMs: 1e9, passEveryMs: 1e8, circuitMs: 30_000, circuitQuietMs: 60_000 },
-  diskSpace: () => Promise.resolve(ROOMY),
-};
 
 async function pass({ gateway: { alerts, database } }: TestGateway): Promise<string[]> {
   await alerts.watch.see();
@@ -28,7 +22,7 @@ Deno.test("low credits, budgets and expiries are told once for each mark, whatev
   await using gateway = await startGateway({
     settings: { alerts: { dailyAudit: false } }, // the test spends past the ledger
     now: () => nowMs,
-    alertTimes: TIMES,
+    alertTimes: NO_PASSES,
   });
   const { sales, accounts, keys, database } = gateway.gateway;
   const ada = await customer(gateway, 1_000, { budget: 100 });
@@ -107,7 +101,7 @@ Deno.test("thresholds are set in the settings, for all and for single accounts",
         lowCredits: { percent: 0, credits: 100, accounts: { "big@example.com": 5_000 } },
       },
     },
-    alertTimes: TIMES,
+    alertTimes: NO_PASSES,
   });
   const { sales, accounts } = gateway.gateway;
   const of = async (email: string, credits: number) => {
@@ -132,7 +126,7 @@ Deno.test("thousands of accounts are walked in pages, and the next pass goes on"
         allowPrivateHosts: [receiver.host],
       },
     },
-    alertTimes: TIMES,
+    alertTimes: NO_PASSES,
   });
   const { database } = gateway.gateway;
   const rows = JSON.stringify(Array.from({ length: 1_200 }, (_, at) => `acc_${at}`));
@@ -176,7 +170,7 @@ Deno.test("a circuit that stays open is told once, and when it is closed", async
   await using gateway = await startGateway({
     settings: { upstream: { url: upstream.url, model: "m" } },
     now: () => nowMs,
-    alertTimes: TIMES,
+    alertTimes: NO_PASSES,
   });
   const ask = async () => await (await gateway.chat("Hi")).body?.cancel();
   for (let times = 0; times < 6; times++) await ask();
@@ -211,7 +205,7 @@ Deno.test("an upstream that reports what cannot be true raises one alert a day",
   await using gateway = await startGateway({
     settings: { upstream: { url: upstream.url, model: "m" } },
     now: () => nowMs,
-    alertTimes: TIMES,
+    alertTimes: NO_PASSES,
   });
   const ask = async () => await (await gateway.chat("Hi", { max_tokens: 10 })).text();
   for (let times = 0; times < 5; times++) await ask();
@@ -227,7 +221,7 @@ Deno.test("an upstream that reports what cannot be true raises one alert a day",
 
 Deno.test("a circuit that closes before it is worth an alert is not told of at all", async () => {
   let nowMs = Date.now();
-  await using gateway = await startGateway({ now: () => nowMs, alertTimes: TIMES });
+  await using gateway = await startGateway({ now: () => nowMs, alertTimes: NO_PASSES });
   const { alerts, database } = gateway.gateway;
   const seen = { name: "circuit:u/m", kind: "circuit", detail: "u/m: broken" } as const;
   await seeConditions(database, [seen], nowMs);
@@ -244,7 +238,7 @@ Deno.test("a disk that is nearly full is told once until it has had room for an 
   let space = { freeBytes: 9e8, allBytes: 1e10 };
   await using gateway = await startGateway({
     now: () => nowMs,
-    alertTimes: { ...TIMES, diskSpace: () => Promise.resolve(space) },
+    alertTimes: { ...NO_PASSES, diskSpace: () => Promise.resolve(space) },
   });
   assertEquals((await pass(gateway)).map((mark) => mark.split(":")[0]), ["disk_low"]);
   space = ROOMY;
@@ -261,7 +255,7 @@ Deno.test("a disk that is nearly full is told once until it has had room for an 
 
 Deno.test("an audit that is not clean is told once for the same mismatches", async () => {
   let nowMs = Date.now();
-  await using gateway = await startGateway({ now: () => nowMs, alertTimes: TIMES });
+  await using gateway = await startGateway({ now: () => nowMs, alertTimes: NO_PASSES });
   const { database } = gateway.gateway;
   const ada = await customer(gateway, 1_000);
   await pass(gateway);
@@ -284,7 +278,7 @@ Deno.test("changed prices of listed models are told, changes of the settings are
   let models: unknown[] = [{ id: "m1", pricing: { prompt: "0.000001", completion: "0.000002" } }];
   await using upstream = fakeUpstream(() => Response.json({ object: "list", data: models }));
   const settings = { upstream: { url: upstream.url, discover: true } };
-  await using gateway = await startGateway({ settings, alertTimes: TIMES });
+  await using gateway = await startGateway({ settings, alertTimes: NO_PASSES });
   assertEquals(await pass(gateway), []);
   models = [...models, { id: "m2" }];
   // a reload asks the upstreams again, with the same settings
@@ -300,7 +294,7 @@ Deno.test("changed prices of listed models are told, changes of the settings are
 
 Deno.test("old alerts are deleted, but for those whose marks could be reached again", async () => {
   let nowMs = Date.now();
-  await using gateway = await startGateway({ now: () => nowMs, alertTimes: TIMES });
+  await using gateway = await startGateway({ now: () => nowMs, alertTimes: NO_PASSES });
   const { alerts, database } = gateway.gateway;
   const of = (kind: "disk_low" | "low_credits", at: number) => ({
     mark: `${kind}:${at}`,

@@ -3,6 +3,7 @@
 import { OidcProvider, SignInError } from "../../../src/people/sign_in/mod.ts";
 import { signInSettings } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { isolateClock } from "../../fake/isolate_clock.ts";
 import { quickProvider } from "../../fake/sign_in.ts";
 
 const REDIRECT = "http://127.0.0.1:8787/console/sign-in/oidc/company/callback";
@@ -72,27 +73,23 @@ Deno.test("keys that a provider changes are asked for again, at most once a minu
     });
   };
   provider.people.set("s-1", { email: "a@example.com" });
-  // the library looks at the process's own clock
-  Date.now = () => real() + aheadMs;
-  try {
-    assertEquals([await signs("first"), asked], [true, 1]);
-    shown = ["second"];
-    // sending unknown keys makes the gateway ask the provider no more often
-    for (let at = 0; at < 5; at++) assertEquals(await signs("stranger"), false);
-    assertEquals(asked, 1);
-    aheadMs += 61_000;
-    assertEquals([await signs("second"), asked], [true, 2]);
-    assertEquals([await signs("first"), await signs("stranger"), asked], [false, false, 2]);
-    shown = ["second", "first"];
-    aheadMs += 301_000;
-    assertEquals([await signs("first"), asked], [true, 3]);
-    // a key that the provider has withdrawn is believed for five minutes, and no longer
-    shown = ["second"];
-    aheadMs += 301_000;
-    assertEquals([await signs("first"), await signs("second")], [false, true]);
-  } finally {
-    Date.now = real;
-  }
+  // the library looks at the isolate's own clock
+  using _clock = isolateClock(() => real() + aheadMs);
+  assertEquals([await signs("first"), asked], [true, 1]);
+  shown = ["second"];
+  // sending unknown keys makes the gateway ask the provider no more often
+  for (let at = 0; at < 5; at++) assertEquals(await signs("stranger"), false);
+  assertEquals(asked, 1);
+  aheadMs += 61_000;
+  assertEquals([await signs("second"), asked], [true, 2]);
+  assertEquals([await signs("first"), await signs("stranger"), asked], [false, false, 2]);
+  shown = ["second", "first"];
+  aheadMs += 301_000;
+  assertEquals([await signs("first"), asked], [true, 3]);
+  // a key that the provider has withdrawn is believed for five minutes, and no longer
+  shown = ["second"];
+  aheadMs += 301_000;
+  assertEquals([await signs("first"), await signs("second")], [false, true]);
 });
 
 Deno.test("what a provider says of itself is asked for once an hour, and again after it was wrong", async () => {
