@@ -17,6 +17,8 @@ export interface Outcome {
   readonly isLate?: boolean;
   /** Which test failed, or what else went wrong. */
   readonly what: string;
+  /** The tests that passed, if none failed. */
+  readonly passed?: readonly string[];
 }
 
 /** A copy of the repository, and the tests that are run in it. */
@@ -96,10 +98,24 @@ export class Copy {
     const decoder = new TextDecoder();
     const said = decoder.decode(stdout) + decoder.decode(stderr);
     if (code !== 0) return { failed: true, what: failureIn(said) };
-    const [, passed = "0"] = /\| (\d+) passed/.exec(said) ?? [];
-    return passed === "0"
+    const passed = [...said.matchAll(/^(\S.*) \.\.\. ok\b/gm)].map(([, name]) => name!);
+    return passed.length === 0
       ? { failed: true, what: `no test of ${nameOf(run)} was run` }
-      : { failed: false, what: `${passed} passed` };
+      : { failed: false, what: `${passed.length} passed`, passed };
+  }
+
+  /** Runs several sets of a file's tests at once. Resolves with whether all passed, and each had tests. */
+  async passTogether(runs: readonly TestRun[]): Promise<boolean> {
+    const [{ file, proofs }] = runs as [TestRun];
+    const filters = runs.map(({ filter }) => filter);
+    const { passed } = await this.run({
+      file,
+      ...(proofs && { proofs }),
+      ...(!filters.includes(undefined) && {
+        filter: `/${filters.map((filter) => RegExp.escape(filter!)).join("|")}/`,
+      }),
+    });
+    return filters.every((filter) => passed?.some((name) => name.includes(filter ?? "")));
   }
 
   async remove(): Promise<void> {

@@ -30,3 +30,24 @@ Deno.test({
     }
   },
 });
+
+Deno.test("sets of tests of a file pass together when each has tests, and all pass", async () => {
+  const copy = await Copy.make(["deno.json", "tests/deno.lock"]);
+  try {
+    const file = "some_test.ts";
+    await Deno.writeTextFile(
+      joinPath(copy.root, file),
+      `Deno.test("one (first) / a+b", async (t) => void await t.step("inner", () => console.log("noise")));
+      Deno.test("other", () => {});
+      Deno.test("wrong", () => Promise.reject(new Error("wrong")));`,
+    );
+    const passing = ["(first) / a+", "other"].map((filter) => ({ file, filter }));
+    assert(await copy.passTogether(passing));
+    for (const filter of ["inner", "missing", "wrong"]) {
+      assert(!await copy.passTogether([...passing, { file, filter }]), filter);
+    }
+    assert(!await copy.passTogether([...passing, { file }]), "all of them");
+  } finally {
+    await copy.remove();
+  }
+});

@@ -60,14 +60,17 @@ async function mutate(): Promise<boolean> {
   let [passed, failed] = [0, 0];
   await inCopies(workers, files, async (copies) => {
     const runs = new Map(chosen.flatMap(({ tests }) => tests).map((run) => [nameOf(run), run]));
-    say(`${runs.size} sets of tests without a mutation`);
+    const files = Map.groupBy(runs.values(), ({ file, proofs }) => `${file} ${proofs}`);
+    say(`${runs.size} sets of tests of ${files.size} files without a mutation`);
     const unfit = new Set<string>();
-    await share(copies, [...runs.values()], async (copy, run) => {
-      let [outcome, took] = await timed(copy.run(run));
-      if (outcome.failed) [outcome, took] = await timed(copy.run(run)); // the machine may have been busy
-      if (!outcome.failed) return;
-      unfit.add(nameOf(run));
-      say(`FAILS WITHOUT A MUTATION ${nameOf(run)} (${took}): ${outcome.what}`);
+    await share(copies, [...files.values()], async (copy, ofFile) => {
+      if (await copy.passTogether(ofFile)) return;
+      for (const run of ofFile) {
+        const [{ failed, what }, took] = await timed(copy.run(run));
+        if (!failed) continue;
+        unfit.add(nameOf(run));
+        say(`FAILS WITHOUT A MUTATION ${nameOf(run)} (${took}): ${what}`);
+      }
     });
     say(`${chosen.length} mutations`);
     await share(copies, chosen, async (copy, mutation) => {
