@@ -22,7 +22,7 @@ if (!Number.isInteger(times) || times < 1) {
   Deno.exit(2);
 }
 const args = paths.length === 0 ? ["task", "test"] : ["task", "test:only", "--parallel", ...paths];
-const options = { env: { DENO_JOBS: "3" }, deadlineMs: DEADLINE_MS };
+const options = { deadlineMs: DEADLINE_MS };
 
 /** A busy loop for each core, until disposed of. */
 function busyLoops(): Disposable {
