@@ -8,7 +8,7 @@ import {
 } from "../../ground/database/mod.ts";
 import { BALANCES } from "./audit/balances.ts";
 import { BUDGETS, checkPeriods } from "./audit/budgets.ts";
-import { type Check, type Mismatch, PROMISE_OF, queryOf } from "./audit/check.ts";
+import { type Check, type Mismatch, type Noun, PROMISE_OF, queryOf } from "./audit/check.ts";
 import { HOLDS } from "./audit/holds.ts";
 import { HOURS } from "./audit/hours.ts";
 import { checkRefused, checkSchema, checkTiers, LISTS } from "./audit/lists.ts";
@@ -120,16 +120,19 @@ export async function audit(
   progress("schema");
   const mismatches: Mismatch[] = await checkSchema(database);
   const isWhole = mismatches.length === 0;
-  const attempt = async <T>(name: string, work: () => Promise<T>): Promise<T | undefined> => {
+  const attempt = async <T>(
+    noun: Noun,
+    name: string,
+    work: () => Promise<T>,
+  ): Promise<T | undefined> => {
     progress(name);
     try {
       return await work();
     } catch (error) {
-      // a table or a column that is missing; the schema's mismatches name it
-      if (isWhole || !(error instanceof DatabaseError)) throw error;
+      if (!(error instanceof DatabaseError) || isWhole && !error.isAboutTheData) throw error;
       mismatches.push({
-        noun: "schema",
-        kind: "unreadable",
+        noun: isWhole ? noun : "schema", // a table or a column that is missing; the schema's mismatches name it
+        kind: "unreadable", // such as credits that cannot be added up
         id: name,
         found: error.message,
         expected: null,
@@ -138,17 +141,17 @@ export async function audit(
     }
   };
   for (const check of CHECKS) {
-    const found = await attempt(check.name, () => run(database, check));
+    const found = await attempt(check.noun, check.name, () => run(database, check));
     mismatches.push(...found ?? []);
   }
-  mismatches.push(...await attempt("time zones", () => checkPeriods(database)) ?? []);
-  mismatches.push(...await attempt("tiers", () => checkTiers(database)) ?? []);
+  mismatches.push(...await attempt("budget", "time zones", () => checkPeriods(database)) ?? []);
+  mismatches.push(...await attempt("tier", "tiers", () => checkTiers(database)) ?? []);
   progress("refused settlements");
   mismatches.push(...await checkRefused(database));
-  const counts = await attempt("counts", () => first(database, COUNTS));
-  const lent = await attempt("lent", () => first(database, LENT));
-  const uncollected = await attempt("uncollected", () => first(database, UNCOLLECTED));
-  const late = await attempt("late", () => all(database, LATE)) ?? [];
+  const counts = await attempt("account", "counts", () => first(database, COUNTS));
+  const lent = await attempt("loan", "lent", () => first(database, LENT));
+  const uncollected = await attempt("record", "uncollected", () => first(database, UNCOLLECTED));
+  const late = await attempt("record", "late", () => all(database, LATE)) ?? [];
   const count = (row: Row | undefined, column: string) => Number(row?.[column] ?? 0);
   return {
     accounts: count(counts, "accounts"),

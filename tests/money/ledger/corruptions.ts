@@ -1157,10 +1157,11 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     name: "what was spent moved from one period to another",
     sql: [
       `update budget_periods set spent = spent - 1 where (budget_id, starts_at_ms) =
-        (select budget_id, min(starts_at_ms) from budget_periods where spent > 0
-          and budget_id like 'account:%')`,
+        (select budget_id, starts_at_ms from budget_periods where spent > 0
+          and budget_id like 'account:%' order by 2 limit 1)`,
       `update budget_periods set spent = spent + 1 where (budget_id, starts_at_ms) =
-        (select budget_id, max(starts_at_ms) from budget_periods where budget_id like 'account:%')`,
+        (select budget_id, starts_at_ms from budget_periods where budget_id like 'account:%'
+          order by 2 desc limit 1)`,
     ],
     noun: "budget",
   },
@@ -1177,8 +1178,8 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     name: "a budget renewed twice in one period",
     sql: [
       `update budget_periods set ends_at_ms = starts_at_ms + 12 * ${HOUR}
-        where (budget_id, starts_at_ms) = (select budget_id, min(starts_at_ms) from budget_periods
-          where budget_id like 'account:%')`,
+        where (budget_id, starts_at_ms) = (select budget_id, starts_at_ms from budget_periods
+          where budget_id like 'account:%' order by 2 limit 1)`,
     ],
     noun: "budget",
   },
@@ -1213,6 +1214,11 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     noun: "record",
   },
   { name: "all balances deleted", sql: ["delete from balances"], noun: "balance" },
+  {
+    name: "more credits than can be added up",
+    sql: ["update lots set remaining = 9223372036854775807"],
+    noun: "lot",
+  },
   {
     name: "a record moved to another account",
     sql: [`update usage_records set account_id = ${OTHER} where request_id = ${RECORD}`],
@@ -1507,7 +1513,8 @@ export const NAMED_CORRUPTIONS: readonly Corruption[] = [
     name: "a minute's count moved to the next hour",
     sql: [
       `update windows set at_ms = at_ms + 3600000 where (key_id, at_ms) =
-        (select key_id, max(at_ms) from windows where span_ms = 60000) and span_ms = 60000`,
+        (select key_id, at_ms from windows where span_ms = 60000 order by 2 desc limit 1)
+        and span_ms = 60000`,
     ],
     noun: "window",
   },

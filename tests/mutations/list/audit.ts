@@ -52,7 +52,7 @@ export const AUDIT: readonly Mutation[] = [
   {
     name: "audit-without-tiers",
     file: FILE,
-    find: `await attempt("tiers", () => checkTiers(database)) ?? []`,
+    find: `await attempt("tier", "tiers", () => checkTiers(database)) ?? []`,
     replace: "[]",
     tests: TESTS,
     why: "Raised request limits would go unnoticed.",
@@ -72,5 +72,13 @@ export const AUDIT: readonly Mutation[] = [
     replace: "take_backs.id = order_credits.id",
     tests: [{ file: "tests/money/ledger/corruptions_test.ts", filter: "somebody thought of" }],
     why: "An order could claim credits that an operator took back.",
+  },
+  {
+    name: "audit-ends-at-what-cannot-be-added-up",
+    file: FILE,
+    find: "isWhole && !error.isAboutTheData",
+    replace: "isWhole",
+    tests: [{ file: "tests/money/ledger/corruptions_test.ts", filter: "somebody thought of" }],
+    why: "One damaged row would keep an operator from learning of any.",
   },
 ];

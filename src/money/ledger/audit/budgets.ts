@@ -29,9 +29,10 @@ const QUARTERS =
 /** From when on a budget is spent. */
 const SINCE_MS = greatest("max(set_at_ms)", "min(starts_at_ms)");
 
-/** The team, and the account, of a member that has a budget. */
-const TEAM_OF_MEMBER = `substr(owner_id, 1, ${positionIn("owner_id", "':'")} - 1)`;
-const ACCOUNT_OF_MEMBER = `substr(owner_id, ${positionIn("owner_id", "':'")} + 1)`;
+const COLON = positionIn("owner_id", "':'");
+/** The team, and the account, of a member that has a budget. A negative length is an error on PostgreSQL. */
+const TEAM_OF_MEMBER = `substr(owner_id, 1, case ${COLON} when 0 then 0 else ${COLON} - 1 end)`;
+const ACCOUNT_OF_MEMBER = `substr(owner_id, ${COLON} + 1)`;
 
 /** Budgets, the keys that they apply to, and what was spent and is held in their periods. */
 export const BUDGETS: readonly Check[] = [
