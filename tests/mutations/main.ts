@@ -60,10 +60,10 @@ async function mutate(): Promise<boolean> {
   let [passed, failed] = [0, 0];
   await inCopies(workers, files, async (copies) => {
     const runs = new Map(chosen.flatMap(({ tests }) => tests).map((run) => [nameOf(run), run]));
-    const files = Map.groupBy(runs.values(), ({ file, proofs }) => `${file} ${proofs}`);
-    say(`${runs.size} sets of tests of ${files.size} files without a mutation`);
+    const byFile = Map.groupBy(runs.values(), ({ file, proofs }) => `${file} ${proofs}`);
+    say(`${runs.size} sets of tests of ${byFile.size} files without a mutation`);
     const unfit = new Set<string>();
-    await share(copies, [...files.values()], async (copy, ofFile) => {
+    await share(copies, [...byFile.values()], async (copy, ofFile) => {
       if (await copy.passTogether(ofFile)) return;
       for (const run of ofFile) {
         const [{ failed, what }, took] = await timed(copy.run(run));

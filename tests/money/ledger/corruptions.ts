@@ -17,6 +17,7 @@ import {
   expireLots,
   grantStatements,
   lend,
+  type Mismatch,
   type Noun,
   openPeriods,
   RULES,
@@ -349,6 +350,17 @@ export interface Corruption {
   readonly id?: string;
   /** Whether the triggers fire, as when somebody uses the database's own shell. */
   readonly triggers?: boolean;
+}
+
+/** Whether an audit names a corruption, of which `id` is the id that it must name, if any. */
+export function isNamed(
+  mismatches: readonly Mismatch[],
+  { noun }: Corruption,
+  id: string | undefined,
+): boolean {
+  return mismatches.some((row) =>
+    row.noun === noun && (id === undefined || row.id === id) && row.found !== row.expected
+  );
 }
 
 /** The face of the driver that is used. */

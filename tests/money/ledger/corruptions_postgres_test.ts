@@ -16,6 +16,7 @@ import { sampled } from "../../tier.ts";
 import {
   type Corruption,
   generatedCorruptions,
+  isNamed,
   NAMED_CORRUPTIONS,
   writeHistory,
 } from "./corruptions.ts";
@@ -70,31 +71,41 @@ function withSavepoints(inside: Transport): Transport {
   };
 }
 
-/** What the audit misses of a corruption, which is undone. */
-async function missedOf(transport: PostgresTransport, one: Corruption): Promise<string[]> {
-  const missed: string[] = [];
-  let wasLookedAt = false;
+/** What is done in a transaction, which is undone. */
+async function undone<T>(
+  transport: PostgresTransport,
+  act: (inside: Transport) => Promise<T>,
+): Promise<T> {
+  const done: T[] = [];
   try {
     await transport.transaction(async (inside) => {
+      done.push(await act(inside));
+      throw new Error("undone");
+    });
+  } catch (error) {
+    if (done.length === 0) throw error;
+  }
+  return done[0]!;
+}
+
+/** What the audit misses of a corruption, which is undone. */
+async function missedOf(transport: PostgresTransport, one: Corruption): Promise<string[]> {
+  try {
+    return await undone(transport, async (inside) => {
       const database = new ServerDatabase(withSavepoints(inside), { durable: false });
       const [id] = one.id === undefined ? [] : Object.values((await database.one(one.id))!);
       if (!one.triggers) await inside.read("set local session_replication_role = replica", []);
       for (const sql of one.sql) await inside.read(sql.replace("update or replace", "update"), []);
       const { mismatches } = await audit(database);
-      wasLookedAt = true;
-      const isNamed = mismatches.some((row) =>
-        row.noun === one.noun && (id === undefined || row.id === id) && row.found !== row.expected
-      );
+      if (isNamed(mismatches, one, id === undefined ? id : String(id))) return [];
       const others = mismatches.filter(({ noun }) => noun !== "schema");
-      if (!isNamed) missed.push(`${one.name}: ${JSON.stringify(others.slice(0, 6))}`);
-      throw new Error("undone");
+      return [`${one.name}: ${JSON.stringify(others.slice(0, 6))}`];
     });
   } catch (error) {
     const said = error instanceof DatabaseError ? error.code : "";
     const isRefused = REFUSED.some(([names, code]) => names.test(one.name) && code === said);
-    if (!wasLookedAt && !isRefused) missed.push(`${one.name}: ${error}`);
+    return isRefused ? [] : [`${one.name}: ${error}`];
   }
-  return missed;
 }
 
 for (const kind of possible(["postgres"])) {

@@ -8,6 +8,7 @@ import {
   type Corruption,
   FREE,
   generatedCorruptions,
+  isNamed,
   NAMED_CORRUPTIONS,
   NOUNS,
   onlyReadersOf,
@@ -52,10 +53,7 @@ async function missedOf(
   await withEach(file, corruptions, async (database, one, { id, touched }) => {
     const isWhole = isProof || drawn.has(one) || one.triggers === true;
     const { mismatches } = await audit(isWhole ? database : onlyReadersOf(database, touched));
-    const named = mismatches.some((row) =>
-      row.noun === one.noun && (id === undefined || row.id === id) && row.found !== row.expected
-    );
-    if (named) return;
+    if (isNamed(mismatches, one, id)) return;
     const instead = [...new Set(mismatches.map(({ noun, kind, id }) => `${noun}/${kind} ${id}`))];
     missed.push(`${one.name}: ${one.noun} ${id ?? ""} not named, but ${instead.slice(0, 6)}`);
   });

@@ -29,8 +29,9 @@ const QUARTERS =
 /** From when on a budget is spent. */
 const SINCE_MS = greatest("max(set_at_ms)", "min(starts_at_ms)");
 
+/** A member's budget is that of `team:account`, as the rules have it. */
 const COLON = positionIn("owner_id", "':'");
-/** The team, and the account, of a member that has a budget. A negative length is an error on PostgreSQL. */
+// an owner that is damaged may have no colon, and a negative length is an error on PostgreSQL
 const TEAM_OF_MEMBER = `substr(owner_id, 1, case ${COLON} when 0 then 0 else ${COLON} - 1 end)`;
 const ACCOUNT_OF_MEMBER = `substr(owner_id, ${COLON} + 1)`;
 
