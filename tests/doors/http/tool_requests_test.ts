@@ -60,7 +60,9 @@ Deno.test("a signed-in Claude Code is told its budget on each message, and nobod
     reply.headers.set("anthropic-ratelimit-requests-remaining", "1");
     return reply;
   });
+  const toMidMonthMs = Date.UTC(2027, 0, 15) - Date.now(); // its budget renews in days
   await using gateway = await startGateway({
+    now: () => Date.now() + toMidMonthMs,
     settings: {
       signIn: {},
       upstream: { url: upstream.url },
