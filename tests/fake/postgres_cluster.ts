@@ -200,6 +200,11 @@ async function programsHere(): Promise<Programs | undefined> {
 
 /** If there is one with room: to make a database takes a busy disk seconds. */
 async function folderInMemory(): Promise<string | undefined> {
+  // Deno 2.4 takes files there for devices, for which all must be allowed
+  const isRefused = await Deno.readTextFile(`${MEMORY}/sluice-none`).catch((error) =>
+    !(error instanceof Deno.errors.NotFound)
+  );
+  if (isRefused) return undefined;
   const { bavail, bsize } = await promisify(fs.statfs)(MEMORY).catch(() => ({
     bavail: 0,
     bsize: 0,
