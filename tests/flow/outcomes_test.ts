@@ -313,6 +313,22 @@ Deno.test("an upstream that ignores n is asked again for the choices that are mi
   await assertLedgerClean(gateway);
 });
 
+Deno.test("a stream of several choices may be as long as all of them together", async () => {
+  const part = (index: number, delta: object, reason: string | null = null) =>
+    JSON.stringify({ choices: [{ index, delta, finish_reason: reason }] });
+  const both = (delta: object, reason?: string) => [part(0, delta, reason), part(1, delta, reason)];
+  const words = Array.from({ length: 90 }, () => both({ content: "word " })).flat();
+  await using upstream = fakeUpstream(() =>
+    eventStream(sse(...words, ...both({}, "stop"), "[DONE]"))
+  );
+  await using gateway = await startGateway({ settings: { upstream: { url: upstream.url } } });
+  const text = await (await gateway.chat("Hi", { n: 2, stream: true, max_tokens: 100 })).text();
+  assertEquals(text.split("word").length - 1, 180);
+  assert(!text.includes('"length"'));
+  assertEquals(upstream.received.length, 1);
+  await assertLedgerClean(gateway);
+});
+
 Deno.test("an upstream whose stream ignores n is asked for each choice on its own from then on", async () => {
   await using upstream = fakeUpstream(() =>
     eventStream(sse(chunk({ content: "ok" }), chunk({}, "stop"), "[DONE]"))

@@ -180,6 +180,9 @@ shared("the API's pages are grouped, and code in their texts is code", async (ga
     html.match(/<details class="card" id="(get|post|put|patch|delete)-/g)?.length,
     count,
   );
+  const schemas = new Set([...html.matchAll(/ href="#(schema-[^"]*)"/g)].map(([, id]) => id!));
+  assert(schemas.has("schema-ChatCompletionRequest") && !schemas.has("schema-undefined"));
+  assertEquals([...schemas].filter((id) => !html.includes(` id="${id}"`)), []);
 });
 
 shared("what an audit finds is in words, and its times are times", async (gateway) => {

@@ -116,7 +116,8 @@ Deno.test("an upstream is tested by a form, which is recorded in the log", async
   await using upstream = fakeUpstream(() =>
     Response.json({ object: "list", data: [{ id: "gpt-<b>one" }] })
   );
-  await using rejecting = fakeUpstream(() => Response.json({ error: "no" }, { status: 401 }));
+  let status = 401;
+  await using rejecting = fakeUpstream(() => Response.json({ error: "no" }, { status }));
   await using gateway = await startGateway({
     settings: {
       upstreams: {
@@ -137,7 +138,18 @@ Deno.test("an upstream is tested by a form, which is recorded in the log", async
   assertEquals(good.status, 200);
   assertStringIncludes(good.html, "It listed 1 model.");
   assertStringIncludes(good.html, "gpt-&lt;b&gt;one");
-  assertStringIncludes((await tested("a/b")).html, "It rejected the key.");
+  for (
+    const [given, words] of [
+      [401, "It rejected the key."],
+      [403, "It rejected the key."],
+      [404, "It replied, but lists no models"],
+      [405, "It replied, but lists no models"],
+      [500, "It replied, but not with a list of models."],
+    ] as const
+  ) {
+    status = given;
+    assertStringIncludes((await tested("a/b")).html, words);
+  }
   assertStringIncludes((await tested("gone")).html, "It did not reply.");
   const unknown = await tested("constructor");
   assertEquals(unknown.status, 400);
@@ -145,7 +157,7 @@ Deno.test("an upstream is tested by a form, which is recorded in the log", async
   const rows = await gateway.gateway.database.all(
     "select operation, object_id, door from operation_log order by at_ms, id",
   );
-  assertEquals(rows.length, 3);
+  assertEquals(rows.length, 7);
   assert(rows.every(({ operation, door }) => operation === "upstream.test" && door === "console"));
   const log = JSON.stringify(await gateway.gateway.database.all("select * from operation_log"));
   assert(!log.includes("sk-secret"));

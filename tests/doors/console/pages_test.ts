@@ -328,6 +328,26 @@ Deno.test("older requests: every one of them once, those of one moment too", asy
   assertEquals([seen.length, new Set(seen).size], [120, 120]);
 });
 
+Deno.test("requests of a range, or from and to a date, are those whose time lies in it", async () => {
+  let atMs = Date.UTC(2030, 0, 1, 12);
+  await using gateway = await startGateway({ now: () => atMs });
+  await statusOf(gateway.chat("Hi"));
+  atMs = Date.UTC(2030, 0, 4, 12);
+  await statusOf(gateway.chat("Hi"));
+  const browser = await signedIn(gateway, OWNER);
+  const listed = async (query: string) => {
+    const text = await (await browser.get(`/console/requests?${query}`)).text();
+    return [...text.matchAll(/<time datetime="(2030-01-\d\d)/g)].map(([, day]) => day!)
+      .filter((day, at, all) => all.indexOf(day) === at);
+  };
+  const [first, fourth] = ["2030-01-01", "2030-01-04"];
+  assertEquals(await listed(""), [fourth, first]);
+  assertEquals(await listed("range=24h"), [fourth]);
+  assertEquals(await listed("from=2030-01-02"), [fourth]);
+  assertEquals(await listed("to=2030-01-01"), [first], "the last day is part of it");
+  assertEquals(await listed("from=2030-01-01&to=2030-01-03"), [first]);
+});
+
 /** The hidden fields of the form of a page that is sent to a path ending so. */
 async function hiddenFields(
   browser: PlainBrowser,

@@ -192,6 +192,15 @@ Deno.test("a first payment that is taken back whole takes its bonus with it, as 
   await all.assertClean();
 });
 
+Deno.test("where a first payment earns its inviter nothing, it makes no lot without credits", async () => {
+  await using all = await billing("file", { ...settings.credits, inviteFirstPayment: 0 });
+  const { bob } = await all.friends();
+  await all.sales.sell(bob, all.sales.package("starter"), { paid: true });
+  const rows = await all.database.all("select id from lots where source = 'invite_payment'");
+  assertEquals([rows, await all.balance("ada@example.com")], [[], 60]);
+  await all.assertClean();
+});
+
 Deno.test("what is left of a bonus that a request held goes with no later request to take back, which takes nothing", async () => {
   await using all = await billing();
   const { ada, bob } = await all.friends();
