@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { startGateway } from "../fake/gateway.ts";
-import { freePort, handshake, run } from "../fake/reverse_proxy.ts";
+import { freePort } from "../fake/free_port.ts";
+import { handshake, run } from "../fake/reverse_proxy.ts";
 import { chunk, completion, fakeUpstream, sse } from "../fake/upstream.ts";
 import { sleep, tempDir, until } from "../fake/temp.ts";
 

@@ -3,7 +3,8 @@
 import type { Page } from "playwright-core";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../assert.ts";
 import { inOneBrowser, type Steps } from "../fake/browser.ts";
-import { freePort, handshake, run } from "../fake/reverse_proxy.ts";
+import { freePort } from "../fake/free_port.ts";
+import { handshake, run } from "../fake/reverse_proxy.ts";
 import { startGateway, statusOf, type TestGateway } from "../fake/gateway.ts";
 import { Random, testSeed } from "../fake/random.ts";
 import { exists, tempDir, until } from "../fake/temp.ts";

@@ -2,6 +2,7 @@
 
 import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
+import { freePort } from "./free_port.ts";
 import { until } from "./temp.ts";
 
 /** Where distributions put its programs; those of the highest version are taken. */
@@ -229,11 +230,4 @@ async function must(command: Deno.Command, what: string): Promise<void> {
 
 function linesOf(bytes: Uint8Array): string[] {
   return new TextDecoder().decode(bytes).split("\n").slice(0, -1);
-}
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
-  return port;
 }

