@@ -314,9 +314,8 @@ Deno.test("an upstream that ignores n is asked again for the choices that are mi
 });
 
 Deno.test("a stream of several choices may be as long as all of them together", async () => {
-  const part = (index: number, delta: object, reason: string | null = null) =>
-    JSON.stringify({ choices: [{ index, delta, finish_reason: reason }] });
-  const both = (delta: object, reason?: string) => [part(0, delta, reason), part(1, delta, reason)];
+  const both = (delta: object, finish_reason: string | null = null) =>
+    [0, 1].map((index) => chunk(null, null, { choices: [{ index, delta, finish_reason }] }));
   const words = Array.from({ length: 90 }, () => both({ content: "word " })).flat();
   await using upstream = fakeUpstream(() =>
     eventStream(sse(...words, ...both({}, "stop"), "[DONE]"))
