@@ -1,8 +1,9 @@
 /** Keys that AWS gives for a role: used until they end, and for good where it does not say when that is. */
 
 import { AwsCredentials } from "../../../../src/requests/upstreams/credentials/aws.ts";
+import type { ChunkedBody } from "../../../../src/wire/large_bodies/mod.ts";
 import { Secret } from "../../../../src/settings/config/mod.ts";
-import { assertEquals, assertStringIncludes } from "../../../assert.ts";
+import { assertEquals, assertNotEquals, assertStringIncludes } from "../../../assert.ts";
 
 const NOW = Date.UTC(2026, 4, 1);
 const REQUEST = {
@@ -46,4 +47,21 @@ Deno.test("keys of a role are got again before they end, and once where no end i
     assertStringIncludes((await used())!, `Credential=AKID${asks}/`);
     assertEquals(asked, asks, `ends: ${end}, ${laterMs} ms later`);
   }
+});
+
+Deno.test("a body is signed alike, whole or in chunks", async () => {
+  const credentials = new AwsCredentials({
+    kind: "aws",
+    accessKeyId: new Secret("AKIDOWN"),
+    secretAccessKey: new Secret("own-secret"),
+  }, { region: "eu-west-1", service: "bedrock", now: () => NOW });
+  const chunks = ["caf", "é 🎉", ""].map((one) => new TextEncoder().encode(one));
+  const chunked = {
+    size: chunks.reduce((sum, one) => sum + one.length, 0),
+    [Symbol.asyncIterator]: () => ReadableStream.from(chunks)[Symbol.asyncIterator](),
+  };
+  const signed = async (body: string | ChunkedBody) =>
+    await credentials.headersFor({ ...REQUEST, body });
+  assertEquals(await signed(chunked), await signed("café 🎉"));
+  assertNotEquals(await signed(chunked), await signed("cafe 🎉"));
 });
