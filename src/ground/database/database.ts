@@ -137,6 +137,8 @@ export interface DatabaseLine {
 export interface BatchOptions {
   /** Whether other transactions may run at the same time, as its rules lock what they decide on. Default: one after the other. */
   readonly beside?: boolean;
+  /** Whether all is undone afterwards, so that other connections do not even learn of it. Only PostgreSQL does that. */
+  readonly undone?: boolean;
 }
 
 /** A copy of a database that may be up to a minute behind. Its source is read instead while it cannot be; what is written goes there. */

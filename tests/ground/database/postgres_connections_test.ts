@@ -1,7 +1,7 @@
 /** Which of its hosts a PostgreSQL is used at. */
 
 import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
-import { Connections } from "../../../src/ground/database/postgres/connections.ts";
+import { ask, Connections } from "../../../src/ground/database/postgres/connections.ts";
 import { placeOf } from "../../../src/ground/database/postgres/place.ts";
 import { DatabaseError } from "../../../src/ground/database/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
@@ -117,7 +117,7 @@ Deno.test(`where connections are ended, as many that wait get one as there is ro
       const sql = random.next() < 0.4
         ? "select pg_terminate_backend(pg_backend_pid())"
         : `select pg_sleep(${random.integer(0, 3)} / 1000.0)`;
-      return connections.use((client) => client.query(sql)).catch(() => {});
+      return connections.use((client) => ask(client, [{ text: sql }])).catch(() => {});
     });
     const allIn = Promise.withResolvers<true>();
     let inside = 0;
@@ -184,16 +184,16 @@ Deno.test(`hosts that are away are given time once, and once more after they wer
   const place = placeOf(`postgres://postgres@127.0.0.1:${host.port}/postgres?sslmode=disable`);
   const connections = new Connections(place, { patienceMs: 1_500, durable: false });
   await using _ = { [Symbol.asyncDispose]: () => connections.close() };
-  const ask = () => connections.use((client) => client.query("select 1"));
+  const use = () => connections.use((client) => ask(client, [{ text: "select 1" }]));
   for (let time = 0; time < 2; time++) {
-    await ask();
+    await use();
     host.hangUp();
     const first = await host.asked(async () => {
-      await assertRejects(ask, DatabaseError); // may have been by the connection that was open
-      await assertRejects(ask, DatabaseError);
+      await assertRejects(use, DatabaseError); // may have been by the connection that was open
+      await assertRejects(use, DatabaseError);
     });
     assert(first > 2, `${first} attempts`);
-    assertEquals(await host.asked(() => assertRejects(ask, DatabaseError)), 1);
+    assertEquals(await host.asked(() => assertRejects(use, DatabaseError)), 1);
     host.answer();
   }
 });

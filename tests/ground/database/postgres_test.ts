@@ -5,7 +5,7 @@ import { assertEquals, assertRejects } from "../../assert.ts";
 import { DatabaseError, MIGRATIONS } from "../../../src/ground/database/mod.ts";
 import { POSTGRES_DEFINITIONS } from "../../../src/ground/database/postgres/definitions.ts";
 import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
-import { jsonArray, lockRows, render, textAt } from "../../../src/ground/sql/mod.ts";
+import { HAS_CHANGED, jsonArray, lockRows, render, textAt } from "../../../src/ground/sql/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
 import { sized } from "../../tier.ts";
@@ -137,5 +137,81 @@ Deno.test(
     await database.batch([{ sql: "alter table numbers add column n bigint default 2" }]);
     assertEquals(await database.batch([insert]), [[{ id: 1, n: 2 }]]);
     for (const rows of await read()) assertEquals([rows.length, rows[0]], [22, { id: 1, n: 2 }]);
+  },
+);
+
+Deno.test(
+  `statements that are committed together are done in their order, all or none, and each has its own rows${skipped}`,
+  { ignore },
+  async () => {
+    await using server = await postgresServer();
+    const database = await postgresEngine(server.url, { durability: "normal" }).open();
+    await using _ = { [Symbol.asyncDispose]: () => database.close() };
+    await database.batch([
+      { sql: "create table numbers (id bigint primary key, twice bigint)" },
+      { sql: "create table notes (note text)" },
+    ]);
+    const id = fc.integer({ min: 0, max: 9 });
+    // texts that are prepared for the first time may be refused then
+    const text = fc.integer({ min: 0, max: 20 });
+    const write = fc.oneof(
+      fc.record({ kind: fc.constant("add" as const), id, text }),
+      fc.record({ kind: fc.constant("remove" as const), id, text: fc.constant(0) }),
+    );
+    const step = fc.oneof(
+      write.map((one) => [one]),
+      // one that asks what the one before it has changed
+      write.map((one) => [one, { kind: "note" as const, id: one.id, text: 0 }]),
+      fc.constant([{ kind: "read" as const, id: 0, text: 0 }]),
+    );
+    const sqlOf = {
+      add: "insert into numbers values (?1, 2 * ?1) returning twice",
+      remove: "delete from numbers where id = ? returning id, twice",
+      note: `insert into notes select ? || '' where ${HAS_CHANGED} returning note`,
+      read: "select json_agg(id order by id)::text as ids from numbers",
+    };
+    let numbers: readonly number[] = [];
+    let notes: readonly string[] = [];
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async (steps) => {
+        const statements = steps.flat();
+        let [now, noted] = [numbers, notes];
+        let changed = false;
+        let isRefused = false;
+        const expected = statements.map(({ kind, id }) => {
+          const has = now.includes(id);
+          isRefused ||= kind === "add" && has;
+          if (kind === "read") {
+            return [{ ids: now.length === 0 ? null : `[${now.toSorted().join(", ")}]` }];
+          }
+          if (kind === "note") {
+            if (changed) noted = [...noted, `${id}`];
+            return changed ? [{ note: `${id}` }] : [];
+          }
+          changed = kind === "add" || has;
+          now = kind === "add" ? [...now, id] : now.filter((one) => one !== id);
+          if (kind === "add") return [{ twice: 2 * id }];
+          return has ? [{ id, twice: 2 * id }] : [];
+        });
+        const done = database.batch(
+          statements.map(({ kind, id, text }) => ({
+            sql: `${sqlOf[kind]} -- ${text}`,
+            args: kind === "read" ? [] : [id],
+          })),
+        );
+        if (isRefused) {
+          const { kind } = await assertRejects(() => done, DatabaseError);
+          assertEquals(kind, "duplicate");
+        } else {
+          assertEquals(await done, expected);
+          [numbers, notes] = [now, noted];
+        }
+        const left = await database.one(
+          "select (select count(*) from numbers) as numbers, (select count(*) from notes) as notes",
+        );
+        assertEquals(left, { numbers: numbers.length, notes: notes.length });
+      }),
+      { numRuns: sized(300, 3_000) },
+    );
   },
 );

@@ -144,7 +144,7 @@ function losingProxy(target: string) {
   };
 }
 
-/** Passes connections on to PostgreSQL, of which one ends before it says that a transaction was committed. */
+/** Passes connections on to PostgreSQL, of which one ends before the answer to a write, which comes when that is committed. */
 function losingLine(target: string) {
   let losing = false;
   let lost = 0;
@@ -156,7 +156,7 @@ function losingLine(target: string) {
     near.readable.pipeTo(far.writable, { preventCancel: true }).catch(() => {});
     const writer = near.writable.getWriter();
     for await (const bytes of far.readable) {
-      if (losing && new TextDecoder("latin1").decode(bytes).includes("COMMIT")) {
+      if (losing && new TextDecoder("latin1").decode(bytes).includes("INSERT 0 ")) {
         losing = false;
         lost++;
         return;

@@ -12,6 +12,7 @@ const AWAY = "tests/flow/server_away_test.ts";
 
 const OTHER_TIMELINE = "tests/ground/database/other_timeline_test.ts";
 const OUTBOX_TEST = "tests/ground/database/outbox_test.ts";
+const POSTGRES = "tests/ground/database/postgres_test.ts";
 
 /** The file that the database is, what it is told from, and what is done when the disk fails. */
 export const DATABASE: readonly Mutation[] = [
@@ -359,6 +360,30 @@ export const DATABASE: readonly Mutation[] = [
       filter: "takes no writes any more",
     }],
     why: "A gateway would stay at a server that takes no writes any more.",
+  },
+  {
+    name: "prepared-by-what-failed",
+    file: "src/ground/database/postgres/pipeline.ts",
+    find: 'if (name !== "") wire.close({ type: "S", name });',
+    replace: "",
+    tests: [{ file: POSTGRES, filter: "committed together" }],
+    why: "A statement that failed when it was first used would fail on that connection ever after.",
+  },
+  {
+    name: "changes-asked-before-they-are-there",
+    file: "src/ground/database/postgres/pipeline.ts",
+    find: "tells && this.#at < this.#next",
+    replace: "false",
+    tests: [{ file: POSTGRES, filter: "committed together" }],
+    why: "An operation that changed nothing would be in the log, and one that did would not.",
+  },
+  {
+    name: "columns-of-another-statement",
+    file: "src/ground/database/postgres/pipeline.ts",
+    find: "this.#expect(wire);\n    if (this.#at",
+    replace: "if (this.#at",
+    tests: [{ file: POSTGRES, filter: "committed together" }],
+    why: "Values would be read as other columns than they are.",
   },
   {
     name: "failure-before-an-answer",

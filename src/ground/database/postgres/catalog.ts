@@ -110,15 +110,14 @@ export async function objectsMadeBy(
   statements: readonly string[],
   database: Database,
 ): Promise<SchemaObject[]> {
-  const rows = await database.batch([
-    "savepoint before",
+  const made = [
     `create schema ${SCRATCH}`,
     `select set_config('search_path', '${SCRATCH}', true)`,
     ...statements,
     OBJECTS,
-    "rollback to savepoint before", // other connections do not even learn of it
-  ].map((sql) => ({ sql })));
-  return rows.at(-2)!.map(schemaObject);
+  ];
+  const rows = await database.batch(made.map((sql) => ({ sql })), { undone: true });
+  return rows.at(-1)!.map(schemaObject);
 }
 
 function schemaObject({ object, of_table, definition }: Row): SchemaObject {

@@ -1,23 +1,15 @@
 import { delay } from "../../std/mod.ts";
 import { within } from "../within.ts";
-import { DatabaseError, type Row, type Value } from "../database.ts";
+import { DatabaseError, type Row } from "../database.ts";
 import { otherTimeline } from "../server/transport.ts";
 import { isOutdated, postgresError } from "./failures.ts";
 import type { Host, Place } from "./place.ts";
-import { fromPostgres } from "./texts.ts";
-
-/** A query of the driver. */
-export type Query = string | {
-  readonly name?: string | undefined;
-  readonly text: string;
-  readonly values?: readonly Value[];
-  readonly query_timeout?: number;
-};
+import { Pipeline, type Sent } from "./pipeline.ts";
 
 /** The face of a connection of `pg` that is used; it is loaded only when such a database is. */
 export interface Client {
   connect(): Promise<void>;
-  query(query: Query): Promise<{ rows: Row[]; rowCount: number | null; command: string }>;
+  query(query: Pipeline): void;
   end(): Promise<void>;
   on(event: "error" | "end", listener: (error?: unknown) => void): void;
 }
@@ -28,6 +20,8 @@ const MAX_CONNECTIONS = 8;
 const END_MS = 250;
 /** Between two rounds through the hosts, none of which takes writes. */
 const ROUND_MS = 50;
+/** What each statement sees was committed before it began. */
+const ISOLATION = "set session characteristics as transaction isolation level read committed";
 /** What a host says of itself. */
 const HOST = `select current_setting('transaction_read_only') as read_only,
   current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
@@ -39,14 +33,6 @@ const HOST = `select current_setting('transaction_read_only') as read_only,
 const TIMELINE =
   `select system_identifier || ' ' || left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline
   from pg_control_system() where not pg_is_in_recovery()`;
-
-/** Types of PostgreSQL, by their number, and what a row has of them; all others are texts. */
-const PARSERS: Readonly<Record<number, (text: string) => Value>> = {
-  16: (text) => text === "t" ? 1 : 0,
-  20: Number, // `bigint`
-  23: Number,
-  1700: Number,
-};
 
 /** Connections to whichever of a place's hosts can be used, opened as they are needed and kept. */
 export class Connections {
@@ -188,9 +174,7 @@ export class Connections {
       ssl,
       connectionTimeoutMillis: patienceMs,
       keepAlive: true,
-      pipeline: true,
       application_name: "sluice",
-      types: { getTypeParser: (type: number) => PARSERS[type] ?? fromPostgres },
     }) as unknown as Client;
     const drop = () => {
       this.#broken.add(client);
@@ -203,15 +187,13 @@ export class Connections {
     client.on("end", drop);
     try {
       await client.connect();
-      const [asked, told] = await Promise.all([
-        client.query({ text: HOST, query_timeout: patienceMs }),
-        client.query({ text: TIMELINE, query_timeout: patienceMs }).catch(() => undefined),
-      ]);
-      const { read_only, has_order: hasOrder, ...settings } = asked.rows[0]!;
+      const [, asked] = await ask(client, [{ text: ISOLATION }, { text: HOST }], patienceMs);
+      const told = await ask(client, [{ text: TIMELINE }], patienceMs).catch(() => undefined);
+      const { read_only, has_order: hasOrder, ...settings } = asked![0]!;
       if (mustWrite && read_only !== "off") throw new Error(`${host} takes no writes`);
       if (hasOrder !== 1) throw otherOrder();
       if (this.#durable) mustBeDurable(settings);
-      const timeline = told?.rows[0]?.timeline as string | undefined ?? this.#timeline;
+      const timeline = told?.[0]?.[0]?.timeline as string | undefined ?? this.#timeline;
       this.#timelines.set(client, timeline);
       if (timeline !== this.#timeline) {
         for (const one of this.#idle.splice(0)) this.#end(one);
@@ -223,6 +205,21 @@ export class Connections {
       throw error;
     }
   }
+}
+
+/**
+ * Each statement's rows. They are one transaction.
+ *
+ * @param patienceMs For the answer. Default: without end.
+ */
+export function ask(
+  client: Client,
+  statements: readonly Sent[],
+  patienceMs?: number,
+): Promise<Row[][]> {
+  const pipeline = new Pipeline(statements, patienceMs);
+  client.query(pipeline);
+  return pipeline.rows;
 }
 
 /** What TLS goes by. Its files are read for each connection, as certificates are renewed. */

@@ -6,7 +6,7 @@ import {
   type Value,
 } from "../database.ts";
 import { PATIENCE_MS, type Transport } from "../server/transport.ts";
-import { type Client, Connections } from "./connections.ts";
+import { ask, type Client, Connections } from "./connections.ts";
 import { isUndone, postgresError } from "./failures.ts";
 import type { Place } from "./place.ts";
 import { prepared } from "./statement.ts";
@@ -57,52 +57,52 @@ export class PostgresTransport implements Transport {
   }
 
   async read(sql: string, args: readonly Value[], patienceMs = PATIENCE_MS): Promise<Row[]> {
-    const { name, text, values } = prepared(sql, args);
-    return await this.#use(async (client) =>
-      (await client.query({ name, text, values, query_timeout: patienceMs })).rows
-    );
+    const statement = prepared(sql, args);
+    return await this.#use(async (client) => (await ask(client, [statement], patienceMs))[0]!);
   }
 
-  commit(
+  async commit(
     statements: readonly Statement[],
-    { beside = false }: BatchOptions = {},
+    { beside = false, undone = false }: BatchOptions = {},
   ): Promise<Row[][]> {
-    return this.#use((client) => commit(client, beside ? statements : [ALONE, ...statements]))
-      .then((rows) => beside ? rows : rows.slice(1));
+    const all = beside ? statements : [ALONE, ...statements];
+    const sent = all.map(({ sql, args = [] }) => prepared(sql, args));
+    // each waits for all before it: the whole schema is made in one
+    const patienceMs = PATIENCE_MS + all.length * EACH_MS;
+    const rows = await this.#use((client) => {
+      const commit = () => ask(client, sent, patienceMs);
+      return undone ? inBlock(client, "rollback", commit) : commit();
+    });
+    return beside ? rows : rows.slice(1);
   }
 
   /** Does all that the work asks of a transport in one transaction, however long that takes. */
   async transaction<T>(work: (inside: Transport) => Promise<T>): Promise<T> {
     return await this.#connections.use(async (client) => {
       const read = async (sql: string, args: readonly Value[] = []) => {
-        const { name, text, values } = prepared(sql, args);
         try {
-          return (await client.query({ name, text, values })).rows;
+          return (await ask(client, [prepared(sql, args)]))[0]!;
         } catch (error) {
           throw postgresError(error);
         }
       };
-      await read("begin");
-      try {
+      return await inBlock(client, "commit", async () => {
         await read("set local statement_timeout = 0");
         await read("set local idle_in_transaction_session_timeout = 0");
-        const result = await work({
+        return await work({
           place: this.place,
           dialect: this.dialect,
           read,
-          async commit(statements) {
+          async commit(statements, { undone = false } = {}) {
+            if (undone) await read("savepoint before");
             const rows: Row[][] = [];
             for (const { sql, args } of statements) rows.push(await read(sql, args));
+            if (undone) await read("rollback to savepoint before");
             return rows;
           },
           close: () => Promise.resolve(),
         });
-        await read("commit");
-        return result;
-      } catch (error) {
-        await read("rollback").catch(() => {}); // the connection is lost, and with it the transaction
-        throw error;
-      }
+      });
     });
   }
 
@@ -122,55 +122,20 @@ export class PostgresTransport implements Transport {
   }
 }
 
-async function commit(client: Client, statements: readonly Statement[]): Promise<Row[][]> {
-  // each waits for all before it: the whole schema is made in one
-  const patienceMs = PATIENCE_MS + statements.length * EACH_MS;
-  // sent without waiting for answers in between: what follows a statement that fails is refused, and the commit undoes all
-  const sent: Promise<{ rows: Row[] }>[] = [];
-  const send = (query: Parameters<Client["query"]>[0]) => {
-    const result = client.query(query);
-    result.catch(() => {}); // awaited below
-    sent.push(result);
-    return result;
-  };
-  const begun = client.query("begin isolation level read committed");
-  begun.catch(() => {});
-  let before: ReturnType<typeof send> | undefined;
-  for (const { sql, args = [] } of statements) {
-    const { name, text, values, asksForChanges } = prepared(sql, args);
-    if (text === "") { // one that only other engines need
-      sent.push(Promise.resolve({ rows: [] }));
-      continue;
-    }
-    if (asksForChanges) {
-      const changed = await before?.then(({ rowCount }) => rowCount ?? 0, () => 0);
-      client.query({
-        text: "select set_config('sluice.changed', $1, true)",
-        values: [`${changed}`],
-      })
-        .catch(() => {});
-    }
-    before = send({ name, text, values, query_timeout: patienceMs }) as typeof before;
-  }
-  const committed = client.query({ text: "commit", query_timeout: patienceMs });
-  committed.catch(() => {});
-  const results: Row[][] = [];
-  let failure: unknown;
-  for (const result of [begun, ...sent]) {
-    try {
-      results.push((await result).rows);
-    } catch (error) {
-      failure ??= error;
-    }
-  }
+/** Does something in a transaction of several questions. */
+async function inBlock<T>(
+  client: Client,
+  end: "commit" | "rollback",
+  work: () => Promise<T>,
+): Promise<T> {
+  await ask(client, [{ text: "begin" }], PATIENCE_MS);
   try {
-    const { command } = await committed;
-    if (failure === undefined && command !== "COMMIT") {
-      failure = new Error("the transaction was undone");
-    }
+    const result = await work();
+    await ask(client, [{ text: end }]);
+    return result;
   } catch (error) {
-    failure ??= error;
+    // or the connection is lost, and with it the transaction
+    await ask(client, [{ text: "rollback" }], PATIENCE_MS).catch(() => {});
+    throw error;
   }
-  if (failure !== undefined) throw postgresError(failure);
-  return results.slice(1);
 }
