@@ -5,6 +5,7 @@ import { type Database, keepFileThreads } from "../../src/ground/database/mod.ts
 import { createLog } from "../../src/ground/telemetry/mod.ts";
 import { writeEmptyDatabase } from "./empty_database.ts";
 import { isOnPostgres, postgresDatabase } from "./postgres.ts";
+import { tellingTime } from "./server_clock.ts";
 import { type Leavings, type Left, Witness } from "./leavings.ts";
 import { exists, tempDir } from "./temp.ts";
 
@@ -115,6 +116,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     now: Date.now,
     write: (text) => lines += text,
   });
+  const { now, wrapDatabase: wrap = (database: Database) => database } = options;
+  // gateways at a server go by its clock
+  const wrapDatabase = !isPostgres || now === undefined
+    ? options.wrapDatabase
+    : (database: Database) => wrap(tellingTime(database, now));
   const gateway = await assemble(config, {
     log,
     writeLog: (text) => lines += text,
@@ -122,11 +128,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     passwordCost: { N: 1_024, r: 8, p: 1 }, // tests/people/accounts/passwords_test.ts has the real one
     retries: { attemptsPerTarget: 2, firstWaitMs: options.firstWaitMs ?? 5, patienceMs: 2_000 },
     lendFrom: options.lendFrom ?? 0, // both ways to admit are taken: the first request asks for the loan
-    ...(options.now === undefined ? {} : { now: options.now }),
+    ...(now === undefined ? {} : { now }),
     ...(options.startThread === undefined ? {} : { startThread: options.startThread }),
     ...(options.watchdog === undefined ? {} : { watchdog: options.watchdog }),
     ...(options.alertTimes === undefined ? {} : { alertTimes: options.alertTimes }),
-    ...(options.wrapDatabase === undefined ? {} : { wrapDatabase: options.wrapDatabase }),
+    ...(wrapDatabase === undefined ? {} : { wrapDatabase }),
   });
   started.defer(async () => {
     await gateway.stop();

@@ -7,13 +7,18 @@ import { until } from "./temp.ts";
 
 /** Where distributions put its programs; those of the highest version are taken. */
 const DEBIAN = "/usr/lib/postgresql";
+/** A folder of other programs of a server. */
+const OTHER = Deno.env.get("SLUICE_TEST_POSTGRES");
 const USER = "postgres";
 const MEMORY = "/dev/shm";
 const MIN_ROOM_BYTES = 2_147_483_648;
 
 interface Programs {
+  /** Folder of the server's programs. */
   readonly path: string;
   readonly version: number;
+  /** Folder of those that ask a server. */
+  readonly clients: string;
 }
 
 /** Why no server can be started on this machine; undefined if one can. */
@@ -147,7 +152,7 @@ export class PostgresCluster {
    */
   async run(script: string): Promise<{ readonly rows: string[]; readonly errors: string[] }> {
     const place = ["-h", this.folder, "-p", `${this.port}`, "-U", USER, "-d", "postgres"];
-    const psql = new Deno.Command(`${this.#programs.path}/psql`, {
+    const psql = new Deno.Command(`${this.#programs.clients}/psql`, {
       args: [...place, "-X", "-q", "-A", "-t"],
       stdin: "piped",
       stdout: "piped",
@@ -196,7 +201,12 @@ async function programsHere(): Promise<Programs | undefined> {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
   const version = versions.filter(Number.isInteger).toSorted((a, b) => b - a)[0];
-  return version === undefined ? undefined : { path: `${DEBIAN}/${version}/bin`, version };
+  if (version === undefined) return undefined;
+  const path = `${DEBIAN}/${version}/bin`;
+  if (OTHER === undefined) return { path, version, clients: path };
+  const { stdout } = await new Deno.Command(`${OTHER}/postgres`, { args: ["--version"] }).output();
+  const [other] = /\d+/.exec(new TextDecoder().decode(stdout)) ?? [];
+  return { path: OTHER, version: Number(other), clients: path };
 }
 
 /** If there is one with room: to make a database takes a busy disk seconds. */

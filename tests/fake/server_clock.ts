@@ -28,17 +28,27 @@ export class ServerClock {
 
   /** A gateway's database, which is told this clock's time. */
   readonly tell = <Server extends Database>(database: Server): Server =>
-    new Proxy(database, {
-      get: (server, name) => {
-        const value = Reflect.get(server, name, server);
-        if (typeof value !== "function") return value;
-        if (name !== "one") return value.bind(server);
-        return async (sql: string, args?: Parameters<Database["one"]>[1]) => {
-          const row = await server.one(sql, args);
-          if (!sql.startsWith(`select ${CLOCK_MS}`) || row === undefined) return row;
-          this.#asked++;
-          return { ms: Number(row.ms) + this.#aheadMs };
-        };
-      },
+    tellingTime(database, (ms) => {
+      this.#asked++;
+      return ms + this.#aheadMs;
     });
+}
+
+/** A database that says another time than its server's, in milliseconds since 1970, to who asks for it. */
+export function tellingTime<Server extends Database>(
+  database: Server,
+  timeOf: (serverMs: number) => number,
+): Server {
+  return new Proxy(database, {
+    get: (server, name) => {
+      const value = Reflect.get(server, name, server);
+      if (typeof value !== "function") return value;
+      if (name !== "one") return value.bind(server);
+      return async (sql: string, args?: Parameters<Database["one"]>[1]) => {
+        const row = await server.one(sql, args);
+        if (!sql.startsWith(`select ${CLOCK_MS}`) || row === undefined) return row;
+        return { ms: timeOf(Number(row.ms)) };
+      };
+    },
+  });
 }

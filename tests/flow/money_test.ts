@@ -567,7 +567,13 @@ Deno.test("a key's budget bounds what it spends, whatever the balance", async ()
 Deno.test("requests at once ask for no more than a key's budget; what they cost beyond that is charged, and ends them", async () => {
   const usage = { prompt_tokens: 1, completion_tokens: 31, total_tokens: 32 };
   const text = "many words that cost more than was estimated ".repeat(3);
-  await using upstream = fakeUpstream(() => completion(text, { usage }));
+  const all = Promise.withResolvers<void>();
+  let asked = 0;
+  await using upstream = fakeUpstream(async () => {
+    if (++asked === 10) all.resolve();
+    await all.promise; // none is charged before all are admitted
+    return completion(text, { usage });
+  });
   await using gateway = await startGateway({
     settings: { upstream: { url: upstream.url }, routes: BY_THE_TOKEN },
   });

@@ -11,6 +11,7 @@ import { canCompile, compileLibrary } from "../fake/c_library.ts";
 import { commandStep, runCommand } from "./command_step.ts";
 import { whyNoPostgres } from "../fake/postgres.ts";
 import { Random, testSeed } from "../fake/random.ts";
+import { newerPostgres } from "./newer_postgres.ts";
 import { cacheDirectory, olderDeno } from "./older_deno.ts";
 import type { Fault, Step } from "./outcome.ts";
 import { runSteps, say } from "./run_steps.ts";
@@ -26,17 +27,27 @@ const HOURS = ["2027-12-31T23:57:00Z", "2028-02-29T06:00:00Z"];
 /** How long each kind of load goes on; the tasks themselves go on for longer. */
 const SOAK_SECONDS = "300";
 
-/** Tests that neither give a gateway a clock, nor say what only SQLite understands, nor open a file, nor need its order of answers. */
+/** Tests that neither say what only SQLite understands, nor open a file, nor need its order of answers. */
 const ON_POSTGRES = Object.entries({
-  "doors/console": ["credits", "forwarded", "killed_forms", "link_secrecy", "models", "passkeys"],
+  "doors/console": [
+    "credits",
+    "forwarded",
+    "killed_forms",
+    "link_secrecy",
+    "models",
+    "overview",
+    "passkeys",
+  ],
   "doors/http": ["scim"],
   "flow": [
     "attack_counting",
     "bound_credits",
+    "budgets",
     "embeddings_money",
     "images",
     "key_pools",
     "metered_replies",
+    "money",
     "outcomes",
     "plans",
     "reasons",
@@ -65,9 +76,17 @@ const ON_POSTGRES = Object.entries({
     "strangers",
     "tables_of_news",
     "teams",
+    "webhook",
   ],
-  "money/usage": ["day_totals", "usage_report"],
-  "operating/alerts": ["budget_alerts", "catalog_changes", "daily_audit", "delivery", "jobs"],
+  "money/usage": ["day_totals", "usage_report", "views"],
+  "operating/alerts": [
+    "budget_alerts",
+    "catalog_changes",
+    "daily_audit",
+    "delivery",
+    "jobs",
+    "reply_changes",
+  ],
   "operating/operations": ["kill", "lookup", "outside"],
   "operating/provisioning": ["apply_groups", "provisioning"],
   "people/accounts": ["access", "authority", "group_grants", "sessions", "states", "tool_grants"],
@@ -99,6 +118,31 @@ const SHARING = Object.entries({
   ],
   "money/payments": ["any_order", "operations", "strangers"],
   "operating/alerts": ["delivery"],
+}).flatMap(([folder, names]) => names.map((name) => `tests/${folder}/${name}_test.ts`));
+
+/** Tests of what the gateway asks of a PostgreSQL, but for those with a standby. */
+const ON_NEWER = Object.entries({
+  "ground/database": [
+    "copy_rows",
+    "postgres",
+    "postgres_connections",
+    "postgres_outbox",
+    "postgres_place",
+  ],
+  "money/ledger": [
+    "admit_set",
+    "audit_checks",
+    "bound_credits",
+    "corruptions_postgres",
+    "late_charges",
+    "lend",
+    "model",
+    "postgres",
+    "row_locks",
+    "settle_set",
+    "windows",
+  ],
+  "money/payments": ["any_order"],
 }).flatMap(([folder, names]) => names.map((name) => `tests/${folder}/${name}_test.ts`));
 
 /** A proof that is a task of deno.json. */
@@ -168,6 +212,26 @@ const PROOFS: readonly Step[] = [
         unsteady.push(...tested.unsteady ?? []);
       }
       return { faults, unsteady };
+    },
+  },
+  {
+    name: "postgres-18",
+    proves: "tests of the ledger pass on a PostgreSQL that is newer than the distribution's",
+    run: async (workplace) => {
+      const skipped = await whyNoPostgres();
+      if (skipped !== undefined) return { faults: [], skipped };
+      return await runSuite(workplace, "PostgreSQL 18", {
+        deno,
+        all: ["task", "test:only", ...ON_NEWER],
+        only: ["task", "test:only"],
+        options: {
+          env: {
+            SLUICE_TEST_DATABASE: "postgres",
+            SLUICE_TEST_POSTGRES: await newerPostgres(workplace),
+          },
+          deadlineMs: HOUR_MS,
+        },
+      });
     },
   },
   task("soak", "under load and kills, each response is charged once and memory stays flat", [
