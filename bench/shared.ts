@@ -3,7 +3,8 @@
  *
  * First the ledger alone, in a file and on a PostgreSQL of its own that waits for its disk: the time of a commit of 1, 8 and 32 requests of
  * eight accounts, and the processor time that a request of it takes of the database's server. Then gateways under load, all on this machine,
- * over an upstream of 20 ms: one at a file, one and three at PostgreSQL, with the same number of connections in all.
+ * over an upstream of 20 ms: one and three at files, one and three at PostgreSQL, where the three have a database each or share one, with
+ * the same number of connections in all.
  *
  * Needs `wrk` and PostgreSQL. `deno run -A --lock=tests/deno.lock bench/shared.ts [SECONDS] [ROUNDS] [--only ledger|gateways]`
  */
@@ -202,16 +203,16 @@ async function compareGateways(): Promise<void> {
         settings: url === undefined ? {} : { database: { url } },
       }),
     );
-  const names = ["one", "three"];
+  const names = ["one", "shared", "first", "second", "third"];
   await server.run(names.map((name) => `create database ${name};`).join("\n"));
-  const [one, three] = names.map((name) => server.url.replace(/[^/]*$/, name));
+  const [one, shared, ...own] = names.map((name) => server.url.replace(/[^/]*$/, name));
+  const startAll = (urls: readonly (string | undefined)[]) => Promise.all(urls.map(start));
   const variants = [
-    { name: "one, embedded", gateways: [await start()] },
-    { name: "one, postgres", gateways: [await start(one)] },
-    {
-      name: "three, postgres",
-      gateways: [await start(three), await start(three), await start(three)],
-    },
+    { name: "one, file", gateways: await startAll([undefined]) },
+    { name: "one, postgres", gateways: await startAll([one]) },
+    { name: "three, files", gateways: await startAll([undefined, undefined, undefined]) },
+    { name: "three, apart", gateways: await startAll(own) },
+    { name: "three, shared", gateways: await startAll([shared, shared, shared]) },
   ];
   for (const { gateways } of variants) await load(gateways, 2); // warm up
   const results = await interleave(variants, rounds, async ({ gateways }) => {
