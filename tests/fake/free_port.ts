@@ -1,7 +1,7 @@
 /**
  * Ports for programs that are told theirs.
  *
- * They lie below those that Linux gives to whoever asks for any, servers at port 0 and connections: between the look and the
+ * They lie below those that Linux gives to all that ask for any, servers at port 0 and connections: between the look and the
  * program's start, another test would get one of those.
  */
 const [FIRST, COUNT] = [16_384, 16_384];

@@ -70,8 +70,8 @@ export class PostgresTransport implements Transport {
     // each waits for all before it: the whole schema is made in one
     const patienceMs = PATIENCE_MS + all.length * EACH_MS;
     const rows = await this.#use((client) => {
-      const commit = () => ask(client, sent, patienceMs);
-      return undone ? inBlock(client, "rollback", commit) : commit();
+      const send = () => ask(client, sent, patienceMs);
+      return undone ? inBlock(client, "rollback", send) : send();
     });
     return beside ? rows : rows.slice(1);
   }
