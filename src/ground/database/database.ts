@@ -61,9 +61,12 @@ export interface GroupWrite<Item extends JsonObject, Outcome = undefined> {
   readonly repeatable?: boolean;
   /**
    * Reads the outcomes of items: takes a JSON array of their keys, and selects one text, a JSON array of objects
-   * that have the key under the same name. Runs after `statements`, before `cleanUp`.
+   * that have the key under the same name. Runs after `statements`, before `cleanUp`. Empty for an engine on which the last row
+   * that `statements` give is that text.
    */
   readonly outcomes?: string;
+  /** The same at any time after it was done. Default: `outcomes`. */
+  readonly outcomesLater?: string;
   /** Runs last, without arguments. */
   readonly cleanUp?: string;
   /** Parses what `outcomes` read for an item; undefined when it read nothing. */

@@ -30,6 +30,7 @@ export interface Writing {
   readonly statements: readonly string[];
   readonly key?: string;
   readonly outcomes?: string;
+  readonly outcomesLater?: string;
   late?(item: JsonObject): JsonObject;
 }
 
@@ -240,7 +241,8 @@ function resolve({ write, all }: Group, rows: readonly Row[][]): void {
     for (const { done } of all) done.resolve(undefined);
     return;
   }
-  const [text] = Object.values(rows[write.statements.length]?.[0] ?? {});
+  const last = rows.findLast(({ length }) => length > 0)?.[0];
+  const [text] = Object.values(last ?? {});
   const outcomes = new Map(
     (JSON.parse(String(text ?? "[]")) as JsonObject[]).map((row) => [row[write.key], row]),
   );

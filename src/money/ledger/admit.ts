@@ -87,13 +87,13 @@ export const ADMIT: GroupWrite<Given<typeof ADMISSIONS>, Decision> = {
   statements: [
     either({
       sqlite: feed(ADMISSIONS),
-      postgres: "insert into admission_sets (given) values (?1)",
+      postgres: "insert into admission_sets (given) values (?1) returning given",
     }),
   ],
   locks: locksOf(ADMISSIONS, RULE),
   locksItself: true,
-  outcomes: DECISIONS.read,
-  cleanUp: DECISIONS.cleanUp,
+  outcomes: either({ sqlite: DECISIONS, postgres: "" }),
+  cleanUp: either({ sqlite: "delete from decisions", postgres: "" }),
   read,
 };
 

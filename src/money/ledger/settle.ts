@@ -3,8 +3,8 @@ import type { Told } from "../../wire/dialects/mod.ts";
 import { feed, locksOf } from "./feed.ts";
 import { displayed } from "../../ground/platform/mod.ts";
 import type { Given } from "./rules/intake.ts";
-import { SETTLE as RULE } from "./rules/settle.ts";
-import { CHARGED_BY_SET, SETTLING } from "./rules/settle_set.ts";
+import { CHARGED, SETTLE as RULE } from "./rules/settle.ts";
+import { SETTLING } from "./rules/settle_set.ts";
 import { wholeCredits } from "./whole_credits.ts";
 
 /** How a request ended. */
@@ -146,13 +146,14 @@ export const SETTLE: GroupWrite<Given<typeof SETTLING>, Settled> = {
   statements: [
     either({
       sqlite: feed(SETTLING, { onRepeated: "ignore" }),
-      postgres: "insert into settlement_sets (given) values (?1)",
+      postgres: "insert into settlement_sets (given) values (?1) returning given",
     }),
     either({ sqlite: "insert into settlement_sets (given) select count(?1)", postgres: "" }),
   ],
   locks: locksOf(SETTLING, RULE),
   locksItself: true,
-  outcomes: CHARGED_BY_SET,
+  outcomes: either({ sqlite: CHARGED, postgres: "" }),
+  outcomesLater: CHARGED,
   late: (item) => ({
     ...item,
     // its admission may be lost as well: if it holds nothing it is counted in its windows now, as one from a loan is

@@ -119,7 +119,7 @@ async function decided(kind: "file" | "postgres", sets: readonly Given[][]) {
       },
       { sql: ADMIT.cleanUp! },
     ]);
-    const [text] = Object.values(results.at(-2)![0]!);
+    const [text] = Object.values(results.findLast(({ length }) => length > 0)![0]!);
     const rows = JSON.parse(String(text)) as JsonObject[];
     outcomes.push(Object.fromEntries(rows.map(({ lent_ms: lentMs, ...row }) => {
       // how long a loan may be spent is of the clock

@@ -178,7 +178,7 @@ async function settled(kind: "file" | "postgres", sets: readonly Round[]) {
         args: [JSON.stringify([...new Set(given.map(({ item }) => item.request_id))])],
       },
     ]);
-    const [text] = Object.values(results.at(-1)![0]!);
+    const [text] = Object.values(results.findLast(({ length }) => length > 0)![0]!);
     outcomes.push(
       (JSON.parse(String(text)) as JsonObject[]).map((row) => JSON.stringify(row)).toSorted(),
     );

@@ -261,7 +261,7 @@ export class ServerOutbox {
         .map((item) => [item[key], item]),
     );
     const keys = JSON.stringify([...all.keys()]);
-    const text = await this.#options.read?.(of.outcomes ?? "", keys) ?? "[]";
+    const text = await this.#options.read?.(of.outcomesLater ?? of.outcomes ?? "", keys) ?? "[]";
     for (const row of JSON.parse(String(text)) as JsonObject[]) all.delete(row[key]);
     const lost = [...all.values()].map((item) => of.late?.(item) ?? item);
     if (lost.length > 0) this.#options.onLost?.(lost.length);

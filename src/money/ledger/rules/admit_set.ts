@@ -1,4 +1,4 @@
-import { columnsOf, either, elementsOf, type Rule } from "../../../ground/database/mod.ts";
+import { columnsOf, elementsOf, type Rule } from "../../../ground/database/mod.ts";
 import { ADMISSIONS, DECIDED, decision, DECISION_COLUMNS, hold } from "./admit.ts";
 import type { Intake } from "./intake.ts";
 import { locks } from "./sql/locks.ts";
@@ -6,7 +6,7 @@ import { budgetsOf, has, ITEMS, lockInBlock, valueOf, valuesOf } from "./sql/set
 import { SET } from "./sql/shared.ts";
 import { countRequests } from "./sql/windows.ts";
 
-/** Requests of one transaction that want to run: a JSON array of arrays of their columns. */
+/** Requests of one transaction that want to run: a JSON array of arrays of their columns. On PostgreSQL the decisions come back in place of them. */
 export const ADMISSION_SETS = {
   view: "admission_sets",
   columns: { given: "text" },
@@ -60,17 +60,10 @@ const TOGETHER = `with given as materialized (
     select outcomes || (${DECIDED})::jsonb, ended || array_agg(request_id), count(*)
       into outcomes, ended, decided from decided as decisions`;
 
-/** The setting of a transaction of PostgreSQL in which a set leaves its decisions. */
-const DECIDED_AS = "sluice.decided";
-
-/** What was decided, by request, of the items of a transaction; and the end of it. */
-export const DECISIONS = {
-  read: either({
-    sqlite: `select ${DECIDED} from ${elementsOf("?1")} join decisions on request_id = value`,
-    postgres: `select current_setting('${DECIDED_AS}')`,
-  }),
-  cleanUp: either({ sqlite: "delete from decisions", postgres: "" }),
-};
+/** Reads what was decided, by request, of the items of a transaction. */
+export const DECISIONS = `select ${DECIDED} from ${
+  elementsOf("?1")
+} join decisions on request_id = value`;
 
 const ON_POSTGRES = `declare
     all_given jsonb := new.given::jsonb;
@@ -98,7 +91,7 @@ const ON_POSTGRES = `declare
       select outcomes || (${DECIDED})::jsonb into outcomes from decisions;
       delete from decisions;
     end if;
-    mode := set_config('${DECIDED_AS}', outcomes::text, true);
+    new.given := outcomes::text;
   end`;
 
 /**

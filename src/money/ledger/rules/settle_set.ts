@@ -1,7 +1,6 @@
 import {
   columnsOf,
   either,
-  elementsOf,
   greatest,
   least,
   type Rule,
@@ -16,7 +15,7 @@ import { SET } from "./sql/shared.ts";
 import { addToTags } from "./sql/tags.ts";
 import { countRequests } from "./sql/windows.ts";
 import type { Intake } from "./intake.ts";
-import { CHARGED, OUTCOME, RECORDED, SETTLEMENTS } from "./settle.ts";
+import { OUTCOME, RECORDED, SETTLEMENTS } from "./settle.ts";
 
 /** Settlements of one transaction. They are decided on when a row is inserted into `settlement_sets`. */
 export const SETTLING = {
@@ -26,7 +25,7 @@ export const SETTLING = {
 
 /**
  * Decides on what is in {@linkcode SETTLING}, and empties it; on PostgreSQL, where rows of a moment would stay until the table is vacuumed,
- * on settlements that it is given: a JSON array of arrays of their columns.
+ * on settlements that it is given: a JSON array of arrays of their columns. What was charged, by request, comes back in place of them.
  */
 const SETTLEMENT_SETS = {
   view: "settlement_sets",
@@ -193,19 +192,6 @@ const TOGETHER = `with given as materialized (
       array_agg(request_id) filter (where tags is not null or ending <> 'complete')
     into outcomes, first, tagged from settling`;
 
-/** The setting of a transaction of PostgreSQL in which a set of which none is decided on alone leaves its outcomes. */
-const SETTLED_AS = "sluice.settled";
-
-/** What was charged, by request, after a set. */
-export const CHARGED_BY_SET = either({
-  sqlite: CHARGED,
-  postgres: `select coalesce(nullif(current_setting('${SETTLED_AS}', true), ''), (
-    select ${OUTCOME} from usage_records where request_id = any (array(select value from ${
-    elementsOf("?1")
-  }))
-  )::text)`,
-});
-
 /** The same on PostgreSQL: what was `first` has `ended` when the others are looked at again, and what is left of their loans covers them. */
 const ON_POSTGRES = `declare
     all_given jsonb := new.given::jsonb;
@@ -232,13 +218,17 @@ const ON_POSTGRES = `declare
       ended := ended || first;
     end loop;
     mode := set_config('${SET}', 'off', true);
-    mode := set_config('${SETTLED_AS}', case ended when '{}' then outcomes else '' end, true);
     if tagged is not null then
       ${
   addToTags(rolledUp("charged_credits", "usage_records where request_id = any (tagged)"))
     .map((statement) => `${statement};`).join("\n      ")
 }
     end if;
+    if ended <> '{}' then
+      select ${OUTCOME} into outcomes from usage_records
+        where request_id = any (array(select ${ID} from ${ITEMS}));
+    end if;
+    new.given := outcomes;
   end`;
 
 /**
