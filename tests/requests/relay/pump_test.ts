@@ -72,6 +72,7 @@ interface Run {
  * @param onSettle May throw, as a settlement does without a database.
  * @param hasLeft Whether the system knows that the client has left.
  * @param cutOff Aborted by a shutdown.
+ * @param openInput Input tokens that only the upstream counts, and output tokens that may then be delivered beyond what is paid for.
  */
 function run(
   reader: TextReader,
@@ -80,12 +81,14 @@ function run(
   onSettle: () => void = () => {},
   hasLeft = false,
   cutOff = new AbortController().signal,
+  { openInput = 0, beyond = 0 } = {},
 ): Run {
   const ends: End[] = [];
   const events: string[] = [];
   const note = (event: string) => () => void events.push(event);
   reader.outputLimit = Math.min(2, affordable);
   let granted = reader.outputLimit;
+  let asked = 0;
   const pump = new StreamPump({
     keepItems: () => Promise.resolve(),
     opened: { reader, discard: note("discard"), drain: note("drain") },
@@ -108,18 +111,19 @@ function run(
         },
         extend: async (used) => {
           await Promise.resolve();
+          assert(asked++ < 100, "asked for more without end");
           granted = Math.min(affordable, used + 2);
           return granted;
         },
         get maxDelivered() {
-          return granted;
+          return granted + beyond;
         },
         lookAhead() {},
       },
     },
     usage: new ChargedUsage({
       inputTokens: 5,
-      openInput: () => 0,
+      openInput: () => openInput,
       choices: 1,
       maxTokens: 1_000,
       maxOutput: () => 500,
@@ -163,6 +167,19 @@ Deno.test("the balance pays for no more: cut off as at a limit", async () => {
   assertEquals(await new Response(pump.stream()).text(), "abc<cut><end 3>");
   assertEquals(ends.map(charged), [["complete", 3, "counted"]]);
   assertEquals(events, ["discard", "over", "end"]);
+});
+
+Deno.test("the balance pays for no more, and only the end tells what the input was: read on, as far as anything may be delivered", async () => {
+  const open = { openInput: 7, beyond: 2 };
+  const runOf = (pieces: string, usage?: Usage) =>
+    run(new ScriptedReader([...pieces], usage), 4, {}, undefined, false, undefined, open);
+  const told = runOf("abcdef", countedUsage(9, 6));
+  assertEquals(await new Response(told.pump.stream()).text(), "abcdef<end 6>");
+  assertEquals(told.ends.map(charged), [["complete", 6, "upstream"]]);
+  const endless = runOf("abcdefg", countedUsage(9, 7));
+  assertEquals(await new Response(endless.pump.stream()).text(), "abcdef<cut><end 4>");
+  assertEquals(endless.ends.map(charged), [["complete", 4, "counted"]]);
+  assertEquals(endless.ends[0]!.usage!.inputTokens, 5 + open.openInput);
 });
 
 Deno.test("a client that is found gone when it is given the last text", async () => {

@@ -18,7 +18,7 @@ const CASES: readonly { why: string; schema: JsonObject; taken: JsonObject }[] =
         a: {
           type: "string",
           description: "d",
-          anyOf: [{ enum: ["x"] }, { type: "null" }, { $ref: "#/definitions/B" }],
+          anyOf: [{ enum: ["x"] }, { type: "null" }, { $ref: "#/definitions/B" }, true],
         },
       },
       definitions: { B: { type: "string" } },
@@ -28,7 +28,7 @@ const CASES: readonly { why: string; schema: JsonObject; taken: JsonObject }[] =
       properties: {
         a: {
           description: "d",
-          anyOf: [{ type: "string", enum: ["x"] }, { type: "null" }, { $ref: "#/$defs/B" }],
+          anyOf: [{ type: "string", enum: ["x"] }, { type: "null" }, { $ref: "#/$defs/B" }, true],
         },
       },
       $defs: { B: { type: "string" } },
