@@ -136,6 +136,24 @@ export const EQUIVALENT: readonly {
     because:
       "A dialect without several choices asks for one, which every reply has: the check is for the type.",
   },
+  {
+    file: "src/people/accounts/teams.ts",
+    line: "else if (statements.length > 0) await this.#database.batch(statements);",
+    kind: "the condition always holds",
+    because: "A transaction of no statements changes nothing.",
+  },
+  {
+    file: "src/people/accounts/key_ring.ts",
+    line: "if (recent !== undefined) return recent;",
+    kind: "the condition never holds",
+    because: "It is among all that are known as well: only a digest is made once more.",
+  },
+  {
+    file: "src/doors/http/arrivals.ts",
+    line: "if (peer === undefined || this.#port === undefined) return;",
+    kind: "only the right part",
+    because: "No connection is of no peer: the first part is for the type.",
+  },
 ];
 
 /** Whether a fault is noted. */

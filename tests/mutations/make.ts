@@ -29,8 +29,8 @@ export interface MakeOptions {
   readonly tests: number;
 }
 
-/** Tests that are run for a fault at most, those included that turn out not to reach it. */
-const MAX_LOOKED_AT = 14;
+/** Tests that are run for a fault at most, those included that turn out not to reach it, for each that may come by it. */
+const MAX_LOOKED_AT = 2.5;
 
 interface Made {
   readonly file: string;
@@ -77,7 +77,7 @@ export async function makeFaults(options: MakeOptions): Promise<boolean> {
     for (const copy of copies) await reach.prepare(copy);
     await share(copies, chosen, async (copy, made) => {
       const { file, fault } = made;
-      const near = nearest.of(file, fault.line, MAX_LOOKED_AT);
+      const near = nearest.of(file, fault.line, Math.ceil(options.tests * MAX_LOOKED_AT));
       const [{ failed, what }, took] = await timed(tryFault(copy, made, {
         reach,
         near,

@@ -7,9 +7,9 @@ import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { tempDir } from "../../fake/temp.ts";
 import { withEach, writeHistory } from "./corruptions.ts";
 
-/** What each check, by its name, is there for: what was done, and the kinds of mismatches that it names. */
+/** What each check, by its name, is there for: what was done, each in a ledger of its own, and the kinds of mismatches that it names. */
 const CHECKS: Readonly<
-  Record<string, { readonly sql: string; readonly kinds: readonly string[] }>
+  Record<string, { readonly sql: string | readonly string[]; readonly kinds: readonly string[] }>
 > = {
   "schema": { sql: "drop trigger entries_insert_moves_credits", kinds: ["schema"] },
   "entries": {
@@ -155,7 +155,20 @@ const CHECKS: Readonly<
     kinds: ["failures", "failure_errors"],
   },
   "values of tags": {
-    sql: "update tag_values set value = value || 'x'",
+    sql: [
+      "update tag_values set value = value || 'x'",
+      `insert or ignore into tag_values
+        select names.account_id, day_at_ms, tag_values.name, tag_values.value from tag_values
+        join (select account_id, day_at_ms, value from tag_values where name = ':names') as names
+        using (day_at_ms) where tag_values.name = names.value`,
+      ...[
+        "account_id, day_at_ms + 864000000, name, value",
+        "account_id, day_at_ms, (select max(name) from tag_values as others where others.name <> tag_values.name), value",
+        "account_id, day_at_ms, name, 'x'",
+      ].map((row) =>
+        `insert into tag_values select ${row} from tag_values where name = 'env' limit 1`
+      ),
+    ],
     kinds: ["tag_value"],
   },
   "tags of roll-ups": {
@@ -236,18 +249,21 @@ async function history(): Promise<{ file: string } & AsyncDisposable> {
 // Proves P1.
 Deno.test("each check of the audit finds what it is for", async (t) => {
   await using written = await history();
-  const corruptions = Object.entries(CHECKS).map(([name, { sql }]) => ({
-    name,
-    sql: [sql],
-    noun: "lot" as const,
-    triggers: name === "schema",
-  }));
-  await withEach(written.file, corruptions, async (database, { name }) => {
+  const corruptions = Object.entries(CHECKS).flatMap(([name, { sql, kinds }]) =>
+    [sql].flat().map((one) => ({
+      name,
+      kinds,
+      sql: [one],
+      noun: "lot" as const,
+      triggers: name === "schema",
+    }))
+  );
+  await withEach(written.file, corruptions, async (database, { name, kinds, sql: [sql] }) => {
     await t.step(name, async () => {
       const { mismatches } = await audit(database);
       const found = new Set(mismatches.map(({ kind }) => kind));
-      const missed = CHECKS[name]!.kinds.filter((kind) => !found.has(kind));
-      assertEquals(missed, [], [...found].join(", "));
+      const missed = kinds.filter((kind) => !found.has(kind));
+      assertEquals(missed, [], `${sql}: ${[...found].join(", ")}`);
     });
   });
 });

@@ -167,7 +167,11 @@ async function madeHistory(): Promise<Uint8Array<ArrayBuffer>> {
       prices: isCharged ? PRICES : null,
       admittedAtMs,
       ignored: "",
-      tags: { project: `p${count % 2}`, env: "ci", session: `s${count}` },
+      tags: {
+        project: `p${count % 2}`,
+        env: caller === callers[0] ? "prod" : "ci",
+        session: `s${count}`,
+      },
       settledAtMs: nowMs,
       failure: isCharged || count % 3 === 0
         ? undefined

@@ -37,6 +37,8 @@ export interface FakeStripe extends AsyncDisposable {
   down: boolean;
   /** Whether automatic charges are declined. */
   declines: boolean;
+  /** How automatic charges are left that are neither declined nor made, such as `requires_action`. */
+  leaves: string | undefined;
   /** Called when a customer pays on the page of Checkout, before the redirect. */
   onPaid: ((event: StripeObject) => Promise<unknown>) | undefined;
   /** Makes an event of an object. Nothing is sent. */
@@ -220,13 +222,14 @@ export function fakeStripe({ key = TEST_KEY }: { readonly key?: string } = {}): 
   function createIntent(form: Record<string, unknown>) {
     const id = newId("pi");
     const isDeclined = fake.declines;
+    const isPaid = !isDeclined && fake.leaves === undefined;
     const intent: StripeObject = {
       id,
       object: "payment_intent",
       livemode,
-      status: isDeclined ? "requires_payment_method" : "succeeded",
+      status: isDeclined ? "requires_payment_method" : fake.leaves ?? "succeeded",
       amount: Number(form.amount),
-      amount_received: isDeclined ? 0 : Number(form.amount),
+      amount_received: isPaid ? Number(form.amount) : 0,
       currency: form.currency,
       customer: form.customer,
       payment_method: form.payment_method,
@@ -363,6 +366,7 @@ export function fakeStripe({ key = TEST_KEY }: { readonly key?: string } = {}): 
     clockMs: 0,
     down: false,
     declines: false,
+    leaves: undefined,
     onPaid: undefined,
     event(type, object, more = {}) {
       const event: StripeObject = {

@@ -601,14 +601,20 @@ Deno.test("below its mark an account buys once in a run, so often a month, and w
   assertEquals(logged, ["error automatic top-up stopped"]);
   assertEquals((await payments.topUp(eve))?.stopped, "The payment failed (card declined)");
   stripe.declines = false;
+  stripe.leaves = "requires_action";
   clock.nowMs += 1;
   await turnOn(eve);
-  assertEquals(await bought(eve, 0), [1, 4]);
-  assertEquals((await payments.topUp(eve))?.stopped, "");
+  assertEquals([await bought(eve, 0), await bought(eve, 0)], [[0, 4], [0, 4]], "nobody is there");
+  const { stopped } = (await payments.topUp(eve))!;
+  assertEquals(stopped, "The payment failed (it is requires action)");
+  stripe.leaves = undefined;
   clock.nowMs += 32 * DAY_MS;
   assertEquals(await bought(ada, 0), [1, 5], "another month");
   await payments.turnOffTopUp(ada);
   assertEquals(await bought(ada, 0), [0, 5]);
+  await turnOn(eve);
+  assertEquals(await bought(eve, 0), [1, 6]);
+  assertEquals((await payments.topUp(eve))?.stopped, "");
   assertEquals((await payments.topUp(eve))?.isOn, true);
 });
 

@@ -1,4 +1,5 @@
 import { Watch, type WatchOptions } from "../../../src/operating/alerts/watch.ts";
+import { isAuditDue } from "../../../src/operating/alerts/daily_audit.ts";
 import { lastAudit, notices, noticesOf } from "../../../src/operating/alerts/mod.ts";
 import { conditionsOf, seeConditions } from "../../../src/operating/alerts/conditions.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
@@ -272,6 +273,20 @@ Deno.test("an audit that is not clean is told once for the same mismatches", asy
   const [first] = await audited();
   assert(/^audit_failed:[0-9a-f]{32}$/.test(first!), first);
   assertEquals(await audited(), [first]);
+});
+
+Deno.test("no audit is made where the settings want none", async () => {
+  let nowMs = Date.now();
+  await using gateway = await startGateway({
+    settings: { alerts: { dailyAudit: false } },
+    now: () => nowMs,
+    alertTimes: NO_PASSES,
+  });
+  const isDue = () => isAuditDue(gateway.gateway.database, nowMs);
+  assertEquals(await isDue(), false, "the first start");
+  nowMs += DAY;
+  await pass(gateway);
+  assertEquals(await isDue(), true, "nothing has asked for it");
 });
 
 Deno.test("changed prices of listed models are told, changes of the settings are not", async () => {

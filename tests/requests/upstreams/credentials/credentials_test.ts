@@ -175,6 +175,18 @@ const FAILING: readonly {
     says: /the key file .*none\.json cannot be read/,
   },
   {
+    what: "the key file is of another kind",
+    credentials: ({ directory }) => {
+      const file = `${directory}/external.json`;
+      Deno.writeTextFileSync(
+        file,
+        JSON.stringify({ type: "external_account", refresh_token: "r" }),
+      );
+      return { kind: "google", file };
+    },
+    says: /external\.json is a key file of the type 'external_account': service_account and /,
+  },
+  {
     what: "no program",
     credentials: () => ({ kind: "command", command: ["no-such-program-7"] }),
     says: /no-such-program-7 gave no token: there is no such program/,
