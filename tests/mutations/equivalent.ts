@@ -149,6 +149,13 @@ export const EQUIVALENT: readonly {
     because: "It is among all that are known as well: only a digest is made once more.",
   },
   {
+    file: "src/requests/upstreams/routing.ts",
+    line: "const shared = byWeight.filter(({ weight }) => weight > 0);",
+    kind: "flipped",
+    because:
+      "A target without weight takes a turn only where all with weight rest, and then it is tried before them anyway.",
+  },
+  {
     file: "src/doors/http/arrivals.ts",
     line: "if (peer === undefined || this.#port === undefined) return;",
     kind: "only the right part",

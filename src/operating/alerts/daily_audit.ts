@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Database } from "../../ground/database/mod.ts";
-import type { AuditReport } from "../../money/ledger/mod.ts";
+import { audit, type AuditReport } from "../../money/ledger/mod.ts";
 import type { NewAlert } from "./alert.ts";
 import { memoryOf, remember } from "./jobs.ts";
 import { DAY_MS } from "../../ground/time.ts";
@@ -27,6 +27,25 @@ export async function isAuditDue(database: Database, nowMs: number): Promise<boo
   // further ahead than a day: the clock was wrong
   if (nowMs < dueMs && dueMs <= nowMs + DAY_MS) return false;
   return await remember(database, NAME, { before, value: String(nowMs + DAY_MS) });
+}
+
+/** Does long work on a connection of its own. */
+type Aside = <T>(work: (database: Database) => Promise<T>) => Promise<T>;
+
+/** Audits that are being made. */
+const running = new WeakMap<Aside, Promise<AuditReport>>();
+
+/**
+ * Makes an audit, or waits for the one that is being made: it may take minutes, and read the whole file.
+ *
+ * @param aside The gateway's.
+ */
+export function auditOnce(aside: Aside): Promise<AuditReport> {
+  const known = running.get(aside);
+  if (known !== undefined) return known;
+  const begun = aside((database) => audit(database)).finally(() => running.delete(aside));
+  running.set(aside, begun);
+  return begun;
 }
 
 /** The alert of an audit: once for the same mismatches. Undefined if there are none. */

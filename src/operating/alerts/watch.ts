@@ -8,7 +8,7 @@ import {
 import { logEntries, OWNER_SIGN_IN } from "../../people/operation_log/mod.ts";
 import type { Route } from "../../settings/catalog/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
-import { audit, budgetUses, expiringLots, lowBalances } from "../../money/ledger/mod.ts";
+import { budgetUses, expiringLots, lowBalances } from "../../money/ledger/mod.ts";
 import { stoppedTopUps } from "../../money/payments/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
@@ -24,7 +24,7 @@ import {
   seeConditions,
   type SeenCondition,
 } from "./conditions.ts";
-import { auditFailedMark, isAuditDue, rememberAudit } from "./daily_audit.ts";
+import { auditFailedMark, auditOnce, isAuditDue, rememberAudit } from "./daily_audit.ts";
 import type { DeliveriesOptions } from "./deliveries.ts";
 import { leaveJob, takeJob } from "./jobs.ts";
 import {
@@ -310,7 +310,7 @@ export class Watch {
     if (!settings().dailyAudit || this.#auditing || !await isAuditDue(database, now())) return;
     this.#auditing = true;
     void this.#try("the daily audit failed", async () => {
-      const report = await aside((own) => audit(own));
+      const report = await auditOnce(aside);
       const alert = auditFailedMark(report);
       if (alert !== undefined && !this.#stopped) await this.#raise([alert]);
       await rememberAudit(database, report, now());

@@ -1,8 +1,7 @@
 import * as z from "zod";
-import { markRead, notices, Outbox, rememberAudit, sendAlerts } from "../alerts/mod.ts";
+import { auditOnce, markRead, notices, Outbox, rememberAudit, sendAlerts } from "../alerts/mod.ts";
 import { effectiveSettings } from "../../settings/config/mod.ts";
 import { systemResolve } from "../../requests/images/mod.ts";
-import { audit } from "../../money/ledger/mod.ts";
 import { newId } from "../../ground/platform/mod.ts";
 import { configuredUpstreams, probeUpstream } from "../../requests/upstreams/mod.ts";
 import { accountInput, accountOf, flagInput, pageInput, pageOf, wholeList } from "./lookup.ts";
@@ -150,23 +149,11 @@ export const AUDIT_RUN = defineRead({
   description: "Requests continue meanwhile. One audit runs at a time: others get its report.",
   action: "audit.run",
   async read({ parts: { gateway, database, now } }) {
-    const report = await oneAudit(gateway!);
+    const report = await auditOnce(gateway!.aside);
     await rememberAudit(database, report, now());
     return { ...report };
   },
 });
-
-const audits = new WeakMap<object, Promise<Awaited<ReturnType<typeof audit>>>>();
-
-/** Runs an audit, or waits for the one that runs. */
-function oneAudit(gateway: NonNullable<OperationContext["parts"]["gateway"]>) {
-  const running = audits.get(gateway.requests);
-  if (running !== undefined) return running;
-  const begun = gateway.aside((database) => audit(database))
-    .finally(() => audits.delete(gateway.requests));
-  audits.set(gateway.requests, begun);
-  return begun;
-}
 
 export const ALERT_LIST = defineRead({
   input: z.strictObject({

@@ -345,6 +345,12 @@ shopTest("what becomes of payments, refunds and disputes", {
       Error,
       "another package",
     );
+    await shop.deliver(shop.stripe.pay(both[0]!.order.sessionId!));
+    await assertRejects(
+      () => startCheckout(payments, ada, "starter", options),
+      Error,
+      "This checkout is over",
+    );
     await assertRejects(
       () => startCheckout(payments, ada, "enterprise", { ...options, reference: "2" }),
       Error,

@@ -1,5 +1,6 @@
 import {
   auditFailedMark,
+  auditOnce,
   isAuditDue,
   lastAudit,
   rememberAudit,
@@ -35,6 +36,26 @@ Deno.test("the last audit is remembered with what it found", async () => {
   const failed = { ...report, mismatches: mismatches(2), uncollected: { requests: 1, credits: 7 } };
   await rememberAudit(database, failed, 6);
   assertEquals(await lastAudit(database), { atMs: 6, mismatches: 2, uncollectedCredits: 7 });
+});
+
+Deno.test("one audit is made at a time: whoever asks meanwhile gets its report, or its failure", async () => {
+  await using bench = await ledgerBench("file");
+  let made = 0;
+  let fails = false;
+  const aside = async <T>(work: (database: typeof bench.database) => Promise<T>) => {
+    made++;
+    if (fails) throw new Error("closing");
+    return await work(bench.database);
+  };
+  const [one, other] = await Promise.all([auditOnce(aside), auditOnce(aside)]);
+  assert(one === other);
+  assertEquals([made, one.mismatches], [1, []]);
+  fails = true;
+  const both = await Promise.allSettled([auditOnce(aside), auditOnce(aside)]);
+  assertEquals([made, both.map(({ status }) => status)], [2, ["rejected", "rejected"]]);
+  fails = false;
+  assert(await auditOnce(aside) !== one, "another one");
+  assertEquals(made, 3);
 });
 
 Deno.test("the alert of an audit names up to five mismatches, and is one for the same ones", async () => {

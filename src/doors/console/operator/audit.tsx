@@ -1,11 +1,15 @@
 import type { Child } from "@hono/hono/jsx";
 import { can, type Session } from "../../../people/accounts/mod.ts";
-import { type AuditOutcome, lastAudit, rememberAudit } from "../../../operating/alerts/mod.ts";
+import {
+  auditOnce,
+  type AuditOutcome,
+  lastAudit,
+  rememberAudit,
+} from "../../../operating/alerts/mod.ts";
 import { databaseFile } from "../../../settings/config/mod.ts";
 import { backUp } from "../../../ground/database/mod.ts";
 import { randomText } from "../../../ground/platform/mod.ts";
 import {
-  audit,
   type AuditReport,
   type LentToGateway,
   lentToGateways,
@@ -57,7 +61,7 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
     "/audit",
     may("audit.run", async (c, session) => {
       const startedTick = performance.now();
-      const report = await aside((database) => audit(database));
+      const report = await auditOnce(aside);
       const tookMs = performance.now() - startedTick;
       await rememberAudit(database, report, now());
       return await page(
