@@ -1,11 +1,13 @@
 /** That nothing changes rows on PostgreSQL before it has locked what they belong to, as batches of other gateways would wait for it in a circle. */
 
+import type { Database } from "../../../src/ground/database/mod.ts";
 import { placeOf } from "../../../src/ground/database/postgres/place.ts";
 import { PostgresTransport } from "../../../src/ground/database/postgres/transport.ts";
 import { ServerDatabase } from "../../../src/ground/database/server/server.ts";
 import type { Transport } from "../../../src/ground/database/server/transport.ts";
 import {
   admit,
+  audit,
   budgetOf,
   expireLots,
   lapsedLoans,
@@ -296,5 +298,45 @@ Deno.test(
     });
     const { held, spent } = (await budgetOf(database, name, NOW))!;
     assertEquals([held, spent], [0, 7]);
+  },
+);
+
+// Proves P1, P2, P7.
+Deno.test(
+  `a set of settlements, and one of admissions, sees what another one of its account did${
+    why === undefined ? "" : ` (skipped: ${why})`
+  }`,
+  { ignore: why !== undefined },
+  async () => {
+    await using bench = await ledgerBench("postgres");
+    const { database } = bench;
+    const tierList = new TierList([{ above: 0, minute: 3, hour: 10, day: 10 }]);
+    const { accountId, keyId, ask } = await ledgerCaller(bench, { tierList, nowMs: NOW });
+    for (let lot = 0; lot < 4; lot++) await bench.grant(accountId, 7, null, lot);
+    const terms = { leaseMs: 60_000, leastCredits: 1, leastPlaces: 1, isNew: true, nowMs: NOW };
+    const lent = { accountId, keyId, gatewayId: "gw", loanId: "one", tierList, ...terms };
+    assert(await lend(database, lent) !== undefined);
+
+    const settleOne = async (on: Database) => {
+      const of = { ...ask(1, 5), nowMs: NOW, admittedAtMs: NOW };
+      await settlePrice(on, { ...of, price: 5, lent: { loanId: "one", credits: 5 } });
+    };
+    const besideItself = (work: (on: Database) => Promise<void>) =>
+      beside(bench, async (inside) => {
+        await work(new ServerDatabase(inside, { durable: false }));
+        return await waiting(inside, () => work(database));
+      });
+    await besideItself(settleOne);
+    const balances = await database.all("select balance_credits as left from usage_records");
+    assertEquals(balances.map(({ left }) => Number(left)).toSorted((a, b) => a - b), [18, 23]);
+    const { mismatches } = await audit(database);
+    assertEquals(mismatches, []);
+
+    await releaseLoansOf(database, "gw");
+    const verdicts: string[] = [];
+    await besideItself(async (on) => {
+      verdicts.push((await admit(on, ask(1, 1))).verdict);
+    });
+    assertEquals(verdicts, ["admitted", "rate"]);
   },
 );

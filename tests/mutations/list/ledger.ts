@@ -664,7 +664,7 @@ export const LEDGER: readonly Mutation[] = [
     file: "src/money/ledger/rules/sql/sets.ts",
     find: "locks(these)",
     replace: "locks({})",
-    tests: [{ file: "tests/money/ledger/postgres_test.ts", filter: "take each credit once" }],
+    tests: [{ file: "tests/money/ledger/row_locks_test.ts", filter: "a set of settlements" }],
     why: "On PostgreSQL two gateways would take the same credits of a lot.",
   },
   {
@@ -672,7 +672,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("admit_set"),
     find: 'accounts: `select ${valueOf(ADMISSIONS, "account_id")} from ${ITEMS}`,',
     replace: "",
-    tests: [{ file: "tests/money/ledger/postgres_test.ts", filter: "a limit of 50" }],
+    tests: [{ file: "tests/money/ledger/row_locks_test.ts", filter: "a set of settlements" }],
     why: "On PostgreSQL several gateways would admit more requests than a limit allows.",
   },
   {
