@@ -91,6 +91,7 @@ const ON_POSTGRES = `declare
       select outcomes || (${DECIDED})::jsonb into outcomes from decisions;
       delete from decisions;
     end if;
+    mode := set_config('sluice.decided', outcomes::text, true); -- where programs of revision 24 read them
     new.given := outcomes::text;
   end`;
 
