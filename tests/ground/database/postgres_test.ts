@@ -2,12 +2,19 @@
 
 import fc from "fast-check";
 import { assertEquals, assertRejects } from "../../assert.ts";
-import { DatabaseError, MIGRATIONS } from "../../../src/ground/database/mod.ts";
+import { DatabaseError, MIGRATIONS, type Value } from "../../../src/ground/database/mod.ts";
 import { POSTGRES_DEFINITIONS } from "../../../src/ground/database/postgres/definitions.ts";
+import {
+  ask,
+  type Client,
+  Connections,
+} from "../../../src/ground/database/postgres/connections.ts";
 import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
+import { placeOf } from "../../../src/ground/database/postgres/place.ts";
 import { HAS_CHANGED, jsonArray, lockRows, render, textAt } from "../../../src/ground/sql/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
+import { DEADLINE_MS } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
 const why = await whyNoPostgres();
@@ -137,6 +144,72 @@ Deno.test(
     await database.batch([{ sql: "alter table numbers add column n bigint default 2" }]);
     assertEquals(await database.batch([insert]), [[{ id: 1, n: 2 }]]);
     for (const rows of await read()) assertEquals([rows.length, rows[0]], [22, { id: 1, n: 2 }]);
+  },
+);
+
+Deno.test(`what a pooler drops from all connections is prepared again${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  const database = await postgresEngine(server.url, { durability: "normal" }).open();
+  await using _ = { [Symbol.asyncDispose]: () => database.close() };
+  await database.batch([{ sql: "create table numbers (id bigint)" }]);
+  const everywhere = (sql: string) =>
+    Promise.all(Array.from({ length: 20 }, () => database.all(sql)));
+  const write = () =>
+    database.batch([
+      { sql: "insert into numbers values (?)", args: [1] },
+      { sql: `select 1 as told where ${HAS_CHANGED}` },
+    ]);
+  await everywhere("select pg_sleep(0.01)");
+  assertEquals(await write(), [[], [{ told: 1 }]]);
+  for (const drop of ["deallocate all", "discard all"]) {
+    await everywhere(drop);
+    await everywhere("select pg_sleep(0.01)");
+    assertEquals(await write(), [[], [{ told: 1 }]]);
+  }
+  assertEquals(await database.all("select count(*) as n from numbers"), [{ n: 3 }]);
+});
+
+/** What a gateway knows of statements, which each has for itself. */
+async function anotherGateway(name: string) {
+  const load = (file: string) =>
+    import(new URL(`../../../src/ground/database/postgres/${file}?${name}`, import.meta.url).href);
+  const [{ prepared }, { Pipeline }] = await Promise.all([
+    load("statement.ts") as Promise<
+      typeof import("../../../src/ground/database/postgres/statement.ts")
+    >,
+    load("pipeline.ts") as Promise<
+      typeof import("../../../src/ground/database/postgres/pipeline.ts")
+    >,
+  ]);
+  return async (client: Client, sql: string, args: readonly Value[]) => {
+    const pipeline = new Pipeline([prepared(sql, args)]);
+    client.query(pipeline);
+    return (await pipeline.rows)[0];
+  };
+}
+
+Deno.test(
+  `of gateways whose connection is one at the server, none gets what another has prepared${skipped}`,
+  {
+    ignore,
+  },
+  async () => {
+    await using server = await postgresServer();
+    const place = placeOf(server.url);
+    const connections = new Connections(place, { patienceMs: DEADLINE_MS, durable: false });
+    await using _ = { [Symbol.asyncDispose]: () => connections.close() };
+    const [one, other] = [await anotherGateway("one"), await anotherGateway("other")];
+    const balance = "select n as balance from balances where account = ?";
+    const charge = "update balances set n = n - 60 where account = ? returning n";
+    await connections.use(async (client) => {
+      await ask(client, [{ text: "create table balances (account text, n bigint)" }]);
+      await ask(client, [{ text: "insert into balances values ('acc_1', 100)" }]);
+      assertEquals(await one(client, balance, ["acc_1"]), [{ balance: 100 }]);
+      assertEquals(await other(client, charge, ["acc_1"]), [{ n: 40 }]);
+      assertEquals(await one(client, balance, ["acc_1"]), [{ balance: 40 }]);
+    });
   },
 );
 
