@@ -115,6 +115,11 @@ export class Pipeline {
     if (this.#at === this.#next) this.#send(wire);
   }
 
+  /** Called for a statement that is nothing but a comment. */
+  handleEmptyQuery(wire: Wire): void {
+    this.handleCommandComplete({ text: "" }, wire);
+  }
+
   handleReadyForQuery(): void {
     this.callback();
   }
