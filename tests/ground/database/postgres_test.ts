@@ -2,7 +2,12 @@
 
 import fc from "fast-check";
 import { assertEquals, assertRejects } from "../../assert.ts";
-import { DatabaseError, MIGRATIONS, type Value } from "../../../src/ground/database/mod.ts";
+import {
+  DatabaseError,
+  MIGRATIONS,
+  openDatabase,
+  type Value,
+} from "../../../src/ground/database/mod.ts";
 import { POSTGRES_DEFINITIONS } from "../../../src/ground/database/postgres/definitions.ts";
 import {
   ask,
@@ -158,6 +163,38 @@ Deno.test(
     for (const rows of await read()) assertEquals([rows.length, rows[0]], [22, { id: 1, n: 2 }]);
   },
 );
+
+Deno.test(`a ledger is not hidden by an empty one in a schema that comes first${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  const run = async (script: string) => assertEquals((await server.run(`${script};\n`)).errors, []);
+  await run("create role gw login;\ncreate database gw owner gw");
+  const url = server.url.replace("postgres@", "gw@").replace(/postgres$/, "gw");
+  const open = () =>
+    openDatabase({
+      file: undefined,
+      server: { url, token: undefined },
+      durability: "normal",
+      rules: RULES,
+      now: () => 1,
+    });
+  const refused = async (says: string) => {
+    const { code } = await assertRejects(open, DatabaseError, says);
+    assertEquals(code, "SLUICE_SCHEMA");
+  };
+  const first = await open();
+  await using _ = { [Symbol.asyncDispose]: () => first.close() };
+  await first.batch([{ sql: "insert into probes (id, number) values (1, 7)" }]);
+  // the path of each role begins with a schema of its own name
+  await run("\\c gw\ncreate schema gw authorization gw");
+  await refused("its tables are in the schema public, and gw comes first in the search path of gw");
+  assertEquals(await first.all("select number from probes"), [{ number: 7 }]);
+  await run("alter role gw set search_path = nowhere");
+  await refused("no schema that is in the search path of gw");
+  await run("alter role gw set search_path = public");
+  await (await open()).close();
+});
 
 Deno.test(`what a pooler drops from all connections is prepared again${skipped}`, {
   ignore,
