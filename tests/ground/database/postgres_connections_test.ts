@@ -235,19 +235,47 @@ Deno.test(`a PostgreSQL that has triggers off is not used${skipped}`, { ignore }
   assertEquals([error.code, error.isPassing], ["SLUICE_TRIGGERS", false]);
 });
 
-/** A host that passes all on to a port, the first of them if there are to be no more, or hangs up on everybody. */
-function passingHost(port: number, { max = Infinity }: { readonly max?: number } = {}) {
+Deno.test(
+  `a transaction that is undone ends with an error where the server falls silent before its end${skipped}`,
+  {
+    ignore,
+  },
+  async () => {
+    await using server = await postgresServer();
+    await using host = passingHost(server.port, { silentAt: "rollback" });
+    const url = `postgres://postgres@127.0.0.1:${host.port}/postgres?sslmode=disable`;
+    const database = await postgresEngine(url, { durability: "normal" }).open();
+    await using _ = { [Symbol.asyncDispose]: () => database.close() };
+    const done = database.batch([{ sql: "create table things (id bigint)" }], { undone: true })
+      .catch((error) => error);
+    assert(await inTime(done, DEADLINE_MS, "nothing") instanceof DatabaseError);
+  },
+);
+
+/** A host that passes all on to a port, up to some number of connections, and up to a text that it is sent; or hangs up on everybody. */
+function passingHost(
+  port: number,
+  { max = Infinity, silentAt }: { readonly max?: number; readonly silentAt?: string } = {},
+) {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const connections = new Set<Deno.Conn>();
-  let [accepted, passed, isOpen] = [0, 0, true];
+  let [accepted, passed, isOpen, isSilent] = [0, 0, true, false];
   const pass = async (caller: Deno.Conn) => {
     const isWithin = passed++ < max;
     connections.add(caller);
     if (!isWithin) return; // it waits, as at a pooler whose connections are all in use
     const server = await Deno.connect({ hostname: "127.0.0.1", port });
     connections.add(server);
-    const ways = [[caller, server], [server, caller]] as const;
-    await Promise.all(ways.map(([from, to]) => from.readable.pipeTo(to.writable).catch(() => {})));
+    const heard = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(bytes, controller) {
+        isSilent ||= silentAt !== undefined && new TextDecoder().decode(bytes).includes(silentAt);
+        if (!isSilent) controller.enqueue(bytes);
+      },
+    });
+    await Promise.all([
+      caller.readable.pipeThrough(heard).pipeTo(server.writable).catch(() => {}),
+      server.readable.pipeTo(caller.writable).catch(() => {}),
+    ]);
   };
   const serving = (async () => {
     const passing: Promise<void>[] = [];
