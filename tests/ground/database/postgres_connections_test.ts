@@ -4,6 +4,7 @@ import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts"
 import { ask, Connections } from "../../../src/ground/database/postgres/connections.ts";
 import { placeOf } from "../../../src/ground/database/postgres/place.ts";
 import { DatabaseError } from "../../../src/ground/database/mod.ts";
+import { delay } from "../../../src/ground/std/mod.ts";
 import { containing, isLike } from "../../../src/ground/sql/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
@@ -223,6 +224,26 @@ Deno.test(
     );
   },
 );
+
+Deno.test(`what is asked at the moment when an idle connection is ended is asked again${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  const { errors } = await server.run(
+    "create table things (id bigint);\nalter database postgres set idle_session_timeout = '20ms';\n",
+  );
+  assertEquals(errors, []);
+  const database = await postgresEngine(server.url, { durability: "normal" }).open();
+  await using _ = { [Symbol.asyncDispose]: () => database.close() };
+  const random = new Random(testSeed());
+  for (let id = 0; id < 100; id++) {
+    await database.batch([{ sql: "insert into things values (?)", args: [id] }], { beside: true });
+    await delay(random.integer(16, 22));
+  }
+  assertEquals(await database.all("select count(*) as n, count(distinct id) as ids from things"), [
+    { n: 100, ids: 100 },
+  ]);
+});
 
 Deno.test(`a PostgreSQL that has triggers off is not used${skipped}`, { ignore }, async () => {
   await using server = await postgresServer();
