@@ -82,6 +82,16 @@ export function isSameButForCase(left: string, right: string): string {
   return call("isSameButForCase", left, right);
 }
 
+/**
+ * Whether a column that does not tell case apart has a text, but for the case of ASCII letters. It is found by an index of the column,
+ * which may find more: that of PostgreSQL takes ß for ss, and the sign of Kelvin for a k.
+ *
+ * @param text An argument with its number, such as `?1`: it is said twice.
+ */
+export function isNamed(column: string, text: string): string {
+  return `(${column} = ${text} and ${isSameButForCase(column, text)})`;
+}
+
 /** The texts of a JSON array, for `in`. */
 export function textsOf(json = "?"): string {
   return call("textsOf", json);

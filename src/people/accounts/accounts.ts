@@ -12,7 +12,7 @@ import {
 } from "./account.ts";
 import { givenByHand } from "./group_grants.ts";
 import type { Role } from "./roles.ts";
-import { containing, isLike, textsOf } from "../../ground/sql/mod.ts";
+import { containing, isLike, isNamed, textsOf } from "../../ground/sql/mod.ts";
 
 /** The name of an account: that of a pool is its team's, under whatever name that is known now. */
 const NAME = `case when accounts.kind = 'pool' then coalesce(
@@ -21,7 +21,7 @@ const NAME = `case when accounts.kind = 'pool' then coalesce(
 const COLUMNS = `id, email, ${NAME} as name, kind, role, created_at_ms, disabled_at_ms`;
 const IS_AFTER = "(created_at_ms, id) > (select created_at_ms, id from accounts where id = ?)";
 const IS_FOUND = isLike(`(email || ' ' || ${NAME})`);
-const BY_EMAIL = `select ${COLUMNS} from accounts where email = ?`;
+const BY_EMAIL = `select ${COLUMNS} from accounts where ${isNamed("email", "?1")}`;
 const ALL = `select ${COLUMNS} from accounts order by created_at_ms, id`;
 const OWNER = `select ${COLUMNS} from accounts where role = 'owner'
   order by disabled_at_ms is not null, created_at_ms, id limit 1`;

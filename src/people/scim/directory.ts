@@ -3,7 +3,7 @@ import type { Condition, Database, Value } from "../../ground/database/mod.ts";
 import { columnsIn, jsonText, rowOf } from "../../ground/row.ts";
 import { ScimError } from "./error.ts";
 import type { Term } from "./filter.ts";
-import { elementsOf, isSameButForCase, textAt, textsOf } from "../../ground/sql/mod.ts";
+import { elementsOf, isNamed, isSameButForCase, textAt, textsOf } from "../../ground/sql/mod.ts";
 
 const userRow = rowOf({
   id: z.string(),
@@ -52,10 +52,10 @@ interface Part {
 const USER_COLUMNS = columnsIn(userRow);
 const GROUP_COLUMNS = columnsIn(groupRow);
 
-/** Conditions by the attribute that a filter names, in lower case. */
+/** Conditions by the attribute that a filter names, in lower case. Each question mark is the value that it names. */
 const USER_FILTERS: Readonly<Record<string, string>> = {
   id: "id = ?",
-  username: "user_name = ?",
+  username: isNamed("user_name", "?"),
   externalid: "external_id = ?",
   displayname: isSameButForCase(textAt("attributes", "displayName"), "?"),
   "emails.value": `exists (select 1 from ${elementsOf(textAt("attributes", "emails"))}
@@ -65,7 +65,7 @@ const HAS_MEMBER =
   "exists (select 1 from scim_members where group_id = scim_groups.id and user_id = ?)";
 const GROUP_FILTERS: Readonly<Record<string, string>> = {
   id: "id = ?",
-  displayname: "display_name = ?",
+  displayname: isNamed("display_name", "?"),
   externalid: "external_id = ?",
   members: HAS_MEMBER,
   "members.value": HAS_MEMBER,
@@ -210,8 +210,8 @@ function conditionOf(
   filters: Readonly<Record<string, string>>,
   always: string,
 ): Condition {
-  const parts = terms.map(({ attribute }) => {
-    if (Object.hasOwn(filters, attribute)) return filters[attribute]!;
+  const parts = terms.map(({ attribute }, at) => {
+    if (Object.hasOwn(filters, attribute)) return filters[attribute]!.replaceAll("?", `?${at + 1}`);
     throw new ScimError("invalidFilter", `Filters know ${Object.keys(filters).join(", ")}.`);
   });
   return {

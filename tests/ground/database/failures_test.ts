@@ -3,7 +3,11 @@
 import { assert, assertEquals } from "../../assert.ts";
 import { definitionsOf } from "../../../src/ground/database/definitions_of.ts";
 import { DatabaseError, type FailureKind } from "../../../src/ground/database/mod.ts";
-import { postgresError } from "../../../src/ground/database/postgres/failures.ts";
+import {
+  isOutdated,
+  isUndone,
+  postgresError,
+} from "../../../src/ground/database/postgres/failures.ts";
 import { ledgerBench, possible } from "../../fake/ledger.ts";
 
 const TABLES = [
@@ -63,12 +67,16 @@ for (const engine of possible(["file", "server", "postgres"])) {
 
 Deno.test("a state of PostgreSQL says whether to wait, what the data breaks, or that the database cannot be used", () => {
   const states: Readonly<Record<FailureKind, readonly string[]>> = {
-    busy: ["40001", "40P01", "53300", "55P03", "55006"],
+    busy: ["40001", "40P01", "53300", "55P03", "55006", "57014"],
     duplicate: ["23505"],
     rule: ["23000", "23502", "23503", "23514"],
     // 54: a limit of the server that the statement itself exceeds, so that nobody else's statement fails for it
-    statement: ["0A000", "22003", "2201E", "42P01", "54000", "54001", "54011", "54023", "P0001"],
-    unusable: ["28P01", "3D000", "53100", "53200", "55000", "58030", "XX000", "XX001"],
+    statement: ["0A000", "22003", "2201E", "42601", "54000", "54001", "54011", "54023", "P0001"],
+    // 42501, 42P01: rights and tables that an operator has taken away, which nobody's data can help
+    unusable: [
+      ...["28P01", "3D000", "42501", "42P01", "53100", "53200", "55000", "58030"],
+      ...["XX000", "XX001"],
+    ],
   };
   for (const [kind, codes] of Object.entries(states)) {
     for (const code of codes) {
@@ -80,10 +88,31 @@ Deno.test("a state of PostgreSQL says whether to wait, what the data breaks, or 
 
 Deno.test("of a connection to PostgreSQL that breaks nobody knows what it has done, whatever the system calls that", () => {
   const failed = (code: string) => postgresError(Object.assign(new Error("failed"), { code }));
-  for (const code of ["EPIPE", "ECONNRESET", "EBADF", "57P01", "08006"]) {
+  for (const code of ["EPIPE", "ECONNRESET", "EBADF", "57P01", "08006", "40003"]) {
     assertEquals([code, failed(code).outcomeUnknown], [code, true]);
+    assert(!isUndone(failed(code)), code);
   }
   for (const code of ["40001", "23505", "P0001", "XX000", "F0000", "HV000"]) {
     assertEquals([code, failed(code).outcomeUnknown], [code, false]);
   }
+});
+
+Deno.test("what is done again at once is known in whatever language PostgreSQL says so", () => {
+  const failed = (code: string, message: string, routine: string) =>
+    postgresError(Object.assign(new Error(message), { code, routine }));
+  for (
+    const error of [
+      failed("0A000", "gecachter Plan darf den Ergebnistyp nicht ändern", "RevalidateCachedQuery"),
+      failed("26000", "la sentencia preparada «s1» no existe", "FetchPreparedStatement"),
+    ]
+  ) assert(isOutdated(error) && isUndone(error), error.message);
+  const idle = failed(
+    "57P05",
+    "terminating connection due to idle-session timeout",
+    "ProcessInterrupts",
+  );
+  assert(isUndone(idle) && !isOutdated(idle));
+  assertEquals([idle.kind, idle.outcomeUnknown], ["unusable", false]);
+  const other = failed("0A000", "cached plans are not supported", "transformStatement");
+  assert(!isOutdated(other) && !isUndone(other));
 });

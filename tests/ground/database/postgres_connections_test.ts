@@ -4,10 +4,12 @@ import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts"
 import { ask, Connections } from "../../../src/ground/database/postgres/connections.ts";
 import { placeOf } from "../../../src/ground/database/postgres/place.ts";
 import { DatabaseError } from "../../../src/ground/database/mod.ts";
+import { delay } from "../../../src/ground/std/mod.ts";
+import { containing, isLike } from "../../../src/ground/sql/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
 import { Random, testSeed } from "../../fake/random.ts";
-import { DEADLINE_MS, inTime } from "../../fake/temp.ts";
+import { DEADLINE_MS, inTime, until } from "../../fake/temp.ts";
 import { PostgresCluster } from "../../fake/postgres_cluster.ts";
 
 const why = await whyNoPostgres();
@@ -133,16 +135,168 @@ Deno.test(`where connections are ended, as many that wait get one as there is ro
   }
 });
 
-/** A host that passes all on to a port, or hangs up on everybody. */
-function passingHost(port: number) {
+Deno.test(`where a server gives no more connections, those that there are serve all${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  const refused = "create role gateway login connection limit 2;\n";
+  assertEquals((await server.run(refused)).errors, []);
+  await using pooler = passingHost(server.port, { max: 2 });
+  for (const [port, user] of [[server.port, "gateway"], [pooler.port, "postgres"]]) {
+    const place = placeOf(`postgres://${user}@127.0.0.1:${port}/postgres?sslmode=disable`);
+    const connections = new Connections(place, { patienceMs: 1_000, durable: false });
+    await using _ = { [Symbol.asyncDispose]: () => connections.close() };
+    const use = (sql: string) => connections.use((client) => ask(client, [{ text: sql }]));
+    const pids = new Set<unknown>();
+    for (let round = 0; round < 3; round++) {
+      const all = Array.from(
+        { length: 40 },
+        () => use("select pg_backend_pid() as pid, pg_sleep(0.02)"),
+      );
+      for (const [rows] of await Promise.all(all)) pids.add(rows![0]!.pid);
+    }
+    assertEquals(pids.size, 2);
+  }
+  // one that is away is another matter
+  pooler.hangUp();
+  const place = placeOf(`postgres://postgres@127.0.0.1:${pooler.port}/postgres?sslmode=disable`);
+  const connections = new Connections(place, { patienceMs: 100, durable: false });
+  await using _ = { [Symbol.asyncDispose]: () => connections.close() };
+  const asked = Array.from({ length: 20 }, () =>
+    assertRejects(
+      () => connections.use((client) => ask(client, [{ text: "select 1" }])),
+      DatabaseError,
+    ));
+  await Promise.all(asked);
+});
+
+Deno.test(`what nobody waits for any more ends at the server, and so do its locks${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  const database = await postgresEngine(server.url, { durability: "normal" }).open();
+  await using _ = { [Symbol.asyncDispose]: () => database.close() };
+  const read = () => database.all("select pg_sleep(100000)", [], { patienceMs: 200 });
+  for (let time = 0; time < 3; time++) await assertRejects(read, DatabaseError);
+  const left =
+    "select count(*) as n from pg_stat_activity where query like '%(100000)%' and pid <> pg_backend_pid()";
+  await until(async () => (await database.one(left))?.n === 0, {
+    what: "the end of what was asked",
+  });
+});
+
+Deno.test(
+  `what statements mean is not for a role's settings to say${skipped}`,
+  { ignore },
+  async () => {
+    await using server = await postgresServer();
+    const settings = [
+      ...[
+        "standard_conforming_strings = off",
+        "transform_null_equals = on",
+        "datestyle = 'German'",
+      ],
+      ...["default_transaction_isolation = 'serializable'", "client_min_messages = 'debug5'"],
+      ...["client_encoding = 'latin1'", "extra_float_digits = -15", "bytea_output = 'escape'"],
+      ...[
+        "quote_all_identifiers = on",
+        "plan_cache_mode = 'force_generic_plan'",
+        "row_security = off",
+      ],
+    ].map((setting) => `alter role gateway set ${setting};\n`);
+    const { errors } = await server.run(
+      `create role gateway login;\ngrant all on schema public to gateway;\n${settings.join("")}`,
+    );
+    assertEquals(errors, []);
+    const database = await postgresEngine(server.url.replace("postgres@", "gateway@"), {
+      durability: "normal",
+    }).open();
+    await using _ = { [Symbol.asyncDispose]: () => database.close() };
+    const name = "a.b\\c [d] é";
+    assertEquals(
+      await database.one(
+        `select ${
+          isLike("?1", "?2")
+        } as is_like, ?1 as name, 1 = ?3 as is_null, current_setting('transaction_isolation') as isolation`,
+        [name, containing(".B\\C ["), null],
+      ),
+      { is_like: 1, name, is_null: null, isolation: "read committed" },
+    );
+  },
+);
+
+Deno.test(`what is asked at the moment when an idle connection is ended is asked again${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  const { errors } = await server.run(
+    "create table things (id bigint);\nalter database postgres set idle_session_timeout = '20ms';\n",
+  );
+  assertEquals(errors, []);
+  const database = await postgresEngine(server.url, { durability: "normal" }).open();
+  await using _ = { [Symbol.asyncDispose]: () => database.close() };
+  const random = new Random(testSeed());
+  for (let id = 0; id < 100; id++) {
+    await database.batch([{ sql: "insert into things values (?)", args: [id] }], { beside: true });
+    await delay(random.integer(16, 22));
+  }
+  assertEquals(await database.all("select count(*) as n, count(distinct id) as ids from things"), [
+    { n: 100, ids: 100 },
+  ]);
+});
+
+Deno.test(`a PostgreSQL that has triggers off is not used${skipped}`, { ignore }, async () => {
+  await using server = await postgresServer();
+  await server.run("alter database postgres set session_replication_role = replica;\n");
+  const error = await assertRejects(
+    () => postgresEngine(server.url, { durability: "normal" }).open(),
+    DatabaseError,
+    "(session_replication_role is 'replica')",
+  );
+  assertEquals([error.code, error.isPassing], ["SLUICE_TRIGGERS", false]);
+});
+
+Deno.test(
+  `a transaction that is undone ends with an error where the server falls silent before its end${skipped}`,
+  {
+    ignore,
+  },
+  async () => {
+    await using server = await postgresServer();
+    await using host = passingHost(server.port, { silentAt: "rollback" });
+    const url = `postgres://postgres@127.0.0.1:${host.port}/postgres?sslmode=disable`;
+    const database = await postgresEngine(url, { durability: "normal" }).open();
+    await using _ = { [Symbol.asyncDispose]: () => database.close() };
+    const done = database.batch([{ sql: "create table things (id bigint)" }], { undone: true })
+      .catch((error) => error);
+    assert(await inTime(done, DEADLINE_MS, "nothing") instanceof DatabaseError);
+  },
+);
+
+/** A host that passes all on to a port, up to some number of connections, and up to a text that it is sent; or hangs up on everybody. */
+function passingHost(
+  port: number,
+  { max = Infinity, silentAt }: { readonly max?: number; readonly silentAt?: string } = {},
+) {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const connections = new Set<Deno.Conn>();
-  let [accepted, isOpen] = [0, true];
+  let [accepted, passed, isOpen, isSilent] = [0, 0, true, false];
   const pass = async (caller: Deno.Conn) => {
+    const isWithin = passed++ < max;
+    connections.add(caller);
+    if (!isWithin) return; // it waits, as at a pooler whose connections are all in use
     const server = await Deno.connect({ hostname: "127.0.0.1", port });
-    connections.add(caller).add(server);
-    const ways = [[caller, server], [server, caller]] as const;
-    await Promise.all(ways.map(([from, to]) => from.readable.pipeTo(to.writable).catch(() => {})));
+    connections.add(server);
+    const heard = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(bytes, controller) {
+        isSilent ||= silentAt !== undefined && new TextDecoder().decode(bytes).includes(silentAt);
+        if (!isSilent) controller.enqueue(bytes);
+      },
+    });
+    await Promise.all([
+      caller.readable.pipeThrough(heard).pipeTo(server.writable).catch(() => {}),
+      server.readable.pipeTo(caller.writable).catch(() => {}),
+    ]);
   };
   const serving = (async () => {
     const passing: Promise<void>[] = [];
@@ -155,7 +309,13 @@ function passingHost(port: number) {
   })();
   const hangUp = () => {
     isOpen = false;
-    for (const one of connections) one.close();
+    for (const one of connections) {
+      try {
+        one.close();
+      } catch (error) {
+        if (!(error instanceof Deno.errors.BadResource)) throw error; // both sides have ended
+      }
+    }
     connections.clear();
   };
   return {

@@ -38,6 +38,14 @@ const REFUSALS: Readonly<Record<string, readonly [refuse: string, accept: string
     `alter system set default_transaction_read_only = on;\n${RELOAD}`,
     `alter system reset default_transaction_read_only;\n${RELOAD}`,
   ],
+  "its rights were taken away": [
+    "\\c sluice\nrevoke all on things from gateway",
+    "\\c sluice\ngrant all on things to gateway",
+  ],
+  "its tables are being replaced": [
+    "\\c sluice\nalter table things rename to things_away",
+    "\\c sluice\nalter table things_away rename to things",
+  ],
 };
 
 // Proves P1.

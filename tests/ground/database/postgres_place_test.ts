@@ -33,6 +33,9 @@ Deno.test("a URL says hosts, user, password, database and how it is encrypted", 
     files: { ca: "/ca", cert: "/c", key: "/k" },
   });
   assertEquals(placeOf("postgres://u@a/d", "kept").password, "kept");
+  assertEquals(placeOf("postgres://u:@a/d", "kept").password, "kept");
+  assertEquals(placeOf("postgres://u:a:b%25@a/d").password, "a:b%");
+  assertEquals(placeOf("postgres://a/d?sslrootcert=/a+b%20c").files.ca, "/a+b c");
   assertEquals(placeOf("postgres://a/d?sslrootcert=system").tls, "verify-full");
 });
 
@@ -47,6 +50,7 @@ Deno.test("what a URL must not be is said without what may be secret in it", () 
       ["postgres://u:hunter%2@a/d", "must be percent-encoded"],
       ["postgres://u:hunter2@a,,b/d", "must have a host between commas"],
       ["postgres://u:hunter2@a:x/d", "must have a host between commas"],
+      ["postgres://u:hunter2@a:65536/d", "must have a host between commas"],
       ["postgres://u:hunter2@a/d?ssl=true", "must not have the parameter 'ssl'; known ones are"],
       ["postgres://u:hunter2@a/d?sslmode=allow", "must have as sslmode one of disable, prefer"],
       ["postgres://u:hunter2@a/d?target_session_attrs=primary", "one of read-write, any"],

@@ -2,12 +2,24 @@
 
 import fc from "fast-check";
 import { assertEquals, assertRejects } from "../../assert.ts";
-import { DatabaseError, MIGRATIONS } from "../../../src/ground/database/mod.ts";
+import {
+  DatabaseError,
+  MIGRATIONS,
+  openDatabase,
+  type Value,
+} from "../../../src/ground/database/mod.ts";
 import { POSTGRES_DEFINITIONS } from "../../../src/ground/database/postgres/definitions.ts";
+import {
+  ask,
+  type Client,
+  Connections,
+} from "../../../src/ground/database/postgres/connections.ts";
 import { postgresEngine } from "../../../src/ground/database/postgres/engine.ts";
+import { placeOf } from "../../../src/ground/database/postgres/place.ts";
 import { HAS_CHANGED, jsonArray, lockRows, render, textAt } from "../../../src/ground/sql/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
+import { DEADLINE_MS } from "../../fake/temp.ts";
 import { sized } from "../../tier.ts";
 
 const why = await whyNoPostgres();
@@ -101,16 +113,28 @@ Deno.test(`texts are read as they were written, whatever is in them${skipped}`, 
   await using _ = { [Symbol.asyncDispose]: () => database.close() };
   const taken = `select ?1 as whole, ${textAt("?2", 0)} as taken, ?3 as json,
     ${jsonArray("?1", textAt("?2", 0))} as made, ?1 = ${textAt("?2", 0)} as is_same`;
-  const unit = fc.constantFrom(...'a0u1\\"\0\ufdd0é', "\\u0000", "\\ufdd0", "😀", "{}", "[");
+  const halves = ["\ud83d", "\ude00", "\\ud83d", "\\uDE00"];
+  const unit = fc.constantFrom(
+    ...'a0u1\\"\0\ufdd0é',
+    "\\u0000",
+    "\\ufdd0",
+    "😀",
+    "{}",
+    "[",
+    ...halves,
+  );
+  // half a surrogate pair is no character, which JSON escapes
+  const whole = (json: string) =>
+    json.replace(/\\\\|\\ud[89a-f]../g, (found) => found === "\\\\" ? found : "\ufffd");
   const texts = fc.string({ unit, maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(texts, fc.object({ key: texts, values: [texts] }), async (text, object) => {
       const json = JSON.stringify({ text, object });
       assertEquals(await database.one(taken, [text, JSON.stringify([text]), json]), {
-        whole: text,
-        taken: text,
-        json,
-        made: JSON.stringify([text, text]).replace(",", ", "),
+        whole: text.toWellFormed(),
+        taken: text.toWellFormed(),
+        json: whole(json),
+        made: whole(JSON.stringify([text, text])).replace(",", ", "),
         is_same: 1,
       });
     }),
@@ -137,6 +161,107 @@ Deno.test(
     await database.batch([{ sql: "alter table numbers add column n bigint default 2" }]);
     assertEquals(await database.batch([insert]), [[{ id: 1, n: 2 }]]);
     for (const rows of await read()) assertEquals([rows.length, rows[0]], [22, { id: 1, n: 2 }]);
+  },
+);
+
+Deno.test(`a ledger is not hidden by an empty one in a schema that comes first${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  const run = async (script: string) => assertEquals((await server.run(`${script};\n`)).errors, []);
+  await run("create role gw login;\ncreate database gw owner gw");
+  const url = server.url.replace("postgres@", "gw@").replace(/postgres$/, "gw");
+  const open = () =>
+    openDatabase({
+      file: undefined,
+      server: { url, token: undefined },
+      durability: "normal",
+      rules: RULES,
+      now: () => 1,
+    });
+  const refused = async (says: string) => {
+    const { code } = await assertRejects(open, DatabaseError, says);
+    assertEquals(code, "SLUICE_SCHEMA");
+  };
+  const first = await open();
+  await using _ = { [Symbol.asyncDispose]: () => first.close() };
+  await first.batch([{ sql: "insert into probes (id, number) values (1, 7)" }]);
+  // the path of each role begins with a schema of its own name
+  await run("\\c gw\ncreate schema gw authorization gw");
+  await refused("its tables are in the schema public, and gw comes first in the search path of gw");
+  assertEquals(await first.all("select number from probes"), [{ number: 7 }]);
+  await run("alter role gw set search_path = nowhere");
+  await refused("no schema that is in the search path of gw");
+  await run("alter role gw set search_path = public");
+  await (await open()).close();
+});
+
+Deno.test(`what a pooler drops from all connections is prepared again${skipped}`, {
+  ignore,
+}, async () => {
+  await using server = await postgresServer();
+  const database = await postgresEngine(server.url, { durability: "normal" }).open();
+  await using _ = { [Symbol.asyncDispose]: () => database.close() };
+  await database.batch([{ sql: "create table numbers (id bigint)" }]);
+  const everywhere = (sql: string) =>
+    Promise.all(Array.from({ length: 20 }, () => database.all(sql)));
+  const write = () =>
+    database.batch([
+      { sql: "insert into numbers values (?)", args: [1] },
+      { sql: `select 1 as told where ${HAS_CHANGED}` },
+    ]);
+  assertEquals(await database.batch([{ sql: "-- nothing" }, { sql: "select 1 as n" }]), [[], [{
+    n: 1,
+  }]]);
+  await everywhere("select pg_sleep(0.01)");
+  assertEquals(await write(), [[], [{ told: 1 }]]);
+  for (const drop of ["deallocate all", "discard all"]) {
+    await everywhere(drop);
+    await everywhere("select pg_sleep(0.01)");
+    assertEquals(await write(), [[], [{ told: 1 }]]);
+  }
+  assertEquals(await database.all("select count(*) as n from numbers"), [{ n: 3 }]);
+});
+
+/** What a gateway knows of statements, which each has for itself. */
+async function anotherGateway(name: string) {
+  const load = (file: string) =>
+    import(new URL(`../../../src/ground/database/postgres/${file}?${name}`, import.meta.url).href);
+  const [{ prepared }, { Pipeline }] = await Promise.all([
+    load("statement.ts") as Promise<
+      typeof import("../../../src/ground/database/postgres/statement.ts")
+    >,
+    load("pipeline.ts") as Promise<
+      typeof import("../../../src/ground/database/postgres/pipeline.ts")
+    >,
+  ]);
+  return async (client: Client, sql: string, args: readonly Value[]) => {
+    const pipeline = new Pipeline([prepared(sql, args)]);
+    client.query(pipeline);
+    return (await pipeline.rows)[0];
+  };
+}
+
+Deno.test(
+  `of gateways whose connection is one at the server, none gets what another has prepared${skipped}`,
+  {
+    ignore,
+  },
+  async () => {
+    await using server = await postgresServer();
+    const place = placeOf(server.url);
+    const connections = new Connections(place, { patienceMs: DEADLINE_MS, durable: false });
+    await using _ = { [Symbol.asyncDispose]: () => connections.close() };
+    const [one, other] = [await anotherGateway("one"), await anotherGateway("other")];
+    const balance = "select n as balance from balances where account = ?";
+    const charge = "update balances set n = n - 60 where account = ? returning n";
+    await connections.use(async (client) => {
+      await ask(client, [{ text: "create table balances (account text, n bigint)" }]);
+      await ask(client, [{ text: "insert into balances values ('acc_1', 100)" }]);
+      assertEquals(await one(client, balance, ["acc_1"]), [{ balance: 100 }]);
+      assertEquals(await other(client, charge, ["acc_1"]), [{ n: 40 }]);
+      assertEquals(await one(client, balance, ["acc_1"]), [{ balance: 40 }]);
+    });
   },
 );
 

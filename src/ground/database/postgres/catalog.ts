@@ -1,4 +1,4 @@
-import type { Database, Row } from "../database.ts";
+import { type Database, DatabaseError, type Row } from "../database.ts";
 import type { SchemaObject } from "../definitions.ts";
 
 /** Where objects are made to be compared with: never for longer than a transaction. */
@@ -91,13 +91,35 @@ export async function withoutReferences(
   };
 }
 
-/** Whether a database has a table. */
+/** The schema in which tables are made, and the one where a table is found: the first of the search path that has it. */
+const SCHEMAS = `select current_schema() as here, (
+    select nspname from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+    where pg_class.oid = to_regclass(?)
+  ) as found, current_user as role`;
+
+/**
+ * Whether a database has a table.
+ *
+ * @throws {DatabaseError} If it has, and new ones would be made in another schema: they would hide those that there are, from
+ *   gateways that run as well, whose accounts would be gone.
+ */
 export async function hasTable(database: Database, name: string): Promise<boolean> {
-  const row = await database.one(
-    "select count(*) as n from pg_tables where schemaname = current_schema() and tablename = ?",
-    [name],
-  );
-  return row?.n === 1;
+  const { here, found, role } = (await database.one(SCHEMAS, [name]))!;
+  if (here === null) {
+    throw new DatabaseError(
+      "SLUICE_SCHEMA",
+      `Cannot use ${database.place} as it has no schema that is in the search path of ${role}: make one, or ` +
+        `alter role ${role} set search_path = public`,
+    );
+  }
+  if (found !== null && found !== here) {
+    throw new DatabaseError(
+      "SLUICE_SCHEMA",
+      `Cannot use ${database.place} as its tables are in the schema ${found}, and ${here} comes first in the search path of ` +
+        `${role}: drop ${here}, or alter role ${role} set search_path = ${found}`,
+    );
+  }
+  return found === here;
 }
 
 /** All objects of a database's schema, those that share a name as one. */

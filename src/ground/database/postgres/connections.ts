@@ -20,12 +20,31 @@ const MAX_CONNECTIONS = 8;
 const END_MS = 250;
 /** Between two rounds through the hosts, none of which takes writes. */
 const ROUND_MS = 50;
+/** How long no other connection is asked for where a server answers those that there are, and gives no more. */
+const FULL_MS = 10_000;
 /** What each statement sees was committed before it began. */
 const ISOLATION = "set session characteristics as transaction isolation level read committed";
+/**
+ * What statements mean is not for the role's or the database's settings to say. And what nobody waits for any more ends soon: its locks
+ * would keep others waiting, whose connections would be one more each time that they are tried again.
+ */
+const SETTINGS = [
+  {
+    standard_conforming_strings: "on",
+    transform_null_equals: "off",
+  },
+  // not every system can
+  { client_connection_check_interval: "1000" },
+].map((settings) => {
+  const all = Object.entries(settings).map(([name, value]) => `('${name}', '${value}')`);
+  return `select set_config(name, value, false)
+    from (values ${all.join(", ")}) as wanted (name, value) join pg_settings using (name)`;
+}) as [meanings: string, endings: string];
 /** What a host says of itself. */
 const HOST = `select current_setting('transaction_read_only') as read_only,
   current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
-  current_setting('server_encoding') = 'UTF8' and 'Z' < 'a' as has_order`;
+  current_setting('server_encoding') = 'UTF8' and 'Z' < 'a' as has_order,
+  current_setting('session_replication_role', true) = 'replica' as is_without_rules`;
 /**
  * Which of its cluster's histories a server writes: where a standby is promoted another one begins, with as much as that had. A standby has
  * none. It is asked for apart, as not every server that speaks like PostgreSQL knows it.
@@ -51,6 +70,9 @@ export class Connections {
   #isClosed = false;
   /** Since when no host was reached, if the last question for one failed. */
   #awaySinceTick: number | undefined;
+  /** When a question was answered last. */
+  #answeredTick = -Infinity;
+  #fullUntilTick = -Infinity;
 
   /** @param options.durable Whether a host is refused that does not wait for its disk. */
   constructor(
@@ -75,19 +97,14 @@ export class Connections {
    * @throws {DatabaseError} What the work fails with, or that there is no connection.
    */
   async use<T>(work: (client: Client) => Promise<T>, since?: string): Promise<T> {
-    while (this.#open >= MAX_CONNECTIONS && this.#idle.length === 0) {
-      await new Promise<void>((free) => this.#waiting.push(free));
-    }
-    if (this.#isClosed) throw new DatabaseError("SLUICE_CLOSED", "the database is closed");
-    const known = this.#idle.pop();
-    if (known === undefined) this.#open++;
-    let client = known;
+    let client: Client | undefined;
     try {
-      client ??= await this.#connect();
+      client = await this.#take();
       if (since !== undefined && this.#timeline !== since) throw otherTimeline(false);
       const result = await work(client);
       // a reply of a server that was replaced meanwhile does not count
       if (this.#isEarlier(client)) throw otherTimeline(true);
+      this.#answeredTick = performance.now();
       return result;
     } catch (error) {
       const failure = postgresError(error);
@@ -99,12 +116,46 @@ export class Connections {
       for (const one of others) this.#end(one);
       throw failure;
     } finally {
-      if (client === undefined) this.#open--;
-      else if (this.#broken.has(client) || this.#isClosed || this.#isEarlier(client)) {
-        this.#end(client);
-      } else this.#idle.push(client);
+      if (client !== undefined) {
+        if (this.#broken.has(client) || this.#isClosed || this.#isEarlier(client)) {
+          this.#end(client);
+        } else this.#idle.push(client);
+      }
       this.#waiting.shift()?.();
     }
+  }
+
+  /** One that nobody else uses. Where a server gives no more of them, one is waited for. */
+  async #take(): Promise<Client> {
+    for (;;) {
+      while (this.#idle.length === 0 && !this.#mayOpen) {
+        await new Promise<void>((free) => this.#waiting.push(free));
+      }
+      if (this.#isClosed) throw new DatabaseError("SLUICE_CLOSED", "the database is closed");
+      const known = this.#idle.pop();
+      if (known !== undefined) return known;
+      const startedTick = performance.now();
+      this.#open++;
+      try {
+        return await this.#connect();
+      } catch (error) {
+        this.#open--;
+        if (this.#open === 0 || !this.#hasAnswered(startedTick)) throw error;
+        this.#fullUntilTick = performance.now() + FULL_MS;
+        this.#waiting.shift()?.();
+      }
+    }
+  }
+
+  /** Whether another connection may be opened. */
+  get #mayOpen(): boolean {
+    if (this.#open === 0) return true;
+    return this.#open < MAX_CONNECTIONS && performance.now() >= this.#fullUntilTick;
+  }
+
+  /** Whether one that was open has been answered since, so that it is not the server that is away. */
+  #hasAnswered(sinceTick: number): boolean {
+    return this.#answeredTick > sinceTick;
   }
 
   /** Ends those that nobody uses; the others end with what they are used for. */
@@ -130,7 +181,8 @@ export class Connections {
 
   /** Connects to the first host that takes writes. Once none was reached for as long as they are given, each call tries every host once. */
   async #connect(): Promise<Client> {
-    const startedTick = this.#awaySinceTick ?? performance.now();
+    const beganTick = performance.now();
+    const startedTick = this.#awaySinceTick ?? beganTick;
     for (;;) {
       let failure: unknown = new Error("no host takes writes");
       for (const host of this.#hosts) {
@@ -144,6 +196,7 @@ export class Connections {
         }
       }
       if (isRefused(failure) || failure instanceof DatabaseError) throw failure;
+      if (this.#hasAnswered(beganTick)) throw failure;
       this.#awaySinceTick ??= startedTick;
       if (this.#isClosed || performance.now() - startedTick >= this.#patienceMs) throw failure;
       await delay(ROUND_MS);
@@ -187,11 +240,16 @@ export class Connections {
     client.on("end", drop);
     try {
       await client.connect();
-      const [, asked] = await ask(client, [{ text: ISOLATION }, { text: HOST }], patienceMs);
+      const [meanings, endings] = SETTINGS;
+      const first = [ISOLATION, meanings, HOST].map((text) => ({ text }));
+      const [, , asked] = await ask(client, first, patienceMs);
+      await ask(client, [{ text: endings }], patienceMs).catch(() => {});
       const told = await ask(client, [{ text: TIMELINE }], patienceMs).catch(() => undefined);
-      const { read_only, has_order: hasOrder, ...settings } = asked![0]!;
+      const { read_only, has_order: hasOrder, is_without_rules: isWithoutRules, ...settings } =
+        asked![0]!;
       if (mustWrite && read_only !== "off") throw new Error(`${host} takes no writes`);
       if (hasOrder !== 1) throw otherOrder();
+      if (isWithoutRules === 1) throw withoutRules();
       if (this.#durable) mustBeDurable(settings);
       const timeline = told?.[0]?.[0]?.timeline as string | undefined ?? this.#timeline;
       this.#timelines.set(client, timeline);
@@ -257,6 +315,15 @@ function otherOrder(): DatabaseError {
     "SLUICE_ORDER",
     "it does not order texts by their bytes in UTF-8: make the database with `create database sluice " +
       "template template0 encoding 'UTF8' locale 'C'`",
+  );
+}
+
+/** What is written would be acknowledged, and nothing done: rules are triggers. */
+function withoutRules(): DatabaseError {
+  return new DatabaseError(
+    "SLUICE_TRIGGERS",
+    "it has triggers off (session_replication_role is 'replica'), so that nothing would be charged: reset that " +
+      "setting of the role, the database or the server",
   );
 }
 

@@ -1,8 +1,13 @@
 import { DatabaseError, type FailureKind } from "../database.ts";
 
-/** What states of SQL mean (https://www.postgresql.org/docs/current/errcodes-appendix.html); any other: the database cannot be used. */
+/**
+ * What states of SQL mean (https://www.postgresql.org/docs/current/errcodes-appendix.html); any other: the database cannot be used. Rights
+ * that were taken away and tables that are gone fail for all alike, until its operator gives them back.
+ */
 const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
-  [/^(?:40001|40P01|53300|55P03|55006)$/, "busy"],
+  // 57014: the role's `statement_timeout`, or its operator, ended what took too long; others are answered
+  [/^(?:40001|40P01|53300|55P03|55006|57014)$/, "busy"],
+  [/^(?:42501|42P01)$/, "unusable"],
   [/^23505$/, "duplicate"],
   [/^23/, "rule"],
   [/^(?:0A|2[012]|2F|42|54|P[0])/, "statement"],
@@ -11,18 +16,30 @@ const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
 /** What the server says: a system's own code, such as EPIPE, is as long, and no class of states begins like it. */
 const STATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 
-/** A connection that ends, or a server that starts or stops: what was asked may have been done. */
-const IS_LOST = /^(?:08|57P0)/;
+/** A connection that ends, a server that starts or stops, or one that does not know itself: what was asked may have been done. */
+const IS_LOST = /^(?:08|57P0[^5]|40003)/;
 
-/** Whether to try again at once: another transaction was in its way, or a prepared statement is out of date. */
+/**
+ * Whether to try again at once: another transaction was in its way, a prepared statement is out of date, or the connection was ended as it
+ * was idle (57P05, `idle_session_timeout`), before the server read what was asked.
+ */
 export function isUndone(error: unknown): boolean {
-  return error instanceof DatabaseError && /^40/.test(error.code) || isOutdated(error);
+  if (!(error instanceof DatabaseError) || error.outcomeUnknown) return false;
+  return /^(?:40|57P05)/.test(error.code) || isOutdated(error);
 }
 
-/** Whether a statement was prepared on the connection before its table was altered. */
+/** Where PostgreSQL finds that out: its message is in whatever language its operator reads. */
+const OUTDATED = "RevalidateCachedQuery";
+
+/**
+ * Whether the connection's prepared statements are of no use: one was prepared before its table was altered, or a pooler has
+ * dropped them.
+ */
 export function isOutdated(error: unknown): boolean {
-  return error instanceof DatabaseError && error.code === "0A000" &&
-    error.message.startsWith("cached plan");
+  if (!(error instanceof DatabaseError)) return false;
+  const { code, cause } = error;
+  return code === "26000" ||
+    code === "0A000" && (cause as { routine?: unknown } | undefined)?.routine === OUTDATED;
 }
 
 /** A failure of the driver with its kind. */

@@ -35,7 +35,7 @@ const PARSERS: Readonly<Record<number, (text: string) => Value>> = {
 };
 
 /** Says how many rows the statement before has changed. */
-const CHANGED = { name: "changed", text: "select set_config('sluice.changed', $1, true)" };
+const CHANGED = { name: "sluice_changed", text: "select set_config('sluice.changed', $1, true)" };
 
 /** The columns of what a connection has prepared, by its name. */
 const prepared = new WeakMap<Wire, Map<string, readonly Column[]>>();
@@ -113,6 +113,11 @@ export class Pipeline {
     this.#at++;
     this.#expect(wire);
     if (this.#at === this.#next) this.#send(wire);
+  }
+
+  /** Called for a statement that is nothing but a comment. */
+  handleEmptyQuery(wire: Wire): void {
+    this.handleCommandComplete({ text: "" }, wire);
   }
 
   handleReadyForQuery(): void {

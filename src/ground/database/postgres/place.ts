@@ -50,8 +50,11 @@ export function placeOf(url: string, password?: string): Place {
         "password percent-encoded",
     );
   }
-  const [user, own] = account.split(":").map(decoded);
-  const given = Object.fromEntries(new URLSearchParams(query));
+  // as libpq takes them: a password may have colons, and a plus stands for itself
+  const [, user = "", own = ""] = /^([^:]*)(?::(.*))?$/s.exec(account)!.map((part = "") =>
+    decoded(part)
+  );
+  const given = Object.fromEntries(new URLSearchParams(query?.replaceAll("+", "%2B")));
   const unknown = Object.keys(given).find((name) => !PARAMETERS.includes(name));
   if (unknown !== undefined) {
     throw new TypeError(
@@ -71,7 +74,7 @@ export function placeOf(url: string, password?: string): Place {
   return {
     hosts: hosts.split(",").map(hostOf),
     user: user || undefined,
-    password: own ?? password,
+    password: own || password,
     database: decoded(database),
     mustWrite: oneOf(TARGETS, given, "target_session_attrs", "read-write") === "read-write",
     tls: oneOf(TLS, given, "sslmode", sslrootcert === undefined ? "prefer" : "verify-full"),
@@ -81,7 +84,9 @@ export function placeOf(url: string, password?: string): Place {
 
 function hostOf(text: string): Host {
   const [, host, port] = /^(\[[^\]]+\]|[^:]+)(?::(\d+))?$/.exec(text) ?? [];
-  if (host === undefined) throw new TypeError("must have a host between commas, or HOST:PORT");
+  if (host === undefined || Number(port) > 65_535) {
+    throw new TypeError("must have a host between commas, or HOST:PORT");
+  }
   return { host: decoded(host.replace(/^\[|\]$/g, "")), port: Number(port ?? DEFAULT_PORT) };
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { render } from "../../sql/mod.ts";
 import type { Value } from "../database.ts";
 import { toPostgres } from "./texts.ts";
@@ -35,7 +36,7 @@ export function prepared(
   let statement = kept.get(key);
   if (statement === undefined) {
     const isKept = kept.size < MAX_KEPT && !RUNS_ONCE.test(sql);
-    statement = prepare(sql, args, isKept ? `s${kept.size}` : undefined);
+    statement = prepare(sql, args, isKept);
     if (isKept) kept.set(key, statement);
   }
   return { ...statement, values: statement.takes.map((place) => valueOf(args[place]!)) };
@@ -45,7 +46,7 @@ function valueOf(value: Value): Value {
   return typeof value === "string" ? toPostgres(value) : value;
 }
 
-function prepare(sql: string, args: readonly Value[], name: string | undefined): Prepared {
+function prepare(sql: string, args: readonly Value[], isKept: boolean): Prepared {
   const takes: number[] = [];
   let last = 0;
   const text = render(sql, "postgres").replace(ARGUMENT, (found, number: string | undefined) => {
@@ -56,7 +57,16 @@ function prepare(sql: string, args: readonly Value[], name: string | undefined):
     if (!takes.includes(last - 1)) takes.push(last - 1);
     return `$${takes.indexOf(last - 1) + 1}::${type}`;
   });
+  const name = isKept ? nameOf(text) : undefined;
   return { name, text, takes, asksForChanges: text.includes("sluice.changed") };
+}
+
+/**
+ * A name that no other statement has, in any program: a pooler may give a connection to one gateway that has what another one prepared,
+ * and to read a balance must never be to charge it.
+ */
+function nameOf(text: string): string {
+  return `sluice_${createHash("sha256").update(text).digest("hex").slice(0, 32)}`;
 }
 
 function typeOf(value: Value): string | undefined {

@@ -122,7 +122,7 @@ export class PostgresTransport implements Transport {
   }
 }
 
-/** Does something in a transaction of several questions. */
+/** Does something in a transaction of several questions. Its commit may take as long as it needs, as nobody could do it again. */
 async function inBlock<T>(
   client: Client,
   end: "commit" | "rollback",
@@ -131,7 +131,7 @@ async function inBlock<T>(
   await ask(client, [{ text: "begin" }], PATIENCE_MS);
   try {
     const result = await work();
-    await ask(client, [{ text: end }]);
+    await ask(client, [{ text: end }], end === "rollback" ? PATIENCE_MS : undefined);
     return result;
   } catch (error) {
     // or the connection is lost, and with it the transaction
