@@ -143,3 +143,36 @@ export const OPAQUE_FIELDS: ReadonlySet<string> = new Set([
   "results",
   "schema",
 ]);
+
+/**
+ * How a name reads for services that ignore the case of names, as many in Go and .NET do: `Model` after `model` is the model for
+ * them. Go takes the long s and the sign for kelvin for letters of ASCII, too.
+ */
+export function readAs(name: string): string {
+  return name.toUpperCase().toLowerCase();
+}
+
+const NAMES_BY_DIALECT = Object.fromEntries(
+  Object.entries(REQUEST_FIELDS).map(([dialect, table]) => [
+    dialect,
+    new Set([...Object.keys(table), ...Object.keys(FOREIGN_FIELDS)].map(readAs)),
+  ]),
+);
+
+/** Whether a field that is not known here is one that is for services which ignore the case of names. */
+export function isDisguised(dialect: DialectName, field: string): boolean {
+  return NAMES_BY_DIALECT[dialect]!.has(readAs(field));
+}
+
+/** Names deeper in a request by which it is decided what goes on. All are in small letters. */
+const DECISIVE: ReadonlySet<string> = new Set([
+  ...KEPT_IDS,
+  ...CACHE_FIELDS,
+  ...["definition", "environment", "include_usage", "max_uses", "tools", "ttl", "type"],
+]);
+const IN_SMALL_LETTERS = /^[a-z0-9_]*$/;
+
+/** The same for a name deeper in a request. */
+export function isDisguisedInside(name: string): boolean {
+  return !IN_SMALL_LETTERS.test(name) && DECISIVE.has(readAs(name));
+}
