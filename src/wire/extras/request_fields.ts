@@ -30,11 +30,16 @@ function fields(table: Partial<Record<Treatment, string>>): Readonly<Record<stri
   );
 }
 
-/** Fields of vendors that call further models, searches or choices, each at a price of its own. */
+/**
+ * Fields of vendors that call further models, searches or choices, each at a price of its own. LiteLLM takes a router's settings from a
+ * request: other models, where they are and what follows a failure; Hunyuan searches by fields of its own.
+ */
 const VENDORS =
-  "api_base api_key best_of compound_custom data_sources deep_search enable_code_interpreter enable_search extra_body " +
-  "litellm_params models plugins preset provider providerOptions route search_mode search_options search_parameters " +
-  "use_search web_search";
+  "api_base api_key base_url best_of compound_custom content_policy_fallbacks context_window_fallbacks custom_llm_provider " +
+  "data_sources deep_search enable_code_interpreter enable_deep_search enable_enhancement enable_multimedia enable_search " +
+  "enable_speed_search extra_body force_search_enhancement litellm_params model_list models num_retries plugins preset provider " +
+  "providerOptions route router_settings_override search_mode search_options search_parameters use_beam_search use_search " +
+  "user_config web_search";
 
 /** Fields with IDs of what is kept with providers, in no SDK's request. */
 const KEPT_ELSEWHERE =
