@@ -16,6 +16,7 @@ import {
   KEPT_IDS,
   OPAQUE_FIELDS,
   PLAIN_VALUES,
+  REQUEST_FIELDS,
   treatmentOf,
   USUAL_LIFETIMES,
 } from "./request_fields.ts";
@@ -153,8 +154,11 @@ class Extras {
     const name = text(value) ?? "";
     if (PLAIN_VALUES[field]?.includes(name)) return value;
     if (!Object.hasOwn(factors, name)) return this.#drop(field);
-    if (factors[name] !== 1) this.#priced.push(field);
-    this.#asked[field] = factors[name]!;
+    // upstreams may not know another dialect's field, and the names of cheap tiers in that of the speed: nothing would be cheaper
+    const mayLower = field !== "speed" && Object.hasOwn(REQUEST_FIELDS[this.#dialect], field);
+    const factor = mayLower ? factors[name]! : Math.max(1, factors[name]!);
+    if (factor !== 1) this.#priced.push(field);
+    this.#asked[field] = factor;
     return value;
   }
 

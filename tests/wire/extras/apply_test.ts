@@ -149,6 +149,18 @@ Deno.test("names in another case of what is the caller's own stay", () => {
   assertEquals([dropped, sent], [[], body]);
 });
 
+Deno.test("only a service tier lowers the price, as upstreams ignore a speed that they do not know", () => {
+  const allow = { tiers: { flex: 0.5, fast: 6 }, regions: { us: 0.9 } };
+  const factor = (dialect: DialectName, body: JsonObject) =>
+    apply(dialect, body, allow).used.factor;
+  for (const dialect of ["chat", "messages", "responses"] as const) {
+    assertEquals(factor(dialect, { service_tier: "flex" }), 0.5);
+    assertEquals(factor(dialect, { speed: "flex" }), 1);
+    assertEquals(factor(dialect, { speed: "fast" }), 6);
+    assertEquals(factor(dialect, { inference_geo: "us" }), dialect === "messages" ? 0.9 : 1);
+  }
+});
+
 Deno.test("calls are reserved by the limits that a dialect's upstreams know, and by no others", () => {
   const allow = { tools: { web_search: 10 } };
   const calls = (dialect: DialectName, body: JsonObject) =>
