@@ -40,6 +40,23 @@ for (
   });
 }
 
+Deno.test("charged: the prices of the time, and the factor of a service tier", async () => {
+  await using upstream = fakeUpstream((request) => embeddingsReply(request, { tokens: 900 }));
+  await using gateway = await startGateway({
+    settings: embeddingsSettings(upstream.url, {
+      prices: { input: 10_000, changes: [{ from: "2020-01-01", input: 50_000, output: 0 }] },
+      allow: { tiers: { priority: 3 } },
+    }),
+  });
+  const { keys: [key] } = await customer(gateway, 10_000);
+  for (const more of [{}, { service_tier: "priority" }]) {
+    await (await embed(gateway, { input: TOKENS(900), ...more }, key)).text();
+  }
+  assertEquals(upstream.received.map(({ body }) => body.service_tier), [undefined, "priority"]);
+  assertEquals((await usageRecords(gateway)).map((one) => one.charged_credits), [45, 135]);
+  await assertLedgerClean(gateway);
+});
+
 for (const [why, tokens] of [["no report", undefined], ["one beyond belief", 9e9]] as const) {
   Deno.test(`charged: counted by the gateway where there is ${why}`, async () => {
     await using upstream = fakeUpstream((request) =>

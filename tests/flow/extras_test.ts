@@ -4,6 +4,7 @@ import type { SettingsInput } from "../../src/settings/config/mod.ts";
 import { assertEquals, assertStringIncludes } from "../assert.ts";
 import { assertLedgerClean, customer } from "../fake/customer.ts";
 import { startGateway, usageRecords } from "../fake/gateway.ts";
+import { until } from "../fake/temp.ts";
 import { completion, eventStream, fakeUpstream, sse } from "../fake/upstream.ts";
 
 type Routes = NonNullable<SettingsInput["routes"]>;
@@ -41,6 +42,83 @@ Deno.test("a service tier costs its factor; one that is not allowed is left out 
     80,
     32,
   ]);
+  await assertLedgerClean(gateway);
+});
+
+/** A request as services read it that ignore the case of names, as those in Go do: of several the last one holds. */
+function readWithoutCase(raw: string): Record<string, unknown> {
+  return JSON.parse(
+    raw,
+    (_name, value) =>
+      typeof value !== "object" || value === null || Array.isArray(value)
+        ? value
+        : Object.fromEntries(Object.entries(value).map(([name, one]) => [name.toLowerCase(), one])),
+  );
+}
+
+Deno.test("a service that ignores the case of names gets nothing that was not paid for", async () => {
+  await using upstream = fakeUpstream(() => completion("well"));
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, routes: route({}) },
+  });
+  const { keys: [key] } = await customer(gateway, 1_000);
+  const wanted = { Model: "dear", N: 8, Service_Tier: "priority", MAX_TOKENS: 100_000 };
+  const reply = await gateway.chat("Hi", { model: "token", max_tokens: 50, ...wanted }, {
+    key: key!,
+  });
+  await reply.text();
+  assertEquals(reply.headers.get("x-sluice-ignored"), "Model, N, Service_Tier, MAX_TOKENS");
+  const { model, n, service_tier, max_tokens } = readWithoutCase(upstream.received[0]!.raw);
+  assertEquals([model, n, service_tier, max_tokens], ["token", undefined, undefined, 50]);
+});
+
+Deno.test("limits of calls that an upstream does not know reserve no less, so that no more is spent than there is", async () => {
+  const calls = Array.from({ length: 10 }, (_, at) => ({
+    type: "server_tool_use",
+    id: `srvtoolu_${at}`,
+    name: "web_search",
+    input: {},
+  }));
+  const { promise: replied, resolve } = Promise.withResolvers<void>();
+  await using upstream = fakeUpstream(async () => {
+    await replied;
+    return Response.json({
+      id: "m",
+      type: "message",
+      role: "assistant",
+      model: "m",
+      content: [...calls, { type: "text", text: "well" }],
+      stop_reason: "end_turn",
+      stop_sequence: null,
+      usage: { input_tokens: 15_000, output_tokens: 5 },
+    });
+  });
+  await using gateway = await startGateway({
+    settings: {
+      upstream: { url: upstream.url, dialect: "messages" },
+      routes: {
+        token: { ...PRICED, context: 2_000, maxOutput: 100, allow: { tools: { web_search: 50 } } },
+      },
+    },
+  });
+  const { keys: [key], balance } = await customer(gateway, 9_000);
+  let refused = 0;
+  const sent = Array.from({ length: 10 }, async () => {
+    const reply = await gateway.post("/v1/messages", {
+      model: "token",
+      max_tokens: 5,
+      max_tool_calls: 1,
+      messages: [{ role: "user", content: "Hi" }],
+      tools: [{ type: "web_search_20250305", name: "web_search" }],
+    }, { key: key! });
+    await reply.text();
+    if (reply.status !== 200) refused++;
+  });
+  await until(() => upstream.received.length + refused === 10, { what: "all requests" });
+  resolve();
+  await Promise.all(sent);
+  // 15,000 × 0.2 + 5, and ten calls; what the others would have cost could not have been held
+  assertEquals([refused, await balance()], [9, 9_000 - 3_505]);
   await assertLedgerClean(gateway);
 });
 

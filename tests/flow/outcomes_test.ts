@@ -238,6 +238,15 @@ const BLAMED: readonly { dialect: "chat" | "messages" | "responses"; error: unkn
   { dialect: "chat", error: { error: { message: "x", code: "content_filter" } } },
   { dialect: "chat", error: { error: { message: "x", code: 400 } } },
   { dialect: "chat", error: { error: { message: "x", code: "tool_use_failed" } } },
+  // a call that cannot be read, of a tool that was not offered, of too many: a prompt may ask for it
+  ...["MALFORMED_FUNCTION_CALL", "unexpected_tool_call", "TOO_MANY_TOOL_CALLS"].map((reason) => ({
+    dialect: "chat" as const,
+    error: JSON.parse(chunk({}, reason)),
+  })),
+  {
+    dialect: "messages",
+    error: { type: "message_delta", delta: { stop_reason: "malformed_function_call" } },
+  },
   {
     dialect: "messages",
     error: { type: "error", error: { type: "invalid_request_error", message: "x" } },

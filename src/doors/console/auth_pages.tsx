@@ -10,6 +10,7 @@ import type { Statement } from "../../ground/database/mod.ts";
 import { OWNER_SIGN_IN } from "../../people/operation_log/mod.ts";
 import { checkRecent, Identities, Passkeys, SignInError } from "../../people/sign_in/mod.ts";
 import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
+import { siteOf } from "../../ground/web/mod.ts";
 import { Attempts } from "./attempts.ts";
 import { count } from "./format.ts";
 import { ownKeysOf } from "./own_keys.ts";
@@ -32,11 +33,6 @@ import { forgetWantedPage, toWantedPage } from "./wanted_page.ts";
 const SESSION_SECONDS = 30 * 86_400;
 
 const SIGN_IN_REFUSED = "Incorrect email or password.";
-
-/** The network of an address for limits: IPv6 addresses are networks already. */
-function networkOf(address: string): string {
-  return address.replace(/^(\d+\.\d+\.\d+)\.\d+$/, "$1.0/24").slice(0, 64);
-}
 
 /** Coming in and going out: passwords, links, registration, sessions. */
 export class AuthPages {
@@ -193,7 +189,7 @@ export class AuthPages {
       const setting = await passwords.hashed(password); // takes the same time
       if (await accounts.find(email) === undefined) {
         await registration.register(
-          { email, name, inviteCode, network: networkOf(address) },
+          { email, name, inviteCode, network: siteOf(address) },
           (made) => [
             setting(made),
             recordOf(c, this.#parts, {

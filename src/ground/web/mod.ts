@@ -15,4 +15,4 @@ export {
   readText,
 } from "./bounded_body.ts";
 export { Entity } from "./entity.ts";
-export { isSameOrigin, TrustedProxies, type Visitor, visitorOf } from "./visitor.ts";
+export { isSameOrigin, siteOf, TrustedProxies, type Visitor, visitorOf } from "./visitor.ts";

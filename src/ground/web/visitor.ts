@@ -64,6 +64,19 @@ function network(text: string): string {
 }
 
 /**
+ * The network of a visitor for what an account is given once: the /24 of an IPv4 address, the /48 of an IPv6 address, which providers
+ * hand out whole and in which there are 65,536 networks of {@linkcode Visitor.address}.
+ *
+ * @param address As {@linkcode Visitor.address} has it.
+ */
+export function siteOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address.slice(0, 64);
+  const parsed = ipaddr.parse(address);
+  const [kind, bits] = parsed.kind() === "ipv4" ? [ipaddr.IPv4, 24] : [ipaddr.IPv6, 48];
+  return `${kind.networkAddressFromCIDR(`${address}/${bits}`)}/${bits}`;
+}
+
+/**
  * Returns whether a write comes from a page of the same origin, by `Sec-Fetch-Site`, or `Origin` in older browsers
  * (OWASP, Cross-Site Request Forgery Prevention). A request without either is not from a browser's form; it still needs
  * the session's token.

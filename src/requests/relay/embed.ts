@@ -1,4 +1,4 @@
-import type { Route } from "../../settings/catalog/mod.ts";
+import { type Route, routeAt } from "../../settings/catalog/mod.ts";
 import { parseDetached } from "../../wire/dialects/mod.ts";
 import {
   type EmbeddingsRequest,
@@ -6,7 +6,7 @@ import {
   parseEmbeddings,
   servesEmbeddings,
 } from "../../wire/embeddings/mod.ts";
-import { applyExtras, NONE_USED } from "../../wire/extras/mod.ts";
+import { applyExtras } from "../../wire/extras/mod.ts";
 import { invalid } from "../../ground/refusal.ts";
 import type { OwnKey, OwnKeyPlan, Upstreams } from "../upstreams/mod.ts";
 import { Embedding } from "./embedding.ts";
@@ -24,8 +24,8 @@ const FORMAT = "embeddings";
 export async function embed(parts: RelayParts, incoming: EmbedRequest): Promise<RelayReply> {
   const { caller, requestId, trace, body } = incoming;
   const parsed = parseDetached(body, parseEmbeddings);
-  const route = parts.catalog().resolve(parsed.model, "embeddings");
-  const { request, dropped } = applyExtras("chat", parsed, route);
+  const route = routeAt(parts.catalog().resolve(parsed.model, "embeddings"), parts.now());
+  const { request, dropped, used } = applyExtras("chat", parsed, route);
   const tags = requestTags(incoming.header, request.body, parts.settings.tags);
   checkPermission(caller, route);
   checkDimensions(request, route);
@@ -41,7 +41,7 @@ export async function embed(parts: RelayParts, incoming: EmbedRequest): Promise<
     inputTokens: Math.ceil(inputTokens * parts.estimates.factor(caller.accountId, route)),
     permittedOutput: 0,
     choices: 1,
-    used: NONE_USED,
+    used,
     tags,
     ownKeys: shareOfOwnKeys(plans),
   });

@@ -146,7 +146,7 @@ export const settings = z.strictObject({
       "Bonus for the inviter when an account registers with their code.",
     ),
     signupsPerNetwork: z.int().nonnegative().default(10).describe(
-      "Accounts that may register in the console from one network (IPv4 /24, IPv6 /64) within a day with free credits; further ones " +
+      "Accounts that may register in the console from one network (IPv4 /24, IPv6 /48) within a day with free credits; further ones " +
         "begin without, and earn their inviter nothing before they pay.",
     ),
     unpaidInvites: z.int().nonnegative().default(10).describe(

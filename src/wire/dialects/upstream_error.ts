@@ -340,9 +340,12 @@ function reported(
   return failed;
 }
 
-/** What upstreams call errors of a request: filters of contents, limits, and output that does not fit what was asked for. */
+/**
+ * What upstreams call errors of a request: filters of contents, limits, and output that does not fit what was asked for. Calls that
+ * cannot be read, of too many tools or of none that was offered are among them: a prompt can ask for one.
+ */
 const REQUEST_WORDS =
-  /invalid_request|invalid_prompt|invalid_argument|bad_request|content_?filter|policy|moderation|safety|inspection|too_large|too_long|validate_failed|tool_use_failed|unsupported|unprocessable|refus/i;
+  /invalid_request|invalid_prompt|invalid_argument|bad_request|content_?filter|policy|moderation|safety|inspection|too_large|too_long|validate_failed|tool_use_failed|malformed_(?:function|tool)|unexpected_tool|too_many_tool|missing_thought|unsupported|unprocessable|refus/i;
 
 /** Whether a reported error blames the request. */
 function isAboutRequest({ code, type }: UpstreamError, status: number | undefined): boolean {

@@ -44,13 +44,3 @@ export interface UsedExtras {
   /** Whether all of the input is text: what an upstream says of sound and pictures in it is not charged. */
   readonly isText?: boolean | undefined;
 }
-
-/** Of a request that asks for nothing of the kind. */
-export const NONE_USED: UsedExtras = {
-  factor: 1,
-  asked: {},
-  writeFactor: 1,
-  writes: { usual: 1, hour: 1 },
-  tools: {},
-  maxCalls: 0,
-};

@@ -11,9 +11,12 @@ import { invalid, type Refusal } from "../../ground/refusal.ts";
 import { type AllowedExtras, NO_EXTRAS, type UsedExtras } from "./allowed.ts";
 import {
   CACHE_FIELDS,
+  isDisguised,
+  isDisguisedInside,
   KEPT_IDS,
   OPAQUE_FIELDS,
   PLAIN_VALUES,
+  REQUEST_FIELDS,
   treatmentOf,
   USUAL_LIFETIMES,
 } from "./request_fields.ts";
@@ -103,7 +106,7 @@ class Extras {
           hour: Math.min(this.#factorOf("1h"), this.#writeFactor),
         },
         tools: this.#tools,
-        maxCalls: Math.min(this.#maxCalls, limitIn(body.max_tool_calls) ?? Infinity),
+        maxCalls: Math.min(this.#maxCalls, this.#limitIn("responses", body.max_tool_calls)),
       },
     };
   }
@@ -128,9 +131,11 @@ class Extras {
         return this.#drop(field);
       case "kept":
         return this.#keptField(field, value);
-      case "own":
       case "harmless":
         return value;
+      case undefined:
+        if (isDisguised(this.#dialect, field)) return this.#drop(field);
+        return OPAQUE_FIELDS.has(field) ? value : this.#clean(value, field);
       default:
         return OPAQUE_FIELDS.has(field) ? value : this.#clean(value, field);
     }
@@ -149,8 +154,11 @@ class Extras {
     const name = text(value) ?? "";
     if (PLAIN_VALUES[field]?.includes(name)) return value;
     if (!Object.hasOwn(factors, name)) return this.#drop(field);
-    if (factors[name] !== 1) this.#priced.push(field);
-    this.#asked[field] = factors[name]!;
+    // upstreams may not know another dialect's field, and the names of cheap tiers in that of the speed: nothing would be cheaper
+    const mayLower = field !== "speed" && Object.hasOwn(REQUEST_FIELDS[this.#dialect], field);
+    const factor = mayLower ? factors[name]! : Math.max(1, factors[name]!);
+    if (factor !== 1) this.#priced.push(field);
+    this.#asked[field] = factor;
     return value;
   }
 
@@ -162,7 +170,8 @@ class Extras {
   }
 
   /** What says how long a prompt cache lives. */
-  #lifetime(field: string, value: JsonValue): JsonValue {
+  #lifetime(field: string, given: JsonValue): JsonValue {
+    const value = this.#clean(given, field);
     if (!isObject(value)) return value;
     const { cache } = this.#route.allow;
     const ttl = text(value.ttl);
@@ -254,7 +263,13 @@ class Extras {
 
   #offer(name: string, price: number, { max_uses: maxUses }: JsonObject): void {
     this.#tools[name] = price;
-    this.#maxCalls += limitIn(maxUses) ?? USUAL_CALLS;
+    this.#maxCalls += this.#limitIn("messages", maxUses, USUAL_CALLS);
+  }
+
+  /** A limit of calls that upstreams of its dialect keep; others may not know it. */
+  #limitIn(dialect: DialectName, value: JsonValue | undefined, otherwise = Infinity): number {
+    const isKept = dialect === this.#dialect && typeof value === "number" && value >= 1;
+    return isKept ? Math.min(Math.ceil(value), MAX_CALLS) : otherwise;
   }
 
   #notOffered(param: string, tool: string): Refusal {
@@ -302,6 +317,12 @@ class Extras {
     const isCall = /tool_use$/.test(text(value.type) ?? "");
     for (const key in value) {
       const one = value[key];
+      if (isDisguisedInside(key)) {
+        if (sent === value) sent = { ...value };
+        delete sent[key];
+        this.#drop(`${path}.${key}`);
+        continue;
+      }
       if (KEPT_IDS.has(key) && one !== undefined && one !== null && !this.#isMade(key, value)) {
         this.#checkIds(one, `${path}.${key}`);
       }
@@ -330,11 +351,6 @@ class Extras {
     if (typeof value === "string") this.#checkKept(value, param);
     else for (const one of items(value)) this.#checkIds(one, param);
   }
-}
-
-/** A limit of calls; undefined for what is none. */
-function limitIn(value: JsonValue | undefined): number | undefined {
-  return typeof value === "number" && value >= 1 ? Math.min(value, MAX_CALLS) : undefined;
 }
 
 /** Whether a request asks for tools that run at the upstream. */

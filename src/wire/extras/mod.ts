@@ -9,7 +9,7 @@
  * @module
  */
 
-export { type AllowedExtras, NO_EXTRAS, NONE_USED, type UsedExtras } from "./allowed.ts";
+export { type AllowedExtras, NO_EXTRAS, type UsedExtras } from "./allowed.ts";
 export { applyExtras, hasHostedTools } from "./apply.ts";
 export { REQUEST_FIELDS } from "./request_fields.ts";
 export { toldFactor } from "./told.ts";

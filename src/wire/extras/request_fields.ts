@@ -30,11 +30,16 @@ function fields(table: Partial<Record<Treatment, string>>): Readonly<Record<stri
   );
 }
 
-/** Fields of vendors that call further models, searches or choices, each at a price of its own. */
+/**
+ * Fields of vendors that call further models, searches or choices, each at a price of its own. LiteLLM takes a router's settings from a
+ * request: other models, where they are and what follows a failure; Hunyuan searches by fields of its own.
+ */
 const VENDORS =
-  "api_base api_key best_of compound_custom data_sources deep_search enable_code_interpreter enable_search extra_body " +
-  "litellm_params models plugins preset provider providerOptions route search_mode search_options search_parameters " +
-  "use_search web_search";
+  "api_base api_key base_url best_of compound_custom content_policy_fallbacks context_window_fallbacks custom_llm_provider " +
+  "data_sources deep_search enable_code_interpreter enable_deep_search enable_enhancement enable_multimedia enable_search " +
+  "enable_speed_search extra_body force_search_enhancement litellm_params model_list models num_retries plugins preset provider " +
+  "providerOptions route router_settings_override search_mode search_options search_parameters use_beam_search use_search " +
+  "user_config web_search";
 
 /** Fields with IDs of what is kept with providers, in no SDK's request. */
 const KEPT_ELSEWHERE =
@@ -143,3 +148,36 @@ export const OPAQUE_FIELDS: ReadonlySet<string> = new Set([
   "results",
   "schema",
 ]);
+
+/**
+ * How a name reads for services that ignore the case of names, as many in Go and .NET do: `Model` after `model` is the model for
+ * them. Go takes the long s and the sign for kelvin for letters of ASCII, too.
+ */
+export function readAs(name: string): string {
+  return name.toUpperCase().toLowerCase();
+}
+
+const NAMES_BY_DIALECT = Object.fromEntries(
+  Object.entries(REQUEST_FIELDS).map(([dialect, table]) => [
+    dialect,
+    new Set([...Object.keys(table), ...Object.keys(FOREIGN_FIELDS)].map(readAs)),
+  ]),
+);
+
+/** Whether a field that is not known here is one that is for services which ignore the case of names. */
+export function isDisguised(dialect: DialectName, field: string): boolean {
+  return NAMES_BY_DIALECT[dialect]!.has(readAs(field));
+}
+
+/** Names deeper in a request by which it is decided what goes on. All are in small letters. */
+const DECISIVE: ReadonlySet<string> = new Set([
+  ...KEPT_IDS,
+  ...CACHE_FIELDS,
+  ...["definition", "environment", "include_usage", "max_uses", "tools", "ttl", "type"],
+]);
+const IN_SMALL_LETTERS = /^[a-z0-9_]*$/;
+
+/** The same for a name deeper in a request. */
+export function isDisguisedInside(name: string): boolean {
+  return !IN_SMALL_LETTERS.test(name) && DECISIVE.has(readAs(name));
+}

@@ -1,4 +1,5 @@
 import { type DialectName, entryOf, isObject, type JsonObject, text } from "../dialects/mod.ts";
+import { readAs } from "./request_fields.ts";
 
 /** Kinds of tools that the caller runs itself, or that cost nothing but their tokens. */
 const FREE: Readonly<Record<DialectName, RegExp>> = {
@@ -10,10 +11,10 @@ const FREE: Readonly<Record<DialectName, RegExp>> = {
 };
 
 /** Fields by which vendors have a tool of their own run, whatever its type says. */
-const HIDDEN = new Set(
+const HIDDEN: ReadonlyMap<string, string> = new Map(
   ("browser_search codeExecution code_execution code_interpreter computerUse enterpriseWebSearch file_search googleMaps " +
     "googleSearch googleSearchRetrieval google_maps google_search google_search_retrieval retrieval urlContext " +
-    "url_context webSearch web_search").split(" "),
+    "url_context webSearch web_search").split(" ").map((name) => [readAs(name), name]),
 );
 
 /** Other names of the same. */
@@ -30,8 +31,10 @@ const SAME: Readonly<Record<string, string>> = {
  */
 export function hostedTool(dialect: DialectName, tool: JsonObject): string | undefined {
   const type = text(tool.type) ?? "";
-  const hidden = Object.keys(tool).find((key) => HIDDEN.has(key));
-  if (hidden !== undefined) return hidden;
+  for (const key in tool) {
+    const hidden = HIDDEN.get(readAs(key));
+    if (hidden !== undefined) return hidden;
+  }
   if (FREE[dialect].test(type)) return undefined;
   if (type === "shell" && !isInContainer(tool)) return undefined;
   if (type === "builtin_function" && isObject(tool.function)) {

@@ -93,6 +93,32 @@ Deno.test("of what a trusted proxy forwards, the last address that is not truste
   }
 });
 
+Deno.test("who has all networks of a /48 gets the free credits of one site", async () => {
+  await using gateway = await start(["127.0.0.1"]);
+  const { accounts, database } = gateway.gateway;
+  const code = await accounts.inviteCode(await accounts.get(OWNER));
+  for (let at = 0; at < 12; at++) {
+    await new PlainBrowser(gateway.url).post("/console/register", {
+      email: `site${at}@example.com`,
+      password: PASSWORD,
+      code,
+    }, { headers: { "x-forwarded-for": `2001:db8:7:${at}::1` } });
+  }
+  await new PlainBrowser(gateway.url).post("/console/register", {
+    email: "elsewhere@example.com",
+    password: PASSWORD,
+  }, { headers: { "x-forwarded-for": "2001:db8:8::1" } });
+  const rows = await database.all(
+    "select source, count(*) as n from lots where source <> 'owner' group by 1 order by 1",
+  );
+  assertEquals(rows.map((row) => [row.source, Number(row.n)]), [
+    ["invite_signup", 10],
+    ["signup", 11],
+  ]);
+  const networks = await database.all("select network from signups group by 1 order by 1");
+  assertEquals(networks.map((row) => row.network), ["2001:db8:7::/48", "2001:db8:8::/48"]);
+});
+
 Deno.test("behind a trusted proxy one caller's tries are not another's", async () => {
   await using gateway = await start(["127.0.0.1"]);
   assertEquals(

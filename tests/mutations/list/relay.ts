@@ -390,6 +390,47 @@ export const RELAY: readonly Mutation[] = [
     why: "A dear service tier would cost what the plain one costs.",
   },
   {
+    name: "names-in-another-case-go-on",
+    file: "src/wire/extras/apply.ts",
+    find: "if (isDisguised(this.#dialect, field)) return this.#drop(field);",
+    replace: "",
+    tests: [
+      { file: "tests/wire/extras/apply_test.ts", filter: "is left out and named" },
+      { file: "tests/flow/extras_test.ts", filter: "ignores the case of names" },
+    ],
+    why: "A dear model would reply at the price of a cheap one.",
+  },
+  {
+    name: "limits-of-calls-of-other-dialects",
+    file: "src/wire/extras/apply.ts",
+    find: 'const isKept = dialect === this.#dialect && typeof value === "number" && value >= 1;',
+    replace: 'const isKept = typeof value === "number" && value >= 1;',
+    tests: [
+      { file: "tests/wire/extras/apply_test.ts", filter: "calls are reserved by the limits" },
+      { file: "tests/flow/extras_test.ts", filter: "limits of calls" },
+    ],
+    why: "Requests at once would spend several times the balance on hosted tools.",
+  },
+  {
+    name: "speed-lowers-the-price",
+    file: "src/wire/extras/apply.ts",
+    find: 'field !== "speed" && Object.hasOwn(REQUEST_FIELDS[this.#dialect], field);',
+    replace: "true;",
+    tests: [{
+      file: "tests/wire/extras/apply_test.ts",
+      filter: "only a service tier lowers the price",
+    }],
+    why: "A field that upstreams ignore would halve the price.",
+  },
+  {
+    name: "embeddings-at-the-first-price",
+    file: "src/requests/relay/embed.ts",
+    find: 'routeAt(parts.catalog().resolve(parsed.model, "embeddings"), parts.now())',
+    replace: 'routeAt(parts.catalog().resolve(parsed.model, "embeddings"), 0)',
+    tests: [{ file: "tests/flow/embeddings_money_test.ts", filter: "the prices of the time" }],
+    why: "Embeddings would cost what they did before prices changed.",
+  },
+  {
     name: "joining-tools-for-nothing",
     file: "src/wire/extras/apply.ts",
     find: 'if (key === "definition" && isObject(one))',

@@ -26,6 +26,12 @@ const LEFT_OUT: readonly [DialectName, JsonObject, string][] = [
   ["chat", { search_parameters: { mode: "on" } }, "search_parameters"],
   ["chat", { best_of: 8 }, "best_of"],
   ["chat", { models: ["dear"] }, "models"],
+  ["chat", { user_config: { model_list: [] } }, "user_config"],
+  ["chat", { context_window_fallbacks: [{ m: ["dear"] }] }, "context_window_fallbacks"],
+  ["messages", { router_settings_override: { fallbacks: [] } }, "router_settings_override"],
+  ["responses", { custom_llm_provider: "dear" }, "custom_llm_provider"],
+  ["chat", { enable_enhancement: true }, "enable_enhancement"],
+  ["chat", { use_beam_search: true }, "use_beam_search"],
   ["chat", { tools: [FUNCTION, { type: "web_search" }] }, "tools.web_search"],
   ["messages", { speed: "fast" }, "speed"],
   ["messages", { inference_geo: "us" }, "inference_geo"],
@@ -50,6 +56,23 @@ const LEFT_OUT: readonly [DialectName, JsonObject, string][] = [
     "tools.codeExecution",
   ],
   ["responses", { moderation: { model: "m" } }, "moderation"],
+  // for services that ignore the case of names, these are the same fields
+  ["chat", { Model: "dear" }, "Model"],
+  ["chat", { N: 8 }, "N"],
+  ["chat", { Service_Tier: "priority" }, "Service_Tier"],
+  ["chat", { MODELS: ["dear"] }, "MODELS"],
+  ["chat", { "\u017fervice_tier": "priority" }, "\u017fervice_tier"],
+  ["chat", { "web_\u017fearch": true }, "web_\u017fearch"],
+  ["chat", { provideroptions: { order: ["dear"] } }, "provideroptions"],
+  ["messages", { Speed: "fast" }, "Speed"],
+  ["messages", { MAX_TOKENS: 100_000 }, "MAX_TOKENS"],
+  ["responses", { Tools: [{ type: "web_search" }] }, "Tools"],
+  ["responses", { Prompt: { id: "pmpt_1" } }, "Prompt"],
+  [
+    "chat",
+    { tools: [FUNCTION, { type: "function", function: { name: "g" }, googlesearch: {} }] },
+    "tools.function",
+  ],
   [
     "responses",
     { tools: [{ type: "custom", name: "f" }, { type: "image_generation" }] },
@@ -63,10 +86,94 @@ for (const [dialect, body, name] of LEFT_OUT) {
     assertEquals(dropped, [name]);
     assertEquals([used.factor, used.tools], [1, {}]);
     const [field = ""] = Object.keys(body);
-    if (field !== "tools") assertEquals(Object.hasOwn(sent, field), false);
+    if (field !== "tools") assertEquals(Object.hasOwn(sent, name), false);
     else assertEquals((sent.tools as unknown[]).length, 1);
   });
 }
+
+const LEFT_OUT_INSIDE: readonly [DialectName, JsonObject, JsonObject, string][] = [
+  [
+    "chat",
+    { tools: [{ ...FUNCTION, Type: "web_search" }] },
+    { tools: [FUNCTION] },
+    "tools[0].Type",
+  ],
+  [
+    "messages",
+    { tools: [{ ...OWN_TOOL, TYPE: "web_search_20250305" }] },
+    { tools: [OWN_TOOL] },
+    "tools[0].TYPE",
+  ],
+  [
+    "chat",
+    { stream_options: { include_usage: true, Include_Usage: false } },
+    { stream_options: { include_usage: true } },
+    "stream_options.Include_Usage",
+  ],
+  [
+    "messages",
+    { system: [{ type: "text", text: "a", Cache_Control: { type: "ephemeral", ttl: "1h" } }] },
+    { system: [{ type: "text", text: "a" }] },
+    "system[0].Cache_Control",
+  ],
+  [
+    "messages",
+    { cache_control: { type: "ephemeral", TTL: "1h" } },
+    { cache_control: { type: "ephemeral" } },
+    "cache_control.TTL",
+  ],
+  [
+    "responses",
+    { input: [{ content: [{ type: "input_file", File_ID: "file_other" }] }] },
+    { input: [{ content: [{ type: "input_file" }] }] },
+    "input[0].content[0].File_ID",
+  ],
+];
+
+for (const [dialect, body, left, name] of LEFT_OUT_INSIDE) {
+  Deno.test(`${dialect}: ${name} is left out, as services may ignore the case of names`, () => {
+    const { dropped, body: sent } = apply(dialect, body);
+    assertEquals([dropped, sent], [[name], left]);
+  });
+}
+
+Deno.test("names in another case of what is the caller's own stay", () => {
+  const body = {
+    model: "m",
+    Chat_Template_Kwargs: { Enabled: true },
+    metadata: { Type: "x", TTL: "1h" },
+    tools: [{ type: "function", function: { name: "f", parameters: { Type: "object" } } }],
+    messages: [{ role: "user", content: [{ type: "text", Text: "x" }] }],
+  };
+  const { dropped, body: sent } = apply("chat", body);
+  assertEquals([dropped, sent], [[], body]);
+});
+
+Deno.test("only a service tier lowers the price, as upstreams ignore a speed that they do not know", () => {
+  const allow = { tiers: { flex: 0.5, fast: 6 }, regions: { us: 0.9 } };
+  const factor = (dialect: DialectName, body: JsonObject) =>
+    apply(dialect, body, allow).used.factor;
+  for (const dialect of ["chat", "messages", "responses"] as const) {
+    assertEquals(factor(dialect, { service_tier: "flex" }), 0.5);
+    assertEquals(factor(dialect, { speed: "flex" }), 1);
+    assertEquals(factor(dialect, { speed: "fast" }), 6);
+    assertEquals(factor(dialect, { inference_geo: "us" }), dialect === "messages" ? 0.9 : 1);
+  }
+});
+
+Deno.test("calls are reserved by the limits that a dialect's upstreams know, and by no others", () => {
+  const allow = { tools: { web_search: 10 } };
+  const calls = (dialect: DialectName, body: JsonObject) =>
+    apply(dialect, body, allow).used.maxCalls;
+  const search = { type: "web_search" };
+  assertEquals(calls("responses", { tools: [search], max_tool_calls: 2 }), 2);
+  assertEquals(calls("messages", { tools: [{ ...SEARCH, max_uses: 3 }] }), 3);
+  assertEquals(calls("messages", { tools: [{ ...SEARCH, max_uses: 2.5 }] }), 3);
+  assertEquals(calls("messages", { tools: [SEARCH], max_tool_calls: 1 }), 10);
+  assertEquals(calls("chat", { tools: [search], max_tool_calls: 1 }), 10);
+  assertEquals(calls("chat", { tools: [{ ...search, max_uses: 1 }] }), 10);
+  assertEquals(calls("responses", { tools: [{ ...search, max_uses: 1 }] }), 10);
+});
 
 const OTHERS_FILES: readonly [DialectName, JsonObject, string][] = [
   ...(["chat", "messages", "responses"] as const).flatMap((

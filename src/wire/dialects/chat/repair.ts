@@ -183,6 +183,7 @@ function choiceId({ id, choice }: ReplyNames, { index }: JsonObject): string {
 
 function finishOf(reason: JsonValue | undefined, called: boolean): JsonValue | undefined {
   const finish = documentedFinish(reason);
+  if (finish === "error") return reason; // the reply fails, and its words say why
   if (finish !== "stop" && finish !== "tool_calls") return finish;
   return called ? "tool_calls" : "stop";
 }
