@@ -40,12 +40,14 @@ const REVISIONS: Readonly<Record<number, string>> = {
   23: "fde8e1d7f6e4232ee51db26616fa0a2500f85cdaac4cdb8da145849261cbbe09",
   24: "7a03b03056bf8525457a338395fbecfda1283e6e4ecbb543aca39d71b992d827",
   25: "7a03b03056bf8525457a338395fbecfda1283e6e4ecbb543aca39d71b992d827",
+  26: "615ff2e47718a6aaec4febf4c0456a6bb345602bce715942c5baf1d3a3048cbb",
 };
 
 /** The same of what PostgreSQL gets, which alone has locks. Earlier revisions have none here. */
 const ON_POSTGRES: Readonly<Record<number, string>> = {
   24: "5294ffd4fa21d1c97c4405eb111c5ced672b85c1d867439fc845bd8796b0411d",
   25: "7e9e43221c722cc5e3ddfd1e865e2d69706109392a842927cecb8922e70a106b",
+  26: "48f931597bf32e84f5f59e9e343dd8ac5bab89ca870a80ac617598f45d6b2418",
 };
 
 Deno.test("rules that change get the next revision", () => {
