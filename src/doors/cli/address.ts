@@ -65,7 +65,7 @@ export async function runningGateway(directory: string): Promise<AnnouncedGatewa
 }
 
 /** How a gateway's settings differ from those of a command. */
-interface Drift {
+export interface Drift {
   readonly text: string;
   /** What to do about it. */
   readonly advice: string;
