@@ -120,11 +120,13 @@ export function paymentsCommand(program: Command, context: CommandContext): void
       ],
     },
     help: "\nA payment by hand is only recorded as refunded: pay the money back yourself.",
-    text: (one) =>
+    text: (one, { options }) =>
       `${moneyText(one.gone_amount, one.currency)} of ${
         moneyText(one.paid_amount, one.currency)
-      } are refunded: the order is ${one.state}.\n` +
-      `To repeat this command safely, add: --reference ${one.reference}\n`,
+      } are refunded: the order is ${one.state.replaceAll("_", " ")}.\n` +
+      (options.reference === undefined
+        ? `To repeat this command safely, add: --reference ${one.reference}\n`
+        : ""),
   });
 }
 
