@@ -126,3 +126,20 @@ Deno.test("doctor and models say that a gateway has an upstream that their own s
     else assertStringIncludes(models.err, says);
   }
 });
+
+Deno.test("a settings file beside a command that the gateway does not read: what is said of it makes the gateway use it", async () => {
+  await using one = await tempDir();
+  await using other = await tempDir();
+  const file = `${other.path}/sluice.jsonc`;
+  await Deno.writeTextFile(file, "{}");
+  await using gateway = await started(one.path);
+  assert(gateway.url !== "");
+  const env = { SLUICE_DATA: `${one.path}/data`, HOME: other.path };
+  const run = (...args: string[]) => sluice(args, { directory: other.path, env });
+  for (const { out, err } of [await run("doctor", "--local"), await run("models")]) {
+    assertStringIncludes(out + err, `the running gateway uses no settings file, this command uses`);
+    assertStringIncludes(out + err, "restart the gateway in this directory, or with --config FILE");
+  }
+  const { out } = await sluice(["reload", "--config", file], { directory: one.path });
+  assertStringIncludes(out, `This gateway does not use ${file}: restart it with sluice --config `);
+});
