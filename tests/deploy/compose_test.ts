@@ -1,6 +1,7 @@
 /** The files of Compose: services that fit together, and settings that the program takes. */
 
 import { parse } from "yaml";
+import { Catalog } from "../../src/settings/catalog/mod.ts";
 import { loadConfig } from "../../src/settings/config/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { tempDir } from "../fake/temp.ts";
@@ -68,3 +69,42 @@ for (const [file, count] of files) {
     assertEquals(proxied, gateways.map(([name, { expose }]) => `${name}:${expose![0]}`));
   });
 }
+
+Deno.test("every command of Compose on the pages finds the variables that its file needs", async () => {
+  const DOCS = new URL("../docs/", DEPLOY);
+  for (const [page, file] of [["operator.md", files[0][0]], ["scaling.md", files[1][0]]] as const) {
+    const text = await Deno.readTextFile(new URL(file, DEPLOY));
+    const needed = [...text.matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name!);
+    assert(needed.length > 0);
+    const blocks = (await Deno.readTextFile(new URL(page, DOCS))).split("```")
+      .filter((block) => block.includes(`docker compose -f deploy/${file}`));
+    assertEquals(blocks.length, 1, page);
+    const commands = blocks[0]!.split("\n").filter((line) => line.startsWith("$ "));
+    for (const name of needed) {
+      const written = commands.findIndex((line) =>
+        line.includes(`${name}=`) && line.endsWith(">deploy/.env")
+      );
+      const used = commands.findIndex((line) => line.includes("docker compose"));
+      assert(written >= 0 && written < used, `${page}: ${name} is not in deploy/.env`);
+    }
+    const ignored = await Deno.readTextFile(new URL("Dockerfile.dockerignore", DEPLOY));
+    for (const secret of ["deploy/.env", "deploy/environment"]) assert(ignored.includes(secret));
+  }
+});
+
+Deno.test("sluice.jsonc asks its upstream for no model that only the simulator has", async () => {
+  const { settings } = await loadConfig({
+    env: { MOONSHOT_API_KEY: "sk-test" },
+    directory: Deno.cwd(),
+    file: new URL("sluice.jsonc", DEPLOY).pathname,
+  });
+  const asked = Object.entries(settings.upstreams).filter(([, { discover }]) => discover);
+  const { routes } = new Catalog(
+    settings,
+    new Map(asked.map(([name]) => [name, [{ id: "kimi-k3" }]])),
+  );
+  assertEquals(routes.flatMap(({ targets }) => targets.map(({ model }) => model)), [
+    "kimi-k3",
+    "kimi-k3",
+  ]);
+});

@@ -192,6 +192,21 @@ Deno.test("docs/alerts.md: its examples verify signatures", async () => {
   }
 });
 
+Deno.test("what stands beside a command is a comment to the shell as well", async () => {
+  const texts: (readonly [string, string])[] = [["README.md", await read("README.md")]];
+  for (const page of pages) texts.push([page, await read(`docs/${page}`)]);
+  for (const name of ["nginx.conf", "Caddyfile.host", "compose.yaml", "compose.postgres.yaml"]) {
+    const text = (await read(`deploy/${name}`)).replaceAll(/^# {3}/gm, "$ ");
+    texts.push([`deploy/${name}`, "```console\n" + text + "\n```\n"]);
+  }
+  for (const [page, text] of texts) {
+    for (const [, block] of text.matchAll(/^```console\n([\s\S]*?)^```/gm)) {
+      const beside = block!.split("\n").filter((line) => /^[$#] .*\S {3,}[^#\s]/.test(line));
+      assertEquals(beside, [], page);
+    }
+  }
+});
+
 Deno.test("pages lead to files that are there", async () => {
   const decisions = (await Array.fromAsync(Deno.readDir(new URL("docs/decisions/", ROOT))))
     .map(({ name }) => name).toSorted();

@@ -65,7 +65,7 @@ export async function runningGateway(directory: string): Promise<AnnouncedGatewa
 }
 
 /** How a gateway's settings differ from those of a command. */
-interface Drift {
+export interface Drift {
   readonly text: string;
   /** What to do about it. */
   readonly advice: string;
@@ -79,9 +79,9 @@ const RELOAD = "apply the settings file with: sluice reload";
  * @param config The settings as this command has read them.
  * @returns How they differ and what to do, for people; `undefined` if they do not, or if no gateway runs.
  */
-export async function settingsDrift({ settings, file, digest }: Config): Promise<
-  Drift | undefined
-> {
+export async function settingsDrift(
+  { settings, file, digest, places }: Config,
+): Promise<Drift | undefined> {
   const gateway = await runningGateway(settings.data);
   if (gateway === undefined) return undefined;
   const { settings: used, reload } = gateway;
@@ -97,9 +97,11 @@ export async function settingsDrift({ settings, file, digest }: Config): Promise
       text: `the running gateway uses ${used?.file ?? "no settings file"}, this command uses ${
         file ?? "none"
       }`,
-      advice: used === null
-        ? "apply your own settings with: sluice reload; to use another file, restart with --config FILE"
-        : `name the gateway's file with --config, or restart the gateway with another`,
+      advice: used !== null
+        ? `name the gateway's file with --config, or restart the gateway with another`
+        : places.settings.isLocal
+        ? "restart the gateway in this directory, or with --config FILE; a reload does not change which file it uses"
+        : "apply your own settings with: sluice reload; to use another file, restart with --config FILE",
     };
   }
   if (used?.digest !== digest) {

@@ -47,7 +47,9 @@ export function alertsCommand(program: Command, context: CommandContext): void {
         throw new UsageError(`unknown receiver '${receiver}'. Receivers: ${known}`);
       }
       if (names.length > 0) return {};
-      throw new UsageError("no receivers: see alerts.receivers in docs/alerts.md");
+      throw new UsageError(
+        'no receivers are configured: add one to the settings, such as "alerts": { "receivers": { "ops": { "url": "https://…", "secret": "…" } } }',
+      );
     },
     text: ({ results }) =>
       table(results.map(({ receiver, ok, status, error, took_ms }) => ({

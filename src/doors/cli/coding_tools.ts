@@ -242,7 +242,7 @@ export const CODING_TOOLS: readonly CodingTool[] = [
   },
 ];
 
-const OTHERS = "Use one of: claude, codex, opencode, cline, pi, qwen, aider";
+const OTHERS = `Use one of: ${CODING_TOOLS.map(({ programs }) => programs[0]).join(", ")}`;
 
 /** Tools that send prompts to hosts of their own, whatever their environment says. */
 export const TOOLS_PAST_US: readonly (KnownTool & { readonly refused: string })[] = [

@@ -172,7 +172,11 @@ function afterwards(
   { balance, reference }: { readonly balance: number | null; readonly reference: string },
   given: OperationRun["options"],
 ): string {
-  return (balance === null ? "" : `${name} has ${balance.toLocaleString("en-US")} credits now.\n`) +
+  return (balance === null
+    ? ""
+    : `${name.replace(/^the pool/, "The pool")} has ${
+      balance.toLocaleString("en-US")
+    } credits now.\n`) +
     (given.reference === undefined
       ? `To repeat this command safely, add: --reference ${reference}\n`
       : "");

@@ -129,7 +129,11 @@ export function creditCommands(program: Command, context: CommandContext): void 
         joined_at: new Date(one.joinedAtMs).toISOString(),
         credits_earned: one.earned,
       }));
-      print({ account: account.email, code, joined }, () => `${code}\n\n${table(joined)}`);
+      print(
+        { account: account.email, code, joined },
+        () =>
+          `${code}\n\n${joined.length === 0 ? "Nobody has joined with it yet.\n" : table(joined)}`,
+      );
     },
   });
 }

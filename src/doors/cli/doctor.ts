@@ -18,7 +18,7 @@ import { type CommandContext, CommandStatus } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { size } from "./format.ts";
 import { paymentFindings } from "./doctor_payments.ts";
-import { postgresFindings, replicaFinding } from "./doctor_postgres.ts";
+import { postgresAdvice, postgresFindings, replicaFinding } from "./doctor_postgres.ts";
 import { signInFindings } from "./doctor_sign_in.ts";
 import { CLOCK_SLACK_MS, upstreamFindings } from "./doctor_upstreams.ts";
 import { failed, type Finding, ok, warning } from "../../ground/finding.ts";
@@ -27,6 +27,7 @@ import { progress } from "./progress.ts";
 import { hostAndWay } from "./way_out.ts";
 import { servedCatalog } from "./served_catalog.ts";
 import { exists, type PlaceOptions, readSettings } from "./settings.ts";
+import { upstreamDrift } from "./tool_models.ts";
 
 interface Options extends PlaceOptions {
   readonly local?: boolean;
@@ -125,6 +126,7 @@ async function examine(
   const { findings: ofUpstreams, clock } = await upstreamFindings(config, catalog, {
     now: context.now,
     tell,
+    drift: drift === undefined ? await upstreamDrift(config) : undefined,
   });
   findings.push(...ofUpstreams, clock);
   return findings;
@@ -186,7 +188,8 @@ async function database(context: CommandContext, config: Config): Promise<Findin
     return [failed(
       "database",
       sentence(error),
-      "see docs/operating.md: damaged file, full disk, file permissions, or a server that is down",
+      postgresAdvice(error) ??
+        "see docs/operating.md: damaged file, full disk, file permissions, or a server that is down",
     )];
   }
 }

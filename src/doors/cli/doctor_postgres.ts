@@ -1,5 +1,5 @@
 import { type Finding, ok, warning } from "../../ground/finding.ts";
-import type { PostgresHealth, Replica } from "../../ground/database/mod.ts";
+import { DatabaseError, type PostgresHealth, type Replica } from "../../ground/database/mod.ts";
 
 const SEE = "see docs/scaling.md";
 
@@ -16,6 +16,26 @@ export function postgresFindings(health: PostgresHealth): Finding[] {
       ),
     ]),
   ];
+}
+
+/** What to do about a PostgreSQL that cannot be used; `undefined` if what it said tells nothing. */
+export function postgresAdvice(error: unknown): string | undefined {
+  if (!(error instanceof DatabaseError)) return undefined;
+  switch (error.code) {
+    case "3D000":
+      return "create it: createdb --owner ROLE --template template0 --encoding UTF8 --locale C NAME";
+    case "28000":
+    case "28P01":
+      return "check the role in database.url and its password (SLUICE_DATABASE_TOKEN, PGPASSWORD or ~/.pgpass), and pg_hba.conf of the server";
+    case "ECONNREFUSED":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+    case "EHOSTUNREACH":
+    case "ENETUNREACH":
+    case "ETIMEDOUT":
+      return "check the host and port in database.url (SLUICE_DATABASE_URL), and that the server runs and listens there";
+  }
+  return undefined;
 }
 
 /** Whether reports can read the replica. */

@@ -7,6 +7,7 @@ import {
   type Probe,
   probeUpstream,
 } from "../../requests/upstreams/mod.ts";
+import type { Drift } from "./address.ts";
 import { hostAndWay, proxyAdvice } from "./way_out.ts";
 import { failed, type Finding, ok, warning } from "../../ground/finding.ts";
 
@@ -18,17 +19,23 @@ export const CLOCK_SLACK_MS = 30_000;
  * Asks upstreams to list their models, each with each of its keys.
  *
  * @param catalog What is served: targets must be among the models that their upstreams list.
- * @param options The time, and where to say what is being done.
+ * @param options The time, where to say what is being done, and how the running gateway's upstreams differ from these.
  * @returns What there is to say of each, and of this machine's clock, which is compared with theirs.
  */
 export async function upstreamFindings(
   config: Config,
   catalog: Catalog,
-  { now, tell }: { readonly now: () => number; readonly tell: (what: string) => void },
+  { now, tell, drift }: {
+    readonly now: () => number;
+    readonly tell: (what: string) => void;
+    readonly drift?: Drift | undefined;
+  },
 ): Promise<{ readonly findings: readonly Finding[]; readonly clock: Finding }> {
   const findings: Finding[] = [];
   const upstreams = Object.entries(configuredUpstreams(config.settings));
-  if (upstreams.length === 0) {
+  if (drift !== undefined) {
+    findings.push(warning("upstreams", drift.text, drift.advice));
+  } else if (upstreams.length === 0) {
     findings.push(warning(
       "upstreams",
       "none configured: the built-in simulator replies",

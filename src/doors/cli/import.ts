@@ -21,6 +21,7 @@ import { type CommandContext, type CommandParts, UsageError } from "./context.ts
 import { argument, CREATE, defineCommand, option } from "./define_command.ts";
 import { table, time } from "./format.ts";
 import { shellBy } from "./operate.ts";
+import { readNamed } from "./read_named.ts";
 import { confirmNew, exists, type PlaceOptions } from "./settings.ts";
 import { editSettings, writeSettings } from "./settings_edit.ts";
 
@@ -75,7 +76,7 @@ export function importCommand(program: Command, context: CommandContext): void {
     async run({ options, config, print }) {
       const notices = new Notices();
       const { creditsPerUsd, nowMs } = common(config, context);
-      const read = (path: string) => Deno.readTextFile(resolvePath(context.directory, path));
+      const read = (path: string) => readNamed(context, path);
       const plan = await readConfig(await read(options.file), {
         env: context.env,
         creditsPerUsd,

@@ -6,6 +6,7 @@ import type { CommandContext } from "./context.ts";
 import { defineCommand } from "./define_command.ts";
 import { table } from "./format.ts";
 import { modelsSyncCommand } from "./models_sync.ts";
+import { upstreamDrift } from "./tool_models.ts";
 
 /** `sluice models` and `sluice models sync`. */
 export function modelsCommands(program: Command, context: CommandContext): void {
@@ -21,7 +22,7 @@ export function modelsCommands(program: Command, context: CommandContext): void 
         return table(routes.map(modelRow)) + guessNote(guessed);
       });
       for (const warning of catalog.warnings) context.err(`sluice: ${warning}\n`);
-      const drift = await settingsDrift(config);
+      const drift = await settingsDrift(config) ?? await upstreamDrift(config);
       if (drift !== undefined) context.err(`sluice: ${drift.text}: ${drift.advice}\n`);
     },
   });

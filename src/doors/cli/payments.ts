@@ -56,11 +56,17 @@ export function paymentsCommand(program: Command, context: CommandContext): void
     name: "show",
     description: "show an order, what happened to it, and the credits that it moved",
     fields: { order: ID },
-    text: ({ events, moved, ...all }) =>
-      `${
-        Object.entries({ ...all, ...row(all) })
-          .map(([name, value]) => `${name.padEnd(16)} ${value ?? "-"}`).join("\n")
-      }\n\n${table(events)}\n${table(moved)}`,
+    text: ({ events, moved, ...order }) => {
+      const lines = Object.entries(inWords(order))
+        .map(([name, value]) => `${name.padEnd(9)} ${value ?? "-"}`);
+      const happened = events.map(({ amount, at, ...one }) => ({
+        ...one,
+        amount: amount === null ? null : moneyText(amount, order.currency),
+        at: time(Date.parse(at)),
+      }));
+      const credits = moved.map(({ at, ...one }) => ({ ...one, at: time(Date.parse(at)) }));
+      return `${lines.join("\n")}\n\n${table(happened)}\n${table(credits)}`;
+    },
   });
 
   defineCommand<{ since: string; id?: string }>(payments, context, {
@@ -120,11 +126,13 @@ export function paymentsCommand(program: Command, context: CommandContext): void
       ],
     },
     help: "\nA payment by hand is only recorded as refunded: pay the money back yourself.",
-    text: (one) =>
+    text: (one, { options }) =>
       `${moneyText(one.gone_amount, one.currency)} of ${
         moneyText(one.paid_amount, one.currency)
-      } are refunded: the order is ${one.state}.\n` +
-      `To repeat this command safely, add: --reference ${one.reference}\n`,
+      } are refunded: the order is ${one.state.replaceAll("_", " ")}.\n` +
+      (options.reference === undefined
+        ? `To repeat this command safely, add: --reference ${one.reference}\n`
+        : ""),
   });
 }
 
@@ -160,5 +168,23 @@ function row(order: ReplyOf<typeof ORDER_DISMISS>) {
     amount: moneyText(order.amount, order.currency),
     created: time(Date.parse(order.created_at)),
     look: order.needs_look,
+  };
+}
+
+/** An order with all that is known of it, each once. */
+function inWords(order: ReplyOf<typeof ORDER_DISMISS>) {
+  const { currency, paid_at: paidAt } = order;
+  return {
+    ...row(order),
+    paid: paidAt === null
+      ? null
+      : `${moneyText(order.paid_amount, currency)}, ${time(Date.parse(paidAt))}`,
+    returned: moneyText(order.gone_amount, currency), // by refunds and disputes
+    provider: order.live ? order.provider : `${order.provider}, a test`,
+    origin: order.origin,
+    payment: order.payment,
+    session: order.session,
+    lot: order.lot,
+    receipt: order.receipt,
   };
 }

@@ -7,11 +7,11 @@ import {
   type ReconciledDay,
   type TokenSums,
 } from "../../money/usage/mod.ts";
-import { resolvePath } from "../../ground/std/mod.ts";
 import { type CommandContext, CommandStatus } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parsePercent, table } from "./format.ts";
 import { asCommandError } from "./operate.ts";
+import { readNamed } from "./read_named.ts";
 
 interface ReconcileOptions {
   readonly file?: string;
@@ -48,9 +48,7 @@ export function reconcileCommand(usage: Command, context: CommandContext): void 
         const { since = "7d", until } = options;
         const range = readRange({ since, until, zone: "UTC", nowMs, firstMs: nowMs - WEEK_MS });
         const { file } = options;
-        const billed = file === undefined
-          ? []
-          : readBilled(await Deno.readTextFile(resolvePath(context.directory, file)));
+        const billed = file === undefined ? [] : readBilled(await readNamed(context, file));
         const days = (await reconcile(database, range, billed))
           .filter(({ upstream }) =>
             options.upstream === undefined || [options.upstream, ""].includes(upstream)

@@ -4,6 +4,7 @@ import { delay } from "../../ground/std/mod.ts";
 import { runningGateway } from "./address.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand } from "./define_command.ts";
+import { commandText } from "./format.ts";
 
 /** How long the gateway may take to read its settings and to ask its upstreams for their models. */
 const PATIENCE_MS = 30_000;
@@ -40,7 +41,11 @@ export function reloadCommand(program: Command, context: CommandContext): void {
         { reloaded: true, file: used ?? null, needRestart },
         () =>
           (used === undefined ? "Reloaded: no settings file.\n" : `Reloaded ${used}.\n`) +
-          (file === undefined || file === used ? "" : `This gateway does not use ${file}.\n`) +
+          (file === undefined || file === used
+            ? ""
+            : `This gateway does not use ${file}: restart it with ${
+              commandText("sluice", { options: { config: file } })
+            }\n`) +
           (needRestart.length === 0
             ? ""
             : `Restart the gateway to apply: ${needRestart.join(", ")}.\n`),

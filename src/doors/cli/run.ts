@@ -3,7 +3,7 @@ import { AccountError } from "../../people/accounts/mod.ts";
 import { ConfigError } from "../../settings/config/mod.ts";
 import { DatabaseError, DirectoryInUse } from "../../ground/database/mod.ts";
 import { repeatingPlaces } from "./advised_commands.ts";
-import { closestString } from "../../ground/std/mod.ts";
+import { closestString, levenshteinDistance } from "../../ground/std/mod.ts";
 import { VERSION } from "../../ground/platform/mod.ts";
 import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
 import { serveCommand } from "./serve.ts";
@@ -31,7 +31,10 @@ export async function runCommand(
   const known = program.commands.map((one) => one.name());
   if (!first.startsWith("-") && first !== "" && first !== "help" && !known.includes(first)) {
     const near = closestString(first, known);
-    context.err(`sluice: there is no command '${first}'; did you mean ${near}? (see --help)\n`);
+    // of a word that is no slip of the pen, the nearest one is a riddle
+    const isSlip = levenshteinDistance(first, near) <= Math.max(1, Math.floor(first.length / 2));
+    const next = isSlip ? `did you mean ${near}? (see --help)` : "see --help for all of them";
+    context.err(`sluice: there is no command '${first}'; ${next}\n`);
     return 2;
   }
   try {

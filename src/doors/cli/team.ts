@@ -46,7 +46,7 @@ export function teamCommand(program: Command, context: CommandContext): void {
     opens: "new database",
     text: ({ name, id }) =>
       `Created ${name} (${id}). Next: ${
-        commandText("sluice team add --account <email>", { args: [name] })
+        commandText("sluice team add --account EMAIL", { args: [name] })
       }\n`,
   });
 

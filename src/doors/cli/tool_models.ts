@@ -1,7 +1,8 @@
 import * as z from "zod";
 import { kindByName, SIMULATOR } from "../../settings/catalog/mod.ts";
 import type { Config, ProxySettings } from "../../settings/config/mod.ts";
-import { askGateway } from "./address.ts";
+import { configuredUpstreams } from "../../requests/upstreams/mod.ts";
+import { askGateway, type Drift, runningGateway } from "./address.ts";
 import type { CommandContext } from "./context.ts";
 import { servedCatalog } from "./served_catalog.ts";
 
@@ -93,4 +94,30 @@ async function configured(
 /** A gateway of an earlier version names no kind: then the name tells. */
 function isForReplies({ id, kind = kindByName(id) }: { id: string; kind?: string | undefined }) {
   return kind === "generation";
+}
+
+/**
+ * Compares who replies: the running gateway has the variables that it was started with, a command those of its shell.
+ *
+ * @returns How they differ if one has upstreams and the other the simulator; `undefined` if both have the same, or if no
+ *   gateway tells.
+ */
+export async function upstreamDrift({ settings }: Config): Promise<Drift | undefined> {
+  const gateway = await runningGateway(settings.data);
+  const models = gateway && await modelsAt(gateway.url, settings.proxies);
+  if (models === undefined || models.length === 0) return undefined;
+  const simulates = models.every(({ isSimulated }) => isSimulated);
+  const named = Object.keys(configuredUpstreams(settings));
+  if (simulates === (named.length === 0)) return undefined;
+  return simulates
+    ? {
+      text: `the running gateway has no upstream: ${named.join(", ")} is set for this command only`,
+      advice: "start the gateway again with the same variables, or write them into a settings file",
+    }
+    : {
+      text:
+        "the running gateway has an upstream of its environment, which is not set in this shell",
+      advice:
+        "set SLUICE_UPSTREAM_URL here as for the gateway, or write the upstream into a settings file: sluice init",
+    };
 }

@@ -29,6 +29,7 @@ const PATTERNS: readonly (readonly [text: RegExp, words: string])[] = [
     "the certificate is not trusted",
   ],
   [/failed to lookup address/i, WORDS.ENOTFOUND!],
+  [/^proto error/, WORDS.EAI_AGAIN!], // of `Deno.resolveDns`, which gives no code
   [/^ERR_(SSL|TLS)_|^EPROTO\b|InvalidContentType|corrupt message/, "TLS failed"],
 ];
 

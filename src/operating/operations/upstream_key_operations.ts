@@ -116,10 +116,13 @@ function upstreamOf({ parts: { config } }: OperationContext, name: string) {
   const upstreams = configuredUpstreams(config.settings);
   const settings = Object.hasOwn(upstreams, name) ? upstreams[name]! : undefined;
   if (settings === undefined) {
-    const known = Object.keys(upstreams).join(", ") || "none";
+    const known = Object.keys(upstreams).join(", ");
     throw invalid(
       "upstream",
-      `Unknown upstream ${JSON.stringify(name)}. Upstreams of the settings: ${known}.`,
+      `Unknown upstream ${JSON.stringify(name)}. ` +
+        (known === ""
+          ? "The settings have no upstreams: add it to `upstreams`, then reload."
+          : `Upstreams of the settings: ${known}.`),
     );
   }
   if (takesKeys(settings)) return settings;

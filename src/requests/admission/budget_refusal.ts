@@ -43,7 +43,8 @@ export function budgetRefusal(
   },
 ): Refusal {
   const { owner, period, credits, raise, spent, held, renewsAtMs, zone } = budget;
-  const parts = [`${spent} of ${creditsText(credits + (raise?.credits ?? 0))} are spent`];
+  const total = credits + (raise?.credits ?? 0);
+  const parts = [`${spent} of ${creditsText(total)} ${total === 1 ? "is" : "are"} spent`];
   if (held > 0) {
     parts.push(
       isLent

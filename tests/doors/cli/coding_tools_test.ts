@@ -62,6 +62,9 @@ for (const line of REFUSED) {
     const [program, ...args] = line.split(" ");
     const { refused } = recogniseProgram(program!, args);
     assert(refused !== undefined && /sluice run -- |Use one of/.test(refused), refused);
+    for (const { programs } of refused.includes("Use one of") ? CODING_TOOLS : []) {
+      assert(refused.includes(programs[0]!), `${refused} lacks ${programs[0]}`);
+    }
   });
 }
 

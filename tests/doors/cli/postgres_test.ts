@@ -150,6 +150,17 @@ Deno.test(`a gateway charges on PostgreSQL, and its database moves to a file and
   assertMatch(await succeeded(url("two"), "log"), /database\.migrate/);
   assertEquals(await charged(url("one")), 3, "what was copied stays");
 
+  for (
+    const [database, advice] of [
+      [url("none"), /database "none" does not exist\n +→ create it: createdb --owner/],
+      [url("one", "nobody"), /role "nobody" does not exist\n +→ check the role in database\.url/],
+      [`postgres://sluice@127.0.0.1:1/one`, /ECONNREFUSED.*\n +→ check the host and port/],
+    ] as const
+  ) {
+    const { code, out } = await run(database, "doctor", "--local");
+    assertEquals(code, 1);
+    assertMatch(out, advice);
+  }
   const refused = await run(url("one", "nobody"), "credits", "audit");
   assertStringIncludes(refused.err, 'role "nobody" does not exist');
   assertEquals(said.includes(PASSWORD), false, "a password was shown");

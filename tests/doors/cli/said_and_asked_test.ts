@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts";
 import { NO_GATEWAY, startCommand } from "../../fake/command.ts";
 import { keptOpen } from "../../fake/kept_open.ts";
 import { ownersClient } from "../../fake/admin_client.ts";
@@ -55,7 +55,7 @@ Deno.test("printed commands: what team create and key list print works as pasted
     const { out, err } = await sluice(["team", "create", `--name=${name}`], options);
     const [, next] = /Next: sluice (.*)\n/.exec(out) ?? [];
     assert(next !== undefined, out + err);
-    const [words] = await wordsOf([next.replace("<email>", "ada@example.com")]);
+    const [words] = await wordsOf([next.replace("EMAIL", "ada@example.com")]);
     const added = await sluice(words!, options);
     assertEquals([added.code, added.err], [0, ""], next);
     const key = await sluice(["key", "create", `--team=${name}`, "--json"], options);
@@ -66,6 +66,62 @@ Deno.test("printed commands: what team create and key list print works as pasted
     const shown = await sluice(said!, options);
     assertEquals([shown.code, shown.out.includes(JSON.parse(key.out).id)], [0, true], all);
   }
+});
+
+Deno.test("what commands say without a result leads on, and they advise nothing that was done", async () => {
+  await using dir = await tempDir();
+  await using kept = keptOpen();
+  const said = async (...args: string[]) => {
+    const { out, err } = await sluice(args, {
+      directory: dir.path,
+      openParts: kept.openParts,
+      input: "sk-own-0123456789",
+    });
+    return out + err;
+  };
+  await said("team", "create", "--name", "Platform");
+  assertStringIncludes(await said("invite", "show"), "Nobody has joined with it yet.");
+  assertStringIncludes(await said("alerts", "test"), 'such as "alerts": { "receivers": {');
+  assertStringIncludes(
+    await said("upstream-key", "set", "--team", "Platform", "--upstream", "one", "--no-test"),
+    "The settings have no upstreams: add it to `upstreams`",
+  );
+  const sold = await said(
+    ...["credits", "grant", "--team", "Platform", "--package", "starter", "--paid"],
+    ...["--reference", "INV-1"],
+  );
+  assertStringIncludes(sold, "The pool of Platform has 500 credits now.");
+  const [order = ""] = /ord_\w+/.exec(await said("payments", "list")) ?? [];
+  const refunded = await said("payments", "refund", order, "--amount", "2", "--reference", "r-1");
+  assertEquals(refunded, "2.00 USD of 4.99 USD are refunded: the order is partly refunded.\n");
+  assertStringIncludes(await said("payments", "refund", order), "add: --reference ");
+  const shown = await said("payments", "show", order);
+  const names = shown.split("\n\n")[0]!.split("\n").map((line) => line.split(" ")[0]!);
+  assertEquals(names.length, new Set(names).size, shown);
+  assertMatch(shown, /^paid {6}4\.99 USD, \d{4}-.* UTC$/m);
+  assertMatch(shown, /^returned {2}4\.99 USD$/m);
+  assertEquals(/_at\b|\b499\b/.test(shown), false, shown);
+});
+
+Deno.test("a file that is not there, and a word that is no command, are said in words", async () => {
+  await using dir = await tempDir();
+  await using kept = keptOpen();
+  const said = async (...args: string[]) =>
+    (await sluice(args, { directory: dir.path, openParts: kept.openParts })).err;
+  await said("key", "create");
+  for (
+    const args of [["import", "litellm", "none.yaml"], ["usage", "reconcile", "none.csv"]]
+  ) {
+    assertEquals(await said(...args), `sluice: Cannot read ${args[2]}: file not found\n`);
+  }
+  assertEquals(
+    await said("acount"),
+    "sluice: there is no command 'acount'; did you mean account? (see --help)\n",
+  );
+  assertEquals(
+    await said("frobnicate"),
+    "sluice: there is no command 'frobnicate'; see --help for all of them\n",
+  );
 });
 
 Deno.test("rotate --keep: an earlier promise is not broken without a word, through any door", async () => {

@@ -3,6 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { type Finished, startCommand } from "../../fake/command.ts";
 import { serveHere, sluice } from "../../fake/shell.ts";
 import { tempDir } from "../../fake/temp.ts";
+import { fakeUpstream } from "../../fake/upstream.ts";
 
 /** The status of a request with the address and the key that `sluice env` printed. */
 async function tried({ out }: Finished): Promise<{ url: string; status: number }> {
@@ -99,4 +100,46 @@ Deno.test("a data directory that names a gateway of another machine is not follo
     assertStringIncludes(out, "OPENAI_BASE_URL='http://127.0.0.1:9/v1'");
     assertStringIncludes(err, "no gateway is running");
   }
+});
+
+Deno.test("doctor and models say that a gateway has an upstream that their own shell does not name, and the reverse", async () => {
+  await using dir = await tempDir();
+  await using upstream = fakeUpstream(() => Response.json({ object: "list", data: [{ id: "m" }] }));
+  const named = { SLUICE_UPSTREAM_URL: upstream.url };
+  for (
+    const [ofGateway, ofShell, says] of [
+      [named, {}, "the running gateway has an upstream of its environment"],
+      [{}, named, "the running gateway has no upstream: default is set for this command only"],
+      [named, named, undefined],
+      [{}, {}, undefined],
+    ] as const
+  ) {
+    await using gateway = serveHere(["--port", "0"], { directory: dir.path, env: ofGateway });
+    await gateway.waitFor(/console/);
+    const models = await sluice(["models"], { directory: dir.path, env: ofShell });
+    const doctor = await sluice(["doctor"], { directory: dir.path, env: ofShell });
+    const replies = says ??
+      (ofShell === named ? "upstream default" : "none configured: the built-in simulator");
+    assertStringIncludes(doctor.out, replies);
+    assertEquals(doctor.out.includes("none configured"), replies.startsWith("none"), doctor.out);
+    if (says === undefined) assertEquals(models.err.includes("running gateway"), false);
+    else assertStringIncludes(models.err, says);
+  }
+});
+
+Deno.test("a settings file beside a command that the gateway does not read: what is said of it makes the gateway use it", async () => {
+  await using one = await tempDir();
+  await using other = await tempDir();
+  const file = `${other.path}/sluice.jsonc`;
+  await Deno.writeTextFile(file, "{}");
+  await using gateway = await started(one.path);
+  assert(gateway.url !== "");
+  const env = { SLUICE_DATA: `${one.path}/data`, HOME: other.path };
+  const run = (...args: string[]) => sluice(args, { directory: other.path, env });
+  for (const { out, err } of [await run("doctor", "--local"), await run("models")]) {
+    assertStringIncludes(out + err, `the running gateway uses no settings file, this command uses`);
+    assertStringIncludes(out + err, "restart the gateway in this directory, or with --config FILE");
+  }
+  const { out } = await sluice(["reload", "--config", file], { directory: one.path });
+  assertStringIncludes(out, `This gateway does not use ${file}: restart it with sluice --config `);
 });

@@ -30,6 +30,10 @@ Deno.test("certificate errors without a code have words, others have none", () =
     "the certificate is for another host name",
   );
   assertEquals(words("invalid peer certificate: UnknownIssuer"), "the certificate is not trusted");
+  assertEquals(
+    words("proto error: io error: Network is unreachable (os error 101)"), // of `Deno.resolveDns`
+    "the host name could not be looked up",
+  );
   assertEquals(words("whatever"), undefined);
   assertEquals(networkErrorWords({ code: "constructor" }), undefined);
   assertEquals(

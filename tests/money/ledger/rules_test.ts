@@ -40,12 +40,14 @@ const REVISIONS: Readonly<Record<number, string>> = {
   23: "fde8e1d7f6e4232ee51db26616fa0a2500f85cdaac4cdb8da145849261cbbe09",
   24: "7a03b03056bf8525457a338395fbecfda1283e6e4ecbb543aca39d71b992d827",
   25: "7a03b03056bf8525457a338395fbecfda1283e6e4ecbb543aca39d71b992d827",
+  26: "615ff2e47718a6aaec4febf4c0456a6bb345602bce715942c5baf1d3a3048cbb",
 };
 
 /** The same of what PostgreSQL gets, which alone has locks. Earlier revisions have none here. */
 const ON_POSTGRES: Readonly<Record<number, string>> = {
   24: "5294ffd4fa21d1c97c4405eb111c5ced672b85c1d867439fc845bd8796b0411d",
   25: "a732d332d8ea44c758e554e4c693d1c2bc353144eac938d41160d16119a4e048",
+  26: "31725cba557ea18f7b67d177bda078cf798029c3ab1b8ec4a076c2864f5914db",
 };
 
 Deno.test("rules that change get the next revision", () => {

@@ -172,6 +172,10 @@ Deno.test("a budget's refusal names whose it is, what is spent and held, and whe
       "It renews at 1970-01-01 00:00 UTC. Ask a lead of the team to raise it.",
   );
   assertEquals(
+    /\d+ of 1 .*spent/.exec(said({ spent: 1, credits: 1 }))?.[0],
+    "1 of 1 credit is spent",
+  );
+  assertEquals(
     said({ spent: 0, held: 9 }, 2, true),
     "The daily budget of this API key does not cover this request, which costs at least 2 credits: " +
       "0 of 10 credits are spent, and 9 are held, some of it for a gateway that is gone. What that gateway was lent is free again " +

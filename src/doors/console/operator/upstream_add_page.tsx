@@ -10,7 +10,11 @@ export const OTHER_PROVIDER = "other";
 
 /** Fields that are settings of the same name. */
 export const TEXT_FIELDS = [
-  { name: "url", label: "Base URL", hint: "Only where the provider's own is not meant." },
+  {
+    name: "url",
+    label: "Base URL",
+    hint: "Needed for another service; replaces the provider's own.",
+  },
   { name: "dialect", label: "Dialect", hint: "" },
   { name: "resource", label: "Resource", hint: "Azure's resource, Snowflake's account, …" },
   { name: "project", label: "Project", hint: "Vertex AI" },

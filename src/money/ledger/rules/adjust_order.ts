@@ -161,16 +161,19 @@ const SPENT = spent(NEW);
 /** The whole bonus goes with the whole payment. */
 const BONUS_TARGET = iif("gone_amount > 0 and gone_amount >= paid_amount", "granted", "0");
 
-/** What each account's part in an order comes to: the credits that are to be gone, of how many. */
+/**
+ * What each account's part in an order comes to: the credits that are to be gone, of how many. The text of each query has a name, as
+ * PostgreSQL gives it one of its own when it reads its text of a view, after `pg_dump`.
+ */
 export const PARTS = `
     select orders.id as order_id, 'purchase' as role, orders.account_id, ${TARGET} as target,
       orders.credits as size, lots.expires_at_ms
     from orders join lots on lots.id = orders.lot_id
     union all
-    select orders.id, 'bonus', lots.account_id,
+    select orders.id, 'bonus' as role, lots.account_id,
       ${BONUS_TARGET}, granted, lots.expires_at_ms
     from orders join order_credits on order_credits.order_id = orders.id
-        and role = 'bonus' and kind = 'granted'
+        and order_credits.role = 'bonus' and kind = 'granted'
       join lots on lots.id = order_credits.lot_id`;
 
 const COLLECTED: Part = { order: "parts.order_id", role: "parts.role" };

@@ -50,7 +50,7 @@ import { WRITE_OFF_LOAN } from "./write_off_loan.ts";
 
 /** All rules. `tests/money/ledger/rules_test.ts` holds the hash of each revision. */
 export const RULES: RuleSet = {
-  revision: 25,
+  revision: 26,
   behind: [SETTLEMENT],
   rules: [
     REVISE_KEYS,
