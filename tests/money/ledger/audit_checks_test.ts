@@ -166,7 +166,7 @@ const CHECKS: Readonly<
         "account_id, day_at_ms, (select max(name) from tag_values as others where others.name <> tag_values.name), value",
         "account_id, day_at_ms, name, 'x'",
       ].map((row) =>
-        `insert into tag_values select ${row} from tag_values where name = 'env' limit 1`
+        `insert or ignore into tag_values select ${row} from tag_values where name = 'env'`
       ),
     ],
     kinds: ["tag_value"],
