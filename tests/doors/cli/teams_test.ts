@@ -56,7 +56,7 @@ Deno.test("a team from the shell: created, paid for, used, reported, and one mem
   assertMatch(await text("credits", "show", "--team", team.id), /^the pool of Platform +1,000 /m);
   assertMatch(
     await text("credits", "grant", "--team", team.id, "--credits", "5", "--expires", "1m"),
-    /Granted 5 credits to the pool of Platform, .*\nthe pool of Platform has 1,005 credits now\./,
+    /Granted 5 credits to the pool of Platform, .*\nThe pool of Platform has 1,005 credits now\./,
   );
   assertMatch(
     await text("team", "add", "Platform", "--account", "ada@example.com", "--role", "lead"),
