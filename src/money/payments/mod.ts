@@ -31,6 +31,7 @@ export {
   type OrderCredits,
   type OrderEvent,
   type OrderState,
+  storedOrders,
 } from "./orders.ts";
 export { Payments, type PaymentsParts } from "./payments.ts";
 export { pruneEvents } from "./prune_events.ts";

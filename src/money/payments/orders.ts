@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { columnsIn, flag, jsonText, rowOf, shownText } from "../../ground/row.ts";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
-import { sumOf } from "../../ground/sql/mod.ts";
+import { sumOf, textsOf } from "../../ground/sql/mod.ts";
 
 /** Who takes the money: Stripe, or an operator by hand. `gift`: nobody; `earlier`: sold before there were orders. */
 export type Provider = "stripe" | "manual" | "gift" | "earlier";
@@ -162,6 +162,13 @@ export function readOrder(row: unknown): Order {
 /** Gets an order. */
 export async function orderById(database: Database, id: string): Promise<Order | undefined> {
   return await firstOrder(database, `${SELECT} where id = ?`, [id.slice(0, 200)]);
+}
+
+/** Finds which of these orders there are: one that could not be made is in the log all the same. */
+export async function storedOrders(database: Database, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const sql = `select id from orders where id in ${textsOf()}`;
+  return (await database.all(sql, [JSON.stringify(ids)])).map(({ id }) => String(id));
 }
 
 /** Gets the order that a payment paid. */

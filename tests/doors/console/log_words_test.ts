@@ -117,6 +117,26 @@ Deno.test("a failed operation in the log says why, and no change", async () => {
   assert(!/conflict:|→/.test(text), text);
 });
 
+Deno.test("the log leads to orders that there are, and to none that could not be made", async () => {
+  await using gateway = await startGateway(); // without a payment service
+  const options = { directory: gateway.directory };
+  const place = ["--config", `${gateway.directory}/sluice.jsonc`];
+  const buy = ["--account", OWNER, "--package", "starter", ...place];
+  await sluice(["credits", "grant", "--paid", "--reference", "INV-1", ...buy], options);
+  const { err } = await sluice(["credits", "checkout", ...buy], options);
+  assertStringIncludes(err, "Online payment is not configured");
+  const owner = await signedIn(gateway, OWNER);
+  const html = await (await owner.get(`${PATH}/log`)).text();
+  assertMatch(words(html), /order\.create ord_\w+ failed/);
+  assertEquals(html.match(/href="[^"]*\/orders\/[^"]*"/g) ?? [], []);
+  const { data: [order] } = JSON.parse(
+    (await sluice(["payments", "list", "--json", ...place], options)).out,
+  );
+  await sluice(["payments", "refund", order.id, "--amount", "1", ...place], options);
+  const after = await (await owner.get(`${PATH}/log`)).text();
+  assertStringIncludes(after, `href="${PATH}/orders/${order.id}"`);
+});
+
 Deno.test("an audit names the account, the key and the time of a row, not its key in the table", async () => {
   await using gateway = await startGateway();
   const { accounts, keys, database, sales } = gateway.gateway;

@@ -1,4 +1,5 @@
 import { toldApart } from "../../../ground/platform/mod.ts";
+import { storedOrders } from "../../../money/payments/mod.ts";
 import { labelOf } from "../../../people/accounts/mod.ts";
 import type { ConsoleParts } from "../request.tsx";
 import { Name, Time } from "../components.tsx";
@@ -22,15 +23,19 @@ const ID = /\b(?:acc|key|team|ord)_[A-Za-z0-9]+/g;
  * @param texts IDs, or texts that have some in them; each kind is one query.
  */
 export async function objectLabels(
-  { accounts, keys, teams }: Pick<ConsoleParts, "accounts" | "keys" | "teams">,
+  { accounts, database, keys, teams }: Pick<
+    ConsoleParts,
+    "accounts" | "database" | "keys" | "teams"
+  >,
   texts: readonly string[],
 ): Promise<ObjectLabels> {
   const ids = [...new Set(texts.flatMap((text) => text.match(ID) ?? []))];
   const of = (kind: string) => ids.filter((id) => id.startsWith(`${kind}_`));
-  const [foundAccounts, foundKeys, foundTeams] = await Promise.all([
+  const [foundAccounts, foundKeys, foundTeams, foundOrders] = await Promise.all([
     accounts.byIds(of("acc")),
     keys.byIds(of("key")),
     of("team").length === 0 ? [] : teams.list(),
+    storedOrders(database, of("ord")),
   ]);
   const labels = new Map<string, ObjectLabel>();
   for (const account of foundAccounts.values()) {
@@ -43,7 +48,9 @@ export async function objectLabels(
   for (const { id, name } of foundTeams) {
     labels.set(id, { text: name, href: `/console/teams/${id}` });
   }
-  for (const id of of("ord")) labels.set(id, { text: id, href: `/console/operator/orders/${id}` });
+  for (const id of foundOrders) {
+    labels.set(id, { text: id, href: `/console/operator/orders/${id}` });
+  }
   return labels;
 }
 
