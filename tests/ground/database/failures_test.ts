@@ -97,7 +97,7 @@ Deno.test("of a connection to PostgreSQL that breaks nobody knows what it has do
   }
 });
 
-Deno.test("prepared statements are out of date in whatever language PostgreSQL says so", () => {
+Deno.test("what is done again at once is known in whatever language PostgreSQL says so", () => {
   const failed = (code: string, message: string, routine: string) =>
     postgresError(Object.assign(new Error(message), { code, routine }));
   for (
@@ -106,6 +106,13 @@ Deno.test("prepared statements are out of date in whatever language PostgreSQL s
       failed("26000", "la sentencia preparada «s1» no existe", "FetchPreparedStatement"),
     ]
   ) assert(isOutdated(error) && isUndone(error), error.message);
+  const idle = failed(
+    "57P05",
+    "terminating connection due to idle-session timeout",
+    "ProcessInterrupts",
+  );
+  assert(isUndone(idle) && !isOutdated(idle));
+  assertEquals([idle.kind, idle.outcomeUnknown], ["unusable", false]);
   const other = failed("0A000", "cached plans are not supported", "transformStatement");
   assert(!isOutdated(other) && !isUndone(other));
 });

@@ -17,12 +17,15 @@ const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
 const STATE = /^[0-9FHPX][0-9A-Z]{4}$/;
 
 /** A connection that ends, a server that starts or stops, or one that does not know itself: what was asked may have been done. */
-const IS_LOST = /^(?:08|57P0|40003)/;
+const IS_LOST = /^(?:08|57P0[^5]|40003)/;
 
-/** Whether to try again at once: another transaction was in its way, or a prepared statement is out of date. */
+/**
+ * Whether to try again at once: another transaction was in its way, a prepared statement is out of date, or the connection was ended as it
+ * was idle (57P05, `idle_session_timeout`), before the server read what was asked.
+ */
 export function isUndone(error: unknown): boolean {
   if (!(error instanceof DatabaseError) || error.outcomeUnknown) return false;
-  return /^40/.test(error.code) || isOutdated(error);
+  return /^(?:40|57P05)/.test(error.code) || isOutdated(error);
 }
 
 /** Where PostgreSQL finds that out: its message is in whatever language its operator reads. */
