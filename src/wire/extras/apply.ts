@@ -135,10 +135,8 @@ class Extras {
         return value;
       case undefined:
         if (isDisguised(this.#dialect, field)) return this.#drop(field);
-        return OPAQUE_FIELDS.has(field) ? value : this.#clean(value, field);
-      default:
-        return OPAQUE_FIELDS.has(field) ? value : this.#clean(value, field);
     }
+    return OPAQUE_FIELDS.has(field) ? value : this.#clean(value, field);
   }
 
   #drop(name: string): undefined {

@@ -38,7 +38,7 @@ Deno.test("the last audit is remembered with what it found", async () => {
   assertEquals(await lastAudit(database), { atMs: 6, mismatches: 2, uncollectedCredits: 7 });
 });
 
-Deno.test("one audit is made at a time: whoever asks meanwhile gets its report, or its failure", async () => {
+Deno.test("one audit is made at a time: those who ask meanwhile get its report, or its failure", async () => {
   await using bench = await ledgerBench("file");
   let made = 0;
   let fails = false;
