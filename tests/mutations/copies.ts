@@ -99,13 +99,15 @@ export class Copy {
     const said = decoder.decode(stdout) + decoder.decode(stderr);
     if (code !== 0) return { failed: true, what: failureIn(said) };
     const passed = [...said.matchAll(/^(\S.*) \.\.\. ok\b/gm)].map(([, name]) => name!);
-    return passed.length === 0
-      ? { failed: true, what: `no test of ${nameOf(run)} was run` }
-      : { failed: false, what: `${passed.length} passed`, passed };
+    const what = passed.length === 0
+      ? `no test of ${nameOf(run)} was run: ${said.slice(-1_000)}`
+      : `${passed.length} passed`;
+    return { failed: false, what, passed };
   }
 
-  /** Runs several sets of a file's tests at once. Resolves with whether all passed, and each had tests. */
-  async passTogether(runs: readonly TestRun[]): Promise<boolean> {
+  /** Runs several sets of a file's tests at once. Resolves with how long that took, in ms, if all passed and each had tests. */
+  async passTogether(runs: readonly TestRun[]): Promise<number | undefined> {
+    const startedTick = performance.now();
     const [{ file, proofs }] = runs as [TestRun];
     const filters = runs.map(({ filter }) => filter);
     const { passed } = await this.run({
@@ -115,7 +117,9 @@ export class Copy {
         filter: `/${filters.map((filter) => RegExp.escape(filter!)).join("|")}/`,
       }),
     });
-    return filters.every((filter) => passed?.some((name) => name.includes(filter ?? "")));
+    return filters.every((filter) => passed?.some((name) => name.includes(filter ?? "")))
+      ? performance.now() - startedTick
+      : undefined;
   }
 
   async remove(): Promise<void> {

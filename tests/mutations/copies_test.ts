@@ -47,6 +47,11 @@ Deno.test("sets of tests of a file pass together when each has tests, and all pa
       assert(!await copy.passTogether([...passing, { file, filter }]), filter);
     }
     assert(!await copy.passTogether([...passing, { file }]), "all of them");
+    const none = await copy.run({ file, filter: "missing" });
+    assert(
+      !none.failed && none.passed?.length === 0,
+      "tests that were not run have noticed nothing",
+    );
   } finally {
     await copy.remove();
   }

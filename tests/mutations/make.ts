@@ -39,6 +39,11 @@ interface Made {
   readonly place: string;
 }
 
+/** Whether a file is one that a path names, or in the folder that it names. */
+export function isOf(path: string, file: string): boolean {
+  return file === path || file.startsWith(`${path}/`);
+}
+
 /** Makes faults at random, as many of each place, and runs the nearest tests for each. Resolves with whether nine of ten were caught. */
 export async function makeFaults(options: MakeOptions): Promise<boolean> {
   const files = await filesOfRepository();
@@ -47,12 +52,11 @@ export async function makeFaults(options: MakeOptions): Promise<boolean> {
   const random = new Random(options.seed);
   const totals = [];
   const rests: Made[][] = [];
-  for (const place of options.of.length === 0 ? ["src/"] : options.of) {
+  for (const place of options.of.length === 0 ? ["src"] : options.of) {
     const faults: Made[] = [];
     let equivalent = 0;
     for (const file of files) {
-      const isOfPlace = file === place || file.startsWith(`${place.replace(/\/$/, "")}/`);
-      if (!isOfPlace || !/^src\/.*\.tsx?$/.test(file) || !changed.includes(file)) continue;
+      if (!isOf(place, file) || !/^src\/.*\.tsx?$/.test(file) || !changed.includes(file)) continue;
       const text = await read(file);
       const lines = text.split("\n");
       for (const fault of faultsIn(file, text)) {

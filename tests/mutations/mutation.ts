@@ -21,7 +21,7 @@ export interface TestRun {
   /** Whether they run as in the proofs (`tests/tier.ts`): at their full size, and with those that the gate leaves out. */
   readonly proofs?: boolean;
   /** How long it takes without a mutation, if that is known. */
-  readonly usualMs?: number;
+  readonly usualMs?: number | undefined;
 }
 
 /**
