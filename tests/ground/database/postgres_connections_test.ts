@@ -8,7 +8,7 @@ import { containing, isLike } from "../../../src/ground/sql/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { postgresServer, whyNoPostgres } from "../../fake/postgres.ts";
 import { Random, testSeed } from "../../fake/random.ts";
-import { DEADLINE_MS, inTime, until } from "../../fake/temp.ts";
+import { DEADLINE_MS, inTime, tempDir, until } from "../../fake/temp.ts";
 import { PostgresCluster } from "../../fake/postgres_cluster.ts";
 
 const why = await whyNoPostgres();
@@ -100,6 +100,86 @@ for (const [name, spoil] of Object.entries(SPOILT)) {
     await write();
   });
 }
+
+Deno.test(`of the servers that a name stands for, the one that takes writes is used${skipped}`, {
+  ignore: ignore || Deno.build.os !== "linux", // which has all of 127.0.0.0/8
+}, async () => {
+  await using stack = new AsyncDisposableStack();
+  const [primary, standby] = [await running(stack), await running(stack)];
+  await SPOILT["takes no writes any more"](standby);
+  const { port } = primary;
+  let asked = 0;
+  const listener = Deno.listen({ hostname: "127.0.0.3", port });
+  stack.defer(() => listener.close());
+  (async () => {
+    for await (const connection of listener) {
+      asked++;
+      const server = await Deno.connect({ hostname: "127.0.0.1", port: standby.port });
+      connection.readable.pipeTo(server.writable).catch(() => {});
+      server.readable.pipeTo(connection.writable).catch(() => {});
+    }
+  })();
+  const lookup = (name: string) => {
+    assertEquals(name, "db.example");
+    return Promise.resolve(
+      ["127.0.0.3", "127.0.0.3", "127.0.0.1"].map((address) => ({ address })),
+    );
+  };
+  const url = `postgres://postgres@db.example:${port}/postgres?sslmode=disable`;
+  const connections = new Connections(placeOf(url), {
+    patienceMs: DEADLINE_MS,
+    durable: false,
+    lookup,
+  });
+  stack.defer(() => connections.close());
+  const portUsed = () =>
+    connections.use(async (client) => {
+      const text = "select current_setting('port') as port, pg_sleep(0.2)";
+      const [[row]] = await ask(client, [{ text }]) as [[{ port: string }]];
+      return Number(row.port);
+    });
+  assertEquals(await portUsed(), port);
+  assertEquals(await Promise.all([portUsed(), portUsed()]), [port, port]);
+  assertEquals(asked, 1, "what was connected to last is tried first");
+});
+
+Deno.test(`a password in ~/.pgpass may change while a gateway runs${skipped}`, {
+  ignore,
+}, async () => {
+  await using stack = new AsyncDisposableStack();
+  const cluster = await running(stack);
+  await using folder = await tempDir();
+  const passwords = `${folder.path}/pgpass`;
+  Deno.env.set("PGPASSFILE", passwords);
+  stack.defer(() => Deno.env.delete("PGPASSFILE"));
+  const setPassword = async (password: string) => {
+    await cluster.run(`alter role rotating password '${password}';\n`);
+    await cluster.run(
+      "select pg_terminate_backend(pid) from pg_stat_activity where usename = 'rotating';\n",
+    );
+  };
+  const noteDown = (password: string) =>
+    Deno.writeTextFile(passwords, `127.0.0.1:${cluster.port}:*:rotating:${password}\n`, {
+      mode: 0o600,
+    });
+  await cluster.run(
+    "create role rotating login;\n" +
+      "copy (values ('local all all trust'), ('host all postgres all trust'), ('host all all all scram-sha-256'))\n" +
+      `  to '${cluster.folder}/data/pg_hba.conf';\nselect pg_reload_conf();\n`,
+  );
+  const url = `postgres://rotating@127.0.0.1:${cluster.port}/postgres?sslmode=disable`;
+  const connections = new Connections(placeOf(url), { patienceMs: DEADLINE_MS, durable: false });
+  stack.defer(() => connections.close());
+  const use = () => connections.use((client) => ask(client, [{ text: "select 1 as one" }]));
+  await noteDown("first");
+  await setPassword("first");
+  await use();
+  await setPassword("second");
+  await assertRejects(use, DatabaseError); // what was open has ended
+  await assertRejects(use, DatabaseError, "password authentication failed");
+  await noteDown("second");
+  assertEquals(await use(), [[{ one: 1 }]]);
+});
 
 /** Connections of a gateway to a PostgreSQL. */
 const MAX_CONNECTIONS = 8;

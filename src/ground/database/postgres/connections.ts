@@ -1,3 +1,5 @@
+import dns from "node:dns/promises";
+import { isIP } from "node:net";
 import { delay } from "../../std/mod.ts";
 import { within } from "../within.ts";
 import { DatabaseError, type Row } from "../database.ts";
@@ -40,6 +42,15 @@ const SETTINGS = [
   return `select set_config(name, value, false)
     from (values ${all.join(", ")}) as wanted (name, value) join pg_settings using (name)`;
 }) as [meanings: string, endings: string];
+/** How an address is found that a name stands for, as `node:dns` does. */
+export type Lookup = (name: string) => Promise<readonly { readonly address: string }[]>;
+
+/** One of the servers that a host stands for. */
+interface Server extends Host {
+  /** Where it is: the address of a name, the host itself where it is an address or a directory. */
+  readonly address: string;
+}
+
 /** What a host says of itself. */
 const HOST = `select current_setting('transaction_read_only') as read_only,
   current_setting('fsync') as fsync, current_setting('synchronous_commit') as synchronous_commit,
@@ -58,8 +69,9 @@ export class Connections {
   readonly #place: Place;
   readonly #patienceMs: number;
   readonly #durable: boolean;
-  /** The one that was connected to last comes first: another one may be silent. */
-  #hosts: readonly Host[];
+  readonly #lookup: Lookup;
+  /** The one that was connected to last is tried first: another one may be silent. */
+  #last: Server | undefined;
   readonly #idle: Client[] = [];
   readonly #waiting: (() => void)[] = [];
   readonly #broken = new WeakSet<Client>();
@@ -77,12 +89,16 @@ export class Connections {
   /** @param options.durable Whether a host is refused that does not wait for its disk. */
   constructor(
     place: Place,
-    { patienceMs, durable }: { readonly patienceMs: number; readonly durable: boolean },
+    { patienceMs, durable, lookup = (name) => dns.lookup(name, { all: true }) }: {
+      readonly patienceMs: number;
+      readonly durable: boolean;
+      readonly lookup?: Lookup;
+    },
   ) {
     this.#place = place;
-    this.#hosts = place.hosts;
     this.#patienceMs = patienceMs;
     this.#durable = durable;
+    this.#lookup = lookup;
   }
 
   /** The history of the server that is written to; undefined if it does not say. */
@@ -185,10 +201,11 @@ export class Connections {
     const startedTick = this.#awaySinceTick ?? beganTick;
     for (;;) {
       let failure: unknown = new Error("no host takes writes");
-      for (const host of this.#hosts) {
+      const servers = await this.#servers();
+      for (const server of servers) {
         try {
-          const client = await this.#connectTo(host);
-          this.#hosts = [host, ...this.#hosts.filter((one) => one !== host)];
+          const client = await this.#connectTo(server, this.#patienceMs / servers.length);
+          this.#last = server;
           this.#awaySinceTick = undefined;
           return client;
         } catch (error) {
@@ -203,23 +220,43 @@ export class Connections {
     }
   }
 
-  async #connectTo(host: Host): Promise<Client> {
+  /** All servers, those of a name apart: a service's name often stands for a primary and its standbys. */
+  async #servers(): Promise<readonly Server[]> {
+    const { hosts } = this.#place;
+    const servers = await Promise.all(hosts.map(async ({ host, port }) => {
+      const isName = isIP(host) === 0 && !host.startsWith("/");
+      // what cannot be found now is left to the connection, which says so
+      const found = isName
+        ? await within(this.#patienceMs / hosts.length, this.#lookup(host)).catch(() => [])
+        : [];
+      const addresses = found.length === 0 ? [host] : found.map(({ address }) => address);
+      return [...new Set(addresses)].map((address) => ({ host, port, address }));
+    }));
+    const last = this.#last;
+    const isLast = ({ address, port }: Server) => address === last?.address && port === last.port;
+    return servers.flat().toSorted((one, other) => Number(isLast(other)) - Number(isLast(one)));
+  }
+
+  async #connectTo(server: Server, patienceMs: number): Promise<Client> {
     const { tls } = this.#place;
-    const ssl = tls !== "disable" && !host.host.startsWith("/");
+    const ssl = tls !== "disable" && !server.host.startsWith("/");
     try {
-      return await this.#connectBy(host, ssl && await tlsOf(this.#place));
+      return await this.#connectBy(server, patienceMs, ssl && await tlsOf(this.#place, server));
     } catch (error) {
       if (tls !== "prefer" || !/does not support SSL/.test(String(error))) throw error;
-      return await this.#connectBy(host, false);
+      return await this.#connectBy(server, patienceMs, false);
     }
   }
 
-  async #connectBy({ host, port }: Host, ssl: object | false): Promise<Client> {
+  async #connectBy(
+    { address, port }: Server,
+    patienceMs: number,
+    ssl: object | false,
+  ): Promise<Client> {
     const { user, password, database, mustWrite } = this.#place;
-    const patienceMs = this.#patienceMs / this.#hosts.length;
     const { default: pg } = await import("pg");
     const client = new pg.Client({
-      host,
+      host: address,
       port,
       user,
       password,
@@ -247,7 +284,7 @@ export class Connections {
       const told = await ask(client, [{ text: TIMELINE }], patienceMs).catch(() => undefined);
       const { read_only, has_order: hasOrder, is_without_rules: isWithoutRules, ...settings } =
         asked![0]!;
-      if (mustWrite && read_only !== "off") throw new Error(`${host} takes no writes`);
+      if (mustWrite && read_only !== "off") throw new Error(`${address} takes no writes`);
       if (hasOrder !== 1) throw otherOrder();
       if (isWithoutRules === 1) throw withoutRules();
       if (this.#durable) mustBeDurable(settings);
@@ -281,7 +318,7 @@ export function ask(
 }
 
 /** What TLS goes by. Its files are read for each connection, as certificates are renewed. */
-async function tlsOf({ tls, files }: Place): Promise<object> {
+async function tlsOf({ tls, files }: Place, { host }: Host): Promise<object> {
   const read = await Promise.all(
     Object.entries(files).map(async ([name, path]) =>
       path === undefined ? [] : [[name, await Deno.readTextFile(path)]]
@@ -291,6 +328,7 @@ async function tlsOf({ tls, files }: Place): Promise<object> {
   const isChecked = tls.startsWith("verify") || tls === "require" && files.ca !== undefined;
   return {
     ...Object.fromEntries(read.flat()),
+    ...(isIP(host) === 0 && { servername: host }),
     rejectUnauthorized: isChecked,
     ...(tls === "verify-full" ? {} : { checkServerIdentity: () => undefined }),
   };
