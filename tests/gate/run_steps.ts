@@ -5,12 +5,17 @@ import { Workplace } from "./workplace.ts";
 /**
  * Runs steps one after the other, all of them whatever fails, and prints what failed at the end.
  *
- * @param options `parent`: where outputs are kept, by default where temporary files are; `tell` takes each line.
+ * @param options `parent`: where outputs are kept, by default where temporary files are; `tell` takes each line, `ended` each step when
+ * it has ended.
  * @returns Whether all have passed.
  */
 export async function runSteps(
   steps: readonly Step[],
-  { parent, tell = say }: { readonly parent?: string; readonly tell?: (line: string) => void } = {},
+  { parent, tell = say, ended }: {
+    readonly parent?: string;
+    readonly tell?: (line: string) => void;
+    readonly ended?: (step: Finished) => Promise<void> | undefined;
+  } = {},
 ): Promise<boolean> {
   await using workplace = await Workplace.open(parent);
   tell(`outputs are in ${workplace.directory}`);
@@ -22,6 +27,7 @@ export async function runSteps(
     const seconds = (performance.now() - startedTick) / 1_000;
     finished.push({ ...outcome, step, seconds });
     tell(row(finished.at(-1)!));
+    await ended?.(finished.at(-1)!);
   }
   const left = workplace.leftFiles();
   if (left.length > 0) tell(`\nleft in the directory for temporary files: ${left.join(", ")}`);

@@ -98,7 +98,7 @@ export class Copy {
     const decoder = new TextDecoder();
     const said = decoder.decode(stdout) + decoder.decode(stderr);
     if (code !== 0) return { failed: true, what: failureIn(said) };
-    const passed = [...said.matchAll(/^(\S.*) \.\.\. ok\b/gm)].map(([, name]) => name!);
+    const passed = passedIn(said);
     const what = passed.length === 0
       ? `no test of ${nameOf(run)} was run: ${said.slice(-1_000)}`
       : `${passed.length} passed`;
@@ -148,6 +148,13 @@ async function endLeft(mark: string): Promise<void> {
 export function nameOf({ file, filter, proofs = false }: TestRun): string {
   const more = [...(filter === undefined ? [] : [filter]), ...(proofs ? ["proofs"] : [])];
   return more.length === 0 ? file : `${file} (${more.join(", ")})`;
+}
+
+/** Names of the tests that passed, of what `deno test` prints. */
+export function passedIn(said: string): string[] {
+  // stands in the middle of a test's line
+  const lines = said.replaceAll(/'.*' has been running for over \(.*\)\n/g, "");
+  return [...lines.matchAll(/^(\S.*) \.\.\. ok\b/gm)].map(([, name]) => name!);
 }
 
 /** The first test that failed, with its error. */

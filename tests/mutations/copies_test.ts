@@ -1,7 +1,7 @@
 import { joinPath } from "../../src/ground/std/mod.ts";
-import { assert } from "../assert.ts";
+import { assert, assertEquals } from "../assert.ts";
 import { until } from "../fake/temp.ts";
-import { Copy } from "./copies.ts";
+import { Copy, passedIn } from "./copies.ts";
 
 Deno.test({
   name: "a run of tests that is killed leaves nothing running",
@@ -55,4 +55,16 @@ Deno.test("sets of tests of a file pass together when each has tests, and all pa
   } finally {
     await copy.remove();
   }
+});
+
+Deno.test("a test that runs for more than a minute has passed, too", () => {
+  const said = [
+    "running 2 tests from ./slow_test.ts",
+    "slow (file, 10000 steps) ...'slow (file, 10000 steps)' has been running for over (1m0s)",
+    "'slow (file, 10000 steps)' has been running for over (2m0s)",
+    " ok (2m3s)",
+    "wrong ... FAILED (14ms)",
+    "quick ... ok (14ms)",
+  ];
+  assertEquals(passedIn(`${said.join("\n")}\n`), ["slow (file, 10000 steps)", "quick"]);
 });

@@ -1,7 +1,14 @@
 /** What is lent to a gateway: half of what is free, of credits and of places, and to whom nothing. */
 
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
-import { admit, audit, lend, setBudget, TierList } from "../../../src/money/ledger/mod.ts";
+import {
+  admit,
+  audit,
+  lend,
+  returnLoan,
+  setBudget,
+  TierList,
+} from "../../../src/money/ledger/mod.ts";
 import { assertEquals } from "../../assert.ts";
 import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
 
@@ -154,6 +161,22 @@ Deno.test("places are those of the balance's tier, less the requests of this min
     [75, 927, 7_499],
     "the next tier",
   );
+});
+
+Deno.test("requests that are in flight when a loan is returned take places of their key and account, once", async () => {
+  await using one = await bench();
+  const { accountId, keyId } = one.caller;
+  const sibling = await one.ledger.key(accountId);
+  assertEquals(await one.lend(), [500, 50, 150, 5_000]);
+  const requests = Array.from({ length: 10 }, (_, at) => ({
+    requestId: newRequestId(NOW),
+    keyId: at % 2 === 0 ? keyId : sibling,
+    credits: 1,
+    admittedAtMs: NOW,
+  }));
+  const returned = { accountId, gatewayId: "gw", loanId: "loan of gw", leaseMs: 60_000, requests };
+  for (let time = 0; time < 2; time++) await returnLoan(one.database, returned);
+  assertEquals(await one.lend({ gatewayId: "other" }), [495, 47, 145, 4_997]);
 });
 
 Deno.test("nothing is lent where a budget applies to the key, or one that keys share to the account", async () => {

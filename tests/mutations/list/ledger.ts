@@ -607,7 +607,10 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("return_loan"),
     find: "        ...countRequests(REQUESTS),\n",
     replace: "",
-    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file", proofs: true }],
+    tests: [{
+      file: "tests/money/ledger/lend_test.ts",
+      filter: "in flight when a loan is returned",
+    }],
     why: "Requests in flight when a loan is returned would not count in rate windows.",
   },
   {
