@@ -168,6 +168,10 @@ const FAULTS: readonly { file: string; says: string }[] = [
     says: "routes.x.targets[0].weight",
   },
   {
+    file: '{"upstreams": {"x": {"url": "http://a", "limits": {"atOnse": 3}}}}',
+    says: "upstreams.x.limits.atOnse: unknown setting; did you mean 'atOnce'?",
+  },
+  {
     file: '{"database": {"url": "mysql://db.example/sluice"}}',
     says: "database.url: must start with file:, http://, https://, libsql:// or postgres://",
   },
