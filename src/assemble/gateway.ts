@@ -1,6 +1,6 @@
 import { Alerts, type AlertTimes } from "../operating/alerts/mod.ts";
 import type { Admission } from "../requests/admission/mod.ts";
-import { Catalog } from "../settings/catalog/mod.ts";
+import { Catalog, disputedRoutes } from "../settings/catalog/mod.ts";
 import { TimeSlices } from "../ground/fair_share/mod.ts";
 import {
   digestOf,
@@ -198,10 +198,15 @@ export async function assemble(config: Config, environment: Environment): Promis
         const { alerts, proxies } = servings.current.config.settings;
         return { ...alerts, proxies };
       },
-      served: () => ({
-        routes: servings.current.catalog().routes,
-        settings: routesDigest(servings.current.config.settings),
-      }),
+      served: () => {
+        const { catalog, config: { settings } } = servings.current;
+        const { routes } = catalog();
+        return {
+          routes,
+          settings: routesDigest(settings),
+          disputes: () => disputedRoutes({ routes }, settings),
+        };
+      },
       upstreams: upstreamStates,
       aside: (work) => door.aside(work),
       resolve: resolve ?? systemResolve,

@@ -15,13 +15,15 @@ import {
   type OperationParts,
   OPERATIONS,
   perform,
+  performCsv,
   performOnce,
   performRead,
+  type ReadOperation,
 } from "../../operating/operations/mod.ts";
 import type { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { invalid } from "../../ground/refusal.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
-import { readText, TrustedProxies, visitorOf } from "../../ground/web/mod.ts";
+import { readText, textStream, TrustedProxies, visitorOf } from "../../ground/web/mod.ts";
 import { jsonIn } from "../../ground/platform/mod.ts";
 import { ADMIN_BASE } from "./admin_path.ts";
 import { keyFor } from "./key_for.ts";
@@ -93,11 +95,11 @@ export class Admin {
     };
     const params = c.req.param() as Record<string, string>;
     if (operation.kind === "read") {
-      const query = queryOf(request.url);
-      const input = merged(query, params);
       const { readFor } = this.#parts;
-      return Response.json(
-        await readFor(by.actor.account?.id ?? "", () => performRead(parts, by, operation, input)),
+      const query = merged(queryOf(request.url), params);
+      return await readFor(
+        by.actor.account?.id ?? "",
+        () => readReply(parts, by, operation, query),
       );
     }
     const key = request.headers.get("idempotency-key");
@@ -150,6 +152,23 @@ export class Admin {
 /** The pattern of an operation's path for the router. */
 export function routeOf({ path }: Pick<Operation, "path">): string {
   return `${ADMIN_BASE}${path.replaceAll(/\{(\w+)\}/g, ":$1")}`;
+}
+
+/** The reply of a read: JSON, or CSV where the operation has that and it is asked for. */
+async function readReply(
+  parts: OperationParts,
+  by: By,
+  operation: ReadOperation,
+  query: Readonly<Record<string, unknown>>,
+): Promise<Response> {
+  const { csv: kind, ...input } = query;
+  if (operation.csv.size === 0 || kind === undefined) {
+    return Response.json(await performRead(parts, by, operation, query));
+  }
+  const text = await performCsv(parts, by, operation, { input, kind: String(kind) });
+  return new Response(typeof text === "string" ? text : textStream(text), {
+    headers: { "content-type": "text/csv; charset=utf-8" },
+  });
 }
 
 function stored({ status, body }: StoredReply): Response {

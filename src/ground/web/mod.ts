@@ -15,4 +15,5 @@ export {
   readText,
 } from "./bounded_body.ts";
 export { Entity } from "./entity.ts";
+export { textStream } from "./text_stream.ts";
 export { isSameOrigin, siteOf, TrustedProxies, type Visitor, visitorOf } from "./visitor.ts";

@@ -102,8 +102,10 @@ export class Registration {
           onlyIf: allOf([
             isActive(inviter.id),
             this.#isFew(network, made.createdAtMs),
-            // the new account is one of them
-            hasFewInvited(inviter.id, this.#bonuses.unpaidInvites, hasNotPaid("accounts.id")),
+            // the new account is one of them; those that operators create are not limited
+            ...network === undefined ? [] : [
+              hasFewInvited(inviter.id, this.#bonuses.unpaidInvites, hasNotPaid("accounts.id")),
+            ],
           ]),
         })),
         ...(network === undefined ? [] : noteSignup(made.id, network, made.createdAtMs)),

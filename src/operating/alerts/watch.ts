@@ -6,7 +6,7 @@ import {
   type Teams,
 } from "../../people/accounts/mod.ts";
 import { logEntries, OWNER_SIGN_IN } from "../../people/operation_log/mod.ts";
-import type { Route } from "../../settings/catalog/mod.ts";
+import type { DisputedRoute, Route } from "../../settings/catalog/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
 import { budgetUses, expiringLots, lowBalances } from "../../money/ledger/mod.ts";
 import { stoppedTopUps } from "../../money/payments/mod.ts";
@@ -39,6 +39,7 @@ import {
   topUpStoppedMark,
 } from "./marks.ts";
 import { pruneAlerts } from "./notices.ts";
+import { priceDisputes } from "./price_disputes.ts";
 import { replyChanges } from "./reply_changes.ts";
 
 /** Dependencies of {@linkcode Watch}. */
@@ -47,8 +48,12 @@ export interface WatchOptions extends Omit<DeliveriesOptions, "resolve" | "every
   readonly accounts: Accounts;
   readonly keys: Keys;
   readonly teams: Teams;
-  /** The routes that are served, and a digest of the settings that they come from. */
-  readonly served: () => { readonly routes: readonly Route[]; readonly settings: string };
+  /** The routes that are served, a digest of the settings that they come from, and those whose published prices are disputed. */
+  readonly served: () => {
+    readonly routes: readonly Route[];
+    readonly settings: string;
+    readonly disputes: () => readonly DisputedRoute[];
+  };
   /** What this gateway sees now that may be worth an alert if it lasts. */
   readonly see: () => Promise<readonly SeenCondition[]>;
   /** What this gateway knows that is worth an alert at once. */
@@ -114,6 +119,8 @@ export class Watch {
   #auditing = false;
   /** Up to when the log was looked through. */
   #loggedMs = 0;
+  /** The routes whose prices were looked at. */
+  #priced: readonly Route[] | undefined;
   /** When old rows are looked for next. */
   #tidyTick = 0;
   #stopped = false;
@@ -210,6 +217,7 @@ export class Watch {
     if (!await takeJob(database, { holder: this.#holder, nowMs: now(), leaseMs })) return false;
     await this.#conditions();
     await this.#catalog();
+    await this.#prices();
     await this.#replies();
     await this.#lowCredits();
     await this.#budgets();
@@ -295,6 +303,16 @@ export class Watch {
     const { alert, done } = await catalogChange(database, routes, settings);
     if (alert !== undefined) await this.#raise([alert]);
     await done();
+  }
+
+  async #prices(): Promise<void> {
+    const { outbox, served } = this.#options;
+    const { routes, disputes } = served();
+    if (routes === this.#priced) return;
+    const alerts = priceDisputes(disputes());
+    const known = await outbox.known(alerts.map(({ mark }) => mark));
+    await this.#raise(alerts.filter(({ mark }) => !known.has(mark)));
+    this.#priced = routes;
   }
 
   async #replies(): Promise<void> {

@@ -55,7 +55,7 @@ export * from "./team_operations.ts";
 export * from "./upstream_key_operations.ts";
 export type { Json, Operation, ReadOperation, ReplyOf, WriteOperation } from "./operation.ts";
 export type { GatewayParts, Nouns, OperationParts, SettingsFileParts } from "./parts.ts";
-export { errorBody, perform, performOnce, performRead } from "./perform.ts";
+export { errorBody, perform, performCsv, performOnce, performRead } from "./perform.ts";
 export {
   checkIsNew,
   type EntryPath,

@@ -104,6 +104,13 @@ export interface ReadDefinition<Input> extends Definition {
     input: Input,
   ) => Promise<LogObject & Pick<Right, "sees">>;
   readonly read: (c: OperationContext, input: Input) => Promise<Json>;
+  /** What the reply can be as CSV instead, by the parameter `csv`. */
+  readonly csv?: {
+    readonly [Kind: string]: (
+      c: OperationContext,
+      input: Input,
+    ) => Promise<string | AsyncGenerator<string>>;
+  };
 }
 
 /** An operation with its schemas. */
@@ -150,6 +157,11 @@ export interface ReadOperation extends Definition, Schemas {
   readonly status: number;
   readonly isList: true | undefined;
   run(c: OperationContext, input: unknown): Promise<Json>;
+  /** What the reply can be as CSV instead, by kind: its text, or pieces of it that are made as they are read. */
+  readonly csv: ReadonlyMap<
+    string,
+    (c: OperationContext, input: unknown) => Promise<string | AsyncGenerator<string>>
+  >;
 }
 
 /** An operation of the operator's API. */
@@ -225,7 +237,13 @@ export function defineRead<
   schemas: S & { readonly input: Input },
   definition: ReadDefinition<z.output<Input>> & { readonly isList?: IsList },
 ): ReadOperation & S & { readonly isList: IsList } {
-  const { about: find, read, isList, ...rest } = definition;
+  const { about: find, read, isList, csv = {}, ...rest } = definition;
+  const allowed = async (c: OperationContext, given: unknown) => {
+    const input = parse(schemas.input, given);
+    admit(c.actor, definition.action);
+    check(c.actor, { action: definition.action, ...await find?.(c, input) });
+    return input;
+  };
   return {
     ...rest,
     ...schemas,
@@ -234,12 +252,13 @@ export function defineRead<
     scopes: ["read", "admin"],
     status: 200,
     isList: isList as IsList,
-    async run(c, given) {
-      const input = parse(schemas.input, given);
-      admit(c.actor, definition.action);
-      check(c.actor, { action: definition.action, ...await find?.(c, input) });
-      return await read(c, input);
-    },
+    run: async (c, given) => await read(c, await allowed(c, given)),
+    csv: new Map(
+      Object.entries(csv).map(([kind, write]) => [
+        kind,
+        async (c, given) => await write(c, await allowed(c, given)),
+      ]),
+    ),
   };
 }
 

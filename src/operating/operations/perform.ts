@@ -44,6 +44,26 @@ export async function performRead(
 }
 
 /**
+ * Carries out a read whose reply is CSV.
+ *
+ * @param kind One of those that the operation has.
+ * @throws {OperationError} If the kind or the input is invalid, or the actor may not do it.
+ */
+export async function performCsv(
+  parts: OperationParts,
+  { actor, origin }: By,
+  operation: ReadOperation,
+  { input, kind }: { readonly input: unknown; readonly kind: string },
+): Promise<string | AsyncGenerator<string>> {
+  const write = operation.csv.get(kind);
+  if (write !== undefined) {
+    return await write(contextOf(parts, { actor, origin }, new NewIds()), input);
+  }
+  const kinds = [...operation.csv.keys()].join(", ");
+  throw new OperationError("invalid_request", `csv: must be one of ${kinds}.`, { param: "csv" });
+}
+
+/**
  * Carries out a write: checks the permission (P12), validates, writes, and records it in the log, in the same transaction as the
  * change (P13). A write that fails is recorded as failed.
  *

@@ -1,9 +1,13 @@
 import * as z from "zod";
 import {
+  entriesCsv,
   latestRecords,
   ReportError,
   reportUsage,
   requestRecord,
+  requestsCsv,
+  usageCsv,
+  type UsageParts,
   usageQuery,
   usageReportShape,
 } from "../../money/usage/mod.ts";
@@ -17,7 +21,7 @@ import {
   pageOf,
   timeInput,
 } from "./lookup.ts";
-import { defineRead } from "./operation.ts";
+import { defineRead, type OperationContext } from "./operation.ts";
 import { describeLogEntry, logShape } from "./shapes/log.ts";
 import { describeRequest, requestShape } from "./shapes/request.ts";
 
@@ -29,16 +33,27 @@ export const USAGE_REPORT = defineRead({
   path: "/usage",
   summary: "Report the usage of any range",
   action: "usage.read",
-  async read({ parts: { database, accounts, teams }, nowMs }, query) {
-    try {
-      return { ...await reportUsage({ database, accounts, teams, now: () => nowMs }, query) };
-    } catch (error) {
-      if (!(error instanceof ReportError)) throw error;
-      const code = error.isMissing ? "not_found" : "invalid_request";
-      throw new OperationError(code, error.message, { cause: error });
-    }
+  read: (c, query) => reported(c, async (parts) => ({ ...await reportUsage(parts, query) })),
+  csv: {
+    rows: (c, query) => reported(c, async (parts) => usageCsv(await reportUsage(parts, query))),
+    requests: (c, query) => reported(c, (parts) => requestsCsv(parts, query)),
+    entries: (c, query) => reported(c, (parts) => entriesCsv(parts, query)),
   },
 });
+
+/** Makes a report. @throws {OperationError} If it cannot be made of what was asked. */
+async function reported<T>(
+  { parts: { database, accounts, teams }, nowMs }: OperationContext,
+  make: (parts: UsageParts) => Promise<T>,
+): Promise<T> {
+  try {
+    return await make({ database, accounts, teams, now: () => nowMs });
+  } catch (error) {
+    if (!(error instanceof ReportError)) throw error;
+    const code = error.isMissing ? "not_found" : "invalid_request";
+    throw new OperationError(code, error.message, { cause: error });
+  }
+}
 
 export const REQUEST_LIST = defineRead({
   input: z.strictObject({

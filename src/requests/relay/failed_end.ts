@@ -30,9 +30,14 @@ export function errorOf(error: unknown): Refusal {
   return refusalOf(error);
 }
 
-/** The end of a request that nothing is charged for, as its error says it. */
-export function failedEnd(failure: Refusal): End {
+/**
+ * The end of a request that nothing is charged for, as its error says it.
+ *
+ * @param wasSent Whether any upstream was sent it; without, no upstream has failed.
+ */
+export function failedEnd(failure: Refusal, wasSent = true): End {
   const { reason, status } = failure;
-  const isUpstreams = (status >= 500 || status === 429) && !OWN_REASONS.includes(reason);
+  const isUpstreams = wasSent && (status >= 500 || status === 429) &&
+    !OWN_REASONS.includes(reason);
   return { ending: isUpstreams ? "upstream_failed" : "refused", status, failure };
 }

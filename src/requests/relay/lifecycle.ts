@@ -243,7 +243,7 @@ export class Lifecycle implements AsyncDisposable {
     const told = errorOf(known);
     const end: End = isDisconnected
       ? { ending: "client_left", status: told.status, failure: DISCONNECTED_BEFORE }
-      : failedEnd(told);
+      : failedEnd(told, !(error instanceof ExchangeFailed) || error.attempts > 0);
     await this.settle(end).catch(() => {}); // it is in the log
     this.end();
     if (!isDisconnected || known instanceof Refusal) return known;

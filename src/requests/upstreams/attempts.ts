@@ -352,9 +352,8 @@ export class Attempts {
 /** What bounds a request's way to a target. Keys of the caller's own have their owners' bounds. */
 function boundsOf({ target, upstream, ownKey }: TargetPlan): readonly Bound[] {
   if (ownKey !== undefined) return [];
-  const { bound } = upstream;
   const ofTarget = target.limits === undefined ? undefined : upstream.boundOf(target);
-  return [bound, ofTarget].filter((one) => one !== undefined);
+  return ofTarget === undefined ? upstream.bounds : [...upstream.bounds, ofTarget];
 }
 
 /** A failure that the caller's own key explains, in words for who can set another. */

@@ -2,7 +2,7 @@ import { MINUTE_MS } from "../../ground/time.ts";
 import type { SentBounds } from "../../settings/catalog/mod.ts";
 import { FairShare, type Share } from "../../ground/fair_share/mod.ts";
 import type { CoarseTimers } from "../../ground/platform/mod.ts";
-import type { Refusal } from "../../ground/refusal.ts";
+import { Refusal } from "../../ground/refusal.ts";
 import type { Failure } from "./failure.ts";
 import { readWhenReady, readyBytes } from "./ready_bytes.ts";
 import type { UpstreamReply } from "./transport.ts";
@@ -13,6 +13,11 @@ export interface BoundedRequest {
   readonly tokens: number;
   readonly signal: AbortSignal;
 }
+
+/** What there may be too many of, in the order in which it is taken. */
+const BOUNDED = ["requests at once", "requests in a minute", "tokens in a minute"];
+/** `Retry-After` of a request that others in flight keep from being sent; nobody knows when they end. */
+const AT_ONCE_RETRY_MS = 1_000;
 
 /** What one request has of what may be sent. */
 export interface Turn {
@@ -38,6 +43,7 @@ export function allTurns(turns: readonly Turn[]): Turn {
  * allowed. What was sent counts for a minute.
  */
 export class Bound {
+  readonly #name: string;
   readonly #timers: CoarseTimers;
   readonly #atOnce: FairShare;
   readonly #requests: FairShare;
@@ -47,22 +53,24 @@ export class Bound {
   #isTiming = false;
 
   /**
-   * @param name What is bounded, for errors: `requests to groq`.
+   * @param name Where requests are sent, for errors: `groq`.
    * @param timers End waits.
    */
   constructor(name: string, timers: CoarseTimers) {
+    this.#name = name;
     this.#timers = timers;
-    const pool = (resource: string) =>
-      new FairShare({ resource, capacity: Infinity, perAccount: Infinity, waitMs: 0, timers });
-    this.#atOnce = pool(name);
-    this.#requests = pool(`${name} a minute`);
-    this.#tokens = pool(`tokens of ${name} a minute`);
+    const [atOnce, requests, tokens] = BOUNDED.map((resource) =>
+      new FairShare({ resource, capacity: Infinity, perAccount: Infinity, waitMs: 0, timers })
+    );
+    this.#atOnce = atOnce!;
+    this.#requests = requests!;
+    this.#tokens = tokens!;
   }
 
   /** Sets or changes what may be sent. What was sent counts on. */
-  set({ requests, requestsPerMinute, tokensPerMinute, waitMs }: SentBounds): this {
+  set({ atOnce, requestsPerMinute, tokensPerMinute, waitMs }: SentBounds): this {
     const sizeOf = (capacity = Infinity) => ({ capacity, perAccount: capacity, waitMs });
-    this.#atOnce.resize(sizeOf(requests));
+    this.#atOnce.resize(sizeOf(atOnce));
     this.#requests.resize(sizeOf(requestsPerMinute));
     this.#tokens.resize(sizeOf(tokensPerMinute));
     return this;
@@ -71,7 +79,7 @@ export class Bound {
   /**
    * Waits for a request's turn.
    *
-   * @throws {Refusal} `gateway_unavailable` if its turn does not come in time.
+   * @throws {Refusal} `rate_exceeded` if its turn does not come in time.
    */
   async take({ account, tokens, signal }: BoundedRequest): Promise<Turn> {
     const taken: Share[] = [];
@@ -86,12 +94,25 @@ export class Bound {
       }
     } catch (error) {
       for (const share of taken) share.release();
-      throw error;
+      throw error instanceof Refusal ? this.#over(taken.length, error) : error;
     }
     const [atOnce, ...shares] = taken;
     this.#sent.push({ untilTick: performance.now() + MINUTE_MS, shares });
     this.#time();
     return { end: () => atOnce!.release(), used: (tokens) => shares[1]!.shrink(tokens) };
+  }
+
+  /** @param at What there were too many of. */
+  #over(at: number, cause: Refusal): Refusal {
+    const [oldest] = this.#sent;
+    const retryAfterMs = at === 0 || oldest === undefined
+      ? AT_ONCE_RETRY_MS
+      : Math.max(0, oldest.untilTick - performance.now());
+    return new Refusal(
+      "rate_exceeded",
+      `Too many ${BOUNDED[at]} to the upstream ${this.#name}. Please try again.`,
+      { retryAfterMs, cause },
+    );
   }
 
   #time(): void {
@@ -111,7 +132,7 @@ export class Bound {
 /**
  * Waits for a request's turn at several places.
  *
- * @throws {Refusal} `gateway_unavailable` if its turn does not come in time.
+ * @throws {Refusal} `rate_exceeded` if its turn does not come in time.
  */
 export async function takeAll(bounds: readonly Bound[], request: BoundedRequest): Promise<Turn> {
   const turns: Turn[] = [];

@@ -102,8 +102,10 @@ export class KeyWalk {
         pass.failed(true);
         return true;
       case "limited":
-        key.health.limited(failure.retryAfterMs);
-        pass.succeeded(); // the key itself is good
+        if (failure.blame) {
+          key.health.limited(failure.retryAfterMs);
+          pass.succeeded(); // the key itself is good
+        } else pass.abandoned(); // nothing was sent with it
         return true;
       case "forbidden":
         this.#forbidden.push(pass);

@@ -51,17 +51,21 @@ export class RoutingMemory {
   }
 
   /**
-   * What bounds an upstream, a key or a target; undefined if nothing does.
+   * What bounds an upstream, one of its keys or a target there; undefined if nothing does.
    *
+   * @param upstream Its name.
+   * @param place What tells it from the upstream's other bounds.
    * @param bounds As the settings say now.
    */
   boundOf(
+    upstream: string,
     place: string,
     bounds: SentBounds | undefined,
     timers: CoarseTimers,
   ): Bound | undefined {
-    if (bounds === undefined && !this.#bounds.has(place)) return undefined;
-    return known(this.#bounds, place, () => new Bound(`requests to ${place}`, timers))
+    const name = `${upstream} ${place}`;
+    if (bounds === undefined && !this.#bounds.has(name)) return undefined;
+    return known(this.#bounds, name, () => new Bound(upstream, timers))
       .set(bounds ?? { waitMs: 0 });
   }
 

@@ -56,8 +56,8 @@ export interface Upstream {
   readonly takesForwardedKeys: boolean;
   /** Headers of a request with a key that is not the gateway's, and with no secret of the gateway's. */
   headersWith(key: string): Readonly<Record<string, string>>;
-  /** What bounds it, and what bounds one of its targets; undefined for nothing. */
-  readonly bound: Bound | undefined;
+  /** What bounds it, its only key included, and what bounds one of its targets; undefined for nothing. */
+  readonly bounds: readonly Bound[];
   boundOf(target: Target): Bound | undefined;
   /** Undefined unless there are several. */
   readonly keys: KeyPool | undefined;
@@ -100,9 +100,12 @@ export async function httpUpstream(
   const quirk = settings.quirks === undefined ? undefined : QUIRKS[settings.quirks];
   const keys = keysOf(settings);
   const bound = (place: string, bounds: SentBounds | undefined) =>
-    memory.boundOf(place, bounds && partOf(bounds, threads), timers);
+    memory.boundOf(name, place, bounds && partOf(bounds, threads), timers);
   const pool = keys.length > 1 ? keyPool(name, settings, memory, bound) : undefined;
-  const only = bound(name, settings.limits);
+  const bounds = [
+    bound("", settings.limits),
+    ...pool === undefined ? keys.map(({ key, limits }) => bound(placeOf(key), limits)) : [],
+  ].filter((one) => one !== undefined);
   const authorize = authorizationOf(settings);
   const credentials = await makeCredentials(settings, {
     now,
@@ -134,8 +137,8 @@ export async function httpUpstream(
     takesForwardedKeys: takesKeys(settings) &&
       (settings.allowForwardedKeys || settings.credentials?.kind === "forward"),
     headersWith: (key) => foreignHeaders(settings, key),
-    bound: only,
-    boundOf: ({ model, limits }) => bound(`${name}: ${model}`, limits),
+    bounds,
+    boundOf: ({ model, limits }) => bound(`model ${model}`, limits),
     keys: pool,
     // what changes a body comes before what signs it
     send: wire(
@@ -166,7 +169,7 @@ export function simulatorUpstream(
     takesKeys: false,
     takesForwardedKeys: false,
     headersWith: () => ({}),
-    bound: undefined,
+    bounds: [],
     boundOf: () => undefined,
     keys: undefined,
     send: simulatorTransport,
@@ -231,11 +234,16 @@ function pathOf({ path }: UpstreamSettings, quirk: Quirk | undefined): ModelPath
 function partOf(bounds: SentBounds, threads = 1): SentBounds {
   const part = (most: number | undefined) => most && Math.max(1, Math.floor(most / threads));
   return {
-    requests: part(bounds.requests),
+    atOnce: part(bounds.atOnce),
     requestsPerMinute: part(bounds.requestsPerMinute),
     tokensPerMinute: part(bounds.tokensPerMinute),
     waitMs: bounds.waitMs,
   };
+}
+
+/** What tells the bound of a key from others of its upstream. */
+function placeOf(key: Secret): string {
+  return `key ${keyId(key.reveal())}`;
 }
 
 function keyPool(
@@ -245,15 +253,13 @@ function keyPool(
   boundOf: (place: string, bounds: SentBounds | undefined) => Bound | undefined,
 ): KeyPool {
   const keys = keysOf(settings).map(({ key, weight, limits }, at): UpstreamKey => {
-    const id = keyId(key.reveal());
     return {
-      id,
+      id: keyId(key.reveal()),
       position: at + 1,
       weight,
       headers: headersOf(settings, key),
-      health: memory.keyHealth(name, id),
-      // other keys are there at once
-      bound: boundOf(`${name} with key ${id}`, limits && { ...limits, waitMs: 0 }),
+      health: memory.keyHealth(name, keyId(key.reveal())),
+      bound: boundOf(placeOf(key), limits),
     };
   });
   return new KeyPool(keys, memory.turnsOfKeys(name));

@@ -23,8 +23,10 @@ export function verdict(failures: readonly Failure[]): Refusal {
     told.length === 0 ? DEFAULT_RETRY_AFTER_MS : Math.min(...told),
   );
   const rest = failures.filter((one) => !isUnknown(one));
-  const busy = rest.length > 0 && rest.every(({ kind }) => kind === "busy");
-  const refusal = rest.findLast(({ kind }) => busy || kind !== "busy")?.refusal;
+  // over the upstream's own limit, or over what the settings let be sent there
+  const isBusy = (one: Failure) => one.refusal.reason === "rate_exceeded";
+  const busy = rest.length > 0 && rest.every(isBusy);
+  const refusal = rest.findLast((one) => busy || !isBusy(one))?.refusal;
   const all = new Refusal(
     refusal?.reason ?? "upstream_unavailable",
     refusal?.message ?? "No upstream is available. Please try again.",

@@ -134,7 +134,7 @@ function rowsFor(
   return {
     rows: [
       { name: `routes.${id}`, when: 0, units: { ...pricesOf(own, defaults) } },
-      ...later.map(({ from, input, cached = input, output }) => ({
+      ...later.map(({ from, input, cached = input, output = 0 }) => ({
         name: `routes.${id} ${from}`,
         when: from,
         units: { input, cached, output },

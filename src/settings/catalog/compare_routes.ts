@@ -1,12 +1,40 @@
 import type { Settings } from "../config/mod.ts";
+import { type DisputedPrice, disputedPrices } from "../known_models/mod.ts";
+import { BUILTIN_ROUTES } from "./builtin.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Listings } from "./listings.ts";
+import { ownValue } from "./own_value.ts";
 import type { Route, Target } from "./route.ts";
 import { targetFacts } from "./route_defaults.ts";
+import { knownUrlOf } from "./upstream_names.ts";
 
 /** Prices that requests are charged by. */
 const ALL = ["input", "cached", "output"] as const;
 const INPUT = ["input"] as const;
+
+/** A route that is charged by published prices on which the sources do not agree. */
+export interface DisputedRoute extends Pick<Target, "upstream" | "model"> {
+  readonly id: string;
+  readonly prices: readonly DisputedPrice[];
+}
+
+/** Finds routes whose published prices are disputed. Of those with prices of their own, somebody has decided. */
+export function disputedRoutes(
+  { routes }: Pick<Catalog, "routes">,
+  settings: Settings,
+): DisputedRoute[] {
+  return routes.flatMap(({ id, kind, targets: [first] }) => {
+    const { upstream, model } = first!;
+    const url = knownUrlOf(upstream, settings);
+    const isOwn = ownValue(BUILTIN_ROUTES, id) !== undefined ||
+      ownValue(settings.routes, id)?.prices !== undefined;
+    const charged: readonly string[] = kind === "embeddings" ? INPUT : ALL;
+    const prices = isOwn || url === undefined
+      ? []
+      : disputedPrices(model, url).filter(({ what }) => charged.includes(what));
+    return prices.length === 0 ? [] : [{ id, upstream, model, prices }];
+  });
+}
 
 /**
  * Compares routes of the settings with what is known of their targets.

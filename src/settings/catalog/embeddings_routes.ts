@@ -104,6 +104,12 @@ export function checkKind(
       );
     }
   }
+  for (const { from, output } of own.prices.changes ?? []) {
+    if (output !== undefined) continue;
+    faults.push(
+      `routes.${id}.prices.output: is missing from ${from} on: a route of kind "generation" needs it`,
+    );
+  }
 }
 
 /**

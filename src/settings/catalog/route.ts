@@ -7,7 +7,7 @@ export type { Prices };
 /** What may be sent somewhere; undefined for any amount. */
 export interface SentBounds {
   /** Requests at once. */
-  readonly requests?: number | undefined;
+  readonly atOnce?: number | undefined;
   readonly requestsPerMinute?: number | undefined;
   /** Tokens of input and of permitted output. */
   readonly tokensPerMinute?: number | undefined;

@@ -14,6 +14,7 @@ export const ALERT_KINDS = [
   "usage_departs",
   "model_changed",
   "cache_share_fell",
+  "price_disagrees",
   "audit_failed",
   "catalog_changed",
   "owner_signed_in",

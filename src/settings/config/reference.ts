@@ -48,6 +48,10 @@ function leavesOf(schema: Schema, path: string): { path: string; schema: Schema 
   if (typeof schema.additionalProperties === "object" && schema.additionalProperties.properties) {
     return leavesOf(schema.additionalProperties, inside("NAME"));
   }
+  const [object, ...others] = (schema.anyOf ?? []).filter((one) => one.properties !== undefined);
+  if (object !== undefined && others.length === 0) {
+    return [{ path, schema }, ...leavesOf(object, path)];
+  }
   if (schema.items?.properties !== undefined) {
     return [{ path, schema }, ...leavesOf(schema.items, `${path}[]`)];
   }

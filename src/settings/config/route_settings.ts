@@ -14,33 +14,72 @@ const target = z.strictObject({
   limits: boundSettings.optional(),
 });
 
-/** Prices from a time on. */
-const priceChange = z.strictObject({
-  from: z.union([z.iso.date(), z.iso.datetime({ offset: true })]).describe(
-    "Day (UTC) or time from which on they hold, such as `2027-01-01`.",
-  ),
-  input: count.describe("Credits per million uncached input tokens."),
-  cached: count.optional().describe(
-    "Credits per million cached input tokens. Default: as `input`.",
-  ),
-  output: count.default(0).describe("Credits per million output tokens."),
-});
+const from = z.union([z.iso.date(), z.iso.datetime({ offset: true })]).describe(
+  "Day (UTC) or time from which on they hold, such as `2027-01-01`.",
+);
+const input = count.describe("Credits per million uncached input tokens.");
+const output = count.optional().describe(
+  "Credits per million output tokens. Required unless `kind` is `embeddings`.",
+);
+const laterCached = count.optional().describe(
+  "Credits per million cached input tokens. Default: as `input`.",
+);
+const ownKey = z.number().min(0).max(1).optional().describe(
+  "Part of the price, between 0 and 1, that replies cost which came with a key of the caller's own. Default: 0.",
+);
 
-const prices = z.strictObject({
-  input: count.describe("Credits per million uncached input tokens."),
+/** Prices, with those that follow. */
+const pricesWithChanges = z.strictObject({
+  input,
   cached: count.optional().describe(
     "Credits per million cached input tokens. Required unless `kind` is `embeddings`.",
   ),
-  output: count.optional().describe(
-    "Credits per million output tokens. Required unless `kind` is `embeddings`.",
-  ),
-  changes: z.array(priceChange).optional().describe(
-    "Later prices, each from a time on. A request has those of the time at which it begins.",
-  ),
-  ownKey: z.number().min(0).max(1).optional().describe(
-    "Part of the price, between 0 and 1, that replies cost which came with a key of the caller's own. Default: 0.",
-  ),
+  output,
+  changes: z.array(z.strictObject({ from, input, cached: laterCached, output })).optional()
+    .describe(
+      "Later prices, each from a time on. A request has those of the time at which it begins.",
+    ),
+  ownKey,
 });
+
+/** One of several prices. */
+const priceRow = z.strictObject({
+  from: from.optional(),
+  input,
+  cached: laterCached,
+  output,
+  ownKey,
+});
+type PriceRow = z.output<typeof priceRow>;
+
+const startOf = ({ from }: PriceRow) => from === undefined ? -Infinity : Date.parse(from);
+
+const priceRows = z.array(priceRow).min(1).refine(
+  (rows) => new Set(rows.map(startOf)).size === rows.length,
+  "must not have two rows from the same time, and no more than one without `from`",
+);
+
+/** The same prices as the first ones with those that follow. What holds first holds before its `from` as well. */
+function changesOf(rows: readonly PriceRow[]): z.output<typeof pricesWithChanges> {
+  const [first, ...later] = rows.toSorted((a, b) => startOf(a) < startOf(b) ? -1 : 1);
+  const { input, cached = input, output } = first!;
+  return {
+    input,
+    cached,
+    output,
+    changes: later.map(({ from, input, cached, output }) => ({
+      from: from!,
+      input,
+      cached,
+      output,
+    })),
+    ownKey: rows.find(({ ownKey }) => ownKey !== undefined)?.ownKey,
+  };
+}
+
+const prices = z.union([pricesWithChanges, priceRows]).describe(
+  "Prices, or a list of prices with the day or time `from` which on each holds. A request has those of the time at which it begins.",
+).transform((one) => Array.isArray(one) ? changesOf(one) : one);
 
 /** Factors by name. */
 const factors = z.record(z.string().min(1).max(100), z.number().nonnegative().max(1_000));

@@ -7,4 +7,10 @@
  * @module
  */
 
-export { disputedPrices, findKnownModel, type KnownModel, knownModels } from "./known_models.ts";
+export {
+  type DisputedPrice,
+  disputedPrices,
+  findKnownModel,
+  type KnownModel,
+  knownModels,
+} from "./known_models.ts";

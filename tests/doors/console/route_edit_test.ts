@@ -404,6 +404,25 @@ shared(
   },
 );
 
+shared("of a list of prices, the form has the first row, and keeps the others", async (gateway) => {
+  const later = `{ "from": "2999-01-01", "input": 7, "output": 8 }`;
+  await giveFile(
+    gateway,
+    FILE.replace(
+      /"prices": .*,/,
+      `"prices": [${later}, { "input": 10, "cached": 5, "output": 40, "ownKey": 0.5 }],`,
+    ),
+  );
+  const owner = await signedIn(gateway, OWNER);
+  const { html, fields } = await preview(owner, "house/small", { "price-output": "55" });
+  assertStringIncludes(words(html), "Output: 40 → 55 credits");
+  assertEquals((await owner.post(`${PATH}/save`, fields)).status, 303, words(html));
+  const { prices, ownKeyShare, rows } = gateway.gateway.catalog.find("house/small")!;
+  assertEquals([prices, ownKeyShare], [{ input: 10, cached: 5, output: 55 }, 0.5]);
+  assertEquals(rows?.map(({ when }) => when), [0, "2999-01-01"]);
+  assertStringIncludes(await Deno.readTextFile(fileOf(gateway)), later);
+});
+
 shared(
   "a built-in route is changed: the section is added, and the line before it is not shown",
   async (gateway) => {

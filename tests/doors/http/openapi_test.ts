@@ -67,7 +67,7 @@ Deno.test("openapi.json says where each input of an operation goes, and which it
   // deno-lint-ignore no-explicit-any -- a document
   const paths = adminPaths() as Record<string, Record<string, any>>;
   const wrong: string[] = [];
-  for (const { name, path, method, kind, input, isList } of OPERATIONS.map(withList)) {
+  for (const { name, path, method, kind, input, isList, hasCsv } of OPERATIONS.map(shown)) {
     const { parameters, requestBody, responses } = paths[`${ADMIN_BASE}${path}`]![
       method.toLowerCase()
     ];
@@ -89,6 +89,8 @@ Deno.test("openapi.json says where each input of an operation goes, and which it
       }),
     );
     if (kind === "write") expected.set("Idempotency-Key", "header");
+    if (hasCsv) expected.set("csv", "query");
+    assertEquals("text/csv" in Object.values<{ content: object }>(responses)[0]!.content, hasCsv);
     const inBody = [...expected.values()].filter((one) => one.startsWith("body"));
     const isRequired = inBody.some((one) => one.endsWith("required"));
     const [reply] = Object.values(responses) as [
@@ -161,8 +163,12 @@ Deno.test("openapi.json says what each endpoint of directories takes: pages of l
 });
 
 /** An operation, and whether it is a list. */
-function withList(operation: typeof OPERATIONS[number]) {
-  return { ...operation, isList: operation.kind === "read" && operation.isList === true };
+function shown(operation: typeof OPERATIONS[number]) {
+  return {
+    ...operation,
+    isList: operation.kind === "read" && operation.isList === true,
+    hasCsv: operation.kind === "read" && operation.csv.size > 0,
+  };
 }
 
 Deno.test("what the gateway answers has the shapes that openapi.json says", async () => {

@@ -65,8 +65,11 @@ Deno.test("chains of inviters of one network are bounded as well", async () => {
 });
 
 Deno.test("accounts that an operator creates are not bounded", async () => {
-  const { gateway, registration, balance } = await scene(() => Date.UTC(2030, 0, 2));
+  const { gateway, registration, code, balance } = await scene(() => Date.UTC(2030, 0, 2));
   await using _gateway = gateway;
-  for (let at = 0; at < 30; at++) await registration.register({ email: `team${at}@example.com` });
+  for (let at = 0; at < 30; at++) {
+    await registration.register({ email: `team${at}@example.com`, inviteCode: code });
+  }
   assertEquals(await balance("team29@example.com"), 10);
+  assertEquals(await balance("thief@example.com"), 10 + 30 * 50);
 });

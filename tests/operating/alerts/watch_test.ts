@@ -2,6 +2,8 @@ import { Watch, type WatchOptions } from "../../../src/operating/alerts/watch.ts
 import { isAuditDue } from "../../../src/operating/alerts/daily_audit.ts";
 import { lastAudit, notices, noticesOf } from "../../../src/operating/alerts/mod.ts";
 import { conditionsOf, seeConditions } from "../../../src/operating/alerts/conditions.ts";
+import type { SettingsInput } from "../../../src/settings/config/mod.ts";
+import { disputedPrices, knownModels } from "../../../src/settings/known_models/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { customer } from "../../fake/customer.ts";
@@ -305,6 +307,39 @@ Deno.test("changed prices of listed models are told, changes of the settings are
   models = [{ id: "m1", pricing: { prompt: "0.000001", completion: "0.000002" } }];
   await gateway.reload({ ...settings, credits: { perUsd: 7 } });
   assertEquals(await pass(gateway), marks);
+});
+
+Deno.test("a published price that the other source does not confirm is told once, unless the settings have a price", async () => {
+  const url = "https://api.openai.com/v1";
+  const { id } = knownModels().find(({ id, provider }) =>
+    provider === "openai" && disputedPrices(id, url).length > 0
+  )!;
+  await using upstream = fakeUpstream(() => Response.json({ object: "list", data: [] }));
+  const settingsOf = (more: object = {}): SettingsInput => ({
+    alerts: { dailyAudit: false },
+    upstreams: { own: { provider: "openai", url: upstream.url, key: "k" } },
+    routes: { house: { targets: [{ upstream: "own", model: id }], ...more } },
+  });
+  await using gateway = await startGateway({ settings: settingsOf(), alertTimes: NO_PASSES });
+  const disputes = async () =>
+    (await pass(gateway)).filter((mark) => mark.startsWith("price_disagrees:"));
+  const [mark, ...more] = await disputes();
+  assertEquals([mark?.split(":").slice(0, 3), more], [
+    ["price_disagrees", "house", `own/${id}`],
+    [],
+  ]);
+  const [one] = await notices(gateway.gateway.database, { limit: 1 });
+  assertEquals(one!.data.prices, disputedPrices(id, url).map((price) => ({ ...price })));
+  assertStringIncludes(one!.text, `what ${id} of own costs per million tokens: `);
+  await gateway.reload({ ...settingsOf(), logLevel: "warn" });
+  assertEquals(await disputes(), [mark]);
+
+  const prices = { input: 1, cached: 1, output: 1 };
+  await using decided = await startGateway({
+    settings: settingsOf({ prices }),
+    alertTimes: NO_PASSES,
+  });
+  assertEquals((await pass(decided)).filter((one) => one.startsWith("price_disagrees")), []);
 });
 
 Deno.test("old alerts are deleted, but for those whose marks could be reached again", async () => {

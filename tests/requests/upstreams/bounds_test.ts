@@ -47,7 +47,7 @@ for (const stream of [false, true]) {
     await using gateway = await startGateway({
       settings: {
         upstreams: {
-          slow: { url: slow.url, limits: { requests: 2, waitMs: 50 } },
+          slow: { url: slow.url, limits: { atOnce: 2, waitMs: 50 } },
           other: { url: other.url },
         },
         routes: {
@@ -63,12 +63,19 @@ for (const stream of [false, true]) {
       const reply = await gateway.chat("Hi", { model, stream });
       return { status: reply.status, said: await reply.text() };
     };
+    const askInVain = async () => {
+      const reply = await gateway.chat("Hi", { model: "one", stream });
+      const { error: { code, message } } = await reply.json();
+      return { status: reply.status, code, message, retryAfter: reply.headers.get("retry-after") };
+    };
     const five = Array.from({ length: 5 }, () => ask("both"));
     await until(() => other.received.length === 3, { what: "three go elsewhere" });
     assertEquals(slow.waiting, 2);
-    const refused = await ask("one");
-    assertEquals(refused.status, 503);
-    assertStringIncludes(refused.said, "Too many requests to slow in progress");
+    const refused = await askInVain();
+    assertEquals(refused.status, 429);
+    assertEquals(refused.code, "rate_limit_exceeded");
+    assertStringIncludes(refused.message, "Too many requests at once to the upstream slow.");
+    assertEquals(refused.retryAfter, "1");
     slow.release();
     const said = (await Promise.all(five)).map((one) => one.said);
     assertEquals(said.filter((one) => one.includes("slow")).length, 2);
@@ -88,11 +95,11 @@ Deno.test("a target and a key are bounded by themselves, and a minute's requests
       upstreams: {
         keyed: {
           url: slow.url,
-          keys: [{ key: "k1", limits: { requests: 1 } }, { key: "k2", limits: { requests: 1 } }],
+          keys: [{ key: "k1", limits: { atOnce: 1 } }, { key: "k2", limits: { atOnce: 1 } }],
         },
         plain: { url: other.url },
-        minute: { url: other.url, limits: { requestsPerMinute: 3, waitMs: 0 } },
-        tokens: { url: other.url, limits: { tokensPerMinute: 250, waitMs: 0 } },
+        minute: { url: other.url, limits: { requestsPerMinute: 3 } },
+        tokens: { url: other.url, limits: { tokensPerMinute: 250 } },
       },
       routes: {
         keyed: { ...LIMITS, targets: [{ upstream: "keyed", model: "m" }] },
@@ -101,7 +108,7 @@ Deno.test("a target and a key are bounded by themselves, and a minute's requests
           targets: [{
             upstream: "plain",
             model: "m",
-            limits: { requestsPerMinute: 1, waitMs: 0 },
+            limits: { requestsPerMinute: 1 },
           }],
         },
         minute: { ...LIMITS, targets: [{ upstream: "minute", model: "m" }] },
@@ -117,14 +124,49 @@ Deno.test("a target and a key are bounded by themselves, and a minute's requests
   const two = [ask("keyed"), ask("keyed")];
   await until(() => slow.waiting === 2, { what: "both keys are used" });
   assertEquals(new Set(slow.seen.keys).size, 2);
-  assertEquals(await ask("keyed"), 503);
+  assertEquals(await ask("keyed"), 429);
   slow.release();
   assertEquals(await Promise.all(two), [200, 200]);
-  assertEquals([await ask("target"), await ask("target")], [200, 503]);
+  assertEquals([await ask("target"), await ask("target")], [200, 429]);
   const four = [await ask("minute"), await ask("minute"), await ask("minute"), await ask("minute")];
-  assertEquals(four, [200, 200, 200, 503]);
+  assertEquals(four, [200, 200, 200, 429]);
   // each has some tokens of input and 100 of output, and nothing says that it used less
-  assertEquals([await ask("tokens"), await ask("tokens"), await ask("tokens")], [200, 200, 503]);
+  assertEquals([await ask("tokens"), await ask("tokens"), await ask("tokens")], [200, 200, 429]);
+  // nothing was sent, so that no upstream has failed, and no secret of a key is told
+  const last = await gateway.chat("Hi", { model: "minute" });
+  const { error } = await last.json();
+  assertEquals(
+    error.message,
+    "Too many requests in a minute to the upstream minute. Please try again.",
+  );
+  const retryAfter = Number(last.headers.get("retry-after"));
+  assert(retryAfter > 2 && retryAfter <= 60, `${retryAfter}`);
+  const ended = await gateway.gateway.database.all(
+    "select distinct ending, attempts from usage_records where status = 429",
+  );
+  assertEquals(ended, [{ ending: "refused", attempts: 0 }]);
+});
+
+Deno.test("the only key of an upstream is bounded, too, and a request waits as long as its limits say", async () => {
+  await using slow = slowUpstream();
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: {
+        keyed: { url: slow.url, keys: [{ key: "k1", limits: { atOnce: 1, waitMs: 60_000 } }] },
+      },
+      routes: { keyed: { ...LIMITS, targets: [{ upstream: "keyed", model: "m" }] } },
+    },
+  });
+  const two = [gateway.chat("Hi", { model: "keyed" }), gateway.chat("Hi", { model: "keyed" })];
+  for (const seen of [1, 2]) {
+    await until(() => slow.waiting === 1, { what: `request ${seen} is sent` });
+    slow.release();
+  }
+  for (const reply of await Promise.all(two)) {
+    assertEquals(reply.status, 200);
+    await reply.text();
+  }
+  assertEquals(slow.seen.most, 1);
 });
 
 for (const stream of [false, true]) {
@@ -135,11 +177,11 @@ for (const stream of [false, true]) {
       const choices = [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }];
       return eventStream(sse(JSON.stringify({ choices, usage }), "[DONE]"));
     });
-    const keys = [{ key: "k", limits: { tokensPerMinute: 250, waitMs: 0 } }];
+    const keys = [{ key: "k", limits: { tokensPerMinute: 250 } }];
     await using gateway = await startGateway({
       settings: {
         upstreams: {
-          keyed: { url: upstream.url, keys, limits: { tokensPerMinute: 250, waitMs: 0 } },
+          keyed: { url: upstream.url, keys, limits: { tokensPerMinute: 250 } },
         },
         routes: { m: { ...LIMITS, targets: [{ upstream: "keyed", model: "m" }] } },
       },
@@ -151,7 +193,7 @@ for (const stream of [false, true]) {
     };
     // 40 of 250 each: the fifth would not fit with the 100 and more that each may use
     for (let times = 0; times < 4; times++) assertEquals(await ask(), 200);
-    assertEquals(await ask(), 503);
+    assertEquals(await ask(), 429);
   });
 }
 
@@ -164,8 +206,8 @@ Deno.test("however requests of several accounts come and end, there are never mo
         minLength: 1,
         maxLength: 20,
       }),
-      async (requests, all) => {
-        const bound = new Bound("requests to x", timers).set({ requests, waitMs: 60_000 });
+      async (atOnce, all) => {
+        const bound = new Bound("x", timers).set({ atOnce, waitMs: 60_000 });
         let open = 0;
         let most = 0;
         const signal = new AbortController().signal;
@@ -176,7 +218,7 @@ Deno.test("however requests of several accounts come and end, there are never mo
           open--;
           end();
         }));
-        assert(most <= requests);
+        assert(most <= atOnce);
         assertEquals(open, 0);
       },
     ),

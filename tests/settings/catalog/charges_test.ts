@@ -13,7 +13,7 @@ import { UNITS } from "../../../src/settings/known_prices/units.ts";
 import { findKnownProvider } from "../../../src/settings/known_providers/mod.ts";
 import type { JsonObject } from "../../../src/wire/dialects/mod.ts";
 import { applyExtras } from "../../../src/wire/extras/mod.ts";
-import { assert, assertEquals } from "../../assert.ts";
+import { assert, assertEquals, assertMatch, assertThrows } from "../../assert.ts";
 import { sized } from "../../tier.ts";
 
 /** Ten providers: ID in the settings, ID in `@pydantic/genai-prices`, and the models that people know best. */
@@ -187,31 +187,56 @@ Deno.test("no price of the source is missing in the table, for any model of the 
   assert(compared > 300, `${compared} models`);
 });
 
-Deno.test("prices of the settings change at their times, in whatever order they are written", () => {
-  const own = new Catalog(schema.parse({
-    routes: {
-      house: {
-        targets: [{ upstream: "simulator", model: "m" }],
-        prices: {
-          input: 1,
-          cached: 1,
-          output: 2,
-          changes: [
-            { from: "2027-03-01T12:00:00+02:00", input: 5, output: 6 },
-            { from: "2027-01-01", input: 3, output: 4 },
-          ],
-        },
-      },
-    },
-  })).find("house")!;
-  const at = (time: string) => {
-    const { prices, row } = routeAt(own, Date.parse(time));
-    return [prices.input, prices.output, row?.name];
-  };
-  assertEquals(at("2026-12-31T23:59:59.999Z"), [1, 2, "routes.house"]);
-  assertEquals(at("2027-01-01T00:00:00Z"), [3, 4, "routes.house 2027-01-01"]);
-  assertEquals(at("2027-03-01T09:59:59Z")[0], 3);
-  assertEquals(at("2027-03-01T10:00:00Z"), [5, 6, "routes.house 2027-03-01T12:00:00+02:00"]);
+const FIRST = { input: 1, cached: 1, output: 2 };
+const LATER = [
+  { from: "2027-03-01T12:00:00+02:00", input: 5, output: 6 },
+  { from: "2027-01-01", input: 3, output: 4 },
+];
+for (
+  const [form, prices] of [
+    ["with changes", { ...FIRST, ownKey: 0.5, changes: LATER }],
+    ["as a list", [...LATER, { ...FIRST, ownKey: 0.5 }]],
+    ["as a list of dates", [...LATER, { from: "2026-01-01", ...FIRST, ownKey: 0.5 }]],
+  ] as const
+) {
+  Deno.test(`prices of the settings change at their times, in whatever order they are written: ${form}`, () => {
+    const own = new Catalog(schema.parse({
+      routes: { house: { targets: [{ upstream: "simulator", model: "m" }], prices } },
+    })).find("house")!;
+    const at = (time: string) => {
+      const { prices: { input, cached, output }, row } = routeAt(own, Date.parse(time));
+      return [input, cached, output, row?.name];
+    };
+    assertEquals(at("2020-01-01T00:00:00Z"), [1, 1, 2, "routes.house"]);
+    assertEquals(at("2026-12-31T23:59:59.999Z"), [1, 1, 2, "routes.house"]);
+    assertEquals(at("2027-01-01T00:00:00Z"), [3, 3, 4, "routes.house 2027-01-01"]);
+    assertEquals(at("2027-03-01T09:59:59Z")[0], 3);
+    assertEquals(
+      at("2027-03-01T10:00:00Z"),
+      [5, 5, 6, "routes.house 2027-03-01T12:00:00+02:00"],
+    );
+    assertEquals(own.ownKeyShare, 0.5);
+  });
+}
+
+Deno.test("a list of prices without times, or without a price of output, is an error", () => {
+  const ofPrices = (prices: unknown) => ({
+    routes: { house: { targets: [{ upstream: "simulator", model: "m" }], prices } },
+  });
+  const twice = schema.safeParse(ofPrices([FIRST, { ...FIRST, input: 2 }]));
+  assertEquals(twice.success, false);
+  assertMatch(twice.error!.message, /no more than one without `from`/);
+  for (const from of ["tomorrow", 5]) {
+    assertEquals(schema.safeParse(ofPrices([FIRST, { ...FIRST, from }])).success, false);
+  }
+  const later = { from: "2027-01-01", input: 3 };
+  for (const prices of [[FIRST, later], { ...FIRST, changes: [later] }]) {
+    assertThrows(
+      () => new Catalog(schema.parse(ofPrices(prices))),
+      Error,
+      "routes.house.prices.output: is missing from 2027-01-01 on",
+    );
+  }
 });
 
 Deno.test("the minimum is charged as the examples in docs/credits.md say", async () => {

@@ -168,6 +168,18 @@ const FAULTS: readonly { file: string; says: string }[] = [
     says: "routes.x.targets[0].weight",
   },
   {
+    file: '{"routes": {"x": {"prices": [{"input": 1, "output": 2, "form": "2027-01-01"}]}}}',
+    says: "routes.x.prices[0].form: unknown setting; did you mean 'from'?",
+  },
+  {
+    file: '{"routes": {"x": {"prices": [{"input": 1}, {"input": 2}]}}}',
+    says: "routes.x.prices: must not have two rows from the same time",
+  },
+  {
+    file: '{"upstreams": {"x": {"url": "http://a", "limits": {"atOnse": 3}}}}',
+    says: "upstreams.x.limits.atOnse: unknown setting; did you mean 'atOnce'?",
+  },
+  {
     file: '{"database": {"url": "mysql://db.example/sluice"}}',
     says: "database.url: must start with file:, http://, https://, libsql:// or postgres://",
   },

@@ -3,7 +3,6 @@ import { type Route, SIMULATOR } from "../../../settings/catalog/mod.ts";
 import { OperationError } from "../../../people/operation_log/mod.ts";
 import {
   type EntryPath,
-  type Json,
   previewEntry,
   ROUTE_WRITE,
   writtenEntry,
@@ -114,7 +113,7 @@ export function routeEditRoutes(
         back: { href: PATH, text: "All routes" },
         changes: [
           ...servedChanges(catalog(), { route, settings }),
-          ...priceChanges(route.prices, settings.prices as Json | undefined),
+          ...priceChanges(route.prices, settings.prices),
         ],
       });
     }),

@@ -3,7 +3,7 @@ import type { Json } from "../../../operating/operations/mod.ts";
 import { Field, Form, Select } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
-import { CHOICES, ENABLED, type FormValues, NUMBERS, PRICES } from "./route_form.ts";
+import { CHOICES, ENABLED, firstPricesOf, type FormValues, NUMBERS, PRICES } from "./route_form.ts";
 
 const PATH = "/console/operator/routes";
 /** Empty rows for further targets. */
@@ -178,9 +178,10 @@ export function servedChanges(
 }
 
 /** Says which prices change. */
-export function priceChanges(before: Route["prices"], after: Json | undefined): string[] {
+export function priceChanges(before: Route["prices"], after: unknown): string[] {
+  const first = firstPricesOf(after);
   return PRICES.flatMap(([name, label]) => {
-    const next = after?.[name];
+    const next = first[name];
     return typeof next === "number" && next !== before[name]
       ? [`${label}: ${number(before[name])} → ${number(next)} credits per million tokens`]
       : [];

@@ -61,10 +61,22 @@ export function targetsOf(
   });
 }
 
+/** The prices of a file that hold first, which a form has: of a list, one row. */
+export function firstPricesOf(prices: unknown): Json {
+  if (!Array.isArray(prices)) return (prices ?? {}) as Json;
+  return prices[firstRow(prices)] as Json;
+}
+
+/** The place of the row that holds first. */
+function firstRow(rows: readonly unknown[]): number {
+  const start = (row: unknown) => Date.parse(String((row as Json).from ?? "")) || -Infinity;
+  return rows.reduce<number>((first, row, at) => start(row) < start(rows[first]) ? at : first, 0);
+}
+
 /** What the fields of a route begin with: all that the file has. */
 export function valuesOf(written: Json, route: Pick<Route, "targets">): FormValues {
   const text = (value: unknown) => value === undefined ? "" : String(value);
-  const prices = (written.prices ?? {}) as Json;
+  const prices = firstPricesOf(written.prices);
   return new Map([
     [ENABLED.name, written.enabled === false ? ENABLED.off : ""],
     ...["displayName", ...[...NUMBERS, ...CHOICES].map(([name]) => name)]
@@ -134,12 +146,15 @@ function pricesOf(
   if (missing.length > 0 && written?.prices !== undefined) {
     throw new AccountError("Set all prices of a route, or none");
   }
-  const { ownKey, changes } = (written?.prices ?? {}) as Json; // which the form does not have
-  return {
+  const before: unknown = written?.prices;
+  const { from, ownKey, changes } = firstPricesOf(before); // which the form does not have
+  const first = {
+    ...(from === undefined ? {} : { from }),
     ...Object.fromEntries(prices.map(([name, value]) => [name, value ?? route.prices[name]])),
     ...(ownKey === undefined ? {} : { ownKey }),
     ...(changes === undefined ? {} : { changes }),
   };
+  return Array.isArray(before) ? before.with(firstRow(before), first) : first;
 }
 
 /** Targets of a form in the order of their places; undefined if it has none at all. */

@@ -52,7 +52,9 @@ function describe(operation: Operation): Json {
     tags: ["admin"],
     parameters: [
       ...inPath.map(parameter("path")),
-      ...(kind === "read" ? rest.map(parameter("query")) : [IDEMPOTENCY_KEY]),
+      ...(kind === "read"
+        ? [...rest.map(parameter("query")), ...csvParameter(operation)]
+        : [IDEMPOTENCY_KEY]),
     ],
     ...(kind === "read" || rest.length === 0 ? {} : {
       requestBody: {
@@ -75,11 +77,28 @@ function describe(operation: Operation): Json {
       [operation.status]: {
         description: method === "GET" ? "What was asked for." : `Done: \`${name}\`.`,
         headers: headerRefs(IDS),
-        content: { "application/json": { schema: replyOf(operation) } },
+        content: {
+          "application/json": { schema: replyOf(operation) },
+          ...(csvParameter(operation).length === 0
+            ? {}
+            : { "text/csv": { schema: { type: "string" } } }),
+        },
       },
       ...errorResponses(operation),
     },
   };
+}
+
+/** The parameter by which a read replies with CSV; none where it cannot. */
+function csvParameter(operation: Operation): Json[] {
+  if (operation.kind === "write" || operation.csv.size === 0) return [];
+  return [{
+    name: "csv",
+    in: "query",
+    required: false,
+    description: "Replies with CSV instead of JSON.",
+    schema: { type: "string", enum: [...operation.csv.keys()] },
+  }];
 }
 
 /** Such as `keyCreate` of `key.create`. */
