@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { ALERT_LIST, ALERT_RETRY, ALERT_TEST } from "../../operating/operations/mod.ts";
-import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
-import { table, time } from "./format.ts";
+import { type CommandContext, UsageError } from "./context.ts";
+import { failedText, table, time } from "./format.ts";
 import { operationCommand } from "./operation_command.ts";
 
 /** `sluice alerts …` */
@@ -58,7 +58,8 @@ export function alertsCommand(program: Command, context: CommandContext): void {
         time: `${took_ms} ms`,
       }))),
     ends({ results }) {
-      if (results.some(({ ok }) => !ok)) throw new CommandStatus(1);
+      const failed = results.filter(({ ok }) => !ok).length;
+      if (failed > 0) throw new Error(failedText(failed, "delivery", "deliveries"));
     },
   });
 

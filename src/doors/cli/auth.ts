@@ -51,9 +51,12 @@ export function authCommand(program: Command, context: CommandContext): void {
     name: "token",
     description: "print a token that is valid, and nothing else",
     options: [GATEWAY],
-    json: false,
-    async run({ options }) {
-      context.out(`${(await tokensOf(context, addressIn(options.gateway))).accessToken}\n`);
+    async run({ options, print }) {
+      const { accessToken, expiresAtMs } = await tokensOf(context, addressIn(options.gateway));
+      print(
+        { token: accessToken, expires_at: new Date(expiresAtMs).toISOString() },
+        ({ token }) => `${token}\n`,
+      );
     },
   });
   defineCommand<{ gateway?: string }>(auth, context, {

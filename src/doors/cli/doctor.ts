@@ -14,9 +14,9 @@ import {
 import { systemResolve } from "../../requests/images/mod.ts";
 import { latestRecordAt } from "../../money/usage/mod.ts";
 import { answersAt, gatewayAddress, runningGateway, settingsDrift } from "./address.ts";
-import { type CommandContext, CommandStatus } from "./context.ts";
+import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
-import { size } from "./format.ts";
+import { failedText, size } from "./format.ts";
 import { paymentFindings } from "./doctor_payments.ts";
 import { postgresAdvice, postgresFindings, replicaFinding } from "./doctor_postgres.ts";
 import { signInFindings } from "./doctor_sign_in.ts";
@@ -55,12 +55,12 @@ export function doctorCommand(program: Command, context: CommandContext): void {
       using told = progress(context, "checking");
       const findings = await examine(context, options, told.tell);
       told.end();
-      const failed = findings.some(({ state }) => state === "failed");
+      const failed = findings.filter(({ state }) => state === "failed").length;
       print(
-        { ok: !failed, findings },
+        { ok: failed === 0, findings },
         () => findings.map((one) => findingLine(one, context.colour)).join(""),
       );
-      if (failed) throw new CommandStatus(1);
+      if (failed > 0) throw new Error(failedText(failed, "check"));
     },
   });
 }

@@ -43,6 +43,11 @@ export function size(bytes: number): string {
   return `${(bytes / scale).toFixed(1)} ${unit}`;
 }
 
+/** How many of something failed, for people: `2 checks failed`. */
+export function failedText(count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several} failed`;
+}
+
 /** Reads a duration of an option, in milliseconds. @throws {UsageError} If it is none, or longer than `maxDays`. */
 export function parseDuration(name: string, text: string, maxDays?: number): number {
   return parsed(name, () => durationIn(text, maxDays));

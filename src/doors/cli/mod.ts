@@ -3,7 +3,7 @@
  * (`operation_command.ts`), so that options, validation and `--json` are the API's.
  *
  * Promise: data on standard output and the rest on standard error; `--json` wherever data is
- * printed; exit status 0 done, 1 failed, 2 wrong usage, 78 a gateway whose settings are invalid. No SQL.
+ * printed; exit status 0 done, 1 failed, 2 wrong usage; for systemd 78 if the settings of a gateway are invalid. No SQL.
  *
  * @module
  */

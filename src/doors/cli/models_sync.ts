@@ -11,7 +11,7 @@ import {
 } from "../../settings/catalog/mod.ts";
 import {
   type Config,
-  identifier,
+  routeId,
   type Settings,
   type UpstreamSettings,
 } from "../../settings/config/mod.ts";
@@ -116,7 +116,7 @@ function compare(settings: Settings, asked: readonly Asked[]): SyncRow[] {
       if (discover) return { ...row, note: "an alias or a route has this name" };
       const several = new Set(listedBy.get(id)?.map((one) => one.name)).size > 1;
       const route = (several ? [] : [id]).concat(`${name}/${id}`)
-        .find((one) => identifier.safeParse(one).success && !taken.has(one));
+        .find((one) => routeId.safeParse(one).success && !taken.has(one));
       if (route === undefined) return { ...row, note: "no free route ID can be made of its name" };
       taken.add(route);
       const dispute = disputeOf(id, url);

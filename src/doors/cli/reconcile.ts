@@ -7,7 +7,7 @@ import {
   type ReconciledDay,
   type TokenSums,
 } from "../../money/usage/mod.ts";
-import { type CommandContext, CommandStatus } from "./context.ts";
+import type { CommandContext } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { parsePercent, table } from "./format.ts";
 import { asCommandError } from "./operate.ts";
@@ -54,7 +54,12 @@ export function reconcileCommand(usage: Command, context: CommandContext): void 
             options.upstream === undefined || [options.upstream, ""].includes(upstream)
           );
         print(days, () => text(days, tolerance));
-        if (days.some((one) => faultsOf(one, tolerance).length > 0)) throw new CommandStatus(1);
+        const differing = days.filter((one) => faultsOf(one, tolerance).length > 0).length;
+        if (differing > 0) {
+          throw new Error(
+            `${differing} of ${days.length} rows differ by more than ${options.tolerance} %`,
+          );
+        }
       } catch (error) {
         throw asCommandError(error);
       }

@@ -8,13 +8,16 @@ import { VERSION } from "../../ground/platform/mod.ts";
 import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
 import { serveCommand } from "./serve.ts";
 
-/** Of a gateway that cannot start with its settings, however often it is tried: `EX_CONFIG` of sysexits.h. */
+/**
+ * For systemd, of a gateway that cannot start with its settings, however often it is tried: `EX_CONFIG` of sysexits.h. Its unit restarts
+ * what failed otherwise (deploy/sluice.service).
+ */
 const CONFIG_STATUS = 78;
 
 /**
  * Carries out a command line.
  *
- * @returns The exit status: 0 done, 1 failed, 2 wrong usage, 78 a gateway whose settings are invalid.
+ * @returns The exit status: 0 done, 1 failed, 2 wrong usage; for systemd 78 if the settings of a gateway are invalid.
  */
 export async function runCommand(
   args: readonly string[],
@@ -48,8 +51,14 @@ export async function runCommand(
       return 2;
     }
     context.err(`sluice: ${messageOf(error)}\n`);
-    return error instanceof ConfigError && isServe(args) ? CONFIG_STATUS : 1;
+    const isInvalid = error instanceof ConfigError && isServe(args);
+    return isInvalid && isUnit(context.env) ? CONFIG_STATUS : 1;
   }
+}
+
+/** Whether systemd has started this very process (systemd.exec(5)): others only inherit the variable. */
+function isUnit({ SYSTEMD_EXEC_PID: pid }: CommandContext["env"]): boolean {
+  return pid === String(Deno.pid);
 }
 
 /**

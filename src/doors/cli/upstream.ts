@@ -7,10 +7,11 @@ import {
   tryUpstream,
 } from "../../requests/upstreams/mod.ts";
 import { closestString } from "../../ground/std/mod.ts";
-import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
+import { type CommandContext, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
 import { failed, type Finding, ok, warning } from "../../ground/finding.ts";
 import { findingLine } from "./finding.ts";
+import { failedText } from "./format.ts";
 import { progress } from "./progress.ts";
 import { servedCatalog } from "./served_catalog.ts";
 import { type PlaceOptions, readSettings } from "./settings.ts";
@@ -58,7 +59,8 @@ export function upstreamCommand(program: Command, context: CommandContext): void
           `${model} at ${name}\n` +
           results.map((one) => findingLine(findingOf(one), context.colour, 15)).join(""),
       );
-      if (results.some(({ fault }) => fault !== undefined)) throw new CommandStatus(1);
+      const faulty = results.filter(({ fault }) => fault !== undefined).length;
+      if (faulty > 0) throw new Error(failedText(faulty, "check"));
     },
   });
 }

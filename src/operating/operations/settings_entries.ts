@@ -2,6 +2,7 @@ import * as z from "zod";
 import {
   identifier,
   type Json as SettingValue,
+  routeId,
   SettingsEditor,
 } from "../../settings/config/mod.ts";
 import { type ByHand, defineWrite, type Json, type OperationContext } from "./operation.ts";
@@ -128,7 +129,7 @@ async function writeEntry(
 
 /** Changes a route in the settings file, and has the gateway read it. In the console only. */
 export const ROUTE_WRITE = defineWrite({
-  input: z.strictObject({ route: identifier, ...entryInput }),
+  input: z.strictObject({ route: routeId, ...entryInput }),
   output: entryOutput,
 }, {
   ...CHANGED,

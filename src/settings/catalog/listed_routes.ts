@@ -1,10 +1,10 @@
-import type { Settings } from "../config/mod.ts";
+import { ROUTE_ID, type Settings } from "../config/mod.ts";
 import { findKnownModel } from "../known_models/mod.ts";
 import { findKnownPrices } from "../known_prices/mod.ts";
 import { BUILTIN_ROUTES } from "./builtin.ts";
 import { canEmbed, statedKind } from "./embeddings_routes.ts";
 import type { Listings } from "./listings.ts";
-import { USABLE_NAME, whyNotServed } from "./model_names.ts";
+import { whyNotServed } from "./model_names.ts";
 import { ownValue } from "./own_value.ts";
 import type { Target } from "./route.ts";
 import { defaultsOf, type RouteDefaults } from "./route_defaults.ts";
@@ -26,7 +26,7 @@ export function listedTargets(
     const id = isShared || isReserved(model.id, upstream, settings)
       ? `${upstream}/${model.id}`
       : model.id;
-    if (!USABLE_NAME.test(id) || isReserved(id, upstream, settings)) continue;
+    if (!ROUTE_ID.test(id) || isReserved(id, upstream, settings)) continue;
     const url = knownUrlOf(upstream, settings);
     if (url === undefined) continue; // a listing of earlier settings
     const known = findKnownModel(model.id, url);

@@ -1,5 +1,6 @@
 import type { BackName } from "../../wire/dialects/mod.ts";
 import { servesEmbeddings } from "../../wire/embeddings/mod.ts";
+import { ROUTE_ID } from "../config/mod.ts";
 import type { RouteKind } from "./route.ts";
 
 /** Names of models that rank, moderate, hear, speak or draw. */
@@ -7,8 +8,6 @@ const NOT_SERVED =
   /rerank|moderation|whisper|\btts\b|transcribe|diffusion|dall-e|imagen?\b|sora|veo/i;
 /** Names of models that make embeddings: `text-embedding-3-small`, `nomic-embed-text`, `bge-m3`. */
 const EMBEDS = /embed|all-minilm|(?:^|[\/_-])(?:bge|gte|e5)-/i;
-/** Names that no header, log line, page or shell has to escape. */
-export const USABLE_NAME = /^[A-Za-z0-9@][A-Za-z0-9._:@\/+-]{0,127}$/;
 
 /**
  * Says why a listed model is never served by its own name.
@@ -18,7 +17,7 @@ export const USABLE_NAME = /^[A-Za-z0-9@][A-Za-z0-9._:@\/+-]{0,127}$/;
  * @returns The reason, or `undefined`.
  */
 export function whyNotServed(id: string, dialect: BackName = "chat"): string | undefined {
-  if (!USABLE_NAME.test(id)) return "its name has spaces or other characters that IDs cannot have";
+  if (!ROUTE_ID.test(id)) return "its name has spaces or other characters that IDs cannot have";
   if (NOT_SERVED.test(id)) return "neither a chat nor an embeddings model, by its name";
   if (servesEmbeddings(dialect) || kindByName(id) === "generation") return undefined;
   return `an embeddings model, by its name: the ${dialect} dialect has no embeddings`;

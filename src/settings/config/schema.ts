@@ -15,7 +15,7 @@ import { routeSettings } from "./route_settings.ts";
 import { Secret } from "./secret.ts";
 import { signInSettings } from "./sign_in_settings.ts";
 import { dialectName, quirkName, QUIRKS_HELP, upstreamSettings } from "./upstream_settings.ts";
-import { credits, httpUrl, identifier, limit, publicUrl, secret } from "./values.ts";
+import { credits, httpUrl, identifier, limit, publicUrl, routeId, secret } from "./values.ts";
 
 /** A secret that nobody can guess. */
 const sealSecret = z.string().trim().regex(/^.{32,1024}$/s, "must have at least 32 characters")
@@ -115,10 +115,10 @@ export const settings = z.strictObject({
     "Proxies for upstreams, alerts' receivers and payments.",
   ),
   upstreams: z.record(identifier, upstreamSettings).default({}),
-  routes: z.record(identifier, routeSettings).default({}),
+  routes: z.record(routeId, routeSettings).default({}),
   aliases: z.record(
     z.string().min(1).regex(/^[^*]*\*?$/, "must be a name, or a prefix ending in *"),
-    identifier,
+    routeId,
   ).default({}).describe(
     "Other names for models: maps a name, or a prefix ending in *, to a route.",
   ),

@@ -67,10 +67,19 @@ export function timeLimit(byDefault: number, description: string) {
 export const count = z.int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 /** Credits, or none. */
 export const credits = wholeInput(CREDITS_OR_NONE);
-/** Schema of the names of upstreams and routes. */
+/** Schema of the names of upstreams and packages. */
 export const identifier = z.string().regex(
   /^[A-Za-z0-9][A-Za-z0-9._:\/-]{0,127}$/,
   "must be 1 to 128 letters, digits or any of . _ : / -, starting with a letter or digit",
+);
+/** Names of models that no header, log line, page or shell has to escape: `@cf/meta/llama-3`, `claude-sonnet-4@20250514`. */
+export const ROUTE_ID = /^[A-Za-z0-9@][A-Za-z0-9._:@\/+-]{0,127}$/;
+/** What IDs of routes may have, for people. */
+export const ROUTE_ID_CHARS = "letters, digits or any of . _ : / @ + -";
+/** Schema of the IDs of routes. A model that an upstream lists has its name as ID, by which the settings change it. */
+export const routeId = z.string().regex(
+  ROUTE_ID,
+  `must be 1 to 128 ${ROUTE_ID_CHARS}, starting with a letter, a digit or @`,
 );
 
 /** A name that people see: trimmed and normalized. */

@@ -31,6 +31,7 @@ Deno.test("alerts: test, list, retry and doctor", async () => {
   receiver.behave([], "error");
   const failed = await run("alerts", "test", "ops", "--json");
   assertEquals([failed.code, JSON.parse(failed.out).results[0].error], [1, "status 500"]);
+  assertStringIncludes(failed.err, "sluice: 1 delivery failed\n");
   assertEquals((await run("alerts", "test", "nobody")).code, 2);
   assertEquals((await run("config", "show")).out.includes("hidden"), false);
 

@@ -42,6 +42,9 @@ Deno.test("sluice auth: login, token, status, logout", async () => {
   };
   const first = await token();
   assertEquals(await token(), first, "it is valid");
+  const shown = JSON.parse((await run("token", "--json")).out);
+  const status = JSON.parse((await run("status", "--json")).out);
+  assertEquals([shown.token, shown.expires_at], [first, status.token_expires_at]);
   assertEquals((await gateway.chat("Hi", { max_tokens: 5 }, { key: first })).status, 200);
   laterMs = 56 * 60_000; // by this machine's clock
   const [second, other] = await Promise.all([token(), token()]);

@@ -160,7 +160,7 @@ const USAGE: readonly { args: string[]; code: number; says: string }[] = [
     says: "--port must be a whole number from 0 to 65535",
   },
   { args: ["config", "schema", "--json"], code: 0, says: '"$schema"' },
-  { args: ["serve", "--config", "gone.jsonc"], code: 78, says: "file not found" },
+  { args: ["serve", "--config", "gone.jsonc"], code: 1, says: "file not found" },
   {
     args: ["simulate", "--port", "x"],
     code: 2,

@@ -4,7 +4,7 @@ import { NO_GATEWAY, startCommand } from "../../fake/command.ts";
 import { keptOpen } from "../../fake/kept_open.ts";
 import { ownersClient } from "../../fake/admin_client.ts";
 import { startGateway } from "../../fake/gateway.ts";
-import { sluice } from "../../fake/shell.ts";
+import { serveHere, sluice } from "../../fake/shell.ts";
 import { exists, tempDir } from "../../fake/temp.ts";
 import { signedIn } from "../../fake/visitor.ts";
 import { sized } from "../../tier.ts";
@@ -191,7 +191,7 @@ Deno.test("--data: a command that makes something asks before it makes a databas
   assertEquals((await sluice(["key", "create"], options)).code, 0); // no --data: the place of always
 });
 
-Deno.test("invalid settings have an exit status of their own, at which the unit does not restart", async () => {
+Deno.test("for systemd, invalid settings have an exit status of their own, at which the unit does not restart", async () => {
   await using dir = await tempDir();
   const unit = await Deno.readTextFile(new URL("../../../deploy/sluice.service", import.meta.url));
   const [, stops = ""] = /^RestartPreventExitStatus=(.*)$/m.exec(unit) ?? [];
@@ -199,7 +199,11 @@ Deno.test("invalid settings have an exit status of their own, at which the unit 
     await using command = startCommand(args, { directory: dir.path, env });
     return (await command.status).code;
   };
-  assertEquals(await statusOf(["serve"], { SLUICE_PORT: "http" }), 78);
+  const inUnit = { SLUICE_PORT: "http", SYSTEMD_EXEC_PID: String(Deno.pid) };
+  await using started = serveHere(["serve"], { directory: dir.path, env: inUnit });
+  assertEquals((await started.status).code, 78);
+  assertEquals(await statusOf(["serve"], inUnit), 1); // a process of the unit's main process
+  assertEquals(await statusOf(["serve"], { SLUICE_PORT: "http" }), 1);
   assertEquals(await statusOf(["serve", "--port", "x"]), 2);
   assertEquals(stops.split(" "), ["2", "78"]);
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });

@@ -75,6 +75,7 @@ Deno.test("an upstream that reports twice of what was counted is told apart from
   const all = await run("billed.csv");
   assertEquals(all.code, 1);
   assertStringIncludes(all.out, "output reported +");
+  assertStringIncludes(all.err, "rows differ by more than 10 %");
   const honest = await run("--upstream", "honest", "--tolerance", "20");
   assertEquals([honest.code, honest.err], [0, ""]);
   const missing = await run("nowhere.csv");

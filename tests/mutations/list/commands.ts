@@ -124,7 +124,7 @@ export const COMMANDS: readonly Mutation[] = [
   {
     name: "restarts-on-invalid-settings",
     file: "src/doors/cli/run.ts",
-    find: "return error instanceof ConfigError && isServe(args) ? CONFIG_STATUS : 1;",
+    find: "return isInvalid && isUnit(context.env) ? CONFIG_STATUS : 1;",
     replace: "return 1;",
     tests: [{ file: SAID, filter: "exit status of their own" }],
     why: "systemd would start a gateway with invalid settings again and again.",

@@ -113,6 +113,22 @@ Deno.test("Catalog: a listed model that is switched off is not served, and its e
   assertThrows(() => catalog({ routes: { x: wrong } }), ConfigError);
 });
 
+Deno.test("Catalog: whatever name a listed model is served by, settings change it and an alias leads to it", () => {
+  const names = ["@cf/meta/llama-3", "claude-sonnet-4@20250514", "a+b", "org/model:free"];
+  const upstreams = { a: { url: "http://a", discover: true } };
+  const listings = new Map([["a", names.map((id) => ({ id }))]]);
+  const served = new Catalog(settings.parse({ upstreams }), listings);
+  assertEquals(served.routes.map(({ id }) => id), names);
+  for (const id of names) {
+    const changed = settings.parse({
+      upstreams,
+      routes: { [id]: { minimum: 7 } },
+      aliases: { small: id },
+    });
+    assertEquals(new Catalog(changed, listings).resolve("small").minimum, 7, id);
+  }
+});
+
 Deno.test("Catalog: a setting overrides a field of a built-in route and keeps the others", () => {
   const one = catalog({ routes: { "svc-k2": { minimum: 5 } } }).resolve("svc-k2");
   assertEquals([one.minimum, one.maxOutput, one.context], [5, 8_192, 128_000]);

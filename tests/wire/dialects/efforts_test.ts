@@ -179,6 +179,20 @@ Deno.test("routes without efforts: every form is dropped and named, none is refu
     );
     assertEquals([dropped, Object.keys(request.body).toSorted()], [[name], ["messages", "model"]]);
   }
+  const ofMessages: readonly [JsonObject, string][] = [
+    [{ thinking: { type: "enabled", budget_tokens: 5_000 } }, "thinking"],
+    [{ thinking: { type: "disabled" } }, "thinking"],
+    [{ thinking: { budget_tokens: 5_000 } }, "thinking"],
+    [{ output_config: { effort: "ultra" } }, "output_config.effort"],
+  ];
+  for (const [body, name] of ofMessages) {
+    const { request, dropped } = DIALECTS.messages.front.applyReasoning(
+      parseMessages({ ...HI, max_tokens: 9, ...body }),
+      { reasoning: "none", efforts: [] },
+    );
+    const left = Object.keys(request.body).toSorted();
+    assertEquals([dropped, left], [[name], ["max_tokens", "messages", "model"]]);
+  }
   for (const reasoning of ["always", "thinking"] as const) {
     const { request, dropped } = DIALECTS.chat.front.applyReasoning(
       parseChat({ ...HI, reasoning_effort: "low", reasoning: { effort: "low", exclude: true } }),

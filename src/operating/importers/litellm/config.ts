@@ -1,4 +1,4 @@
-import { identifier } from "../../../settings/config/mod.ts";
+import { ROUTE_ID, ROUTE_ID_CHARS } from "../../../settings/config/mod.ts";
 import { isObject, items, type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import type { ImportPlan, Notices, PlannedRoute, PlannedTarget, PlannedUpstream } from "../plan.ts";
 import { limitsOf } from "../route_limits.ts";
@@ -56,8 +56,8 @@ export async function readConfig(source: string, options: ConfigOptions): Promis
   const aliases = aliasesOf(sections.router_settings.model_group_alias, groups, notices);
   const fallbacks = fallbacksOf(sections, notices);
   const routes = [...groups].flatMap(([id, group]): PlannedRoute[] => {
-    if (!identifier.safeParse(id).success) {
-      notices.notImported(id, "a route's ID has up to 128 letters, digits and . _ : / -");
+    if (!ROUTE_ID.test(id)) {
+      notices.notImported(id, `a route's ID has up to 128 ${ROUTE_ID_CHARS}`);
       return [];
     }
     const named = fallbacks.get(id) ?? fallbacks.get("*") ?? [];

@@ -21,9 +21,9 @@ export function applyReasoning(request: ParsedRequest, route: RouteReasoning): A
     case "always":
       return fitted(request, { dropped: off ? ["thinking"] : [] });
     case "none": {
-      const { thinking: _, ...rest } = body;
+      const { thinking: whole, ...rest } = body;
       const dropped = [
-        ...(thinking === undefined || off ? [] : ["thinking"]),
+        ...((whole ?? undefined) === undefined ? [] : ["thinking"]),
         ...((config.effort ?? undefined) === undefined ? [] : ["output_config.effort"]),
       ];
       const left = withConfig(rest, { ...config, effort: undefined });
