@@ -33,7 +33,7 @@ import { isEffort, type ReasoningRequest } from "../reasoning.ts";
  */
 export function toConversation(request: ParsedRequest): Conversation {
   const body = new RequestFields(request.body);
-  const { functions, tool_choice: choice, top_k: topK } = body.object;
+  const { functions, tool_choice: choice, top_k: topK, seed } = body.object;
   if (items(functions).length > 0) {
     throw invalid(
       "functions",
@@ -68,6 +68,9 @@ export function toConversation(request: ParsedRequest): Conversation {
     temperature: body.number("temperature"),
     topP: body.number("top_p"),
     topK: body.use("top_k", Number.isSafeInteger(topK) ? topK as number : undefined),
+    seed: body.use("seed", Number.isSafeInteger(seed) ? seed as number : undefined),
+    presencePenalty: body.number("presence_penalty"),
+    frequencyPenalty: body.number("frequency_penalty"),
     cacheKey: cacheKey ? cacheKeyOf(cacheKey) : undefined,
     ...readUserIds(body),
     stop: typeof stop === "string" ? [stop] : items(stop).filter((one) => typeof one === "string"),
