@@ -19,6 +19,7 @@ import {
   type ToolCall,
   type Turn,
 } from "../neutral/conversation.ts";
+import { NO_ARGUMENTS } from "../neutral/call_args.ts";
 import { addedByCustom, argsOfInput, functionFor } from "../neutral/custom_tools.ts";
 import { chatImages } from "../neutral/made_images.ts";
 import { readFormat } from "../neutral/output_format.ts";
@@ -147,7 +148,9 @@ function callOf(call: RequestFields): ToolCall {
       `A tool call of type '${type}' cannot be sent to this model's upstream.`,
     );
   }
-  return { id, name: own.text("name") ?? "", args: own.text("arguments") ?? "" };
+  const args = own.text("arguments") ?? "";
+  // many upstreams parse it, and nothing is no JSON
+  return { id, name: own.text("name") ?? "", args: args.trim() === "" ? NO_ARGUMENTS : args };
 }
 
 function partsOf(message: RequestFields): Part[] {
