@@ -8,6 +8,7 @@ import {
   bridgeBetween,
   DIALECT_NAMES,
   type DialectName,
+  DIALECTS as WIRE,
   type JsonObject,
   type ParsedRequest,
 } from "../../../src/wire/dialects/mod.ts";
@@ -313,5 +314,27 @@ Deno.test("a budget of reasoning that is sent is not named as dropped, and one t
     );
     assertEquals(written.body.thinking, { type: "enabled", budget_tokens: sent });
     assertEquals<unknown>([written.dropped, written.adjusted], [[], adjusted]);
+  }
+});
+
+Deno.test("a JSON schema that is left out is any JSON object", () => {
+  const response_format = { type: "json_schema", json_schema: { name: "x" } };
+  const request = parseChat({ model: "m", messages: [HI], response_format });
+  const send = (to: "messages" | "responses") =>
+    bridgeBetween("chat", to).request(request, OPTIONS);
+  assertEquals(send("responses").body.text, { format: { type: "json_object" } });
+  assertEquals(send("messages").body.system, "Answer with a single JSON object and nothing else.");
+});
+
+Deno.test("thinking that a route cannot switch off is not sent, and named", () => {
+  const { front } = WIRE.messages;
+  const thinking = { type: "disabled" };
+  const request = parseMessages({ model: "m", max_tokens: 9, messages: [HI], thinking });
+  const route = { reasoning: "always", efforts: [] } as const;
+  const applied = front.applyReasoning(request, route);
+  assertEquals(applied.dropped, ["thinking"]);
+  for (const to of DIALECT_NAMES) {
+    const { body } = bridgeBetween("messages", to).request(applied.request, OPTIONS);
+    assertEquals(body.thinking, undefined, to);
   }
 });

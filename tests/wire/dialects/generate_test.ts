@@ -67,6 +67,9 @@ Deno.test("a request is in the path and in the body as Google has it", () => {
     temperature: 0.5,
     top_p: 0.9,
     top_k: 40,
+    seed: 7,
+    presence_penalty: 0.5,
+    frequency_penalty: -0.5,
     stop: ["END"],
     service_tier: "priority",
     response_format: {
@@ -93,6 +96,9 @@ Deno.test("a request is in the path and in the body as Google has it", () => {
       temperature: 0.5,
       topP: 0.9,
       topK: 40,
+      seed: 7,
+      presencePenalty: 0.5,
+      frequencyPenalty: -0.5,
       stopSequences: ["END"],
       responseMimeType: "application/json",
       responseJsonSchema: { type: "object", description: "An answer." },
@@ -262,28 +268,37 @@ Deno.test("what the dialect has no place for is named", () => {
         image_url: { url: "data:image/png;base64,AAAA", detail: "low" },
       }],
     }, { role: "assistant", content: "Hm", reasoning_content: "I think" }],
-    tools: [{ type: "function", function: { name: "f" } }],
+    tools: [{ type: "function", function: { name: "f", strict: true } }],
     parallel_tool_calls: false,
     user: "ada",
+    safety_identifier: "ada",
+    presence_penalty: 0,
     prompt_cache_key: "k",
     verbosity: "low",
     service_tier: "scale",
-    seed: 7,
+    logit_bias: { "7": 1 },
     stop: ["a", "b", "c", "d"],
   });
   assertEquals(
     dropped.toSorted(),
     [
       "image_url.detail",
+      "logit_bias",
       "messages.reasoning_content",
       "parallel_tool_calls",
       "prompt_cache_key",
-      "seed",
+      "safety_identifier",
       "service_tier",
+      "tools.strict",
       "user",
       "verbosity",
     ],
   );
+  // a call that is forced satisfies its schema anyway
+  const tools = [{ type: "function", function: { name: "f", strict: true } }];
+  assertEquals(sent({ tools, tool_choice: "required" }).dropped, []);
+  assertEquals(sent({ safety_identifier: "ada" }).dropped, ["safety_identifier"]);
+  assertEquals(sent({ seed: 2 ** 31 }).dropped, ["seed"]);
   const many = parseMessages({
     model: "m",
     max_tokens: 9,

@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import {
   bridgeBetween,
+  countedUsage,
   DIALECTS,
   type JsonObject,
   ReportedError,
@@ -296,6 +297,176 @@ Deno.test("what SDKs add texts to is a text, and only a text is added", async ()
   const message = { content: [null, { type: "text" }], stop_reason: "end_turn", usage: USAGE };
   const { content } = messagesToMessages.reply(message, contextOf(REQUEST)).body;
   assertEquals(content, [{ type: "text", text: "" }]);
+});
+
+const block = (index: number, type: string, more: JsonObject = {}): JsonObject => ({
+  type: "content_block_start",
+  index,
+  content_block: { type, ...more },
+});
+const delta = (index: number, more: JsonObject): JsonObject => ({
+  type: "content_block_delta",
+  index,
+  delta: more,
+});
+const stop = (index: number): JsonObject => ({ type: "content_block_stop", index });
+/** A stream's events as a client of the dialect gets them. */
+function sentEvents(events: readonly JsonObject[]): JsonObject[] {
+  const stream = messagesToMessages.stream(contextOf(REQUEST));
+  return [...clientStream(stream, sse(events)).matchAll(/^data: (.*)$/gm)]
+    .map(([, data]) => JSON.parse(data!));
+}
+
+Deno.test("reasoning has a signature, in a delta: the upstream's wherever it was, else the gateway's", () => {
+  for (
+    const [start, deltas, signature] of [
+      [{}, [], "sluice.1"],
+      [{ signature: "" }, [{ type: "signature_delta", signature: "" }], "sluice.1"],
+      [{ signature: "c2ln" }, [], "c2ln"],
+      [{}, [{ type: "signature_delta", signature: "c2ln" }], "c2ln"],
+    ] as const
+  ) {
+    const events = [
+      START,
+      block(0, "thinking", { thinking: "", ...start }),
+      delta(0, { type: "thinking_delta", thinking: "Hm" }),
+      ...deltas.map((one) => delta(0, one)),
+      stop(0),
+      block(1, "text", { text: "" }),
+      delta(1, { type: "text_delta", text: "Hi" }),
+      stop(1),
+      ...ending("end_turn"),
+    ];
+    const signed = sentEvents(events)
+      .flatMap(({ delta }) => (delta as JsonObject | undefined)?.signature || []);
+    assertEquals(signed, [signature]);
+    const [thought] = wholeBody(sse(events)).content as JsonObject[];
+    assertEquals(thought, { type: "thinking", thinking: "Hm", signature });
+    const said = { type: "thinking", thinking: "Hm", ...start, ...deltas[0] && { signature } };
+    const message = { content: [said], stop_reason: "end_turn", usage: USAGE };
+    const { content } = messagesToMessages.reply(message, contextOf(REQUEST)).body;
+    assertEquals(content, [{ type: "thinking", thinking: "Hm", signature }]);
+    // what only the gateway has signed seals nothing for the upstream
+    const reader = DIALECTS.messages.back.reader({});
+    const seals = events.flatMap((event) => reader.read(JSON.stringify(event)))
+      .filter(({ type }) => type === "seal");
+    assertEquals(seals.length, signature === "sluice.1" ? 0 : 1);
+  }
+});
+
+Deno.test("a signature that the gateway adds is no output", () => {
+  const counted = (more: readonly JsonObject[]) => {
+    const stream = messagesToMessages.stream(contextOf(REQUEST));
+    clientStream(
+      stream,
+      sse([
+        START,
+        block(0, "thinking", { thinking: "" }),
+        delta(0, { type: "thinking_delta", thinking: "Hm" }),
+        ...more,
+        stop(0),
+        ...ending("end_turn"),
+      ]),
+    );
+    return stream.countedOutput;
+  };
+  const signature = "c2lnbmF0dXJl".repeat(8);
+  assertEquals(counted([]), counted([delta(0, { type: "signature_delta", signature })]));
+});
+
+Deno.test("reasoning that is cut has no signature of the whole", () => {
+  const thinking = "Hm, let me see. ".repeat(40);
+  const content = [{ type: "thinking", thinking, signature: "c2ln" }];
+  const message = { content, stop_reason: "end_turn", usage: USAGE };
+  const reply = messagesToMessages.reply(message, contextOf(REQUEST)).truncated(20);
+  const [cut] = reply.withUsage({ ...countedUsage(3, 20) }).content as JsonObject[];
+  assert(String(cut!.thinking).length < thinking.length);
+  assertEquals(cut!.signature, "sluice.1");
+});
+
+Deno.test("events and deltas that the dialect does not have are left out", () => {
+  const events = [
+    START,
+    { type: "vendor_progress", text: "50 %" },
+    { type: "ping" },
+    block(0, "text", { text: "" }),
+    delta(0, { type: "text_delta", text: "Hi" }),
+    delta(0, { type: "vendor_delta", text: "Hi" }),
+    stop(0),
+    ...ending("end_turn"),
+  ];
+  assertEquals(sentEvents(events).map(({ type }) => type), [
+    "message_start",
+    "ping",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+  ]);
+});
+
+Deno.test("the end of a message stays what it was when usage follows in an event of its own", () => {
+  for (const late of [undefined, {}, { stop_reason: null, stop_sequence: null }]) {
+    const events = [
+      START,
+      delta(0, { type: "text_delta", text: "Hi" }),
+      {
+        type: "message_delta",
+        delta: { stop_reason: "stop_sequence", stop_sequence: "X" },
+        usage: { output_tokens: 1 },
+      },
+      { type: "message_delta", ...(late && { delta: late }), usage: { output_tokens: 7 } },
+      { type: "message_stop" },
+    ];
+    const ends = sentEvents(events).filter(({ type }) => type === "message_delta");
+    const expected = { stop_reason: "stop_sequence", stop_sequence: "X" };
+    assertEquals(ends.map(({ delta }) => delta), [expected, expected]);
+    const { stop_reason, stop_sequence, usage } = wholeBody(sse(events));
+    assertEquals({ stop_reason, stop_sequence }, expected);
+    assertEquals((usage as JsonObject).output_tokens, 7);
+    const reader = DIALECTS.messages.back.reader({});
+    const finishes = events.flatMap((event) => reader.read(JSON.stringify(event)))
+      .filter(({ type }) => type === "finish");
+    assertEquals(finishes.length, 1);
+  }
+});
+
+Deno.test("output that was there at the beginning is no report of a stream for a client that asked for none", () => {
+  const text = sse([
+    START,
+    delta(0, { type: "text_delta", text: "Hi" }),
+    { type: "message_delta", delta: { stop_reason: "end_turn" } },
+    { type: "message_stop" },
+  ]);
+  const whole = wholeOfStream("messages", "messages", contextOf(REQUEST));
+  for (const event of new SseDecoder().push(new TextEncoder().encode(text))) whole.push(event);
+  const reply = whole.reply();
+  assertEquals(reply.usage, undefined);
+  assertEquals(reply.partialUsage?.input?.inputTokens, 3);
+  const { usage } = reply.withUsage(countedUsage(3, reply.countOutput()));
+  assert(Number((usage as JsonObject).output_tokens) > 0);
+});
+
+Deno.test("[DONE] ends a message whose reason to stop came, and no other", async () => {
+  const said = [START, delta(0, { type: "text_delta", text: "Hi" })];
+  const [reason] = ending("end_turn");
+  const done = "data: [DONE]\n\n";
+  const { text, finish, error } = await heardStream(sse([...said, reason!]) + done);
+  assertEquals([text, finish, error], ["Hi", "end_turn", undefined]);
+  assertEquals(wholeBody(sse([...said, reason!]) + done).stop_reason, "end_turn");
+  assertEquals((await heardTranslated("chat", sse([...said, reason!]) + done)).finish, "stop");
+  assert((await heardStream(sse(said) + done)).error !== undefined);
+});
+
+Deno.test("a whole message has a type, a role and what else SDKs read of it", () => {
+  const content = [{ type: "text", text: "Hi" }];
+  for (const more of [{}, { type: null, role: null }]) {
+    const message = { content, stop_reason: "end_turn", usage: USAGE, ...more };
+    const { body } = messagesToMessages.reply(message, contextOf(REQUEST));
+    const { type, role, stop_sequence } = body;
+    assertEquals([type, role, stop_sequence], ["message", "assistant", null]);
+  }
 });
 
 Deno.test("calls without ids get different ones", () => {

@@ -604,3 +604,48 @@ for (const upstream of DIALECT_NAMES) {
     });
   }
 }
+
+Deno.test("a messages client gets the same blocks of a responses upstream's parts, whole and streamed", () => {
+  const text = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
+  const said = plainReply("responses");
+  said.output = [
+    {
+      id: "rs_1",
+      type: "reasoning",
+      summary: ["one", "two"].map((text) => ({ type: "summary_text", text })),
+      encrypted_content: "c2ln",
+    },
+    { ...said.output[0], content: [text("A"), text("B")] },
+    { ...said.output[0], id: "msg_2", content: [text("C")] },
+  ];
+  const body = { ...plainBody("messages"), thinking: { type: "adaptive" } };
+  for (const { content } of heard("messages", "responses", body, said)) {
+    assertEquals(
+      content.map(({ thinking, text }: Reply) => thinking ?? text),
+      ["one\n\ntwo", "AB\n\nC"],
+    );
+    assert(content[0].signature !== "sluice.1", "what the upstream encrypted is in it");
+  }
+});
+
+Deno.test("a responses upstream gets its ids of calls back from a messages client, also those that are not legal there", () => {
+  for (const call_id of ["functions.Read:0", "sl-x", "call_1"]) {
+    const said = plainReply("responses");
+    sayCall.responses!(said, { id: call_id, args: '{"q":1}' });
+    const body = { ...plainBody("messages"), ...FUNCTION.messages };
+    for (const reply of heard("messages", "responses", body, said)) {
+      assert(/^[A-Za-z0-9_-]+$/.test(ofType(reply.content, "tool_use").id));
+      const next = structuredClone(body);
+      RESENT.messages(next, structuredClone(reply));
+      const request = DIALECTS.messages.front.parse(next, () => null, SEALER);
+      const { body: sent } = bridgeBetween("messages", "responses").request(request, {
+        model: "theirs",
+        upstream: "up",
+        permittedOutput: 900,
+        shaping: {},
+      });
+      const ids = (sent.input as Reply[]).flatMap(({ call_id: id }) => id ?? []);
+      assertEquals(ids, [call_id, call_id]);
+    }
+  }
+});

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import {
   type Bridge,
+  bridgeBetween,
   countedUsage,
   DIALECTS,
   type JsonObject,
@@ -915,6 +916,42 @@ Deno.test("a thread is refused in the words by which SDKs go on without", () => 
     error_code: "thread_unsupported_request",
     unsupported: ["thread"],
   });
+});
+
+Deno.test("a call without arguments in the history has empty ones, since upstreams parse them", () => {
+  for (const args of ["", " "]) {
+    const call = { id: "c", type: "function", function: { name: "f", arguments: args } };
+    const request = parseChat({
+      model: "m",
+      messages: [
+        { role: "user", content: "x" },
+        { role: "assistant", content: null, tool_calls: [call] },
+        { role: "tool", tool_call_id: "c", content: "ok" },
+      ],
+    });
+    const { input } = bridgeBetween("chat", "responses").request(request, SHAPING).body;
+    assertEquals((input as JsonObject[])[1]!.arguments, "{}");
+  }
+});
+
+Deno.test("a reply that said nothing may be in a messages client's history, and nothing else without content", () => {
+  const messages = (role: string) => [
+    { role: "user", content: "a" },
+    { role, content: [] },
+    { role: "user", content: "b" },
+  ];
+  const { messages: sent } = asChat({ messages: messages("assistant") });
+  assertEquals((sent as JsonObject[]).map(({ role }) => role), ["user", "user"]);
+  const request = readMessages({ messages: messages("assistant") });
+  const send = (signedReasoning: boolean) =>
+    messagesToMessages.request(request, { ...SHAPING, shaping: { signedReasoning } }).body.messages;
+  assertEquals(send(false), messages("assistant"));
+  assertEquals((send(true) as JsonObject[]).length, 2, "Anthropic rejects it");
+  assertThrows(
+    () => readMessages({ messages: messages("user") }),
+    Refusal,
+    "messages[1].content must not be empty",
+  );
 });
 
 Deno.test("chat request → messages: nothing to say is refused, blank texts and stops are left out", () => {

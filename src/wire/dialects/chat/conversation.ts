@@ -19,6 +19,7 @@ import {
   type ToolCall,
   type Turn,
 } from "../neutral/conversation.ts";
+import { NO_ARGUMENTS } from "../neutral/call_args.ts";
 import { addedByCustom, argsOfInput, functionFor } from "../neutral/custom_tools.ts";
 import { chatImages } from "../neutral/made_images.ts";
 import { readFormat } from "../neutral/output_format.ts";
@@ -33,7 +34,7 @@ import { isEffort, type ReasoningRequest } from "../reasoning.ts";
  */
 export function toConversation(request: ParsedRequest): Conversation {
   const body = new RequestFields(request.body);
-  const { functions, tool_choice: choice, top_k: topK } = body.object;
+  const { functions, tool_choice: choice, top_k: topK, seed } = body.object;
   if (items(functions).length > 0) {
     throw invalid(
       "functions",
@@ -68,6 +69,9 @@ export function toConversation(request: ParsedRequest): Conversation {
     temperature: body.number("temperature"),
     topP: body.number("top_p"),
     topK: body.use("top_k", Number.isSafeInteger(topK) ? topK as number : undefined),
+    seed: body.use("seed", Number.isSafeInteger(seed) ? seed as number : undefined),
+    presencePenalty: body.number("presence_penalty"),
+    frequencyPenalty: body.number("frequency_penalty"),
     cacheKey: cacheKey ? cacheKeyOf(cacheKey) : undefined,
     ...readUserIds(body),
     stop: typeof stop === "string" ? [stop] : items(stop).filter((one) => typeof one === "string"),
@@ -144,7 +148,9 @@ function callOf(call: RequestFields): ToolCall {
       `A tool call of type '${type}' cannot be sent to this model's upstream.`,
     );
   }
-  return { id, name: own.text("name") ?? "", args: own.text("arguments") ?? "" };
+  const args = own.text("arguments") ?? "";
+  // many upstreams parse it, and nothing is no JSON
+  return { id, name: own.text("name") ?? "", args: args.trim() === "" ? NO_ARGUMENTS : args };
 }
 
 function partsOf(message: RequestFields): Part[] {

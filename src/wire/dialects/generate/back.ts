@@ -74,6 +74,8 @@ function missed(
   const hasDetail = (part: Part) => part.type === "image" && part.detail !== undefined;
   const missed: Partial<Record<Concept, boolean>> = {
     parallelTools: parallelTools === false && tools.length > 0,
+    // a call that is forced satisfies its schema
+    strictTools: (more.toolChoice ?? "auto") === "auto" && tools.some(({ strict }) => strict),
     imageDetail: turns.some((turn) => "parts" in turn && turn.parts.some(hasDetail)),
     // a text of thoughts without the signature that its model gave it
     earlierReasoning: turns.some((turn) =>
@@ -81,7 +83,8 @@ function missed(
     ),
     verbosity: verbosity !== undefined,
     serviceTier: serviceTier !== undefined && !TIERS.has(serviceTier),
-    user: more.user !== undefined || more.safetyId !== undefined,
+    user: more.user !== undefined,
+    safetyId: more.safetyId !== undefined,
     cacheKey: more.cacheKey !== undefined,
   };
   return (Object.keys(missed) as Concept[]).filter((concept) => missed[concept]);

@@ -7,6 +7,8 @@ import { reasonsByLevel } from "./models.ts";
 
 /** The service rejects more. */
 const MAX_STOPS = 5;
+/** Seeds have 32 bits. */
+const MAX_SEED = 0x7fff_ffff;
 /** The least budget of thoughts that each of its models accepts. */
 const MIN_BUDGET = 512;
 
@@ -48,8 +50,14 @@ export function configOf(
   const adjusted: string[] = [];
   const own = shaping.ownSampling || shaping.fixedSampling;
   const { temperature = own ? undefined : DEFAULT_SAMPLING.temperature, topK } = conversation;
-  const { topP = own ? undefined : DEFAULT_SAMPLING.topP } = conversation;
-  for (const [concept, value] of Object.entries({ temperature, topP, topK })) {
+  const { topP = own ? undefined : DEFAULT_SAMPLING.topP, seed } = conversation;
+  // models without penalties reject any, also of nothing
+  const presencePenalty = conversation.presencePenalty || undefined;
+  const frequencyPenalty = conversation.frequencyPenalty || undefined;
+  const sampling = { temperature, topP, topK, presencePenalty, frequencyPenalty };
+  if (seed !== undefined && Math.abs(seed) <= MAX_SEED) config.seed = seed;
+  else if (seed !== undefined) dropped.push("seed");
+  for (const [concept, value] of Object.entries(sampling)) {
     if (value === undefined) continue;
     if (shaping.fixedSampling) dropped.push(concept as Concept);
     else config[concept] = value;

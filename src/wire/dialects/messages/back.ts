@@ -88,6 +88,9 @@ function missed({ turns, verbosity, logprobs, serviceTier, ...more }: Conversati
   const { user, safetyId, cacheKey } = more;
   const hasDetail = (part: Part) => part.type === "image" && part.detail !== undefined;
   const missed: Partial<Record<Concept, boolean>> = {
+    seed: more.seed !== undefined,
+    presencePenalty: more.presencePenalty !== undefined,
+    frequencyPenalty: more.frequencyPenalty !== undefined,
     imageDetail: turns.some((turn) => "parts" in turn && turn.parts.some(hasDetail)),
     verbosity: verbosity !== undefined,
     logprobs: logprobs !== undefined,

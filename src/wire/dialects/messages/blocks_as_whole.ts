@@ -5,7 +5,7 @@ import type { SseEvent } from "../sse/mod.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { parseEvents } from "./read_reply.ts";
 import { deltaKind, EventRepair } from "./repair.ts";
-import { toolInput } from "./writer.ts";
+import { SIGNATURE, toolInput } from "./writer.ts";
 
 /** A block that has begun, and the JSON text of its input so far. */
 interface Block {
@@ -19,7 +19,7 @@ export class BlocksAsWhole implements WholeOfStream {
   readonly #carry: (body: JsonObject) => Reply;
   readonly #blocks: Block[] = [];
   readonly #open = new Map<unknown, Block>();
-  readonly #repair = new EventRepair();
+  readonly #repair = new EventRepair(SIGNATURE);
   #message: JsonObject | undefined;
 
   /** @param carry Makes a reply of a message. */
@@ -35,7 +35,7 @@ export class BlocksAsWhole implements WholeOfStream {
   #take({ type, index, ...event }: JsonObject): void {
     switch (type) {
       case "message_start":
-        this.#message ??= isObject(event.message) ? event.message : {};
+        this.#message ??= begun(isObject(event.message) ? event.message : {});
         break;
       case "content_block_start": {
         const block = { said: isObject(event.content_block) ? event.content_block : {}, input: "" };
@@ -76,6 +76,13 @@ export class BlocksAsWhole implements WholeOfStream {
     });
     return this.#carry({ ...this.#message, content });
   }
+}
+
+/** A message as its first event has it: its output is only what was there at the beginning. */
+function begun({ usage, ...message }: JsonObject): JsonObject {
+  if (!isObject(usage)) return message;
+  const { output_tokens: _, ...input } = usage;
+  return { ...message, usage: input };
 }
 
 function addDelta(block: Block, delta: JsonObject): void {

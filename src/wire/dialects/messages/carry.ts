@@ -118,11 +118,13 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   checkMessage(reply);
   const ids = new MessagesCallIds(request.body, "messages");
   const content = objects(reply.content).flatMap((given, place) => {
-    const block = repairBlock(given);
+    const block = repairBlock(given, SIGNATURE);
     return block === undefined ? [] : [withUniqueId(block, ids, madeCallId(id, place))];
   });
   const calls = content.some(({ type }) => type === "tool_use");
-  const body: JsonObject = { ...reply, id, model, content };
+  const body: JsonObject = { ...EMPTY_MESSAGE, ...reply, id, model, content };
+  body.type = "message";
+  body.role = text(reply.role) || "assistant";
   body.stop_reason = repairedStop(body.stop_reason, calls);
   const hosted = new HostedCalls();
   for (const block of objects(reply.content)) hosted.block(block);
@@ -153,13 +155,15 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   };
 }
 
-/** Texts are cut; a block of another kind is kept or dropped as a whole. */
+/** Texts are cut; a block of another kind is kept or dropped as a whole. What signs reasoning does not sign a part of it. */
 function truncatedBlock(block: JsonObject, budget: OutputBudget): JsonObject[] {
   const field = block.type === "thinking" ? "thinking" : "text";
   const whole = text(block[field]);
   if (whole === undefined) return budget.takeWhole(block) ? [block] : [];
   const taken = budget.take(whole);
-  return taken === "" ? [] : [{ ...block, [field]: taken }];
+  if (taken === "") return [];
+  const isSigned = block.signature !== undefined && taken !== whole;
+  return [{ ...block, [field]: taken, ...(isSigned ? { signature: SIGNATURE } : {}) }];
 }
 
 /** Whether an event begins a block with what a tool at the upstream has found. */
@@ -172,13 +176,24 @@ function withUniqueId(block: JsonObject, ids: MessagesCallIds, made: string): Js
   return block.type === "tool_use" ? { ...block, id: ids.unique(text(block.id) || made) } : block;
 }
 
-/** What SDKs read of a stream's beginning without asking whether it is there. */
+/** What SDKs read of a message, or of a stream's beginning, without asking whether it is there. */
 const EMPTY_MESSAGE: JsonObject = {
   type: "message",
   role: "assistant",
   stop_reason: null,
   stop_sequence: null,
 };
+
+/** Events that the dialect has; SDKs throw at what they do not know. */
+const EVENTS: ReadonlySet<unknown> = new Set([
+  "message_start",
+  "content_block_start",
+  "content_block_delta",
+  "content_block_stop",
+  "message_delta",
+  "message_stop",
+  "ping",
+]);
 
 class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream {
   readonly #context: StreamContext;
@@ -190,7 +205,7 @@ class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream 
   #tokensBefore = 0;
   readonly #hosted = new HostedCalls();
   #stopped = false;
-  readonly #repair = new EventRepair();
+  readonly #repair = new EventRepair(SIGNATURE);
   #hasBegun = false;
 
   constructor(context: ReplyContext) {
@@ -209,7 +224,7 @@ class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream 
   }
 
   push({ data }: SseEvent): string {
-    return parseEvents(data).map((event) => {
+    return parseEvents(data).filter(({ type }) => EVENTS.has(type)).map((event) => {
       // SDKs throw at what comes before the beginning
       const isEarly = !this.#hasBegun && event.type !== "message_start" && event.type !== "ping";
       return (isEarly ? this.#push({ type: "message_start", message: {} }) : "") +
@@ -270,7 +285,8 @@ class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream 
 
   #sent(event: JsonObject): string {
     const isFound = this.#hostsTools && isFoundByTool(event);
-    if (isFound || meterEvent(this.meter, event)) this.hasOutput = true;
+    const isOwn = isObject(event.delta) && event.delta.signature === SIGNATURE;
+    if (isFound || !isOwn && meterEvent(this.meter, event)) this.hasOutput = true;
     return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
   }
 

@@ -70,6 +70,13 @@ function check<S extends typeof countRequest>(
         `messages[${at}].role must be "user" or "assistant": put instructions into the field system.`,
       );
     }
+    // a reply that said nothing may be in the history
+    if (
+      message.role !== "assistant" && Array.isArray(message.content) && message.content.length === 0
+    ) {
+      const param = `messages[${at}].content`;
+      throw invalid(param, `${param} must not be empty: got an empty array.`);
+    }
     for (const [index, block] of items(message.content).entries()) {
       if (!isObject(block)) continue;
       const known = blockSchema(text(block.type) ?? "");

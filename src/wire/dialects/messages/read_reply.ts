@@ -28,6 +28,7 @@ export function sealedBlock({ text, seal }: Pick<SealedReasoning, "text" | "seal
 
 /** Parses an event's JSON: one event, or those of a whole message. @throws {Refusal} the error that it reports. */
 export function parseEvents(data: string): JsonObject[] {
+  if (data === "[DONE]") return [{ type: "message_stop" }]; // relays end so
   const event = objectIn(data) ?? {};
   const error = reportedError(event);
   if (error !== undefined) throw upstreamFault(error);
@@ -102,6 +103,8 @@ export class MessagesReader implements EventReader {
   readonly #unargued = new Set<number>();
   /** Signatures of reasoning blocks that are open. */
   readonly #signatures = new Map<number, string>();
+  /** Why the message ended, as far as it was read. */
+  #reason: JsonValue | undefined;
 
   read(data: string): ReplyEvent[] {
     return this.events(parseEvents(data));
@@ -131,7 +134,10 @@ export class MessagesReader implements EventReader {
         return this.#endBlock(indexOf(event));
       case "message_delta": {
         this.reports.add(readMessagesUsage(event.usage)).heard(toldIn(event));
-        return isObject(event.delta) ? finishOf(event.delta) : [];
+        const { delta } = event;
+        if (!isObject(delta) || delta.stop_reason === this.#reason) return [];
+        this.#reason = delta.stop_reason;
+        return finishOf(delta);
       }
       case "message_stop":
         this.reports.add(readBedrockUsage(event));

@@ -18,8 +18,11 @@ export function applyReasoning(request: ParsedRequest, route: RouteReasoning): A
       return fitted(
         thinking === undefined ? request : { ...request, reasoning: { enabled: !off } },
       );
-    case "always":
-      return fitted(request, { dropped: off ? ["thinking"] : [] });
+    case "always": {
+      if (!off) return fitted(request);
+      const { thinking: _, ...rest } = body;
+      return fitted({ ...request, body: rest }, { dropped: ["thinking"] });
+    }
     case "none": {
       const { thinking: whole, ...rest } = body;
       const dropped = [

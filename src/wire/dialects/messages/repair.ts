@@ -1,4 +1,11 @@
-import { isObject, type JsonObject, type JsonValue, objectIn, text } from "../json.ts";
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  objectIn,
+  text,
+  withoutNulls,
+} from "../json.ts";
 import { CallArgs } from "../neutral/call_args.ts";
 import { checkFinish, documentedFinish } from "../neutral/finish.ts";
 
@@ -30,9 +37,16 @@ function withTexts(block: JsonObject): JsonObject {
     : { ...block, ...Object.fromEntries(missing.map((field) => [field, empty[field]!])) };
 }
 
-/** A block of a whole message; the input of a call is an object. Undefined for a call without a name. */
-export function repairBlock(block: JsonObject): JsonObject | undefined {
+/**
+ * A block of a whole message; the input of a call is an object. Undefined for a call without a name.
+ *
+ * @param unsigned Signs reasoning that its upstream has not signed.
+ */
+export function repairBlock(block: JsonObject, unsigned: string): JsonObject | undefined {
   if (isUnnamedCall(block)) return undefined;
+  if (block.type === "thinking") {
+    return text(block.signature) ? withTexts(block) : { ...withTexts(block), signature: unsigned };
+  }
   if (block.type !== "tool_use") return withTexts(block);
   if (isObject(block.input)) return block;
   return { ...block, input: objectIn(inputText(block.input)) ?? {} }; // cut off, or no JSON
@@ -109,6 +123,8 @@ interface Block {
   /** What came of it since. */
   readonly args: CallArgs;
   isArgued: boolean;
+  /** What signs reasoning, as long as no delta has said it; empty for nothing. */
+  signature: string;
 }
 
 /**
@@ -119,15 +135,25 @@ interface Block {
  *   Calls may be interleaved.
  * - The input of a call comes in deltas: Claude Code and Anthropic's SDKs take it from them alone.
  * - A call without a name is left out, and so is a delta without its text, which SDKs would add as `null`.
- * - A message ends by a documented reason.
+ * - The signature of reasoning comes in a delta: some SDKs take it from there alone, and drop reasoning that has none from the history,
+ *   without which Kimi's and DeepSeek's services reject calls of tools.
+ * - A message ends by a documented reason, and what its end has said is not taken back by a later one.
  */
 export class EventRepair {
   #calls = false;
+  readonly #unsigned: string;
+  /** What the message's end has said so far. */
+  #ending: JsonObject = {};
   #begun = 0;
   /** By the upstream's index. */
   readonly #open = new Map<number, Block>();
   /** The upstream's index of the open block that is not a call: there is one at most. */
   #other: number | undefined;
+
+  /** @param unsigned Signs reasoning that its upstream has not signed. Default: nothing does. */
+  constructor(unsigned = "") {
+    this.#unsigned = unsigned;
+  }
 
   /**
    * Returns the events to send instead of one.
@@ -144,15 +170,24 @@ export class EventRepair {
       case "content_block_stop":
         return this.#end(event);
       case "message_delta": {
-        if (!isObject(delta)) return [event];
-        const reason = repairedStop(delta.stop_reason, this.#calls);
-        const isSame = reason === delta.stop_reason;
-        const repaired = isSame ? event : { ...event, delta: { ...delta, stop_reason: reason! } };
-        return typeof reason === "string" ? [...this.endAll(), repaired] : [repaired];
+        const ending = this.#endingOf(isObject(delta) ? delta : {});
+        const isSame = isObject(delta) && ending.stop_reason === delta.stop_reason;
+        const repaired = isSame ? event : { ...event, delta: ending };
+        return typeof ending.stop_reason === "string" ? [...this.endAll(), repaired] : [repaired];
       }
       default:
         return [event];
     }
+  }
+
+  /** What ends a message: the reason is documented, and stays where a later event has none (usage may come in one of its own). */
+  #endingOf(delta: JsonObject): JsonObject {
+    const own = repairedStop(delta.stop_reason, this.#calls);
+    const isLate = typeof own !== "string" && typeof this.#ending.stop_reason === "string";
+    this.#ending = isLate
+      ? { ...withoutNulls(delta), ...this.#ending }
+      : { ...delta, stop_reason: own ?? null };
+    return this.#ending;
   }
 
   /** The events that end what is open. */
@@ -174,8 +209,13 @@ export class EventRepair {
     const index = this.#begun++;
     const input = isCall ? inputText(block.input) : "{}";
     const type = text(block.type) ?? "";
-    this.#open.set(at, { index, type, input, args: new CallArgs(), isArgued: false });
-    const sent = isCall ? { ...block, input: {} } : withTexts(block);
+    const signature = type === "thinking" ? text(block.signature) || this.#unsigned : "";
+    this.#open.set(at, { index, type, input, args: new CallArgs(), isArgued: false, signature });
+    const sent = isCall
+      ? { ...block, input: {} }
+      : type === "thinking"
+      ? { ...withTexts(block), signature: "" }
+      : withTexts(block);
     return [...ended, { ...event, index, content_block: sent }];
   }
 
@@ -185,6 +225,8 @@ export class EventRepair {
     if (field !== undefined && typeof delta[field] !== "string") return [];
     const begun: JsonObject[] = [];
     let block = this.#open.get(at);
+    // some SDKs throw at a delta that they do not know; a block that is not known may have any
+    if (kind === undefined && KNOWN_BLOCKS.has(block?.type ?? "")) return [];
     if (block === undefined || kind !== undefined && !takes(block, kind)) {
       const empty = EMPTY.get(kind ?? "");
       if (empty === undefined) return [];
@@ -193,6 +235,7 @@ export class EventRepair {
       block = this.#open.get(at)!;
     }
     const { index, type } = block;
+    if (text(delta.signature)) block.signature = "";
     const piece = text(delta.partial_json) ?? "";
     const added = type === "tool_use" ? block.args.add(piece, !block.isArgued) : piece;
     block.isArgued ||= piece !== "";
@@ -208,15 +251,22 @@ export class EventRepair {
     if (block === undefined) return [];
     this.#open.delete(at);
     if (this.#other === at) this.#other = undefined;
-    const { index, input, args, isArgued } = block;
+    const { index, input, args, isArgued, signature } = block;
     const own = isArgued || input === "{}" ? "" : input;
     const held = args.isEmpty ? input : args.end() || own;
-    return [...(held === "" ? [] : [argsDelta(index, held)]), { ...event, index }];
+    return [
+      ...(held === "" ? [] : [argsDelta(index, held)]),
+      ...(signature === "" ? [] : [blockDelta(index, { type: "signature_delta", signature })]),
+      { ...event, index },
+    ];
   }
 }
 
 function argsDelta(index: number, args: string): JsonObject {
-  const delta = { type: "input_json_delta", partial_json: args };
+  return blockDelta(index, { type: "input_json_delta", partial_json: args });
+}
+
+function blockDelta(index: number, delta: JsonObject): JsonObject {
   return { type: "content_block_delta", index, delta };
 }
 

@@ -45,7 +45,7 @@ export function blockSchema(type: string): z.ZodType | undefined {
     : undefined;
 }
 
-const content = z.union([z.string(), z.array(block).min(1)]);
+const content = z.union([z.string(), z.array(block)]);
 
 /** One message of a conversation. `system` is for callers of a beta only. */
 export const message = z.looseObject({

@@ -144,17 +144,20 @@ export class MessagesWriter implements ReplyWriter {
     const content: JsonObject[] = [];
     const isCut = events.some((event) => event.type === "finish" && event.finish === "length");
     for (const event of events) {
+      const last = content.at(-1);
       if (event.type === "reasoning") {
-        content.push({ type: "thinking", thinking: event.text, signature: SIGNATURE });
+        // as in a stream, a piece goes on with the block before it, and a seal ends that
+        if (last?.signature === SIGNATURE) last.thinking += event.text;
+        else content.push({ type: "thinking", thinking: event.text, signature: SIGNATURE });
       } else if (event.type === "seal") {
-        const last = content.at(-1);
         if (last?.signature === SIGNATURE && !event.isOfCall) {
           last.signature = this.#sealed(event.seal);
         } else if (event.isOfCall || this.#takesThinking) {
           content.push({ type: "redacted_thinking", data: this.#sealed(event.seal) });
         }
       } else if (event.type === "text" || event.type === "refusal") {
-        content.push({ type: "text", text: event.text });
+        if (last?.type === "text") last.text += event.text;
+        else content.push({ type: "text", text: event.text });
       } else if (event.type === "call" && event.name !== undefined) {
         // a call that the limit cut off cannot be run: the client sees that there was more
         if (isCut && parseArgs(event.args) === undefined) continue;

@@ -53,7 +53,8 @@ export function clientId(
 export function upstreamId(id: string, origin: IdOrigin): string {
   const [, prefix, body] = READABLE.exec(id) ?? [];
   if (prefix === undefined) return id.replace(REPEATED, "");
-  const isOwn = prefix === PREFIXES[origin] || origin === "chat" && prefix === PREFIXES.messages;
+  // the writers of other dialects cannot tell whose of the two that allow any text it was
+  const isOwn = origin !== "messages" && prefix !== PREFIXES.client || prefix === PREFIXES[origin];
   return isOwn ? unescaped(body!) : id;
 }
 

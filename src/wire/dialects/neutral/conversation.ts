@@ -15,6 +15,9 @@ export type Concept =
   | "topP"
   | "topK"
   | "stop"
+  | "seed"
+  | "presencePenalty"
+  | "frequencyPenalty"
   | "reasoning"
   | "reasoningBudget"
   | "earlierReasoning"
@@ -23,8 +26,10 @@ export type Concept =
   | "logprobs"
   | "alternatives"
   | "parallelTools"
+  | "strictTools"
   | "serviceTier"
   | "user"
+  | "safetyId"
   | "cacheKey";
 
 /** Ends what a prompt cache is to keep. */
@@ -117,6 +122,10 @@ export interface Conversation extends Markable {
   readonly temperature: number | undefined;
   readonly topP: number | undefined;
   readonly topK: number | undefined;
+  /** Makes replies repeatable as far as the upstream can. */
+  readonly seed?: number | undefined;
+  readonly presencePenalty?: number | undefined;
+  readonly frequencyPenalty?: number | undefined;
   readonly stop: readonly string[];
   /** The end user's id, for the provider. */
   readonly user: string | undefined;

@@ -32,7 +32,10 @@ export function readFormat(
   const strict = named?.boolean("strict");
   const name = named?.text("name");
   const schema = named?.get("schema");
-  if (type === "json_object") return { type };
+  // the SDKs' types let a schema be left out: any JSON satisfies it
+  if (type === "json_object" || type === "json_schema" && (schema ?? undefined) === undefined) {
+    return { type: "json_object" };
+  }
   if (!isObject(schema)) return undefined;
   return {
     type: "json_schema",

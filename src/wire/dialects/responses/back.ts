@@ -17,6 +17,9 @@ export const responsesBack: Back = {
   reader: () => new ResponsesReader(),
 };
 
+/** Sampling that the dialect has no place for. */
+const SAMPLING = ["seed", "presencePenalty", "frequencyPenalty"] as const;
+
 function write(conversation: Conversation, options: WriteConversationOptions): WrittenRequest {
   const { model, upstream, permittedOutput, shaping, stream, fields } = options;
   const { signedReasoning: signed = false, topK: takesTopK = false } = shaping;
@@ -28,6 +31,8 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   const dropped: string[] = [
     ...(topK !== undefined && !takesTopK ? [fields.topK] : []),
     ...(stop.length > 0 ? [fields.stop] : []),
+    ...SAMPLING.filter((concept) => conversation[concept] !== undefined)
+      .map((concept) => fields[concept]),
     ...(turns !== conversation.turns ? [fields.documents] : []),
     ...(conversation.reasoning.budgetTokens === undefined ? [] : [fields.reasoningBudget]),
     ...(written.dropsReasoning ? [fields.earlierReasoning] : []),

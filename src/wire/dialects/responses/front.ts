@@ -20,6 +20,9 @@ export const responsesFront: Front = {
     topP: "top_p",
     topK: "top_k",
     stop: "stop",
+    seed: "seed",
+    presencePenalty: "presence_penalty",
+    frequencyPenalty: "frequency_penalty",
     reasoning: "reasoning",
     reasoningBudget: "", // the dialect has none
     earlierReasoning: "input.reasoning",
@@ -28,8 +31,10 @@ export const responsesFront: Front = {
     logprobs: "include.message.output_text.logprobs",
     alternatives: "top_logprobs",
     parallelTools: "parallel_tool_calls",
+    strictTools: "tools.strict",
     serviceTier: "service_tier",
     user: "user",
+    safetyId: "safety_identifier",
     cacheKey: "", // the gateway uses it itself
   },
   references: { find: findReferences, fill: fillReferences },
