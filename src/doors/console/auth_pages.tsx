@@ -78,7 +78,7 @@ export class AuthPages {
     this.#attempts.failed(email, address);
     const account = await accounts.find(email);
     const right = await passwords.matches(account, c.var.form.raw("password"));
-    if (!right || account === undefined || account.disabledAtMs !== null) {
+    if (!right || account?.disabledAtMs !== null) {
       return this.signInPage(c, SIGN_IN_REFUSED, email, STATUS_CODE.Unauthorized);
     }
     this.#attempts.succeeded(email, address);

@@ -43,7 +43,8 @@ export interface ChartProps {
  * Bars over time with axes, legend and totals. Each bar can be focused and shows its values then; a table has them all.
  */
 export function Chart({ title, unit, span, slots, zone, series, before }: ChartProps) {
-  const totals = stackTotals(series);
+  const sums = stackTotals(series);
+  const totals = slots.map((_, at) => sums[at] ?? 0); // without a series there is none
   const total = totals.reduce((sum, value) => sum + value, 0);
   const ticks = ticksFor(Math.max(0, ...totals, ...(before?.values ?? [])));
   const top = ticks.at(-1)!;

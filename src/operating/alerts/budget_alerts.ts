@@ -24,7 +24,6 @@ export async function budgetAlerts(
     const percent = reachedMark(budget);
     return percent === undefined ? [] : [{ budget, percent }];
   });
-  if (marked.length === 0) return [];
   const idsOf = (owner: BudgetOwner) =>
     marked.filter(({ budget }) => budget.owner === owner).map(({ budget }) => budget.ownerId);
   const members = idsOf("member").map(partsOf);
@@ -34,7 +33,7 @@ export async function budgetAlerts(
     ...members.map(([, accountId]) => accountId),
     ...[...keyOf.values()].map((key) => key.memberId ?? key.accountId),
   ]);
-  const hasTeams = members.length > 0 || idsOf("team").length > 0;
+  const hasTeams = marked.some(({ budget: { owner } }) => owner === "member" || owner === "team");
   const teamOf = new Map(hasTeams ? (await teams.list()).map((team) => [team.id, team]) : []);
   return marked.flatMap(({ budget, percent }) => {
     const owner = ownerOf(budget, { keyOf, accountOf, teamOf });
@@ -65,10 +64,13 @@ function ownerOf(
   switch (owner) {
     case "key": {
       const key = keyOf.get(ownerId);
-      const account = key && active(key.memberId ?? key.accountId);
-      if (key === undefined || account === undefined || key.revokedAtMs !== null) return undefined;
-      const name = `the key ${key.name || key.hint} of ${account.email}`;
-      return { name, accountId: account.id, teamId: key.teamId };
+      if (key?.revokedAtMs !== null) return undefined;
+      const account = active(key.memberId ?? key.accountId);
+      return account && {
+        name: `the key ${key.name || key.hint} of ${account.email}`,
+        accountId: account.id,
+        teamId: key.teamId,
+      };
     }
     case "account": {
       const account = active(ownerId);

@@ -106,9 +106,10 @@ async function missedCaches(database: Database, nowMs: number): Promise<NewAlert
 }
 
 function hasFallen(share: CacheShare, earlier: number): boolean {
-  return share.inputTokens > 0 && shareOf(share) <= earlier / 2;
+  return shareOf(share) <= earlier / 2;
 }
 
+/** `NaN` where there was no input, which compares with nothing. */
 function shareOf({ cachedTokens, inputTokens }: CacheShare): number {
   return cachedTokens / inputTokens;
 }

@@ -116,7 +116,6 @@ export class Watch {
   #timers: ReturnType<typeof setInterval>[] = [];
   #seeing: Promise<void> | undefined;
   #passing: Promise<void> | undefined;
-  #auditing = false;
   /** Up to when the log was looked through. */
   #loggedMs = 0;
   /** The routes whose prices were looked at. */
@@ -241,7 +240,6 @@ export class Watch {
   }
 
   async #raise(alerts: readonly NewAlert[]): Promise<void> {
-    if (alerts.length === 0) return;
     const { outbox, settings, metrics, log, raised } = this.#options;
     const counts = await outbox.raise(alerts, settings().receivers);
     if (counts.size === 0) return;
@@ -267,7 +265,7 @@ export class Watch {
     const owners = await accounts.byIds([...new Set(fresh.map(({ accountId }) => accountId))]);
     await this.#raise(fresh.flatMap((one) => {
       const account = owners.get(one.accountId);
-      if (account === undefined || account.disabledAtMs !== null) return [];
+      if (account?.disabledAtMs !== null) return [];
       return describe(one, account) ?? [];
     }));
   }
@@ -325,14 +323,13 @@ export class Watch {
   /** The audit goes on beside the passes: it may take minutes. */
   async #audit(): Promise<void> {
     const { database, aside, settings, now } = this.#options;
-    if (!settings().dailyAudit || this.#auditing || !await isAuditDue(database, now())) return;
-    this.#auditing = true;
+    if (!settings().dailyAudit || !await isAuditDue(database, now())) return;
     void this.#try("the daily audit failed", async () => {
       const report = await auditOnce(aside);
       const alert = auditFailedMark(report);
-      if (alert !== undefined && !this.#stopped) await this.#raise([alert]);
+      if (alert !== undefined) await this.#raise([alert]);
       await rememberAudit(database, report, now());
-    }).finally(() => this.#auditing = false);
+    });
   }
 
   /**

@@ -117,9 +117,9 @@ export const toMakeKey: RightOf = (person, subject) => {
 /** Revoking a key takes less than changing it: its user and its payer may, also after having been stopped in the team. */
 export const toRevokeKey: RightOf = (person, subject) => {
   const { memberId, accountId, teamId } = of(subject.key);
-  const self = person.account?.id;
-  if (self !== undefined && [memberId, accountId].includes(self)) {
-    return { action: "self.use", sees: "self.use", accountId: self, teamId: undefined };
+  const { account: self } = person;
+  if (self !== null && [memberId, accountId].includes(self.id)) {
+    return { action: "self.use", sees: "self.use", accountId: self.id, teamId: undefined };
   }
   if (teamId === null) return onAccountOf(person, subject.account);
   return { action: "team.keys", sees: "team.keys", accountId: memberId ?? accountId };

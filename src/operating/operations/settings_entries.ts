@@ -78,18 +78,13 @@ export async function previewEntry(
       const why = `the gateway cannot write to its folder (${message.replace(/[:,] .*$/, "")})`;
       return { kind: "read-only", path: file, why };
     }
-    // the errors name the file instead of the one that was written beside it
-    return {
-      kind: "invalid",
-      faults: arriving === "" ? message : message.replaceAll(arriving, file),
-    };
+    return { kind: "invalid", faults: renamed(message, arriving, file) };
   }
 }
 
-/** Names the file in an error instead of the one that was written beside it. */
-function renamed(error: unknown, from: string, to: string): unknown {
-  if (from === "" || !(error instanceof Error)) return error;
-  return new Error(error.message.replaceAll(from, to), { cause: error });
+/** Names the file in the text of an error instead of the one that was written beside it, if one was. */
+function renamed(text: string, from: string, to: string): string {
+  return from === "" ? text : text.replaceAll(from, to);
 }
 
 /** Writes are made one after the other: each is compared with what the one before has written. */
@@ -215,7 +210,7 @@ async function write(
     });
   } catch (error) {
     if (stage as string === "log") throw error;
-    const text = wordsOf(renamed(error, arriving, editor.path));
+    const text = renamed(wordsOf(error), arriving, editor.path);
     if (stage as string === "replace") throw new UndoneError(text, { cause: error });
     throw new OperationError("conflict", text, { cause: error });
   }

@@ -106,6 +106,7 @@ for (const fault of sized([new Random(testSeed()).pick(FAULTS)], FAULTS)) {
         const reply = await send();
         await reply.body?.cancel();
         control!.mend();
+        assert(reply.status !== 400, `${name}, ${fault} call ${at}: no mistake of the visitor's`);
         const all = await done();
         assertEquals(new Set(all).size, 1, `${name}, ${fault} call ${at}: ${all}`);
         if (reply.status === 303) {

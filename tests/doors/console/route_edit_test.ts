@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { settingsDiff } from "../../../src/doors/console/operator/settings_diff.ts";
 import { digestOf } from "../../../src/ground/platform/mod.ts";
 import { sessionActor, shellActor } from "../../../src/people/operation_log/mod.ts";
@@ -290,6 +291,43 @@ Deno.test("who may not change routes sees them without the form", async () => {
   });
   await noToken.body?.cancel();
   assertEquals(noToken.status, 403);
+});
+
+Deno.test("settingsDiff shows each change with three lines around it, and gaps between (property)", () => {
+  // each number once: what is in both is the same line, and there is one shortest way
+  const numbers = fc.uniqueArray(fc.nat({ max: 99 }), { maxLength: 24 });
+  const flags = fc.array(fc.constantFrom("same", "same", "same", "removed", "added"), {
+    minLength: 24,
+    maxLength: 24,
+  });
+  fc.assert(fc.property(numbers, flags, (values, kinds) => {
+    const lines = values.map((value, at) => ({ kind: kinds[at]!, text: `    ${value},` }));
+    // of a place where both differ, what was there comes first
+    const all = [{ kind: "same", text: '  "list": [' }];
+    let added: typeof all = [];
+    for (
+      const line of [...lines, { kind: "same", text: "    100" }, { kind: "same", text: "  ]" }]
+    ) {
+      if (line.kind === "added") added.push(line);
+      else {
+        if (line.kind === "same") all.push(...added), added = [];
+        all.push(line);
+      }
+    }
+    const textOf = (without: string) =>
+      `{\n  "before": "secret",\n${
+        all.filter(({ kind }) => kind !== without).map(({ text }) => text).join("\n")
+      }\n}`;
+    const isNear = all.map((_, at) =>
+      all.slice(Math.max(0, at - 3), at + 4).some(({ kind }) => kind !== "same")
+    );
+    const expected = all.flatMap((line, at) => {
+      if (isNear[at]) return [line];
+      const isGap = isNear[at - 1] === true && isNear.indexOf(true, at) > 0;
+      return isGap ? [{ kind: "gap", text: "…" }] : [];
+    });
+    assertEquals(settingsDiff(textOf("added"), textOf("removed"), ["list"]) as unknown, expected);
+  }));
 });
 
 Deno.test("settingsDiff shows changed lines of the setting with those around them, and no others", () => {

@@ -66,6 +66,8 @@ Deno.test("without signIn there is no such page, and none that leads to it", asy
   await using gateway = await startGateway();
   const owner = await signedIn(gateway, OWNER);
   assert(!(await (await owner.get("/console/operator/settings")).text()).includes("sign-in"));
+  const sessions = await gateway.gateway.database.all("select address, agent from sessions");
+  assertEquals(sessions.map((row) => ({ ...row })), [{ address: null, agent: null }]);
   assertEquals(await statusOf(owner.get(PATH)), 404);
 });
 

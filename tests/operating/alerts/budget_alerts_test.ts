@@ -56,6 +56,9 @@ Deno.test("budgets alert whom they are of, until the key, account or team is use
       teamId,
     ]),
   );
+  for (const [at, budget] of budgets.entries()) {
+    assertEquals(await budgetAlerts([budget], gateway.gateway), [first[at]!], "each alone as well");
+  }
   assertEquals(
     await budgetAlerts(budgets.map((one) => ({ ...one, spent: 49 })), gateway.gateway),
     [],

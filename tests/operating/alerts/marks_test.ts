@@ -2,7 +2,9 @@
 
 import fc from "fast-check";
 import { circuitConditions } from "../../../src/operating/alerts/circuits.ts";
+import { departureAlerts } from "../../../src/operating/alerts/departures.ts";
 import {
+  budgetMark,
   EXPIRY_MS,
   keyExpiringMark,
   lotExpiringMark,
@@ -76,6 +78,46 @@ Deno.test("a key is named by its name or else its end; numbers have their noun",
     lowCreditsMark({ accountId: "acc_1", balance, lotId: "lot_1", granted: 1_500 }, ADA).text;
   assertEquals(left(1), "ada@example.com has 1 credit left. The newest grant was 1,500 credits.");
   assertEquals(left(0), "ada@example.com has 0 credits left. The newest grant was 1,500 credits.");
+});
+
+Deno.test("the alert of a budget says when it renews, and how much it is with its raise", () => {
+  const budget = { id: "b", startsAtMs: 0, spent: 80, credits: 100, raise: null };
+  const of = (more: object) =>
+    budgetMark({ ...budget, ...more } as unknown as Parameters<typeof budgetMark>[0], {
+      name: "the key ci",
+      accountId: null,
+      teamId: null,
+    }, 80);
+  const once = of({ period: "life", renewsAtMs: null });
+  assertEquals(
+    once.text,
+    "80 credits of the lifetime budget of 100 credits of the key ci are spent. It does not renew.",
+  );
+  assertEquals([once.data.renews_at, once.data.credits], [null, 100]);
+  const raise = { credits: 1_000, untilMs: NOW };
+  const monthly = of({ period: "month", renewsAtMs: NOW, raise });
+  assertEquals(
+    monthly.text,
+    "80 credits of the monthly budget of 1,100 credits of the key ci are spent. It renews on 2026-05-01 00:00 UTC.",
+  );
+  assertEquals([monthly.data.renews_at, monthly.data.credits], ["2026-05-01T00:00:00.000Z", 1_100]);
+});
+
+Deno.test("usage that cannot be true is an alert from five replies and a fiftieth of all on", () => {
+  const cases = [[5, 250], [5, 251], [5, 5], [4, 4], [0, 0], [6, 300], [6, 301]] as const;
+  const upstreams = cases.map(([departed, attempts], at) => ({
+    name: `u${at}`,
+    // two minutes of the hour
+    activity: {
+      minutes: [{ departed, attempts: 0, failed: 0 }, { departed: 0, attempts, failed: 0 }],
+      latencies: [],
+    },
+  })) as unknown as Parameters<typeof departureAlerts>[0];
+  assertEquals(departureAlerts(upstreams, NOW).map(({ data }) => data.upstream), [
+    "u0",
+    "u2",
+    "u5",
+  ]);
 });
 
 Deno.test("each target whose circuit is open is a condition, with what it failed with", () => {

@@ -199,6 +199,22 @@ Deno.test("a claim whose lease has ended says nothing of the next one", async ()
   assertEquals((await outbox.claim("hook", LEASE))?.alerts.length, 1);
 });
 
+Deno.test("a delivery is what it was when it first arrived", async () => {
+  await using bench = await ledgerBench("file");
+  let nowMs = 1_000;
+  const outbox = new Outbox(bench.database, () => nowMs, BACKOFF);
+  await outbox.raise([alert("a")], RECEIVERS);
+  const first = await outbox.claim("hook", LEASE);
+  nowMs += LEASE.leaseMs;
+  const again = await outbox.claim("hook", LEASE);
+  await outbox.finish(first!, { status: 200, error: null });
+  nowMs += 1;
+  await outbox.finish(again!, { status: 204, error: null });
+  const [one] = await notices(bench.database, { limit: 1 });
+  const { deliveredAtMs, status } = one!.deliveries[0]!;
+  assertEquals([deliveredAtMs, status], [nowMs - 1, 200]);
+});
+
 Deno.test("where there is nothing to do, nothing is written", async () => {
   await using bench = await ledgerBench("file");
   const uses: string[] = [];

@@ -1,11 +1,13 @@
 import { openDatabase } from "../../../src/ground/database/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
+import { memoryOf } from "../../../src/operating/alerts/jobs.ts";
 import { replyChanges } from "../../../src/operating/alerts/reply_changes.ts";
 import { assertEquals, assertStringIncludes } from "../../assert.ts";
 import { customer } from "../../fake/customer.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
 import { writeEmptyDatabase } from "../../fake/empty_database.ts";
+import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { tempDir } from "../../fake/temp.ts";
 
 Deno.test("a share of cached input that falls by half is an alert, where both hours say enough (table)", async () => {
@@ -48,6 +50,13 @@ Deno.test("a share of cached input that falls by half is an alert, where both ho
     assertEquals(alerts[0]!.mark, "cache_share_fell:route 0:2026-05-01T10");
     assertStringIncludes(alerts[0]!.title, "fell from 50 % to 25 %");
   }
+  // the newest requests are read only where an hour shows something
+  let reads = 0;
+  const counted = guardedDatabase(database, () => reads++);
+  await replyChanges(counted, thisHour);
+  const withAlerts = reads;
+  await replyChanges(counted, thisHour + 10 * hourMs);
+  assertEquals(reads - withAlerts, withAlerts - 1);
   await database.close();
 });
 
@@ -102,7 +111,9 @@ Deno.test("a model that another begins to reply for raises one alert, and so doe
   nowMs += 3_600_000;
   await send(1);
   assertEquals(await kinds(), [["model_changed", "m-2026-05"]]);
+  const known = await memoryOf(database, "answered_models");
   assertEquals(await kinds(), [], "once");
+  assertEquals(await memoryOf(database, "answered_models"), known, "and it is not written again");
   await send(19);
   assertEquals(await kinds(), [["cache_share_fell", "m"]]);
   const { alerts: [alert] } = await replyChanges(database, nowMs);

@@ -11,6 +11,7 @@ import type { UpstreamState } from "../../../src/requests/upstreams/mod.ts";
 import { settings } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { writeEmptyDatabase } from "../../fake/empty_database.ts";
+import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { tempDir } from "../../fake/temp.ts";
 
 const FULL = { freeBytes: 0, allBytes: 1e12 };
@@ -27,7 +28,11 @@ Deno.test("a disk that is nearly full and open circuits are noted; a disk of unk
   const file = `${directory.path}/sluice.db`;
   await writeEmptyDatabase(file);
   const now = () => 5;
-  const database = await openDatabase({ file, durability: "normal", rules: RULES, now });
+  const uses: string[] = [];
+  const database = guardedDatabase(
+    await openDatabase({ file, durability: "normal", rules: RULES, now }),
+    (use) => uses.push(use),
+  );
   const parts = [database, now] as const;
   const noted = async (
     space: () => Promise<typeof FULL>,
@@ -53,8 +58,10 @@ Deno.test("a disk that is nearly full and open circuits are noted; a disk of unk
       times: { diskSpace: space },
     });
     await alerts.watch.see();
+    uses.length = 0;
     await alerts.close();
     await alerts.close(); // a second time without effect
+    assertEquals(uses, [], "one that was not started has no job to leave");
     return (await conditionsOf(database)).map(({ name }) => name);
   };
   const unknown = () => Promise.reject(new Error("no statfs here"));

@@ -8,6 +8,9 @@ import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { alertReceiver } from "../../fake/alert_receiver.ts";
 import { customer } from "../../fake/customer.ts";
 import { NO_PASSES, startGateway, type TestGateway } from "../../fake/gateway.ts";
+import type { Database } from "../../../src/ground/database/mod.ts";
+import { OWNER_SIGN_IN } from "../../../src/people/operation_log/mod.ts";
+import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { until } from "../../fake/temp.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
 
@@ -101,7 +104,11 @@ Deno.test("thresholds are set in the settings, for all and for single accounts",
   await using gateway = await startGateway({
     settings: {
       alerts: {
-        lowCredits: { percent: 0, credits: 100, accounts: { "big@example.com": 5_000 } },
+        lowCredits: {
+          percent: 0,
+          credits: 100,
+          accounts: { "nobody@example.com": 9_000, "big@example.com": 5_000 },
+        },
       },
     },
     alertTimes: NO_PASSES,
@@ -150,6 +157,116 @@ Deno.test("thousands of accounts are walked in pages, and the next pass goes on"
   await receiver.waitFor(1_200);
   assert(receiver.received.length <= 30, `${receiver.received.length} deliveries`);
   assertEquals(new Set(receiver.marks).size, 1_200);
+});
+
+/** Rows of the log that say when an owner signed in without a provider. */
+const signedIn = (database: Database, rows: Readonly<Record<string, number>>) =>
+  database.batch(
+    Object.entries(rows).map(([id, atMs]) => ({
+      sql: `insert into operation_log (id, at_ms, operation, door, address, actor, after, outcome)
+      values (?, ?, ?, 'console', '127.0.0.1', 'owner', '{"by":"link"}', 'done')`,
+      args: [id, atMs, OWNER_SIGN_IN],
+    })),
+  );
+
+Deno.test("what is more than a page is walked to its end: lots, keys, stopped top-ups, sign-ins", async () => {
+  const nowMs = Date.now();
+  await using gateway = await startGateway({
+    settings: { alerts: { dailyAudit: false } },
+    now: () => nowMs,
+    alertTimes: NO_PASSES,
+  });
+  const { database } = gateway.gateway;
+  const ids = Array.from({ length: 501 }, (_, at) => `acc_${at}`);
+  await signedIn(database, Object.fromEntries(ids.map((id) => [`op_${id}`, nowMs])));
+  const [fromMs, toMs] = [nowMs - 30 * DAY, nowMs + DAY / 2];
+  await database.batch([
+    `accounts (id, email, name, role, created_at_ms)
+      select value, value || '@example.com', '', 'none', ?2`,
+    `lots (id, account_id, source, granted, remaining, created_at_ms, expires_at_ms)
+      select 'lot_' || value, value, 'grant', 10, 10, ?2, ?3`,
+    `keys (id, account_id, name, digest, hint, source, created_at_ms, expires_at_ms)
+      select 'key_' || value, value, '', substr('${
+      "0".repeat(64)
+    }' || value, -64), '', 'issued', ?2, ?3`,
+    `top_ups (account_id, is_on, below_credits, package_id, max_per_month, stopped, stopped_at_ms,
+        changed_at_ms)
+      select value, 1, 1, 'starter', 1, 'Declined.', ?2, ?2`,
+  ].map((into) => ({
+    sql: `insert into ${into} from json_each(?1) where ?3 > 0`,
+    args: [JSON.stringify(ids), into.startsWith("top_ups") ? nowMs : fromMs, toMs],
+  })));
+  assert(await gateway.gateway.alerts.watch.pass());
+  const rows = await database.all(
+    "select kind, count(*) as number from alerts where kind <> 'low_credits' group by kind",
+  );
+  assertEquals(Object.fromEntries(rows.map(({ kind, number }) => [kind, Number(number)])), {
+    key_expiring: 501,
+    lot_expiring: 501,
+    owner_signed_in: 501,
+    top_up_stopped: 501,
+  });
+});
+
+Deno.test("sign-ins of owners are told of the day before the first pass, and from then on those that come late, too", async () => {
+  let nowMs = Date.now();
+  await using gateway = await startGateway({ now: () => nowMs, alertTimes: NO_PASSES });
+  const { database } = gateway.gateway;
+  const told = async () =>
+    (await pass(gateway)).filter((mark) => mark.startsWith("owner_signed_in")).toSorted();
+  await signedIn(database, { before: nowMs - DAY - 1, within: nowMs - DAY });
+  assertEquals(await told(), ["owner_signed_in:within"]);
+  const lastMs = nowMs;
+  nowMs += 3_600_000;
+  await signedIn(database, { late: lastMs - 600_000, "too late": lastMs - 600_001 });
+  assertEquals(await told(), ["owner_signed_in:late", "owner_signed_in:within"]);
+});
+
+Deno.test("a pass that finds nothing new writes nothing but who makes it, and wakes no deliveries", async () => {
+  const nowMs = Date.now();
+  const used: string[] = [];
+  await using gateway = await startGateway({
+    settings: {
+      alerts: {
+        dailyAudit: false,
+        receivers: { ops: { url: "https://127.0.0.1/", kind: "slack", alerts: ["audit_failed"] } },
+      },
+    },
+    now: () => nowMs,
+    alertTimes: {
+      ...NO_PASSES,
+      deliverEveryMs: 1e8,
+      diskSpace: () => Promise.resolve({ freeBytes: 0, allBytes: 1e10 }),
+    },
+    wrapDatabase: (database) => ({
+      ...guardedDatabase(database, () => {}),
+      one: (sql, args) => (used.push(sql), database.one(sql, args)),
+      batch(statements) {
+        used.push(...statements.map(({ sql }) => sql));
+        return database.batch(statements);
+      },
+    }),
+  });
+  const { accounts, alerts, database, keys } = gateway.gateway;
+  const ada = await customer(gateway, 1_000, { budget: 100 });
+  const [key] = await keys.list(await accounts.get(ada.email));
+  await keys.issue(await accounts.get(ada.email), { expiresAtMs: nowMs + 1 });
+  await database.batch([
+    { sql: "update balances set balance = 1 where account_id = ?", args: [ada.accountId] },
+    {
+      sql: "update budget_periods set spent = 90 where budget_id = ?",
+      args: [`key:${key!.id}:life`],
+    },
+  ]);
+  const kinds = (await pass(gateway)).map((mark) => mark.split(":")[0]);
+  assertEquals(kinds.toSorted(), ["budget_mark", "disk_low", "low_credits"]);
+  used.length = 0;
+  assert(await alerts.watch.pass());
+  const written = used.flatMap((sql) =>
+    /^\s*(?:insert into|update|delete from)\s+(alert\w+)/.exec(sql)?.[1] ?? []
+  );
+  assertEquals(written, ["alert_jobs"]);
+  assertEquals(used.filter((sql) => sql.includes("alert_deliveries")), []);
 });
 
 Deno.test("a circuit that stays open is told once, and when it is closed", async () => {
@@ -362,6 +479,23 @@ Deno.test("old alerts are deleted, but for those whose marks could be reached ag
   nowMs += 91 * DAY;
   assertEquals(await pass(gateway), ["low_credits:1"]);
   assertEquals((await database.all("select * from alert_deliveries")).length, 0);
+});
+
+Deno.test("old alerts are deleted an hour apart, four thousand each time", async () => {
+  let nowMs = Date.now();
+  await using gateway = await startGateway({ now: () => nowMs, alertTimes: NO_PASSES });
+  const { alerts, database } = gateway.gateway;
+  await database.batch([{
+    sql: `insert into alerts (id, mark, kind, title, text, data, created_at_ms)
+      select value, value, 'disk_low', '', '', '{}', ?2 from json_each(?1)`,
+    args: [JSON.stringify(Array.from({ length: 4_201 }, (_, at) => `alert_${at}`)), nowMs],
+  }]);
+  nowMs += 91 * DAY;
+  for (const time of ["the first pass", "the next one"]) {
+    assert(await alerts.watch.pass());
+    const row = await database.one("select count(*) as number from alerts");
+    assertEquals(Number(row!.number), 201, time);
+  }
 });
 
 Deno.test("what fails is logged, unless it fails because the watch is closed", async () => {
