@@ -122,8 +122,8 @@ export class Activity {
 }
 
 function classOf(latencyMs: number): number {
-  if (!(latencyMs > 1)) return 0;
-  return Math.min(CLASSES - 1, Math.ceil(Math.log(latencyMs) / Math.log(GROWTH)));
+  const place = Math.ceil(Math.log(latencyMs) / Math.log(GROWTH)); // negative below 1 ms
+  return Math.max(0, Math.min(CLASSES - 1, place));
 }
 
 /** Sums of the last hour of an upstream. */

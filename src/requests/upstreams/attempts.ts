@@ -177,7 +177,10 @@ export class Attempts {
     try {
       turn = await takeAll(bounds, exchange);
     } catch (error) {
-      if (exchange.signal.aborted) return { failure: failureOf(error, plan.upstream) };
+      if (exchange.signal.aborted) {
+        const left = new TransportFault("left", "the caller left", { cause: error });
+        return { failure: failureOf(left, plan.upstream) };
+      }
       if (!(error instanceof Refusal)) throw error;
       const failure = outOfTurn(error);
       (tally.outcomes ??= []).push({
@@ -275,7 +278,7 @@ export class Attempts {
         signal: patience?.signal ?? exchange.signal,
         account: exchange.account,
       });
-      if (reply.status < 200 || reply.status > 299) {
+      if (reply.status > 299) {
         patience?.end();
         const failure = await statusFailure(reply, failing, this.#now());
         failure.refusal.simulated = isSimulated(reply);

@@ -61,7 +61,7 @@ export class ModelLists {
     options: ModelListsOptions & { readonly mayWait?: boolean },
   ): Promise<ModelLists> {
     const asked = new Map(Object.entries(upstreams).filter(([, { discover }]) => discover));
-    const stored = asked.size === 0 ? new Map() : await readLists(options.directory);
+    const stored = await readLists(options.directory);
     const usable = [...stored].filter(([name, { url }]) => asked.get(name)?.url === url);
     const lists = new ModelLists(asked, options, new Map(usable));
     if (options.mayWait && usable.length === asked.size) lists.#nextMs = 0;

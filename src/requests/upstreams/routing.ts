@@ -79,17 +79,14 @@ export function routed<Plan extends TargetPlan>(
   const isShared = plans.some(({ target }) => (target.weight ?? 0) > 0);
   const hasKeys = plans.some(({ upstream }) => upstream.keys !== undefined);
   if (plans.length === 1 && !hasKeys) return new Routing(plans);
-  const shareOut = () =>
-    isShared && plans.length > 1 ? byTurn(plans, memory.turnsOfRoute(route.id)) : plans;
+  const shareOut = () => isShared ? byTurn(plans, memory.turnsOfRoute(route.id)) : plans;
   if (conversation === undefined) return new Routing(shareOut());
   const { affinity } = memory;
   // in plain failover order, a conversation is remembered only while it is away from the first target
-  const remembersAll = hasKeys || isShared && plans.length > 1;
+  const remembersAll = hasKeys || isShared;
   let identified: ConversationIdentity | undefined;
   const identify = () => identified ??= conversation();
-  const last = remembersAll || affinity.knows(route.id)
-    ? lastPlace(identify(), affinity)
-    : undefined;
+  const last = affinity.knows(route.id) ? lastPlace(identify(), affinity) : undefined;
   const sticky = last && plans.find((plan) => isPlace(plan, last) && !isResting(plan));
   const order = sticky !== undefined ? first(plans, sticky) : shareOut();
   return new Routing(order, sticky && last, (plan, key) => {
@@ -106,7 +103,6 @@ function withOwn<Plan extends TargetPlan>(
 ): Routing<Plan> {
   const own = plans.filter(({ ownKey }) => ownKey !== undefined);
   const shared = plans.filter(({ ownKey }) => ownKey === undefined);
-  if (shared.length === 0) return new Routing(own);
   const routing = routed(shared, request, memory);
   const isFirst = plans[0]!.ownKey !== undefined;
   routing.plans = isFirst ? [...own, ...routing.plans] : [...routing.plans, ...own];

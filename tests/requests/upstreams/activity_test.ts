@@ -44,6 +44,28 @@ Deno.test("activity: an hour of counts and latencies, older minutes are forgotte
   assertEquals(hourOf(activity.state).attempts, 1);
 });
 
+Deno.test("activity: latencies are counted up to a quarter too high, from a millisecond to twenty minutes (table)", () => {
+  for (
+    const [latencies, p50Ms, p95Ms] of [
+      [[0], 1, 1],
+      [[0.2], 1, 1],
+      [[1], 1, 1],
+      [[1.01], 1, 1], // up to 1.25
+      [[1.3], 2, 2], // up to 1.5625
+      [[1_000_000], 1_019_579, 1_019_579],
+      [[3_000_000], 1_274_474, 1_274_474],
+      [[1, 1_000], 1, 1_010], // half took up to that
+      [[...new Array(19).fill(1), 1_000], 1, 1], // 95 of 100
+      [[...new Array(18).fill(1), 1_000, 1_000], 1, 1_010],
+    ] as const
+  ) {
+    const activity = new Activity(() => 1_000 * MINUTE_MS);
+    for (const ms of latencies) activity.replied(ms);
+    const { p50Ms: half, p95Ms: most } = hourOf(activity.state);
+    assertEquals([half, most], [p50Ms, p95Ms], latencies.join());
+  }
+});
+
 Deno.test("activity of two threads adds up by minute", () => {
   let nowMs = 1_000 * MINUTE_MS;
   const [one, other] = [new Activity(() => nowMs), new Activity(() => nowMs)];

@@ -32,7 +32,10 @@ Deno.test("Affinity: idle conversations go when others are remembered, although 
   let now = 0;
   const affinity = new Affinity(() => now, LIMITS);
   for (const id of ["a", "b", "c"]) affinity.remember(id, "old", placeOf(id));
-  now = 101;
+  now = 100;
+  affinity.remember("c", "old", placeOf("c"));
+  assertEquals(affinity.size, 3, "they are not idle for longer than allowed");
+  now = 201;
   affinity.remember("d", "new", placeOf("d"));
   assertEquals([affinity.size, affinity.knows("old"), affinity.knows("new")], [1, false, true]);
 });
@@ -97,4 +100,40 @@ Deno.test("Affinity tells the other threads what they do not know yet, and nothi
   other.forget("a");
   assertEquals([one.placeOf("a"), one.knows("route")], [undefined, false]);
   other.forget("a");
+});
+
+Deno.test("Affinity: another upstream, model or key is news, and so is a place after a quarter of the idle time", () => {
+  let now = 0;
+  const [one, other] = [new Affinity(() => now, LIMITS), new Affinity(() => now, LIMITS)];
+  const told: AffinityNews[] = [];
+  one.send = (news) => told.push(news);
+  const place = { upstream: "u", model: "m", keyId: "k" };
+  for (const more of [{}, { upstream: "v" }, { model: "n" }, { keyId: undefined }]) {
+    one.remember("a", "route", place);
+    told.length = 0;
+    one.remember("a", "route", { ...place, ...more });
+    assertEquals(told.length, Object.keys(more).length, JSON.stringify(more));
+  }
+  one.remember("a", "route", place);
+  told.length = 0;
+  now = 25;
+  one.remember("a", "route", place);
+  assertEquals(told.length, 0, "a quarter");
+  now = 26;
+  one.remember("a", "route", place);
+  assertEquals(told.length, 1, "and more");
+
+  // what one tells, the other need not tell again; what it knows as well is nothing new to it
+  other.send = () => assert(false, "this is known");
+  const news = told[0]!;
+  other.onNews(news);
+  now = 60;
+  other.onNews(news);
+  other.onNews(news);
+  now = 80;
+  other.remember("a", "route", place);
+  // nor is there anything to forget of what it does not remember
+  other.forget("b");
+  other.onNews({ ...news, conversation: "b", place: undefined });
+  assertEquals([other.size, other.placeOf("a")], [1, place]);
 });

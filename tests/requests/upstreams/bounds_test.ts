@@ -197,6 +197,43 @@ for (const stream of [false, true]) {
   });
 }
 
+Deno.test("what was sent counts for a minute from then on, timed by the oldest of it alone", async () => {
+  const due: { readonly ms: number; readonly act: () => void }[] = [];
+  const timers = {
+    after: (ms: number, act: () => void) => (due.push({ ms, act }), () => {}),
+  } as unknown as CoarseTimers;
+  const now = performance.now;
+  let tick = 1_000;
+  performance.now = () => tick;
+  try {
+    const bound = new Bound("requests to x", timers).set({ requestsPerMinute: 2, waitMs: 0 });
+    const signal = new AbortController().signal;
+    const take = () =>
+      bound.take({ account: "a", tokens: 1, signal }).then(() => "sent", () => "refused");
+    /** Lets the timer go off that is due by then. */
+    const at = (later: number) => {
+      tick = later;
+      assertEquals(due.length, 1, "one timer at a time");
+      due.shift()!.act();
+    };
+    assertEquals(await take(), "sent");
+    tick = 31_000;
+    assertEquals([await take(), await take()], ["sent", "refused"]);
+    assertEquals(due.map(({ ms }) => ms), [60_000]);
+    at(60_999);
+    assertEquals([await take(), due.map(({ ms }) => ms)], ["refused", [1]]);
+    at(61_000);
+    assertEquals([await take(), await take()], ["sent", "refused"]);
+    assertEquals(due.map(({ ms }) => ms), [30_000]);
+    at(121_000); // both are over
+    assertEquals(due.length, 0, "nothing is left to be timed");
+    assertEquals([await take(), await take(), await take()], ["sent", "sent", "refused"]);
+    assertEquals(due.map(({ ms }) => ms), [60_000]);
+  } finally {
+    performance.now = now;
+  }
+});
+
 Deno.test("however requests of several accounts come and end, there are never more at once than allowed (random)", async () => {
   const timers = new CoarseTimers();
   await fc.assert(

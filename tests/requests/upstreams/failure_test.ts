@@ -5,11 +5,13 @@ import {
   CANCELLED,
   type Failure,
   failureOf,
+  readText,
   statusFailure,
 } from "../../../src/requests/upstreams/failure.ts";
 import { TransportFault } from "../../../src/requests/upstreams/transport.ts";
 import { ReportedError, tooMuch } from "../../../src/wire/dialects/upstream_error.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";
+import { sleep } from "../../fake/temp.ts";
 
 const UPSTREAM = { redact: (text: string) => text.replaceAll("secret", "…") };
 
@@ -165,4 +167,112 @@ Deno.test("the time to wait is that of the header in milliseconds, of Retry-Afte
   assertEquals(await waits({ "retry-after": "99999999" }), 86_400_000);
   assertEquals((await failed(429, {}, after)).refusal.retryAfterMs, 3_000);
   assertEquals((await failed(503, {}, after)).refusal.retryAfterMs, 3_000);
+});
+
+Deno.test("an error that came with status 200 is what it would have been with its own (table)", () => {
+  const reportedAs = (ownStatus: number | undefined, said: object | undefined) =>
+    Object.assign(new ReportedError("rate_exceeded", "in short", { retryAfterMs: 7 }), {
+      ownStatus,
+      said: said as ReportedError["said"],
+    });
+  const [model, words] = [{ code: "model_not_found", message: "secret" }, { message: "no secret" }];
+  for (
+    const [ownStatus, said, expected] of [
+      [404, model, "elsewhere 404 undefined: does not have this model: …"],
+      [400, words, "final 400 undefined: no …"],
+      [400, {}, "final 400 undefined: The upstream refused the request."],
+      [401, words, "elsewhere 401 undefined: The upstream is unavailable."],
+      [499, words, "elsewhere 499 undefined: The upstream is unavailable."],
+      [500, words, "busy undefined 7: in short"],
+      [429, words, "busy undefined 7: in short"],
+      [undefined, words, "busy undefined 7: in short"],
+      [404, undefined, "busy undefined 7: in short"],
+    ] as const
+  ) {
+    const { kind, status, retryAfterMs, refusal } = failureOf(
+      reportedAs(ownStatus, said),
+      UPSTREAM,
+    );
+    assertEquals(`${kind} ${status} ${retryAfterMs}`, expected.split(":")[0], expected);
+    const end = expected.slice(expected.indexOf(": ") + 2);
+    assert(refusal.message.includes(end), `${expected}, not ${refusal.message}`);
+  }
+  const long = failureOf(reportedAs(400, { message: "x".repeat(20_000) }), UPSTREAM);
+  assertEquals(long.refusal.message.length, 16_000);
+});
+
+/** A failure by the text of a reply. */
+function failedWith(
+  status: number,
+  pieces: readonly (string | Promise<string>)[],
+  headers: Record<string, string | string[]> = {},
+) {
+  const left = [...pieces];
+  const gone = Promise.withResolvers<never>();
+  gone.promise.catch(() => {});
+  const read = async () => {
+    const piece = await Promise.race([left.shift(), gone.promise]);
+    return piece === undefined ? undefined : new TextEncoder().encode(piece);
+  };
+  const discard = () => gone.reject(new Error("discarded"));
+  const reply = { status, headers, body: { read }, discard, drain() {} };
+  return { reply, failure: () => statusFailure(reply, UPSTREAM, 0) };
+}
+
+Deno.test("what an upstream says of a request is passed on: its words, but no page, no secret, and no more than is read (table)", async () => {
+  const REFUSED = "The upstream refused the request.";
+  const said = (error: object) => JSON.stringify({ error });
+  for (
+    const [status, body, message, param] of [
+      [400, "no such field", "no such field", undefined],
+      [400, " \n", REFUSED, undefined],
+      [400, "", REFUSED, undefined],
+      [400, " <html>no", REFUSED, undefined],
+      [400, said({ message: "no secret", param: "secret.x" }), "no …", "….x"],
+      [400, said({ message: "x".repeat(20_000) }), "x".repeat(16_000), undefined],
+      [400, said({ message: "no", param: "p".repeat(300) }), "no", "p".repeat(200)],
+      [404, said({ code: "model_not_found" }), "The upstream does not have this model.", "model"],
+      [
+        404,
+        said({ code: "model_not_found", message: "m?" }),
+        "The upstream does not have this model: m?",
+        "model",
+      ],
+      [
+        400,
+        said({ code: "context_length_exceeded", message: "prompt is too long: 9 tokens > 5" }),
+        "prompt is too long: 9 tokens > 5",
+        "messages",
+      ],
+    ] as const
+  ) {
+    const { refusal } = await failedWith(status, [body]).failure();
+    assertEquals([refusal.message, refusal.param], [message, param], body.slice(0, 60));
+  }
+  const { refusal } = await failedWith(400, [
+    said({ code: "context_length_exceeded", message: "too many" }),
+  ]).failure();
+  assert(/^prompt is too long.* \(too many\)$/.test(refusal.message), refusal.message);
+  const quota = await failedWith(429, [said({ code: "insufficient_quota" })]).failure();
+  assertEquals(quota.ofKey, "exhausted");
+  const twice = failedWith(429, ["{}"], { "retry-after": ["3", "4"] });
+  assertEquals((await twice.failure()).retryAfterMs, undefined);
+});
+
+Deno.test("the details of an error are waited for less long where its status says all, and no more of it is read than is enough", async () => {
+  const late = () => sleep(500).then(() => JSON.stringify({ error: { code: "some_code" } }));
+  const details = await Promise.all(
+    [400, 401, 429, 500, 503].map(async (status) => {
+      const { detail } = await failedWith(status, [late()]).failure();
+      return detail.endsWith(", some_code");
+    }),
+  );
+  assertEquals(details, [true, true, false, false, false]);
+  await sleep(300); // what was not waited for
+
+  const { reply } = failedWith(400, ["12345", "67890", "more"]);
+  assertEquals(await readText(reply, 1_000, 10), "1234567890");
+  const rest = failedWith(400, ["1234", "5678", "90ab", "more"]).reply;
+  assertEquals(await readText(rest, 1_000, 10), "1234567890ab");
+  assertEquals(await readText(failedWith(400, ["a", "b"]).reply, 1_000), "ab");
 });

@@ -13,7 +13,9 @@ import { sized } from "../../tier.ts";
 /** A service that lists what it is told to. */
 function lister() {
   const next = { body: "", status: 200 };
+  let received = 0;
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
+    received++;
     assertEquals(new URL(request.url).pathname, "/v1/models");
     return new Response(next.body, { status: next.status });
   });
@@ -22,6 +24,9 @@ function lister() {
   }).upstreams;
   return {
     next,
+    get received() {
+      return received;
+    },
     settings: one!,
     async probe(body: unknown, status = 200) {
       next.body = typeof body === "string" ? body : JSON.stringify(body);
@@ -76,6 +81,26 @@ Deno.test("a list of models is read as each service writes it; what is none list
       ] as const
     ),
     [{ data: [{ id: "a", max_model_len: null, context_length: 8 }] }, listed(model("a", 8))],
+    // as Google writes it: models that generate contents
+    [
+      {
+        models: [
+          { name: "models/a", inputTokenLimit: 8, outputTokenLimit: 4 },
+          { name: "models/b", supportedGenerationMethods: ["embedContent", "generateContent"] },
+          { name: "models/c", supportedGenerationMethods: ["embedContent"] },
+          { name: "models/d", supportedGenerationMethods: "none" },
+          { name: "e" },
+          { name: 7 },
+          {},
+          null,
+          "models/f",
+        ],
+        data: [{ id: "x" }],
+      },
+      listed(model("a", 8, 4), model("b"), model("d"), model("e")),
+    ],
+    [{ models: ["models/a", null, { name: "a" }], data: [{ id: "x" }] }, listed(model("x"))],
+    [{ models: [{ name: "a" }] }, NO_LIST],
     // what is no list
     [[{ id: "a" }], NO_LIST],
     ["null", NO_LIST],
@@ -94,6 +119,62 @@ Deno.test("a list of models is read as each service writes it; what is none list
   assertEquals(await service.probe({ data: [{ id: "a" }] }, 404), NO_LIST, "only of a 200");
   const many = Array.from({ length: 2_001 }, (_, at) => ({ id: `m${at}` }));
   assertEquals((await service.probe({ data: many })).models.length, 2_000);
+});
+
+Deno.test("a probe says what the upstream's clock shows, and why it ended: nothing in time, or the asker closes", async () => {
+  await using service = lister();
+  service.next.body = "{}";
+  const probe = (more: object, settings = service.settings) =>
+    probeUpstream("one", settings, { now: () => 0, patienceMs: 10_000, ...more });
+  const { clockMs, fault, status } = await probe({});
+  assertEquals([typeof clockMs, fault, status], ["number", undefined, 200]);
+  const closing = await probe({ closing: AbortSignal.abort() });
+  assertEquals([closing.status, closing.fault?.kind, closing.fault?.words], [
+    undefined,
+    "left",
+    "no response within 10 s",
+  ]);
+  await using silent = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    () => late.promise,
+  );
+  const late = Promise.withResolvers<Response>();
+  const url = `http://127.0.0.1:${silent.addr.port}/v1`;
+  const slow = await probe({ patienceMs: 50 }, { ...service.settings, url });
+  assertEquals([slow.fault?.kind, slow.fault?.words], ["left", "no response within 0.05 s"]);
+  late.resolve(new Response());
+  await silent.shutdown();
+  const gone = await probe({}, { ...service.settings, url });
+  assertEquals([gone.fault?.kind, gone.fault?.isOfCredentials], ["not_sent", false]);
+  assert(!gone.fault!.message.includes(`${silent.addr.port}`), gone.fault!.message);
+});
+
+Deno.test("of several keys the first that is not rejected counts, for whatever else it gets", async () => {
+  const asked: (string | null)[] = [];
+  const statuses: Record<string, number> = { a: 401, b: 403, c: 500, d: 200 };
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    ({ headers }) => {
+      const key = headers.get("authorization")!.replace("Bearer ", "");
+      asked.push(key);
+      return new Response('{"data":[]}', { status: statuses[key]! });
+    },
+  );
+  const url = `http://127.0.0.1:${server.addr.port}`;
+  for (
+    const [keys, expected] of [
+      [["d", "a"], [200, "d"]],
+      [["a", "d"], [200, "a", "d"]],
+      [["b", "d"], [200, "b", "d"]],
+      [["a", "b", "c", "d"], [500, "a", "b", "c"]],
+      [["a", "b"], [403, "a", "b"]],
+    ] as const
+  ) {
+    asked.length = 0;
+    const { one } = settings.parse({ upstreams: { one: { url, keys } } }).upstreams;
+    const { status } = await probeUpstream("one", one!, { now: () => 0, patienceMs: 10_000 });
+    assertEquals([status, ...asked], [...expected] as never);
+  }
 });
 
 Deno.test("whatever an upstream says instead of a list, reading it does not fail (property)", async () => {
@@ -190,6 +271,74 @@ Deno.test("kept lists that are damaged are as good as none (table)", async () =>
     );
     await lists.close();
   }
+});
+
+/** After how long an upstream's list is asked for again. */
+function waitOf(lists: ModelLists): number | undefined {
+  const { setTimeout: real } = globalThis;
+  let waitMs: number | undefined;
+  const noted = (act: () => void, ms?: number) => (waitMs = ms, real(act, ms));
+  globalThis.setTimeout = noted as typeof setTimeout;
+  try {
+    lists.watch(() => {});
+    return waitMs;
+  } finally {
+    globalThis.setTimeout = real;
+  }
+}
+
+Deno.test("an upstream is asked again in ten minutes, or in half a minute if it has never listed anything and does not answer", async () => {
+  await using service = lister();
+  await using directory = await tempDir();
+  const open = (upstreams: Parameters<typeof ModelLists.open>[0]) =>
+    ModelLists.open(upstreams, { directory: directory.path, log: SILENT, now: () => 0 });
+  const list = JSON.stringify({ data: [{ id: "a" }] });
+  for (
+    const [status, body, waitMs] of [
+      [500, "", 30_000],
+      [404, "", 600_000],
+      [200, list, 600_000],
+      [500, "", 600_000], // it has listed something
+    ] as const
+  ) {
+    Object.assign(service.next, { status, body });
+    const lists = await open({ one: service.settings });
+    assertEquals(waitOf(lists), waitMs, `${status}`);
+    await lists.close();
+    assertEquals(waitOf(lists), undefined, "it is closed");
+  }
+  const none = await open({ one: { ...service.settings, discover: false } });
+  assertEquals([waitOf(none), none.without, none.listings.size], [undefined, [], 0]);
+  // what is kept is of upstreams that are asked, at this address
+  for (
+    const [kept, size] of [
+      [{ one: service.settings }, 1],
+      [{ one: { ...service.settings, discover: false } }, 0],
+      [{ one: { ...service.settings, url: "http://other/" } }, 0],
+      [{}, 0],
+    ] as const
+  ) {
+    assertEquals((await keptListings(kept, directory.path)).size, size);
+  }
+
+  // a list that is as it was is no change, and they are in the order of names
+  Object.assign(service.next, { status: 200, body: list });
+  const both = { b: service.settings, a: service.settings };
+  await (await open(both)).close();
+  const again = await ModelLists.open(both, {
+    directory: directory.path,
+    log: SILENT,
+    now: () => 0,
+    mayWait: true,
+  });
+  assertEquals([...again.listings.keys()], ["a", "b"]);
+  let changes = 0;
+  again.watch(() => changes++);
+  const { received } = service;
+  await until(() => service.received === received + 2, { what: "that they are asked" });
+  assertEquals(await again.ask(), false);
+  await again.close();
+  assertEquals(changes, 0);
 });
 
 Deno.test("an upstream takes keys if it has one, or forwards what comes with requests", () => {

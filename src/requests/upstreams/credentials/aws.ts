@@ -87,17 +87,12 @@ export class AwsCredentials implements Credentials {
       headers: { ...Object.fromEntries(signable), [DIGEST]: await digestOf(body) },
       accessKeyId: value,
       secretAccessKey: secret,
-      ...(session !== undefined && { sessionToken: session }),
+      sessionToken: session ?? "", // which is none
       service,
       region: this.#region,
       datetime: new Date(this.#now()).toISOString().replace(/[:-]|\.\d{3}/g, ""),
     });
-    const signed = await signer.sign();
-    const added: Record<string, string> = {};
-    for (const [name, one] of signed.headers) {
-      if (name !== "host" && headers[name] === undefined) added[name] = one;
-    }
-    return added;
+    return Object.fromEntries((await signer.sign()).headers);
   }
 
   async #get(settings: AwsSettings): Promise<AwsKeys> {

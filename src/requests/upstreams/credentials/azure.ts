@@ -48,7 +48,7 @@ async function assertion(path: string): Promise<Record<string, string>> {
 }
 
 /** App Service and Functions have an endpoint of their own in the environment. */
-function managedIdentity(
+export function managedIdentity(
   { tokenUrl }: CredentialSettings & { kind: "azure" },
   { client, scope, variable }: {
     readonly client: string | undefined;

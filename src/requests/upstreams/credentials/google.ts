@@ -89,7 +89,7 @@ function signed(
   { url, path, nowMs }: { readonly url: string; readonly path: string; readonly nowMs: number },
 ): string {
   const iat = Math.floor(nowMs / 1_000);
-  const header = { alg: "RS256", typ: "JWT", ...(typeof id === "string" && { kid: id }) };
+  const header = { alg: "RS256", typ: "JWT", kid: text(id) };
   const claims = { scope: SCOPE, iss: String(email), aud: url, iat, exp: iat + 3_600 };
   const content = [header, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");

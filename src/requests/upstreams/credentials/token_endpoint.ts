@@ -53,7 +53,7 @@ export async function askForToken(call: TokenCall): Promise<string> {
     maxBytes: MAX_BYTES,
     signal: AbortSignal.timeout(timeoutMs),
   }).catch((error) => {
-    const isLate = error instanceof DOMException && error.name === "TimeoutError";
+    const isLate = error.name === "TimeoutError";
     throw new CredentialsFault(
       `${who} could not be reached at ${new URL(url).host}: ${
         isLate ? "no response in time" : networkErrorWords(error) ?? "no connection"

@@ -1,6 +1,7 @@
 /** AWS's binary event streams: however a stream is cut all events come, and of a damaged one none that was not sent. */
 
 import { EventStreamCodec } from "@smithy/eventstream-codec";
+import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { FrameReader } from "../../../../src/requests/upstreams/clouds/event_frames.ts";
 import { TransportFault } from "../../../../src/requests/upstreams/transport.ts";
@@ -103,4 +104,75 @@ Deno.test("a length that is wrong is noticed at once, not when as much has come"
   const { fault } = await readAll(new FrameReader({ read }));
   assert(fault !== undefined);
   assertEquals(reads, 1);
+});
+
+/** The beginning of a frame that says how long it is, with a checksum that is right. */
+function preludeOf(length: number): Uint8Array {
+  const bytes = new Uint8Array(16);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, length);
+  view.setUint32(8, crc32(bytes.subarray(0, 8)));
+  return bytes;
+}
+
+Deno.test("a frame has sixteen bytes at least and sixteen megabytes at most, and is read as soon as it is whole (table)", async () => {
+  const MAX = 16 * 1_048_576;
+  for (
+    const [length, says] of [
+      [15, "says that it has 15 bytes"],
+      [0, "says that it has 0 bytes"],
+      [17, "ended within a frame"],
+      [MAX, "ended within a frame"],
+      [MAX + 1, `says that it has ${MAX + 1} bytes`],
+    ] as const
+  ) {
+    const { fault } = await readAll(new FrameReader(cut(preludeOf(length), [])));
+    assert(fault?.message.includes(says), `${length}: ${fault?.message}`);
+  }
+  // nothing that comes later is waited for
+  const never = new Promise<undefined>(() => {});
+  for (const frame of [frameOf("Hi"), codec.encode({ headers: {}, body: new Uint8Array(0) })]) {
+    const sources = [Promise.resolve(frame), never];
+    const bytes = await new FrameReader({ read: () => sources.shift()! }).read();
+    const text = new TextDecoder().decode(bytes);
+    assert(frame.length === 16 ? text.startsWith("event: error") : text.includes("Hi"), text);
+  }
+});
+
+Deno.test("what a frame says: an event in base64 or itself, nothing for one without a type, else an error by its kind (table)", async () => {
+  const event = { ":message-type": "event" };
+  const exception = (kind: string) => ({
+    ":message-type": "exception",
+    ":exception-type": kind,
+  });
+  for (
+    const [headers, body, expected] of [
+      [event, { bytes: btoa('{"type":"ping","n":1}') }, ["ping", { type: "ping", n: 1 }]],
+      [event, { type: "ping" }, ["ping", { type: "ping" }]],
+      [event, { bytes: btoa('{"n":1}') }, undefined],
+      [event, {}, undefined],
+      [event, [], undefined],
+      [exception("ThrottlingException"), { message: "slow" }, ["rate_limit_error", "slow"]],
+      [exception("validationException"), { message: "no" }, ["invalid_request_error", "no"]],
+      [exception("constructor"), {}, ["api_error", "constructor"]],
+      [{ ":error-code": "Odd", ":error-message": "so" }, {}, ["api_error", "so"]],
+      [{}, {}, ["api_error", "exception"]],
+    ] as const
+  ) {
+    const frame = codec.encode({
+      headers: Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, { type: "string", value }]),
+      ),
+      body: new TextEncoder().encode(JSON.stringify(body)),
+    });
+    const bytes = await new FrameReader(cut(frame, [])).read();
+    if (expected === undefined) {
+      assertEquals(bytes, undefined);
+      continue;
+    }
+    const [, name, data] = /^event: (.*)\ndata: (.*)\n\n$/.exec(new TextDecoder().decode(bytes))!;
+    const { error, ...rest } = JSON.parse(data!);
+    if (error === undefined) assertEquals([name, rest], [...expected]);
+    else assertEquals([name, error], ["error", { type: expected[0], message: expected[1] }]);
+  }
 });

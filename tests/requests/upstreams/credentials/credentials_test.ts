@@ -3,14 +3,31 @@
 import { generateKeyPairSync } from "node:crypto";
 import { jwtVerify } from "jose";
 import type { SettingsInput } from "../../../../src/settings/config/mod.ts";
-import { azureToken } from "../../../../src/requests/upstreams/credentials/azure.ts";
+import { Secret } from "../../../../src/settings/config/mod.ts";
+import {
+  azureToken,
+  managedIdentity,
+} from "../../../../src/requests/upstreams/credentials/azure.ts";
+import {
+  bearer,
+  BearerCredentials,
+} from "../../../../src/requests/upstreams/credentials/bearer.ts";
 import { CachedToken } from "../../../../src/requests/upstreams/credentials/cached_token.ts";
-import { CredentialsFault } from "../../../../src/requests/upstreams/credentials/credentials.ts";
+import {
+  type Credentials,
+  CredentialsFault,
+  type UnsignedRequest,
+  withoutSecrets,
+} from "../../../../src/requests/upstreams/credentials/credentials.ts";
+import { fromCommand } from "../../../../src/requests/upstreams/credentials/from_command.ts";
+import { fromFile } from "../../../../src/requests/upstreams/credentials/from_file.ts";
 import { googleToken } from "../../../../src/requests/upstreams/credentials/google.ts";
+import { askForAccess } from "../../../../src/requests/upstreams/credentials/token_endpoint.ts";
+import { withCredentials } from "../../../../src/requests/upstreams/credentials/with_credentials.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../assert.ts";
 import { startGateway } from "../../../fake/gateway.ts";
 import { sluice } from "../../../fake/shell.ts";
-import { sleep, tempDir, until } from "../../../fake/temp.ts";
+import { DEADLINE_MS, sleep, tempDir, until } from "../../../fake/temp.ts";
 import { completion, fakeUpstream } from "../../../fake/upstream.ts";
 import { sized } from "../../../tier.ts";
 
@@ -20,11 +37,17 @@ type Upstream = NonNullable<SettingsInput["upstreams"]>[string];
 function tokenServer(
   reply: (form: Record<string, string>, request: Request) => Response | Promise<Response>,
 ) {
-  const asked: { form: Record<string, string>; path: string }[] = [];
+  const asked: {
+    form: Record<string, string>;
+    path: string;
+    method: string;
+    headers: Headers;
+  }[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     const form = Object.fromEntries(new URLSearchParams(await request.text()));
     const { pathname, search } = new URL(request.url);
-    asked.push({ form, path: `${pathname}${search}` });
+    const { method, headers } = request;
+    asked.push({ form, path: `${pathname}${search}`, method, headers });
     return reply(form, request);
   });
   return {
@@ -145,6 +168,308 @@ Deno.test("CachedToken: failures are told to all, and not asked about again at o
   clock.nowMs += 5_000;
   assertEquals(token.refused("t5"), true);
   assertEquals((await token.token()).value, "t6");
+});
+
+Deno.test("CachedToken: got again a minute before its end, and not used at it; a bug is nothing to wait for", async () => {
+  let nowMs = 0;
+  let asked = 0;
+  let bug: Error | undefined;
+  const token = new CachedToken(() => {
+    asked++;
+    return bug === undefined
+      ? Promise.resolve({ value: `t${asked}`, endsAtMs: nowMs + 100_000 })
+      : Promise.reject(bug);
+  }, { now: () => nowMs });
+  const used = async () => (await token.token()).value;
+  assertEquals(token.refused("t0"), false, "there is none, and none is got");
+  const first = used();
+  assertEquals(token.refused("t0"), true, "one is got");
+  assertEquals(await first, "t1");
+  nowMs = 39_999;
+  assertEquals([await used(), asked], ["t1", 1]);
+  nowMs = 40_000;
+  assertEquals([await used(), asked], ["t1", 2], "a minute is left: renewed beside");
+  assertEquals(await used(), "t2");
+  nowMs = 140_000;
+  assertEquals(await used(), "t3", "at its end");
+  nowMs = 240_000;
+  bug = new TypeError("a bug");
+  await assertRejects(() => token.token(), TypeError);
+  bug = undefined;
+  assertEquals(await used(), "t5", "asked again at once");
+});
+
+Deno.test("what is refused of a token that was replaced takes nothing of the one in use, and both are secrets", async () => {
+  let nowMs = 0;
+  let issued = 0;
+  const credentials = new BearerCredentials(
+    () => Promise.resolve({ value: `token-${++issued}`, endsAtMs: undefined }),
+    { now: () => nowMs, authorize: bearer },
+  );
+  assertEquals(credentials.refused({ authorization: "Bearer token-1" }), false);
+  const first = await credentials.headersFor();
+  nowMs += 5_000;
+  assertEquals(credentials.refused(first), true);
+  const second = await credentials.headersFor();
+  nowMs += 5_000;
+  assertEquals(credentials.refused(first), true, "there is another one");
+  assertEquals([await credentials.headersFor(), issued], [second, 2]);
+  assertEquals(credentials.redact("token-1, token-2, token-3"), "[secret], [secret], token-3");
+  // what is shorter is in other words, too
+  assertEquals(withoutSecrets("abcde abcdef", ["abcde", undefined, "abcdef"]), "abcde [secret]");
+});
+
+Deno.test("a request is sent once more only if it was refused, its client is there, and others are worth a try (table)", async () => {
+  for (
+    const [statuses, isWorth, hasLeft, sends] of [
+      [[200], true, false, 1],
+      [[403], true, false, 1],
+      [[401, 200], true, false, 2],
+      [[401, 401], true, false, 2],
+      [[401], false, false, 1],
+      [[401], true, true, 1],
+    ] as const
+  ) {
+    const left = [...statuses] as number[];
+    const unsigned: UnsignedRequest[] = [];
+    const credentials: Credentials = {
+      headersFor(request) {
+        unsigned.push(request);
+        return Promise.resolve({ authorization: `Bearer ${unsigned.length}` });
+      },
+      refused: () => isWorth,
+      redact: (text) => text,
+    };
+    const sent: (string | undefined)[] = [];
+    const send = withCredentials(
+      ({ headers }) => {
+        sent.push(headers.authorization);
+        const body = { read: () => Promise.resolve(undefined) };
+        const status = left.shift()!;
+        return Promise.resolve({ status, headers: {}, body, discard() {}, drain() {} });
+      },
+      credentials,
+      (path) => `http://x${path}`,
+    );
+    const what = JSON.stringify({ statuses, isWorth, hasLeft });
+    const signal = hasLeft ? AbortSignal.abort() : new AbortController().signal;
+    const body = sends === 1 ? undefined : "{}";
+    const { status } = await send({ path: "/p", headers: {}, body, signal });
+    assertEquals(status, statuses[sends - 1], what);
+    assertEquals(sent, ["Bearer 1", "Bearer 2"].slice(0, sends), what);
+    const method = body === undefined ? "GET" : "POST";
+    assertEquals([unsigned[0]!.method, unsigned[0]!.url], [method, "http://x/p"]);
+  }
+});
+
+Deno.test("a token endpoint: what it is sent, and what each reply of it means (table)", async () => {
+  const NOW = 1_000_000;
+  let reply: () => Response | Promise<Response> = () => Response.json({ access_token: "t" });
+  await using tokens = tokenServer(() => reply());
+  const access = (more: object = {}) =>
+    askForAccess({ who: "It", url: tokens.url, ...more }, () => NOW);
+  await access();
+  await access({ form: { a: "b" } });
+  assertEquals(
+    tokens.asked.map(({ method, headers }) => [
+      method,
+      headers.get("content-type"),
+      headers.get("content-length"),
+    ]),
+    [["GET", null, null], ["POST", "application/x-www-form-urlencoded;charset=UTF-8", "3"]],
+  );
+  for (
+    const [said, endsAtMs] of [
+      [{ expires_in: 600 }, NOW + 600_000],
+      [{ expires_in: "600", expires_on: "5" }, NOW + 600_000],
+      [{ expires_in: 0, expires_on: "5" }, 5_000],
+      [{ expires_on: 1_700 }, 1_700_000],
+      [{ expires_on: "soon" }, NOW + 300_000],
+      [{}, NOW + 300_000],
+    ] as const
+  ) {
+    reply = () => Response.json({ access_token: "t", ...said });
+    assertEquals(await access(), { value: "t", endsAtMs }, JSON.stringify(said));
+  }
+  const token = '{"access_token":"t"}';
+  for (
+    const [status, body, says] of [
+      [200, token, undefined],
+      [201, token, undefined],
+      [202, token, /refused to give a token: status 202$/],
+      [200, "[]", /no JSON object/],
+      [200, "t", /no JSON object/],
+      [200, "{}", /a reply without a token/],
+      [200, '{"access_token":7}', /a reply without a token/],
+      [500, "", /refused to give a token: status 500$/],
+      [400, '{"error":"bad_client"}', /: status 400, bad_client$/],
+      [400, '{"error":{"message":"no"},"message":"so"}', /: status 400, no: so$/],
+      [403, "<Error><Code>Denied</Code></Error>", /: status 403, Denied$/],
+    ] as const
+  ) {
+    reply = () => new Response(body, { status });
+    if (says === undefined) {
+      assertEquals((await access()).value, "t");
+      continue;
+    }
+    const { message } = await assertRejects(() => access(), CredentialsFault);
+    assert(says.test(message), message);
+  }
+  const late = Promise.withResolvers<Response>();
+  reply = () => late.promise;
+  const { message } = await assertRejects(() => access({ patienceMs: 20 }), CredentialsFault);
+  late.resolve(new Response());
+  assertStringIncludes(message, "no response in time");
+});
+
+Deno.test("what a program prints, or a file has, as a token and its end (table)", async () => {
+  await using directory = await tempDir();
+  const NOW = 1_000_000;
+  const [ttlMs, timeoutMs] = [600_000, DEADLINE_MS];
+  const printed = (script: string) =>
+    fromCommand(
+      {
+        kind: "command",
+        command: ["sh", ...["-c", script].map((one) => new Secret(one))],
+        ttlMs,
+        timeoutMs,
+      },
+      () => NOW,
+    );
+  for (
+    const [script, value, endsAtMs] of [
+      ["echo plain", "plain", NOW + ttlMs],
+      ["printf in; sleep 0.1; printf pieces", "inpieces", NOW + ttlMs],
+      [`echo '{"token":"t"}'`, "t", NOW + ttlMs],
+      [`echo '{"token":"t","expiresAt":"soon"}'`, "t", NOW + ttlMs],
+      [`echo '{"token":"t","expiresAt":1700}'`, "t", 1_700_000],
+      [`echo '{"token":"t","expiresAt":"1970-01-01T00:00:02Z"}'`, "t", 2_000],
+    ] as const
+  ) {
+    assertEquals(await printed(script), { value, endsAtMs }, script);
+  }
+  for (const script of ["true", "echo two words", "echo '{'", `echo '{"token":7}'`, "echo '{}'"]) {
+    const { message } = await assertRejects(() => printed(script), CredentialsFault);
+    assertStringIncludes(message, "printed no token", script);
+  }
+  const path = `${directory.path}/token`;
+  await Deno.writeTextFile(path, "two\nlines");
+  const program = { kind: "command", command: [path] as const, ttlMs, timeoutMs } as const;
+  const { message } = await assertRejects(() => fromCommand(program, () => NOW), CredentialsFault);
+  assertStringIncludes(message, "gave no token: it cannot be run");
+  const no = await assertRejects(() => fromFile(path, () => NOW), CredentialsFault);
+  assertStringIncludes(no.message, "expected one line of text");
+  await Deno.writeTextFile(path, " one-line \n");
+  assertEquals(await fromFile(path, () => NOW), { value: "one-line", endsAtMs: NOW + 1_000 });
+});
+
+Deno.test("Google: where a key file is looked for, and what is made of it (table)", async () => {
+  await using directory = await tempDir();
+  const { path } = directory;
+  await using tokens = tokenServer((form) =>
+    Response.json({ access_token: form.refresh_token ?? "of-machine" })
+  );
+  const left = (refresh_token: string) =>
+    JSON.stringify({ type: "authorized_user", client_id: "c", client_secret: "s", refresh_token });
+  const usual = "application_default_credentials.json";
+  await Deno.mkdir(`${path}/home/.config/gcloud`, { recursive: true });
+  await Deno.mkdir(`${path}/sdk`);
+  await Deno.writeTextFile(`${path}/home/.config/gcloud/${usual}`, left("of-home"));
+  await Deno.writeTextFile(`${path}/sdk/${usual}`, left("of-sdk"));
+  await Deno.writeTextFile(`${path}/named.json`, left("of-variable"));
+  await Deno.writeTextFile(`${path}/file.json`, left("of-file"));
+  await Deno.writeTextFile(`${path}/none.json`, "[]");
+  const [home, sdk] = [{ HOME: `${path}/home` }, { CLOUDSDK_CONFIG: `${path}/sdk` }];
+  const named = { GOOGLE_APPLICATION_CREDENTIALS: `${path}/named.json` };
+  const get = (variables: Record<string, string>, file?: string) => {
+    const environment = Object.fromEntries(
+      Object.entries(variables).map(([name, one]) => [name, new Secret(one)]),
+    );
+    const at = file === undefined ? {} : { file: `${path}/${file}` };
+    return googleToken({ kind: "google", tokenUrl: tokens.url, environment, ...at }, Date.now);
+  };
+  for (
+    const [variables, file, value] of [
+      [{}, undefined, "of-machine"],
+      [{ HOME: `${path}/away` }, undefined, "of-machine"],
+      [home, undefined, "of-home"],
+      [{ ...home, ...sdk }, undefined, "of-sdk"],
+      [{ ...home, ...sdk, ...named }, undefined, "of-variable"],
+      [{ ...home, ...named }, "file.json", "of-file"],
+    ] as const
+  ) {
+    assertEquals((await get({ ...variables }, file)).value, value);
+  }
+  assertEquals(tokens.asked.at(-1)!.form, {
+    grant_type: "refresh_token",
+    client_id: "c",
+    client_secret: "s",
+    refresh_token: "of-file",
+  });
+  for (const [file, says] of [["none.json", "is not JSON"], ["away.json", "cannot be read"]]) {
+    const { message } = await assertRejects(() => get(home, file), CredentialsFault);
+    assertStringIncludes(message, says!);
+  }
+});
+
+Deno.test("Azure: which of its settings say what, and how a machine's identity is asked for (table)", async () => {
+  await using directory = await tempDir();
+  const tokenFile = `${directory.path}/federated`;
+  await Deno.writeTextFile(tokenFile, "federated");
+  await using tokens = tokenServer(({ client_secret, client_assertion }) =>
+    Response.json({ access_token: client_secret ?? client_assertion ?? "of-machine" })
+  );
+  const get = (settings: object) =>
+    azureToken({ kind: "azure", tokenUrl: tokens.url, environment: {}, ...settings }, Date.now);
+  const [tenant, client, secret] = ["t", "c", new Secret("of-secret")];
+  for (
+    const [settings, value] of [
+      [{ tenant, client }, "of-machine"],
+      [{ tenant, client, secret }, "of-secret"],
+      [{ tenant, client, tokenFile }, "federated"],
+      [{ tenant, client, secret, tokenFile }, "of-secret"],
+    ] as const
+  ) {
+    assertEquals((await get(settings)).value, value, Object.keys(settings).join());
+  }
+  for (const [settings, what] of [[{ client, secret }, "tenant"], [{ tenant, secret }, "client"]]) {
+    const { message } = await assertRejects(() => get(settings as object), CredentialsFault);
+    assertStringIncludes(message, `credentials for Azure need \`${what}\``);
+  }
+
+  const [IDENTITY_ENDPOINT, IDENTITY_HEADER] = ["http://10.0.0.1/msi", "h"];
+  const metadata =
+    "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource=scope";
+  const service = "http://10.0.0.1/msi?api-version=2019-08-01&resource=scope";
+  for (
+    const [variables, more, url, headers] of [
+      [{}, {}, metadata, { metadata: "true" }],
+      [{}, { client: "c" }, `${metadata}&client_id=c`, { metadata: "true" }],
+      [{ IDENTITY_ENDPOINT }, {}, metadata, { metadata: "true" }],
+      [{ IDENTITY_HEADER }, {}, metadata, { metadata: "true" }],
+      [{ IDENTITY_ENDPOINT, IDENTITY_HEADER }, {}, service, { "x-identity-header": "h" }],
+      [
+        { IDENTITY_ENDPOINT, IDENTITY_HEADER },
+        { tokenUrl: "http://10.0.0.2/" },
+        "http://10.0.0.2/?resource=scope",
+        { metadata: "true" },
+      ],
+    ] as readonly (readonly [
+      variables: Readonly<Record<string, string>>,
+      more: { readonly client?: string; readonly tokenUrl?: string },
+      url: string,
+      headers: Readonly<Record<string, string>>,
+    ])[]
+  ) {
+    const { client, tokenUrl } = more;
+    const call = managedIdentity({ kind: "azure", tokenUrl }, {
+      client,
+      scope: "scope/.default",
+      variable: (name) => variables[name],
+    });
+    const patienceMs = tokenUrl === undefined ? 2_000 : undefined;
+    assertEquals([call.url, call.headers, call.patienceMs], [url, headers, patienceMs]);
+  }
 });
 
 /** Kinds that fail, and what is said. */
