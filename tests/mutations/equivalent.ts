@@ -211,6 +211,24 @@ export const EQUIVALENT: readonly {
     because: "Of which nothing counts is cut last, when the others are as little as they may be.",
   },
   {
+    file: "src/doors/http/callers.ts",
+    line: "if (error instanceof AccountDisabled) state.caller = error.caller;",
+    kind: "the condition always holds",
+    because: "No other error has a caller: the check is for the type.",
+  },
+  {
+    file: "src/doors/http/peer.ts",
+    line: 'if (address === undefined || !("hostname" in address)) return undefined;',
+    kind: "only the left part",
+    because: "What has no host name has no IP address either: the second part is for the type.",
+  },
+  {
+    file: "src/doors/http/body.ts",
+    line: "if (size > counted) received(size - counted);",
+    kind: "flipped",
+    because: "Of nothing more nothing is counted.",
+  },
+  {
     file: "src/doors/http/admin.ts",
     line: "if (key !== null && !IDEMPOTENCY_KEY.test(key)) {",
     kind: "only the right part",

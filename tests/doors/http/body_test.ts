@@ -35,7 +35,7 @@ function reading(more: Partial<BodyLimits> = {}) {
   const large = {
     memory,
     turn: () => (seen.turns++, Promise.resolve()),
-    room: (size: number) => (seen.rooms.push(size), new ArrayBuffer(size + 10)),
+    room: (size: number) => (seen.rooms.push(size), new ArrayBuffer(size)),
     detach: (bytes: Uint8Array) => (seen.detached++, Promise.resolve({ text: bytes })),
   } as unknown as LargeBodies;
   const limits: BodyLimits = {
@@ -262,7 +262,7 @@ Deno.test("what a body must not be is said in words, small or large (table)", as
     const [text, says] of [
       ["", "is empty"],
       [" \n", "is empty"],
-      ["{", "is not valid JSON"],
+      ["{", "is not valid JSON: Expected"],
       [`${"[".repeat(101)}${"]".repeat(101)}`, "nested too deeply: the limit is 100 levels"],
       [`[${"1,".repeat(1_000)}1]`, "too many JSON values: the limit is 1,000"],
       [`{${Array.from({ length: 101 }, (_, at) => `"${at}":1`)}}`, "too many keys"],
@@ -273,6 +273,10 @@ Deno.test("what a body must not be is said in words, small or large (table)", as
     const { message } = await assertRejects(() => one.read(post([text])), Refusal);
     assertStringIncludes(message, says);
   }
+  using tiny = reading();
+  const bytes = new Array(3_000).fill("1");
+  const chunks = await assertRejects(() => tiny.read(post(bytes)), Refusal);
+  assertStringIncludes(chunks.message, "chunks");
   using large = reading();
   Object.assign(large.limits.large, { detach: () => Promise.resolve({ excess: "depth" }) });
   const sent = post(pieces(MIN_CHARS, []));
@@ -303,6 +307,16 @@ Deno.test("a packed body counts as if it had come unpacked, within the same boun
     assert(one.seen.turns >= 1 && one.seen.turns <= 2, `${one.seen.turns} turns`);
     detached.release();
   }
+  // of what is unpacked in many pieces, too, each byte counts once, and a turn is for 128 KiB
+  using random = reading();
+  const hex = Array.from({ length: 40_000 }, () => Math.random().toString(16).slice(2, 10));
+  const text = `"${hex.join("")}"`;
+  const stream = new Response(text).body!.pipeThrough(new CompressionStream("gzip"));
+  const many = new Uint8Array(await new Response(stream).arrayBuffer());
+  (await random.read(post([many], headers))).detached.release();
+  assertEquals(random.seen.received.reduce((sum, one) => sum + one), text.length);
+  assert(random.seen.received.length > 20, `${random.seen.received.length} pieces`);
+  assert(random.seen.turns >= 1 && random.seen.turns <= 3, `${random.seen.turns} turns`);
   // what was longer when it came has counted by then
   using short = reading();
   const sent = await packed(2);
@@ -323,4 +337,51 @@ Deno.test("a body that is refused while it comes, or breaks off, is refused for 
   const { message } = await assertRejects(() => one.read(sent), Refusal);
   assertStringIncludes(message, "the connection ended early");
   assertEquals(one.seen.watched, one.seen.ended);
+});
+
+Deno.test("a body that is slower than it may be is refused, by the time that its client takes for it (table)", async () => {
+  const now = performance.now;
+  let tick = 0;
+  performance.now = () => tick;
+  try {
+    const limits = { bodyIdleMs: 1_000, bodyMs: 10_000, bodyMinBytesPerSecond: 100 };
+    const timers = { after: () => () => {} } as unknown as CoarseTimers;
+    for (
+      const [all, says] of [
+        [[[500, 10], [400, 10]], undefined],
+        [[[1_000, 10]], undefined],
+        [[[1_001, 10]], "the minimum speed is 100 bytes per second"],
+        [[[600, 119], [600, 10]], "the minimum speed"],
+        [[[600, 120], [600, 10]], undefined],
+        [[[100, 50], [1_500, 0]], undefined], // its end comes late
+        [[[1_000, 2_000], [9_000, 10]], undefined],
+        [[[1_000, 2_000], [9_001, 10]], "the limit for the whole body is 10 s"],
+        [[[1_000, 20], [9_001, 0]], "the limit for the whole body is 10 s"],
+      ] as const
+    ) {
+      using one = reading({ ...limits, timers });
+      const left: (readonly [ms: number, bytes: number])[] = [...all];
+      const size = left.reduce((sum, [, bytes]) => sum + bytes, 0);
+      const [whole] = pieces(size, []);
+      let at = 0;
+      const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+        pull(controller) {
+          const [ms, bytes] = left.shift() ?? [0, 0];
+          tick += ms;
+          if (bytes > 0) controller.enqueue(encoder.encode(whole!.slice(at, at += bytes)));
+          else controller.close();
+        },
+      }, { highWaterMark: 0 });
+      const reads = one.read(new Request("http://h/", { method: "POST", body }));
+      if (says === undefined) (await reads).detached.release();
+      else assertStringIncludes((await assertRejects(() => reads, Refusal)).message, says);
+    }
+  } finally {
+    performance.now = now;
+  }
+  using silent = reading({ bodyIdleMs: 20 });
+  const never = new ReadableStream({ pull: () => new Promise(() => {}) });
+  const sent = new Request("http://h/", { method: "POST", body: never });
+  const { message } = await assertRejects(() => silent.read(sent), Refusal);
+  assertStringIncludes(message, "no data for 0.02 s");
 });

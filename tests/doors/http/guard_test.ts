@@ -165,6 +165,7 @@ Deno.test("whose key a request came with is noted also if it may not be used; a 
       [["admin"], true],
       [["scim"], false],
       [["scim", "inference"], true],
+      [["scim", "admin"], true],
     ] as const
   ) {
     const state = stateOf();

@@ -40,11 +40,14 @@ Deno.test("of a body that was read, is being read or is none nothing more is rea
   const locked = post();
   locked.request.body!.getReader();
   const upgraded = post();
+  const begun = post();
+  await begin(begun.request);
   for (
     const [{ request, seen }, response] of [
       [read, ok()],
       [locked, ok()],
       [locked, refused()],
+      [begun, ok()], // as much of it as was wanted
       [upgraded, Object.defineProperty(ok(), "status", { value: 101 })],
       [{ request: new Request("http://h/"), seen: { pulls: 0 } }, ok()],
     ] as const
