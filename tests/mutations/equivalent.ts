@@ -156,6 +156,92 @@ export const EQUIVALENT: readonly {
       "A target without weight takes a turn only where all with weight rest, and then it is tried before them anyway.",
   },
   {
+    file: "src/requests/upstreams/attempts.ts",
+    line: "if (!walk.ended(failure) || failure === undefined) return result;",
+    kind: "only the left part",
+    because: "A success ends the way through the keys: the second part is for the type.",
+  },
+  {
+    file: "src/requests/upstreams/attempts.ts",
+    line: "if (bounds.length === 0) return await send(UNBOUNDED);",
+    kind: "the condition never holds",
+    because: "The turn of no bounds ends nothing: the condition saves a step for each piece read.",
+  },
+  {
+    file: "src/requests/upstreams/attempts.ts",
+    line: "if (!(error instanceof Refusal)) throw error;",
+    kind: "the condition never holds",
+    because: "A turn is refused, or its client has left: the check is for the type.",
+  },
+  {
+    file: "src/requests/upstreams/attempts.ts",
+    line: "const keyName = key && keysOfPlan(plan)?.nameOf(key);",
+    kind: "only the right part",
+    because: "A request without a key has none of several: the first part is for the type.",
+  },
+  {
+    file: "src/requests/upstreams/upstream.ts",
+    line:
+      "const part = (most: number | undefined) => most && Math.max(1, Math.floor(most / threads));",
+    kind: "only the right part",
+    because: "Nothing is above the part of what has no bound: the check is for the type.",
+  },
+  {
+    file: "src/requests/upstreams/failure.ts",
+    line: "if (error instanceof ReportedError && error.said !== undefined) {",
+    kind: "only the right part",
+    because: "No other refusal has what an upstream said: the first part is for the type.",
+  },
+  {
+    file: "src/doors/http/partial_input.ts",
+    line: 'if (bytes <= held) return "fine";',
+    kind: "flipped",
+    because: "Of nothing more a share of nothing is taken.",
+  },
+  {
+    file: "src/doors/http/arrivals.ts",
+    line: "if (bytes > 0 && !isOthers) many.push([watched, bytes]);",
+    kind: "only the right part",
+    because: "Of which nothing counts is cut last, when the others are as little as they may be.",
+  },
+  {
+    file: "src/doors/http/arrivals.ts",
+    line: "if (bytes > 0 && !isOthers) many.push([watched, bytes]);",
+    kind: "flipped",
+    because: "Of which nothing counts is cut last, when the others are as little as they may be.",
+  },
+  {
+    file: "src/doors/http/callers.ts",
+    line: "if (error instanceof AccountDisabled) state.caller = error.caller;",
+    kind: "the condition always holds",
+    because: "No other error has a caller: the check is for the type.",
+  },
+  {
+    file: "src/doors/http/peer.ts",
+    line: 'if (address === undefined || !("hostname" in address)) return undefined;',
+    kind: "only the left part",
+    because: "What has no host name has no IP address either: the second part is for the type.",
+  },
+  {
+    file: "src/doors/http/body.ts",
+    line: "if (size > counted) received(size - counted);",
+    kind: "flipped",
+    because: "Of nothing more nothing is counted.",
+  },
+  {
+    file: "src/doors/http/admin.ts",
+    line: "if (key !== null && !IDEMPOTENCY_KEY.test(key)) {",
+    kind: "only the right part",
+    because: "The text of null is a key that is allowed: the first part is for the type.",
+  },
+  {
+    file: "src/doors/http/peer.ts",
+    line:
+      "if (IPV4.test(hostname)) return `${port} ${hostname}`; // the usual case, of thousands at once",
+    kind: "the condition never holds",
+    because: "Its bytes make the same text: the condition saves to read them.",
+  },
+  {
     file: "src/doors/http/arrivals.ts",
     line: "if (peer === undefined || this.#port === undefined) return;",
     kind: "only the right part",

@@ -131,7 +131,7 @@ export class Admin {
       return errorReply(failure);
     }
     const refusal = refusalOf(error);
-    if (refusal.reason === "internal" || refusal.cause !== undefined) {
+    if (refusal.cause !== undefined) {
       log.error("admin request failed", {
         error: error.stack ?? error.message,
         status: refusal.status,

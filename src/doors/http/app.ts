@@ -252,7 +252,7 @@ export class App {
   #pathOf(url: string): string {
     const sent = pathOf(url);
     const path = this.#base.strip(sent);
-    return path !== sent && INTERNAL.includes(path) ? sent : path;
+    return INTERNAL.includes(path) ? sent : path;
   }
 
   #routes(inference: Inference): Hono<Env> {

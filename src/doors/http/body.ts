@@ -205,8 +205,8 @@ async function readBytes(
 
 /** Returns `Content-Length` if it is a number. The platform enforces it. */
 function declaredLength(headers: Headers): number | undefined {
-  const value = headers.get("content-length");
-  return value !== null && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+  const value = headers.get("content-length") ?? "";
+  return /^\d{1,15}$/.test(value) ? Number(value) : undefined;
 }
 
 function readAtOnce(request: Request, limits: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {

@@ -3,11 +3,12 @@ import type { DisconnectWatcher } from "../../requests/relay/mod.ts";
 import type { Connections } from "./connections.ts";
 import { peerFrom } from "./peer.ts";
 
+const [MAJOR = 0, MINOR = 0] = Deno.version.deno.split(".").map(Number);
 /**
  * Delay before a request's connection is watched. Watching costs a tenth of a small request, so fast requests go without.
  * Before Deno 2.9, the platform does not report a client that disconnected before the watch began.
  */
-const WATCH_AFTER_MS = isAtLeast(2, 9) ? 20 : 0;
+const WATCH_AFTER_MS = 1_000 * MAJOR + MINOR >= 2_009 ? 20 : 0;
 
 /** What tells that a client is gone. */
 export interface DisconnectWatcherOptions {
@@ -54,9 +55,4 @@ export class ConnectionWatcher implements DisconnectWatcher {
     const from = peerFrom(this.#options.peer);
     return from !== undefined && this.#options.connections.hasLeft(from);
   }
-}
-
-function isAtLeast(major: number, minor: number): boolean {
-  const [ownMajor = 0, ownMinor = 0] = Deno.version.deno.split(".").map(Number);
-  return ownMajor > major || (ownMajor === major && ownMinor >= minor);
 }

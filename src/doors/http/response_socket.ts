@@ -234,8 +234,8 @@ export class ResponseSocket {
     }
     const { ended } = events;
     if (ended === undefined || !ended.isComplete || this.#isOver) return false;
-    const own = [items, ended.items].filter((piece) => piece !== undefined && piece.length > 0);
-    this.#options.recent.remember(ended.id, [...earlier, ...own as typeof earlier]);
+    const own = [items, ended.items].filter((piece) => piece !== undefined);
+    this.#options.recent.remember(ended.id, [...earlier, ...own]);
     return true;
   }
 

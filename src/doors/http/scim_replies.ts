@@ -35,7 +35,7 @@ export function errorReply(
   return reply({
     schemas: [ERROR_SCHEMA],
     status: String(status),
-    ...(scimType !== undefined && { scimType }),
+    scimType,
     detail,
   }, {
     status,

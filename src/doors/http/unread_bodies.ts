@@ -70,7 +70,8 @@ export class UnreadBodies {
   async #letGo(reader: Reader, place: number, isEnd: boolean): Promise<void> {
     const { signal } = this.#closing;
     await delay(isEnd ? 0 : LINGER_MS, { signal }).catch(() => {});
-    if (this.#held.take(place, reader)) cancel(reader);
+    this.#held.take(place, reader);
+    cancel(reader);
   }
 }
 

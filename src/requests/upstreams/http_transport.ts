@@ -64,9 +64,7 @@ export class HttpTransport {
   }
 
   #poolOf(account: string): HttpPool {
-    let pool = this.#pools.get(account);
-    if (pool !== undefined && !this.#isPerAccount) return pool;
-    pool ??= this.#server.pool();
+    const pool = this.#pools.get(account) ?? this.#server.pool();
     this.#pools.delete(account);
     this.#pools.set(account, pool);
     if (this.#pools.size > MAX_POOLS) {

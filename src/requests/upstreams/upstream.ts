@@ -197,14 +197,13 @@ export function configuredUpstreams(
   return Object.fromEntries(
     Object.entries(all).map(([name, one]) => [
       name,
-      { ...withQuirks(one), proxies: settings.proxies },
+      {
+        ...one,
+        quirks: one.quirks ?? quirksByHost(one.url, one.dialect),
+        proxies: settings.proxies,
+      },
     ]),
   );
-}
-
-function withQuirks(settings: UpstreamSettings): UpstreamSettings {
-  const quirks = settings.quirks ?? quirksByHost(settings.url, settings.dialect);
-  return quirks === undefined ? settings : { ...settings, quirks };
 }
 
 const unchanged = (body: JsonObject) => body;

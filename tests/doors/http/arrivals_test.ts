@@ -312,3 +312,89 @@ Deno.test("when nothing has come for a second, connections are looked at once a 
   assert(await looksOf(10) > 3);
   assertEquals(one.cuts, []);
 });
+
+/** Arrivals whose clock stands still: nothing is looked at but what a watch asks for. */
+function still(all: ReturnType<typeof system>) {
+  return started(all, { now: () => 0, residentBytes: () => 0 });
+}
+
+Deno.test("a watch of a connection that is not found, or of which the system says nothing, cuts nothing", async () => {
+  const all = system();
+  using one = started(all);
+  const none = one.arrivals.watch(client(1_009), () => "end");
+  assertEquals([none.boundary(), none.delivered(1)], [undefined, false]);
+  none.end();
+  const socket = all.open(1, 1_001);
+  socket.received = undefined;
+  one.arrivals.progressed(client(1_001));
+  assertEquals(one.arrivals.claimed(["1001 10.0.0.1"]), ["1001 10.0.0.1"], "before any look");
+  const watch = one.arrivals.watch(client(1_001), () => "end");
+  assertEquals(watch.boundary(), undefined);
+  socket.received = 5 * MEGABYTE; // which came before the boundary, as far as is known
+  await looked(all);
+  assertEquals(one.cuts, []);
+  for (const nobody of [undefined, { transport: "unix", path: "/s" } as Deno.Addr]) {
+    one.arrivals.progressed(nobody);
+    one.arrivals.narrow(nobody);
+    one.arrivals.endSoon(nobody);
+    const of = one.arrivals.watch(nobody, () => "end");
+    assertEquals([of.boundary(), of.delivered(1)], [undefined, false]);
+    of.end();
+  }
+  await looked(all);
+  assertEquals(all.done.filter((did) => !did.endsWith("999")), []);
+});
+
+Deno.test("each sixty-fourth piece of a body its connection is looked at; nothing is left when all that was seen is delivered", () => {
+  const all = system();
+  const socket = all.open(1, 1_001, 10);
+  using one = still(all);
+  const judged: number[] = [];
+  const watch = one.arrivals.watch(client(1_001), (bytes) => (judged.push(bytes), "fine"));
+  assertEquals(watch.boundary(), 10);
+  socket.received = 10 + 3 * MEGABYTE;
+  const frames = 64 * 32;
+  for (let piece = 1; piece < 64; piece++) watch.delivered(0);
+  assertEquals(judged, []);
+  assertEquals(watch.delivered(0), false, "three megabytes are left");
+  assertEquals(judged, [3 * MEGABYTE - frames]);
+  for (let piece = 1; piece < 64; piece++) watch.delivered(0);
+  assertEquals(judged.length, 1);
+  assertEquals(watch.delivered(MEGABYTE), false);
+  assertEquals(judged.length, 2);
+  const left = 2 * MEGABYTE - 2 * frames - 32;
+  assertEquals(watch.delivered(left - 1), false, "a byte is left");
+  assertEquals(watch.delivered(1 - 32), true, "all");
+});
+
+Deno.test("the end of a watch leaves the one that came after it", async () => {
+  const all = system();
+  const socket = all.open(1, 1_001, 10);
+  using one = started(all);
+  const judged: string[] = [];
+  one.arrivals.progressed(client(1_001));
+  const first = one.arrivals.watch(client(1_001), () => (judged.push("first"), "fine"));
+  one.arrivals.watch(client(1_001), () => (judged.push("second"), "fine"));
+  first.end();
+  await looked(all);
+  socket.received! += 2 * MEGABYTE;
+  await looked(all);
+  assertEquals([new Set(judged), one.cuts], [new Set(["second"]), []]);
+});
+
+Deno.test("a connection that is another's by the time that it is to end is left alone", async () => {
+  const all = system();
+  all.open(1, 1_001);
+  all.open(2, 1_002);
+  using one = started(all);
+  await looked(all);
+  one.arrivals.endSoon(client(1_001));
+  assertEquals(all.done.filter((did) => did.startsWith("mute")), ["mute 1"]);
+  all.open(2, 1_003); // the descriptor of the second is another's
+  one.arrivals.endSoon(client(1_002));
+  all.open(1, 1_004); // and by now that of the first
+  all.open(5, 1_005);
+  one.arrivals.endSoon(client(1_005));
+  await until(() => all.done.includes("reset 5"), { what: "the end of what is there" });
+  assertEquals(all.done.filter((did) => /^(mute|reset) [12]$/.test(did)), ["mute 1"]);
+});

@@ -74,6 +74,55 @@ Deno.test("memory that a flood needed is given back once it is over, whatever wa
   guard.close();
 });
 
+Deno.test("when garbage is collected, and from what on requests are rejected (table)", () => {
+  const [GROWN, HIGH, LIMIT] = [157 * MEGABYTE, 300 * MEGABYTE, 400 * MEGABYTE];
+  for (
+    const [bytes, sinceMs, inFlight, isCollected, isShedding] of [
+      // with few requests, when it has grown by a quarter and 32 MiB, every ten seconds
+      [GROWN, 10_001, 4, false, false],
+      [GROWN + 1, 10_001, 4, true, false],
+      [GROWN + 1, 10_000, 4, false, false],
+      [GROWN + 1, 10_001, 5, false, false],
+      // with many as well, above three quarters of the limit, every two
+      [HIGH, 2_001, 10, false, false],
+      [HIGH + 1, 2_001, 10, true, false],
+      [HIGH + 1, 2_000, 10, false, false],
+      // sooner where requests are rejected
+      [LIMIT, 401, 10, false, false],
+      [LIMIT + 1, 401, 10, true, true],
+      [LIMIT + 1, 400, 10, false, true],
+    ] as const
+  ) {
+    let [tick, resident, collections] = [0, 100 * MEGABYTE, 0];
+    const logged: string[] = [];
+    const guard = new MemoryGuard({
+      limitBytes: LIMIT,
+      residentBytes: () => resident,
+      inFlight: () => inFlight,
+      collect: () => collections++,
+      log: {
+        ...SILENT,
+        warn: (text: string) => logged.push(text),
+        info: (text: string) => logged.push(text),
+      },
+      now: () => tick,
+    });
+    guard.look();
+    resident = bytes;
+    tick = sinceMs;
+    guard.look();
+    const what = `${bytes / MEGABYTE} MiB after ${sinceMs} ms with ${inFlight}`;
+    assertEquals([collections, guard.isShedding], [isCollected ? 1 : 0, isShedding], what);
+    guard.look();
+    resident = 100 * MEGABYTE;
+    guard.look();
+    assertEquals(guard.isShedding, false);
+    const said = ["short of memory: requests are rejected", "memory is free again"];
+    assertEquals(logged, isShedding ? said : [], "said once");
+    guard.close();
+  }
+});
+
 Deno.test("without a way to collect garbage no request is rejected", () => {
   const guard = new MemoryGuard({
     limitBytes: MEGABYTE,

@@ -29,3 +29,30 @@ Deno.test("a conversation that is larger than all memory is forgotten, and nothi
   one.remember("resp_1", [piece(500)]);
   assertEquals([one.find("resp_1"), one.bytes, memory.bytes], [undefined, 0, 0]);
 });
+
+Deno.test("a connection remembers its last eight responses, within its bytes; pieces that they share count once", () => {
+  const memory = new RecentMemory(10_000);
+  const one = new RecentResponses(memory, "one", 100);
+  const shared = piece(40);
+  for (let at = 1; at <= 8; at++) one.remember(`resp_${at}`, [shared, piece(1)]);
+  assertEquals([one.bytes, memory.bytes, one.find("resp_1")?.length], [48, 48, 2]);
+  one.remember("resp_9", [shared]);
+  assertEquals([one.find("resp_1"), one.find("resp_2")?.length], [undefined, 2]);
+  assertEquals([one.bytes, memory.bytes], [47, 47]);
+  one.remember("resp_9", [shared, piece(53)]); // in place of itself
+  assertEquals([one.bytes, one.find("resp_2")?.length], [100, 2], "as much as it may");
+  one.remember("resp_10", [piece(2)]);
+  assertEquals([one.bytes, one.find("resp_3"), one.find("resp_4")?.length], [100, undefined, 2]);
+  one.forget("resp_none");
+  assertEquals([one.bytes, memory.bytes], [100, 100]);
+});
+
+Deno.test("of accounts with as much memory the first forgets, beginning with what it has not used for longest", () => {
+  const memory = new RecentMemory(900);
+  const [one, other] = ["a", "b"].map((account) => new RecentResponses(memory, account, 1_000));
+  one!.remember("resp_1", [piece(500)]);
+  other!.remember("resp_2", [piece(500)]);
+  assertEquals([one!.find("resp_1"), other!.find("resp_2")?.length], [undefined, 1]);
+  one!.remember("resp_3", [piece(400)]);
+  assertEquals([memory.bytes, one!.find("resp_3")?.length], [900, 1]);
+});

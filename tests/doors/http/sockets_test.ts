@@ -1,7 +1,7 @@
 import { peerFrom } from "../../../src/doors/http/peer.ts";
 import { Sockets } from "../../../src/doors/http/sockets.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { inTime, tempDir } from "../../fake/temp.ts";
+import { inTime, tempDir, until } from "../../fake/temp.ts";
 
 Deno.test("connections are those over TCP that have another end: no listener, no file, no Unix socket", async () => {
   await using dir = await tempDir();
@@ -31,6 +31,74 @@ Deno.test("connections are those over TCP that have another end: no listener, no
         assertEquals(ofPorts.map((connection) => connection.descriptor), [descriptor]);
       }
     }
+  } finally {
+    sockets.close();
+  }
+});
+
+Deno.test("what the system says of a connection, of a listener, and of a descriptor that is none", async () => {
+  await using dir = await tempDir();
+  const sockets = Sockets.open()!;
+  const path = `${dir.path}/unix`;
+  using _unix = Deno.listen({ transport: "unix", path });
+  // where the port of another socket is, this one has the beginning of its path
+  const portOfPath = path.charCodeAt(0) << 8 | path.charCodeAt(1);
+  try {
+    assertEquals([...sockets.listeners(portOfPath)], []);
+    for (const hostname of ["127.0.0.1", "::1"]) {
+      using listener = Deno.listen({ port: 0, hostname });
+      const { port } = listener.addr;
+      const client = await Deno.connect({ port, hostname });
+      using end = await listener.accept();
+      const peer = peerFrom(end.remoteAddr)!;
+      const [listening, ...others] = sockets.listeners(port);
+      assertEquals(others, []);
+      const descriptor = sockets.connectionOf(peer, port)!;
+      assertEquals(sockets.clientOf(descriptor, port), peer);
+      assertEquals([sockets.clientOf(descriptor, port + 1), sockets.clientOf(listening!, port)], [
+        undefined,
+        undefined,
+      ]);
+      assertEquals([listening!, descriptor].map((one) => sockets.listens(one, port)), [
+        true,
+        false,
+      ]);
+      assertEquals(sockets.listens(listening!, port + 1), false);
+      const says = () => ({
+        received: sockets.received(descriptor),
+        unread: sockets.unread(descriptor),
+        hasInput: sockets.hasInput(descriptor),
+        hasLeft: sockets.hasLeft(descriptor),
+      });
+      const nothing = { received: 0, unread: 0, hasInput: false, hasLeft: false };
+      assertEquals(says(), nothing);
+      assertEquals([sockets.idle(descriptor).unread, sockets.dropped(descriptor)], [false, 0]);
+      await client.write(new Uint8Array(10));
+      await until(() => sockets.received(descriptor) === 10, { what: "ten bytes" });
+      assertEquals(says(), { received: 10, unread: 10, hasInput: true, hasLeft: false });
+      await end.read(new Uint8Array(6));
+      assertEquals(says(), { received: 10, unread: 4, hasInput: true, hasLeft: false });
+      // more than fits where the other end does not read
+      const writing = end.write(new Uint8Array(64 * 1_048_576)).catch(() => {});
+      await until(() => sockets.idle(descriptor).unread, { what: "what is not read" });
+      await client.closeWrite();
+      await until(() => sockets.hasLeft(descriptor), { what: "the end of its half" });
+      assertEquals(sockets.hasInput(descriptor), false, "nothing of who has left");
+      client.close();
+      await writing;
+    }
+    const none = sockets.limit - 1;
+    assertEquals([sockets.peerPort(none), sockets.peerOf(none)], [-1, undefined]);
+    assertEquals([sockets.hasLeft(none), sockets.hasInput(none)], [true, false]);
+    assertEquals([sockets.idle(none), sockets.received(none)], [
+      { ms: 0, unread: false },
+      undefined,
+    ]);
+    assertEquals([sockets.unread(none), sockets.dropped(none), sockets.listens(none, 0)], [
+      0,
+      0,
+      false,
+    ]);
   } finally {
     sockets.close();
   }

@@ -63,7 +63,7 @@ export const PREFIX: readonly Mutation[] = [
   {
     name: "metrics-below-the-prefix",
     file: APP,
-    find: "path !== sent && INTERNAL.includes(path) ? sent : path",
+    find: "INTERNAL.includes(path) ? sent : path",
     replace: "path",
     tests: CRAWL,
     why: "A proxy that passes the path on would show what is for the machines inside.",

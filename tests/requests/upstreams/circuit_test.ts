@@ -3,6 +3,7 @@
 import { Circuit } from "../../../src/requests/upstreams/circuit.ts";
 import { Health } from "../../../src/requests/upstreams/health.ts";
 import { KeyHealth } from "../../../src/requests/upstreams/key_health.ts";
+import type { KeyPool } from "../../../src/requests/upstreams/key_pool.ts";
 import { assert, assertEquals } from "../../assert.ts";
 
 const COOLDOWNS = { firstCooldownMs: 1_000, maxCooldownMs: 4_000 };
@@ -57,6 +58,7 @@ Deno.test("a cooldown doubles with each failed probe, up to its limit; one probe
     const forced = one.force();
     assertEquals(forced.isProbe, false);
     forced.abandoned();
+    assertEquals([one.isOpen, one.pass()], [true, undefined], "the probe is still on its way");
     probe.failed(false);
     probe.succeeded(); // it is known already
   }
@@ -70,6 +72,15 @@ Deno.test("a cooldown doubles with each failed probe, up to its limit; one probe
   assertClosed("failures are counted from the beginning");
   fail(1);
   assertOpen(1_000, "and so are cooldowns");
+});
+
+Deno.test("a request that had nowhere else to go closes a circuit before its time if it succeeds", () => {
+  const { one, fail, assertOpen, assertClosed } = circuit();
+  fail(5);
+  assertOpen(1_000, "five failures");
+  one.force().succeeded();
+  assertClosed("what was forced succeeded");
+  assertEquals(one.pass()?.isProbe, false);
 });
 
 Deno.test("five streams in a row that break open a circuit, for twice as long if the next five do", () => {
@@ -135,4 +146,8 @@ Deno.test("an upstream is failing when all its targets rest, or as its last repl
   assertEquals([health.state, health.resting, health.failingModels], ["failing", true, ["a", "b"]]);
   clock.nowMs = Math.max(health.circuit("a").openUntilMs, health.circuit("b").openUntilMs);
   assertEquals([health.resting, health.failingModels], [false, ["a", "b"]]);
+  for (const resting of [false, true]) {
+    const keyed = new Health(() => clock.nowMs, { resting } as KeyPool);
+    assertEquals([keyed.resting, keyed.state], [resting, resting ? "failing" : "unknown"]);
+  }
 });

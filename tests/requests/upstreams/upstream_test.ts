@@ -136,6 +136,18 @@ Deno.test("the upstream of the settings is the default one, with its key if it h
   assertEquals(of({ upstream: { url: URL, key: "k" } }).default?.key?.reveal(), "k");
 });
 
+Deno.test("quirks are those that are set, or of the host; they say how a key is sent, and what is read", async () => {
+  const of = (more: object) =>
+    configuredUpstreams(settings.parse({ upstreams: { one: { url: URL, ...more } } })).one!.quirks;
+  assertEquals([of({}), of({ quirks: "vllm" })], [undefined, "vllm"]);
+  assertEquals(of({ url: "https://api.moonshot.ai/v1" }), "moonshot");
+  assertEquals(of({ url: "https://api.moonshot.ai/v1", quirks: "vllm" }), "vllm");
+  const [plain, azure] = [await made({ key: "k" }), await made({ key: "k", quirks: "azure" })];
+  assertEquals([plain.headers["api-key"], azure.headers["api-key"]], [undefined, "k"]);
+  const { shaping } = await made({ quirks: "moonshot" });
+  assertEquals([plain.shaping, shaping.singleChoice], [{}, true]);
+});
+
 Deno.test("a certificate may be text or a file; a path has the model and the method in it", async () => {
   const caCert = "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----";
   await made({ caCert });
@@ -191,6 +203,8 @@ Deno.test("states of two threads: the later outcome and failure count, and what 
   other.health.failed("other");
   const states = [[stateOf(one)], [{ ...stateOf(other), name: "other" }, stateOf(other)]];
   assertEquals(mergedStates(states).map(({ lastFailure }) => lastFailure?.detail), ["one"]);
+  one.health.succeeded(1);
+  assertEquals(mergedStates([[stateOf(other)], [stateOf(one)]])[0]!.state, "failing");
   const plain = stateOf(await made({}));
   assertEquals(mergedStates([[plain], [plain]])[0]!.keys, undefined);
 });
