@@ -84,10 +84,8 @@ export function roundedCredits(lines: readonly PriceLine[]): readonly string[] {
   // what rounding down took goes to those that lost most
   let missing = parts.reduce((all, { over }) => all + over, 0n) / THOUSANDTH;
   const rounded = lines.map(({ millionths }) => millionths);
-  for (const { at, low, over } of parts.toSorted((a, b) => Number(b.over - a.over))) {
-    const isRaised = over > 0n && missing > 0n;
-    if (isRaised) missing -= 1n;
-    rounded[at] = isRaised ? low + THOUSANDTH : low;
+  for (const { at, low } of parts.toSorted((a, b) => Number(b.over - a.over))) {
+    rounded[at] = missing-- > 0n ? low + THOUSANDTH : low; // fewer than there are that lost something
   }
   return rounded.map((millionths, at) =>
     millionths === 0n && lines[at]!.millionths !== 0n ? "<0.001" : exactCredits(millionths)

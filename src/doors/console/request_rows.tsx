@@ -24,7 +24,6 @@ export function OutcomeBadge({ record }: { record: RequestRecord }) {
 
 /** Says why a request failed, beside its outcome: without what that says already. */
 function reasonBeside(record: RequestRecord): string | undefined {
-  if (record.ending === "complete") return undefined;
   const outcome = outcomeOf(record);
   const reason = shortReasonOf(record);
   if (reason === outcome) return undefined;
@@ -45,7 +44,7 @@ export function tokensPerSecond(
     "outputTokens" | "streamed" | "firstTokenMs" | "durationMs"
   >,
 ): number | undefined {
-  const streamMs = streamed && firstTokenMs !== null ? durationMs - firstTokenMs : 0;
+  const streamMs = streamed ? durationMs - (firstTokenMs ?? 0) : 0;
   const ms = streamMs >= MIN_STREAM_MS ? streamMs : durationMs;
   return outputTokens === 0 || ms <= 0 ? undefined : outputTokens / ms * 1_000;
 }

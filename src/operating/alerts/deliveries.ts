@@ -60,7 +60,6 @@ export class Deliveries {
 
   /** Looks now. */
   wake(): void {
-    if (this.#closing.signal.aborted) return;
     for (const name of Object.keys(this.#options.settings().receivers)) {
       let state = this.#states.get(name);
       if (state === undefined) {

@@ -58,6 +58,8 @@ Deno.test("the models of a form are those that it shows, all of them or some (ta
     if (typeof models === "string") assertThrows(read, AccountError, models);
     else assertEquals(read(), models, fields);
   }
+  const { message } = assertThrows(() => modelsOf(form(""), CATALOG), AccountError);
+  assertEquals(message, "Select all models or only some");
 });
 
 Deno.test("a new key is what its form says, and lives as long (table)", () => {

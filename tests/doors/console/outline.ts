@@ -7,7 +7,7 @@ const INLINE =
 const SILENT = /^(?:head|script|style|svg)$/;
 /** What is said of an element, besides its text. */
 const TOLD =
-  /^(?:action|aria-current|aria-label|checked|colspan|datetime|disabled|formaction|hidden|href|max|min|name|open|pattern|placeholder|required|role|selected|step|title|type|value)$/;
+  /^(?:action|aria-current|aria-label|checked|colspan|data-(?:older|part|rows|seen)|datetime|disabled|formaction|hidden|href|max|min|name|open|pattern|placeholder|required|role|selected|step|title|type|value)$/;
 
 /** What is another each time, and what stands for it. */
 const CHANCE: readonly (readonly [RegExp, string])[] = [
@@ -84,7 +84,7 @@ export function outlineOf(
 }
 
 /** Six digits that differ where two drawings do. */
-function sumOf(text: string): string {
+export function sumOf(text: string): string {
   let sum = 0;
   for (const char of text) sum = (sum * 31 + char.codePointAt(0)!) >>> 0;
   return String(sum % 1e6).padStart(6, "0");

@@ -6,14 +6,15 @@
 
 import type { SettingsInput } from "../../../src/settings/config/mod.ts";
 import { assertEquals } from "../../assert.ts";
-import { NO_PASSES, startGateway } from "../../fake/gateway.ts";
+import { NO_PASSES, startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { isolateClock } from "../../fake/isolate_clock.ts";
+import { lendToGone } from "../../fake/ledger.ts";
 import { fakeUpstream } from "../../fake/upstream.ts";
 import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
 import { fakeStripe } from "../../money/payments/fake_stripe.ts";
 import { outlineOf } from "./outline.ts";
 import { LONG_NAME } from "./rich.ts";
-import { fillWalk, type WalkData, walkersOf, walkSettings } from "./walk_places.ts";
+import { fillWalk, type WalkData, type Walker, walkersOf, walkSettings } from "./walk_places.ts";
 
 const NOW = Date.UTC(2026, 5, 15, 12);
 const FOLDER = new URL("outlines/", import.meta.url);
@@ -42,6 +43,161 @@ function wordsOf(
   ];
 }
 
+/** Makes more than a walk needs: what there is in each of its states. */
+async function fillStates({ gateway }: TestGateway, { rich, member }: WalkData) {
+  const { accounts, codes, database, keys, members, sales, teams } = gateway;
+  const nowMs = Date.now();
+  await accounts.create({ email: "service@example.com", name: "CI", kind: "service" });
+  const away = await accounts.create({ email: "away@example.com", name: "Away" });
+  const team = await teams.create({ name: "Team without a pool", pool: false });
+  await members.add(team, away);
+  await members.stop(team, away);
+  await members.add(team, await accounts.get(rich.email), "lead");
+  const closed = await teams.create({ name: "Closed", pool: true });
+  await teams.change(closed, { disabled: true });
+  await sales.grant(away, { credits: 9, note: "A gift", expiresAtMs: nowMs + 86_400_000 });
+  await accounts.disable(away.email);
+  await keys.issue(await accounts.get(rich.email), { models: [], expiresAtMs: nowMs + 60_000 });
+  await codes.make({ offer: sales.package("starter"), note: "For the fair" });
+  await codes.make({ credits: 7, expiresAtMs: nowMs + 30_000 });
+  const states = [
+    "revoked_at_ms = 2",
+    `redeemed_at_ms = 3, redeemed_by = '${member.id}'`,
+  ];
+  for (const state of [...states, "note = note"]) {
+    const [made] = await codes.make({ credits: 7, expiresAtMs: nowMs + 86_400_000 });
+    await database.batch([{
+      sql: `update redemption_codes set ${state} where id = ?`,
+      args: [made!.id],
+    }]);
+  }
+  await lendToGone(database, rich.accountId);
+  const logged: Readonly<Record<string, readonly [object: string | null, ...states: unknown[]]>> = {
+    "account.update": [member.id, { role: "none", models: ["a"], at_once: 5, name: "" }, {
+      role: "finance",
+      models: ["a", "b"],
+      at_once: null,
+      name: "Bob",
+      until: "2026-06-15T12:00:00.000Z",
+      is_on: true,
+      wait_ms: 5_000,
+      prices: { input: 5 },
+    }],
+    "route.write": ["model-1", { prices: 1 }, null],
+    "team.update": [rich.teamId, null, { id: rich.teamId, name: "x".repeat(130) }],
+    "alert.test": [null, null, null],
+  };
+  await database.batch(
+    Object.entries(logged).map(([operation, [object, before, after]], at) => ({
+      sql:
+        `insert into operation_log (id, at_ms, operation, door, address, actor, object_id, before,
+        after, outcome, error)
+      values (?, ?, ?, 'command', ?, 'root', ?, ?, ?, ?, ?)`,
+      args: [
+        `op_${at}`,
+        nowMs,
+        operation,
+        at === 0 ? "192.0.2.1" : null,
+        object,
+        before === null ? null : JSON.stringify(before),
+        after === null ? null : JSON.stringify(after),
+        at === 3 ? "failed" : "done",
+        at === 3 ? "conflict: It is late." : null,
+      ],
+    })),
+  );
+  await database.batch([{
+    sql: `insert into alert_deliveries (alert_id, receiver, state, created_at_ms, due_at_ms, error)
+      values ('alert_4', 'ops', 'given_up', 1, 1, 'no reply'), ('alert_4', 'chat', 'delivered', 1, 1, null)`,
+  }, { sql: "update alerts set read_at_ms = 1 where id = 'alert_5'" }]);
+  const [key] = await keys.list(await accounts.get(rich.email));
+  return { away: away.id, pool: closed.poolId!, poolless: team.id, key: key!.id };
+}
+
+/** Pages by who sees them, below `/console/`, besides those of a walk: what is asked for otherwise, and roles that see less. */
+function morePages(
+  { rich, orders, member }: WalkData,
+  { away, pool, poolless, key }: Awaited<ReturnType<typeof fillStates>>,
+): Readonly<Record<string, readonly string[]>> {
+  const team = rich.teamId;
+  return {
+    lead: [
+      "requests?range=7d&status=complete",
+      "requests?model=model-1",
+      `requests?key=${key}`,
+      "requests?tag=a%3Db",
+      "requests?tag=a",
+      "requests?from=2026-06-01&to=2026-06-10",
+      "requests?from=2026-05&to=2026-05&zone=Europe%2FBerlin",
+      "requests?range=today&zone=Nowhere",
+      "requests?status=none",
+      "requests?q=req_",
+      `requests?q=${rich.requestId}`,
+      `requests?before=${NOW - 10 * 86_400_000}.req_`,
+      "requests?before=nothing",
+      "usage?by=hour&since=today&zone=Europe%2FBerlin",
+      "usage?by=moon",
+      "usage?by=model,key&since=2d",
+      "usage?by=day,model,key&since=2d",
+      "usage?by=month&since=2026-01",
+      "usage?by=model&since=2000d",
+      "usage?by=tag%3Asession&since=2d",
+      `usage?by=member&team=${team}`,
+      "usage?by=member&team=nothing",
+      "usage?all=1&account=new%40example.com",
+      "usage?by=reason&since=30d&compare=1",
+      "credits?month=2026-05",
+      "credits?month=2026-13",
+      "statement?month=2026-05",
+      "models?q=model-1&can=images&sort=input",
+      "models?q=nothing",
+      `orders/${orders.openId}?cancelled=1`,
+      `orders/${orders.openId}/receipt`,
+      `teams/${poolless}`,
+      `teams/${poolless}/credits`,
+      "operator",
+    ],
+    finance: [
+      "operator",
+      "operator/accounts",
+      `operator/accounts/${rich.accountId}`,
+      "operator/payments",
+      `operator/orders/${orders.paidId}`,
+      "operator/codes",
+      "operator/audit",
+      "operator/alerts",
+      "teams",
+      `teams/${team}`,
+      `usage?team=${team}&account=${encodeURIComponent(rich.email)}`,
+      `requests/${rich.requestId}`,
+    ],
+    operator: [
+      "operator",
+      `operator/accounts/${member.id}`,
+      "operator/routes",
+      "operator/upstreams",
+      `teams/${team}`,
+    ],
+    owner: [
+      "operator?range=7d",
+      "operator?range=nothing",
+      "operator/accounts?q=away",
+      "operator/accounts?q=nothing",
+      `operator/accounts?after=${member.id}`,
+      `operator/accounts/${away}`,
+      `operator/accounts/${pool}`,
+      "operator/log?about=away%40example.com",
+      "operator/log?by=nobody",
+      "operator/routes/edit",
+      "operator/upstreams/add",
+      "operator/settings?q=limits&set=1",
+      "usage?all=1&by=account",
+      "usage?by=day,team&all=1&since=7d",
+      `teams/${poolless}`,
+    ],
+  };
+}
+
 /** The models of an alias, the one that is real, and one of a long name. */
 const some = (routes: NonNullable<SettingsInput["routes"]>) =>
   Object.fromEntries(
@@ -61,25 +217,33 @@ Deno.test("each page is as its outline says", async (t) => {
     settings: { ...settings, alerts: { dailyAudit: false }, routes: some(routes!) },
   });
   const data = await fillWalk(gateway, stripe, { requests: 24, keys: 3, members: 2 });
+  const states = await fillStates(gateway, data);
   [atMs, step] = [NOW + 60_000, 0];
   const seen = new Map<string, string>();
-  const words = wordsOf(data);
+  const words = [
+    ...wordsOf(data),
+    ...Object.entries(states).map(([word, id]) => [id, word] as const),
+  ];
+  const more = morePages(data, states);
   const chance = [
     [gateway.directory, "DIRECTORY"],
     [data.userCode, "USER-CODE"],
     [new RegExp(`${String(NOW).slice(0, 8)}\\d{5}`, "g"), "MS"], // by how often the clock was looked at
   ] as const;
-  for (const [walker, { email, places }] of Object.entries(walkersOf(data))) {
+  const walkers = { ...walkersOf(data), operator: { email: "operator@example.com", places: [] } };
+  for (const [walker, { email, places }] of Object.entries<Walker>(walkers)) {
     const browser = email === undefined
       ? new PlainBrowser(gateway.url)
       : await signedIn(gateway, email);
-    for (const [at, { path }] of places.entries()) {
+    const pages = [...places, ...(more[walker] ?? []).map((path) => ({ path }))];
+    for (const [at, { path }] of pages.entries()) {
       if (UNTOLD.test(path)) continue;
       const named = words.reduce((all, [id, word]) => all.replace(id, word), path || "home");
       const name = `${walker} ${named}`.replaceAll(/[^\w=]+/g, "-");
       if (seen.has(name)) continue;
       const reply = await browser.get(`/console/${path}`);
-      const html = await reply.text();
+      const led = reply.headers.get("location");
+      const html = led === null ? await reply.text() : `Led to ${led}`;
       // what is around the page is the same on all of somebody's pages
       const [main] = at === 0 ? [html] : /<main[\s\S]*<\/main>/.exec(html) ?? [html];
       seen.set(name, outlineOf(main, chance));

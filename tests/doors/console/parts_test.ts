@@ -17,6 +17,7 @@ import { CreditStatementSection } from "../../../src/doors/console/pages/credit_
 import { EntryTable } from "../../../src/doors/console/pages/credit_entries.tsx";
 import { HomePage } from "../../../src/doors/console/pages/home.tsx";
 import { KeyTable } from "../../../src/doors/console/pages/key_table.tsx";
+import { KeysPage } from "../../../src/doors/console/pages/keys.tsx";
 import { ModelsPage } from "../../../src/doors/console/pages/models.tsx";
 import { NoticesPage } from "../../../src/doors/console/pages/notices.tsx";
 import { OrderPage, OrderTable, ReceiptPage } from "../../../src/doors/console/pages/orders.tsx";
@@ -32,6 +33,7 @@ import { TeamsPage } from "../../../src/doors/console/pages/teams.tsx";
 import { ToolTable } from "../../../src/doors/console/pages/tools.tsx";
 import { Sparkline } from "../../../src/doors/console/sparkline.tsx";
 import { Table } from "../../../src/doors/console/table.tsx";
+import { Stat } from "../../../src/doors/console/components.tsx";
 import {
   BUDGET_SET,
   KEY_REVOKE,
@@ -43,7 +45,7 @@ import {
   type WriteOperation,
 } from "../../../src/operating/operations/mod.ts";
 import { assertEquals } from "../../assert.ts";
-import { outlineOf } from "./outline.ts";
+import { outlineOf, sumOf } from "./outline.ts";
 
 const FOLDER = new URL("part_outlines/", import.meta.url);
 const isWriting = Deno.env.get("SLUICE_WRITE_OUTLINES") === "1";
@@ -676,6 +678,18 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       "there are none": { keys: [] },
       "all are past": { keys: KEYS.slice(5, 7) },
     }),
+  "the keys of an account": () =>
+    states(KeysPage as Things, {
+      page: page("keys"),
+      view: { ...KEYS_VIEW, keys: KEYS.slice(0, 4) },
+      teams: undefined,
+      mayChange: none,
+      address: "https://sluice.example",
+      tools: [],
+    }, {
+      "with a new one": { made: "sk-secret", view: { ...KEYS_VIEW, keys: [] } },
+      "that are many": { view: { ...KEYS_VIEW, keys: KEYS.slice(0, 5) } },
+    }),
   "team members": () =>
     states(MemberTable as Things, { ...TEAM, base: "/console/teams/team_1" }, {
       "who may see no usage of others": { may: none },
@@ -893,7 +907,7 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
             expiresAtMs: NOW + (14 - 2 * at) * DAY,
           })),
         budgets: Array.from({ length: 8 }, (_, at) => ({
-          budget: budget({ spent: 10 * at, left: 100 - 10 * at }),
+          budget: budget({ spent: 10 * at, left: at % 2 === 0 ? 1_000 : 100 - 10 * at }),
           of: `budget ${at}`,
         })),
         credits: {
@@ -951,7 +965,7 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
           },
           {
             ...{ kind: "paid", atMs: NOW, packageName: "Big", receipt: 3, amount: null },
-            ...{ currency: "usd", livemode: true, credits: 9, orderId: "ord_3" },
+            ...{ currency: "gbp", livemode: true, credits: 9, orderId: "ord_3" },
           },
           {
             ...{ kind: "paid", atMs: NOW, packageName: "Big", receipt: 3, amount: 0 },
@@ -1066,6 +1080,10 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
         ],
       },
       "of operators, none": { shows: "deliveries", notices: [] },
+      "of operators, about what is of, as one says: nobody": {
+        shows: "deliveries",
+        notices: [notice({ title: "What it is made of, in short: " })],
+      },
       "of nobody": { page: page("notices", { session: undefined }) },
       "with times": {
         notices: [notice({
@@ -1223,6 +1241,8 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       ])
     ),
     ...states(Layout as Things, { page: page("models", { session: undefined }), title: "T" }, {
+      "that is loaded again": { refreshSeconds: 5 },
+      "that leads on": { leavesTo: "https://pay.example/1", script: "passkeys.js" },
       "with a notice": { page: page("keys", { notice: { tone: "good", text: "Done." } }) },
       "with an error": { notice: { tone: "bad", text: "No." } },
       "in a team, without a name": {
@@ -1251,6 +1271,13 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       ] as const
     ),
   ],
+  figures: () =>
+    [0, 1_234_567, 12_345_678, 9_876_543_210, 98_765_432_109].map((
+      value,
+    ) => [
+      String(value),
+      Stat({ name: "Tokens", value, ...value === 0 ? {} : { note: "a note" } }),
+    ]),
   charts: () => [
     ...states(Chart as Things, CHART, {
       "of several, with the period before": {
@@ -1288,14 +1315,30 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
   ],
 };
 
+/** Parts whose classes matter: where something stands, and how much of it is seen. */
+const AS_THEY_ARE = ["charts", "names", "figures"];
+
+/** All elements of a part, each on a line, but of a drawing only which one it is. */
+function wholeOf(html: string): string {
+  return html.replaceAll(/<svg.*?<\/svg>/gs, (drawing) => `<svg ${sumOf(drawing)}>`)
+    .replaceAll("><", ">\n<");
+}
+
 for (const [name, made] of Object.entries(PARTS)) {
   Deno.test(`part of a page in its states: ${name}`, async () => {
     let outline = "";
     for (const [what, part] of made()) {
       const html = String(await part);
+      const [head = ""] = /<head>.*<\/head>/s.exec(html) ?? [];
+      const loads = /(?:http-equiv="refresh" content|<script [^>]*src)="([^"]*)"/g;
+      for (const [, loaded] of head.matchAll(loads)) {
+        if (loaded !== "/console/assets/console.js") outline += `== ${loaded}\n`;
+      }
       // what is around a page has an outline of its own
       const [main] = name === "around pages" ? [html] : /<main[\s\S]*<\/main>/.exec(html) ?? [html];
-      outline += `== ${what}\n${outlineOf(main, [])}\n`;
+      outline += `== ${what}\n${
+        AS_THEY_ARE.includes(name) ? wholeOf(main) : outlineOf(main, [])
+      }\n`;
     }
     const file = new URL(`${name.replaceAll(/\W+/g, "-")}.txt`, FOLDER);
     if (isWriting) await Deno.writeTextFile(file, outline);
@@ -1309,19 +1352,20 @@ Deno.test("cells of a table have the classes by which rows become cards", () => 
     return [
       /class="table ([^"]*)"/.exec(html)![1],
       ...[...html.matchAll(/<t[hd]\b([^>]*)>/g)].map(([, attributes]) =>
-        /class="([^"]*)"/.exec(attributes!)?.[1] ?? ""
+        /class="([^"]*)"/.exec(attributes!)?.[1]
       ),
     ];
   };
   const cell = () => "x";
+  const no = undefined;
   assertEquals(of([{ name: "a", cell }, { name: "b", cell }]), [
     "columns-2",
-    "",
-    "",
+    no,
+    no,
     "primary",
-    "",
+    no,
   ]);
-  assertEquals(of([{ name: "", cell }]), ["columns-1", "", "primary"]);
+  assertEquals(of([{ name: "", cell }]), ["columns-1", no, "primary"]);
   assertEquals(
     of([
       { name: "a", cell, bare: true },
@@ -1333,9 +1377,9 @@ Deno.test("cells of a table have the classes by which rows become cards", () => 
     ]),
     [
       "columns-10",
-      ...["", "number", "number", "", "", "", "", "", "", "number"],
+      ...[no, "number", "number", no, no, no, no, no, no, "number"],
       ...["bare", "primary number", "figure number", "action"],
-      ...["none", "none", "none", "", "", "number bare none"],
+      ...["none", "none", "none", no, no, "number bare none"],
     ],
   );
   assertEquals(of(Array.from({ length: 13 }, () => ({ name: "a", cell })))[0], "columns-12");

@@ -201,8 +201,8 @@ export const CONSOLE: readonly Mutation[] = [
   {
     name: "price-rounded-by-line",
     file: "src/doors/console/request_price.tsx",
-    find: "const isRaised = over > 0n && missing > 0n;",
-    replace: "const isRaised = over > 500n;",
+    find: "missing-- > 0n ? low",
+    replace: "lines[at]!.millionths % THOUSANDTH > 500n ? low",
     tests: REQUEST,
     why: "The lines of a price would not add up to its sum.",
   },
