@@ -161,6 +161,70 @@ Deno.test("calls of a whole reply stay apart, although they are the same", async
   }
 });
 
+Deno.test("one answer in several choices is one for a client that asked for one, however it comes", async () => {
+  const call = { id: "c", type: "function", function: { name: "f", arguments: '{"q":1}' } };
+  const said: readonly JsonObject[] = [
+    { role: "assistant", content: "Hi", refusal: null },
+    { role: "assistant", content: null, tool_calls: [call] },
+  ];
+  for (
+    const [indices, reasons] of [
+      [[0, 1], ["tool_calls", "tool_calls"]],
+      [[0, 0], ["stop", "tool_calls"]],
+      [[1, 2], ["tool_calls", "stop"]],
+      [[undefined, undefined], ["tool_calls", "tool_calls"]],
+    ] as const
+  ) {
+    const place = (at: number) => indices[at] === undefined ? {} : { index: indices[at] };
+    const choices = said.map((message, at) => ({
+      ...place(at),
+      message,
+      finish_reason: reasons[at]!,
+    }));
+    const deltas = said.map((delta, at) => ({ ...place(at), delta }));
+    const ends = said.map((_, at) => ({ ...place(at), delta: {}, finish_reason: reasons[at]! }));
+    const all = { choices: deltas };
+    const texts = [
+      [...deltas.map((one) => ({ choices: [one] })), { choices: ends }],
+      [all, { choices: [ends[1]!] }],
+    ].map((chunks) => sse(chunks.map((one) => ({ event: "x", data: JSON.stringify(one) }))));
+    const expected = { text: "Hi", calls: ['f{"q":1}'], finish: undefined };
+    for (const front of ["chat", "messages", "responses"] as const) {
+      const request = contextOf(REQUESTS[front]);
+      const bodies = [
+        bridgeBetween(front, "chat").reply({ choices, usage: USAGE }, request).body,
+        ...texts.map((text) => wholeBody(front, text)),
+      ];
+      const heard = [
+        ...await Promise.all(
+          bodies.map(async (body) => (await hear(front, Response.json(body)))[0]),
+        ),
+        ...await Promise.all(texts.map((text) => heardStream(front, text))),
+      ];
+      const finish = { chat: "tool_calls", messages: "tool_use", responses: "completed" }[front];
+      for (const { text, calls, finish: end } of heard) {
+        assertEquals({ text, calls, finish: end }, { ...expected, finish }, front);
+      }
+    }
+    const streamed = clientStream(chatToChat.stream(contextOf(REQUESTS.chat)), texts[1]!);
+    for (const [, data] of streamed.matchAll(/^data: (\{.*)$/gm)) {
+      const { choices = [] } = JSON.parse(data!);
+      assertEquals(choices.map(({ index }: JsonObject) => index), choices.length === 0 ? [] : [0]);
+    }
+  }
+});
+
+Deno.test("several choices that were asked for stay apart", () => {
+  const request = parseChat({ model: "m", n: 2, messages });
+  const choices = ["a", "b"].map((content, index) => ({
+    index,
+    message: { role: "assistant", content },
+    finish_reason: "stop",
+  }));
+  const { body } = chatToChat.reply({ choices, usage: USAGE }, contextOf(request));
+  assertEquals((body.choices as JsonObject[]).map(({ index }) => index), [0, 1]);
+});
+
 Deno.test("reasoning and text are heard under every name and in every part, whole and streamed, and a whole reply ends (property)", async () => {
   const REASONING: readonly ((text: string) => JsonObject)[] = [
     (text) => ({ reasoning_content: text }),

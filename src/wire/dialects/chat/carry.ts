@@ -33,6 +33,7 @@ import {
 } from "./read_reply.ts";
 import { ChoiceRepair, repairChoice } from "./repair.ts";
 import { withoutSeals } from "./signatures.ts";
+import { asOneChoice, ownIndex } from "./one_choice.ts";
 import { chatStreamEnd } from "./stream_end.ts";
 import { withOwnNames, writeChatUsage } from "./usage.ts";
 import { wantsUsage } from "./writer.ts";
@@ -85,7 +86,9 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   const { choice } = context;
   const { thinkTags = false } = context.written;
   const custom = customTools(context.request.body);
-  const choices = objects(reply.choices).map((one, place) =>
+  const given = objects(reply.choices);
+  const isSpread = given.length > 1 && context.request.choices === 1;
+  const choices = (isSpread ? [asOneChoice(given)] : given).map((one, place) =>
     repairChoice(one, context, { thinkTags, custom, place })
   );
   if (choices.length === 0 || !choices.every(({ message }) => isObject(message))) {
@@ -188,7 +191,10 @@ class CarriedChatStream extends MeteredStream<Meter> implements ReplyStream {
       return text;
     }
     const chunk = parseChunk(data);
-    return this.#written(chunk, objects(chunk.choices).map((choice) => this.#repaired(choice)));
+    return this.#written(
+      chunk,
+      objects(chunk.choices).map((choice) => this.#repaired(ownIndex(choice, this.#choices))),
+    );
   }
 
   /** Takes a chunk with its choices repaired, and returns its text. */
@@ -203,7 +209,11 @@ class CarriedChatStream extends MeteredStream<Meter> implements ReplyStream {
     if (choice !== undefined) sent.choices = choices.map((one) => ({ ...one, index: choice }));
     if (this.#wantsUsage) sent.usage = null;
     else if (sent.usage !== undefined) delete sent.usage;
-    return `data: ${JSON.stringify(sent)}\n\n`;
+    if (this.#choices > 1 || choices.length === 1) return `data: ${JSON.stringify(sent)}\n\n`;
+    // SDKs that expect one choice read the first of a chunk
+    return objects(sent.choices).map((one) =>
+      `data: ${JSON.stringify({ ...sent, choices: [one] })}\n\n`
+    ).join("");
   }
 
   truncate(): string {

@@ -6,6 +6,7 @@ import { customTools } from "./custom_calls.ts";
 import { readUsage } from "../usage_names.ts";
 import { usageIn } from "./departures.ts";
 import { ReasoningDetails } from "./extra_content.ts";
+import { ownIndex } from "./one_choice.ts";
 import { parseChunk, parseLate } from "./read_reply.ts";
 import { ChoiceRepair } from "./repair.ts";
 
@@ -49,7 +50,8 @@ export class ChunksAsWhole implements WholeOfStream {
     const { choices, object: _, usage: __, ...beside } = chunk;
     Object.assign(this.#body, beside);
     this.#takeUsage(chunk);
-    for (const one of objects(choices)) this.#add(one);
+    const { request } = this.#context;
+    for (const one of objects(choices)) this.#add(ownIndex(one, request.choices));
   }
 
   reply(): Reply {

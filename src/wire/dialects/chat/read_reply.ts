@@ -10,10 +10,11 @@ import {
 import type { EventReader, ReadOptions, ReadReply } from "../dialect.ts";
 import { citationOf, type Finish, type ReplyEvent } from "../neutral/conversation.ts";
 import { callNumber, CallReader } from "./calls.ts";
-import { checkFinish, documentedFinish } from "../neutral/finish.ts";
+import { checkFinish } from "../neutral/finish.ts";
 import { chatImages, imageEvents } from "../neutral/made_images.ts";
 import { putInPlace, textOf, usageIn, withOwnReasoning } from "./departures.ts";
 import { ReasoningDetails, sealOf } from "./extra_content.ts";
+import { endingChoice, reasonOf } from "./one_choice.ts";
 import { ThinkTags, type Told } from "./think_tags.ts";
 import { reportedError, tooMuch, unusable, upstreamFault } from "../upstream_error.ts";
 import { readUsage } from "../usage_names.ts";
@@ -182,8 +183,7 @@ export class ChatReader implements EventReader {
       const said = this.#delta(withOwnReasoning(delta, this.#tags));
       for (const event of withLogprobs(said, choice.logprobs)) events.push(event); // may be many
     }
-    const [choice] = choices.filter((one) => reasonOf(one) !== "")
-      .toSorted((one, other) => weightOf(other) - weightOf(one));
+    const choice = endingChoice(choices);
     const reason = choice === undefined ? "" : reasonOf(choice);
     if (reason !== "" && this.#tags !== undefined) events.push(...told(this.#tags.end()));
     this.#hasOutput ||= events.length > 0;
@@ -244,15 +244,6 @@ function withLogprobs(
   return events.map((event) =>
     event === first && event.type === "text" ? { ...event, logprobs: own } : event
   );
-}
-
-function reasonOf({ finish_reason: reason }: JsonObject): string {
-  return text(documentedFinish(reason)) ?? "";
-}
-
-/** Of several choices that end, the one that says most tells why the answer ended. */
-function weightOf(choice: JsonObject): number {
-  return ["stop", "tool_calls", "length", "content_filter"].indexOf(reasonOf(choice));
 }
 
 function told({ reasoning, text }: Told): ReplyEvent[] {
