@@ -68,7 +68,7 @@ async function attempt(given: Case, timers: CoarseTimers) {
     headers: { authorization: "only" },
     keys: pool,
     health,
-    bound: bounds.upstream,
+    bounds: bounds.upstream === undefined ? [] : [bounds.upstream],
     boundOf: () => bounds.target,
     headersMs,
     redact: (text: string) => text.replaceAll("secret", "…"),
@@ -306,7 +306,7 @@ Deno.test("an attempt waits for its first output only while another target can b
 
 Deno.test("a bug is not hidden: the reply is given up, the circuit does not wait, and its place is free", async () => {
   const timers = new CoarseTimers();
-  const bound = new Bound("requests", timers).set({ requests: 1, waitMs: 0 });
+  const bound = new Bound("one", timers).set({ atOnce: 1, waitMs: 0 });
   const open = () => {
     throw new TypeError("a bug");
   };
@@ -322,7 +322,7 @@ Deno.test("a bug is not hidden: the reply is given up, the circuit does not wait
 Deno.test("what bounds an upstream, a target and a key: its place is taken until the reply ends, and free after a failure", async () => {
   const timers = new CoarseTimers();
   for (const place of ["upstream", "target", "key"] as const) {
-    const bound = new Bound("requests", timers).set({ requests: 1, waitMs: 0 });
+    const bound = new Bound("one", timers).set({ atOnce: 1, waitMs: 0 });
     const bounds = { [place]: bound };
     const key = place === "key" ? { key: "pool" } as const : {};
     for (let times = 0; times < 2; times++) {
@@ -332,7 +332,7 @@ Deno.test("what bounds an upstream, a target and a key: its place is taken until
     const first = await attempt({ steps: [200], bounds, ...key }, timers);
     assert("reply" in first.result, place);
     const second = await attempt({ steps: [200], bounds, ...key }, timers);
-    assertEquals([second.sent.length, second.refusal?.reason], [0, "gateway_unavailable"], place);
+    assertEquals([second.sent.length, second.refusal?.reason], [0, "rate_exceeded"], place);
     const { outcomes } = second;
     assertEquals(outcomes?.every((one) => one === "over its limit here"), true, place);
     const { body } = first.result.reply;
@@ -354,7 +354,7 @@ Deno.test("what bounds an upstream, a target and a key: its place is taken until
 
 Deno.test("a client that leaves while its request waits for its turn: nothing was sent, and nobody is to blame", async () => {
   const timers = new CoarseTimers();
-  const bound = new Bound("requests", timers).set({ requests: 1, waitMs: 60_000 });
+  const bound = new Bound("one", timers).set({ atOnce: 1, waitMs: 60_000 });
   for (const key of [undefined, "pool"] as const) {
     const held = await bound.take({
       account: "a",

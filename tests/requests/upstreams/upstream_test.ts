@@ -97,33 +97,32 @@ Deno.test("each thread has its part of what an upstream, a target and a key may 
       for (const { end } of turns) end();
     }
   };
-  assertEquals(await room((await made({}, { timers })).bound), Infinity);
+  assertEquals(await room((await made({}, { timers })).bounds[0]), Infinity);
   const limits = { waitMs: 0 };
   for (
     const [more, tokens, threads, most] of [
-      [{ requests: 5 }, 1, undefined, 5],
-      [{ requests: 5 }, 1, 2, 2],
-      [{ requests: 1 }, 1, 2, 1],
+      [{ atOnce: 5 }, 1, undefined, 5],
+      [{ atOnce: 5 }, 1, 2, 2],
+      [{ atOnce: 1 }, 1, 2, 1],
       [{ requestsPerMinute: 9 }, 1, 3, 3],
       [{ tokensPerMinute: 100 }, 10, 2, 5],
     ] as const
   ) {
     const upstream = await made({ limits: { ...limits, ...more } }, { threads, timers });
-    assertEquals(await room(upstream.bound, tokens), most, JSON.stringify(more));
+    assertEquals(await room(upstream.bounds[0], tokens), most, JSON.stringify(more));
     const target = { upstream: "one", model: "m", limits: { ...limits, ...more } };
     const other = await made({}, { threads, timers });
     assertEquals(await room(other.boundOf(target), tokens), most, JSON.stringify(more));
   }
-  // nobody waits for a key, as there are others
   const keyed = await made({
-    keys: [{ key: "k", limits: { requests: 2, waitMs: 60_000 } }, "l"],
+    keys: [{ key: "k", limits: { atOnce: 2, waitMs: 0 } }, "l"],
   }, { timers });
   const [first, second] = keyed.keys!.all.map(({ bound }) => bound);
   assertEquals([await room(first), second], [2, undefined]);
   // what bounded it before is lifted when the settings no longer say it
   const memory = new RoutingMemory(() => 0);
-  await made({ limits: { requests: 1, waitMs: 0 } }, { memory, timers });
-  assertEquals(await room((await made({}, { memory, timers })).bound), Infinity);
+  await made({ limits: { atOnce: 1, waitMs: 0 } }, { memory, timers });
+  assertEquals(await room((await made({}, { memory, timers })).bounds[0]), Infinity);
   timers.close();
 });
 
