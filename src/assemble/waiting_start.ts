@@ -50,8 +50,8 @@ export async function waitingStart(
     }
     const onInterruption = (error: unknown) =>
       log.error("stopped listening: out of file descriptors?", { error: String(error) });
-    const idleMs = settings.limits.idleConnectionMs;
-    door = stack.use(new WaitingDoor({ host, port, now, idleMs, onInterruption }, why));
+    const { limits: { idleConnectionMs: idleMs }, cors: { origins } } = settings;
+    door = stack.use(new WaitingDoor({ host, port, now, idleMs, origins, onInterruption }, why));
     log.warn("waiting for the database: requests get 503 until it answers", { port: door.port });
   };
   let loggedTick = -Infinity;

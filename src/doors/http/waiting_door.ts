@@ -3,6 +3,8 @@ import { Refusal } from "../../ground/refusal.ts";
 import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { Arrivals } from "./arrivals.ts";
 import { Connections } from "./connections.ts";
+import { crossOriginHeaders, preflight } from "./cross_origin.ts";
+import { isApiPath } from "./request_line.ts";
 import { errorResponse } from "./responses.ts";
 import { serve, type Server } from "./serve.ts";
 import { Sockets } from "./sockets.ts";
@@ -18,6 +20,8 @@ export interface WaitingDoorOptions {
   readonly now: () => number;
   /** Time after which connections are closed on which nothing was sent, in milliseconds. */
   readonly idleMs: number;
+  /** Allowed origins of browsers; `*` allows any. */
+  readonly origins: readonly string[];
   /** Called when the listener failed because the process is out of descriptors, and will be restarted. */
   readonly onInterruption: (error: unknown) => void;
 }
@@ -37,7 +41,10 @@ export class WaitingDoor implements AsyncDisposable {
    * @param why See {@linkcode WaitingDoor.why}.
    * @throws {Deno.errors.AddrInUse} If the port is in use.
    */
-  constructor({ host, port, now, idleMs, onInterruption }: WaitingDoorOptions, why: string) {
+  constructor(
+    { host, port, now, idleMs, origins, onInterruption }: WaitingDoorOptions,
+    why: string,
+  ) {
     this.why = why;
     const own = <T extends { close(): void }>(part: T) =>
       this.#owned.adopt(part, (one) => one.close());
@@ -50,7 +57,7 @@ export class WaitingDoor implements AsyncDisposable {
     );
     const fetch = (request: Request, info?: { readonly remoteAddr: Deno.Addr }) => {
       arrivals.progressed(info?.remoteAddr);
-      return respond(request, this.why, now());
+      return respond(request, { why: this.why, origins, nowMs: now() });
     };
     try {
       this.#server = serve({ fetch }, {
@@ -78,7 +85,13 @@ export class WaitingDoor implements AsyncDisposable {
   }
 }
 
-function respond(request: Request, why: string, nowMs: number): Response {
+function respond(
+  request: Request,
+  { why, origins, nowMs }: Pick<WaitingDoorOptions, "origins"> & {
+    readonly why: string;
+    readonly nowMs: number;
+  },
+): Response {
   const { pathname: path } = new URL(request.url);
   const headers = { "connection": "close" }; // the next request is for the gateway
   if (path === "/healthz") return Response.json({ status: "ok" }, { headers });
@@ -89,11 +102,14 @@ function respond(request: Request, why: string, nowMs: number): Response {
     });
   }
   const requestId = newRequestId(nowMs);
+  const ids = { ...headers, "x-request-id": requestId, "request-id": requestId };
+  const own = isApiPath(path) ? { ...ids, ...crossOriginHeaders(request, origins) } : ids;
+  if (isApiPath(path) && request.method === "OPTIONS") return preflight(request, own);
   const state = {
     requestId,
     clientRequestId: undefined,
     path,
-    headers: { ...headers, "x-request-id": requestId, "request-id": requestId },
+    headers: own,
     peer: undefined,
     header: (name: string) => request.headers.get(name),
     isCodex: false,

@@ -12,7 +12,7 @@ const linux = { ignore: Deno.build.os !== "linux" };
 
 function open(idleMs: number) {
   const door = new WaitingDoor({
-    ...{ host: "127.0.0.1", port: 0, now: () => 0, idleMs },
+    ...{ host: "127.0.0.1", port: 0, now: () => 0, idleMs, origins: ["*"] },
     onInterruption() {},
   }, "the database does not answer");
   return { door, url: `http://127.0.0.1:${door.port}` };
@@ -75,7 +75,9 @@ Deno.test(
   { ...linux, sanitizeOps: true, sanitizeResources: true },
   async () => {
     const { door } = open(60_000);
-    const taken = { host: "127.0.0.1", port: door.port, now: () => 0, idleMs: 60_000 };
+    const taken = {
+      ...{ host: "127.0.0.1", port: door.port, now: () => 0, idleMs: 60_000, origins: ["*"] },
+    };
     assertThrows(
       () => new WaitingDoor({ ...taken, onInterruption() {} }, "why"),
       Deno.errors.AddrInUse,
@@ -83,3 +85,27 @@ Deno.test(
     await door[Symbol.asyncDispose]();
   },
 );
+
+Deno.test("a waiting door tells browsers of other origins to come again", async () => {
+  const { door, url } = open(60_000);
+  await using _ = door;
+  const asked = await fetch(`${url}/v1/models`, { headers: { origin: "https://page.example" } });
+  await asked.body?.cancel();
+  assertEquals([asked.status, asked.headers.get("access-control-allow-origin")], [503, "*"]);
+  assert(asked.headers.get("access-control-expose-headers")!.includes("Retry-After"));
+  const preflight = await fetch(`${url}/v1/chat/completions`, {
+    method: "OPTIONS",
+    headers: {
+      origin: "https://page.example",
+      "access-control-request-method": "POST",
+      "access-control-request-headers": "authorization",
+    },
+  });
+  assertEquals(
+    [preflight.status, preflight.headers.get("access-control-allow-headers")],
+    [204, "authorization"],
+  );
+  const page = await fetch(`${url}/console/`);
+  await page.body?.cancel();
+  assertEquals([page.status, page.headers.has("access-control-allow-origin")], [503, false]);
+});
