@@ -52,7 +52,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   checkPermission(caller, route);
   checkAsked(route, askedOf(dialect, parsed.body));
   checkMedia(route, parsed);
-  parts.images.checkCount(parsed.images);
+  parts.images.check(parsed.images, body.detached);
   const reasoned = front.applyReasoning(parsed, route);
   const applied = applyExtras(dialect, reasoned.request, route);
   const { dropped: leftOut, priced } = applied;
