@@ -17,7 +17,8 @@ export function reloadCommand(program: Command, context: CommandContext): void {
     description: "make the running gateway read its settings again",
     help:
       "\nRequests in progress keep the settings that they began with. If the settings have errors, those\n" +
-      "in use stay. The address, the data directory and the database need a restart. SIGHUP does the same.",
+      "in use stay. The address, the data directory, the database, workers and secret need a restart.\n" +
+      "SIGHUP does the same.",
     opens: "settings",
     serving: false,
     async run({ config: { settings: { data }, file }, print }) {

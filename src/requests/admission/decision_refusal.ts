@@ -14,6 +14,9 @@ const UNRESERVED_RETRY_MS = 2_000;
 /** The same where a key has as many requests in flight as it may. */
 const AT_ONCE_RETRY_MS = 1_000;
 
+/** The longest where credits are lent to a gateway that does not answer: it returns them as soon as it does. */
+const MAX_LENT_RETRY_MS = 60_000;
+
 /**
  * Makes the refusal of a request that was not admitted: why, and when to try again.
  *
@@ -82,8 +85,8 @@ export function refusalOf(
       "gateway_unavailable",
       `${part} lent to a gateway that does not answer, which may spend it for another ${
         Math.ceil(lentMs / 1_000)
-      } s. Please try again then.`,
-      { retryAfterMs: lentMs },
+      } s, unless it comes back before. Please try again.`,
+      { retryAfterMs: Math.min(lentMs, MAX_LENT_RETRY_MS) },
     );
   }
   const has = `balance of ${creditsText(balance)}`;

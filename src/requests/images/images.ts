@@ -71,15 +71,23 @@ export class Images {
   }
 
   /**
-   * Checks the number of images.
+   * Checks the number of images, and the size of those that are inline: what the body itself shows, before anything is counted or held.
    *
-   * @throws {Refusal} `request_invalid` if there are more than `maxImages`.
+   * @param detached Detached base64 of the request.
+   * @throws {Refusal} `request_invalid` if there are more than `maxImages`; `image_too_large` if inline ones have more than
+   *   `maxEncodedChars`.
    */
-  checkCount(images: readonly ImageView[]): void {
-    const { maxImages } = this.#limits;
-    if (images.length <= maxImages) return;
-    const { param } = images[maxImages]!;
-    throw invalid(param, `Too many images: the limit is ${maxImages}, reached before ${param}.`);
+  check(images: readonly ImageView[], detached: DetachedBase64): void {
+    const { maxImages, maxEncodedChars } = this.#limits;
+    if (images.length > maxImages) {
+      const { param } = images[maxImages]!;
+      throw invalid(param, `Too many images: the limit is ${maxImages}, reached before ${param}.`);
+    }
+    let chars = 0;
+    for (const { source, url, param } of images) {
+      if (source === "inline") chars += payloadOf(url, detached)?.chars ?? 0;
+      if (chars > maxEncodedChars) throw refusalOf(new TooMuch(maxEncodedChars), param);
+    }
   }
 
   /**
@@ -145,13 +153,9 @@ export class Images {
   }
 
   #decode({ url }: ImageView, alreadyChars: number, detached: DetachedBase64): Encoded {
-    const [, parameters, payload] = /^\s*data:([^,]*),([\s\S]*)$/i.exec(url) ?? [];
-    if (payload === undefined || !/;\s*base64\s*$/i.test(parameters!)) {
-      throw new ImageFault("content", "must be a base64 data URL");
-    }
-    const blob = detached.at(payload);
-    const data = blob === undefined ? payload.replace(/\s+/g, "") : payload;
-    const chars = blob?.base64.byteLength ?? data.length;
+    const payload = payloadOf(url, detached);
+    if (payload === undefined) throw new ImageFault("content", "must be a base64 data URL");
+    const { blob, data, chars } = payload;
     if (alreadyChars + chars > this.#limits.maxEncodedChars) {
       throw new TooMuch(this.#limits.maxEncodedChars);
     }
@@ -183,6 +187,15 @@ export class Images {
     const checked = checkImage({ size, declared, examine: () => examined }, this.#limits);
     return { data, chars, checked };
   }
+}
+
+/** The base64 of a data URL, possibly with a detached blob's mark, and its length; `undefined` for a URL that is none. */
+function payloadOf(url: string, detached: DetachedBase64) {
+  const [, parameters, payload] = /^\s*data:([^,]*),([\s\S]*)$/i.exec(url) ?? [];
+  if (payload === undefined || !/;\s*base64\s*$/i.test(parameters!)) return undefined;
+  const blob = detached.at(payload);
+  const data = blob === undefined ? payload.replace(/\s+/g, "") : payload;
+  return { blob, data, chars: blob?.base64.byteLength ?? data.length };
 }
 
 /** Returns the number of base64 characters that encode `bytes` bytes. */

@@ -52,7 +52,7 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   checkPermission(caller, route);
   checkAsked(route, askedOf(dialect, parsed.body));
   checkMedia(route, parsed);
-  parts.images.checkCount(parsed.images);
+  parts.images.check(parsed.images, body.detached);
   const reasoned = front.applyReasoning(parsed, route);
   const applied = applyExtras(dialect, reasoned.request, route);
   const { dropped: leftOut, priced } = applied;
@@ -136,16 +136,22 @@ export async function relay(parts: RelayParts, incoming: RelayRequest): Promise<
   }
 }
 
-/** What a body asks for in numbers that some routes bound. An output limit of the messages dialect is capped everywhere. */
+/** Fields with output limits, of which all must be right. Those of the messages dialect are capped everywhere. */
+const LIMITS: Readonly<Record<DialectName, readonly string[]>> = {
+  chat: ["max_completion_tokens", "max_tokens"],
+  messages: [],
+  responses: ["max_output_tokens"],
+};
+
+/** What a body asks for in numbers that some routes bound. */
 function askedOf(dialect: DialectName, body: JsonObject): Parameters<typeof checkAsked>[1] {
-  const limits = ["max_completion_tokens", "max_tokens", "max_output_tokens"];
-  const limit = dialect === "messages"
-    ? undefined
-    : limits.find((param) => typeof body[param] === "number");
-  const stops = ["stop", "stop_sequences"].find((param) => Array.isArray(body[param]));
+  const limits = LIMITS[dialect].map((param) => ({ param, tokens: body[param] }));
+  const stops = DIALECTS[dialect].front.fields.stop;
   return {
-    maxOutput: limit === undefined ? undefined : { param: limit, tokens: Number(body[limit]) },
-    stops: stops === undefined ? undefined : { param: stops, count: items(body[stops]).length },
+    limits: limits.flatMap(({ param, tokens }) =>
+      typeof tokens === "number" ? [{ param, tokens }] : []
+    ),
+    stops: { param: stops, count: items(body[stops]).length },
   };
 }
 

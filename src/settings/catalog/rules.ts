@@ -74,16 +74,17 @@ const BUILTIN_MAX_STOPS = 4;
  */
 export function checkAsked(
   { id }: Pick<Route, "id">,
-  { maxOutput, stops }: {
-    readonly maxOutput?: { readonly param: string; readonly tokens: number } | undefined;
-    readonly stops?: { readonly param: string; readonly count: number } | undefined;
+  { limits, stops }: {
+    readonly limits: readonly { readonly param: string; readonly tokens: number }[];
+    readonly stops: { readonly param: string; readonly count: number };
   },
 ): void {
   if (!isBuiltInRoute(id)) return;
-  if (maxOutput !== undefined && maxOutput.tokens > BUILTIN_MAX_ASKED) {
-    throw invalid(maxOutput.param, `${maxOutput.param} must be at most ${BUILTIN_MAX_ASKED}.`);
+  const high = limits.find(({ tokens }) => tokens > BUILTIN_MAX_ASKED);
+  if (high !== undefined) {
+    throw invalid(high.param, `${high.param} must be at most ${BUILTIN_MAX_ASKED}.`);
   }
-  if (stops !== undefined && stops.count > BUILTIN_MAX_STOPS) {
+  if (stops.count > BUILTIN_MAX_STOPS) {
     throw invalid(stops.param, `${stops.param} must have at most ${BUILTIN_MAX_STOPS} items.`);
   }
 }

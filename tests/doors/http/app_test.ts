@@ -137,6 +137,13 @@ const REFUSALS: readonly Row[] = [
     param: "max_tokens",
   },
   {
+    when: "max_tokens 128001 beside max_completion_tokens",
+    body: { ...hello, max_tokens: 128_001, max_completion_tokens: 5 },
+    status: 400,
+    code: "invalid_request",
+    param: "max_tokens",
+  },
+  {
     when: "max_completion_tokens 0",
     body: { ...hello, max_completion_tokens: 0 },
     status: 400,
@@ -423,6 +430,9 @@ Deno.test("output limits: capped by the route, and by what the input leaves", as
   assertEquals((await sent({ model: "svc-k2-0905", max_tokens: 128_000 })).max_tokens, 128_000);
   const both = await sent({ max_tokens: 5, max_completion_tokens: 9 });
   assertEquals([both.max_tokens, both.max_completion_tokens], [undefined, 9]);
+  // fields of other dialects are unknown ones
+  const others = await sent({ max_output_tokens: 500_000, stop_sequences: [..."abcde"] });
+  assertEquals([others.max_output_tokens, others.stop_sequences.length], [500_000, 5]);
   const narrow = (await sent({ model: "tiny", max_tokens: 80 }, "word ".repeat(60))).max_tokens;
   assert(narrow > 20 && narrow < 40, `left over: ${narrow}`);
 });

@@ -171,6 +171,20 @@ function shown(operation: typeof OPERATIONS[number]) {
   };
 }
 
+Deno.test("what the gateway answers has the headers that openapi.json says", async () => {
+  await using gateway = await startGateway();
+  const { url, key } = gateway;
+  const { paths } = await (await fetch(`${url}/openapi.json`)).json();
+  const asked = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/v1/models", "/user/credits"];
+  for (const path of asked) {
+    const reply = await fetch(`${url}${path}`, { headers: { "x-api-key": key } });
+    await reply.body?.cancel();
+    const said = Object.keys(paths[path].get.responses[200].headers ?? {});
+    const missing = said.filter((name) => !name.includes("Budget") && !reply.headers.has(name));
+    assertEquals([reply.status, missing], [200, []], path);
+  }
+});
+
 Deno.test("what the gateway answers has the shapes that openapi.json says", async () => {
   await using gateway = await startGateway({ settings: { routes: EMBEDDINGS } });
   const { url } = gateway;

@@ -89,8 +89,8 @@ export const IMAGES: readonly Row[] = [
     name: "images that are too large together",
     sent: "more base64 in one request than `images.maxEncodedChars`",
     clientSees: error(400, "encoded_image_too_large"),
-    charged: free("refused"),
-    logged: LINES,
+    charged: NOT_RECORDED,
+    logged: ["info request refused"],
     settings: { images: { maxEncodedChars: 100 } },
     run: ({ post }) =>
       post(

@@ -99,8 +99,16 @@ const CASES: readonly Case[] = [
     verdict: "credits",
     lentMs: 1_001,
     reason: "gateway_unavailable",
-    says: /for another 2 s\./,
+    says: /for another 2 s,/,
     retryAfterMs: 1_001,
+  },
+  // the gateway may come back before
+  {
+    verdict: "credits",
+    lentMs: 660_000,
+    reason: "gateway_unavailable",
+    says: /for another 660 s,/,
+    retryAfterMs: 60_000,
   },
   {
     verdict: "credits",
