@@ -33,15 +33,15 @@ interface Side {
 export function migrateCommand(program: Command, context: CommandContext): void {
   defineCommand<{ to?: string; from?: string }>(program, context, {
     name: "migrate",
-    description: "copy the database to another engine: a file or PostgreSQL",
+    description: "copy the database to another engine: a file, PostgreSQL or a libSQL server",
     options: [
       option("--to <url>", "copy the database of the settings to this one"),
       option("--from <url>", "copy this one to the database of the settings"),
     ],
     help:
-      "\nA URL is postgres://…, file:PATH or, to copy from, that of a libSQL server. Stop all gateways first. The copy is\n" +
-      "there whole or not at all: rows are compared, and both databases are audited. The one that is copied stays as it\n" +
-      "is. PGPASSWORD, or ~/.pgpass, gives a password that is not to be in the list of processes.\n" +
+      "\nA URL is postgres://…, file:PATH or that of a libSQL server. Stop all gateways first. The copy is there whole or\n" +
+      "not at all: rows are compared, and both databases are audited. The one that is copied stays as it is.\n" +
+      "PGPASSWORD, or ~/.pgpass, gives a password that is not to be in the list of processes.\n" +
       "\nExamples:\n  sluice migrate --to postgres://sluice@db.internal/sluice\n" +
       "  SLUICE_DATABASE_URL=file:back.db sluice migrate --from postgres://sluice@db.internal/sluice",
     opens: "settings",

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { type Database, DatabaseError, type Row, type Value } from "./database.ts";
 import { definitionsOf } from "./definitions_of.ts";
 import { migrate, schemaVersion } from "./migrate.ts";
+import { stepsOf } from "./migrations/mod.ts";
 import type { RuleSet } from "./rules.ts";
 
 /** Rows of a table that were copied. */
@@ -11,11 +12,14 @@ export interface CopiedTable {
   readonly rows: number;
 }
 
+/** A table of a database. */
 interface Table {
   readonly name: string;
   readonly columns: readonly string[];
   /** Columns that tell its rows apart. */
   readonly key: readonly string[];
+  /** Columns that refer to other rows of it, where those must be there first. */
+  readonly own: readonly string[];
 }
 
 /** What each database has of its own. */
@@ -51,25 +55,32 @@ export async function copyDatabase(
       `Cannot copy to ${target.place}: it has a database of Sluice already. Name an empty one`,
     );
   }
-  await migrate(target, { now });
-  const { insertRows, loosened } = definitionsOf(target);
+  const migrations = stepsOf(target);
+  await migrate(target, { now, migrations });
+  const { insertRows, setColumns, loosened } = definitionsOf(target);
   const { before, after } = await loosened(target);
   for (const sql of before) await target.all(sql);
+  const tables = await (target.isUnfinished ? parentsFirst(target) : tablesOf(target));
+  for (const { name } of tables.toReversed()) await target.batch([{ sql: `delete from ${name}` }]);
   const sent: { readonly table: Table; readonly digest: Digest }[] = [];
-  for (const table of await tablesOf(target)) {
+  for (const table of tables) {
+    const { name, columns, key, own } = table;
     const digest = new Digest();
-    await target.batch([{ sql: `delete from ${table.name}` }]);
-    const sql = insertRows(table.name, table.columns);
+    const write = (sql: string, rows: readonly string[]) =>
+      target.batch([{ sql, args: [`[${rows.join(",")}]`] }]).catch((cause) => {
+        throw new DatabaseError(cause.code, `Cannot copy rows of ${name}: ${cause.message}`, {
+          cause,
+        });
+      });
+    const sql = insertRows(name, columns.filter((column) => !own.includes(column)));
     for await (const rows of pagesOf(source, table)) {
       rows.forEach((row) => digest.add(row));
-      await target.batch([{ sql, args: [`[${rows.join(",")}]`] }]).catch((cause) => {
-        throw new DatabaseError(
-          cause.code,
-          `Cannot copy rows of ${table.name}: ${cause.message}`,
-          { cause },
-        );
-      });
-      tell(`${table.name}, ${digest.rows} rows`);
+      await write(sql, rows);
+      tell(`${name}, ${digest.rows} rows`);
+    }
+    if (own.length > 0) {
+      const set = setColumns!(name, own, key);
+      for await (const rows of pagesOf(source, table)) await write(set, rows);
     }
     const [counted] = await source.all(`select count(*) as rows from ${table.name}`, [], {
       patienceMs: PATIENCE_MS,
@@ -93,7 +104,7 @@ export async function copyDatabase(
       throw differs(table.name, `${arrived.text}, not ${digest.text}`);
     }
   }
-  await migrate(target, { now, rules });
+  await migrate(target, { now, rules, migrations });
   return sent.map(({ table: { name }, digest: { rows } }) => ({ table: name, rows }));
 }
 
@@ -126,8 +137,44 @@ async function tablesOf(database: Database): Promise<Table[]> {
     .map(([name, columns = []]) => {
       const key = columns.filter(({ place }) => Number(place) > 0)
         .toSorted((one, other) => Number(one.place) - Number(other.place));
-      return { name, columns: namesOf(columns), key: namesOf(key.length > 0 ? key : columns) };
+      return {
+        name,
+        columns: namesOf(columns),
+        key: namesOf(key.length > 0 ? key : columns),
+        own: [],
+      };
     });
+}
+
+/** The tables of a database in which nothing refers to rows that are not there: each behind those that it refers to. */
+export async function parentsFirst(database: Database): Promise<Table[]> {
+  const references = Map.groupBy(
+    await database.all(definitionsOf(database).references!),
+    ({ of_table }) => String(of_table),
+  );
+  const left = new Map((await tablesOf(database)).map((table) => [table.name, table]));
+  const ordered: Table[] = [];
+  while (left.size > 0) {
+    const free = [...left.values()].filter(({ name }) =>
+      (references.get(name) ?? []).every(({ parent }) =>
+        parent === name || !left.has(String(parent))
+      )
+    );
+    if (free.length === 0) {
+      throw new DatabaseError(
+        "SLUICE_SCHEMA",
+        `Tables of ${database.place} refer to each other in a circle: ${
+          [...left.keys()].join(", ")
+        }`,
+      );
+    }
+    for (const table of free) {
+      left.delete(table.name);
+      const own = (references.get(table.name) ?? []).filter(({ parent }) => parent === table.name);
+      ordered.push({ ...table, own: own.map(({ column }) => String(column)) });
+    }
+  }
+  return ordered;
 }
 
 function namesOf(columns: readonly Row[]): string[] {

@@ -44,6 +44,13 @@ export interface Definitions {
   /** The statement that inserts rows, whose argument is a JSON array of objects. */
   insertRows(table: string, columns: readonly string[]): string;
   /**
+   * A query of what tables refer to: `of_table`, `column` and `parent`. Undefined where {@linkcode loosened} lets rows be inserted in
+   * whatever order.
+   */
+  readonly references?: string;
+  /** The statement that sets columns of rows that are there, whose argument is a JSON array of objects. Undefined where that is. */
+  setColumns?(table: string, columns: readonly string[], key: readonly string[]): string;
+  /**
    * Statements before rows are inserted in whatever order, and after it: those return the rows that refer to others which are not there,
    * or fail.
    */

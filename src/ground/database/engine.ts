@@ -74,10 +74,9 @@ export interface Engine {
   /** Opens the database and whatever else it needs. Its schema is as it was found. */
   open(): Promise<OpenedDatabase>;
   /**
-   * Makes a database whole or not at all: nobody else sees it before the work has ended, and nothing is left of it if that fails.
-   * Undefined where the engine cannot.
+   * Makes a database whole or not at all: nobody else uses it before the work has ended, and nothing is left of it if that fails.
    */
-  fill?<T>(work: (database: Database) => Promise<T>): Promise<T>;
+  fill<T>(work: (database: Database) => Promise<T>): Promise<T>;
   /**
    * Copies the database before its schema is changed. Undefined where the operator keeps its copies.
    *

@@ -86,14 +86,7 @@ export async function fillDatabase<T>(
   options: OpenOptions,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const engine = engineOf(options);
-  if (engine.fill === undefined) {
-    throw new DatabaseError(
-      "SLUICE_ENGINE",
-      "Cannot copy to a libSQL server: it takes no transaction of that length. Choose a file, or PostgreSQL",
-    );
-  }
-  return await engine.fill(work);
+  return await engineOf(options).fill(work);
 }
 
 function engineOf({ file, server, ...use }: OpenOptions): Engine {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Database } from "./database.ts";
 import type { SchemaObject } from "./definitions.ts";
 import { definitionsOf } from "./definitions_of.ts";
-import { FIRST, MIGRATIONS } from "./migrations/mod.ts";
+import { FIRST, stepsOf } from "./migrations/mod.ts";
 import { hashOfRules, objectsOfRules, type RuleSet, statementsOfRules } from "./rules.ts";
 
 /** A table, index, trigger or view that is not as migrations and rules make it. */
@@ -39,7 +39,7 @@ export async function schemaDifferences(
     "select version, name from schema_versions order by version",
   );
   for (const { version, name } of versions) found.set(`migration ${version}`, String(name));
-  for (const { version, name } of MIGRATIONS) expected.set(`migration ${version}`, name);
+  for (const { version, name } of stepsOf(database)) expected.set(`migration ${version}`, name);
   if (found.has("table installed_rules")) {
     const rows = await database.all("select id, revision, hash, objects from installed_rules");
     found.set("rules", JSON.stringify(rows));
@@ -77,7 +77,7 @@ async function expectedSchema(
   const made = byObject(
     await definitions.objectsMadeBy([
       ...definitions.first,
-      ...definitions.ofSteps(MIGRATIONS),
+      ...definitions.ofSteps(stepsOf(database)),
       ...statementsOfRules(rules, definitions),
     ], database),
   );

@@ -125,7 +125,7 @@ Deno.test(`a gateway charges on PostgreSQL, and its database moves to a file and
       [["migrate", "--from", `file:${dir.path}/none/none.db`], "no database found at"],
       [["migrate", "--from", url("two")], "There is no database of Sluice at"],
       [["migrate", "--to", url("one")], "it has a database of Sluice already"],
-      [["migrate", "--to", "http://127.0.0.1:1"], "Cannot copy to a libSQL server"],
+      [["migrate", "--to", "http://127.0.0.1:1"], "Cannot use the libSQL server 127.0.0.1:1"],
     ] as const
   ) {
     const { code, err } = await run(url("one"), ...args);

@@ -47,7 +47,7 @@ const REFUSED: readonly (readonly [RegExp, code: string])[] = [
 /** A copy of the history on a PostgreSQL, without checks. */
 async function historyOn(url: string, file: string): Promise<PostgresTransport> {
   const source = await fileEngine(file, { durability: "normal" }).open();
-  await postgresEngine(url, { durability: "normal" }).fill!((target) =>
+  await postgresEngine(url, { durability: "normal" }).fill((target) =>
     copyDatabase(source, target, { rules: RULES, now: () => 1, tell: () => {} })
   );
   await source.close();

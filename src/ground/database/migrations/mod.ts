@@ -17,6 +17,7 @@ import { BOUND_CREDITS } from "./0034_bound_credits.ts";
 import { LOAN_WRITE_OFFS } from "./0035_loan_write_offs.ts";
 import { LOANS_OF_KEYS } from "./0036_loans_of_keys.ts";
 import { BASELINE } from "./baseline/mod.ts";
+import type { Database } from "../database.ts";
 import type { Migration } from "./migration.ts";
 
 export type { Migration };
@@ -37,6 +38,21 @@ export const MIGRATIONS: readonly Migration[] = [
   LOAN_WRITE_OFFS,
   LOANS_OF_KEYS,
 ];
+
+/**
+ * The step that a database lists besides while others see it and it is not whole: a program that does not fill it refuses it, as it refuses
+ * every step that it does not know.
+ */
+export const UNFINISHED: Migration = {
+  version: 1_000_000_000,
+  name: "copy in progress",
+  statements: [],
+};
+
+/** The steps that a database is to list. */
+export function stepsOf({ isUnfinished }: Pick<Database, "isUnfinished">): readonly Migration[] {
+  return isUnfinished ? [...MIGRATIONS, UNFINISHED] : MIGRATIONS;
+}
 
 /** The last commit whose program carries databases of smaller numbers over to the first step's schema. */
 const LAST_TO_CARRY_OVER = "14e0bef";
@@ -61,6 +77,13 @@ export function schemaFault(
     readonly isBackup?: boolean;
   } = {},
 ): SchemaFault | undefined {
+  if (version > latest && version === UNFINISHED.version) {
+    return {
+      code: "SLUICE_NEWER",
+      why: "it is being copied to, or that was interrupted",
+      remedy: "Wait for sluice migrate to end, or run it again",
+    };
+  }
   if (version > latest) {
     return {
       code: "SLUICE_NEWER",

@@ -30,6 +30,7 @@ export class ServerDatabase implements OpenedDatabase {
   readonly place: string;
   readonly dialect: Dialect;
   replica: Replica | undefined;
+  isUnfinished: boolean | undefined;
   readonly #transport: Transport;
   readonly #durable: boolean;
   readonly #writer: GroupWriter;

@@ -11,6 +11,11 @@ export const COLUMNS = `select made.name as of_table, "column".name, pk as place
   where made.type = 'table' and made.name not like 'sqlite\\_%' escape '\\'
     and made.name not like 'libsql\\_%' escape '\\' order by made.name, cid`;
 
+export const REFERENCES =
+  `select made.name as of_table, reference."from" as "column", reference."table" as parent
+  from sqlite_master as made join pragma_foreign_key_list(made.name) as reference
+  where made.type = 'table' order by 1, 2`;
+
 /** All objects of a database, but for the list of its migrations. */
 export async function schemaObjects(database: Database): Promise<SchemaObject[]> {
   return (await database.all(OBJECTS)).map(schemaObject);
