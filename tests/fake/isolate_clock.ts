@@ -9,3 +9,14 @@ export function isolateClock(now: () => number): Disposable {
   Date.now = now;
   return { [Symbol.dispose]: () => void (Date.now = own) };
 }
+
+/**
+ * The same for the clock that only goes on.
+ *
+ * @param now Milliseconds since any moment.
+ */
+export function isolateTicks(now: () => number): Disposable {
+  const own = performance.now;
+  performance.now = now;
+  return { [Symbol.dispose]: () => void (performance.now = own) };
+}

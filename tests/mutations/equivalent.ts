@@ -247,6 +247,82 @@ export const EQUIVALENT: readonly {
     kind: "only the right part",
     because: "No connection is of no peer: the first part is for the type.",
   },
+  {
+    file: "src/requests/relay/lifecycle.ts",
+    line: "return error instanceof Refusal &&",
+    kind: "only the right part",
+    because: "What is no refusal has no such reason: the left part is for the type.",
+  },
+  {
+    file: "src/requests/relay/failed_end.ts",
+    line: "const isUpstreams = (status >= 500 || status === 429) && !OWN_REASONS.includes(reason);",
+    kind: "flipped",
+    was: ">=",
+    because:
+      "Only a fault of the gateway's own has the status 500, and that is no upstream's anyway.",
+  },
+  {
+    file: "src/requests/relay/fingerprint.ts",
+    line: "if (byRoute === undefined) known.set(target, byRoute = new Map());",
+    kind: "the condition always holds",
+    because: "The hash is made once more, of the same text.",
+  },
+  {
+    file: "src/requests/relay/fingerprint.ts",
+    line: "if (fingerprint === undefined) {",
+    kind: "the condition always holds",
+    because: "The hash is made once more, of the same text.",
+  },
+  {
+    file: "src/requests/relay/followed_replies.ts",
+    line: "if (left > 0) this.#byAccount.set(accountId, left);",
+    kind: "flipped",
+    because: "A number of none is what an account has that is not known.",
+  },
+  {
+    file: "src/requests/relay/input_estimates.ts",
+    line: "if (Math.abs(factor - known) > TOLD_CHANGE) this.send?.({ key, factor });",
+    kind: "flipped",
+    because: "No two factors differ by exactly a hundredth, which is no binary fraction.",
+  },
+  {
+    file: "src/requests/relay/pump.ts",
+    line: "const hasLeft = this.#hasDelivered && life.hasLeft();",
+    kind: "only the right part",
+    because:
+      "It counts only for what is charged, which was delivered: the left part saves a look at all connections.",
+  },
+  {
+    file: "src/requests/relay/read_vectors.ts",
+    line: "for (let at = 0; at < piece.byteLength; at += PIECE_BYTES) {",
+    kind: "flipped",
+    because: "An empty part of a piece adds nothing.",
+  },
+  {
+    file: "src/requests/relay/settlement.ts",
+    line: "if (!mayPass || leftMs <= 0 || cutOff.aborted) {",
+    kind: "flipped",
+    was: "<=",
+    because: "No attempt ends at the very instant that the clock showed as the last.",
+  },
+  {
+    file: "src/requests/admission/loan_index.ts",
+    line: "if (ofAccount.size === 0) this.#byAccount.delete(loan.accountId);",
+    kind: "the condition never holds",
+    because: "An empty set says the same as none.",
+  },
+  {
+    file: "src/requests/relay/reply_limits.ts",
+    line: "if (logprobs === 0) return limits;",
+    kind: "the condition never holds",
+    because: "Without log probabilities nothing is added: the limits are the same.",
+  },
+  {
+    file: "src/requests/upstreams/quirks/anthropic.ts",
+    line: "if (taken !== schema && JSON.stringify(taken) !== JSON.stringify(schema)) {",
+    kind: "only the right part",
+    because: "The same schema is the same as JSON: the left part saves writing it.",
+  },
 ];
 
 /** Whether a fault is noted. */

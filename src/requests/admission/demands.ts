@@ -35,7 +35,7 @@ export class Demands {
   readonly #byBorrower = new Map<string, Demand>();
   readonly #isLent: (id: string) => boolean;
 
-  /** @param isLent Whether there is a loan of a borrower or an account, which is not forgotten then. */
+  /** @param isLent Whether there is a loan of an account, or of a key of it: what is known of the account is not forgotten then. */
   constructor(isLent: (id: string) => boolean) {
     this.#isLent = isLent;
   }

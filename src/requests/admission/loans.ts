@@ -85,9 +85,7 @@ export class Loans {
     const { database, gatewayId, log } = options;
     const leaseMs = () => this.#settings.leaseMs;
     this.#returns = new LoanReturns({ database, gatewayId, log, loans: this.#loans, leaseMs });
-    this.#demands = new Demands((id) =>
-      this.#loans.find(id) !== undefined || this.#loans.ofAccount(id).size > 0
-    );
+    this.#demands = new Demands((id) => this.#loans.ofAccount(id).size > 0);
   }
 
   /** Number of loans: of accounts, and of keys that have budgets. */
@@ -193,7 +191,7 @@ export class Loans {
   /** A request that was admitted from a loan has ended. */
   end(loan: AccountLoan, hold: LentHold, settled: Settled | undefined): void {
     loan.end(hold, settled);
-    if (!loan.isOpen && !loan.isReturned) void this.#returns.return(loan);
+    if (!loan.isOpen) void this.#returns.return(loan);
   }
 
   /**
@@ -224,9 +222,7 @@ export class Loans {
     const renewed = await renewLoans(database, gatewayId, this.#leaseMs);
     this.#renewedTick = tick;
     const known = new Set(renewed.filter((one) => one.isRenewed).map(({ loanId }) => loanId));
-    for (const loan of before) {
-      if (!known.has(loan.id) && !loan.isReturned) void this.#returns.return(loan);
-    }
+    for (const loan of before) if (!known.has(loan.id)) void this.#returns.return(loan);
     for (const loan of renewed) await this.#returnUnknown(loan);
     this.#isUncertain = false;
   }
@@ -329,10 +325,8 @@ export class Loans {
       made.usedTick = tick;
       this.#loans.add(made);
     } else known.renew(keyId, loan, nowMs);
-    const lent = this.#loans.find(borrowerId);
-    if (lent === undefined) return;
     this.#learnBalance(accountId, loan.accountStatus.balance, charged);
-    if (settings !== this.#settings) lent.close();
+    if (settings !== this.#settings) this.#loans.find(borrowerId)?.close();
   }
 
   /** Returns what was recalled, could not be returned before, or is not used. */

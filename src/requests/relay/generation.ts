@@ -212,10 +212,8 @@ export class Generation {
     const settled = await this.#life.settle({ ending: "complete", status: 200, ...settledUsage });
     if (reply.outputItems !== undefined) await this.#options.keepItems(reply.outputItems);
     this.#life.end();
-    const { usage, usageSource } = settledUsage;
-    const body = usageSource === "upstream" && isSameUsage(usage, reply.usage)
-      ? reply.body
-      : reply.withUsage(usage);
+    const { usage } = settledUsage;
+    const body = isSameUsage(usage, reply.usage) ? reply.body : reply.withUsage(usage);
     return { body: JSON.stringify(body), settled };
   }
 

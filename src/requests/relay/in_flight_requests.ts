@@ -69,7 +69,7 @@ export class InFlightRequests {
     this.#publish();
     if (this.#cutOff.signal.aborted) cutOff();
     return () => {
-      if (!this.#all.take(place, entry)) return;
+      this.#all.take(place, entry);
       this.#publish();
       if (this.#all.size === 0) this.#idle.resolve();
     };

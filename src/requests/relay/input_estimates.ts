@@ -50,7 +50,6 @@ export class InputEstimates {
 
   /** Reported tokens for each that is counted, of the target that reports most; 1 while nothing is known. */
   ratio(accountId: string, { id: route, targets }: Pick<Route, "id" | "targets">): number {
-    if (this.#factors.size === 0) return 1;
     const ratios = targets.map(({ upstream }) =>
       this.#factors.get(keyOf({ accountId, route, upstream })) ?? 1
     );
@@ -64,7 +63,7 @@ export class InputEstimates {
     const ratio = Math.min(MAX_FACTOR, Math.max(MIN_FACTOR, reportedTokens / countedTokens));
     const known = this.#factors.get(key) ?? 1;
     if (ratio === 1 && known === 1) return;
-    const factor = ratio > known ? ratio : known + FORGETTING * (ratio - known);
+    const factor = Math.max(ratio, known + FORGETTING * (ratio - known));
     this.#set(key, factor);
     if (Math.abs(factor - known) > TOLD_CHANGE) this.send?.({ key, factor });
   }

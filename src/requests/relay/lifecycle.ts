@@ -70,9 +70,9 @@ export interface AdmissionTerms
  * One request from its admission to its settlement: in flight, in its windows, holding credits. It knows nothing of
  * dialects and of what is exchanged with upstreams.
  *
- * It settles exactly once (P2): as `settle` says, or as failed when it is disposed before.
+ * It settles exactly once (P2): as `settle` says, or as failed.
  */
-export class Lifecycle implements AsyncDisposable {
+export class Lifecycle {
   /** ID of the caller's account. */
   readonly accountId: string;
   readonly hold: Hold;
@@ -233,7 +233,7 @@ export class Lifecycle implements AsyncDisposable {
       const { last: target, attempts, outcomes } = error;
       this.sent({ target, attempts, outcomes, changed: [] });
     }
-    const isCutOff = this.signal.aborted && this.cutOff.aborted;
+    const isCutOff = this.cutOff.aborted;
     const isDisconnected = this.signal.aborted && !isCutOff;
     const known = isCutOff
       ? stoppingRefusal()
@@ -258,10 +258,6 @@ export class Lifecycle implements AsyncDisposable {
     const { behind } = this.#settlement;
     if (behind === undefined) this.#end();
     else void behind.then(this.#end);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#isOver) await this.fail(new Refusal("internal", "The request was given up."));
   }
 }
 

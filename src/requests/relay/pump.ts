@@ -275,10 +275,9 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
    * ended the stream before its end. An error that the upstream reports may be about the request.
    */
   #isTargets(error: unknown): boolean {
-    const { life: { signal, cutOff } } = this.#options;
     const isBreak = error instanceof BrokenOff ||
       error instanceof TransportFault && error.kind === "broken";
-    return isBreak && !this.#keptWaiting && !signal.aborted && !cutOff.aborted &&
+    return isBreak && !this.#keptWaiting && !this.#options.life.signal.aborted &&
       this.#outputTick - this.#beganTick <= EARLY_MS;
   }
 
@@ -318,7 +317,7 @@ export class StreamPump implements UnderlyingDefaultSource<Uint8Array>, Waiter {
     try {
       while (!reader.finished) {
         life.cutOff.throwIfAborted();
-        if (reader.atLimit && !await this.#extend()) return undefined;
+        if (!await this.#extend()) return undefined;
         await reader.next();
         this.#noteOutput();
       }

@@ -30,11 +30,9 @@ export function requestTags(
   { fromClients }: { readonly fromClients: boolean },
 ): RequestTags | undefined {
   const text = header(LOOKED_UP);
-  const explicit = text === null || text === "" ? undefined : parseTags(text);
+  const explicit = text === null ? undefined : parseTags(text);
   const implied = fromClients ? clientTags(header, body) : undefined;
-  return explicit === undefined || implied === undefined
-    ? explicit ?? implied
-    : { ...implied, ...explicit };
+  return implied === undefined ? explicit : { ...implied, ...explicit };
 }
 
 /**

@@ -226,9 +226,9 @@ export class Settlement {
   #failedAttempts(): readonly AttemptRecord[] | undefined {
     const { target, attempts, outcomes } = this.sent;
     const last = outcomes?.at(-1);
-    if (outcomes !== undefined && last !== undefined) {
+    if (last !== undefined) {
       return last.outcome === "replied"
-        ? outcomes.with(-1, { ...last, outcome: BROKE_OFF })
+        ? outcomes!.with(-1, { ...last, outcome: BROKE_OFF })
         : outcomes;
     }
     if (target === undefined || attempts !== 1) return undefined;

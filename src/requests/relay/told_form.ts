@@ -45,7 +45,7 @@ export async function withToldForm(reply: UpstreamReply): Promise<UpstreamReply>
   const read = async () => {
     const first = begun;
     begun = undefined;
-    if (first !== undefined && first.byteLength > 0) return first;
+    if (first !== undefined) return first;
     return hasEnded ? undefined : await reply.body.read();
   };
   return {

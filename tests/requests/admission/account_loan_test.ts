@@ -2,7 +2,12 @@
 
 import fc from "fast-check";
 import { AccountLoan, type LentHold } from "../../../src/requests/admission/account_loan.ts";
-import { type Loan, TierList, type WindowState } from "../../../src/money/ledger/mod.ts";
+import {
+  type Budget,
+  type Loan,
+  TierList,
+  type WindowState,
+} from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { sized } from "../../tier.ts";
 
@@ -295,5 +300,26 @@ Deno.test("a key has places up to its own limit in each span", () => {
     );
     const { admitted } = loanOf({ ...rest, accountStatus: { ...accountStatus, windows } });
     assertEquals(admitted("a", 9), 3, tight);
+  }
+});
+
+Deno.test("a loan that was returned stays so, and its requests with it", () => {
+  const { loan } = loanOf(lent());
+  const hold = running(loan, 3);
+  assertEquals([loan.isOpen, loan.isReturned, hold.isReturned], [true, false, false]);
+  loan.close();
+  assertEquals([loan.isOpen, loan.isReturned], [false, false]);
+  loan.returned([hold]);
+  loan.close();
+  assertEquals([loan.isOpen, loan.isReturned, hold.isReturned], [false, true, true]);
+});
+
+Deno.test("what requests were charged is spent of the budget that has the least left, if there is one", () => {
+  const budget = { spent: 10, credits: 100 } as Budget;
+  for (const known of [budget, undefined]) {
+    const { accountStatus, ...rest } = lent();
+    const { loan } = loanOf({ ...rest, accountStatus: { ...accountStatus, budget: known } });
+    loan.end(running(loan, 5), settled(7));
+    assertEquals(loan.budget, known && { ...known, spent: 17 });
   }
 });

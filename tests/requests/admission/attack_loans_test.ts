@@ -259,6 +259,27 @@ Deno.test("1: a request that ends after its loan was returned leaves the next lo
   assertEquals([uncollected.credits, mismatches], [0, []]);
 });
 
+// Proves P4.
+Deno.test("1a: nor does a stream that grows after its loan was returned end the next one", async () => {
+  await using at = await scene();
+  const { bench, caller, clock } = at;
+  await bench.grant(caller.accountId, 100_000, null, clock.nowMs);
+  const gateway = await at.start("gw");
+  await gateway.borrow(bench, caller);
+  const stream = await gateway.admit(caller, 20_000, true);
+  assert(stream.hold.lent !== undefined);
+  await recallLoans(bench.database, caller.accountId);
+  await until(async () => await lentTo(bench, "gw") === 0, { what: "its return" });
+  await gateway.borrow(bench, caller);
+  await stream.hold.extend(4_096);
+  assertEquals([stream.hold.credits, stream.hold.lent], [8_192, undefined]);
+  const next = await gateway.admit(caller, 1);
+  assert(next.hold.lent !== undefined);
+  await gateway.settle(next, 1);
+  await gateway.settle(stream, 8_000);
+  assertEquals((await audit(bench.database)).mismatches, []);
+});
+
 Deno.test("1b: the same when a tier is crossed, at once", async () => {
   await using at = await scene();
   const { bench, caller, clock } = at;

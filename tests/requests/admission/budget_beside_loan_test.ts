@@ -31,14 +31,14 @@ Deno.test("a key spends no more than its budget, however much of its account is 
   });
   await admission.start();
   /** A request that costs a credit. */
-  const admit = (keyId: string) =>
+  const admit = (keyId: string, atOnce: number | null = null) =>
     admission.admit({
       requestId: newRequestId(NOW),
       caller: {
         accountId,
         keyId,
         models: null,
-        atOnce: null,
+        atOnce,
         hasBudget: keyId === bound,
       } as unknown as Caller,
       route,
@@ -58,6 +58,8 @@ Deno.test("a key spends no more than its budget, however much of its account is 
     }
     assertEquals(admitted, BUDGET);
     assert((await admit(free)).hold.lent !== undefined, "the loan goes on for other keys");
+    const counted = await admit(free, 100);
+    assertEquals(counted.hold.lent, undefined, "the database counts what runs at once");
   } finally {
     await admission.close();
   }

@@ -26,7 +26,12 @@ Deno.test("stopping waits for what runs, cuts off what still does then, and at o
   assertEquals(cut.toSorted(), ["req_1", "req_2"]);
   const late = begin(4);
   assertEquals(cut.at(-1), "req_4");
-  for (const end of [over[1], over[2], late]) end();
+  let isFinished = false;
+  void finished.then(() => isFinished = true);
+  for (const end of [over[1], over[2]]) end();
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assertEquals([isFinished, running.count], [false, 1]);
+  late();
   assertEquals([await finished, running.count], [{ cutOff: 2 }, 0]);
 });
 

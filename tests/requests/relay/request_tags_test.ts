@@ -150,6 +150,12 @@ Deno.test("requestTags(): a tag of the header goes before what clients say, whic
   });
   assertEquals(requestTags(header, body, { fromClients: false }), { user: "ada", env: "ci" });
   assertEquals(requestTags(headers({}), body, { fromClients: false }), undefined);
+  assertEquals(requestTags(headers({ "x-sluice-tags": "" }), body, { fromClients: true }), {
+    user: "bob",
+  });
+  assertEquals(requestTags(headers({ "x-sluice-tags": "env=ci" }), {}, { fromClients: true }), {
+    env: "ci",
+  });
   assertEquals(
     requestTags(headers({ "x-sluice-tags": " " }), {}, { fromClients: true }),
     undefined,

@@ -17,7 +17,34 @@ const CASES: readonly {
   { why: "an ID", pieces: ["i", "d", ":", " 1"], after: 3, told: "text/event-stream" },
   { why: "something else", pieces: ["<", "html", ">oh", "no"], after: 3, told: "text/plain" },
   { why: "a word that is longer", pieces: ["database", ":"], after: 1, told: "text/plain" },
+  {
+    why: "as many characters as the longest",
+    pieces: ["<html>", "oh"],
+    after: 2,
+    told: "text/plain",
+  },
   { why: "nothing", pieces: [], after: 1, told: "text/plain" },
+  { why: "blanks alone", pieces: [" ", "\n"], after: 3, told: "text/plain" },
+  {
+    why: "blanks for long",
+    pieces: [" ".repeat(2_048), " ".repeat(2_047), " ", "{}"],
+    after: 3,
+    told: "text/plain",
+  },
+  {
+    why: "JSON behind many blanks",
+    pieces: [" ".repeat(4_095), " {}"],
+    after: 2,
+    told: "application/json",
+  },
+  { why: "JSON without a type", pieces: ["{}"], after: 1, type: "", told: "application/json" },
+  {
+    why: "something else without a type",
+    pieces: ["<html>!"],
+    after: 1,
+    type: "",
+    told: undefined,
+  },
   {
     why: "what says that it is events",
     pieces: ["{}"],
@@ -33,13 +60,19 @@ for (const { why, pieces, after, type = "text/plain", told } of CASES) {
     let reads = 0;
     const reply: UpstreamReply = {
       status: 200,
-      headers: { "content-type": type },
-      body: { read: () => (reads++, Promise.resolve(left.shift())) },
+      headers: type === "" ? {} : { "content-type": type },
+      body: {
+        read: () => {
+          if (reads++ > pieces.length) throw new Error("it was read beyond its end");
+          return Promise.resolve(left.shift());
+        },
+      },
       discard() {},
       drain() {},
     };
     const { headers, body } = await withToldForm(reply);
     assertEquals([headers["content-type"], reads], [told, after]);
+    assertEquals("content-type" in headers, told !== undefined);
     let text = "";
     for (let bytes = await body.read(); bytes !== undefined; bytes = await body.read()) {
       text += new TextDecoder().decode(bytes);

@@ -109,3 +109,26 @@ Deno.test("a stream that has all choices requests none", async () => {
   assertEquals([reader.finished, reader.requests, reader.reply.countedOutput], [true, 1, 1]);
   reader.close();
 });
+
+Deno.test("a stream whose choices have all ended goes on until it has", async () => {
+  const choice = new Choice(2);
+  Object.defineProperty(choice.reply, "endedChoices", { value: 1 });
+  const reader = new ToppedUpReader(opened(choice), {
+    choices: 1,
+    request: () => Promise.reject(new Error("requested")),
+    join: (parts) => joined(parts),
+  });
+  assertEquals(reader.finished, false);
+  for (let piece = 0; piece < 2; piece++) assertEquals(await reader.next(), "a");
+  assertEquals(reader.finished, true);
+});
+
+Deno.test("a stream ends with what it has if no choice that it lacks can be had", async () => {
+  const reader = new ToppedUpReader(opened(new Choice(1)), {
+    choices: 2,
+    request: () => Promise.resolve([]),
+    join: (parts) => joined(parts),
+  });
+  assertEquals([await reader.next(), reader.finished], ["a", false]);
+  assertEquals([await reader.next(), reader.finished, reader.requests], ["", true, 1]);
+});

@@ -122,9 +122,8 @@ function trimmed(content: JsonObject[string] | undefined): JsonObject[string] | 
     return content.trimEnd() === content ? content : content.trimEnd() || undefined;
   }
   if (!Array.isArray(content)) return content;
-  const isText = (block: unknown) => isObject(block) && block.type === "text";
   const textOf = (block: unknown) =>
-    isObject(block) && isText(block) ? text(block.text) : undefined;
+    isObject(block) && block.type === "text" ? text(block.text) : undefined;
   const last = content.findLastIndex((block) => (textOf(block) ?? "x").trim() !== "");
   const block = content[last];
   const said = textOf(block);
