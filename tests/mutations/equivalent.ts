@@ -211,6 +211,18 @@ export const EQUIVALENT: readonly {
     because: "Of which nothing counts is cut last, when the others are as little as they may be.",
   },
   {
+    file: "src/doors/http/response_socket.ts",
+    line: "if (!isComplete && previousId !== undefined) recent.forget(previousId);",
+    kind: "only the left part",
+    because: "Nothing is remembered that has no ID: the second part is for the type.",
+  },
+  {
+    file: "src/doors/http/packed_body.ts",
+    line: "if (at >= packed.byteLength) controller.close();",
+    kind: "flipped",
+    because: "An empty piece is unpacked to nothing.",
+  },
+  {
     file: "src/doors/http/callers.ts",
     line: "if (error instanceof AccountDisabled) state.caller = error.caller;",
     kind: "the condition always holds",

@@ -206,7 +206,7 @@ export class ResponseSocket {
         ? await this.#forward(response, frame, earlier)
         : await this.#forwardError(response);
     } finally {
-      if (!isComplete && previousId !== undefined && !this.#isOver) recent.forget(previousId);
+      if (!isComplete && previousId !== undefined) recent.forget(previousId);
     }
   }
 

@@ -148,12 +148,13 @@ export function serve(
 }
 
 /**
- * Listens for a moment the usual way, which fails where another process listens: two gateways would share the requests.
+ * Listens for a moment the usual way, which fails where another process listens: two gateways would share the requests. Port 0 is any
+ * that is free.
  *
  * @throws {Deno.errors.AddrInUse} If the port is in use.
  */
 function assertFree(hostname: string, port: number): void {
-  if (port !== 0) Deno.listen({ hostname, port }).close();
+  Deno.listen({ hostname, port }).close();
 }
 
 /** Waits up to `ms` for a promise to settle. @returns Whether it did. */

@@ -39,7 +39,7 @@ function door(
       ...SILENT,
       error(message: string, { error }: { error: string }) {
         logged.push(`error: ${message}`);
-        assert(error.includes("app_doors_test.ts"), `where it was thrown: ${error}`);
+        assert(error.includes("app_doors_test"), `where it was thrown: ${error}`);
       },
       info: (message: string) => logged.push(`info: ${message}`),
     },

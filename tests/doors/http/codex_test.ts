@@ -72,6 +72,7 @@ Deno.test("a Codex that is signed in is told the budget with the least left, and
     ...window("secondary"),
   });
   assertEquals(told({ balance: 7, windows, budget }, false), window("primary"));
+  assertEquals(told({ balance: 7, windows }, true), window("primary"), "there is none");
   const life = { ...budget, period: "life", renewsAtMs: null, spent: 1_000 } as const;
   assertEquals(told({ balance: 7, windows: [], budget: life }, true), {
     "primary-used-percent": "100",

@@ -67,6 +67,28 @@ Deno.test({
   },
 });
 
+Deno.test("who has no address is not looked for; of others their connection says whether they have left", () => {
+  const asked: string[] = [];
+  const watched: string[] = [];
+  let has = false;
+  const connections = {
+    hasLeft: (of: string) => (asked.push(of), has),
+    watch: (of: string) => (watched.push(of), () => {}),
+  } as unknown as Connections;
+  const held = heldTimers();
+  const watcherOf = (peer: Deno.Addr | undefined) =>
+    new ConnectionWatcher(new Request("http://h"), { timers: held.timers, connections, peer });
+  const peer: Deno.NetAddr = { transport: "tcp", hostname: "127.0.0.1", port: 1 };
+  for (const nobody of [undefined, { transport: "unix", path: "/s" } as Deno.Addr]) {
+    const watcher = watcherOf(nobody);
+    watcher.watch(() => {});
+    held.goOff();
+    assertEquals([watcher.hasLeft(), asked, watched], [false, [], []]);
+  }
+  for (has of [false, true]) assertEquals(watcherOf(peer).hasLeft(), has);
+  assertEquals(asked, ["1 127.0.0.1", "1 127.0.0.1"]);
+});
+
 Deno.test("connections are looked at while any of them is watched, and no longer", async () => {
   const held = heldTimers();
   const sockets = Sockets.open()!;

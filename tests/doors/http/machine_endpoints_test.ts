@@ -47,3 +47,40 @@ Deno.test("figures are shown to all, or to those that send the token", async () 
     assertEquals(await status(secret, headers as Record<string, string>), 200);
   }
 });
+
+Deno.test("a gateway is ready unless it stops, has no upstream, or cannot write; all that is wrong is said (table)", async () => {
+  for (
+    const [isStopping, usable, database, faults] of [
+      [false, true, "writes", []],
+      [true, true, "writes", ["shutting down"]],
+      [false, false, "writes", ["no upstream"]],
+      [false, true, "fails", ["not writable"]],
+      [false, true, "is away", ["does not answer"]],
+      [true, false, "fails", ["shutting down", "no upstream", "not writable"]],
+    ] as const
+  ) {
+    const app = new Hono<Env>();
+    const parts = {
+      upstreams: { usable },
+      database: {
+        outbox: database === "is away" ? { isDetached: true } : undefined,
+        batch: () => database === "writes" ? Promise.resolve([]) : Promise.reject(new Error("no")),
+      },
+    } as unknown as MachineParts;
+    addMachineEndpoints(app, parts, {
+      metricsToken: undefined,
+      isStopping: () => isStopping,
+      refuse: () => new Response(),
+    });
+    const reply = await app.request("/readyz");
+    const { status, faults: said = [] } = await reply.json();
+    const isReady = faults.length === 0;
+    assertEquals([reply.status, status, reply.headers.get("retry-after")], [
+      isReady ? 200 : 503,
+      isReady ? "ready" : "not ready",
+      isReady ? null : "2",
+    ]);
+    assertEquals(said.length, faults.length, said.join());
+    faults.forEach((fault, at) => assertEquals(said[at].includes(fault), true, said[at]));
+  }
+});

@@ -1,5 +1,6 @@
 /** Lists of models, as each family of clients reads them. */
 
+import { codexModels } from "../../../src/doors/http/codex.ts";
 import { modelInfo, modelList } from "../../../src/doors/http/models.ts";
 import { type Catalog, type Route, SIMULATOR } from "../../../src/settings/catalog/mod.ts";
 import { assertEquals } from "../../assert.ts";
@@ -50,4 +51,21 @@ Deno.test("aliases are for clients that list them, which have no use for embeddi
   assertEquals(idsOf(catalog, false), ["a", "embedder", "b"]);
   assertEquals(idsOf(catalog, true), ["a", "b", "Model a (also)"]);
   assertEquals(idsOf({ routes: [], aliases: [] } as unknown as Catalog, true), []);
+});
+
+Deno.test("Codex is told of models for replies: their efforts, and whether they see images", () => {
+  const [plain, seeing] = [
+    route("a", { efforts: [], images: "none" }),
+    route("b", { efforts: ["low", "high"], images: "all" as never }),
+  ];
+  const { models } = codexModels({ routes: [plain, EMBEDDER, seeing] } as unknown as Catalog);
+  assertEquals(
+    models.map((one) => [
+      one.slug,
+      one.supports_reasoning_summaries,
+      one.default_reasoning_level,
+      one.input_modalities,
+    ]),
+    [["a", false, null, ["text"]], ["b", true, "high", ["text", "image"]]],
+  );
 });

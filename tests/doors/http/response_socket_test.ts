@@ -345,3 +345,63 @@ Deno.test("what breaks off a stream is an error frame, and nothing to continue",
   assertEquals(socket.errors, ["It broke off."]);
   assertEquals(recent.find("resp_1"), undefined);
 });
+
+Deno.test("of a connection that is closed, or whose client has left, no frame is taken, and nothing is sent or remembered", async () => {
+  const idle = opened();
+  idle.connection.close("idle");
+  idle.receive(create());
+  const gone = opened();
+  gone.socket.onclose!();
+  gone.receive(create());
+  await sleep(0);
+  assertEquals([idle.seen.bodies, gone.seen.bodies], [[], []]);
+  assertEquals([idle.seen.messages.length, gone.seen.messages.length], [1, 1], "but noted");
+
+  const gate = held();
+  const error = opened({ request: gate.request });
+  error.receive(create());
+  await until(() => gate.gates.length === 1, { what: "the request" });
+  error.socket.readyState = WebSocket.CLOSED;
+  error.socket.onclose!();
+  await gate.release(Response.json({ error: { message: "no" } }, { status: 400 }));
+  await until(() => !error.connection.isRunning, { what: "its end" });
+  assertEquals(error.socket.sent, []);
+
+  // one that leaves between the last event of its response and the end of the stream
+  const end = Promise.withResolvers<void>();
+  const whole = await stream("resp_1").text();
+  const { socket, recent, connection, receive } = opened({
+    request: () => {
+      const body = new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode(whole)),
+        pull: (controller) => end.promise.then(() => controller.close()),
+      }, { highWaterMark: 0 });
+      return Promise.resolve(
+        new Response(body, { headers: { "content-type": "text/event-stream" } }),
+      );
+    },
+  });
+  receive(create());
+  await until(() => socket.sent.length === 1, { what: "the response" });
+  socket.readyState = WebSocket.CLOSED;
+  socket.onclose!();
+  end.resolve();
+  await until(() => !connection.isRunning, { what: "the end of the stream" });
+  assertEquals(recent.find("resp_1"), undefined);
+});
+
+Deno.test("since when a client reads nothing of what it was sent is known, as long as a turn waits for it", async () => {
+  const { socket, connection, receive } = opened();
+  socket.bufferedAmount = 300_000;
+  receive(create());
+  await until(() => connection.unreadTick !== undefined, { what: "the wait" });
+  const since = connection.unreadTick;
+  await sleep(80);
+  assertEquals(connection.unreadTick, since, "it has read nothing");
+  socket.bufferedAmount -= 1_000;
+  await until(() => connection.unreadTick !== since, { what: "that it has read something" });
+  assertEquals(connection.isRunning, true);
+  socket.bufferedAmount = 0;
+  await until(() => !connection.isRunning, { what: "the end of the turn" });
+  assertEquals(connection.unreadTick, undefined);
+});

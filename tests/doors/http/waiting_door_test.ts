@@ -109,3 +109,21 @@ Deno.test("a waiting door tells browsers of other origins to come again", async 
   await page.body?.cancel();
   assertEquals([page.status, page.headers.has("access-control-allow-origin")], [503, false]);
 });
+
+Deno.test("a waiting door is alive, not ready for a reason, and refuses the rest in the dialect of its path", async () => {
+  const { door, url } = open(60_000);
+  await using _ = door;
+  const ask = async (path: string) => {
+    const reply = await fetch(url + path);
+    assertEquals(reply.headers.get("x-request-id") !== null, path.startsWith("/v1"));
+    return [reply.status, reply.headers.get("retry-after"), await reply.json()];
+  };
+  assertEquals(await ask("/healthz"), [200, null, { status: "ok" }]);
+  const faults = ["the database does not answer"];
+  assertEquals(await ask("/readyz"), [503, "2", { status: "not ready", faults }]);
+  const [status, wait, { type, error }] = await ask("/v1/messages") as [number, string, Any];
+  assertEquals([status, wait, type, typeof error.type], [503, "2", "error", "string"]);
+});
+
+// deno-lint-ignore no-explicit-any -- an error from the wire
+type Any = any;

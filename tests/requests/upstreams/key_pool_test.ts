@@ -135,6 +135,25 @@ Deno.test("403 for every request: after five without a success the keys rest", (
   assert(pool.resting);
 });
 
+Deno.test("a success ends a row of 403s; what is blamed on the upstream is no success, whatever it is", () => {
+  const { pool, send } = poolOf(1, 1);
+  for (let times = 0; times < 3; times++) {
+    for (let at = 0; at < 4; at++) send(() => failure("forbidden"));
+    assertEquals(send(good, "hash 1"), [1]);
+    assertEquals(send(good, "hash 2"), [2]);
+  }
+  assert(!pool.all.some(({ health }) => health.resting));
+  const limited = failure(undefined, { refusal: new Refusal("rate_exceeded", "") });
+  assertEquals(send((at) => at === 1 ? failure("forbidden") : limited, "hash 1"), [1, 2]);
+  assert(!pool.all.some(({ health }) => health.resting), "another key was not allowed it either");
+});
+
+Deno.test("of keys that rest equally long the first is tried", () => {
+  const { send } = poolOf(1, 1, 1);
+  assertEquals(send(() => failure("limited", { retryAfterMs: 5_000 })).length, 3);
+  assertEquals(send(good), [1]);
+});
+
 Deno.test("what says nothing of the key, as a 500, ends the walk and rests nothing", () => {
   const { pool, send } = poolOf(1, 1);
   for (let at = 0; at < 20; at++) {

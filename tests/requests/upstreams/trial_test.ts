@@ -1,11 +1,11 @@
 import { settings } from "../../../src/settings/config/mod.ts";
-import { type TrialResult, tryUpstream } from "../../../src/requests/upstreams/mod.ts";
+import { checksKeys, type TrialResult, tryUpstream } from "../../../src/requests/upstreams/mod.ts";
 import { type BackName, DIALECT_NAMES } from "../../../src/wire/dialects/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { generateServer } from "../../fake/generate.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { DEADLINE_MS } from "../../fake/temp.ts";
-import { completion, fakeUpstream } from "../../fake/upstream.ts";
+import { chunk, completion, eventStream, fakeUpstream, sse } from "../../fake/upstream.ts";
 import { DEPARTURES } from "../../flow/departures.ts";
 
 /** Deno 2.4 may still have a timer of a closed connection when a trial ends. */
@@ -154,4 +154,159 @@ test("a trial says why requests fail, without secrets and addresses", async () =
   await upstream[Symbol.asyncDispose]();
   const gone = await tried(`http://${host}`);
   assert(gone.every(({ fault }) => fault !== undefined && !fault.includes(host)));
+});
+
+test("a trial says what a reply lacks, and what else it has (table)", async () => {
+  const call = { id: "c", type: "function", function: { name: "get_weather", arguments: "{}" } };
+  const reply = (message: object, usage: object | null = USAGE) =>
+    completion("", {
+      choices: [{
+        index: 0,
+        message: { role: "assistant", ...message },
+        finish_reason: "tool_calls" in message ? "tool_calls" : "stop",
+      }],
+      usage,
+    });
+  const free = { prompt_tokens: 9, completion_tokens: 0, total_tokens: 9 };
+  const NONE = "no usage: responses are charged by the gateway's count";
+  const [TOKENS, ZERO] = ["9 tokens in, 2 out", "usage with 0 tokens of output"];
+  for (
+    const [what, of, check, fault, detail, departs] of [
+      ["all", () => reply({ content: "x" }), "text", undefined, TOKENS, undefined],
+      ["no text", () => reply({ content: "" }), "text", "no text", `no text, ${TOKENS}`, undefined],
+      ["no usage", () => reply({ content: "x" }, null), "text", NONE, NONE, undefined],
+      ["a call", () => reply({ tool_calls: [call] }), "tools", undefined, TOKENS, undefined],
+      [
+        "no call",
+        () => reply({ content: "x" }),
+        "tools",
+        "the tool was not called",
+        `the tool was not called, ${TOKENS}`,
+        undefined,
+      ],
+      [
+        "reasoning",
+        () => reply({ content: "x", reasoning_content: "hm" }),
+        "text",
+        undefined,
+        `with reasoning, ${TOKENS}`,
+        undefined,
+      ],
+      [
+        "free output",
+        () => reply({ content: "x" }, free),
+        "text",
+        undefined,
+        "9 tokens in, 0 out",
+        ZERO,
+      ],
+      [
+        "no JSON",
+        () => new Response("{", { headers: { "content-type": "application/json" } }),
+        "text",
+        "the response is not JSON",
+        "the response is not JSON",
+        undefined,
+      ],
+      [
+        "an error",
+        () => Response.json({ error: { message: "no" } }, { status: 418 }),
+        "text",
+        "status 418: no",
+        "status 418: no",
+        undefined,
+      ],
+      [
+        "an error without words",
+        () => new Response("<p>", { status: 502 }),
+        "text",
+        "status 502",
+        "status 502",
+        undefined,
+      ],
+    ] as const
+  ) {
+    await using upstream = fakeUpstream(() => of());
+    const results = await tried(upstream.url);
+    const found = results.find((one) => one.check === check)!;
+    assertEquals([found.fault, found.detail], [fault, detail], what);
+    assertEquals(
+      [found.departures.length, found.departures[0]?.startsWith(departs ?? "")],
+      departs === undefined ? [0, undefined] : [1, true],
+      what,
+    );
+  }
+});
+
+test("a trial of a stream reads it to its end, and what comes after it only for the usage", async () => {
+  const usage = JSON.stringify({ choices: [], usage: USAGE });
+  const [text, end] = [chunk({ content: "x" }), chunk({}, "stop")];
+  for (
+    const [events, fault, isLate] of [
+      [[text, end, usage, "[DONE]"], undefined, false],
+      [[text, end, "[DONE]", usage], undefined, true],
+      [[text, end, "[DONE]", "{"], "the response is not JSON", false], // which may have been the usage
+      [[text, end, usage, "[DONE]", "{"], undefined, false],
+    ] as const
+  ) {
+    await using upstream = fakeUpstream(() => eventStream(sse(...events)));
+    const results = await tried(upstream.url);
+    const { fault: found, departures } = results.find(({ check }) => check === "text, streamed")!;
+    const what = events.join();
+    assertEquals(found?.startsWith(fault ?? "") ?? true, true, `${what}: ${found}`);
+    assertEquals(departures.includes("usage after the end mark"), isLate, what);
+  }
+});
+
+test("of a model that there is not, a trial expects a 404 or a 400 (table)", async () => {
+  for (
+    const [status, departures] of [
+      [404, []],
+      [400, []],
+      [422, ["status 422 for a model that there is not"]],
+      [200, ["a reply by another model than the one that was asked for"]],
+    ] as const
+  ) {
+    await using upstream = fakeUpstream(() =>
+      status === 200 ? completion("x") : Response.json({ error: { message: "no" } }, { status })
+    );
+    const results = await tried(upstream.url);
+    const errors = results.find(({ check }) => check === "errors")!;
+    assertEquals([errors.fault, errors.departures], [undefined, [...departures]], `${status}`);
+  }
+});
+
+test("an upstream checks keys if it rejects one that nobody has given out, in words that are about the key (table)", async () => {
+  const keys: (string | null)[] = [];
+  for (
+    const [status, message, checks] of [
+      [401, "", true],
+      [403, "", true],
+      [400, "Invalid API key", true],
+      [400, "the api_key is wrong", true],
+      [400, "no such model", false],
+      [404, "Invalid API key", false],
+      [200, "Invalid API key", false],
+    ] as const
+  ) {
+    await using upstream = fakeUpstream(({ headers }) => {
+      keys.push(headers.get("authorization"));
+      return Response.json({ error: { message } }, { status });
+    });
+    const { upstreams } = settings.parse({ upstreams: { one: { url: upstream.url, key: "own" } } });
+    const options = { model: "m", now: Date.now, patienceMs: DEADLINE_MS };
+    assertEquals(await checksKeys("one", upstreams.one!, options), checks, `${status} ${message}`);
+  }
+  assert(keys.every((key) => /^Bearer sk-\w{40}$/.test(key!)), keys.join());
+  assertEquals(new Set(keys).size, keys.length);
+  // one that does not answer says nothing
+  const { upstreams } = settings.parse({ upstreams: { one: { url: "http://127.0.0.1:1" } } });
+  const options = { model: "m", now: Date.now, patienceMs: DEADLINE_MS };
+  assertEquals(await checksKeys("one", upstreams.one!, options), false);
+  const { promise, resolve } = Promise.withResolvers<Response>();
+  await using silent = fakeUpstream(() => promise);
+  const slow = settings.parse({ upstreams: { one: { url: silent.url } } }).upstreams.one!;
+  const late = await tryUpstream("one", slow, { model: "m", now: Date.now, patienceMs: 20 });
+  assertEquals(new Set(late.map(({ fault }) => fault)), new Set(["no response within 0.02 s"]));
+  resolve(new Response());
 });
