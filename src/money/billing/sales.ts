@@ -223,8 +223,8 @@ export class Sales {
   }
 
   async #notTaken(account: Account, lotId: string): Promise<AccountError> {
-    const found = await takeableOf(this.#database, { accountId: account.id, lotId });
-    if (found === undefined) {
+    const left = await takeableOf(this.#database, { accountId: account.id, lotId });
+    if (left === undefined) {
       return new AccountError(
         `${account.email} has no lot ${
           JSON.stringify(lotId.slice(0, 60))
@@ -233,7 +233,7 @@ export class Sales {
       );
     }
     return conflict(
-      found.remaining === 0
+      left === 0
         ? `Nothing to take back: ${lotId} has no credits left`
         : `Nothing to take back: the remaining credits of ${lotId} are held by in-flight requests. ` +
           "Try again when they have ended",

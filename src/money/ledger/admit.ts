@@ -137,7 +137,7 @@ function read(row: JsonObject | undefined): Decision {
     lentMs: row.lent_ms === null ? undefined : Number(row.lent_ms),
     balance: wholeCredits(row.balance, "a balance"),
     bound: Number(row.bound),
-    windows: windows.every(({ of, limit }) => of !== "key" || limit === 0) ? [] : windows,
+    windows: windows.every(({ limit }) => limit === 0) ? [] : windows,
     budget: row.budget === null ? undefined : readBudget(row.budget, Number(row.at_ms)),
   };
 }

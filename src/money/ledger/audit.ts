@@ -4,7 +4,6 @@ import {
   forReports,
   type Row,
   sumOf,
-  textAt,
 } from "../../ground/database/mod.ts";
 import { BALANCES } from "./audit/balances.ts";
 import { BUDGETS, checkPeriods } from "./audit/budgets.ts";
@@ -102,9 +101,7 @@ const UNCOLLECTED = `select
       + (select coalesce(${sumOf("uncollected_credits")}, 0) from pruned_records) as credits`;
 
 const LATE = `select account_id, count(*) as requests, ${sumOf("charged_credits")} as credits
-    from usage_records where details like '%"late":true%' and ${
-  textAt("details", "late")
-} is not null
+    from usage_records where details like '%"late":true%'
     group by 1 order by 1`;
 
 /**

@@ -143,7 +143,6 @@ export async function budgetsOn(
   keyIds: readonly string[],
   nowMs: number,
 ): Promise<readonly Budget[]> {
-  if (keyIds.length === 0) return [];
   return await budgetsWhere(database, {
     sql: `budgets.id in (
         select budget_id from budget_keys where key_id in ${textsOf()}
@@ -161,7 +160,7 @@ function listReading({ sql, args }: Condition, nowMs: number): Reading<readonly 
   return {
     sql: `select ${jsonArrayOfRows(jsonOf("budget"))} from (
         select ${BUDGET_JSON} as budget from budgets join budget_periods on (${PRESENT_PERIOD})
-        where ${sql} order by owner_id
+        where ${sql}
       ) as found`,
     args: [nowMs, nowMs, ...args],
     read: (json) =>

@@ -25,7 +25,6 @@ export interface PeriodBounds {
 
 /** Offsets from UTC are between -12 and +14 hours. */
 const LATEST_OFFSET_MS = 15 * HOUR_MS;
-const MAX_ZONE_CHARS = 64;
 /** The end of the year 9999, whose local times have four digits. */
 const LATEST_MS = Date.UTC(9999, 11, 31);
 /** Names of the IANA database; offsets like `+05:31` would let periods begin at any minute. */
@@ -46,7 +45,7 @@ const FORMATS = new ZoneFormats("en-US", {
 
 /** Whether a text is the name of a time zone, such as `UTC` or `Europe/Berlin`. */
 export function isTimeZone(zone: string): boolean {
-  if (zone.length > MAX_ZONE_CHARS || !ZONE_NAME.test(zone)) return false;
+  if (!ZONE_NAME.test(zone)) return false;
   try {
     FORMATS.of(zone);
     return true;
@@ -74,9 +73,8 @@ export function isTimeZone(zone: string): boolean {
  */
 export function periodAt(period: BudgetPeriod, zone: string, atMs: number): PeriodBounds {
   if (period === "life") return { startsAtMs: 0, endsAtMs: NEVER_MS };
-  let first = firstDate(period, localMs(zone, atMs));
-  // the local date runs back where clocks are set back over midnight
-  if (startOf(zone, first) > atMs) first = firstDate(period, first - DAY_MS);
+  // from the one before on, as the local date runs back where clocks are set back over midnight
+  let first = firstDate(period, firstDate(period, localMs(zone, atMs)) - DAY_MS);
   let next = nextDate(period, first);
   while (startOf(zone, next) <= atMs) {
     first = next;

@@ -125,7 +125,7 @@ export async function raiseBudget(
   checkCredits(credits);
   await database.batch([{
     sql: "update budgets set raise_credits = ?, raise_until_ms = ? where id = ?",
-    args: [credits, credits === 0 ? 0 : untilMs, budgetId(name)],
+    args: [credits, untilMs, budgetId(name)],
   }]);
   return await budgetOf(database, name, nowMs);
 }

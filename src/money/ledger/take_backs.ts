@@ -34,11 +34,6 @@ export interface TakeBack {
   readonly isRepeated: boolean;
 }
 
-/** What is left of a lot. */
-export interface Takeable {
-  readonly remaining: number;
-}
-
 /** How long gateways have to return what they were lent. */
 const PATIENCE_MS = 2_000;
 
@@ -57,8 +52,8 @@ export async function takeBack(
   const untilTick = performance.now() + patienceMs;
   while (true) {
     const leftMs = Math.max(0, untilTick - performance.now());
-    const isLent = await recallLoans(database, accountId);
-    if (isLent) await awaitReturns(database, { accountId, patienceMs: leftMs });
+    await recallLoans(database, accountId);
+    await awaitReturns(database, { accountId, patienceMs: leftMs });
     const isLast = performance.now() >= untilTick;
     const { isDecided, taken } = await takeOnce(database, request, isLast);
     if (isDecided) return taken;
@@ -115,16 +110,16 @@ async function takeOnce(
   };
 }
 
-/** What is left of an account's lot; undefined if it has no such lot. */
+/** The credits that are left of an account's lot; undefined if it has no such lot. */
 export async function takeableOf(
   database: Database,
   { accountId, lotId }: { readonly accountId: string; readonly lotId: string },
-): Promise<Takeable | undefined> {
+): Promise<number | undefined> {
   const row = await database.one(
     "select remaining from lots where id = ? and account_id = ?",
     [lotId, accountId],
   );
-  return row && { remaining: Number(row.remaining) };
+  return row && Number(row.remaining);
 }
 
 /** Holds for a take-back that has taken something. */

@@ -204,12 +204,12 @@ export async function openCheckout(
   }
   const asked = await noteOptions(database, order, options);
   try {
-    const session = await client.createSession(sessionParameters(order, asked), order.id);
-    if (typeof session.url !== "string" || !client.isCheckoutAddress(session.url)) {
+    const { id, url } = await client.createSession(sessionParameters(order, asked), order.id);
+    if (!client.isCheckoutAddress(url)) {
       throw new StripeError(502, "no_url", "The payment service sent no address to pay at");
     }
-    await noteSession(database, order, { id: session.id, url: session.url, atMs: now() });
-    return { order: await orderById(database, order.id) ?? order, url: session.url };
+    await noteSession(database, order, { id, url, atMs: now() });
+    return { order: await orderById(database, order.id) ?? order, url };
   } catch (error) {
     if (!(error instanceof StripeError)) throw error;
     parts.log.warn("checkout not started", { order: order.id, error: error.message });

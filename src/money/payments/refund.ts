@@ -86,7 +86,7 @@ export async function refundOrder(
   try {
     const refund = await client.createRefund({
       payment_intent: paymentId,
-      amount: amount === undefined ? undefined : amount,
+      amount,
       metadata: { order_id: order.id },
     }, `${order.id} refund ${reference}`);
     await applyRefund(parts, refund);

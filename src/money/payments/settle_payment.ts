@@ -168,7 +168,7 @@ export async function collectReleased(
 
 async function recall(database: Database, accountIds: readonly string[]): Promise<void> {
   for (const accountId of accountIds) {
-    if (!await recallLoans(database, accountId)) continue;
+    await recallLoans(database, accountId);
     await awaitReturns(database, { accountId, patienceMs: RECALL_MS });
   }
 }

@@ -7,6 +7,7 @@ import {
   type CheckoutSession,
   checkoutSession,
   eventList,
+  identified,
   type PaymentIntent,
   paymentIntent,
   type RefundObject,
@@ -104,12 +105,12 @@ export class StripeClient {
   }
 
   /** Whether an address is one that customers may be sent to: of any host, as checkouts may have a domain of their own. */
-  isCheckoutAddress(address: string): boolean {
-    if (!URL.canParse(address)) return false;
-    const { protocol, origin, username, password } = new URL(address);
+  isCheckoutAddress(address: string | null | undefined): address is string {
+    const url = URL.parse(address ?? "");
+    if (url === null) return false;
     // a fake on loopback has no certificate
-    const isSafe = protocol === "https:" || origin === new URL(this.#base).origin;
-    return isSafe && username === "" && password === "";
+    const isSafe = url.protocol === "https:" || url.origin === new URL(this.#base).origin;
+    return isSafe && url.username === "" && url.password === "";
   }
 
   /**
@@ -160,11 +161,9 @@ export class StripeClient {
       });
       const { data, has_more } = await this.#call(eventList, `/v1/events?${query}`);
       events.push(...data);
-      const last: unknown = data.at(-1);
-      if (!has_more || typeof last !== "object" || last === null || !("id" in last)) {
-        return { events, isWhole: !has_more };
-      }
-      after = String(last.id);
+      const last = identified.safeParse(data.at(-1));
+      if (!has_more || !last.success) return { events, isWhole: !has_more };
+      after = last.data.id;
     }
     return { events, isWhole: false };
   }
@@ -217,7 +216,7 @@ export class StripeClient {
       throw new StripeError(0, "unreachable", `The payment service cannot be reached (${why})`);
     });
     const body = jsonIn(text);
-    if (status < 200 || status > 299) throw failureOf(status, body);
+    if (status > 299) throw failureOf(status, body);
     const read = schema.safeParse(body);
     if (read.success) return read.data;
     throw new StripeError(502, "unreadable", "The payment service sent an unreadable response");

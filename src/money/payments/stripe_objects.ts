@@ -3,8 +3,10 @@ import * as z from "zod";
 /** What is read of Stripe's objects. Everything else in them may change. */
 
 const id = z.string().min(1).max(255);
+/** Schema of what has an ID. */
+export const identified = z.looseObject({ id });
 /** An ID, or the object if it was expanded. */
-const reference = z.union([id, z.looseObject({ id }).transform((one) => one.id)]).nullish()
+const reference = z.union([id, identified.transform((one) => one.id)]).nullish()
   .transform((one) => one ?? undefined);
 const metadata = z.record(z.string(), z.string()).nullish().transform((one) => one ?? {});
 const amount = z.int().nonnegative();

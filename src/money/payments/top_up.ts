@@ -87,7 +87,7 @@ export async function stoppedTopUps(
 ): Promise<StoppedTopUp[]> {
   const rows = await database.all(
     `select account_id, package_id, stopped as why, stopped_at_ms from top_ups
-      where account_id > ? and is_on = 1 and stopped <> '' and stopped_at_ms >= ?
+      where account_id > ? and stopped_at_ms >= ?
       order by account_id limit ?`,
     [after, sinceMs, limit],
   );
@@ -193,7 +193,8 @@ async function methodOf(
   { database, client, now }: TopUpParts,
   row: Row,
 ): Promise<Method | undefined> {
-  if (row.customer_id !== null && row.payment_method_id !== null) {
+  // both come and go together
+  if (row.payment_method_id !== null) {
     return { customerId: String(row.customer_id), methodId: String(row.payment_method_id) };
   }
   const accountId = String(row.account_id);
@@ -272,7 +273,7 @@ async function nextOrder(
   const offer = packages.find(({ id }) => id === row.package_id);
   if (offer === undefined) throw new AccountError(`Package ${row.package_id} is not sold any more`);
   const account = await accounts.byId(accountId);
-  if (account === undefined || account.disabledAtMs !== null) return undefined;
+  if (account?.disabledAtMs !== null) return undefined;
   const terms = termsOf(account, offer, {
     provider: "stripe",
     origin: "top_up",
@@ -330,13 +331,13 @@ async function charge(
       args: [intent.id, order.id],
     }]);
     const { order: after } = await applyIntent(parts, intent, {
-      hasFailed: intent.status !== "succeeded" && intent.status !== "processing",
+      hasFailed: intent.status !== "processing",
     });
     if (after?.state === "failed") {
       const why = failureWords(`it is ${intent.status}`);
       await stop(parts, { accountId: order.accountId, orderId: order.id, why });
     }
-    return after?.paidAtMs !== null && after !== undefined;
+    return (after?.paidAtMs ?? null) !== null;
   } catch (error) {
     if (!(error instanceof StripeError) || error.isPassing) throw error;
     return await fail(error.message, failureWords(error.code));

@@ -59,8 +59,8 @@ function parseHeader(
       signatures.push(Uint8Array.from(value.match(/../g)!, (byte) => parseInt(byte, 16)));
     }
   }
-  const [time] = times;
-  if (times.length !== 1 || time === undefined || !/^\d{1,12}$/.test(time)) return undefined;
+  const [time = ""] = times;
+  if (times.length !== 1 || !/^\d{1,12}$/.test(time)) return undefined;
   if (signatures.length === 0 || signatures.length > MAX_SIGNATURES) return undefined;
   return { time, signatures };
 }

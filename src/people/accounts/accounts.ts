@@ -33,7 +33,7 @@ const NOT_LAST_OWNER = `(role <> 'owner' or exists (
     where others.role = 'owner' and others.disabled_at_ms is null and others.id <> accounts.id
   ))`;
 const DISABLE = `update accounts set disabled_at_ms = ?
-  where id = ? and disabled_at_ms is null and kind <> 'pool' and ${NOT_LAST_OWNER}`;
+  where id = ? and disabled_at_ms is null and ${NOT_LAST_OWNER}`;
 const SET_ROLE = `update accounts set role = ?
   where id = ? and kind <> 'pool' and (? = 'owner' and disabled_at_ms is null and kind = 'person'
     or ? <> 'owner' and ${NOT_LAST_OWNER}) returning id`;
@@ -183,7 +183,7 @@ export class Accounts {
     throw conflict(
       account.kind === "pool"
         ? `${account.email} is the pool of a team: it cannot have a role`
-        : role === "owner" && account.kind !== "person"
+        : account.kind !== "person"
         ? `${account.email} is not a person: only people can be owners`
         : role === "owner"
         ? `Account ${account.email} is disabled: enable it first`

@@ -104,13 +104,12 @@ export class GroupGrants {
     // of the names, the one that may more comes last in the alphabet
     const bestRole = `(select max(value) from group_grants
       where account_id = accounts.id and kind = 'role' and provider <> ?)`;
-    const isGivenRole = `id in ${THESE} and role <> 'owner' and exists (select 1 from group_grants
-      where account_id = accounts.id and kind = 'role' and provider = ?)`;
+    const isGivenRole = `id in ${THESE} and role <> 'owner' and ${marked("role")}`;
     const betterRole = greatest("?", `coalesce(${bestRole}, '')`);
     const roles: Statement[] = role === "none"
       ? [{
         sql: `update accounts set role = coalesce(${bestRole}, 'none') where ${isGivenRole}`,
-        args: [provider, these, provider],
+        args: [provider, these, "role"],
       }, {
         sql: `delete from group_grants
           where account_id in ${THESE} and kind = 'role' and provider = ?`,
@@ -125,7 +124,7 @@ export class GroupGrants {
         }),
         {
           sql: `update accounts set role = ${betterRole} where ${isGivenRole}`,
-          args: [role, provider, these, provider],
+          args: [role, provider, these, "role"],
         },
       ];
     const gone = `account_id in ${THESE} and kind = 'team' and provider = ?
@@ -179,13 +178,11 @@ export class GroupGrants {
         {
           sql: `insert into team_members (team_id, account_id, role, added_at_ms)
             select ?, id, ${least("?", `coalesce(${bestIn("accounts.id", "?")}, ?)`)}, ?
-            from accounts where id in ${THESE} and exists (
-              select 1 from group_grants
-              where account_id = accounts.id and kind = 'team' and name = ? and provider = ?)
+            from accounts where id in ${THESE} and ${marked("team")}
             on conflict (team_id, account_id) do update set role = excluded.role`,
           args: [
             ...[teamId, teamRole, teamId, provider, teamRole, now],
-            ...[these, teamId, provider],
+            ...[these, teamId],
           ],
         },
       ]),

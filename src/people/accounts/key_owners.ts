@@ -32,7 +32,7 @@ export async function ownersOfKeys(
   { keyIds, teamId, memberId, inTeam = false }: OwnedKeyFilter,
 ): Promise<OwnedKey[]> {
   const wanted = [
-    [`id in ${textsOf()}`, keyIds && JSON.stringify(keyIds)],
+    [`id in ${textsOf()}`, JSON.stringify(keyIds)],
     ["team_id = ?", teamId],
     ["member_id = ?", memberId],
   ] as const;

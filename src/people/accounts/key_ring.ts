@@ -139,7 +139,7 @@ export class KeyRing {
   /** Some of them by the key itself, so that a key in use is not digested for each request. */
   #recent = new Map<string, Caller>();
   #recentSinceTick = 0;
-  #unknown = new Set<string>();
+  #unknown = new Map<string, true>();
   #revision = -1;
   #polling: Promise<void> | undefined;
   #lastSeenMs: number;
@@ -224,8 +224,7 @@ export class KeyRing {
     if (recent !== undefined) return recent;
     const known = this.#known.get(digestOf(secret));
     if (known === undefined) return undefined;
-    if (this.#recent.size >= MAX_RECENT) this.#recent.clear();
-    this.#recent.set(secret, known);
+    remember(this.#recent, secret, known, MAX_RECENT);
     return known;
   }
 
@@ -244,11 +243,10 @@ export class KeyRing {
       const row = await this.#database.one(BY_DIGEST, [digest, digest, digest, digest]);
       if (row !== undefined) {
         const caller = callerRow.parse(row);
-        if (revision === this.#revision) remember(this.#known, digest, caller);
+        if (revision === this.#revision) remember(this.#known, digest, caller, MAX_KNOWN);
         return caller;
       }
-      if (this.#unknown.size >= MAX_UNKNOWN) this.#unknown.clear();
-      if (revision === this.#revision) this.#unknown.add(digest);
+      if (revision === this.#revision) remember(this.#unknown, digest, true, MAX_UNKNOWN);
     }
     return new Refusal(
       "key_invalid",
@@ -298,7 +296,8 @@ export class KeyRing {
   }
 }
 
-function remember(map: Map<string, Caller>, digest: string, caller: Caller): void {
-  if (map.size >= MAX_KNOWN) map.delete(map.keys().next().value!);
-  map.set(digest, caller);
+/** Adds to a map of up to `max` entries; the oldest one goes. */
+export function remember<T>(map: Map<string, T>, key: string, value: T, max: number): void {
+  if (map.size >= max) map.delete(map.keys().next().value!);
+  map.set(key, value);
 }

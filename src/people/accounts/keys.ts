@@ -30,7 +30,7 @@ const UPDATE = `update keys set name = ${iif("? = 1", "?", "name")}, models = ${
   where id = ? and revoked_at_ms is null`;
 const ROTATE =
   `update keys set previous_digest = digest, previous_until_ms = ?, digest = ?, hint = ?
-  where id = ? and revoked_at_ms is null and digest = ? and source = 'issued' returning id`;
+  where id = ? and revoked_at_ms is null and digest = ? returning id`;
 const REVOKE = "update keys set revoked_at_ms = ? where id = ? and revoked_at_ms is null";
 const REVOKE_OTHER_ENVIRONMENT_KEYS = `update keys set revoked_at_ms = ?
   where source = 'environment' and digest <> ? and revoked_at_ms is null`;
@@ -104,7 +104,7 @@ export class Keys {
         set(name),
         readName(name ?? ""),
         set(models),
-        models === undefined || models === null ? null : JSON.stringify(models),
+        models ? JSON.stringify(models) : null,
         set(expiresAtMs),
         expiresAtMs ?? null,
         set(atOnce),

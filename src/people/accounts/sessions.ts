@@ -315,5 +315,5 @@ function maySignIn({ id }: Account): Condition {
 }
 
 function textOrNull(value: unknown): string | null {
-  return value === null || value === undefined ? null : String(value);
+  return value === null ? null : String(value);
 }

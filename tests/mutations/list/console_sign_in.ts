@@ -30,8 +30,8 @@ export const CONSOLE_SIGN_IN: readonly Mutation[] = [
   {
     name: "password-matches-although-off",
     file: PASSWORDS,
-    find: "hash !== undefined && account !== undefined && this.mayUse(account);",
-    replace: "hash !== undefined && account !== undefined;",
+    find: "right && account !== undefined && this.mayUse(account);",
+    replace: "right && account !== undefined;",
     tests: [{ file: OFF, filter: "only owners" }],
     why: "Passwords from before the setting would go on.",
   },

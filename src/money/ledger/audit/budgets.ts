@@ -206,6 +206,8 @@ const periodName = z.enum(BUDGET_PERIODS);
 
 /** Rows that are read at a time. */
 const PAGE_ROWS = 5_000;
+/** No period around a later time can be computed: dates end at 8.64e15 ms. */
+const MAX_AT_MS = 8e15;
 /** Mismatches after which it ends. */
 const MAX_FOUND = 100;
 
@@ -276,6 +278,6 @@ interface Bounds {
 
 function boundsOf({ period, zone, starts_at_ms: atMs }: PeriodRow): Bounds {
   const name = periodName.safeParse(period);
-  const isKnown = name.success && isTimeZone(zone) && Math.abs(atMs) <= 8.64e15;
+  const isKnown = name.success && isTimeZone(zone) && Math.abs(atMs) < MAX_AT_MS;
   return isKnown ? periodAt(name.data, zone, atMs) : { startsAtMs: null, endsAtMs: null };
 }

@@ -66,7 +66,7 @@ export async function checkTiers(database: Database): Promise<Mismatch[]> {
       row,
     );
     // an older gateway stores none of the three; of some but not all the digest is another
-    const isOlder = account_minute === null && account_hour === null && account_day === null;
+    const isOlder = [account_minute, account_hour, account_day].every((limit) => limit === null);
     const account = {
       minute: account_minute ?? NaN,
       hour: account_hour ?? NaN,
@@ -75,16 +75,15 @@ export async function checkTiers(database: Database): Promise<Mismatch[]> {
     lists.set(id, [...(lists.get(id) ?? []), isOlder ? limits : { ...limits, account }]);
   }
   return [...lists].flatMap(([id, tiers]): Mismatch[] => {
-    const expected = TierList.idOf(tiers);
-    if (id === expected || orders(tiers).some((one) => TierList.idOf(one) === id)) return [];
-    return [{ noun: "tier", kind: "tier", id, found: id, expected }];
+    if (orders(tiers).some((one) => TierList.idOf(one) === id)) return [];
+    return [{ noun: "tier", kind: "tier", id, found: id, expected: TierList.idOf(tiers) }];
   });
 }
 
 /** The orders in which the settings may have listed them. */
 function orders(tiers: readonly StoredTier[]): (readonly StoredTier[])[] {
-  if (tiers.length > MAX_PERMUTED) return [tiers.toReversed()];
-  if (tiers.length <= 1) return [tiers];
+  if (tiers.length > MAX_PERMUTED) return [tiers, tiers.toReversed()];
+  if (tiers.length === 0) return [[]];
   return tiers.flatMap((first, at) =>
     orders(tiers.toSpliced(at, 1)).map((rest) => [first, ...rest])
   );
