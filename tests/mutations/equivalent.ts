@@ -91,19 +91,6 @@ export const EQUIVALENT: readonly {
       "What is no object has no data, and reading it of null throws, which is no list either: the check is for the type.",
   },
   {
-    file: "src/requests/upstreams/verdict.ts",
-    line: 'const busy = rest.length > 0 && rest.every(({ kind }) => kind === "busy");',
-    kind: "only the right part",
-    because: "Without a failure there is none to choose, whatever the condition says.",
-  },
-  {
-    file: "src/requests/upstreams/verdict.ts",
-    line: 'const busy = rest.length > 0 && rest.every(({ kind }) => kind === "busy");',
-    kind: "flipped",
-    was: ">",
-    because: "Without a failure there is none to choose, whatever the condition says.",
-  },
-  {
     file: "src/doors/http/sockets.ts",
     line: "if (localPort !== undefined) yield { descriptor, localPort, peer };",
     kind: "the condition always holds",
@@ -267,7 +254,7 @@ export const EQUIVALENT: readonly {
   },
   {
     file: "src/requests/relay/failed_end.ts",
-    line: "const isUpstreams = (status >= 500 || status === 429) && !OWN_REASONS.includes(reason);",
+    line: "const isUpstreams = wasSent && (status >= 500 || status === 429) &&",
     kind: "flipped",
     was: ">=",
     because:

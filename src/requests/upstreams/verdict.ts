@@ -25,7 +25,7 @@ export function verdict(failures: readonly Failure[]): Refusal {
   const rest = failures.filter((one) => !isUnknown(one));
   // over the upstream's own limit, or over what the settings let be sent there
   const isBusy = (one: Failure) => one.refusal.reason === "rate_exceeded";
-  const busy = rest.length > 0 && rest.every(isBusy);
+  const busy = rest.every(isBusy);
   const refusal = rest.findLast((one) => busy || !isBusy(one))?.refusal;
   const all = new Refusal(
     refusal?.reason ?? "upstream_unavailable",

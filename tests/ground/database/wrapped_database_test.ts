@@ -22,6 +22,7 @@ const IS_PASSED: Readonly<Record<keyof Database, boolean>> = {
   writeBehind: false,
   outbox: false,
   refused: false,
+  isUnfinished: false,
   flush: false,
   line: false,
 };
