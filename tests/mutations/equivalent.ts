@@ -322,6 +322,182 @@ export const EQUIVALENT: readonly {
     kind: "only the right part",
     because: "The same schema is the same as JSON: the left part saves writing it.",
   },
+  {
+    file: "src/people/accounts/group_grants.ts",
+    line: "where account_id = accounts.id and kind = '${kind}' and name = ?)`;",
+    kind: "a clause is left out",
+    was: "and kind = '${kind}'",
+    because:
+      "The names of roles, teams and budgets are never the same: the clause only has an index read less.",
+  },
+  {
+    file: "src/people/accounts/group_grants.ts",
+    line: "where account_id = ${account} and kind = 'team' and name = ${team} and provider <> ?)`;",
+    kind: "a clause is left out",
+    was: "and kind = 'team'",
+    because:
+      "The names of roles, teams and budgets are never the same: the clause only has an index read less.",
+  },
+  {
+    file: "src/people/accounts/group_grants.ts",
+    line: "select 1 from group_grants as others where others.account_id = group_grants.account_id",
+    kind: "a clause is left out",
+    was: "and others.kind = 'team'",
+    because:
+      "The names of roles, teams and budgets are never the same: the clause only has an index read less.",
+  },
+  {
+    file: "src/people/accounts/group_grants.ts",
+    line: 'sql: "delete from group_grants where account_id = ? and kind = ? and name = ?",',
+    kind: "a clause is left out",
+    was: "and kind = ?",
+    because:
+      "The names of roles, teams and budgets are never the same: the clause only has an index read less.",
+  },
+  {
+    file: "src/people/accounts/group_grants.ts",
+    line: "where account_id in ${THESE}",
+    kind: "a clause is left out",
+    was: "and (account_id, team_id) in (select account_id, name from group_grants where ${gone})",
+    because:
+      "In a team that has not gone, what other providers give is no more than the role that there is: the clause has fewer rows written.",
+  },
+  {
+    file: "src/money/ledger/account_status.ts",
+    line: "where account_id = ?1 and remaining > 0 and expires_at_ms <= ?7",
+    kind: "a clause is left out",
+    was: "and remaining > 0",
+    because: "A lot without credits adds nothing: the clause is what the partial index asks for.",
+  },
+  {
+    file: "src/money/ledger/whole_credits.ts",
+    line: 'if (typeof value === "number" && Number.isInteger(value) && value >= 0) return value;',
+    kind: "only the right part",
+    was: 'typeof value === "number" && Number.isInteger(value)',
+    because: "Nothing but a number is an integer: the left part is for the type.",
+  },
+  {
+    file: "src/money/ledger/periods.ts",
+    line: "if (before === after) return date - before;",
+    kind: "the condition never holds",
+    because:
+      "The search finds that clocks were set at the end of its range, behind the date: the condition only saves it.",
+  },
+  {
+    file: "src/money/ledger/periods.ts",
+    line: 'if (zone === "UTC") return atMs;',
+    kind: "the condition never holds",
+    because: "The local time of UTC is the same: the condition only saves its format.",
+  },
+  {
+    file: "src/money/payments/payments.ts",
+    line: ": stripe && isKnown",
+    kind: "only the right part",
+    because: "A key that is known is one of the settings: the left part is for the type.",
+  },
+  {
+    file: "src/money/payments/top_up.ts",
+    line: "if (offer.credits !== null && belowCredits > offer.credits) {",
+    kind: "only the right part",
+    because:
+      "A package without a number of credits has no price online either, and is refused before: the left part is for the type.",
+  },
+  {
+    file: "src/money/payments/codes.ts",
+    line: "where id = ? and redeemed_by = ? and redeemed_at_ms = ?)`,",
+    kind: "a clause is left out",
+    was: "and redeemed_at_ms = ?",
+    because: "Who redeems a code again would make the same lot, which is there already.",
+  },
+  {
+    file: "src/people/accounts/key_ring.ts",
+    line: "if (this.#lastSeenMs - this.#recentSinceTick > RECENT_MS) this.#forgetRecent();",
+    kind: "the condition always holds",
+    because: "A key that is not kept as it was presented is found by its digest.",
+  },
+  {
+    file: "src/people/accounts/key_ring.ts",
+    line: "if (this.#lastSeenMs - this.#recentSinceTick > RECENT_MS) this.#forgetRecent();",
+    kind: "flipped",
+    because: "A key that is not kept as it was presented is found by its digest.",
+  },
+  {
+    file: "src/people/accounts/passwords.ts",
+    line: "return right && account !== undefined && this.mayUse(account);",
+    kind: "only the left part",
+    was: "right && account !== undefined",
+    because: "No password is right for an account that does not exist: the check is for the type.",
+  },
+  {
+    file: "src/money/ledger/rules/admit.ts",
+    line:
+      "where lots.account_id = new.account_id and models is not null and remaining > 0 and not ${PAYS}",
+    kind: "a clause is left out",
+    was: "and models is not null",
+    because: "A lot that is not bound pays for every model: the clause is what the index asks for.",
+  },
+  {
+    file: "src/money/ledger/rules/admit.ts",
+    line:
+      "where lots.account_id = new.account_id and models is not null and remaining > 0 and not ${PAYS}",
+    kind: "a clause is left out",
+    was: "and remaining > 0",
+    because:
+      "A lot without free credits adds nothing, and nothing is taken from it: the clause is what the index asks for.",
+  },
+  {
+    file: "src/money/ledger/rules/sql/lots.ts",
+    line: "where lots.account_id = balances.account_id and models is not null and remaining > 0",
+    kind: "a clause is left out",
+    was: "and remaining > 0",
+    because:
+      "A lot without free credits adds nothing, and nothing is taken from it: the clause is what the index asks for.",
+  },
+  {
+    file: "src/money/ledger/rules/sql/lots.ts",
+    line: "where account_id = new.account_id and remaining > 0 and expires_at_ms <= new.at_ms",
+    kind: "a clause is left out",
+    because:
+      "The rule of expiries takes only what has expired: the clauses only have it asked less.",
+  },
+  {
+    file: "src/money/ledger/rules/sql/lots.ts",
+    line: "from lots where account_id = new.account_id and remaining > 0 and ${from}",
+    kind: "a clause is left out",
+    was: "and remaining > 0",
+    because:
+      "A lot without free credits adds nothing, and nothing is taken from it: the clause is what the index asks for.",
+  },
+  {
+    file: "src/money/ledger/rules/sql/lots.ts",
+    line:
+      "from lots where account_id = new.account_id and models is not null and remaining > reserved",
+    kind: "a clause is left out",
+    was: "and remaining > reserved",
+    because:
+      "A lot without free credits adds nothing, and nothing is taken from it: the clause is what the index asks for.",
+  },
+  {
+    file: "src/money/ledger/rules/settle_set.ts",
+    line: "from lots where remaining > 0 and models is null",
+    kind: "a clause is left out",
+    was: "and account_id in (select account_id from settling)",
+    because: "The accounts are those that it is joined to: the clause only has fewer lots read.",
+  },
+  {
+    file: "src/money/ledger/rules/return_loan.ts",
+    line:
+      "where account_id = new.account_id and gateway_id = new.gateway_id and loan_id = new.loan_id)",
+    kind: "a clause is left out",
+    because:
+      "The budgets of other keys would be locked as well, where several transactions write at a time.",
+  },
+  {
+    file: "src/people/accounts/key_ring.ts",
+    line: "if (known === undefined) return undefined;",
+    kind: "the condition never holds",
+    because: "Nothing is found under it either: a place among the recent ones is taken.",
+  },
 ];
 
 /** Whether a fault is noted. */

@@ -146,9 +146,9 @@ export class Teams {
       [nameOrId, nameOrId, nameOrId],
     );
     if (row !== undefined) return teamRow.parse(row);
-    const [like, ...others] = await this.#like(nameOrId);
-    if (like === undefined || others.length === 0) return like;
-    const ids = [like, ...others].map(({ id }) => id).join(", ");
+    const alike = await this.#like(nameOrId);
+    if (alike.length <= 1) return alike[0];
+    const ids = alike.map(({ id }) => id).join(", ");
     throw new AccountError(`Several teams have names like this one: pass an ID, one of ${ids}`);
   }
 

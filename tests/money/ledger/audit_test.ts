@@ -1,7 +1,10 @@
-import type { Database } from "../../../src/ground/database/mod.ts";
+import { checkPeriods } from "../../../src/money/ledger/audit/budgets.ts";
+import { checkTiers } from "../../../src/money/ledger/audit/lists.ts";
+import { type Database, DatabaseError, type Row } from "../../../src/ground/database/mod.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { admit, audit, growHold, TierList } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { ledgerBench, type LedgerKind, possible, settlePrice } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { tempDir } from "../../fake/temp.ts";
@@ -205,4 +208,110 @@ Deno.test("entries are only ever added", async () => {
       "entries are only ever added",
     );
   }
+});
+
+/** A database whose reads can be looked at and answered otherwise. */
+function reading(
+  database: Database,
+  read: (sql: string) => readonly Row[] | undefined,
+): Database {
+  return {
+    ...guardedDatabase(database, () => {}),
+    place: database.place,
+    dialect: database.dialect,
+    all: async (sql, ...args) => [...read(sql) ?? await database.all(sql, ...args)],
+  };
+}
+
+Deno.test("audit: records are read range by range, for as long as their rows are named", async () => {
+  await using bench = await ledgerBench("file");
+  const caller = await bench.account();
+  await bench.grant(caller.accountId, 1_000);
+  const ids = Array.from({ length: 101 }, (_, at) => `req_${String(at).padStart(3, "0")}`);
+  await Promise.all(
+    ids.map((requestId) =>
+      settlePrice(bench.database, { ...caller, requestId, price: 1, nowMs: NOW })
+    ),
+  );
+  await bench.database.batch([{ sql: "update usage_records set minimum_credits = 2" }]);
+  const found = async (firstEnd: string) => {
+    let [asked, reads] = [0, 0];
+    const database = reading(bench.database, (sql) => {
+      if (sql.includes("offset")) return asked++ === 0 ? [{ request_id: firstEnd }] : [];
+      if (sql.includes("request_id > ?1 and request_id <= ?2")) reads++;
+      return undefined;
+    });
+    const { mismatches } = await audit(database);
+    return [reads, mismatches.filter(({ kind }) => kind === "price").length];
+  };
+  assertEquals(await found(ids[98]!), [2, 101]);
+  assertEquals(await found(ids[99]!), [1, 100]);
+});
+
+Deno.test("audit: what cannot be read is a mismatch if the data or the schema is why, and fails it otherwise", async () => {
+  await using bench = await ledgerBench("file");
+  const failing = (error: Error) =>
+    reading(bench.database, (sql) => {
+      if (sql.startsWith("select (select count(*) from accounts)")) throw error;
+      return undefined;
+    });
+  const found = async (error: Error) =>
+    (await audit(failing(error))).mismatches.filter(({ kind }) => kind === "unreadable")
+      .map(({ noun, id, found }) => [noun, id, found]);
+  const ours = new TypeError("ours");
+  const busy = new DatabaseError("SQLITE_BUSY", "busy", { kind: "busy" });
+  const odd = new DatabaseError("SQLITE_ERROR", "odd", { kind: "statement" });
+  await assertRejects(() => found(ours), TypeError, "ours");
+  await assertRejects(() => found(busy), DatabaseError, "busy");
+  assertEquals(await found(odd), [["account", "counts", "odd"]]);
+  await bench.database.batch([{ sql: "drop index lots_by_expiry" }]);
+  await assertRejects(() => found(ours), TypeError, "ours");
+  assertEquals(await found(busy), [["schema", "counts", "busy"]]);
+});
+
+Deno.test("audit: periods are those of their zone or meet their neighbours, and unknown ones are none", async () => {
+  const DAY = 86_400_000;
+  const row = (id: string, starts: number, ends = starts + DAY, of: object = {}) => (
+    { budget_id: id, period: "day", zone: "UTC", starts_at_ms: starts, ends_at_ms: ends, ...of }
+  );
+  const found = async (...rows: ReturnType<typeof row>[]) => {
+    let reads = 0;
+    const all = () => Promise.resolve(reads++ === 0 ? rows : []);
+    return (await checkPeriods({ all } as unknown as Database))
+      .map(({ kind, id, expected }) => [kind, id, expected]);
+  };
+  const unknown = (starts: number) => [
+    ["period_starts", `a ${starts}`, null],
+    ["period_ends", `a ${starts}`, null],
+  ];
+  assertEquals(await found(row("a", 0), row("a", DAY), row("b", 0)), []);
+  // as its rules were changed, one begins where the one before ends
+  assertEquals(await found(row("a", 0, DAY + 7), row("a", DAY + 7, 2 * DAY)), []);
+  assertEquals(await found(row("a", 0, DAY + 7), row("b", DAY + 7, 2 * DAY)), [
+    ["period_ends", "a 0", DAY],
+    ["period_starts", `b ${DAY + 7}`, DAY],
+  ]);
+  assertEquals(await found(row("a", 0, DAY, { period: "fortnight" })), unknown(0));
+  assertEquals(await found(row("a", 0, DAY, { zone: "Mars/Olympus" })), unknown(0));
+  for (const zone of ["UTC", "Europe/Berlin"]) {
+    for (const starts of [8e15, 8.64e15, -8e15]) {
+      assertEquals(await found(row("a", starts, 9e15, { zone })), unknown(starts));
+    }
+  }
+  const off = Array.from({ length: 60 }, (_, at) => row(String(at).padStart(2, "0"), 7));
+  assertEquals((await found(...off)).length, 100);
+});
+
+Deno.test("audit: a list of tiers has its name in any order, a long one in its own or the other way round", async () => {
+  await using bench = await ledgerBench("file");
+  const tier = (above: number) => ({ above, minute: 1, hour: 1, day: 1 });
+  const six = [3, 1, 2, 6, 4, 5];
+  const seven = [1, 2, 3, 4, 5, 6, 7];
+  for (const order of [[1], six, seven, seven.toReversed()]) {
+    await bench.database.batch(new TierList(order.map(tier)).statements);
+  }
+  assertEquals(await checkTiers(bench.database), []);
+  const odd = new TierList([...six, 7].map(tier));
+  await bench.database.batch(odd.statements);
+  assertEquals((await checkTiers(bench.database)).map(({ id }) => id), [odd.id]);
 });

@@ -8,6 +8,7 @@ import {
   type BudgetName,
   budgetOf,
   budgetsOf,
+  budgetsOn,
   type BudgetTerms,
   growHold,
   lend,
@@ -24,6 +25,7 @@ import {
 import { SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { Retention } from "../../../src/money/usage/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { guardedDatabase } from "../../fake/guarded_database.ts";
 import {
   holdRequest,
   type LedgerBench,
@@ -266,8 +268,9 @@ Deno.test("budgets: a raise ends, for new requests and for those that grow", asy
   await raiseBudget(database, name, { credits: 40, untilMs: NOON + 9 * HOUR, nowMs: NOON });
   await setBudget(database, { ...name, credits: 11 }, { nowMs: NOON });
   assertEquals((await budgetOf(database, name, NOON))!.left, 21);
-  await raiseBudget(database, name, { credits: 0, untilMs: 0, nowMs: NOON });
-  assertEquals((await budgetOf(database, name, NOON))!.left, 0);
+  await raiseBudget(database, name, { credits: 0, untilMs: NOON + 9 * HOUR, nowMs: NOON });
+  const ended = await budgetOf(database, name, NOON);
+  assertEquals([ended!.left, ended!.raise], [0, null]);
   await assertClean(bench);
 });
 
@@ -419,6 +422,44 @@ Deno.test("budgets: one that is changed keeps the periods that it has had", asyn
   await setBudget(database, ofKey("day", { zone: "Asia/Kathmandu" }), { nowMs: NOON });
   assertEquals((await periods()).some(({ spent }) => spent === 4), false);
   await assertClean(bench);
+});
+
+Deno.test("budgets: those on several keys are listed by owner, its ID and period; on no key there are none", async () => {
+  const { bench, database, caller } = await scene();
+  await using _bench = bench;
+  const { accountId } = caller;
+  const keyIds = [caller.keyId];
+  while (keyIds.length < 5) keyIds.push(await bench.key(accountId));
+  const names = [
+    ...keyIds.toSorted().flatMap((ownerId) =>
+      ["day", "month"].map((period) => ["key", ownerId, period])
+    ),
+    ...["week", "life"].map((period) => ["account", accountId, period]),
+  ] as [BudgetName["owner"], string, BudgetName["period"]][];
+  for (const [owner, ownerId, period] of names.toReversed()) {
+    await setBudget(database, { owner, ownerId, period, credits: 10 }, { nowMs: NOON });
+  }
+  const listed = (await budgetsOn(database, keyIds, NOON))
+    .map(({ owner, ownerId, period }) => [owner, ownerId, period]);
+  assertEquals(listed, names);
+  assertEquals(await budgetsOn(database, [], NOON), []);
+});
+
+Deno.test("budgets: periods that are open are not written again", async () => {
+  const { bench, ofKey } = await scene();
+  await using _bench = bench;
+  const uses: string[] = [];
+  const database = guardedDatabase(bench.database, (use) => uses.push(use));
+  for (const period of ["day", "life"] as const) {
+    await setBudget(database, ofKey(period), { nowMs: NOON });
+  }
+  for (
+    const [nowMs, isWritten] of [[NOON, false], [NOON + DAY, true], [NOON + DAY, false]] as const
+  ) {
+    uses.length = 0;
+    await openPeriods(database, nowMs);
+    assertEquals(uses.includes("batch"), isWritten);
+  }
 });
 
 Deno.test("budgets: in another time zone the periods begin again, with what was spent in them", async () => {

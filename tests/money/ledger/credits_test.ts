@@ -1,6 +1,13 @@
 /** What has expired leaves a balance when it is looked at, to the millisecond, and nothing else is written for a look. */
 
-import { creditsOf, expireLots } from "../../../src/money/ledger/mod.ts";
+import {
+  creditsOf,
+  expireLots,
+  grantStatements,
+  renewHolds,
+  takeableOf,
+  takeBack,
+} from "../../../src/money/ledger/mod.ts";
 import { NEVER } from "../../../src/money/ledger/credits.ts";
 import type { Database } from "../../../src/ground/database/mod.ts";
 import { assertEquals } from "../../assert.ts";
@@ -75,4 +82,32 @@ Deno.test("what has expired leaves every balance, and what has not stays", async
     [accounts[1], -10, NOW + 1],
     [accounts[2], -10, NOW + 5],
   ]);
+});
+
+Deno.test("what is left of a lot is told of its own account's, and no hold of nothing is renewed", async () => {
+  await using bench = await ledgerBench("file");
+  const { accountId } = await bench.account();
+  const { accountId: other } = await bench.account();
+  const nothing = { lotId: "lot_0", accountId, source: "grant", credits: 0, atMs: NOW } as const;
+  assertEquals(grantStatements({ ...nothing, expiresAtMs: null }), []);
+  const lotId = await bench.grant(accountId, 7);
+  assertEquals(await takeableOf(bench.database, { accountId, lotId }), 7);
+  assertEquals(await takeableOf(bench.database, { accountId: other, lotId }), undefined);
+  assertEquals(await takeableOf(bench.database, { accountId, lotId: "lot_none" }), undefined);
+  const back = { id: "take_back_1", lotId, note: "x", atMs: NOW, patienceMs: 0 };
+  assertEquals(await takeBack(bench.database, { ...back, accountId: other }), undefined);
+  for (const isRepeated of [false, true]) {
+    assertEquals(await takeBack(bench.database, { ...back, accountId, credits: 3 }), {
+      lotId,
+      credits: 3,
+      wanted: 3,
+      bonusCredits: 0,
+      isRepeated,
+    });
+  }
+  const rest = await takeBack(bench.database, { ...back, id: "take_back_2", accountId });
+  assertEquals([rest?.credits, rest?.wanted], [4, undefined]);
+  const uses: string[] = [];
+  await renewHolds(guardedDatabase(bench.database, (use) => uses.push(use)), [], 60_000);
+  assertEquals(uses, []);
 });

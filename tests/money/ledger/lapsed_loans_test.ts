@@ -1,10 +1,11 @@
 /** Loans of gateways that are gone: what time frees of them, what only their outbox or an operator does. */
 
-import { DatabaseError } from "../../../src/ground/database/mod.ts";
+import { type Database, DatabaseError } from "../../../src/ground/database/mod.ts";
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import {
   admit,
   audit,
+  awaitReturns,
   budgetOf,
   isRecalled,
   lapsedLoans,
@@ -14,12 +15,16 @@ import {
   recallLoans,
   releaseLapsedLoans,
   renewLoans,
+  returnLoan,
   setBudget,
+  takeBack,
   TierList,
   writeOffLoans,
 } from "../../../src/money/ledger/mod.ts";
 import { assertEquals, assertRejects } from "../../assert.ts";
+import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { ledgerBench, settlePrice } from "../../fake/ledger.ts";
+import { until } from "../../fake/temp.ts";
 
 const NOW = Date.UTC(2030, 0, 1, 12, 30, 30);
 const MINUTE = 60_000;
@@ -35,7 +40,7 @@ async function scene() {
   const { database } = ledger;
   await database.batch(tierList.statements);
   const caller = await ledger.account();
-  await ledger.grant(caller.accountId, GRANTED, null, NOW - DAY);
+  const lotId = await ledger.grant(caller.accountId, GRANTED, null, NOW - DAY);
   const borrow = (gatewayId: string, { isNew = true, byKey = false } = {}) =>
     lend(database, {
       ...caller,
@@ -54,6 +59,7 @@ async function scene() {
     ledger,
     database,
     caller,
+    lotId,
     borrow,
     /** As if time had passed for the lease of the gateway that is gone. */
     pass: (ms: number) =>
@@ -98,6 +104,13 @@ Deno.test("a loan whose lease has ended stays lent: it is neither freed by time 
   assertEquals([lentCredits, unreturned], [500, { gateways: 1, credits: 500 }]);
   // what other gateways are lent is waited for
   await at.borrow("gw_two");
+  const lentTo = async (gatewayId?: string) =>
+    (await lentToGateways(database, gatewayId)).map((lent) => lent.gatewayId);
+  assertEquals([await lentTo(), await lentTo("gw_two"), await lentTo("gw_none")], [
+    ["gw_gone", "gw_two"],
+    ["gw_two"],
+    [],
+  ]);
   assertEquals((await at.decide(400)).verdict, "recall");
   await at.pass(0);
   assertEquals((await at.decide(240)).verdict, "admitted");
@@ -234,4 +247,102 @@ Deno.test("what a gateway sold is charged when its outbox is read; after a write
     await releaseLapsedLoans(database, await lapsedLoans(database));
     assertEquals((await at.decide(200)).verdict, "admitted", "what it did not sell is free");
   }
+});
+
+Deno.test("nobody waits for a loan that has lapsed, nor where nothing is recalled", async () => {
+  await using at = await scene();
+  const { database, caller: { accountId }, lotId } = at;
+  const patienceMs = DAY;
+  await awaitReturns(database, { patienceMs });
+  await at.pass(LEASE_MS + 1);
+  await recallLoans(database, accountId);
+  await awaitReturns(database, { accountId, patienceMs });
+  const taken = await takeBack(database, {
+    id: "take_back_1",
+    accountId,
+    lotId,
+    note: "x",
+    atMs: NOW,
+    patienceMs,
+  });
+  assertEquals(taken?.credits, GRANTED / 2);
+});
+
+Deno.test("what is lent while it is about to be taken back is recalled first", async () => {
+  await using at = await scene();
+  const { database, caller: { accountId }, lotId } = at;
+  await at.pass(LEASE_MS + 1);
+  await releaseLapsedLoans(database, await lapsedLoans(database));
+  let writes = 0;
+  const late: Database = {
+    ...guardedDatabase(database, () => {}),
+    batch: async (...args) => {
+      if (++writes === 1) await at.borrow("gw_late");
+      const rows = await database.batch(...args);
+      // its gateway returns it as soon as it is asked to
+      if (writes === 2) {
+        await returnLoan(database, {
+          accountId,
+          gatewayId: "gw_late",
+          loanId: "loan of gw_late",
+          leaseMs: LEASE_MS,
+          requests: [],
+        });
+      }
+      return rows;
+    },
+  };
+  const back = { id: "take_back_1", accountId, lotId, note: "x", atMs: NOW };
+  const taken = await takeBack(late, { ...back, patienceMs: DAY });
+  assertEquals([taken?.credits, writes], [GRANTED, 3]);
+});
+
+Deno.test("a loan is written off as it stands, and no other with it", async () => {
+  await using at = await scene();
+  const { database, caller } = at;
+  await at.borrow("gw_other");
+  const name = { owner: "key", ownerId: caller.keyId, period: "day" } as const;
+  await setBudget(database, { ...name, credits: 100 }, { nowMs: NOW, patienceMs: 0 });
+  await at.borrow("gw_gone", { byKey: true });
+  await database.batch([
+    { sql: "update loans set lease_until_ms = 1" },
+    { sql: "update loans set loan_id = 'loan of gw_gone' where gateway_id = 'gw_other'" },
+  ]);
+  const writeOff = (change: Readonly<Record<string, string>> = {}) => {
+    const columns = ["loan_id", "account_id", "gateway_id", "credits", "lease_until_ms"];
+    const sql = `insert into loan_write_offs (${columns.join(", ")}, write_off_id, note, at_ms)
+      select ${columns.map((one) => change[one] ?? one).join(", ")}, 'off', 'x', 1 from loans
+      where loan_id = 'loan of gw_gone' and gateway_id = 'gw_gone'`;
+    return database.batch([{ sql }]);
+  };
+  for (
+    const change of [
+      { loan_id: "'another'" },
+      { gateway_id: "'gw_third'" },
+      { credits: "credits + 1" },
+      { lease_until_ms: "0" },
+    ]
+  ) {
+    await assertRejects(() => writeOff(change), DatabaseError, "whose lease has ended");
+  }
+  await writeOff();
+  // which is not lent again under its ID
+  await database.batch([{ sql: "update loans set loan_id = 'x' where gateway_id = 'gw_other'" }]);
+  const left = await database.all("select gateway_id, key_id from loans order by gateway_id");
+  assertEquals(left.map(({ gateway_id, key_id }) => [gateway_id, key_id]), [
+    ["gw_gone", caller.keyId],
+    ["gw_other", ""],
+  ]);
+});
+
+Deno.test("what is lent is taken back once its gateway has returned it", async () => {
+  await using at = await scene();
+  const { database, caller: { accountId }, lotId } = at;
+  const back = { id: "take_back_1", accountId, lotId, note: "x", atMs: NOW };
+  const taken = takeBack(database, { ...back, patienceMs: DAY });
+  await until(() => isRecalled(database, accountId), { what: "its recall" });
+  for (let looks = 0; looks < 5; looks++) await database.one("select 1 as one");
+  const loan = { accountId, gatewayId: "gw_gone", loanId: "loan of gw_gone", leaseMs: LEASE_MS };
+  await returnLoan(database, { ...loan, requests: [] });
+  assertEquals((await taken)?.credits, GRANTED);
 });

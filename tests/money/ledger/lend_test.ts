@@ -4,7 +4,11 @@ import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import {
   admit,
   audit,
+  awaitReturns,
+  isRecalled,
   lend,
+  loanNews,
+  recallLoans,
   returnLoan,
   setBudget,
   TierList,
@@ -38,6 +42,7 @@ async function bench() {
         isNew?: boolean;
         nowMs?: number;
         keyId?: string;
+        byKey?: boolean;
         leastCredits?: number;
         leastPlaces?: number;
       } = {},
@@ -266,4 +271,127 @@ Deno.test("what was settled from a loan is not settled again, whether it cost so
   }
   const { requests, consumed } = (await one.database.one("select * from balances"))!;
   assertEquals([requests, consumed], [2, 7]);
+});
+
+Deno.test("a loan ends with the first lot that has credits, or a period of its key's budgets", async () => {
+  await using one = await bench();
+  const { database, caller } = one;
+  const { accountId } = caller;
+  const inTwoDays = NOW + 2 * DAY;
+  const ask = {
+    ...caller,
+    gatewayId: "gw",
+    isNew: true,
+    nowMs: NOW,
+    leaseMs: 60_000,
+    tierList,
+    leastCredits: 1,
+    leastPlaces: 1,
+  };
+  const endOf = async (more: object = {}) =>
+    (await lend(database, { ...ask, loanId: crypto.randomUUID(), ...more }))?.expiresAtMs;
+  assertEquals(await endOf(), Number.MAX_SAFE_INTEGER, "no lot has an end");
+  // what expires first is spent first
+  await one.ledger.grant(accountId, 10, NOW + DAY, NOW - DAY);
+  await one.ledger.grant(accountId, 10, inTwoDays, NOW - DAY);
+  await settlePrice(database, { ...caller, requestId: newRequestId(NOW), price: 10, nowMs: NOW });
+  assertEquals(await endOf(), inTwoDays);
+  const keyId = await one.ledger.key(accountId);
+  const terms = { owner: "key", ownerId: keyId, period: "day", credits: 10 } as const;
+  await setBudget(database, terms, { nowMs: NOW, patienceMs: 0 });
+  const midnight = Math.ceil(NOW / DAY) * DAY;
+  assertEquals(await endOf({ keyId, byKey: true }), midnight);
+  await one.ledger.grant(accountId, 10, NOW + 1_000, NOW - DAY);
+  assertEquals(await endOf({ keyId, byKey: true }), NOW + 1_000);
+});
+
+Deno.test("a loan says what others are lent, and is nothing to a key that has a budget", async () => {
+  await using one = await bench();
+  const { database, caller } = one;
+  const ask = {
+    ...caller,
+    gatewayId: "gw",
+    loanId: "loan of gw",
+    isNew: true,
+    nowMs: NOW,
+    leaseMs: 60_000,
+    tierList,
+    leastCredits: 1,
+    leastPlaces: 1,
+  };
+  const first = (await lend(database, ask))!;
+  assertEquals(first.otherPlaces, { minute: 0, hour: 0, day: 0 });
+  const second = (await lend(database, { ...ask, gatewayId: "other", loanId: "another" }))!;
+  assertEquals(second.otherPlaces, first.places);
+  const keyId = await one.ledger.key(caller.accountId);
+  const terms = { owner: "key", ownerId: keyId, period: "day", credits: 10 } as const;
+  await setBudget(database, terms, { nowMs: NOW, patienceMs: 0 });
+  assertEquals(await lend(database, { ...ask, keyId, isNew: false }), undefined);
+  assertEquals((await lend(database, { ...ask, isNew: false }))?.added, 0);
+});
+
+Deno.test("returns are awaited of one account, or of all", async () => {
+  await using one = await bench();
+  const { database, caller: { accountId } } = one;
+  const { accountId: other } = await one.ledger.account();
+  await one.lend();
+  await recallLoans(database, accountId);
+  const patienceMs = DAY;
+  await awaitReturns(database, { accountId: other, patienceMs });
+  let isOver = false;
+  const all = awaitReturns(database, { patienceMs }).then(() => isOver = true);
+  for (let looks = 0; looks < 5; looks++) await database.one("select 1 as one");
+  assertEquals(isOver, false);
+  const loan = { accountId, gatewayId: "gw", loanId: "loan of gw", leaseMs: 60_000 };
+  await returnLoan(database, { ...loan, requests: [] });
+  await all;
+});
+
+Deno.test("what is lent of an account is recalled once asked for, and nothing where nothing is lent", async () => {
+  await using one = await bench();
+  const { database, caller: { accountId } } = one;
+  const { accountId: other } = await one.ledger.account();
+  await one.lend();
+  const news = () => loanNews(database, "gw", [accountId, other]);
+  const states = async () => [
+    await isRecalled(database, accountId),
+    await isRecalled(database, other),
+    (await news()).recalled,
+  ];
+  assertEquals(await recallLoans(database, other), false);
+  assertEquals(await states(), [false, false, []]);
+  assertEquals(await recallLoans(database, accountId), true);
+  assertEquals(await states(), [true, false, [{ accountId, loanId: "loan of gw" }]]);
+  assertEquals((await news()).balances, { [accountId]: 1_000, [other]: 0 });
+  assertEquals((await loanNews(database, "another", [])).recalled, []);
+});
+
+Deno.test("a loan is returned by its gateway, once, and no other with it", async () => {
+  await using one = await bench();
+  const { database, caller } = one;
+  const { accountId, keyId } = caller;
+  await one.lend();
+  await one.lend({ gatewayId: "other" });
+  const budgeted = await one.ledger.key(accountId);
+  const terms = { owner: "key", ownerId: budgeted, period: "day", credits: 10 } as const;
+  await setBudget(database, terms, { nowMs: NOW, patienceMs: 0 });
+  await one.lend({ loanId: "of a key", keyId: budgeted, byKey: true });
+  await database.batch([{
+    sql: "update loans set loan_id = 'loan of gw' where gateway_id = 'other'",
+  }]);
+  const requests = [{ requestId: newRequestId(NOW), keyId, credits: 5, admittedAtMs: NOW }];
+  const loan = { accountId, gatewayId: "gw", loanId: "loan of gw", leaseMs: 60_000, requests };
+  const left = async () => {
+    const loans = await database.all("select gateway_id, key_id from loans order by gateway_id");
+    const row = await database.one("select coalesce(sum(credits), 0) as held from holds");
+    const used = await database.one("select coalesce(max(used), 0) as used from windows");
+    return [...loans.map((row) => `${row.gateway_id} ${row.key_id}`), row?.held, used?.used];
+  };
+  await returnLoan(database, { ...loan, loanId: "another", requests: [] });
+  await returnLoan(database, { ...loan, gatewayId: "another", requests: [] });
+  assertEquals(await left(), ["gw ", `gw ${budgeted}`, "other ", 0, 0]);
+  for (let times = 0; times < 2; times++) {
+    await returnLoan(database, loan);
+    assertEquals(await left(), [`gw ${budgeted}`, "other ", 5, 1]);
+  }
 });

@@ -1,4 +1,12 @@
-import { budgetOf, lend, returnLoan, setBudget, TierList } from "../../../src/money/ledger/mod.ts";
+import { render } from "../../../src/ground/sql/mod.ts";
+import {
+  budgetOf,
+  lend,
+  lockDay,
+  returnLoan,
+  setBudget,
+  TierList,
+} from "../../../src/money/ledger/mod.ts";
 import { assertEquals } from "../../assert.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 import { unlockedWrites, watchLocks } from "../../fake/lock_watch.ts";
@@ -32,4 +40,14 @@ Deno.test("a loan of a key locks the key's budgets, also when it is returned wit
   await returnLoan(database, { ...loan, requests: [] });
   assertEquals(await held(), 0);
   assertEquals(await unlockedWrites(database), []);
+});
+
+Deno.test("those who record requests share a day, and who adds it up has it alone", () => {
+  const locks = (["record", "add up"] as const).map((what) =>
+    render(lockDay(what, "7"), "postgres")
+  );
+  assertEquals(locks.map((sql) => /pg_advisory_xact_lock\w*/.exec(sql)?.[0]), [
+    "pg_advisory_xact_lock_shared",
+    "pg_advisory_xact_lock",
+  ]);
 });

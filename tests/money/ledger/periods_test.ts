@@ -5,6 +5,7 @@ import {
   instantAt,
   isTimeZone,
   localMinute,
+  localTime,
   periodAt,
 } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";
@@ -118,6 +119,13 @@ const CASES: readonly [string, BudgetPeriod, string, string, string][] = [
   ],
   // and midnight twice: the day before lasts 25 hours, or the day itself
   [
+    "Africa/Cairo",
+    "day",
+    "2026-10-29T20:30Z",
+    "2026-10-29T00:00:00+03:00",
+    "2026-10-30T00:00:00+02:00",
+  ],
+  [
     "America/Havana",
     "day",
     "2026-11-01T05:30Z",
@@ -229,4 +237,12 @@ Deno.test("instantAt: local times, clocks that are set, and what no calendar has
     assertEquals(localMinute(foundMs, zone), local, why);
     assert(foundMs <= atMs, why);
   }
+});
+
+Deno.test("localTime: to the minute, with the name of its zone", () => {
+  const atMs = Date.UTC(2026, 11, 1) - 1;
+  assertEquals(
+    [localTime(atMs, "UTC"), localTime(atMs, "Europe/Berlin")],
+    ["2026-11-30 23:59 UTC", "2026-12-01 00:59 (Europe/Berlin)"],
+  );
 });

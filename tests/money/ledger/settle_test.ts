@@ -41,7 +41,8 @@ async function settled(bench: LedgerBench, more: Partial<UsageRecord>) {
   const requestId = `req_${crypto.randomUUID()}`;
   await settle(bench.database, { ...RECORD, ...caller, requestId, ...more });
   const row = await bench.database.one(
-    `select streamed, reason, message, attempt_list, tags from usage_records where request_id = ?`,
+    `select streamed, reason, message, attempt_list, tags, details from usage_records
+      where request_id = ?`,
     [requestId],
   );
   return row!;
@@ -55,6 +56,7 @@ Deno.test("a request without a failure, attempts or tags has none, and one with 
     message: null,
     attempt_list: null,
     tags: null,
+    details: null,
   });
   const attempt = { upstream: "one", model: "m", outcome: "status 500", durationMs: 7 };
   const whole = await settled(bench, {
@@ -71,6 +73,7 @@ Deno.test("a request without a failure, attempts or tags has none, and one with 
     message: "It said: no",
     attempt_list: [listed, { ...listed, key: "second" }],
     tags: '{"team \ufffd":"red \ufffd"}',
+    details: null,
   });
 });
 
@@ -86,6 +89,21 @@ Deno.test("a long message is cut where it says so, also if what is shown of it i
   assertEquals(await remembered("\u202e".repeat(116)), "\\u202e".repeat(116));
   assertEquals(await remembered("\u202e".repeat(117)), `${"\\u202e".repeat(117).slice(0, 699)}…`);
   assertEquals(await remembered(`${"x".repeat(699)}\ud83d\ude00`), `${"x".repeat(699)}…`);
+});
+
+Deno.test("what a reply says of how it was made is remembered without what is unknown, its texts cut", async () => {
+  await using bench = await ledgerBench("file");
+  const details = async (of: UsageRecord["details"]) => {
+    const row = await settled(bench, { details: of });
+    return row.details === null ? null : JSON.parse(String(row.details));
+  };
+  assertEquals(await details(undefined), null);
+  assertEquals(await details({ id: undefined, tier: undefined }), null);
+  const extras = { searches: [2, 500] } as const;
+  assertEquals(await details({ id: "x".repeat(129), tier: undefined, extras }), {
+    id: `${"x".repeat(127)}…`,
+    extras: { searches: [2, 500] },
+  });
 });
 
 Deno.test("of many attempts the last twenty are listed", async () => {

@@ -42,6 +42,11 @@ for (const [balance, limits] of BOUNDARIES) {
         tierListId: tierList.id,
       });
     const first = await ask(NOON);
+    const { windows } = await accountStatusOf(bench.database, caller, tierList, NOON);
+    assertEquals(windows.map(({ limit }) => limit), [
+      ...limits ?? [],
+      ...(limits ?? []).map((n) => 5 * n),
+    ]);
     if (limits === undefined) {
       assertEquals([first.verdict, first.windows], ["credits", []]);
       return;
@@ -97,6 +102,27 @@ Deno.test("windows: exact under 50 parallel clients, and they begin again", asyn
   assertEquals(await admitted(NOON), 0);
   assertEquals(await admitted(NOON + 60_000), 0);
   assertEquals(await admitted(NOON + 120_000), 20);
+  // each is told as it is counted: its own span, and the one that is now
+  assertEquals((await ask(NOON + 180_000)).verdict, "admitted");
+  const used = async (nowMs: number) => {
+    const { windows } = await accountStatusOf(bench.database, caller, tierList, nowMs);
+    return windows.map(({ of, span, used }) => `${of} ${span} ${used}`);
+  };
+  const told = (...counts: readonly number[]) =>
+    ["key", "account"].flatMap((of) =>
+      ["minute", "hour", "day"].map((span, at) => `${of} ${span} ${counts[at]}`)
+    );
+  assertEquals(await used(NOON + 180_000), told(1, 61, 61));
+  assertEquals(await used(NOON), told(20, 61, 61));
+  assertEquals(await used(NOON + 240_000), told(0, 61, 61));
+  assertEquals(await used(NOON + 3_600_000), told(0, 0, 61));
+  assertEquals(await used(NOON + 86_400_000), told(20, 20, 20));
+  const nobody = { accountId: "acc_none", keyId: "key_none" };
+  assertEquals(await accountStatusOf(bench.database, nobody, tierList, NOON), {
+    balance: 0,
+    windows: [],
+    budget: undefined,
+  });
 });
 
 Deno.test("windows: an account's keys share its windows, so that many keys multiply nothing", async () => {
@@ -166,4 +192,16 @@ Deno.test("windows: the one nearest to exhaustion is told", () => {
   assertEquals(nearestWindow(windows(19, 1, 1, 99), NOON)!.of, "key");
   assertEquals(nearestWindow(windows(18, 1, 1, 99), NOON)!.of, "account");
   assertEquals(nearestWindow([], NOON), undefined);
+});
+
+Deno.test("windows: balances around one have its tier", () => {
+  const tier = { minute: 1, hour: 1, day: 1 };
+  const list = new TierList([{ above: 0, ...tier }, { above: 100, ...tier }]);
+  const ranges = [0, 1, 100, 101].map((balance) => list.rangeOf(balance));
+  assertEquals(ranges.map(({ above, upTo }) => [above, upTo]), [
+    [-1, 0],
+    [0, 100],
+    [0, 100],
+    [100, Infinity],
+  ]);
 });

@@ -121,6 +121,7 @@ Deno.test("a form that was sent before its package changed does not lead to the 
   const [offer] = SOLD;
   const changes = [
     { packages: [{ ...offer!, credits: 600 }] },
+    { packages: [{ ...offer!, models: ["svc-k2"] }] },
     {
       packages: [{ ...offer!, prices: { eur: 4.99 } }],
       payments: { stripe: { ...sells!, currency: "eur" } },

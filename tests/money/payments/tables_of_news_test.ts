@@ -1,109 +1,29 @@
 /** What news, orders and numbers come to, row by row, without a gateway: what is one off gives no credits. */
 
-import { type Account, Accounts } from "../../../src/people/accounts/mod.ts";
+import type { Account } from "../../../src/people/accounts/mod.ts";
 import { creditsOf } from "../../../src/money/ledger/mod.ts";
-import { Secret } from "../../../src/settings/config/mod.ts";
 import { applyEvent, EVENT_TYPES } from "../../../src/money/payments/apply_event.ts";
-import type { NewsParts } from "../../../src/money/payments/apply_news.ts";
 import {
   intentFaults,
   orderMetadata,
   paidFaults,
   sessionFaults,
 } from "../../../src/money/payments/check_session.ts";
-import { termsOf } from "../../../src/money/payments/checkout.ts";
-import { orderStatement } from "../../../src/money/payments/orders.ts";
-import { Codes, type Order, orderById, Payments } from "../../../src/money/payments/mod.ts";
+import { eventsOfOrder, type Order, orderById } from "../../../src/money/payments/mod.ts";
 import { checkRefund } from "../../../src/money/payments/refund.ts";
-import { StripeClient, StripeError } from "../../../src/money/payments/stripe_client.ts";
+import { settlePayment } from "../../../src/money/payments/settle_payment.ts";
+import { StripeError } from "../../../src/money/payments/stripe_client.ts";
 import {
   checkoutSession,
   paymentIntent,
   stripeEvent,
 } from "../../../src/money/payments/stripe_objects.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
-import type { Database } from "../../../src/ground/database/mod.ts";
-import { guardedDatabase } from "../../fake/guarded_database.ts";
-import { ledgerBench } from "../../fake/ledger.ts";
-import { fakeStripe, type StripeObject, TEST_KEY, WEBHOOK_SECRET } from "./fake_stripe.ts";
+import { DatabaseError } from "../../../src/ground/database/mod.ts";
+import { DAY_MS } from "../../../src/ground/time.ts";
+import { counter, PACKAGES, STARTER } from "./counter.ts";
+import type { StripeObject } from "./fake_stripe.ts";
 import { startCheckout, tryCode } from "./shop.ts";
-
-const DAY_MS = 86_400_000;
-const STARTER = { id: "starter", name: "Starter", credits: 500, priceUsd: 4.99, validDays: null };
-const PACKAGES = [
-  STARTER,
-  { ...STARTER, id: "asked", credits: null },
-  { ...STARTER, id: "unpriced", priceUsd: null },
-];
-
-/** Payments over a database and a fake of the service, by a clock. */
-async function counter() {
-  await using stack = new AsyncDisposableStack();
-  const ledger = stack.use(await ledgerBench("file"));
-  const stripe = stack.use(fakeStripe());
-  const clock = { nowMs: Date.now() };
-  const now = () => clock.nowMs;
-  const logged: string[] = [];
-  const log = {} as Record<"debug" | "info" | "warn" | "error", (message: string) => void>;
-  for (const level of ["debug", "info", "warn", "error"] as const) {
-    log[level] = (message) => void logged.push(`${level} ${message}`);
-  }
-  const failing = { on: "" };
-  const database = guardedDatabase(ledger.database, (use) => {
-    if (use === failing.on) throw new TypeError("a fault of ours");
-  });
-  const accounts = new Accounts(ledger.database, now);
-  const secrets = { secretKey: new Secret(TEST_KEY), webhookSecret: new Secret(WEBHOOK_SECRET) };
-  const settings = { stripe: { ...secrets, currency: "usd", apiBase: stripe.url } };
-  const paymentsOf = (settings: object, own: Database = database) =>
-    new Payments({
-      database: own,
-      accounts,
-      settings: settings as never,
-      packages: PACKAGES,
-      bonusCredits: 0,
-      log: log as never,
-      now,
-    });
-  const payments = paymentsOf(settings);
-  const news: NewsParts = { database, log: log as never, now, livemode: false, bonusCredits: 0 };
-  let references = 0;
-  const owned = stack.move();
-  return {
-    clock,
-    stripe,
-    database,
-    failing,
-    accounts,
-    payments,
-    paymentsAt: (database: Database) => paymentsOf(settings, database),
-    offline: () => paymentsOf({}),
-    news,
-    logged,
-    codes: new Codes(ledger.database, now),
-    client: new StripeClient({ apiBase: stripe.url, secretKey: secrets.secretKey }),
-    account: () => accounts.create({ email: `buyer${++references}@example.com` }),
-    order: async (
-      account: Account,
-      { sessionId = null, createdAtMs, ...from }: Partial<Order> = {},
-    ) => {
-      const terms = termsOf(account, STARTER, {
-        provider: "stripe",
-        origin: "console",
-        reference: `${++references}`,
-        currency: "usd",
-        livemode: false,
-        atMs: createdAtMs ?? clock.nowMs,
-      });
-      await ledger.database.batch([
-        orderStatement({ ...terms, ...from } as typeof terms),
-        { sql: "update orders set session_id = ? where id = ?", args: [sessionId, terms.id] },
-      ]);
-      return (await orderById(ledger.database, terms.id))!;
-    },
-    [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose](),
-  };
-}
 
 const ORDER = {
   id: "ord_1",
@@ -242,6 +162,7 @@ Deno.test("news come to their outcome, which is recorded with the event", async 
   const rows: [string, Record<string, unknown>, outcome: string, logs?: string, more?: object][] = [
     [completed, await sessionOf(), "applied", "info order paid"],
     [completed, await sessionOf({ payment_status: "unpaid" }), "no_effect"],
+    [completed, await sessionOf({ status: "open" }), "no_effect"],
     [completed, await sessionOf({ livemode: true }), "no_effect"],
     [completed, await sessionOf({ amount_total: 1 }), "review", "error payment needs a look"],
     [completed, await sessionOf({ amount_total: -1 }), "no_effect", "error payment event not"],
@@ -271,6 +192,7 @@ Deno.test("news come to their outcome, which is recorded with the event", async 
     ["charge.dispute.created", { ...dispute, livemode: true }, "no_effect"],
     ["charge.dispute.created", { ...dispute, payment_intent: null }, "unknown"],
     ["customer.created", { id: "cus_1", object: "customer" }, "no_effect"],
+    ["invoice.upcoming", { object: "invoice" }, "no_effect"],
   ];
   for (const [type, object, outcome, logs, more] of rows) {
     const event = stripeEvent.parse(stripe.event(type, object as StripeObject, { ...more }));
@@ -278,8 +200,12 @@ Deno.test("news come to their outcome, which is recorded with the event", async 
     logged.length = 0;
     assertEquals((await applyEvent(news, event)).outcome, outcome, what);
     assertEquals([logged.length, logged[0]?.slice(0, logs?.length)], [logs ? 1 : 0, logs], what);
-    const row = await database.one("select outcome from payment_events where id = ?", [event.id]);
-    assertEquals(row?.outcome, outcome, what);
+    const row = await database.one(
+      "select outcome, object_id, livemode from payment_events where id = ?",
+      [event.id],
+    );
+    const recorded = { outcome, object_id: object.id ?? "", livemode: event.livemode ? 1 : 0 };
+    assertEquals<unknown>({ ...row }, recorded, what);
     assertEquals((await applyEvent(news, event)).outcome, "repeated", what);
     if (outcome !== "review") continue;
     assertEquals((await applyEvent(news, { ...event, id: `${event.id}_2` })).outcome, "review");
@@ -301,6 +227,9 @@ Deno.test("the log has each part of a payment that is given back, once", async (
   };
   const paid = stripe.pay(order.sessionId!);
   assertEquals(await told(paid), ["info order paid"]);
+  logged.length = 0;
+  const again = await applyEvent(news, stripeEvent.parse({ ...paid, id: "evt_again" }));
+  assertEquals([again.outcome, logged], ["repeated", []]);
   const { paymentId } = (await orderById(one.database, order.id))!;
   // the second leaves the order's state as it was, and the third its last cent
   for (const amount of [1, 1, 496]) {
@@ -308,6 +237,73 @@ Deno.test("the log has each part of a payment that is given back, once", async (
     assertEquals(await told(stripe.event("refund.created", refund)), ["warn payment changed"]);
     assertEquals(await told(stripe.event("refund.updated", refund)), []);
   }
+  // nor is more disputed when a dispute is lost
+  const other = await startCheckout(payments, ada, "starter", { ...options, reference: "2" });
+  await told(stripe.pay(other.order.sessionId!));
+  const dispute = stripe.dispute(
+    (await orderById(one.database, other.order.id))!.paymentId!,
+    "needs_response",
+  );
+  for (const [type, status] of [["created", "needs_response"], ["closed", "lost"]] as const) {
+    const event = stripe.event(`charge.dispute.${type}`, { ...dispute, status });
+    assertEquals(await told(event), ["warn payment changed"], type);
+  }
+});
+
+Deno.test("a payment pays one order; what is paid is not closed, and what was looked at stays so", async () => {
+  await using one = await counter();
+  const { payments, news, stripe, logged, database } = one;
+  const ada = await one.account();
+  const options = { origin: "console", returnTo: "http://x" } as const;
+  const [order, other] = [
+    (await startCheckout(payments, ada, "starter", { ...options, reference: "1" })).order,
+    (await startCheckout(payments, ada, "starter", { ...options, reference: "2" })).order,
+  ];
+  const now = async ({ id }: Order) => (await orderById(database, id))!;
+  const outcome = async (event: StripeObject) => {
+    logged.length = 0;
+    return (await applyEvent(news, stripeEvent.parse(event))).outcome;
+  };
+  assertEquals(await outcome(stripe.pay(order.sessionId!)), "applied");
+  const { paymentId } = await now(order);
+  stripe.pay(other.sessionId!);
+  const session = { ...stripe.sessions.get(other.sessionId!)!, payment_intent: paymentId };
+  const second = () => stripe.event("checkout.session.completed", session);
+  assertEquals([await outcome(second()), logged], ["review", [
+    "error payment needs a look: it differs from its order",
+  ]]);
+  assertEquals([(await now(other)).state, (await creditsOf(database, ada.id, 0)).balance], [
+    "open",
+    500,
+  ]);
+  // late news of an end
+  assertEquals(await outcome(stripe.expire(order.sessionId!)), "applied");
+  assertEquals((await now(order)).state, "paid");
+  const kinds = async (of: Order) =>
+    (await eventsOfOrder(database, of.id)).map(({ kind }) => kind).toSorted();
+  assertEquals(await kinds(order), ["paid", "session"]);
+  // only what is new needs a look
+  const needsLook = async () => (await now(other)).needsLook !== "";
+  assertEquals(await needsLook(), true);
+  await payments.looked(other);
+  assertEquals([await needsLook(), await kinds(other)], [false, ["looked", "review", "session"]]);
+  assertEquals([await outcome(second()), await needsLook()], ["review", false]);
+  const third = { ...session, payment_intent: "pi_third", amount_total: 1 };
+  await outcome(stripe.event("checkout.session.completed", { ...third, id: "cs_third" }));
+  assertEquals(await needsLook(), true);
+  await assertRejects(
+    () =>
+      settlePayment(database, {
+        orderId: "ord_none",
+        paymentId: "pi_none",
+        amount: 1,
+        bonusCredits: 0,
+        isPayment: true,
+        atMs: 1,
+      }),
+    Error,
+    "Unknown order ord_none",
+  );
 });
 
 Deno.test("a refund and a dispute have the rank of their status and of their event's type", async () => {
@@ -377,6 +373,10 @@ Deno.test("numbers and texts of payments are accepted up to their bounds", async
     [ordered(""), "1 to 150"],
     [ordered(text(151)), "1 to 150"],
     [ordered("a\u202eb"), "reference"],
+    ...["asked", "unpriced", "free"].map((id): typeof rows[number] => [
+      () => payments.order(ada, id, { origin: "console", reference: id }),
+      "not sold online",
+    ]),
     [made({ credits: 1e12 })],
     [made({ credits: undefined }), "Specify a package"],
     [made({ credits: 0 }), "must be 1 to"],
@@ -464,6 +464,7 @@ Deno.test("a sweep asks about orders between ten minutes and thirty days old; yo
   const ages = [0, 600_000, 600_001, 30 * DAY_MS, 30 * DAY_MS + 1];
   for (const ageMs of ages) await one.order(ada, { createdAtMs: clock.nowMs - ageMs });
   await one.order(ada, { createdAtMs: clock.nowMs - DAY_MS, livemode: true });
+  await one.order(ada, { createdAtMs: clock.nowMs - DAY_MS, provider: "manual" });
   // of those that expire here, the one of 30 days changes
   assertEquals(await payments.reconcile(), {
     asked: 2,
@@ -563,7 +564,8 @@ Deno.test("without the service nothing is sold and nothing asked about, and what
   assertEquals([
     one.payments.priceOf(STARTER),
     ...PACKAGES.slice(1).map((offer) => one.payments.priceOf(offer)),
-  ], [499, null, null]);
+  ], [499, null, null, null]);
+  assertEquals(one.keyless().isOnline, false);
   assertEquals(stripe.calls, []);
 });
 
@@ -653,6 +655,22 @@ Deno.test("events are read page by page, as far as they go", async () => {
   stripe.events.length = 2;
   await payments.reconcile({ eventsSinceMs: 0 });
   assertEquals(logged.length, 1);
+  // those that say something are counted, once
+  stripe.events.push({ id: "evt_unreadable", created: 1 });
+  for (const id of ["re_1", "re_2"]) {
+    const terms = {
+      amount: 1,
+      currency: "usd",
+      payment_intent: `pi of ${id}`,
+      status: "succeeded",
+    };
+    stripe.event("refund.created", { id, object: "refund", ...terms });
+  }
+  for (const events of [2, 0]) {
+    assertEquals((await payments.reconcile({ eventsSinceMs: 0 })).events, events);
+  }
+  const recorded = await one.database.all("select type from payment_events");
+  assertEquals(recorded.map(({ type }) => type), ["refund.created", "refund.created"]);
 });
 
 Deno.test("codes that are unknown are none, and each is found by its ID and as it is typed", async () => {
@@ -696,6 +714,52 @@ Deno.test("codes that are unknown are none, and each is found by its ID and as i
   assertEquals(expiresAtMs, clock.nowMs + 2 * DAY_MS);
   assertEquals((await tryCode(codes, ada, rest[1]!.code, "c")).expiresAtMs, null);
   await assertRejects(() => codes.revoke(first!.id), Error, "redeemed already");
+});
+
+Deno.test("a code has the terms of its package, until it expires; a fault of the database is none of the code's", async () => {
+  await using one = await counter();
+  const { codes, clock, database } = one;
+  const ada = await one.account();
+  clock.nowMs = Date.UTC(2030, 0, 1, 12);
+  const offer = { ...STARTER, validDays: 5, models: ["svc-k2"] };
+  const expiresAtMs = clock.nowMs + 10;
+  const [made, late, plain] = [
+    ...await codes.make({ offer, expiresAtMs, validDays: 9, count: 2 }),
+    ...await codes.make({ credits: 7 }),
+  ];
+  const terms = async ({ id }: { readonly id: string }) => {
+    const { packageId, credits, validDays, models, expiresAtMs } = (await codes.byId(id))!;
+    return [packageId, credits, validDays, models, expiresAtMs];
+  };
+  assertEquals(await terms(made!), ["starter", 500, 5, ["svc-k2"], expiresAtMs]);
+  assertEquals(await terms(plain!), [null, 7, null, null, null]);
+  clock.nowMs = expiresAtMs - 1;
+  await tryCode(codes, ada, made!.code, "c");
+  await tryCode(codes, ada, plain!.code, "c");
+  const { lots } = await creditsOf(database, ada.id, clock.nowMs);
+  assertEquals(lots.map(({ granted, models }) => [granted, models]), [[500, ["svc-k2"]], [
+    7,
+    null,
+  ]]);
+  clock.nowMs = expiresAtMs;
+  await assertRejects(() => tryCode(codes, ada, late!.code, "c"), Error, "not valid");
+  // one's own code again counts as wrong, and what was wrong in another hour stays counted there
+  await assertRejects(() => tryCode(codes, ada, made!.code, "c"), Error, "not valid");
+  const tries = async () =>
+    (await database.all(
+      "select tries from code_tries where tried_by = 'client c' order by window_at_ms",
+    ))
+      .map(({ tries }) => tries);
+  assertEquals(await tries(), [2]);
+  clock.nowMs += 3_600_000;
+  const [next] = await codes.make({ credits: 7 });
+  await tryCode(codes, ada, next!.code, "c");
+  assertEquals(await tries(), [2]);
+  for (const error of [new TypeError("ours"), new DatabaseError("SQLITE_FULL", "its own")]) {
+    const failing = { ...database, batch: () => Promise.reject(error) };
+    const thrown = await assertRejects(() => one.codesAt(failing).make({ credits: 1 }), Error);
+    assert(thrown === error);
+  }
 });
 
 Deno.test("the same call may succeed later when there was no reply, a failure of the service, or too many calls", () => {

@@ -2,7 +2,10 @@
 
 import Stripe from "stripe";
 import { encodeForm } from "../../../src/money/payments/stripe_client.ts";
+import { respondToWebhook, type WebhookParts } from "../../../src/money/payments/webhook.ts";
 import { signatureFault } from "../../../src/money/payments/webhook_signature.ts";
+import { DatabaseError } from "../../../src/ground/database/mod.ts";
+import { Secret } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import {
@@ -126,6 +129,79 @@ Deno.test("an empty secret verifies nothing, not even a signature that was made 
       () => signatureFault(encode("{}"), header, { secret, nowMs: Date.now() }),
       TypeError,
     );
+  }
+});
+
+Deno.test("a signature is looked at whole: one time, up to eight signatures, 2,000 characters, 300 s off", async () => {
+  const body = encode("{}");
+  const [t, v1] = (await signatureOf("{}", { timestamp: 1_000 })).split(",") as [string, string];
+  const fault = (header: string, nowMs = 1_000_000) =>
+    signatureFault(body, header, { secret: WEBHOOK_SECRET, nowMs });
+  const others = (count: number) => `v1=${"0".repeat(64)},`.repeat(count);
+  const padded = (chars: number) => `${t},${v1},`.padEnd(chars, "x");
+  const rows: readonly [header: string, fault: string | undefined, nowMs?: number][] = [
+    [`${t},${v1}`, undefined],
+    [`${t},${v1}`, undefined, 1_300_000],
+    [`${t},${v1}`, undefined, 700_000],
+    [`${t},${v1}`, "time", 1_300_001],
+    [`${t},${v1}`, "time", 699_999],
+    [`${t},${v1},t=1`, "header"],
+    [`${t},${v1},${t}`, "header"],
+    [v1, "header"],
+    [t, "header"],
+    [`${t},${others(7)}${v1}`, undefined],
+    [`${t},${others(8)}${v1}`, "header"],
+    [padded(2_000), undefined],
+    [padded(2_001), "header"],
+  ];
+  for (const [header, expected, nowMs] of rows) {
+    assertEquals(await fault(header, nowMs), expected, `${header} ${nowMs}`);
+  }
+});
+
+Deno.test("a webhook that breaks off is refused as such, and what the database says of one is logged", async () => {
+  const counted: string[] = [];
+  const faults: unknown[] = [];
+  const log = {
+    warn() {},
+    error: (_: string, fields: { error: unknown }) => faults.push(fields.error),
+  };
+  const payload = JSON.stringify({
+    object: "event",
+    id: "evt_1",
+    type: "customer.created",
+    livemode: false,
+    created: 1,
+    data: { object: {} },
+  });
+  const call = async (body: BodyInit, error = new Error()) => {
+    const parts = {
+      database: { one: () => Promise.reject(error) },
+      log,
+      now: () => 1_000_000,
+      livemode: false,
+      bonusCredits: 0,
+      webhookSecret: new Secret(WEBHOOK_SECRET),
+      counted: (outcome: string) => counted.push(outcome),
+    } as unknown as WebhookParts;
+    const headers = { "stripe-signature": await signatureOf(payload, { timestamp: 1_000 }) };
+    const request = new Request("http://x", { method: "POST", body, headers });
+    return (await respondToWebhook(parts, request)).status;
+  };
+  const broken = new ReadableStream({
+    pull(controller) {
+      controller.error(new Error("it broke off"));
+    },
+  });
+  assertEquals([await call(broken), counted.splice(0)], [400, ["refused_body"]]);
+  for (
+    const [error, said] of [
+      [new DatabaseError("SQLITE_FULL", "it is full"), "it is full"],
+      [new TypeError("ours"), "TypeError: ours"],
+    ] as const
+  ) {
+    assertEquals([await call(payload, error), counted.splice(0)], [503, ["unavailable"]]);
+    assertEquals(faults.splice(0), [said]);
   }
 });
 

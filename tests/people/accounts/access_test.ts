@@ -36,6 +36,7 @@ async function bench() {
     database,
     accounts,
     sessions,
+    grants,
     owner,
     /** An account with everything that it can have. */
     async somebody(name: string, provider?: string, account?: Account) {
@@ -99,6 +100,41 @@ Deno.test("all access is taken from one account, never from an owner; it is give
   await database.batch([giveAccess(ada.account.id, takenMs)]);
   assertEquals(await has(ada.account), { ...NONE, enabled: 1 });
   assertEquals(await has(bob.account), ALL);
+});
+
+Deno.test("what had ended before keeps the time of its end, and a code that was used stays known", async () => {
+  await using one = await bench();
+  const { database, clock, sessions, grants } = one;
+  const ends: Readonly<Record<string, (account: Account) => Promise<unknown>>> = {
+    "all access": ({ id }) => database.batch(takeAccess(id, clock.nowMs)),
+    "what a provider gave": ({ id: accountId }) =>
+      database.batch(
+        endProviderAccess({ accountId, provider: "corp" }, { nowMs: clock.nowMs }),
+      ),
+    "all sessions": (account) => sessions.endAll(account),
+    "all tools": (account) => grants.endOf(account),
+  };
+  for (const [at, [what, end]] of Object.entries(ends).entries()) {
+    const { account, toolKeyId } = await one.somebody(`ada${at}`, "corp");
+    const endedMs = clock.nowMs;
+    await database.batch([
+      {
+        sql: "update keys set revoked_at_ms = ? where account_id = ?",
+        args: [endedMs, account.id],
+      },
+      {
+        sql: "update tool_codes set key_id = ? where account_id = ?",
+        args: [toolKeyId, account.id],
+      },
+    ]);
+    clock.nowMs += 1;
+    await end(account);
+    const keys = await database.all("select revoked_at_ms from keys where account_id = ?", [
+      account.id,
+    ]);
+    assertEquals(keys.map((row) => row.revoked_at_ms), [endedMs, endedMs], what);
+    assertEquals((await one.has(account)).codes, 1, what);
+  }
 });
 
 Deno.test("what came by a provider ends with it: of one account, but for the session that goes on", async () => {

@@ -203,6 +203,13 @@ Deno.test("KeyRing: a known key costs no database read", async () => {
   await ring.identify([secret]);
   for (let index = 0; index < 100; index++) assert(!(ring.identify([secret]) instanceof Promise));
   assertEquals(reads(), 1);
+  await ring.refresh(); // nothing has changed
+  assert(!(ring.identify([secret]) instanceof Promise));
+  // nor does one that comes behind what is no key
+  for (let index = 0; index < 3; index++) {
+    assertEquals((await ring.identify(["no key", secret])).accountId, account.id);
+  }
+  assertEquals(reads(), 1);
 });
 
 Deno.test("KeyRing: an unknown key is asked for once until something changes", async () => {
@@ -282,6 +289,7 @@ Deno.test("KeyRing never reads the database for what is no key", async () => {
   ) {
     await assertRejects(async () => await ring.identify([secret]), Refusal, "Malformed");
   }
+  await assertRejects(async () => await ring.identify([]), Refusal, "Missing API key");
   assertEquals(reads(), 0);
 });
 

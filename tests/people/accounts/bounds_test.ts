@@ -1,7 +1,16 @@
 /** What is given to accounts and keys, up to the last character and millisecond that is accepted. */
 
 import { checkKeyOptions } from "../../../src/people/accounts/key.ts";
-import { AccountError, checkPassword } from "../../../src/people/accounts/mod.ts";
+import {
+  type Account,
+  AccountError,
+  type Action,
+  can,
+  checkPassword,
+  mustNotMislead,
+  type Role,
+  type TeamRole,
+} from "../../../src/people/accounts/mod.ts";
 import { checkUpstreamKey, upstreamKeyHint } from "../../../src/people/accounts/upstream_keys.ts";
 import { assertEquals, assertThrows } from "../../assert.ts";
 
@@ -53,4 +62,36 @@ Deno.test("a key of an upstream is a header's text, and its hint gives away a qu
     "",
     "abcd",
   ]);
+});
+
+Deno.test("a text that looks like another is refused by its name", () => {
+  const check = (text: string) => mustNotMislead("note", text);
+  assertBounds(check, { fits: ["", "plain"], fails: ["a\u202eb"], why: "The note" });
+});
+
+Deno.test("an action is allowed by one's role, one's role in that team, or as it is about oneself", () => {
+  const rows: readonly [
+    action: Action,
+    role: Role,
+    inTeam: TeamRole | undefined,
+    about: object,
+    boolean,
+  ][] = [
+    ["team.buy", "none", "lead", { teamId: "t" }, true],
+    ["team.buy", "none", "lead", { teamId: "u" }, false],
+    ["team.buy", "none", "lead", {}, false],
+    ["team.buy", "none", "member", { teamId: "t" }, false],
+    ["team.buy", "operator", undefined, { teamId: "t" }, true],
+    ["team.read", "none", "member", { teamId: "t" }, true],
+    ["self.use", "none", undefined, { accountId: "a" }, true],
+    ["self.use", "none", undefined, { accountId: "b" }, false],
+    ["self.use", "owner", undefined, { accountId: "b" }, false],
+    ["account.read", "none", undefined, { accountId: "a" }, false],
+    ["account.read", "finance", undefined, { accountId: "b" }, true],
+  ];
+  for (const [action, role, inTeam, about, isAllowed] of rows) {
+    const account = { id: "a", role } as Account;
+    const teams = new Map(inTeam === undefined ? [] : [["t", inTeam]]);
+    assertEquals(can({ account, teams }, action, about), isAllowed, `${action} ${role} ${inTeam}`);
+  }
 });

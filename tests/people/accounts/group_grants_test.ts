@@ -8,6 +8,7 @@ import {
   type TeamRole,
   Teams,
 } from "../../../src/people/accounts/mod.ts";
+import { givenByHand } from "../../../src/people/accounts/group_grants.ts";
 import { assertEquals } from "../../assert.ts";
 import { Had } from "../../fake/had.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
@@ -120,9 +121,19 @@ Deno.test("a team that came from a group goes with its keys, and other keys stay
     "of another team": await teamKeys.issue(other, account),
     "own": await new Keys(database, now).issue(account),
   };
+  const before = await teamKeys.issue(team, account);
+  await database.batch([{
+    sql: "update keys set revoked_at_ms = 7 where id = ?",
+    args: [before.id],
+  }]);
   await give();
-  const revoked = await database.all("select id from keys where revoked_at_ms is not null");
-  assertEquals(revoked.map(({ id }) => id), [keys["of the team"].id]);
+  const revoked = await database.all(
+    "select id, revoked_at_ms from keys where revoked_at_ms is not null order by 2",
+  );
+  assertEquals(revoked.map(({ id, revoked_at_ms }) => [id, revoked_at_ms]), [
+    [before.id, 7],
+    [keys["of the team"].id, now()],
+  ]);
 });
 
 Deno.test("groups make nobody an owner, and take nothing from one", async () => {
@@ -136,5 +147,71 @@ Deno.test("groups make nobody an owner, and take nothing from one", async () => 
       grants.statements([owner.id], "company", { role, teams: new Map(), budgets: new Map() }),
     );
     assertEquals((await accounts.byId(owner.id))?.role, "owner");
+    // nor if groups had given it a role before
+    await database.batch([{
+      sql: `insert into group_grants (account_id, kind, name, provider, value, granted_at_ms)
+        values (?, 'role', 'role', 'company', 'operator', 1) on conflict do nothing`,
+      args: [owner.id],
+    }]);
   }
+});
+
+Deno.test("what each provider's groups give is its own: role, teams and budgets, of which the best and the most count", async () => {
+  await using ledger = await ledgerBench("file");
+  const { database } = ledger;
+  const [account, other] = [
+    await new Accounts(database, Date.now).create({ email: "a@b.example" }),
+    await new Accounts(database, Date.now).create({ email: "c@b.example" }),
+  ];
+  const team = await new Teams(database, Date.now).create({ name: "One", pool: false });
+  const colleague = await new Accounts(database, Date.now).create({ email: "b@b.example" });
+  await new Members(database, Date.now).add(team, colleague);
+  let nowMs = 1;
+  const grants = new GroupGrants(database, () => nowMs);
+  const give = (provider: string, budgets: Record<string, number>, more: object = {}) =>
+    database.batch(grants.statements([account.id, other.id], provider, {
+      role: "none",
+      teams: new Map(),
+      budgets: new Map(Object.entries(budgets)),
+      ...more,
+    }));
+  const read = async (provider: string, { id } = account) => {
+    const { granted, others } = (await grants.read([id], provider)).get(id)!;
+    return [granted, others].map(({ role, teams, budgets }) =>
+      JSON.stringify([role, [...teams.values()], Object.fromEntries([...budgets].toSorted())])
+    );
+  };
+  const all = (role: string, roles: string[], budgets: object) =>
+    JSON.stringify([role, roles, budgets]);
+  const lead = { role: "finance", teams: new Map([[team.id, "lead"]]) };
+  const member = { role: "operator", teams: new Map([[team.id, "member"]]) };
+  await give("a", { day: 10, month: 5 }, member);
+  await give("b", { day: 7 }, lead);
+  await give("c", { day: 9 }, { teams: member.teams });
+  for (const one of [account, other]) {
+    assertEquals(await read("a", one), [
+      all("operator", ["member"], { day: 10, month: 5 }),
+      all("finance", ["lead"], { day: 9 }),
+    ]);
+    assertEquals(await read("c", one), [
+      all("none", ["member"], { day: 9 }),
+      all("operator", ["lead"], { day: 10, month: 5 }),
+    ]);
+  }
+  nowMs++;
+  await give("a", { day: 3 }, member);
+  const since = await database.all("select distinct granted_at_ms from group_grants");
+  assertEquals(since.map(({ granted_at_ms }) => granted_at_ms), [1], "it was given before");
+  assertEquals(await read("a"), [
+    all("operator", ["member"], { day: 3 }),
+    all("finance", ["lead"], { day: 9 }),
+  ]);
+  await give("b", {});
+  assertEquals(await read("b"), [
+    all("none", [], {}),
+    all("operator", ["member"], { day: 9 }),
+  ]);
+  await database.batch([givenByHand(account.id, "budget", "day")]);
+  assertEquals(await read("a"), [all("operator", ["member"], {}), all("none", ["member"], {})]);
+  assertEquals((await read("a", other))[0], all("operator", ["member"], { day: 3 }));
 });

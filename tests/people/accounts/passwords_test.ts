@@ -2,6 +2,7 @@ import { Accounts, Passwords } from "../../../src/people/accounts/mod.ts";
 import { openDatabase } from "../../../src/ground/database/mod.ts";
 import { RULES } from "../../../src/money/ledger/mod.ts";
 import { assertEquals, assertRejects } from "../../assert.ts";
+import { ledgerBench } from "../../fake/ledger.ts";
 import { tempDir } from "../../fake/temp.ts";
 
 const PASSWORD = "a long enough password";
@@ -33,4 +34,37 @@ Deno.test("a password's hash costs what OWASP asks for, for an account that does
   // a hash tells its cost, so that it may be raised later
   const cheap = new Passwords(database, Date.now, { N: 1_024, r: 8, p: 1 });
   assertEquals(await cheap.matches(account, PASSWORD), true);
+});
+
+Deno.test("where only owners sign in with passwords, those of others count for nothing", async () => {
+  await using ledger = await ledgerBench("file");
+  const { database } = ledger;
+  const accounts = new Accounts(database, Date.now);
+  const all = new Passwords(database, Date.now, { N: 2, r: 1, p: 1 });
+  const owners = all.under({ onlyOwners: true });
+  for (const role of ["owner", "operator", "none"] as const) {
+    const account = await accounts.create({ email: `${role}@example.com`, role });
+    await all.set(account, PASSWORD);
+    for (const [passwords, mayUse] of [[all, true], [owners, role === "owner"]] as const) {
+      assertEquals(passwords.mayUse(account), mayUse, role);
+      assertEquals(await passwords.isSet(account), mayUse, role);
+      assertEquals(await passwords.matches(account, PASSWORD), mayUse, role);
+      if (mayUse) await passwords.set(account, PASSWORD);
+      else await assertRejects(() => passwords.set(account, PASSWORD), Error, "Only owners");
+    }
+  }
+});
+
+Deno.test("two hashes are computed at once, however many are asked for", async () => {
+  await using ledger = await ledgerBench("file");
+  const dear = new Passwords(ledger.database, Date.now, { N: 32_768, r: 8, p: 1 });
+  const cheap = new Passwords(ledger.database, Date.now, { N: 2, r: 1, p: 1 });
+  const ended: string[] = [];
+  await Promise.all(
+    [dear, dear, cheap].map(async (one) => {
+      await one.matches(undefined, PASSWORD);
+      ended.push(one === dear ? "dear" : "cheap");
+    }),
+  );
+  assertEquals([ended[0], ended.length], ["dear", 3]);
 });

@@ -17,8 +17,11 @@ import {
   Teams,
 } from "../../../src/people/accounts/mod.ts";
 import { labelOf } from "../../../src/people/accounts/account.ts";
+import { isActive } from "../../../src/people/accounts/invitations.ts";
+import { remember } from "../../../src/people/accounts/key_ring.ts";
+import { hasFewInvited, hasFewSignups } from "../../../src/people/accounts/signups.ts";
 import { UpstreamKeys } from "../../../src/people/accounts/upstream_keys.ts";
-import type { Database } from "../../../src/ground/database/mod.ts";
+import { type Condition, type Database, DatabaseError } from "../../../src/ground/database/mod.ts";
 import { assert, assertEquals, assertNotEquals, assertRejects } from "../../assert.ts";
 import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
@@ -44,11 +47,11 @@ async function world() {
   const ledger = stack.use(await ledgerBench("file"));
   const clock = { nowMs: Date.UTC(2030, 0, 1) };
   const now = () => clock.nowMs;
-  const failing = { on: "" };
+  const failing = { on: "", error: new Error() };
   const uses: string[] = [];
   const database = guardedDatabase(ledger.database, (use) => {
     uses.push(use);
-    if (use === failing.on) throw new TypeError("a fault of ours");
+    if (use === failing.on) throw failing.error;
   });
   const all = {
     accounts: new Accounts(database, now),
@@ -147,8 +150,19 @@ const WRITES: readonly [
     "",
     async ({ members, clock }, a, red) => (clock.nowMs++, await members.stop(red, a)),
   ],
+  [
+    "another stopped",
+    "~team_members 1",
+    ({ members, bob }, _, red) => members.stop(red, bob.account),
+  ],
   ["started", "~team_members 1", ({ members }, ada, red) => members.start(red, ada)],
-  ["removed", "-team_members 1, ~keys 1", ({ members }, ada, red) => members.remove(red, ada)],
+  ["a key of a team that is revoked", "+keys 1", async ({ keys, teamKeys }, ada, red) => {
+    await keys.revoke((await teamKeys.issue(red, ada)).id);
+  }],
+  ["removed", "-team_members 1, ~keys 1", async ({ members, clock }, ada, red) => {
+    clock.nowMs++;
+    await members.remove(red, ada);
+  }],
   ["a session ended", "-sessions 1", ({ sessions, ada }) => sessions.end(ada.sessions[0]!)],
   ["a session ended again", "", ({ sessions, ada }) => sessions.end(ada.sessions[0]!)],
   [
@@ -232,12 +246,17 @@ const WRITES: readonly [
     "-sessions 1, ~accounts 1",
     ({ accounts, bob }) => accounts.disable(bob.account.email),
   ],
+  ["disabled again", "", async ({ accounts, bob, clock }) => {
+    clock.nowMs++;
+    await accounts.disable(bob.account.email);
+  }],
   [
     "an account enabled",
     "~accounts 1",
     ({ accounts, gone }) => accounts.enable(gone.account.email),
   ],
   ["an enabled one enabled", "", ({ accounts, gone }) => accounts.enable(gone.account.email)],
+  ["one with a session enabled", "", ({ accounts }, ada) => accounts.enable(ada.email)],
 ];
 
 Deno.test("each write changes the rows of its subject, and none of another", async () => {
@@ -304,6 +323,9 @@ Deno.test("keys are listed by each filter alone and with the others, in pages", 
   assertEquals(await owned({ keyIds: [ada.keys[1]!.id], inTeam: true }), []);
   const [named] = await ownersOfKeys(database, { keyIds: [ada.keys[1]!.id] });
   assertEquals(named!.name, ada.keys[1]!.hint, "a key without a name is called by its hint");
+  await keys.change(bob.keys[0]!.id, { name: "laptop" });
+  const [laptop] = await ownersOfKeys(database, { keyIds: [bob.keys[0]!.id] });
+  assertEquals(laptop!.name, "laptop");
 });
 
 Deno.test("keys expire within a time: none that is revoked, has no end, or ends before or behind it", async () => {
@@ -327,6 +349,18 @@ Deno.test("keys expire within a time: none that is revoked, has no end, or ends 
     limit: 2,
   });
   assertEquals(first.map(({ id }) => id), [made[0]!.id, made[1]!.id]);
+  // that of a tool is refreshed by the tool
+  await database.batch([{
+    sql: `insert into tool_grants
+        (key_id, client, salt, generation, refreshed_at_ms, expires_at_ms) values (?, 'x', ?, 1, 0, 1)`,
+    args: [made[0]!.id, "s".repeat(32)],
+  }]);
+  const others = await expiringKeys(database, {
+    after: { expiresAtMs: from, id: "" },
+    toMs: from + 4,
+    limit: 9,
+  });
+  assertEquals(others.map(({ id }) => id), [made[1]!.id, made[3]!.id]);
 });
 
 Deno.test("a session, a link and a password are those of one account", async () => {
@@ -366,30 +400,118 @@ Deno.test("keys of upstreams are listed by their owner", async () => {
   assertEquals((await upstreamKeys.byId(`${red.id}:bob`))?.upstream, "bob");
   assertEquals(await upstreamKeys.byId("none"), undefined);
   await assertRejects(() => upstreamKeys.remove("none"), AccountError, "not found");
+  // a request may be sent with those of its team, or of its account if it is of none
+  const ring = new KeyRing(all.database, { now: () => all.clock.nowMs });
+  try {
+    const ownKeys = async ({ secret }: { readonly secret: string }) =>
+      (await ring.identify([secret])).ownKeys.map(({ id }) => id).toSorted();
+    assertEquals(await ownKeys(ada.keys[0]!), await of({ accountId: ada.account.id }));
+    assertEquals(await ownKeys(ada.teamKeys[0]!), await of({ teamId: red.id }));
+  } finally {
+    await ring.close();
+  }
+});
+
+Deno.test("a cached key is used for three polls, or for as long as requests are admitted without the database", async () => {
+  await using all = await world();
+  const { ada, clock } = all;
+  const [POLL_MS, PATIENCE_MS] = [1e9, 5e9];
+  for (
+    const [isUsable, patienceMs, lastsMs] of [
+      [undefined, PATIENCE_MS, 3 * POLL_MS],
+      [false, PATIENCE_MS, 3 * POLL_MS],
+      [true, PATIENCE_MS, PATIENCE_MS],
+      [true, 1, 3 * POLL_MS],
+    ] as const
+  ) {
+    const database: Database = {
+      ...all.database,
+      place: all.database.place,
+      dialect: all.database.dialect,
+      ...(isUsable === undefined ? {} : { outbox: { isUsable } as never }),
+    };
+    let tick = 0;
+    const times = { pollMs: POLL_MS, patienceMs: () => patienceMs, tick: () => tick };
+    const ring = new KeyRing(database, { now: () => clock.nowMs, ...times });
+    try {
+      await ring.refresh();
+      const { secret } = ada.keys[0]!;
+      const isHeld = () => !(ring.identify([secret]) instanceof Promise);
+      await ring.identify([secret]);
+      tick = lastsMs;
+      assertEquals(isHeld(), true, `${isUsable} ${patienceMs}`);
+      tick++;
+      assertEquals(isHeld(), false, `${isUsable} ${patienceMs}`);
+      await ring.refresh();
+      await ring.identify([secret]);
+      assertEquals(isHeld(), true, "it was heard of again");
+    } finally {
+      await ring.close();
+    }
+  }
+  const map = new Map<string, number>();
+  for (const [at, key] of ["a", "b", "c"].entries()) remember(map, key, at, 2);
+  assertEquals([...map], [["b", 1], ["c", 2]]);
+});
+
+Deno.test("those who register count for a day in their network, and those who are invited by their kind", async () => {
+  await using all = await world();
+  const { database, accounts, clock: { nowMs }, ada, bob, gone } = all;
+  const holds = async ({ sql, args }: Condition) =>
+    await database.one(`select 1 as found where ${sql}`, args) !== undefined;
+  for (
+    const [account, network, atMs] of [
+      [ada, "one", nowMs - DAY_MS],
+      [bob, "one", nowMs - DAY_MS + 1],
+      [gone, "two", nowMs],
+    ] as const
+  ) {
+    await database.batch([{
+      sql: "insert into signups (account_id, network, at_ms) values (?, ?, ?)",
+      args: [account.account.id, network, atMs],
+    }]);
+  }
+  const few = (max: number) => holds(hasFewSignups("one", max, nowMs));
+  assertEquals([await few(1), await few(2)], [false, true]);
+  const { id: invitedBy } = ada.account;
+  for (const [at, kind] of (["person", "person", "service"] as const).entries()) {
+    await accounts.create({ email: `invited${at}@example.com`, kind, invitedBy });
+  }
+  const invited = (max: number) => holds(hasFewInvited(invitedBy, max, "kind = 'person'"));
+  assertEquals([await invited(1), await invited(2)], [false, true]);
+  const active = ["none", invitedBy, gone.account.id].map((id) => holds(isActive(id)));
+  assertEquals(await Promise.all(active), [false, true, false]);
 });
 
 Deno.test("a fault of the database that is no duplicate is thrown as it is", async () => {
   await using all = await world();
-  const { accounts, keys, teams, teamKeys, ada, red, failing } = all;
+  const { accounts, keys, teams, teamKeys, ada, gone, red, failing } = all;
   const { id } = ada.keys[0]!;
   const [taken, again] = [{ email: ada.account.email }, { id }];
   await assertRejects(() => accounts.create(taken), AccountError, "already exists");
   await assertRejects(() => keys.issue(ada.account, again), DuplicateKey);
   await assertRejects(() => teamKeys.issue(red, ada.account, again), DuplicateKey);
   failing.on = "batch";
-  for (
-    const work of [
-      () => accounts.create({ email: "new@example.com" }),
-      () => keys.issue(ada.account),
-      () => teams.create({ name: "Green", pool: false }),
-      () => teamKeys.issue(red, ada.account),
-    ]
-  ) await assertRejects(work, TypeError, "a fault of ours");
+  const ours = new TypeError("a fault of ours");
+  const works = [
+    () => accounts.create({ email: "new@example.com" }),
+    () => keys.issue(ada.account),
+    () => teams.create({ name: "Green", pool: false }),
+    () => teamKeys.issue(red, ada.account),
+  ];
+  for (const error of [ours, new DatabaseError("SQLITE_FULL", "a fault of its own")]) {
+    failing.error = error;
+    for (const work of works) assert(await assertRejects(work, Error) === error);
+  }
+  // that no key was made excuses what the database says of it, and no fault of ours
+  failing.error = ours;
+  const ofNobody = () => teamKeys.issue(red, gone.account);
+  assert(await assertRejects(ofNobody, Error) === ours);
 });
 
 Deno.test("where nothing is asked for, nothing is read; what is unknown is none", async () => {
   await using all = await world();
-  const { accounts, keys, teams, members, ada, red, uses } = all;
+  const { accounts, database, keys, teams, members, ada, red, uses } = all;
   uses.length = 0;
   assertEquals([(await accounts.byIds([])).size, (await keys.byIds([])).size], [0, 0]);
   assertEquals(uses, []);
@@ -398,14 +520,26 @@ Deno.test("where nothing is asked for, nothing is read; what is unknown is none"
   assertEquals([...(await keys.byIds([other, "none"])).keys()], [other]);
   assertEquals([await accounts.byId("none"), await keys.byId("none")], [undefined, undefined]);
   assertEquals([await teams.byId("none"), await teams.ofPool("none")], [undefined, undefined]);
-  assertEquals((await teams.ofPool(red.poolId!))?.id, red.id);
+  assertEquals(await teams.ofPool(red.poolId!), await teams.byId(red.id));
   assertEquals(await keys.byDigest("none"), undefined);
+  assertEquals((await members.find(red, { id }))?.accountId, id);
   assertEquals((await keys.bySecret(ada.keys[0]!.secret))?.id, other);
   assertEquals(await members.find(red, { id: "none" }), undefined);
   await assertRejects(() => members.remove(red, { id: "none" }), AccountError, "not in team Red");
+  await database.batch([{
+    sql: "update accounts set invite_code = null where id = ?",
+    args: [id],
+  }]);
   const code = await accounts.inviteCode(ada.account);
+  uses.length = 0;
   assertEquals(await accounts.inviteCode(ada.account), code);
   assertEquals((await accounts.byInviteCode(code))?.id, id);
+  assert(!uses.includes("batch"), "a code that there is is only read");
+  // the name of another team, and an ID that there is
+  await assertRejects(() => teams.create({ name: "Red", pool: false }), AccountError, "exists");
+  assert(!uses.includes("batch"), "a name that is taken is not tried");
+  const again = () => teams.create({ id: red.id, name: "Green", pool: false });
+  await assertRejects(again, AccountError, "exists");
 });
 
 Deno.test("what was read of a key before it changed is not kept", async () => {
@@ -445,6 +579,48 @@ Deno.test("what was read of a key before it changed is not kept", async () => {
   }
 });
 
+Deno.test("a key that is revoked, or a code that is made, between a look and a write stays as it is then", async () => {
+  await using all = await world();
+  const { database, keys, ada, bob, clock } = all;
+  const now = () => clock.nowMs;
+  /** Does something before the first write. */
+  const late = (work: () => Promise<unknown>): Database => {
+    let isFirst = true;
+    return {
+      ...database,
+      place: database.place,
+      dialect: database.dialect,
+      batch: async (...args) => {
+        if (isFirst) {
+          isFirst = false;
+          await work();
+        }
+        return await database.batch(...args);
+      },
+    };
+  };
+  const [one, two] = ada.keys;
+  const renamed = new Keys(late(() => keys.revoke(one!.id)), now);
+  assertEquals((await renamed.change(one!.id, { name: "late" })).name, "");
+  const rotated = new Keys(late(() => keys.revoke(two!.id)), now);
+  await assertRejects(() => rotated.rotate(two!.id, 0), AccountError, "at the same time");
+  const { id } = ada.account;
+  await database.batch([{
+    sql: "update accounts set invite_code = null where id = ?",
+    args: [id],
+  }]);
+  let code = "";
+  const invited = new Accounts(
+    late(async () => code = await all.accounts.inviteCode(ada.account)),
+    now,
+  );
+  assertEquals([await invited.inviteCode(ada.account), code.length], [code, 12]);
+  assertEquals(await keys.issueFirst(bob.account), undefined);
+  const fresh = await all.accounts.create({ email: "fresh@example.com" });
+  const first = await keys.issueFirst(fresh);
+  assertEquals((await keys.bySecret(first!))?.accountId, fresh.id);
+});
+
 Deno.test("what a key may be given is said of each value", async () => {
   await using all = await world();
   const { keys, accounts, teamKeys, ada, gone, red, blue } = all;
@@ -478,9 +654,10 @@ Deno.test("what a key may be given is said of each value", async () => {
     [() => accounts.disable(pool!.email), "disable the team"],
     [() => accounts.create({ email: `${"x".repeat(64)}@${"y".repeat(63)}.example.com` })],
     [
-      () => accounts.create({ email: `a@${"x.".repeat(123)}example.com` }),
+      () => accounts.create({ email: `abc@${"x.".repeat(120)}example.com` }),
       "Invalid email address",
     ],
+    [() => accounts.create({ email: `ab@${"x.".repeat(120)}example.com` })],
   ];
   for (const [work, why] of rows) {
     if (why === undefined) await work();

@@ -11,6 +11,7 @@ import {
 } from "../../../src/people/accounts/mod.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
+import { guardedDatabase } from "../../fake/guarded_database.ts";
 import { ledgerBench } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { sized } from "../../tier.ts";
@@ -85,12 +86,75 @@ Deno.test("a refresh that is repeated within a minute gives the same tokens, how
   assertEquals(new Set(answers.map((answer) => JSON.stringify(answer))).size, 1);
   const second = answers[0] as ToolTokens;
   assert(await one.isTaken(second.accessToken));
-  clock.nowMs += 59_000;
+  assert(await one.isTaken(first.accessToken), "what is on its way goes on");
+  clock.nowMs += 60_000;
   assertEquals(await grants.refresh(first.refreshToken), second);
-  clock.nowMs += 2_000;
+  clock.nowMs += 1;
   assertEquals(await grants.refresh(first.refreshToken), "reused");
   assert(!await one.isTaken(second.accessToken));
   assertEquals(await grants.refresh(second.refreshToken), "unknown");
+});
+
+Deno.test("a refresh that comes late, behind others or behind a sign-out, changes nothing", async () => {
+  await using one = await bench();
+  const { grants, account, clock, database, keys } = one;
+  const key = () => Promise.resolve(new Uint8Array(32));
+  /** Refreshes, and does something between what that reads and what it writes. */
+  const late = (token: string, work: () => Promise<unknown>) =>
+    new ToolGrants({
+      database: {
+        ...guardedDatabase(database, () => {}),
+        batch: async (...args) => {
+          await work();
+          return await database.batch(...args);
+        },
+      },
+      now: () => clock.nowMs,
+      key,
+    }).refresh(token);
+  const first = await grants.issue(account, "tool");
+  let third = first;
+  await late(first.refreshToken, async () => {
+    const second = await grants.refresh(first.refreshToken) as ToolTokens;
+    third = await grants.refresh(second.refreshToken) as ToolTokens;
+  });
+  clock.nowMs += 61_000; // what was replaced has ended
+  assert(await one.isTaken(third.accessToken));
+  const fourth = await grants.refresh(third.refreshToken) as ToolTokens;
+  assert(await one.isTaken(fourth.accessToken));
+  await late(fourth.refreshToken, () => grants.end(fourth.keyId));
+  assert(!await one.isTaken(fourth.accessToken));
+  const { hint } = (await keys.byId(fourth.keyId))!;
+  assert(hint.endsWith(fourth.accessToken.slice(-4)), "it is the key that was revoked");
+});
+
+Deno.test("a tool that somebody approved whom a provider had signed in goes on as long as the provider vouches", async () => {
+  await using one = await bench();
+  const { account, clock, database } = one;
+  const asked: string[] = [];
+  let isVouchedFor = true;
+  const grants = new ToolGrants({
+    database,
+    now: () => clock.nowMs,
+    key: () => Promise.resolve(new Uint8Array(32)),
+    vouches: (accountId, provider) => {
+      asked.push(`${accountId} ${provider}`);
+      return Promise.resolve(isVouchedFor);
+    },
+  });
+  const listed = async () => (await grants.list(account)).map(({ client }) => client).toSorted();
+  const plain = await grants.issue(account, "plain");
+  const first = await grants.issue(account, "of corp", { provider: "corp" });
+  const second = await grants.refresh(first.refreshToken) as ToolTokens;
+  assertEquals(asked.splice(0), [`${account.id} corp`]);
+  assertEquals(await listed(), ["of corp", "plain"]);
+  isVouchedFor = false;
+  assertEquals(await grants.refresh(second.refreshToken), "refused");
+  assert(!await one.isTaken(second.accessToken));
+  assert(typeof await grants.refresh(plain.refreshToken) !== "string");
+  assertEquals([asked, await listed()], [[`${account.id} corp`], ["plain"]]);
+  clock.nowMs += 30 * DAY_MS;
+  assertEquals(await listed(), [], "it may not refresh any more");
 });
 
 Deno.test("a thief and an owner share a refresh token: the second to use it ends both, in any order and at any pace", async () => {
@@ -215,11 +279,17 @@ Deno.test("a tool waits for its code to be approved, and gets tokens once, howev
   }
   assert(await codes.decide(code.userCode, account, true));
   assert(!await codes.decide(code.userCode, account, false), "once");
+  assertEquals(await codes.find(code.userCode), undefined, "it does not wait any more");
   const polled = await Promise.all([1, 2, 3].map(() => codes.askedFor(code.deviceCode)));
   const issued = await Promise.allSettled(polled.map((answer) => {
     assert(typeof answer !== "string");
+    assertEquals(answer.grant.provider, null);
     return grants.issue({ id: answer.accountId }, answer.client, answer.grant);
   }));
+  const provided = (await codes.begin("tool", "192.0.2.1"))!;
+  await codes.decide(provided.userCode, { id: account.id, provider: "corp" }, true);
+  const ofCorp = await codes.askedFor(provided.deviceCode);
+  assertEquals(typeof ofCorp === "string" ? ofCorp : ofCorp.grant.provider, "corp");
   assertEquals(issued.filter(({ status }) => status === "fulfilled").length, 1);
   assertEquals(await codes.askedFor(code.deviceCode), "expired_token");
 
@@ -262,22 +332,30 @@ Deno.test("a code that comes with anything else than what it was made for, or to
     { ...proof, verifier: "" },
   ];
   const cases = [
-    ...wrong.map((sent) => ({ sent, lateMs: 0, isGood: false })),
-    { sent: proof, lateMs: CODE_MS, isGood: false },
-    { sent: proof, lateMs: CODE_MS - 1, isGood: true },
+    ...wrong.map((sent) => ({ sent, lateMs: 0, isGood: false, of: verifier })),
+    { sent: proof, lateMs: CODE_MS, isGood: false, of: verifier },
+    { sent: proof, lateMs: CODE_MS - 1, isGood: true, of: verifier },
+    // shorter than a verifier is
+    { sent: { ...proof, verifier: "v".repeat(42) }, lateMs: 0, isGood: false, of: "v".repeat(42) },
   ];
-  for (const { sent, lateMs, isGood } of cases) {
+  for (const { sent, lateMs, isGood, of } of cases) {
     const code = await codes.issue(account, {
       clientId: "sluice",
       client: "sluice auth",
       redirectUri,
-      challenge: createHash("sha256").update(verifier).digest("base64url"),
+      challenge: createHash("sha256").update(of).digest("base64url"),
       address: "192.0.2.1",
-      provider: null,
+      provider: isGood ? "corp" : null,
     });
     clock.nowMs += lateMs;
     const what = JSON.stringify({ ...sent, lateMs });
-    assertEquals(typeof await codes.redeem(code, sent) !== "string", isGood, what);
+    const redeemed = await codes.redeem(code, sent);
+    assertEquals(typeof redeemed !== "string", isGood, what);
+    if (isGood) {
+      assert(
+        typeof redeemed !== "string" && "grant" in redeemed && redeemed.grant.provider === "corp",
+      );
+    }
     assertEquals(typeof await codes.redeem(code, proof) !== "string", isGood, `${what}, again`);
   }
 });
