@@ -70,6 +70,20 @@ export async function upstreamFindings(
     );
     findings.push(upstreamFinding(check, settings, probe, asked));
   }
+  for (const [name, { discover }] of upstreams) {
+    const own = probes.filter((one) => one.name === name);
+    if (!discover || own.length === 0 || own.some(({ probe: { lists } }) => lists)) continue;
+    const sent = catalog.routes.find(({ id, origin, targets }) =>
+      origin === "built-in" &&
+      targets.some(({ upstream, model }) => upstream === name && model === id)
+    );
+    if (sent === undefined) continue;
+    findings.push(warning(
+      "models",
+      `${name} does not list its models: it is sent the names of the built-in routes, such as ${sent.id}`,
+      "name its own models in routes, or by SLUICE_UPSTREAM_MODEL",
+    ));
+  }
   return { findings, clock: clock(probes) };
 }
 

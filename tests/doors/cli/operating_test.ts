@@ -307,6 +307,26 @@ Deno.test("doctor: what works, what does not, and what to do", async () => {
   assertStringIncludes(wrong.out, "did you mean 'port'?");
 });
 
+Deno.test("doctor says which models an upstream serves that lists none", async () => {
+  await using dir = await tempDir();
+  const lists = { now: false };
+  await using upstream = fakeUpstream(() =>
+    lists.now
+      ? Response.json({ object: "list", data: [{ id: "svc-k2" }] })
+      : new Response("no", { status: 404 })
+  );
+  const said = async () => {
+    const { out } = await sluice(["doctor"], {
+      directory: dir.path,
+      env: { SLUICE_UPSTREAM_URL: upstream.url },
+    });
+    return out.includes("it is sent the names of the built-in routes, such as svc-k2");
+  };
+  assertEquals(await said(), true);
+  lists.now = true;
+  assertEquals(await said(), false);
+});
+
 Deno.test("doctor checks each key of an upstream, and takes only a list of models for one", async () => {
   await using dir = await tempDir();
   await using upstream = fakeUpstream(({ headers, path }) => {
