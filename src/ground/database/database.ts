@@ -156,7 +156,7 @@ export interface Database {
   readonly place: string;
   /** What it understands besides standard SQL. Default: `sqlite`. */
   readonly dialect?: Dialect | undefined;
-  /** Whether others see it although it is not whole: it is being filled. */
+  /** Whether others see it although it is incomplete: it is being filled. */
   readonly isUnfinished?: boolean | undefined;
   /** Writes that wait for a commit. */
   readonly waiting: number;

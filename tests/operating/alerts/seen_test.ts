@@ -39,7 +39,7 @@ Deno.test("a disk that is nearly full and open circuits are noted; a disk of unk
       accounts: new Accounts(...parts),
       keys: new Keys(...parts),
       teams: new Teams(...parts),
-      served: () => ({ routes: [], settings: "" }),
+      served: () => ({ routes: [], settings: "", disputes: () => [] }),
       aside: (work) => work(database),
       settings: () => settings.parse({}).alerts,
       resolve: () => Promise.resolve([]),

@@ -40,7 +40,7 @@ export const MIGRATIONS: readonly Migration[] = [
 ];
 
 /**
- * The step that a database lists besides while others see it and it is not whole: a program that does not fill it refuses it, as it refuses
+ * The step that a database lists besides while others see it and it is incomplete: a program that does not fill it refuses it, as it refuses
  * every step that it does not know.
  */
 export const UNFINISHED: Migration = {

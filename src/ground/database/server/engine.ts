@@ -12,7 +12,7 @@ import { ServerDatabase } from "./server.ts";
 /**
  * The engine of a libSQL server. Its operator keeps copies of its databases.
  *
- * It takes no transaction of the length that filling a database needs. So others see one that is not whole: it lists a step that no program
+ * It takes no transaction of the length that filling a database needs. So others see an incomplete one: it lists a step that no program
  * knows until it is, and so none uses it.
  */
 export function serverEngine(
@@ -52,7 +52,7 @@ async function refuseOthers(database: Database): Promise<void> {
   );
 }
 
-/** Leaves nothing of a database that is not whole. */
+/** Leaves nothing of an incomplete database. */
 async function dropUnfinished(database: Database): Promise<void> {
   if (await schemaVersion(database) !== UNFINISHED.version) return;
   const { first, ofSteps } = SQLITE_DEFINITIONS;
