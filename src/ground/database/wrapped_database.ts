@@ -25,6 +25,10 @@ export class WrappedDatabase implements Database {
     return this.inner.dialect;
   }
 
+  get isUnfinished(): Database["isUnfinished"] {
+    return this.inner.isUnfinished;
+  }
+
   get waiting(): number {
     return this.inner.waiting;
   }

@@ -12,6 +12,7 @@ import { assertEquals } from "../../assert.ts";
 const IS_PASSED: Readonly<Record<keyof Database, boolean>> = {
   place: true,
   dialect: true,
+  isUnfinished: true,
   waiting: true,
   replica: true,
   all: true,
@@ -22,7 +23,6 @@ const IS_PASSED: Readonly<Record<keyof Database, boolean>> = {
   writeBehind: false,
   outbox: false,
   refused: false,
-  isUnfinished: false,
   flush: false,
   line: false,
 };
@@ -34,6 +34,7 @@ function marked(): Database {
   return {
     place: "a place",
     dialect: "postgres",
+    isUnfinished: true,
     waiting: 3,
     replica: { place: "a replica" } as Replica,
     outbox: {},
