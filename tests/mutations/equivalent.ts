@@ -237,6 +237,13 @@ export const EQUIVALENT: readonly {
     kind: "only the right part",
     because: "The same schema is the same as JSON: the left part saves writing it.",
   },
+  {
+    file: "src/requests/relay/pump.ts",
+    line: 'if (this.#state !== "cancelled") this.#state = "over";',
+    kind: "the condition always holds",
+    because:
+      "Nothing is sent in either state, and whether the body is to be ended was asked before.",
+  },
 ];
 
 /** Whether a fault is noted. */
