@@ -498,6 +498,13 @@ export const EQUIVALENT: readonly {
     kind: "the condition never holds",
     because: "Nothing is found under it either: a place among the recent ones is taken.",
   },
+  {
+    file: "src/requests/relay/pump.ts",
+    line: 'if (this.#state !== "cancelled") this.#state = "over";',
+    kind: "the condition always holds",
+    because:
+      "Nothing is sent in either state, and whether the body is to be ended was asked before.",
+  },
 ];
 
 /** Whether a fault is noted. */

@@ -15,5 +15,5 @@ export function streamRefusal(error: unknown, cutOff: AbortSignal): Refusal {
 /** Whether a reply may have failed for what its client asked for: it went beyond a limit, or the upstream rejects the request. */
 export function isAsked(error: unknown, refusal: Refusal): boolean {
   return refusal.ofThisRequest || error instanceof TransportFault && error.isLimit ||
-    refusal.status >= 400 && refusal.status < 500 && refusal.reason !== "rate_exceeded";
+    refusal.status < 500 && refusal.reason !== "rate_exceeded";
 }

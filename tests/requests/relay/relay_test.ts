@@ -1,9 +1,15 @@
 /** What is permitted and counted of a request before it is sent: by the room that its input leaves, by what is added to it, by its route. */
 
-import { assert, assertEquals } from "../../assert.ts";
+import { Refusal } from "../../../src/ground/refusal.ts";
+import type { LifecycleParts } from "../../../src/requests/relay/lifecycle.ts";
+import { relay } from "../../../src/requests/relay/relay.ts";
+import type { RelayParts, RelayRequest } from "../../../src/requests/relay/request.ts";
+import type { JsonObject } from "../../../src/wire/dialects/mod.ts";
+import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { customer } from "../../fake/customer.ts";
 import { startGateway, type TestGateway } from "../../fake/gateway.ts";
 import { completion, fakeUpstream } from "../../fake/upstream.ts";
+import { SEALER } from "../../wire/dialects/ends.ts";
 
 const LONG = `${"word ".repeat(1_740)}[[tokens 500]]`;
 
@@ -91,5 +97,96 @@ Deno.test("numbers that the service of a built-in model refuses are refused, tho
     const said = error?.message.split(" ")[0];
     const what = JSON.stringify(body);
     assertEquals([reply.status, said], [param === undefined ? 200 : 400, param], what);
+  }
+});
+
+/** What admission is asked for by a request of the responses dialect, whose pictures cost nine times what text does. */
+async function admissionOf(body: JsonObject) {
+  type Asked = Parameters<LifecycleParts["admission"]["admit"]>[0];
+  const asked: Asked[] = [];
+  const route = {
+    id: "m",
+    context: 100_000,
+    maxInput: 100_000,
+    maxOutput: 1_000,
+    minimum: 0,
+    images: "remote",
+    reasoning: "none",
+    efforts: [],
+    prices: { input: 1_000_000, cached: 1_000_000, output: 0 },
+    units: { imageInput: 9_000_000 },
+    targets: [{ upstream: "up", model: "m" }],
+    allow: {
+      tiers: {},
+      regions: {},
+      tools: { web_search: 0 },
+      cache: {},
+      cacheWrites: 1,
+      resources: [],
+      fields: [],
+    },
+  };
+  const upstream = {
+    dialect: "responses",
+    shaping: {},
+    adjust: (one: JsonObject) => one,
+    health: { singleChoiceModels: new Set() },
+  };
+  const parts = {
+    catalog: () => ({ resolve: () => route }),
+    now: () => 0,
+    sealing: { of: () => SEALER },
+    settings: { tags: { fromClients: false }, defaultMaxOutput: 100 },
+    images: { checkCount() {} },
+    estimates: { ratio: () => 1, factor: () => 1 },
+    upstreams: { of: () => upstream },
+    ownKeys: { order: (plans: unknown) => plans },
+    inFlight: { begin: () => () => {} },
+    admission: {
+      admit(one: Asked) {
+        asked.push(one);
+        return Promise.reject(new Refusal("credits_short", "there are none"));
+      },
+    },
+  } as unknown as RelayParts;
+  const incoming = {
+    dialect: "responses",
+    path: "/v1/responses",
+    header: () => null,
+    caller: { models: null, accountId: "acc", holderId: "holder" },
+    requestId: "req_1",
+    trace: { set() {}, begin: () => ({ end() {} }) },
+    body: { json: { model: "m", ...body }, detached: { count: 0 } },
+    generates: true,
+    over() {},
+  } as unknown as RelayRequest;
+  await assertRejects(() => relay(parts, incoming), Refusal, "there are none");
+  return asked[0]!;
+}
+
+Deno.test("what is no text may cost what pictures do, and what nobody can count as much as the context holds (table)", async () => {
+  const of = (part: JsonObject) => ({ input: [{ role: "user", content: [part] }] });
+  const data = "data:image/png;base64,iVBORw0KGgo=";
+  for (
+    const [body, price, isOpen] of [
+      [{ input: "Hi" }, 1, false],
+      [of({ type: "input_text", text: "Hi" }), 1, false],
+      [of({ type: "input_image", image_url: data }), 9, false],
+      [
+        of({
+          type: "input_file",
+          filename: "a.pdf",
+          file_data: "data:application/pdf;base64,AA==",
+        }),
+        9,
+        true,
+      ],
+      [{ input: "Hi", tools: [{ type: "web_search" }] }, 9, true],
+    ] as const
+  ) {
+    const { route, reserved = 0 } = await admissionOf(body as JsonObject);
+    const text = JSON.stringify(body);
+    assertEquals(route.prices.input, price * 1_000_000, text);
+    assertEquals(reserved > 0, isOpen, `${text}: ${reserved}`);
   }
 });

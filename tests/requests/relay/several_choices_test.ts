@@ -109,6 +109,12 @@ Deno.test("the choices that a whole reply leaves out, or a target that returns o
     assertEquals([sent, singles.has("m")], [[...expected], isNoted], text);
     assertEquals([opened === first, opened.kind], [expected.length === 0, kind], text);
     assertEquals([reached, discarded], [[1 + expected.length], []], text);
+    if (opened.kind !== "whole" || opened === first) continue;
+    assertEquals([opened.requests, opened.reply.choices], [
+      1 + expected.length,
+      1 + expected.length,
+    ]);
+    assertEquals(opened.choices, own + expected.length, text);
   }
 });
 

@@ -17,6 +17,11 @@ const CASES: readonly (readonly [error: unknown, reason: string, isAsked: boolea
   [LONG, "request_invalid", true],
   [BUSY, "rate_exceeded", false],
   [new Refusal("upstream_unavailable", "away"), "upstream_unavailable", false],
+  [
+    Object.assign(new Refusal("upstream_unavailable", "large"), { ofThisRequest: true }),
+    "upstream_unavailable",
+    true,
+  ],
   [new DatabaseError("SQLITE_BUSY", "in use"), "gateway_unavailable", false],
   [new TypeError("a fault of the gateway"), "internal", false],
 ];

@@ -15,9 +15,7 @@ const SINGLE = ["items", "additionalProperties", "not"];
 export function moonshotSchema(schema: JsonObject): JsonObject {
   const { $schema: _, ...rest } = schema;
   const root = rewritten(rest);
-  return root.type === undefined && root.anyOf === undefined && root.$ref === undefined
-    ? { type: "object", ...root }
-    : root;
+  return root.anyOf === undefined && root.$ref === undefined ? { type: "object", ...root } : root;
 }
 
 function rewritten(schema: JsonObject): JsonObject {
@@ -64,7 +62,6 @@ function rewrittenIf(value: JsonValue | undefined): JsonValue {
 
 /** A branch with the type that stood beside it, unless it says its own. */
 function typed(branch: JsonValue, type: JsonValue): JsonValue {
-  const says = !isObject(branch) || branch.type !== undefined || branch.$ref !== undefined ||
-    branch.anyOf !== undefined;
+  const says = !isObject(branch) || branch.$ref !== undefined || branch.anyOf !== undefined;
   return says ? branch : { type, ...branch };
 }
