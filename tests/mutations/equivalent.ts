@@ -79,6 +79,31 @@ export const EQUIVALENT: readonly {
   {
     file: "src/doors/http/connections.ts",
     line: "for (let step = 0; step < GRACE_STEPS && all.length > 0; step++) {",
+    kind: "only the left part",
+    because: "Nothing is left open still where nothing is closed: the part only saves the wait.",
+  },
+  {
+    file: "src/doors/http/connections.ts",
+    line: "for (let step = 0; step < GRACE_STEPS && all.length > 0; step++) {",
+    kind: "flipped",
+    was: ">",
+    because: "Nothing is left open still where nothing is closed: the part only saves the wait.",
+  },
+  {
+    file: "src/doors/http/connections.ts",
+    line: "if (idle.length === 0) return;",
+    kind: "the condition never holds",
+    because: "Of none there is none to close.",
+  },
+  {
+    file: "src/doors/http/connections.ts",
+    line: "for (let at = 0; at < all.length; at += PER_TURN) {",
+    kind: "flipped",
+    because: "Of none there is none to close.",
+  },
+  {
+    file: "src/doors/http/connections.ts",
+    line: "for (let step = 0; step < GRACE_STEPS && all.length > 0; step++) {",
     kind: "flipped",
     was: "<",
     because: "It waits for one step more, of twenty milliseconds, before what is idle is closed.",
@@ -174,6 +199,38 @@ export const EQUIVALENT: readonly {
     because: "Nothing is above the part of what has no bound: the check is for the type.",
   },
   {
+    file: "src/requests/upstreams/model_lists.ts",
+    line: "this.#lists = new Map([...lists].toSorted(([a], [b]) => a < b ? -1 : 1));",
+    kind: "flipped",
+    because: "No two lists are of one name.",
+  },
+  {
+    file: "src/requests/upstreams/probe.ts",
+    line: "if (!isObject(one) || name === undefined) return [];",
+    kind: "only the right part",
+    because: "What is no object has no name: the first part is for the type.",
+  },
+  {
+    file: "src/requests/upstreams/probe.ts",
+    line: 'return typeof found === "number" && found > 0 ? found : undefined;',
+    kind: "only the right part",
+    because: "What is found is a whole number or nothing: the first part is for the type.",
+  },
+  {
+    file: "src/requests/upstreams/own_keys.ts",
+    line: 'if (ownKeys.length === 0 && ownKeyUse !== "only" && shared.length > 0) return shared;',
+    kind: "the condition never holds",
+    because:
+      "The same plans are put into the same order: the condition saves it for most requests.",
+  },
+  {
+    file: "src/requests/upstreams/own_keys.ts",
+    line: "if (stored === undefined || key === undefined || !upstream.takesKeys) return undefined;",
+    kind: "only the right part",
+    was: "stored === undefined || key === undefined",
+    because: "Of what is not stored there is no key: the first part is for the type.",
+  },
+  {
     file: "src/requests/upstreams/failure.ts",
     line: "if (error instanceof ReportedError && error.said !== undefined) {",
     kind: "only the right part",
@@ -184,6 +241,24 @@ export const EQUIVALENT: readonly {
     line: 'if (bytes <= held) return "fine";',
     kind: "flipped",
     because: "Of nothing more a share of nothing is taken.",
+  },
+  {
+    file: "src/doors/http/arrivals.ts",
+    line: "if (peer === undefined || this.#port === undefined) {",
+    kind: "only the right part",
+    because: "No connection is of no peer: the first part is for the type.",
+  },
+  {
+    file: "src/doors/http/arrivals.ts",
+    line: "if (found === undefined || received === undefined) {",
+    kind: "only the right part",
+    because: "Of what was not found nothing is received: the first part is for the type.",
+  },
+  {
+    file: "src/doors/http/arrivals.ts",
+    line: "if (this.#options.sockets !== undefined && peer !== undefined) this.#endSoon(peer);",
+    kind: "only the left part",
+    because: "No connection is of no peer: the second part is for the type.",
   },
   {
     file: "src/doors/http/arrivals.ts",

@@ -218,7 +218,6 @@ function queryOf(url: string): Readonly<Record<string, string>> {
 
 /** Reads a body within bounds; none is an empty object. */
 async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown>>> {
-  if (request.body === null) return {};
   const encoding = request.headers.get("content-encoding");
   if (encoding !== null && encoding.toLowerCase() !== "identity") {
     throw invalid(undefined, "Compressed request bodies are not supported.");

@@ -171,8 +171,7 @@ async function readLists(directory: string): Promise<ReadonlyMap<string, StoredL
   try {
     const text = await Deno.readTextFile(joinPath(directory, FILE));
     const lists = new Map<string, StoredList>(JSON.parse(text));
-    const isWhole = [...lists.values()].every(({ url, models }) =>
-      typeof url === "string" && Array.isArray(models) &&
+    const isWhole = [...lists.values()].every(({ models }) =>
       models.every(({ id }) => typeof id === "string")
     );
     return isWhole ? lists : new Map();

@@ -63,6 +63,8 @@ Deno.test("a body is a JSON object or none, and says nothing that the path says;
       [post(" \n"), fields],
       [post("{}"), fields],
       [post("{}", { "content-encoding": "Identity" }), fields],
+      [post("{}", { "idempotency-key": "x".repeat(255) }), fields],
+      [ask("GET", "/accounts?limit=1&after=x"), fields],
       [post("{}", { "idempotency-key": "" }), { param: "Idempotency-Key", says: "1 to 255" }],
       [post("{}", { "idempotency-key": "x".repeat(256) }), {
         param: "Idempotency-Key",

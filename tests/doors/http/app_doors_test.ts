@@ -2,26 +2,58 @@
 
 import { App, type AppOptions, type AppParts } from "../../../src/doors/http/app.ts";
 import { DatabaseError } from "../../../src/ground/database/mod.ts";
+import { FairShare } from "../../../src/ground/fair_share/mod.ts";
+import type { CoarseTimers } from "../../../src/ground/platform/mod.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { NO_TRACING, SILENT } from "../../../src/ground/telemetry/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
+import { DEADLINE_MS } from "../../fake/temp.ts";
 
+const LIMITS = {
+  bodyBytes: 1_000_000,
+  bodyDepth: 10,
+  bodyValues: 100,
+  bodyKeys: 10,
+  bodyIdleMs: DEADLINE_MS,
+  bodyMs: DEADLINE_MS,
+  bodyMinBytesPerSecond: 1,
+};
 const PEER: Deno.Addr = { transport: "tcp", hostname: "10.0.0.1", port: 1_000 };
 const APP = "https://app.example";
 
 /** A gateway's door, and what came through it. */
 function door(
-  { isPressed = false, isFull = false, identify, ...settings }: {
+  {
+    isPressed = false,
+    isFull = false,
+    hasMemory = false,
+    areLargeFull = false,
+    identify,
+    ...settings
+  }: {
     readonly isPressed?: boolean;
+    /** Whether requests to models are taken, and whether there is no more memory for large bodies. */
+    readonly hasMemory?: boolean;
+    readonly areLargeFull?: boolean;
     /** Whether there is no place for another connection, nor any figures. */
     readonly isFull?: boolean;
-    readonly identify?: () => never;
+    readonly identify?: () => unknown;
     readonly publicUrl?: string;
     readonly signIn?: object;
   } = {},
 ) {
   const told: string[] = [];
   const logged: string[] = [];
+  const thrown: string[] = [];
+  const traced: string[] = [];
+  const watched: (Deno.Addr | undefined)[] = [];
+  const unbilled: [keyId: string, bytes: number][] = [];
+  const timers = { after: () => () => {} } as unknown as CoarseTimers;
+  const share = (capacity: number) =>
+    new FairShare({ resource: "x", capacity, perAccount: capacity, waitMs: 0, timers });
+  const places = { accounts: share(10), keys: share(10) };
+  const memory = share(100_000);
+  if (areLargeFull) memory.takeNow("other", 100_000);
   const caller = {
     accountId: "a",
     keyId: "k",
@@ -32,6 +64,7 @@ function door(
   };
   const parts = {
     now: () => Date.UTC(2030, 0, 1),
+    timers,
     keyRing: { identify: identify ?? (() => caller) },
     admission: { accountStatus: () => Promise.resolve({ balance: 7, windows: [] }) },
     metrics: { answeredError: (reason: string) => told.push(`error ${reason}`) },
@@ -39,7 +72,7 @@ function door(
       ...SILENT,
       error(message: string, { error }: { error: string }) {
         logged.push(`error: ${message}`);
-        assert(error.includes("app_doors_test"), `where it was thrown: ${error}`);
+        thrown.push(error);
       },
       info: (message: string) => logged.push(`info: ${message}`),
     },
@@ -60,18 +93,33 @@ function door(
     catalog: () => ({ routes: [], aliases: [] }),
   } as unknown as AppParts;
   const options = {
-    settings: { limits: {}, cors: { origins: [APP] }, ...settings },
-    tracing: NO_TRACING,
+    settings: { limits: LIMITS, cors: { origins: [APP] }, ...settings },
+    tracing: {
+      ...NO_TRACING,
+      named(name: string) {
+        traced.push(name);
+        return { ...NO_TRACING.named(name), end: () => traced.push("end") };
+      },
+    },
     connections: { isPressed, occupy: () => () => {} },
     arrivals: {
       progressed: () => {},
       narrow: () => told.push("narrow"),
       endSoon: () => told.push("end soon"),
+      watch(client: Deno.Addr | undefined) {
+        watched.push(client);
+        return { boundary: () => undefined, delivered: () => false, end() {} };
+      },
     },
-    large: {},
+    large: { memory, turn: () => Promise.resolve() },
+    openRequests: places,
+    unbilledBytes: {
+      waitMs: () => 0,
+      add: (keyId: string, bytes: number) => unbilled.push([keyId, bytes]),
+    },
     memory: {
       check() {
-        throw new Refusal("gateway_unavailable", "Short of memory.");
+        if (!hasMemory) throw new Refusal("gateway_unavailable", "Short of memory.");
       },
     },
   } as unknown as AppOptions;
@@ -92,7 +140,7 @@ function door(
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, told: [...told] };
   };
-  return { app, ask, told, logged };
+  return { app, ask, told, logged, thrown, traced, watched, unbilled, places, caller };
 }
 
 const SOCKET = { upgrade: "WebSocket", "sec-websocket-version": "13", "x-api-key": "k" };
@@ -281,12 +329,65 @@ Deno.test("only faults of the gateway's own are logged as errors (table)", async
       [new DatabaseError("SLUICE_AWAY", "away"), 503, "error: request failed"],
     ] as const
   ) {
-    const { ask, logged } = door({
+    const { ask, logged, thrown } = door({
       identify() {
         throw error;
       },
     });
     const got = await ask("GET", "/v1/responses", SOCKET);
     assertEquals([got.status, logged], [status, [expected]], error.message);
+    const isPlaced = thrown.every((text) => text.includes("app_doors_test"));
+    assert(isPlaced, `where it was thrown: ${thrown}`);
+  }
+});
+
+Deno.test("a gateway is idle when no request is in progress, those whose key is looked up included", async () => {
+  const waiting: (() => void)[] = [];
+  const one = door({
+    hasMemory: true,
+    identify: () =>
+      new Promise((_, reject) => waiting.push(() => reject(new Refusal("key_invalid", "no")))),
+  });
+  await one.app.idle();
+  const asked = [1, 2].map(() => one.ask("POST", "/v1/chat/completions"));
+  let isIdle = false;
+  const idle = one.app.idle().then(() => isIdle = true);
+  waiting[0]!();
+  await asked[0];
+  assertEquals(isIdle, false, "the other is in progress");
+  waiting[1]!();
+  await Promise.all([asked[1], idle]);
+  await one.app.idle();
+});
+
+Deno.test("bytes of what is rejected, and of what is not to be replied to, count for the key; what the gateway lacks does not (table)", async () => {
+  const WHOLE = '{"model":"m"}';
+  for (
+    const [body, generates, isTurn, expected] of [
+      ["{", true, false, [1]],
+      [WHOLE, true, false, [WHOLE.length]], // which fails for want of a catalog
+      ["{", true, true, [1]],
+      [WHOLE, false, true, [WHOLE.length, WHOLE.length]],
+      ["x".repeat(70_000), true, false, []], // for which there is no memory
+    ] as const
+  ) {
+    const one = door({ hasMemory: true, areLargeFull: true });
+    const path = isTurn ? "/v1/responses" : "/v1/chat/completions";
+    // in pieces, so that its connection is watched
+    const request = new Request(`http://h${path}`, {
+      method: "POST",
+      headers: { host: "h", "x-api-key": "k" },
+      body: ReadableStream.from([new TextEncoder().encode(body)]),
+    });
+    const info = { remoteAddr: PEER };
+    const response = isTurn
+      ? await one.app.turn(request, info, { generates })
+      : await one.app.fetch(request, info);
+    await response.body?.cancel();
+    const what = `${body.slice(0, 20)} ${generates} ${isTurn}`;
+    assertEquals(one.unbilled, expected.map((bytes) => ["k", bytes]), what);
+    assertEquals([one.places.keys.used, one.places.accounts.used], [0, 0], what);
+    assertEquals(one.watched, [isTurn ? undefined : PEER], what);
+    assertEquals(one.traced, isTurn ? ["turn /v1/responses", "end"] : [`POST ${path}`], what);
   }
 });

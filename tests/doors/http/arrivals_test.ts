@@ -367,6 +367,16 @@ Deno.test("each sixty-fourth piece of a body its connection is looked at; nothin
   assertEquals(watch.delivered(1 - 32), true, "all");
 });
 
+Deno.test("what is another connection by now is not narrowed, although it was not looked at since", () => {
+  const all = system();
+  all.open(1, 1_001);
+  using one = still(all);
+  one.arrivals.narrow(client(1_001));
+  all.open(1, 1_002);
+  one.arrivals.narrow(client(1_001));
+  assertEquals(all.done, ["narrow 1"]);
+});
+
 Deno.test("the end of a watch leaves the one that came after it", async () => {
   const all = system();
   const socket = all.open(1, 1_001, 10);

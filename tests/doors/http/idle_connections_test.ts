@@ -19,6 +19,8 @@ interface Socket {
   isUnread?: boolean;
   hasInput?: boolean;
   hasLeft?: boolean;
+  /** How long it is idle as the system says it the first times. */
+  idleMs?: number[];
 }
 
 const client = (port: number): Deno.Addr => ({ transport: "tcp", hostname: "10.0.0.1", port });
@@ -47,14 +49,17 @@ function system(options: Partial<ConnectionsOptions> = {}) {
     hasLeft: (descriptor: number) => sockets.get(descriptor)?.hasLeft ?? false,
     hasInput: (descriptor: number) => sockets.get(descriptor)?.hasInput ?? false,
     idle(descriptor: number) {
-      const { usedAtMs, isUnread = false } = sockets.get(descriptor)!;
-      return { ms: Date.now() - usedAtMs, unread: isUnread };
+      const { usedAtMs, isUnread = false, idleMs } = sockets.get(descriptor)!;
+      return { ms: idleMs?.shift() ?? Date.now() - usedAtMs, unread: isUnread };
     },
     end(descriptor: number) {
       done.push(`end ${descriptor}`);
       sockets.delete(descriptor);
     },
-    listeners: () => [...listeners],
+    listeners() {
+      done.push("listeners");
+      return [...listeners];
+    },
     listens: (descriptor: number) => listeners.has(descriptor),
   };
   const timers = {
@@ -72,6 +77,10 @@ function system(options: Partial<ConnectionsOptions> = {}) {
     done,
     face,
     connections,
+    /** How often all connections were looked at. */
+    get looks() {
+      return looks;
+    },
     open(descriptor: number, idleMs: number, more: Partial<Socket> = {}): Socket {
       const socket = {
         peer: peerAt(1_000 + descriptor),
@@ -121,13 +130,37 @@ Deno.test("what was idle for too long is closed, unless it is used, read by its 
 
   using other = system();
   const [used, gone] = [other.open(1, 2 * IDLE_MS), other.open(2, 2 * IDLE_MS)];
+  other.open(4, 0, { usedAtMs: 0, idleMs: [IDLE_MS, 10 * IDLE_MS] }); // not longer than it may
   const left = await other.ended(() => {
     used.usedAtMs = Date.now();
     gone.peer = peerAt(2_002);
-    other.connections.makeRoom(PORT); // another look at the same time is none
+    const { looks } = other;
+    other.connections.makeRoom(PORT);
+    assertEquals(other.looks, looks, "one look at a time");
   });
   assertEquals(left, []);
-  assertEquals(await other.ended(), [2]);
+  assertEquals(await other.ended(), [2, 4]);
+  other.connections.close();
+  const { looks } = other;
+  other.connections.makeRoom(PORT);
+  assertEquals(other.looks, looks, "none after the end");
+});
+
+Deno.test("connections are swept the more often, the fewer descriptors there are (table)", () => {
+  const { setInterval: real } = globalThis;
+  for (const [limit, everyMs] of [[100, 100], [4_000, 100], [20_000, 500], [1_000_000, 1_000]]) {
+    using one = system();
+    one.face.limit = limit!;
+    let saidMs: number | undefined;
+    const noted = (act: () => void, ms?: number) => (saidMs = ms, real(act, ms));
+    globalThis.setInterval = noted as typeof setInterval;
+    try {
+      one.connections.sweep(PORT, { count: 0, lost() {} });
+    } finally {
+      globalThis.setInterval = real;
+    }
+    assertEquals(saidMs, everyMs, `${limit}`);
+  }
 });
 
 Deno.test("with few descriptors left what was never used for long is closed sooner, and clients are told to close", async () => {
@@ -196,6 +229,14 @@ Deno.test("a listener that ends is told of until there are enough, unless no des
   one.connections.sweep(PORT, { count: 2, lost: () => lost++ });
   await looked();
   assertEquals(lost, 0);
+  const all = () => one.done.filter((did) => did === "listeners").length;
+  const before = all();
+  await looked();
+  assertEquals(all(), before, "all are looked at only when some have ended");
+  one.listeners.delete(2);
+  one.listeners.add(4); // in its place
+  await looked();
+  assertEquals([lost, all()], [0, before + 1]);
   one.face.used = one.face.limit - 8;
   one.listeners.delete(1);
   await looked();
@@ -204,9 +245,18 @@ Deno.test("a listener that ends is told of until there are enough, unless no des
   await until(() => lost > 1, { what: "what is told" });
   one.listeners.add(3);
   await looked();
-  const before = lost;
+  const told = lost;
   await looked();
-  assertEquals(lost, before);
+  assertEquals(lost, told);
+  // some may only be about to begin
+  using other = system();
+  other.listeners.add(1);
+  let missed = 0;
+  other.connections.sweep(PORT, { count: 2, lost: () => missed++ });
+  await until(() => other.done.filter((did) => did === "listeners").length > 2, {
+    what: "looks at all listeners",
+  });
+  assertEquals(missed, 0);
 });
 
 Deno.test("a client has left when its connection is closed or another's; several may watch one, until they end", () => {
@@ -224,8 +274,16 @@ Deno.test("a client has left when its connection is closed or another's; several
   watch(3);
   const over = watch(4);
   watch(5); // which is not there
+  one.open(6, 0, { peer: "1001 10.0.0.9" }); // another client, from the same port
   one.look();
   assertEquals(left, []);
+  using found = system();
+  found.open(1, 0);
+  found.connections.watch(peerAt(1_001), () => {});
+  found.look();
+  const { looks } = found;
+  found.look();
+  assertEquals([looks, found.looks], [1, 1], "what was found is not looked for again");
   for (const socket of one.sockets.values()) socket.hasLeft = true;
   one.sockets.get(3)!.hasLeft = false;
   over();

@@ -484,6 +484,15 @@ Deno.test("pages have up to 200 resources; versions are kept; what is there says
   assertEquals(await page("count=-1"), [5, 1, 0, 0]);
   assertEquals(await page("count=1000000"), [5, 1, 5, 5]);
   assertEquals(await page("startIndex=9"), [5, 9, 0, 0]);
+  assertEquals(await page("startIndex=&count=&filter="), [5, 1, 5, 5], "what is empty is not set");
+  assertEquals(await page("attributes="), [5, 1, 5, 5]);
+  assertEquals(await page("attributes=,id"), [5, 1, 5, 5]);
+  const named = async (query: string) => {
+    const { body } = await ask("GET", `/Groups?count=1&${query}`);
+    return (body.Resources as Json[]).map((one) => typeof one.displayName);
+  };
+  assertEquals(await named("attributes=%20,"), ["string"], "none is named, so that all are sent");
+  assertEquals(await named("attributes=id,%20meta"), ["undefined"]);
   const ids: unknown[] = [];
   for (let at = 1; at <= 5; at += 2) {
     const { body } = await ask("GET", `/Groups?startIndex=${at}&count=2`);
@@ -501,7 +510,22 @@ Deno.test("pages have up to 200 resources; versions are kept; what is there says
   assertEquals((await change({ "if-match": 'W/"9"' })).status, 412);
   assertEquals((await change({ "if-match": etag })).status, 200);
   assertEquals((await change({ "if-match": etag })).status, 412);
+  assertEquals((await change({ "if-match": "*" })).status, 200);
+  const { headers: now } = await ask("GET", one);
+  const other = `W/"9" , ${now.get("etag")}`;
+  assertEquals((await change({ "if-match": other })).status, 200, "one of several");
   assertEquals((await ask("DELETE", one, { headers: { "if-match": etag } })).status, 412);
+
+  for (const path of ["Groups", "Users"]) {
+    for (const externalId of [undefined, "ext-1"]) {
+      const of = `named-${externalId}`;
+      const name = path === "Groups" ? { displayName: of } : { userName: `${of}@example.com` };
+      const made = await ask("POST", `/${path}`, { body: { ...name, externalId } });
+      assertEquals([made.status, made.body.externalId], [201, externalId], path);
+      assertEquals("externalId" in made.body, externalId !== undefined, "none is not null");
+      assertEquals((await ask("DELETE", `/${path}/${made.body.id}`)).status, 204);
+    }
+  }
 
   const config = (await ask("GET", "/ServiceProviderConfig")).body;
   has(config, { patch: { supported: true }, filter: { maxResults: 200 } }, "config");

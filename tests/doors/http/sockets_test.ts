@@ -87,6 +87,8 @@ Deno.test("what the system says of a connection, of a listener, and of a descrip
       client.close();
       await writing;
     }
+    assert(sockets.limit > 0 && sockets.limit <= 65_536, `${sockets.limit}`);
+    assertEquals(sockets.steer(1, { after: 0, count: 1 }), false, "nobody listens there");
     const none = sockets.limit - 1;
     assertEquals([sockets.peerPort(none), sockets.peerOf(none)], [-1, undefined]);
     assertEquals([sockets.hasLeft(none), sockets.hasInput(none)], [true, false]);

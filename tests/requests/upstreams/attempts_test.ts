@@ -336,7 +336,10 @@ Deno.test("what bounds an upstream, a target and a key: its place is taken until
     const { outcomes } = second;
     assertEquals(outcomes?.every((one) => one === "over its limit here"), true, place);
     const { body } = first.result.reply;
-    while (await body.read() !== undefined);
+    assertEquals(await body.read() === undefined, false);
+    const begun = await attempt({ steps: [200], bounds, ...key }, timers);
+    assertEquals(begun.sent.length, 0, `${place}: the reply has only begun`);
+    assertEquals(await body.read(), undefined);
     const third = await attempt({ steps: [200], bounds, ...key }, timers);
     assert("reply" in third.result, place);
     third.result.reply.discard();

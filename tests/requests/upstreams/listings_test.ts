@@ -6,7 +6,7 @@ import { settings } from "../../../src/settings/config/mod.ts";
 import { keptListings, ModelLists } from "../../../src/requests/upstreams/model_lists.ts";
 import { probeUpstream } from "../../../src/requests/upstreams/probe.ts";
 import { takesKeys, withForeignKey } from "../../../src/requests/upstreams/upstream.ts";
-import { exists, tempDir, until } from "../../fake/temp.ts";
+import { exists, sleep, tempDir, until } from "../../fake/temp.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { sized } from "../../tier.ts";
 
@@ -110,7 +110,8 @@ Deno.test("a list of models is read as each service writes it; what is none list
     [{ object: "model", data: { id: "a" } }, NO_LIST],
     ["{", NO_LIST],
     ["", NO_LIST],
-    ["[".repeat(30) + "]".repeat(30), NO_LIST],
+    [{ data: [{ id: "a", of: JSON.parse("[".repeat(16) + "]".repeat(16)) }] }, listed(model("a"))],
+    [{ data: [{ id: "a", of: JSON.parse("[".repeat(30) + "]".repeat(30)) }] }, NO_LIST],
     [" \n<!doctype html>", { ...NO_LIST, isPage: true }],
   ];
   for (const [body, expected] of cases) {
@@ -339,6 +340,34 @@ Deno.test("an upstream is asked again in ten minutes, or in half a minute if it 
   assertEquals(await again.ask(), false);
   await again.close();
   assertEquals(changes, 0);
+});
+
+Deno.test("lists that are closed while upstreams are asked stay as they were", async () => {
+  await using service = lister();
+  await using directory = await tempDir();
+  const late = Promise.withResolvers<Response>();
+  let isSlow = false;
+  const list = (id: string) => JSON.stringify({ data: [{ id }] });
+  await using slow = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    () => isSlow ? late.promise : new Response(list("b")),
+  );
+  service.next.body = list("a");
+  const url = `http://127.0.0.1:${slow.addr.port}/v1`;
+  const lists = await ModelLists.open(
+    { a: service.settings, b: { ...service.settings, url } },
+    { directory: directory.path, log: SILENT, now: () => 0 },
+  );
+  service.next.body = list("changed");
+  isSlow = true;
+  const { received } = service;
+  const asking = lists.ask();
+  await until(() => service.received > received, { what: "the first reply" });
+  await sleep(100); // until it is read
+  await lists.close();
+  assertEquals(await asking, false);
+  assertEquals([...lists.listings.values()].map(([model]) => model!.id), ["a", "b"]);
+  late.resolve(new Response());
 });
 
 Deno.test("an upstream takes keys if it has one, or forwards what comes with requests", () => {

@@ -365,3 +365,14 @@ Deno.test("own keys: alone, before the gateway's or after them, where the upstre
   const [short] = keys.order(targets, one);
   assertEquals(short!.ownKey!.keys.nameOf(short!.ownKey!.keys.all[0]!), "the request's key");
 });
+
+Deno.test("of ten thousand own keys it is known how they do; of more the first one is forgotten", () => {
+  const memory = new RoutingMemory(() => 0);
+  const [first, second] = ["0", "1"].map((id) => memory.ownKeyHealth(id));
+  for (let id = 2; id < 10_000; id++) memory.ownKeyHealth(`${id}`);
+  assert(memory.ownKeyHealth("9999") !== first);
+  assert(memory.ownKeyHealth("0") === first, "as many as are remembered");
+  memory.ownKeyHealth("10000");
+  assert(memory.ownKeyHealth("1") === second);
+  assert(memory.ownKeyHealth("0") !== first, "it was forgotten");
+});

@@ -121,8 +121,11 @@ Deno.test("each thread has its part of what an upstream, a target and a key may 
   assertEquals([await room(first), second], [2, undefined]);
   // what bounded it before is lifted when the settings no longer say it
   const memory = new RoutingMemory(() => 0);
-  await made({ limits: { atOnce: 1, waitMs: 0 } }, { memory, timers });
+  const before = await made({ limits: { atOnce: 1, waitMs: 60_000 } }, { memory, timers });
+  const take = () => before.bounds[0]!.take({ account: "a", tokens: 1, signal });
+  const [held, waiting] = [await take(), take()];
   assertEquals(await room((await made({}, { memory, timers })).bounds[0]), Infinity);
+  for (const { end } of [held, await waiting]) end(); // what waited is let go as well
   timers.close();
 });
 
