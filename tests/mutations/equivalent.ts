@@ -580,6 +580,33 @@ export const EQUIVALENT: readonly {
     because:
       "Nothing is sent in either state, and whether the body is to be ended was asked before.",
   },
+  {
+    file: "src/doors/console/format.ts",
+    line: 'const text = (usd < 1 ? Number(usd.toPrecision(3)) : usd).toLocaleString("en-US", {',
+    kind: "flipped",
+    because: "A dollar is itself with three digits, too.",
+  },
+  {
+    file: "src/doors/console/format.ts",
+    line: "maximumFractionDigits: usd < 1 ? 10 : 2,",
+    kind: "flipped",
+    because: "A dollar has no more digits, however many it may have.",
+  },
+  {
+    file: "src/doors/console/request_price.tsx",
+    line:
+      "if (minimum > sum) add(`up to the minimum of ${number(prices.minimum)}`, minimum - sum);",
+    kind: "flipped",
+    because: "A line of nothing is not added.",
+  },
+  {
+    file: "src/operating/alerts/outbox.ts",
+    line:
+      "where receiver = ? and state = 'waiting' and claim = ? order by alerts.created_at_ms, alerts.id`;",
+    kind: "a clause is left out",
+    was: "and state = 'waiting'",
+    because: "What was just claimed waits: the clause has the index of what waits be used.",
+  },
 ];
 
 /** Whether a fault is noted. */

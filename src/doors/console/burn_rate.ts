@@ -60,7 +60,7 @@ export function burnRateOf(
     const until = expiresAtMs === null ? Infinity : (expiresAtMs - nowMs) / DAY_MS;
     const used = Math.max(0, Math.min(needed, until - daysLeft));
     const left = Math.floor(remaining - used * creditsPerDay);
-    if (used < needed && left > 0) unspent.set(id, left);
+    if (left > 0) unspent.set(id, left);
     daysLeft += used;
   }
   return {

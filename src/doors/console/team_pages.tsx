@@ -109,8 +109,8 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
     ]);
     const lastUseByMember = new Map<string | null, number>();
     for (const { id, memberId } of reported) {
-      const usedAtMs = Math.max(lastUse.get(id) ?? 0, lastUseByMember.get(memberId) ?? 0);
-      if (usedAtMs > 0) lastUseByMember.set(memberId, usedAtMs);
+      const before = lastUseByMember.get(memberId) ?? 0;
+      lastUseByMember.set(memberId, Math.max(lastUse.get(id) ?? 0, before));
     }
     const names = new Map(allMembers.map(({ accountId, email }) => [accountId, email]));
     const removed = seesAll ? [...memberBudgets.keys()] : [];

@@ -58,7 +58,7 @@ export function timelineOf(
     // their beginnings are not recorded: they end, one after the other, with the first output
     const isOneByOne = sum <= repliedMs;
     let fromMs = isOneByOne ? repliedMs - sum : 0;
-    if (isOneByOne && fromMs > 0) {
+    if (fromMs > 0) {
       steps.push({ name: "in the gateway", kind: "wait", fromMs: 0, untilMs: fromMs });
     }
     listed.forEach(({ upstream, outcome, durationMs: ms }, at) => {
@@ -80,7 +80,7 @@ export function timelineOf(
       notes.push(`${number(attempts - listed.length)} more attempts are not listed.`);
     }
   }
-  if (firstTokenMs !== null && totalMs > repliedMs) {
+  if (totalMs > repliedMs) {
     steps.push({
       name: streamed ? "streaming" : "reading the reply",
       kind: "response",

@@ -42,6 +42,7 @@ Deno.test("nothing spent says nothing of days; much for little is at most a year
     burnRateOf(by, { createdAtMs: 0, lots: [{ ...LOT, remaining }], nowMs: NOW });
   assertEquals(of(spent(5), 700)?.daysLeft, undefined);
   assertEquals([of(spent(0, 7), 1e9)?.daysLeft, of(spent(0, 7), 1e9)?.lastsLonger], [365, true]);
+  assertEquals([of(spent(0, 7), 365)?.daysLeft, of(spent(0, 7), 365)?.lastsLonger], [365, false]);
   assertEquals(of(spent(0, 7), 0)?.daysLeft, 0);
 });
 
@@ -106,6 +107,10 @@ Deno.test("home says how long credits last, and nothing silly without a rate", (
     Object.values(lasting({ ...rate, ...more }, balance)).join(": ");
   assertEquals(of({}), "22 days: at this rate: 75 credits a day in the last 7 full days");
   assertEquals(of({ daysLeft: 0.4, creditsPerDay: 0.25, days: 1 }).split(":")[0], "under a day");
+  assertEquals(
+    of({ daysLeft: 1, creditsPerDay: 10 }),
+    "1 day: at this rate: 10 credits a day in the last 7 full days",
+  );
   assertEquals(of({ daysLeft: 365, lastsLonger: true }).split(":")[0], "over a year");
   assertEquals(of({ daysLeft: undefined }), "–: nothing spent in the last 7 full days");
   assertEquals(of({}, 0), "–: no credits left");

@@ -106,6 +106,10 @@ Deno.test("a chart of requests has these days, those before, and nothing from el
     ["failed", 1, 1],
   ]);
   assertEquals(chart.before, { name: "2 days before", values: [7, 8] });
+  assertEquals(chartOf({ "1": 1 }).series.map(({ name, values }) => [name, ...values]), [
+    ["succeeded", 0, 0],
+    ["failed", 1, 0],
+  ]);
   assertEquals(chartOf({ "4": 5 }).series, []);
   assertEquals(chartOf({}).before, undefined);
 });
@@ -198,6 +202,28 @@ Deno.test("a chart of a report has a bar for each hour, day or month of its rang
   assertEquals(months.series[0]!.values, [1, 0, 2]);
 });
 
+Deno.test("what is before or behind the range of a report is in no bar", () => {
+  const of = (since: string, until: string, days: readonly string[]) =>
+    reportOf({ since, until, by: ["day"] }, days.map((day, at) => [day, 10 ** at]));
+  const chart = reportChart(
+    of("2026-03-10T00:00Z", "2026-03-12T00:00Z", [
+      "2026-03-09",
+      "2026-03-10",
+      "2026-03-11",
+      "2026-03-12",
+    ]),
+    of("2026-03-08T00:00Z", "2026-03-10T00:00Z", [
+      "2026-03-07",
+      "2026-03-08",
+      "2026-03-09",
+      "2026-03-10",
+    ]),
+  )!;
+  const all = (values: readonly number[]) => JSON.stringify({ ...values });
+  assertEquals(chart.series.map(({ values }) => all(values)), [all([10, 100])]);
+  assertEquals(all(chart.before!.values), all([10, 100]));
+});
+
 Deno.test("a chart has series by their IDs, whatever their names are", () => {
   const range = { since: "2026-11-21T00:00Z", until: "2026-11-22T00:00Z" };
   const report = reportOf({ ...range, by: ["day", "team"] }, [
@@ -217,6 +243,24 @@ Deno.test("what has no time, two nouns or too many bars has no chart", () => {
   assertEquals(reportChart(reportOf({ ...range, by: ["model"] }, [])), undefined);
   assertEquals(reportChart(reportOf({ ...range, by: ["day"] }, [])), undefined);
   assertEquals(reportChart(reportOf({ ...range, by: ["day", "model", "key"] }, [])), undefined);
+  const short = { since: "2026-01-01T00:00Z", until: "2026-01-03T00:00Z" };
+  assertEquals(reportChart(reportOf({ ...short, by: ["day", "model", "key"] }, [])), undefined);
+  const days = (count: number) => ({
+    since: "2026-01-01T00:00Z",
+    until: new Date(Date.UTC(2026, 0, 1 + count)).toISOString(),
+  });
+  for (const [count, isChart] of [[100, true], [101, false]] as const) {
+    const chart = reportChart(reportOf({ ...days(count), by: ["day"] }, []));
+    assertEquals(chart !== undefined, isChart, `${count} bars`);
+  }
+  assertEquals([3, 4, 100, 101, 3_000, 3_001].map((count) => spanFor(days(count))), [
+    "hour",
+    "day",
+    "day",
+    "month",
+    "month",
+    undefined,
+  ]);
   assertEquals(spanFor(range), "month");
   assertEquals(spanFor({ since: "2026-01-01T00:00Z", until: "2026-01-03T00:00Z" }), "hour");
   assertEquals(spanFor({ since: "2026-01-01T00:00Z", until: "2026-02-01T00:00Z" }), "day");

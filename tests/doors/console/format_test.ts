@@ -35,11 +35,20 @@ Deno.test("numbers are grouped, have a proper minus sign, and fit an axis", () =
     ],
   );
   assertEquals(
-    [share(1, 3), share(1, 100), share(1, 1_000), share(0, 5), share(0, 0), share(5, 5)],
+    [
+      share(1, 3),
+      share(1, 100),
+      share(1, 1_000),
+      share(0, 5),
+      share(5, 0),
+      share(0, 0),
+      share(5, 5),
+    ],
     [
       "33 %",
       "1 %",
       "<1 %",
+      "0 %",
       "0 %",
       "0 %",
       "100 %",

@@ -14,6 +14,8 @@ import { PlainBrowser, signedIn } from "../../fake/visitor.ts";
 import { fakeStripe } from "../../money/payments/fake_stripe.ts";
 import { outlineOf } from "./outline.ts";
 import { LONG_NAME } from "./rich.ts";
+import { setBudget } from "../../../src/money/ledger/mod.ts";
+import { rememberAudit } from "../../../src/operating/alerts/daily_audit.ts";
 import { fillWalk, type WalkData, type Walker, walkersOf, walkSettings } from "./walk_places.ts";
 
 const NOW = Date.UTC(2026, 5, 15, 12);
@@ -54,7 +56,14 @@ async function fillStates({ gateway }: TestGateway, { rich, member }: WalkData) 
   await members.stop(team, away);
   await members.add(team, await accounts.get(rich.email), "lead");
   const closed = await teams.create({ name: "Closed", pool: true });
+  await members.add(closed, await accounts.get(rich.email));
   await teams.change(closed, { disabled: true });
+  const gone = await accounts.create({ email: "gone@example.com" });
+  const ofRich = await teams.get(rich.teamId);
+  await members.add(ofRich, gone);
+  const name = { owner: "member", ownerId: `${rich.teamId}:${gone.id}`, period: "day" } as const;
+  await setBudget(database, { ...name, credits: 5 }, { nowMs });
+  await members.remove(ofRich, gone);
   await sales.grant(away, { credits: 9, note: "A gift", expiresAtMs: nowMs + 86_400_000 });
   await accounts.disable(away.email);
   await keys.issue(await accounts.get(rich.email), { models: [], expiresAtMs: nowMs + 60_000 });
@@ -86,6 +95,16 @@ async function fillStates({ gateway }: TestGateway, { rich, member }: WalkData) 
     "route.write": ["model-1", { prices: 1 }, null],
     "team.update": [rich.teamId, null, { id: rich.teamId, name: "x".repeat(130) }],
     "alert.test": [null, null, null],
+    "key.revoke": [`${rich.teamId}:${member.id}`, { name: "ci", at_once: 12_345 }, null],
+    "route.add": ["model-2", { same: 1 }, { same: 1 }],
+    "budget.set": [null, { marks: [], of: "x".repeat(120), a: 1, b: 1, c: 1, d: 1 }, {
+      marks: [50, 80],
+      of: "x".repeat(121),
+      a: 2,
+      b: 2,
+      c: 2,
+      d: 2,
+    }],
   };
   await database.batch(
     Object.entries(logged).map(([operation, [object, before, after]], at) => ({
@@ -106,21 +125,51 @@ async function fillStates({ gateway }: TestGateway, { rich, member }: WalkData) 
       ],
     })),
   );
+  await database.batch(Array.from({ length: 50 }, (_, at) => ({
+    sql: `insert into operation_log (id, at_ms, operation, door, actor, before, after, outcome)
+      values (?, 1, 'route.write', 'console', 'many', '{}', '{"off":true}', 'done')`,
+    args: [`op_many_${at}`],
+  })));
+  await rememberAudit(
+    database,
+    {
+      mismatches: [1, 2],
+      uncollected: { credits: 0 },
+    } as unknown as Parameters<typeof rememberAudit>[1],
+    nowMs,
+  );
+  // an account of months ago, from the very beginning of one
+  await database.batch([{
+    sql: "update accounts set created_at_ms = ? where id = ?",
+    args: [Date.UTC(2026, 2), rich.accountId],
+  }, {
+    sql: `insert into alerts (id, mark, kind, team_id, title, text, data, created_at_ms)
+      values ('alert_team', 'team', 'budget_mark', ?, 'Budget 80 % spent', 'Of a team.', '{}', ?)`,
+    args: [rich.teamId, nowMs],
+  }]);
   await database.batch([{
     sql: `insert into alert_deliveries (alert_id, receiver, state, created_at_ms, due_at_ms, error)
       values ('alert_4', 'ops', 'given_up', 1, 1, 'no reply'), ('alert_4', 'chat', 'delivered', 1, 1, null)`,
   }, { sql: "update alerts set read_at_ms = 1 where id = 'alert_5'" }]);
   const [key] = await keys.list(await accounts.get(rich.email));
-  return { away: away.id, pool: closed.poolId!, poolless: team.id, key: key!.id };
+  const teamKey = (await keys.list(member)).find(({ teamId }) => teamId !== null)!;
+  return {
+    away: away.id,
+    pool: closed.poolId!,
+    poolless: team.id,
+    key: key!.id,
+    "team-key": teamKey.id,
+  };
 }
 
 /** Pages by who sees them, below `/console/`, besides those of a walk: what is asked for otherwise, and roles that see less. */
 function morePages(
   { rich, orders, member }: WalkData,
-  { away, pool, poolless, key }: Awaited<ReturnType<typeof fillStates>>,
+  { away, pool, poolless, key, "team-key": teamKey }: Awaited<ReturnType<typeof fillStates>>,
 ): Readonly<Record<string, readonly string[]>> {
   const team = rich.teamId;
   return {
+    member: ["notices", `requests?key=${teamKey}`, `requests/${rich.requestId}`],
     lead: [
       "requests?range=7d&status=complete",
       "requests?model=model-1",
@@ -130,6 +179,9 @@ function morePages(
       "requests?from=2026-06-01&to=2026-06-10",
       "requests?from=2026-05&to=2026-05&zone=Europe%2FBerlin",
       "requests?range=today&zone=Nowhere",
+      "requests?range=today&to=2026-06-10",
+      "requests?range=today&from=2026-06-10",
+      "requests/req_nothing",
       "requests?status=none",
       "requests?q=req_",
       `requests?q=${rich.requestId}`,
@@ -141,6 +193,7 @@ function morePages(
       "usage?by=day,model,key&since=2d",
       "usage?by=month&since=2026-01",
       "usage?by=model&since=2000d",
+      "usage?by=model&since=4000d",
       "usage?by=tag%3Asession&since=2d",
       `usage?by=member&team=${team}`,
       "usage?by=member&team=nothing",
@@ -151,6 +204,8 @@ function morePages(
       "statement?month=2026-05",
       "models?q=model-1&can=images&sort=input",
       "models?q=nothing",
+      "models?q=claude-haiku-4-5",
+      "models?q=claude-haiku-4-5+of",
       `orders/${orders.openId}?cancelled=1`,
       `orders/${orders.openId}/receipt`,
       `teams/${poolless}`,
@@ -188,10 +243,13 @@ function morePages(
       `operator/accounts/${pool}`,
       "operator/log?about=away%40example.com",
       "operator/log?by=nobody",
+      "operator/log?by=many",
       "operator/routes/edit",
       "operator/upstreams/add",
       "operator/settings?q=limits&set=1",
       "usage?all=1&by=account",
+      `usage?account=${encodeURIComponent(rich.email)}&by=model`,
+      "usage?team=Team+without+a+pool&by=model",
       "usage?by=day,team&all=1&since=7d",
       `teams/${poolless}`,
     ],
@@ -216,7 +274,7 @@ Deno.test("each page is as its outline says", async (t) => {
     alertTimes: NO_PASSES, // an alert that comes meanwhile would be on some pages
     settings: { ...settings, alerts: { dailyAudit: false }, routes: some(routes!) },
   });
-  const data = await fillWalk(gateway, stripe, { requests: 24, keys: 3, members: 2 });
+  const data = await fillWalk(gateway, stripe, { requests: 40, keys: 3, members: 2 });
   const states = await fillStates(gateway, data);
   [atMs, step] = [NOW + 60_000, 0];
   const seen = new Map<string, string>();

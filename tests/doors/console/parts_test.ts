@@ -7,7 +7,9 @@
 import { Chart } from "../../../src/doors/console/chart.tsx";
 import { BudgetBar, Budgets } from "../../../src/doors/console/budgets.tsx";
 import { Layout, noticeOf } from "../../../src/doors/console/layout.tsx";
-import { Names } from "../../../src/doors/console/name.tsx";
+import { Name, Names, shortened } from "../../../src/doors/console/name.tsx";
+import { RouteEditPage } from "../../../src/doors/console/operator/route_edit_page.tsx";
+import { valuesOf } from "../../../src/doors/console/operator/route_form.ts";
 import { AccountDetailPage } from "../../../src/doors/console/operator/account.tsx";
 import { RowKey } from "../../../src/doors/console/operator/object_names.tsx";
 import { UpstreamSummary } from "../../../src/doors/console/operator/upstream_table.tsx";
@@ -25,7 +27,7 @@ import { OwnKeys } from "../../../src/doors/console/pages/own_keys.tsx";
 import { Debt, Packages } from "../../../src/doors/console/pages/packages.tsx";
 import { StatementPage } from "../../../src/doors/console/pages/payment_statement.tsx";
 import { RequestPage } from "../../../src/doors/console/pages/request.tsx";
-import { RequestsPage } from "../../../src/doors/console/pages/requests.tsx";
+import { queryOf, RequestsPage } from "../../../src/doors/console/pages/requests.tsx";
 import { RegisterPage, SignInPage } from "../../../src/doors/console/pages/sign_in.tsx";
 import { TeamPage } from "../../../src/doors/console/pages/team.tsx";
 import { MemberTable } from "../../../src/doors/console/pages/team_members.tsx";
@@ -330,6 +332,7 @@ const REQUESTS = {
     FAILED,
     record({ requestId: "req_3", ending: "refused", status: 400, reason: "request_invalid" }),
     record({ requestId: "req_4", ending: "client_left", keyId: "key_x", outputTokens: 3 }),
+    record({ requestId: "req_5", ending: "client_left", reason: "client_disconnected" }),
   ],
   filter: FILTER,
   models: ["m", "n"],
@@ -614,12 +617,23 @@ const OVERVIEW = {
           ...usageRow({ hour: new Date(NOW - HOUR).toISOString(), model: "" }, { credits: 4 }),
           isOthers: true,
         },
+        usageRow({ hour: new Date(NOW).toISOString(), model: "free" }, { credits: 0 }),
+        // before and behind the range
+        ...[-3, -2, 1].flatMap((hours) => {
+          const hour = new Date(NOW + hours * HOUR).toISOString();
+          return [
+            usageRow({ hour, model: "a" }, { errors: 1 }),
+            { ...usageRow({ hour, model: "" }, { credits: 5 }), isOthers: true },
+          ];
+        }),
       ],
     },
     before: {
       ...REPORT_BEFORE,
       totals: figures({ credits: 3 }),
-      rows: [usageRow({ hour: new Date(NOW - DAY).toISOString() })],
+      rows: [-3, -2, 0, 1].map((hours) =>
+        usageRow({ hour: new Date(NOW - DAY + hours * HOUR).toISOString() })
+      ),
     },
     models: {
       ...REPORT,
@@ -885,6 +899,10 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
         tier: [],
       },
       "unused, without credits": { credits: { ...UNUSED, balance: 0, lots: [] }, tier: [] },
+      "unused, with credits and a pool": {
+        credits: UNUSED,
+        pools: [pool("Red", { usedAtMs: 0 }), pool("Blue", { usedAtMs: 0 })],
+      },
       "unused, but for a pool": { credits: UNUSED, pools: [pool("Red")], tier: [] },
       "without credits": { credits: { ...CREDITS, balance: 0, lots: [] }, tier: [] },
       "without credits, with pools": {
@@ -918,6 +936,10 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       "with keys that expire later": {
         keys: [key({ expiresAtMs: NOW + 14 * DAY + 1 }), key({ expiresAtMs: NOW + 14 * DAY })],
         credits: { ...CREDITS, lots: LOTS.slice(1, 2) },
+      },
+      "with five keys that expire": {
+        keys: Array.from({ length: 5 }, (_, at) =>
+          key({ id: `key_${at}`, name: `k${at}`, expiresAtMs: NOW + at * HOUR })),
       },
       "with nothing that expires": { credits: { ...CREDITS, lots: LOTS.slice(1, 2) } },
     }),
@@ -981,6 +1003,7 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       "not online": shop({ isOnline: false, prices: new Map(), contact: "Anna, room 5" }),
       "tests, to be asked elsewhere": shop({ isTest: true, contact: "https://example.com/buy" }),
       "not by this visitor": shop({ mayBuy: false }),
+      "nothing online": shop({ prices: new Map() }),
       "disputed": shop({ isDisputed: true }),
       "of a team": shop({
         team: team(),
@@ -1062,6 +1085,9 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
     states(NoticesPage as Things, NOTICES, {
       "all read": { notices: NOTICES.notices.slice(1) },
       "none": { notices: [] },
+      "that are delivered as well": {
+        notices: [notice({ deliveries: [delivery("waiting", null)] })],
+      },
       "of operators": {
         ...{ title: "Alerts", action: "/console/operator/alerts", shows: "deliveries" },
         isRead: ({ readAtMs }: Things) => readAtMs !== null,
@@ -1103,6 +1129,10 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
     }, {
       "just signed in": { session: { ...session(), isRecent: true } },
       "by a link": { session: { ...session(), byLink: true }, signIn: undefined },
+      "without a password, just signed in": {
+        hasPassword: false,
+        session: { ...session(), isRecent: true },
+      },
       "without a password": { hasPassword: false, signIn: { ...SIGN_IN, passkeys: undefined } },
       "that may have none": { hasPassword: undefined, signIn: { ...SIGN_IN, links: [] } },
       "without providers": { signIn: { ...SIGN_IN, providers: [], passkeys: [] } },
@@ -1164,7 +1194,7 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
         upstream("fine"),
         upstream("unknown", { state: "unknown" }),
         upstream("failing", { state: "failing" }),
-        upstream("resting", { resting: true, failingModels: ["m"] }),
+        upstream("resting", { resting: true }),
         upstream("open", { failingModels: ["m"] }),
         upstream("too few", {}, { attempts: 9, failed: 9 }),
         upstream("enough", {}, { attempts: 10, failed: 2 }),
@@ -1217,6 +1247,37 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       "none": { models: [], total: 0 },
     });
   },
+  "a route's form": () => {
+    const targets = [{ upstream: "one", model: "m" }, { upstream: "gone", model: "n", weight: 2 }];
+    const written = { targets, minimum: 2 };
+    const of = (more: Things, inUse = route({ targets })) => ({
+      route: inUse,
+      written: more,
+      values: valuesOf(more, inUse as Things),
+    });
+    return states(RouteEditPage as Things, {
+      page: page("operator/routes/edit", { session: session({ role: "owner" }) }),
+      ...of(written),
+      upstreams: ["one", "two"],
+      file: "/etc/sluice.jsonc",
+    }, {
+      "without a file": { file: undefined },
+      "of embeddings": of({}, route({ targets, kind: "embeddings" })),
+      "with prices": of({ targets, prices: { input: 1, cached: 2, output: 3 }, enabled: false }),
+      "without targets": of({ targets: [] }),
+      "sent with empty targets": {
+        values: new Map([
+          ["model-0", ""],
+          ["upstream-0", "one"],
+          ["model-1", "m"],
+          ["upstream-1", ""],
+          ["place-1", "7"],
+          ["model-2", ""],
+          ["upstream-2", ""],
+        ]),
+      },
+    });
+  },
   "signing in": () => [
     ...states(SignInPage as Things, {
       page: page("sign-in", { session: undefined }),
@@ -1254,6 +1315,15 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
     ["nothing", JSON.stringify(noticeOf({})) ?? "none"],
   ],
   names: () => [
+    ...[28, 29].flatMap((chars) =>
+      [undefined, "/console/k"].flatMap((href) =>
+        ["", " and more"].map((more): State => [
+          `${chars} characters${more}`,
+          Name({ text: "x".repeat(chars) + more, href }),
+        ])
+      )
+    ),
+    [`shortened`, [28, 29].map((chars) => shortened("x".repeat(chars))).join(" ")],
     ...[[], ["a"], ["a", "b", "c"], ["a", "b", "c", LONG]].map((all) =>
       [`${all.length} names`, Names({ all })] as const
     ),
@@ -1308,7 +1378,11 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       values: [0, 4, 2, 4].map((value, at) => ({ atMs: NOW + at * 60_000, value, failed: 0 })),
     }, {
       "with failures": {
-        values: [0, 4, 2].map((value, at) => ({ atMs: NOW + at * 60_000, value, failed: at })),
+        values: [[0, 0], [4, 1], [2, 0], [0, 3]].map(([value, failed], at) => ({
+          atMs: NOW + at * 60_000,
+          value,
+          failed,
+        })),
       },
       "of nothing": { values: [{ atMs: NOW, value: 0, failed: 0 }] },
     }),
@@ -1383,4 +1457,18 @@ Deno.test("cells of a table have the classes by which rows become cards", () => 
     ],
   );
   assertEquals(of(Array.from({ length: 13 }, () => ({ name: "a", cell })))[0], "columns-12");
+});
+
+Deno.test("the address of a page of requests has what was chosen, but for the zone that there is anyway", () => {
+  const of = (some: Partial<typeof FILTER>, before?: string) =>
+    queryOf({ ...FILTER, ...some }, before);
+  assertEquals([of({}), of({ zone: "UTC" }), of({ zone: "Asia/Tokyo" })], [
+    "",
+    "",
+    "zone=Asia%2FTokyo",
+  ]);
+  assertEquals([of({ model: "UTC" }), of({ q: "x" }, "1.req_1")], [
+    "model=UTC",
+    "q=x&before=1.req_1",
+  ]);
 });

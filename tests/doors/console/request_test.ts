@@ -50,6 +50,12 @@ Deno.test("a waterfall draws what is recorded, within the request's time", () =>
     ["2. one: replied", 150, 300],
     ["streaming", 300, 1_000],
   ]);
+  // with no time before them
+  const exact = [{ ...ATTEMPT, durationMs: 100 }, { ...ATTEMPT, durationMs: 200 }];
+  assertEquals(steps({ attempts: 2, attemptList: exact, firstTokenMs: 300, durationMs: 300 }), [
+    ["1. one: status 503", 0, 100],
+    ["2. one: status 503", 100, 300],
+  ]);
   // further choices are sent at the same time: their durations add up to more than there was
   const long = [{ ...ATTEMPT, durationMs: 900 }, { ...ATTEMPT, durationMs: 5_000 }];
   assertEquals(steps({ attempts: 3, attemptList: long }).slice(0, 2), [
@@ -164,8 +170,11 @@ Deno.test("every reason is explained in words, with attempts, status and what to
     assert(words.length > 60 && !words.includes(reason), words);
     assertStringIncludes(words, "It was not sent to an upstream.");
   }
-  const left = failureWords({ ...none, reason: "client_disconnected", chargedCredits: 4 })!;
-  assert(!/status|Nothing was charged/.test(left), left);
+  for (const reason of ["client_disconnected", "client_slow"]) {
+    const left = failureWords({ ...none, reason, chargedCredits: 4 })!;
+    assert(!/status|Nothing was charged/.test(left), left);
+  }
+  assert(!failureWords({ ...failed, attemptList: [] })!.includes("attempts"));
   assertStringIncludes(
     failureWords({ ...none, reason: "a_later_one" })!,
     "It failed: a_later_one.",
@@ -193,6 +202,9 @@ Deno.test("speed is that of the stream, or of the whole request", () => {
   ) => speed(tokensPerSecond({ outputTokens, streamed, firstTokenMs, durationMs }));
   assertEquals(of(90, true, 100, 1_000), "100");
   assertEquals(of(90, true, 950, 1_000), "90"); // all at once
+  assertEquals([of(90, true, 900, 1_000), of(90, true, 901, 1_000)], ["900", "90"]);
+  assertEquals([of(10, false, null, 1_000), of(99, false, null, 10_000)], ["10", "9.9"]);
+  assertEquals([of(90, true, null, 1_000), of(9, true, null, 99)], ["90", "91"]);
   assertEquals(of(5, false, 900, 1_000), "5.0");
   assertEquals([of(0, true, 1, 5), of(5, true, null, 0)], ["–", "–"]);
 });

@@ -76,6 +76,10 @@ Deno.test("a receiver has one delivery at a time, and none while it is left alon
   await closed.deliveries.close();
   closed.deliveries.wake();
   assertEquals(closed.seen.claims, 0);
+  const soon = failing({ firstPauseMs: 1 });
+  await soon.once();
+  await until(() => (soon.deliveries.wake(), soon.seen.claims > 1), { what: "the next attempt" });
+  await soon.deliveries.close();
 });
 
 Deno.test("a receiver that the settings have lost is not delivered to any more", async () => {

@@ -130,4 +130,13 @@ Deno.test("a model that another begins to reply for raises one alert, and so doe
   cached = 3_780;
   await send(1);
   assertEquals(await kinds(), []);
+  // nor is what the newest miss where the hour as a whole does not
+  cached = 8_100;
+  nowMs += 3_600_000;
+  await send(20);
+  nowMs += 3_600_000;
+  await send(20, { "x-sluice-upstream-key": "sk-own-0123456789" });
+  cached = 3_780;
+  await send(1);
+  assertEquals(await kinds(), []);
 });

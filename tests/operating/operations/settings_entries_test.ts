@@ -36,6 +36,7 @@ const CASES: readonly (readonly [
     "invalid",
     "settings.jsonc has errors, ",
   ],
+  ["a gateway that does not say why", GOOD, () => Promise.reject("no"), "invalid", '"no"'],
 ];
 
 for (const [what, text, gateway, kind, says] of CASES) {
@@ -57,7 +58,7 @@ for (const [what, text, gateway, kind, says] of CASES) {
     const seen = JSON.stringify(Object.values(preview)).replaceAll('\\"', '"');
     assertEquals(preview.kind, kind, seen);
     assertStringIncludes(seen, says);
-    assert(!/settings\.jsonc\.[^" ]/.test(seen), seen);
+    assert(!/settings\.jsonc\.[^" ]|Error:/.test(seen), seen);
     const names = (await Array.fromAsync(Deno.readDir(dir.path))).map((one) => one.name);
     assertEquals(names, [name]);
     assertEquals(await Deno.readTextFile(path), text ?? "{}");

@@ -98,7 +98,7 @@ export function RowKey({ id, labels }: { id: string; labels: ObjectLabels }) {
             </>
           );
         }
-        if (isNumber && Object.hasOwn(SPANS, part)) return `${SPANS[part]} from `;
+        if (Object.hasOwn(SPANS, part)) return `${SPANS[part]} from `;
         const label = labels.get(part);
         if (label === undefined) return <>{/_/.test(part) ? <code>{part}</code> : part}{next}</>;
         return (

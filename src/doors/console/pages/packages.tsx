@@ -151,12 +151,11 @@ function TopUpForm({ packages, shop: { csrf, topUp, prices } }: {
 }) {
   const sold = packages.filter(({ id }) => (prices.get(id) ?? null) !== null);
   if (sold.length === 0) return null;
-  const isOn = topUp?.isOn ?? false;
   return (
     <>
       <h2>Automatic top-up</h2>
       <p>
-        {!isOn || topUp === undefined
+        {topUp?.isOn !== true
           ? "Off. Turn it on to buy a package whenever your balance runs low."
           : topUp.stopped !== ""
           ? (
@@ -195,7 +194,9 @@ function TopUpForm({ packages, shop: { csrf, topUp, prices } }: {
         <button type="submit" name="turn" value="on">
           {topUp?.hasMethod === true ? "Save" : "Buy now and turn on"}
         </button>
-        {isOn && <button type="submit" name="turn" value="off" class="plain">Turn off</button>}
+        {topUp?.isOn && (
+          <button type="submit" name="turn" value="off" class="plain">Turn off</button>
+        )}
       </Form>
     </>
   );

@@ -24,10 +24,8 @@ export function MemberTable(
     & TeamPageProps
     & { base: string },
 ) {
-  const present = new Map(members.map((one) => [one.accountId, one]));
-  const spenders = usage.map(({ memberId }) => memberId).filter((id) =>
-    id === null || !present.has(id)
-  );
+  const present = new Set<string | null>(members.map(({ accountId }) => accountId));
+  const spenders = usage.map(({ memberId }) => memberId).filter((id) => !present.has(id));
   const budgeted = may("team.usage")
     ? [...memberBudgets.keys()].filter((id) => !present.has(id))
     : [];

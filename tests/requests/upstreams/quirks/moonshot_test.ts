@@ -163,7 +163,7 @@ Deno.test("moonshot: schemas of tools and of the answer are in its form, and wha
       [{ response_format: null }, { response_format: null }],
     ] as const
   ) {
-    assertEquals(sent(body).rest, expected as JsonObject, JSON.stringify(body));
+    assertEquals(sent(body as JsonObject).rest, expected as JsonObject, JSON.stringify(body));
   }
 });
 
