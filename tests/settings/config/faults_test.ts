@@ -82,6 +82,15 @@ Deno.test("errors do not repeat secrets, nor what a variable was replaced by", a
   assert(found.some((line) => line.startsWith("SLUICE_DATABASE_URL  ")), found.join("\n"));
 });
 
+Deno.test("errors do not repeat the address of a receiver of alerts", async () => {
+  const url = "hooks.example/services/canary-secret";
+  const found = await faultsOf(
+    `{"alerts": {"receivers": {"a.b": {"kind": "slack", "url": "${url}"}}}}`,
+  );
+  assertEquals(found.length, 1);
+  assert(!found[0]!.includes("canary"), found[0]);
+});
+
 const SYNTAX: readonly { file: string; says: string }[] = [
   {
     file: '{\n  "port": 1\n  "host": "a"\n}',
