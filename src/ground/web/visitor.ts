@@ -20,7 +20,7 @@ export function visitorOf(request: Request, peer: string, trusted: TrustedProxie
   const url = new URL(request.url);
   const isProxied = trusted.includes(peer);
   const forwarded = isProxied ? request.headers.get("x-forwarded-for")?.split(",") ?? [] : [];
-  const caller = [peer, ...forwarded.reverse().map((one) => one.trim())]
+  const caller = [peer, ...forwarded.reverse().map(addressIn)]
     .find((one) => !trusted.includes(one));
   // where several proxies add to it, the first says how the visitor's browser came
   const proto = isProxied ? request.headers.get("x-forwarded-proto")?.split(",")[0]?.trim() : null;
@@ -30,6 +30,13 @@ export function visitorOf(request: Request, peer: string, trusted: TrustedProxie
     secure,
     origin: `${secure ? "https" : "http"}://${url.host}`,
   };
+}
+
+/** The address of an entry of `X-Forwarded-For`: some proxies write the port behind it, and IPv6 in brackets. */
+function addressIn(entry: string): string {
+  const text = entry.trim();
+  const [, ipv4, ipv6] = /^(?:([0-9.]+):\d{1,5}|\[([^\]]*)\](?::\d{1,5})?)$/.exec(text) ?? [];
+  return ipv4 ?? ipv6 ?? text;
 }
 
 /** Trusted proxies, by address and range. */

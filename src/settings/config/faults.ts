@@ -3,7 +3,7 @@ import { numberText } from "../../ground/amounts/mod.ts";
 import { pathText, valueAt } from "../../ground/issue_words.ts";
 import { closestString } from "../../ground/std/mod.ts";
 import { type Settings, settings as settingsSchema } from "./schema.ts";
-import { maskAddress } from "./secret.ts";
+import { isPrivate, maskAddress } from "./secret.ts";
 import type { Position, Written } from "./settings_file.ts";
 
 /** Thrown for invalid settings, with all errors. */
@@ -105,7 +105,8 @@ export class Faults {
     const right = issue.message || `must be ${ruleOf(schemaAt(settingsSchema, issue.path))}`;
     const value = valueAt(merged, issue.path);
     if (value === undefined) return `is missing: ${right}`;
-    if (issue.path.some((key) => SECRET.test(String(key)))) return right;
+    const isSecret = isPrivate(issue.path) || issue.path.some((key) => SECRET.test(String(key)));
+    if (isSecret) return right;
     if (/: got /.test(right)) return right; // an amount's own words
     const written = this.#givenBy(issue.path) === undefined
       ? this.#file?.written.get(pathText(issue.path))?.text

@@ -33,3 +33,21 @@ export function maskAddress(text: string): string {
   return text.replace(/^(postgres(?:ql)?:\/\/).*@|^([a-z]+:\/\/)[^/?#]*@/s, "$1$2[secret]@")
     .replace(/([?&][^=&#]*=)[^&#]*/g, "$1[secret]");
 }
+
+/** A name that the operator gives, which may have dots. */
+const ANY = Symbol("any name");
+/** Settings that may contain secrets, besides those of type {@linkcode Secret}, by the names that lead to them. */
+const PRIVATE_PATHS: readonly (readonly (string | typeof ANY)[])[] = [
+  ["upstreams", ANY, "headers", ANY],
+  ["alerts", "receivers", ANY, "url"],
+  ["payments", "stripe", "secretKey"],
+  ["payments", "stripe", "webhookSecret"],
+];
+
+/** Whether the text at a path of the settings may be a secret. */
+export function isPrivate(path: readonly PropertyKey[]): boolean {
+  return PRIVATE_PATHS.some((names) =>
+    names.length === path.length &&
+    names.every((name, at) => name === ANY || name === path[at])
+  );
+}

@@ -49,11 +49,12 @@ export function parseSettingsFile(source: string): ParsedFile {
     return { value: {}, written: new Map(), faults: [{ position: positionAt(0), message }] };
   }
   if (errors.length > 0) {
-    const faults = errors.map((error) => ({
-      position: positionAt(error.offset),
+    const placed = errors.map((error) => ({ error, position: positionAt(error.offset) }));
+    const faults = oneEachLine(placed).slice(0, MAX_FAULTS).map(({ error, position }) => ({
+      position,
       message: `syntax error: ${explain(error, text)}`,
     }));
-    return { value: {}, written: new Map(), faults: oneEachLine(faults).slice(0, MAX_FAULTS) };
+    return { value: {}, written: new Map(), faults };
   }
   const written = new Map<string, Written>();
   const faults: SyntaxFault[] = [];
@@ -144,7 +145,9 @@ function positions(text: string): (offset: number) => Position {
 }
 
 /** A syntax error makes others behind it in the same line. */
-function oneEachLine(faults: readonly SyntaxFault[]): SyntaxFault[] {
+function oneEachLine<Placed extends Pick<SyntaxFault, "position">>(
+  faults: readonly Placed[],
+): Placed[] {
   return faults.filter(({ position: { line } }, index) =>
     faults[index - 1]?.position.line !== line
   );
@@ -169,18 +172,32 @@ const EXPECTED: Readonly<Record<string, string>> = {
 const LITERALS = ["true", "false", "null"];
 
 function explain({ error, offset, length }: ParseError, text: string): string {
-  const found = text.slice(offset, offset + length);
+  const end = offset + length;
+  const found = text.slice(offset, end);
+  const isName = isBeforeColon(text, end) && !/:\s*$/.test(text.slice(0, offset));
   const code = jsonc.printParseErrorCode(error);
   if (code === "InvalidSymbol") {
     const near = closestString(found, LITERALS);
-    return `unexpected ${JSON.stringify(found.slice(0, 40))}: ` +
-      (near.toLowerCase() === found.toLowerCase()
-        ? `write ${near}`
-        : "text must be in double quotes");
+    const isLiteral = near.toLowerCase() === found.toLowerCase();
+    const unexpected = `unexpected ${JSON.stringify(found.slice(0, 40))}: `;
+    return (isName || isLiteral ? unexpected : "") +
+      (isLiteral ? `write ${near}` : "text must be in double quotes");
   }
-  const got = found.trim() === "" ? (offset >= text.length ? "the end of the file" : "") : found;
+  const isSaid = isName || !/["A-Za-z]/.test(found); // any other text may be a secret
+  const got = found.trim() === ""
+    ? (offset >= text.length ? "the end of the file" : "")
+    : isSaid
+    ? found
+    : "";
   const expected = EXPECTED[code] ?? "expected a value";
   return got === "" || code.startsWith("Unexpected") || code.startsWith("Invalid")
     ? expected
     : `${expected} before ${got.length > 40 ? `${got.slice(0, 40)}…` : got}`;
+}
+
+/** Whether a colon follows at a place of a text, as it does after the name of a setting. */
+function isBeforeColon(text: string, offset: number): boolean {
+  const colon = /\s*:/y;
+  colon.lastIndex = offset;
+  return colon.test(text);
 }

@@ -1,12 +1,5 @@
 import { type Config, leaves, type Origin } from "./load.ts";
-import { maskAddress, Secret } from "./secret.ts";
-
-/** Settings that may contain secrets, besides those of type `Secret`. */
-const PRIVATE_PATHS: readonly RegExp[] = [
-  /^upstreams\.[^.]+\.headers\./,
-  /^alerts\.receivers\.[^.]+\.url$/,
-  /^payments\.stripe\.(?:secretKey|webhookSecret)$/,
-];
+import { isPrivate, maskAddress, Secret } from "./secret.ts";
 
 /** Secrets of which all but user name and password is shown. */
 const ADDRESSES = /^proxies\.https?$|(?:^|\.)proxy$/;
@@ -29,15 +22,15 @@ export function effectiveSettings(config: Config): EffectiveSetting[] {
     .filter(([, value]) => value !== undefined)
     .map(([segments, value]) => {
       const path = segments.join(".");
-      return { path, value: mask(path, value), origin: originOf(path, config.origins) };
+      return { path, value: mask(segments, value), origin: originOf(path, config.origins) };
     });
 }
 
-function mask(path: string, value: unknown): unknown {
-  if (value instanceof Secret && ADDRESSES.test(path)) return maskAddress(value.reveal());
-  if (value instanceof Secret || PRIVATE_PATHS.some((secret) => secret.test(path))) {
-    return "[secret]";
+function mask(segments: readonly string[], value: unknown): unknown {
+  if (value instanceof Secret && ADDRESSES.test(segments.join("."))) {
+    return maskAddress(value.reveal());
   }
+  if (value instanceof Secret || isPrivate(segments)) return "[secret]";
   return typeof value === "string" ? maskAddress(value) : value;
 }
 

@@ -76,6 +76,8 @@ const FORWARDED: readonly [forwarded: string, counts: string, why: string][] = [
   ["6.6.6.6, 203.0.113.N, 10.1.2.3, 127.0.0.1", "203.0.113.N", "two of them"],
   ["203.0.113.N,10.1.2.3", "203.0.113.N", "without spaces"],
   ["::ffff:203.0.113.N", "203.0.113.N", "IPv4 dressed as IPv6"],
+  ["203.0.113.N:52011, 10.1.2.3:80", "203.0.113.N", "with ports"],
+  ["[2001:db8:1:N::ffff]:52011, [::ffff:10.1.2.3]", "2001:db8:1:N::1", "IPv6 in brackets"],
   ["6.6.6.6, 2001:db8:1:N:3:4:5:6", "2001:db8:1:N::1", "the rest of a /64 is its owner's"],
   ["2001:db8:1:N::ffff, ::ffff:10.1.2.3", "2001:db8:1:N::1", "a trusted one dressed as IPv6"],
 ];

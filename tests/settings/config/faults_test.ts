@@ -82,6 +82,35 @@ Deno.test("errors do not repeat secrets, nor what a variable was replaced by", a
   assert(found.some((line) => line.startsWith("SLUICE_DATABASE_URL  ")), found.join("\n"));
 });
 
+Deno.test("errors of syntax repeat names of settings, and no text that may be a secret", async () => {
+  const key = "sk-canary-secret";
+  for (
+    const file of [
+      `{"keys": ["a" "${key}"]}`,
+      `{"keys": ["a" ${key}]}`,
+      `{"key": ${key}}`,
+      `{"key": ${key}:${key}}`,
+      `{"key" "${key}"}`,
+      `{"key": "a" "${key}"}`,
+      `{"key": "${key}`,
+      `{"key": '${key}'}`,
+      `{"key": "a"} "${key}"`,
+    ]
+  ) {
+    const found = (await faultsOf(file)).join("\n");
+    assert(found.includes("syntax error") && !found.includes("canary"), found);
+  }
+});
+
+Deno.test("errors do not repeat the address of a receiver of alerts", async () => {
+  const url = "hooks.example/services/canary-secret";
+  const found = await faultsOf(
+    `{"alerts": {"receivers": {"a.b": {"kind": "slack", "url": "${url}"}}}}`,
+  );
+  assertEquals(found.length, 1);
+  assert(!found[0]!.includes("canary"), found[0]);
+});
+
 const SYNTAX: readonly { file: string; says: string }[] = [
   {
     file: '{\n  "port": 1\n  "host": "a"\n}',

@@ -332,6 +332,23 @@ Deno.test("effectiveSettings names origins and masks secrets", async () => {
   assertEquals(byPath.get("credits.signup")!.origin, "file sluice.jsonc");
 });
 
+Deno.test("effectiveSettings masks secrets below names with dots", async () => {
+  const config = await load({
+    file: JSON.stringify({
+      upstreams: {
+        "api.example": { url: "https://api.example", headers: { "x-key": "canary-secret" } },
+      },
+      alerts: {
+        receivers: { "ops.chat": { kind: "slack", url: "https://hooks.example/canary-secret" } },
+      },
+    }),
+  });
+  const shown = effectiveSettings(config);
+  assert(!JSON.stringify(shown).includes("canary-secret"), JSON.stringify(shown));
+  const masked = shown.filter(({ value }) => value === "[secret]").map(({ path }) => path);
+  assertEquals(masked, ["upstreams.api.example.headers.x-key", "alerts.receivers.ops.chat.url"]);
+});
+
 Deno.test("settingsJsonSchema accepts the example and refuses a typo", () => {
   const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(
     settingsJsonSchema(),
