@@ -1,11 +1,6 @@
 import type { QuirkName } from "../../settings/known_providers/mod.ts";
 import type { Shaping } from "../../wire/dialects/mod.ts";
-import {
-  withBothNames,
-  withContinuation,
-  withoutReasoning,
-  withReasonedCalls,
-} from "./quirks/history.ts";
+import { withBothNames, withContinuation, withReasonedCalls } from "./quirks/history.ts";
 import { type Adjust, inSteps } from "./quirks/adjust.ts";
 import {
   withOneSampling,
@@ -56,7 +51,6 @@ const OPENAI: Quirk = {
     signedReasoning: true,
   },
   adjust: inSteps(
-    withoutReasoning,
     withShortIds,
     withShortItemIds,
     withFewStops,

@@ -4,6 +4,7 @@
  */
 
 import {
+  BACK_NAMES,
   type Bridge,
   bridgeBetween,
   DIALECT_NAMES,
@@ -108,7 +109,7 @@ const PARSERS = { ...DIALECTS, responses: { parse: parseResponses } };
 
 for (const from of DIALECT_NAMES) {
   const { parse } = PARSERS[from];
-  for (const to of DIALECT_NAMES.filter((one) => one !== from)) {
+  for (const to of BACK_NAMES.filter((one) => one !== from)) {
     Deno.test(`${from} → ${to}: each declared field is translated, named, or the request is rejected`, () => {
       const silent: string[] = [];
       let passed = 0;
@@ -298,6 +299,30 @@ Deno.test("reasoning that a strict upstream did not sign is named where it is le
   const send = (signedReasoning: boolean) =>
     chatToMessages.request(request, { ...OPTIONS, shaping: { signedReasoning } }).dropped;
   assertEquals([send(true), send(false)], [["messages.reasoning_content"], []]);
+  // OpenAI's chat interface takes none, from clients of any dialect
+  const thought = { type: "thinking", thinking: "R", signature: "s" };
+  const item = { type: "reasoning", summary: [{ type: "summary_text", text: "R" }] };
+  const histories = {
+    chat: [request, "messages.reasoning_content"],
+    messages: [
+      parseMessages({
+        model: "m",
+        max_tokens: 9,
+        messages: [HI, { role: "assistant", content: [thought, { type: "text", text: "x" }] }, HI],
+      }),
+      "messages.thinking",
+    ],
+    responses: [parseResponses({ model: "m", input: [HI, item, HI] }), "input.reasoning"],
+  } as const;
+  for (const from of DIALECT_NAMES) {
+    const [history, name] = histories[from];
+    const write = (signedReasoning: boolean) =>
+      bridgeBetween(from, "chat").request(history, { ...OPTIONS, shaping: { signedReasoning } });
+    const signed = write(true);
+    assertEquals([signed.dropped, write(false).dropped], [[name], []], from);
+    assert(!JSON.stringify(signed.body).includes('"R"'));
+    assert(JSON.stringify(write(false).body).includes('"R"'));
+  }
 });
 
 Deno.test("a budget of reasoning that is sent is not named as dropped, and one that is lowered is named with its number", () => {

@@ -88,6 +88,7 @@ Deno.test("a request is in the path and in the body as Google has it", () => {
       parts: [
         { text: "What is this?" },
         { inlineData: { mimeType: "image/png", data: "iVBORw0KGgo=" } },
+        { text: "a.pdf" },
         { inlineData: { mimeType: "application/pdf", data: "JVBERi0=" } },
       ],
     }],

@@ -448,6 +448,18 @@ Deno.test("output that was there at the beginning is no report of a stream for a
   assert(Number((usage as JsonObject).output_tokens) > 0);
 });
 
+Deno.test("a message begins with its input, also where its upstream tells it at the end only", () => {
+  for (const usage of [undefined, { input_tokens: 0, output_tokens: 0 }]) {
+    const start = { type: "message_start", message: { id: "m", ...(usage && { usage }) } };
+    const [{ message } = {}] = sentEvents([start, ...ending("end_turn")]);
+    assertEquals((message as JsonObject).usage, { input_tokens: 3, output_tokens: 0 });
+  }
+  const read = { input_tokens: 0, cache_read_input_tokens: 9, output_tokens: 1 };
+  const cached = { type: "message_start", message: { id: "m", usage: read } };
+  const [{ message } = {}] = sentEvents([cached, ...ending("end_turn")]);
+  assertEquals((message as JsonObject).usage, read);
+});
+
 Deno.test("[DONE] ends a message whose reason to stop came, and no other", async () => {
   const said = [START, delta(0, { type: "text_delta", text: "Hi" })];
   const [reason] = ending("end_turn");

@@ -934,6 +934,18 @@ Deno.test("a call without arguments in the history has empty ones, since upstrea
   }
 });
 
+Deno.test("chat request → messages: turns that say nothing separate no others", () => {
+  const { messages } = asMessages({
+    messages: [
+      { role: "user", content: "a" },
+      { role: "assistant", content: "" },
+      { role: "user", content: "b" },
+    ],
+  });
+  const content = ["a", "b"].map((text) => ({ type: "text", text }));
+  assertEquals(messages, [{ role: "user", content }]);
+});
+
 Deno.test("a reply that said nothing may be in a messages client's history, and nothing else without content", () => {
   const messages = (role: string) => [
     { role: "user", content: "a" },

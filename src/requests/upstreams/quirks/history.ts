@@ -17,14 +17,6 @@ export function withBothNames(body: JsonObject): JsonObject {
   });
 }
 
-/** Without earlier reasoning, which the service takes in another interface only. */
-export function withoutReasoning(body: JsonObject): JsonObject {
-  return eachAnswer(body, (message) => {
-    const { reasoning, reasoning_content, reasoning_details, ...rest } = message;
-    return (reasoning ?? reasoning_content ?? reasoning_details) === undefined ? message : rest;
-  });
-}
-
 /** Every turn that calls tools has its reasoning, an empty one if the client did not keep it. */
 export function withReasonedCalls(body: JsonObject): JsonObject {
   return eachAnswer(

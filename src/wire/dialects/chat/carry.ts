@@ -9,7 +9,15 @@ import {
   type WriteOptions,
   type WrittenRequest,
 } from "../dialect.ts";
-import { isObject, type JsonObject, type JsonValue, objects, text, withoutNulls } from "../json.ts";
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  objects,
+  text,
+  withoutFields,
+  withoutNulls,
+} from "../json.ts";
 import { Meter } from "../meter.ts";
 import { MeteredStream } from "../metered_stream.ts";
 import { meterBeside, meterChoice, saysReasoning } from "../meter_reply.ts";
@@ -67,11 +75,29 @@ function carryRequest(
   delete sent.max_completion_tokens;
   sent[limit] = permittedOutput;
   const dropped = fitSampling(sent, shaping, SAMPLING);
+  if (shaping.signedReasoning) dropped.push(...withoutReasoning(sent));
   if (stream) {
     const options = isObject(body.stream_options) ? body.stream_options : {};
     sent.stream_options = { ...options, include_usage: true };
   } else delete sent.stream_options; // services reject it there
   return { body: sent, dropped, offered: offeredNames(sent) };
+}
+
+/** Fields of a message that hold its reasoning. */
+const REASONING = ["reasoning_content", "reasoning", "reasoning_details"];
+
+/** Takes earlier reasoning out of a request, for an upstream that did not sign it. Returns the names of what was there. */
+function withoutReasoning(sent: JsonObject): string[] {
+  const dropped = new Set<string>();
+  const messages = objects(sent.messages).map((message) => {
+    const said = REASONING.filter((field) => message[field] !== undefined);
+    if (said.length === 0 || message.role !== "assistant") return message;
+    const rest = { ...message };
+    for (const field of withoutFields(rest, REASONING)) dropped.add(`messages.${field}`);
+    return rest;
+  });
+  sent.messages = messages;
+  return [...dropped];
 }
 
 function carryReply(reply: unknown, context: ReplyContext): Reply {

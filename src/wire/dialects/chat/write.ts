@@ -22,6 +22,7 @@ export function writeConversation(
   readonly takesMarks: boolean;
 } {
   const { topK: takesTopK = false, withoutFiles = false, cacheMarks: marks = false } = shaping;
+  const { signedReasoning: signed = false } = shaping;
   const { instructions, tools, toolChoice, parallelTools, stop, format } = conversation;
   const { temperature, topP, topK, user, safetyId, verbosity, logprobs, serviceTier } =
     conversation;
@@ -33,7 +34,7 @@ export function writeConversation(
       ...(instructions === "" ? [] : [{ role: "system", content: system }]),
       ...messagesOf(
         withIds(pairResults(foldSystemMessages(turns)), (ids) => upstreamIds(ids, "chat")),
-        { ...target, marks },
+        { ...target, marks, signed },
       ),
     ],
     ...(marks ? writeMark(conversation.cached) : {}),
@@ -65,6 +66,9 @@ export function writeConversation(
   const dropped: Concept[] = [];
   if (topK !== undefined && !takesTopK) dropped.push("topK");
   if (turns !== conversation.turns) dropped.push("documents");
+  if (signed && turns.some((turn) => turn.role === "assistant" && turn.reasoning !== "")) {
+    dropped.push("earlierReasoning");
+  }
   return { body, dropped, takesMarks: marks };
 }
 
@@ -82,6 +86,8 @@ function checkDocuments(turns: readonly Turn[], fields: WriteConversationOptions
 interface Target extends Pick<WriteOptions, "upstream" | "model"> {
   /** Whether it takes marks for prompt caches. */
   readonly marks: boolean;
+  /** Whether it takes no reasoning but what it has signed, which is not text here. */
+  readonly signed: boolean;
 }
 
 function messagesOf(turns: readonly Turn[], target: Target): JsonObject[] {
@@ -123,7 +129,7 @@ function assistantOf(turn: AssistantTurn, target: Target): JsonObject {
       ? calls.length > 0 ? null : ""
       : textOf([{ text, cached: target.marks ? cached : undefined }]),
     ...(refusal === undefined ? {} : { refusal }),
-    ...(reasoning === "" ? {} : { reasoning_content: reasoning }),
+    ...(reasoning === "" || target.signed ? {} : { reasoning_content: reasoning }),
     ...extras.message,
     ...(calls.length === 0 ? {} : {
       tool_calls: calls.map(({ id, name, args }, number) => ({

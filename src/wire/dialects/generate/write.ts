@@ -98,7 +98,8 @@ function resultOf(
   const texts = parts.map((part) => {
     if (part.type === "text") return part.text;
     attached.push(...write(part));
-    return `[${part.type} ${attached.length}, see below]`;
+    const number = attached.filter(({ text }) => text === undefined).length; // without their titles
+    return `[${part.type} ${number}, see below]`;
   }).filter((one) => one !== "");
   return {
     functionResponse: {
@@ -109,21 +110,30 @@ function resultOf(
   };
 }
 
-/** @param param The field that holds it, for the error. */
+/**
+ * A part, after the title of a document: there is no other place for that.
+ *
+ * @param param The field that holds it, for the error.
+ */
 function partOf(part: Part, param: string): JsonObject[] {
   if (part.type === "text") return part.text === "" ? [] : [{ text: part.text }];
+  const title = part.type === "document" && part.title ? [{ text: part.title }] : [];
+  return [...title, dataOf(part, param)];
+}
+
+function dataOf(part: Exclude<Part, { type: "text" }>, param: string): JsonObject {
   const { url } = part;
   const [, type, data] = /^\s*data:([^;,]*)[^,]*;base64,([\s\S]*)$/i.exec(url) ?? [];
-  if (data !== undefined) return [{ inlineData: { mimeType: type!.toLowerCase(), data } }];
+  if (data !== undefined) return { inlineData: { mimeType: type!.toLowerCase(), data } };
   const isDocument = part.type === "document";
   if (!/^\s*(data:|https?:)/i.test(url) && isDocument) { // the base64 of a PDF
-    return [{ inlineData: { mimeType: "application/pdf", data: url } }];
+    return { inlineData: { mimeType: "application/pdf", data: url } };
   }
   if (/^\s*data:/i.test(url)) {
     throw invalid(param, "A data URL must be in base64 to be sent to this model's upstream.");
   }
   const mimeType = isDocument ? "application/pdf" : imageType(url);
-  return [{ fileData: { mimeType, fileUri: url.trim() } }];
+  return { fileData: { mimeType, fileUri: url.trim() } };
 }
 
 /** The type of an image by the ending of its address. */

@@ -240,10 +240,13 @@ class CarriedMessagesStream extends MeteredStream<Meter> implements ReplyStream 
         if (this.#hasBegun) return "";
         this.#hasBegun = true;
         const { id, model, inputTokens } = this.#context;
+        const input = readFirstUsage(message.usage)?.inputTokens ?? 0;
         const usage = {
-          input_tokens: readFirstUsage(message.usage)?.inputTokens ?? inputTokens,
+          input_tokens: input,
           output_tokens: 0,
           ...(isObject(message.usage) ? withCounts(message.usage) : {}),
+          // some clients read the input only here, where some upstreams say zero
+          ...(input === 0 ? { input_tokens: inputTokens } : {}),
         };
         event.message = { ...EMPTY_MESSAGE, ...message, content: [], id, model, usage };
         break;

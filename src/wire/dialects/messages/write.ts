@@ -102,15 +102,20 @@ function messagesOf(turns: readonly Turn[], options: SealTarget): JsonObject[] {
     [];
   for (const turn of turns) {
     const role = turn.role === "assistant" ? "assistant" : "user";
+    const results = turn.role === "tool" ? [resultOf(turn)] : [];
+    const blocks = turn.role === "assistant"
+      ? markedEnd(assistantBlocks(turn, options), turn.cached)
+      : turn.role === "user"
+      ? turn.parts.flatMap(blockOf)
+      : [];
+    // what says nothing is no message, and separates none
+    if (results.length + blocks.length === 0) continue;
     let last = messages.at(-1);
     if (last?.role !== role) messages.push(last = { role, results: [], blocks: [] });
-    if (turn.role === "assistant") {
-      last.blocks.push(...markedEnd(assistantBlocks(turn, options), turn.cached));
-    } else if (turn.role === "user") last.blocks.push(...turn.parts.flatMap(blockOf));
-    else if (turn.role === "tool") last.results.push(resultOf(turn));
+    last.results.push(...results);
+    for (const block of blocks) last.blocks.push(block); // may be many
   }
-  return messages.map(({ role, results, blocks }) => ({ role, content: [...results, ...blocks] }))
-    .filter(({ content }) => content.length > 0);
+  return messages.map(({ role, results, blocks }) => ({ role, content: [...results, ...blocks] }));
 }
 
 function assistantBlocks(

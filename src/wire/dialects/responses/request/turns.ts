@@ -83,8 +83,9 @@ class TurnBuilder {
         item.ignore("tools", "execution");
         return this.#addResult(item, [{ type: "text", text: this.#foundTools(item.object) }]);
       case "image_generation_call": {
-        item.drop(`input.${kind}`); // most upstreams take none
         const image = calledImage(item.object);
+        // most upstreams take no image, and one that is not there is no upstream's
+        item.drop(image === undefined ? kind : `input.${kind}`);
         if (image !== undefined) this.#model().images.push(image);
         return;
       }
