@@ -3,7 +3,6 @@
 import {
   withBothNames,
   withContinuation,
-  withoutReasoning,
   withReasonedCalls,
 } from "../../../../src/requests/upstreams/quirks/history.ts";
 import type { JsonObject, JsonValue } from "../../../../src/wire/dialects/mod.ts";
@@ -39,16 +38,6 @@ Deno.test("reasoning is sent under both of its names (table)", () => {
     [{ reasoning: "", reasoning_content: "b" }, { reasoning: "b", reasoning_content: "b" }],
     [{ reasoning: "a", reasoning_content: "" }, { reasoning: "a", reasoning_content: "a" }],
     [{ reasoning: "a", reasoning_content: "b" }, { reasoning: "a", reasoning_content: "b" }],
-  ]);
-});
-
-Deno.test("reasoning is left out, under whichever of its names (table)", () => {
-  checkTurns(withoutReasoning, [
-    [{}],
-    [{ reasoning: "a" }, {}],
-    [{ reasoning_content: "a" }, {}],
-    [{ reasoning_details: [] }, {}],
-    [{ reasoning: null, reasoning_content: "a" }, {}],
   ]);
 });
 
