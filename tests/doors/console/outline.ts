@@ -16,8 +16,8 @@ const CHANCE: readonly (readonly [RegExp, string])[] = [
   [/(?<=name=form value=|invite code>|register\?code=)\w{12,}/g, "ID"],
   [new RegExp(LONG_NAME.replaceAll("model", "(?:model|key)"), "g"), "LONG-NAME"],
   // numbered in an isolate, which others share
-  [/\bTeam \d+\b/g, "Team N"],
-  [/\b(member\d+\.|buyer)\d+(?=@|%40)/g, "$1N"],
+  [/Team \d+\b/g, "Team N"],
+  [/(member\d+\.|buyer)\d+(?=@|%40)/g, "$1N"],
   [/127\.0\.0\.1:\d+/g, "HOST"],
   [/\bDeno\/[\d.]+/g, "BROWSER"],
   [/\bsk-[A-Za-z0-9…]+/g, "sk-SECRET"],

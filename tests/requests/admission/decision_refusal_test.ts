@@ -113,7 +113,7 @@ const CASES: readonly Case[] = [
     budget: BUDGET,
     lentMs: 1_001,
     reason: "gateway_unavailable",
-    says: /^Part of a budget is lent to a gateway that does not answer.* for another 2 s\./,
+    says: /^Part of a budget is lent to a gateway that does not answer.* for another 2 s, /,
     retryAfterMs: 1_001,
   },
   { verdict: "period", reason: "gateway_unavailable", says: /budget cannot be renewed/ },

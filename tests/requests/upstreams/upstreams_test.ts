@@ -63,6 +63,7 @@ async function send(given: Case) {
     return {
       name,
       headers: {},
+      bounds: [],
       keys,
       health: new Health(now, keys),
       headersMs: Infinity,
