@@ -408,8 +408,8 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "images-uncounted",
     file: "src/requests/images/images.ts",
-    find: "if (images.length <= maxImages) return;",
-    replace: "if (maxImages > 0) return;",
+    find: "if (images.length > maxImages) {",
+    replace: "if (maxImages < 0) {",
     tests: [{ file: "tests/flow/image_share_test.ts", filter: "has a bound of images" }],
     why: "One request could have thousands of images fetched.",
   },
