@@ -179,6 +179,7 @@ const route = (more: Things = {}) => ({
   displayName: "m",
   kind: "generation",
   context: 200_000,
+  maxInput: 100_000,
   maxOutput: 8_000,
   minimum: 1,
   prices: { input: 1_000, cached: 1_000, output: 10_000 },
