@@ -607,6 +607,57 @@ export const EQUIVALENT: readonly {
     was: "and state = 'waiting'",
     because: "What was just claimed waits: the clause has the index of what waits be used.",
   },
+  {
+    file: "src/money/ledger/rules/pay_order.ts",
+    line: "where orders.id = new.order_id and invited_by is not null union",
+    kind: "a clause is left out",
+    was: "and invited_by is not null",
+    because: "Only existing accounts are locked: nobody is none of them.",
+  },
+  {
+    file: "src/money/ledger/rules/pay_order.ts",
+    line: "from order_credits where cause = 'paid:' || new.payment_id and kind = 'repaid'",
+    kind: "a clause is left out",
+    was: "and account_id = (select account_id from orders where id = new.order_id)",
+    because: "A payment pays off debts of its own account: the clause is what the index asks for.",
+  },
+  {
+    file: "src/money/ledger/rules/adjust_order.ts",
+    line: "where id in ${LOTS} and remaining > 0",
+    kind: "a clause is left out",
+    was: "and remaining > 0",
+    because: "A lot without free credits adds nothing, and nothing is taken from it.",
+  },
+  {
+    file: "src/money/ledger/rules/adjust_order.ts",
+    line:
+      "where cause = new.cause and order_id = new.order_id and role = new.role and kind = 'taken'`,",
+    kind: "a clause is left out",
+    was: "and order_id = new.order_id",
+    because: "A cause is of one order.",
+  },
+  {
+    file: "src/money/ledger/rules/adjust_order.ts",
+    line:
+      "where cause = new.cause and order_id = new.order_id and role = new.role and kind = 'taken'`,",
+    kind: "a clause is left out",
+    was: "and kind = 'taken'",
+    because: "What else a cause books is booked later.",
+  },
+  {
+    file: "src/money/ledger/rules/adjust_order.ts",
+    line: "where payment_facts.id = new.fact_id and orders.id = new.order_id",
+    kind: "a clause is left out",
+    was: "and orders.id = new.order_id",
+    because: "A payment pays one order, and it is asked of that one.",
+  },
+  {
+    file: "src/money/ledger/rules/adjust_order.ts",
+    line: "where account_id = lots.account_id and at_ms >= lots.expires_at_ms",
+    kind: "a clause is left out",
+    was: "and at_ms >= lots.expires_at_ms",
+    because: "What expires does so at its end or later: the clause is what the index asks for.",
+  },
 ];
 
 /** Whether a fault is noted. */

@@ -58,12 +58,13 @@ export async function paymentHealth(
       from orders where provider = 'stripe' and livemode = ?1`,
     [mode, nowMs - WAITING_MS],
   );
+  const oldest = row?.oldest ?? null;
   return {
     lastWebhookAtMs: at("webhook"),
     lastSweepAtMs: at("sweep"),
     orders: Number(row?.orders ?? 0),
     waiting: Number(row?.waiting ?? 0),
-    oldestWaitingAtMs: row === undefined || row.oldest === null ? null : Number(row.oldest),
+    oldestWaitingAtMs: oldest === null ? null : Number(oldest),
     needLook: Number(row?.look ?? 0),
   };
 }

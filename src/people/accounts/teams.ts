@@ -190,7 +190,6 @@ export class Teams {
   /** The teams whose names look like one. */
   async #like(name: string): Promise<Team[]> {
     const shown = seenAs(name, { foldsCase: true });
-    if (shown === "") return [];
     return (await this.list()).filter((one) => seenAs(one.name, { foldsCase: true }) === shown);
   }
 

@@ -2,6 +2,7 @@
 
 import { newRequestId } from "../../../src/ground/platform/ids.ts";
 import { admit, audit, creditsOf, TierList } from "../../../src/money/ledger/mod.ts";
+import { Accounts } from "../../../src/people/accounts/mod.ts";
 import { debtOf, recordSale } from "../../../src/money/payments/mod.ts";
 import { collectReleased, settleChange } from "../../../src/money/payments/settle_payment.ts";
 import { assert, assertEquals } from "../../assert.ts";
@@ -167,4 +168,72 @@ Deno.test("orders are looked at again exactly when something can be collected (r
     throw new Error(`SLUICE_TEST_SEED=${seed}`, { cause: error });
   }
   assert(listed > 0);
+});
+
+Deno.test("the inviter's bonus is earned by the first payment, or never: not by a gift, and not while the inviter is disabled", async () => {
+  type Sale = readonly [isPayment: boolean, bonusCredits: number, isDisabled: boolean];
+  const rows: readonly (readonly [sales: readonly Sale[], bonuses: readonly number[]])[] = [
+    [[[false, 7, false], [true, 7, false], [true, 7, false]], [0, 7, 7]],
+    [[[true, 0, false], [true, 7, false]], [0, 0]],
+    [[[true, 7, true], [true, 7, false]], [0, 0]],
+  ];
+  for (const [sales, bonuses] of rows) {
+    await using ledger = await ledgerBench("file");
+    const { database } = ledger;
+    const accounts = new Accounts(database, () => NOW);
+    const { id: inviter } = await accounts.create({ email: "inviter@example.com" });
+    const buyer = await accounts.create({ email: "buyer@example.com", invitedBy: inviter });
+    const earned: number[] = [];
+    for (const [at, [isPayment, bonusCredits, isDisabled]] of sales.entries()) {
+      await database.batch([{
+        sql: "update accounts set disabled_at_ms = ? where id = ?",
+        args: [isDisabled ? 1 : null, inviter],
+      }]);
+      const sale = {
+        accountId: buyer.id,
+        lotId: `lot_sale${at}`,
+        reference: `${at}`,
+        packageId: "starter",
+        packageName: "Starter",
+        credits: 500,
+        validDays: null,
+        amount: 500,
+        currency: "usd",
+        isPayment,
+        note: "",
+        bonusCredits,
+        atMs: NOW + at,
+      };
+      for (const isRepeated of [false, true]) {
+        assertEquals((await recordSale(database, sale)).isRepeated, isRepeated);
+      }
+      earned.push((await creditsOf(database, inviter, NOW + at)).balance);
+    }
+    assertEquals(earned, bonuses);
+    assertEquals((await creditsOf(database, buyer.id, NOW)).balance, 500 * sales.length);
+    assertEquals((await audit(database)).mismatches, []);
+  }
+});
+
+Deno.test("a refund is not changed by news of a dispute or of another payment that has its ID", async () => {
+  await using one = await bench();
+  const [first, second] = [await one.buy(), await one.buy()];
+  const change = (kind: "refund" | "dispute", paymentId: string, rank: 1 | 2) =>
+    settleChange(one.database, {
+      id: "re_1",
+      kind,
+      paymentId,
+      amount: 100,
+      currency: "usd",
+      livemode: true,
+      rank,
+      atMs: NOW + 100,
+    }, { accountIds: [one.accountId] });
+  await change("refund", first, 1);
+  assertEquals(await one.state(), [900, 0]);
+  await change("dispute", first, 2);
+  await change("refund", second, 2);
+  assertEquals(await one.state(), [900, 0]);
+  await change("refund", first, 2);
+  assertEquals(await one.state(), [1_000, 0]);
 });

@@ -25,6 +25,7 @@ export const PACKAGES = [
   { ...STARTER, id: "asked", credits: null },
   { ...STARTER, id: "unpriced", priceUsd: null },
   { ...STARTER, id: "free", priceUsd: 0 },
+  { ...STARTER, id: "bound", models: ["svc-k2"] },
 ];
 
 /** Payments over a database and a fake of the service, by a clock. */

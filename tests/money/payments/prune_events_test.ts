@@ -1,6 +1,8 @@
 /** Events that changed no order are deleted in time; those of orders are kept. */
 
+import { EVENTS_KEPT_MS, pruneEvents } from "../../../src/money/payments/prune_events.ts";
 import { assertEquals, assertRejects } from "../../assert.ts";
+import { counter } from "./counter.ts";
 import { openShop } from "./shop.ts";
 
 const DAY_MS = 86_400_000;
@@ -58,4 +60,29 @@ Deno.test("events without an effect are deleted after 90 days, and what is sent 
       order by received_at_ms limit 5`,
   );
   assertEquals(plan.map(({ detail }) => String(detail).includes("without_effect")), [true]);
+});
+
+Deno.test("an old event is kept if something happened to an order by it, whatever is recorded of it", async () => {
+  await using one = await counter();
+  const { database } = one;
+  const { id } = await one.order(await one.account());
+  await database.batch([
+    ...["evt_1", "evt_2"].map((event) => ({
+      sql: `insert into payment_events
+          (id, type, object_id, livemode, outcome, created_at_ms, received_at_ms)
+        values (?, 'x', '', 0, 'repeated', 0, 0)`,
+      args: [event],
+    })),
+    {
+      sql: `insert into order_events (id, kind, cause_id, order_id, event_id, at_ms)
+        values ('session:cs', 'session', 'cs', ?, 'evt_1', 0)`,
+      args: [id],
+    },
+  ]);
+  const prune = (nowMs: number) => pruneEvents(database, { nowMs, limit: 1 });
+  const left = async () =>
+    (await database.all("select id from payment_events order by id")).map(({ id }) => id);
+  assertEquals([await prune(EVENTS_KEPT_MS), await left()], [false, ["evt_1", "evt_2"]]);
+  assertEquals([await prune(EVENTS_KEPT_MS + 1), await left()], [true, ["evt_1"]]);
+  assertEquals([await prune(EVENTS_KEPT_MS + 1), await left()], [false, ["evt_1"]]);
 });

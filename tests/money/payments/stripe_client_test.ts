@@ -194,6 +194,9 @@ Deno.test("an order for another account says who has bought it", async () => {
     [await noteOf(undefined, "1"), await noteOf(ada, "2"), await noteOf(bob, "3")],
     ["Starter", "Starter", `Starter, ordered by ${bob.email}`],
   );
+  const modelsOf = async (packageId: string) =>
+    (await one.payments.order(bob, packageId, { origin: "console", reference: packageId })).models;
+  assertEquals([await modelsOf("starter"), await modelsOf("bound")], [null, ["svc-k2"]]);
 });
 
 Deno.test("a refund that the service does not make says why, and whether the same may succeed later", async () => {

@@ -2,7 +2,7 @@
 
 import { type Account, AccountError } from "../../../src/people/accounts/mod.ts";
 import { applyEvent } from "../../../src/money/payments/apply_event.ts";
-import { debtOf, type Order, orderById } from "../../../src/money/payments/mod.ts";
+import { debtOf, type Order, orderById, stoppedTopUps } from "../../../src/money/payments/mod.ts";
 import { stripeEvent } from "../../../src/money/payments/stripe_objects.ts";
 import type { Database } from "../../../src/ground/database/mod.ts";
 import { assertEquals } from "../../assert.ts";
@@ -91,6 +91,14 @@ Deno.test("a payment that saved no method, or nobody's, stops it, and is not ask
     assertEquals(await one.run(), [0, 1]);
     assertEquals(await one.stopped(), "The payment method was not saved with the payment");
     assertEquals(await one.run(), [0, 0], "it has stopped");
+    const other = await one.account();
+    await one.payments.turnOnTopUp(other, TERMS);
+    const { stoppedAtMs } = (await one.payments.topUp(one.ada))!;
+    const since = async (sinceMs: number) =>
+      (await stoppedTopUps(one.database, { after: "", sinceMs, limit: 9 }))
+        .map(({ accountId }) => accountId);
+    assertEquals(await since(stoppedAtMs!), [one.ada.id]);
+    assertEquals(await since(stoppedAtMs! + 1), []);
   }
 });
 

@@ -360,6 +360,31 @@ Deno.test("a code that comes with anything else than what it was made for, or to
   }
 });
 
+Deno.test("a code that is used while another comes with a wrong proof stays known", async () => {
+  await using one = await bench();
+  const { database, grants, account, clock } = one;
+  const now = () => clock.nowMs;
+  const code = await new ToolCodes(database, now).issue(account, {
+    clientId: "sluice",
+    client: "sluice auth",
+    redirectUri: "http://127.0.0.1:1/callback",
+    challenge: "c".repeat(43),
+    address: "192.0.2.1",
+    provider: null,
+  });
+  const { keyId } = await grants.issue(account, "tool");
+  const late = {
+    ...guardedDatabase(database, () => {}),
+    batch: async (...args: Parameters<typeof database.batch>) => {
+      await database.batch([{ sql: "update tool_codes set key_id = ?", args: [keyId] }]);
+      return await database.batch(...args);
+    },
+  };
+  const wrong = { clientId: "other", redirectUri: "", verifier: "" };
+  assertEquals(await new ToolCodes(late, now).redeem(code, wrong), "unknown");
+  assertEquals(await new ToolCodes(database, now).redeem(code, wrong), { usedBy: keyId });
+});
+
 Deno.test("a code of a browser gives tokens once, however many ask; how many an account has in a day is bounded", async () => {
   await using one = await bench();
   const { database, grants, account, clock } = one;

@@ -137,7 +137,7 @@ async function admissionOf(body: JsonObject) {
     now: () => 0,
     sealing: { of: () => SEALER },
     settings: { tags: { fromClients: false }, defaultMaxOutput: 100 },
-    images: { checkCount() {} },
+    images: { check() {} },
     estimates: { ratio: () => 1, factor: () => 1 },
     upstreams: { of: () => upstream },
     ownKeys: { order: (plans: unknown) => plans },
