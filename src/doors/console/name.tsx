@@ -13,8 +13,7 @@ export function Name(
   { text, href, code = false }: { text: string; href?: string | undefined; code?: boolean },
 ) {
   const Text = code ? "code" : Fragment;
-  const isLong = text.length > SHORT_CHARS &&
-    text.split(/\s/).some((word) => word.length > SHORT_CHARS);
+  const isLong = text.split(/\s/).some((word) => word.length > SHORT_CHARS);
   if (!isLong) {
     return href === undefined ? <Text>{text}</Text> : (
       <a href={href}>

@@ -170,11 +170,9 @@ function filterOf(c: PageRequest): RequestsFilter {
 /** @throws {ReportError} If it is not a name and a value. */
 function tagOf(text: string): { name: string; value: string } | undefined {
   if (text === "") return undefined;
-  const [, name, value] = /^([^=]+)=(.+)$/.exec(text) ?? [];
-  if (name === undefined || value === undefined) {
-    throw new ReportError("Write a tag as name=value, such as project=alpha.");
-  }
-  return { name: name.trim(), value: value.trim() };
+  const match = /^([^=]+)=(.+)$/.exec(text);
+  if (match === null) throw new ReportError("Write a tag as name=value, such as project=alpha.");
+  return { name: match[1]!.trim(), value: match[2]!.trim() };
 }
 
 /** @throws {ReportError} If a date or the time zone is invalid. */

@@ -11,6 +11,7 @@ import {
 import { compact } from "../../../src/doors/console/format.ts";
 import { NONE } from "../../../src/money/usage/rows.ts";
 import {
+  groupName,
   reportChart,
   requestsChart,
   spanFor,
@@ -62,6 +63,19 @@ Deno.test("the top series and the others add up to all of them", () => {
     assertEquals(named, named.toSorted((a, b) => b - a), "highest first");
     assertEquals(top.slice(0, -1).some(({ tone }) => tone === "others"), false, "others come last");
   }));
+});
+
+Deno.test("series of equal totals are by name, and as many as there may be have no others", () => {
+  const series = (names: string) => [...names].map((name) => ({ name, values: [0, 2] }));
+  const names = (max: number) => topSeries(series("bdac"), max).map(({ name }) => name);
+  assertEquals(names(5), ["a", "b", "c", "d"]);
+  assertEquals(names(4), ["a", "b", "c", "d"]);
+  assertEquals(names(2), ["a", "b", "2 others"]);
+  assertEquals(topSeries(series("bdac"), 2).at(-1), {
+    name: "2 others",
+    values: [0, 4],
+    tone: "others",
+  });
 });
 
 Deno.test("up to the wanted number of labels, and as many on a narrow screen that wide ones have too", () => {
@@ -236,6 +250,15 @@ Deno.test("a chart has series by their IDs, whatever their names are", () => {
       .map(({ name, values }) => [name, ...values]);
   assertEquals(series(), [["Platform", 4], ["Platform", 2]]);
   assertEquals(series(new Map([["team_2", "Platform (team_2)"]]))[1], ["Platform (team_2)", 2]);
+});
+
+Deno.test("a group has its name, else its ID; reasons have words", () => {
+  const group = { reason: "upstream_unavailable", key: "key_1", model: "" };
+  const name = (by: string, names = {}) => groupName({ group, names }, by);
+  assertEquals(name("reason"), "upstream unavailable");
+  assertEquals(name("key"), "key_1");
+  assertEquals(name("key", { key: "upstream_unavailable" }), "upstream_unavailable");
+  assertEquals([name("model"), name("tag:project")], ["none", "none"]);
 });
 
 Deno.test("what has no time, two nouns or too many bars has no chart", () => {

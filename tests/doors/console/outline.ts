@@ -7,7 +7,7 @@ const INLINE =
 const SILENT = /^(?:head|script|style|svg)$/;
 /** What is said of an element, besides its text. */
 const TOLD =
-  /^(?:action|aria-current|aria-label|checked|colspan|data-(?:older|part|reader-zone|rows|seen)|datetime|disabled|formaction|hidden|href|max|min|name|open|pattern|placeholder|required|role|selected|step|title|type|value)$/;
+  /^(?:action|aria-current|aria-label|checked|colspan|data-(?:confirm|older|part|reader-zone|rows|seen)|datetime|disabled|formaction|hidden|href|max|min|name|open|pattern|placeholder|required|role|selected|step|title|type|value)$/;
 
 /** What is another each time, and what stands for it. */
 const CHANCE: readonly (readonly [RegExp, string])[] = [

@@ -208,6 +208,7 @@ function morePages(
       "models?q=claude-haiku-4-5+of",
       `orders/${orders.openId}?cancelled=1`,
       `orders/${orders.openId}/receipt`,
+      `orders/${orders.paidId}?session=cs_other`,
       `teams/${poolless}`,
       `teams/${poolless}/credits`,
       "operator",
@@ -251,7 +252,11 @@ function morePages(
       `usage?account=${encodeURIComponent(rich.email)}&by=model`,
       "usage?team=Team+without+a+pool&by=model",
       "usage?by=day,team&all=1&since=7d",
+      "requests/req_nothing",
+      `orders/${orders.paidId}`,
       `teams/${poolless}`,
+      `teams/${poolless}/credits`,
+      `teams/${team}/credits`,
     ],
   };
 }
