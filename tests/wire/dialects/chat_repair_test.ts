@@ -7,6 +7,7 @@ import {
   type DialectName,
   DIALECTS,
   type JsonObject,
+  ReportedError,
   SseDecoder,
   type SseEvent,
   wholeOfStream,
@@ -210,6 +211,26 @@ Deno.test("one answer in several choices is one for a client that asked for one,
     for (const [, data] of streamed.matchAll(/^data: (\{.*)$/gm)) {
       const { choices = [] } = JSON.parse(data!);
       assertEquals(choices.map(({ index }: JsonObject) => index), choices.length === 0 ? [] : [0]);
+    }
+  }
+});
+
+Deno.test("one answer in several choices fails if one of them does, also without a message", () => {
+  const message = { role: "assistant", content: "Hi" };
+  for (
+    const failed of [
+      { message, finish_reason: "error" },
+      { message, error: { code: 502, message: "Failed" } },
+      { error: { code: 502, message: "Failed" } },
+    ]
+  ) {
+    for (const others of [[], [{ message, finish_reason: "stop" }]]) {
+      for (const front of ["chat", "messages", "responses"] as const) {
+        const choices: JsonObject[] = structuredClone([...others, failed]);
+        const reply = { choices, usage: USAGE };
+        const read = () => bridgeBetween(front, "chat").reply(reply, contextOf(REQUESTS[front]));
+        assertThrows(read, ReportedError);
+      }
     }
   }
 });

@@ -113,6 +113,7 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   const { thinkTags = false } = context.written;
   const custom = customTools(context.request.body);
   const given = objects(reply.choices);
+  given.forEach(checkNotFailed);
   const isSpread = given.length > 1 && context.request.choices === 1;
   const choices = (isSpread ? [asOneChoice(given)] : given).map((one, place) =>
     repairChoice(one, context, { thinkTags, custom, place })
@@ -120,7 +121,6 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   if (choices.length === 0 || !choices.every(({ message }) => isObject(message))) {
     throw unusable("The upstream's response holds no choice.");
   }
-  choices.forEach(checkNotFailed);
   const { usage, partial } = chatReports(reply, choices[0]);
   const body: JsonObject = {
     ...reply,

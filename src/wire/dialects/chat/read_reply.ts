@@ -103,6 +103,7 @@ export function readChatReply(body: unknown, options: ReadOptions): ReadReply {
     putInPlace(body, "message");
   }
   const choices = isObject(body) ? objects(body.choices) : [];
+  choices.forEach(checkNotFailed);
   const choice = choices[0];
   if (!isObject(body) || choice === undefined || !isObject(choice.message)) {
     throw unusable("The upstream's response is not a chat completion.");
