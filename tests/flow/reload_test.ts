@@ -107,7 +107,7 @@ Deno.test("a price, a route, a key and an alias change under load without a fail
 
 /** Faults of a settings file, and what is said about each. */
 const FAULTY: readonly [string | SettingsInput, RegExp][] = [
-  ["{ not JSON", /:1:3 {2}syntax error: unexpected "not"/],
+  ["{ not JSON", /:1:3 {2}syntax error: text must be in double quotes/],
   ["[]", /:1:1 {2}must be an object/],
   [
     { routes: { small: { targets: [{ upstream: "none", model: "m" }] } } },
