@@ -254,7 +254,7 @@ const CHAT: readonly {
   },
   ...[
     ...["web_search_call", "file_search_call", "computer_call", "code_interpreter_call"],
-    ...["image_generation_call", "mcp_call", "mcp_list_tools", "mcp_approval_request"],
+    ...["mcp_call", "mcp_list_tools", "mcp_approval_request"],
     ...["mcp_approval_response", "local_shell_call", "shell_call", "apply_patch_call"],
     ...["program", "program_output", "invented_tomorrow"],
   ].map((type) => ({
@@ -263,6 +263,12 @@ const CHAT: readonly {
     messages: [],
     dropped: [`input.${type}`],
   })),
+  {
+    name: "a picture that was not made",
+    items: [{ type: "image_generation_call", id: "ig_1", status: "failed", result: null }],
+    messages: [],
+    dropped: ["image_generation_call"],
+  },
   {
     name: "a result of a call that cannot be said",
     items: [{ type: "local_shell_call", call_id: "c1", action: {} }, output("c1", "ok")],
