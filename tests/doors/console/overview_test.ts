@@ -59,11 +59,15 @@ Deno.test("the overview: figures of a range, compared with the same hours before
     now: () => nowMs,
     settings: { credits: { perUsd: 100 } },
   });
+  const owner = await signedIn(gateway, OWNER);
+  const isEmpty = async (range = "today") =>
+    (await (await owner.get(`${PATH}?range=${range}`)).text()).includes("time. Send one from");
+  assertEquals([await isEmpty(), await isEmpty("7d")], [true, true]);
+  await request(gateway, nowMs - DAY_MS - 60_000, { credits: 100, durationMs: 1_000 });
+  assertEquals([await isEmpty(), await isEmpty("7d")], [false, false], "only before; only in it");
   await request(gateway, nowMs - 60_000, { credits: 400, durationMs: 2_000 });
   await request(gateway, nowMs - 120_000, { failed: true });
-  await request(gateway, nowMs - DAY_MS - 60_000, { credits: 100, durationMs: 1_000 });
   await request(gateway, nowMs - DAY_MS + 2 * 3_600_000, { credits: 999 }); // later that day
-  const owner = await signedIn(gateway, OWNER);
   const today = wordsOf(await (await owner.get(PATH)).text());
   assertMatch(today, /Spend 400 credits, \$4\.00, before 100 \(\+300 %\)/);
   assertMatch(today, /Requests 2 before 1 \(\+100 %\)/);
