@@ -38,7 +38,8 @@ let passedOn = 0;
 /** Asks of what was passed on before them and has not arrived, and all that came after them. */
 const early: { readonly after: number; readonly take: () => void }[] = [];
 /** How long they wait at most: a thread that has died may have taken with it what it passed on. */
-const EARLY_MS = 50;
+const EARLY_MS = 1_000;
+let lateTimer: ReturnType<typeof setTimeout> | undefined;
 
 /** Since when the path of the file leads elsewhere. */
 let elsewhereSinceTick: number | undefined;
@@ -183,10 +184,11 @@ function take({ id, ask, after }: Numbered, reply: Reply): void {
     gather(behind.isDue ? 0 : GATHER_MS);
     passedOn = (passedOn + 1) | 0;
     while (early.length > 0 && hasArrived(early[0]!.after)) early.shift()!.take();
+    if (early.length === 0) clearTimeout(lateTimer);
     return;
   }
   if (early.length > 0 || !hasArrived(after)) {
-    if (early.length === 0) setTimeout(takeEarly, EARLY_MS);
+    if (early.length === 0) lateTimer = setTimeout(takeEarly, EARLY_MS);
     early.push({ after, take: () => answer(id, ask, reply) });
     return;
   }
