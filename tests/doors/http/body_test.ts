@@ -132,7 +132,7 @@ Deno.test("a body is read as it was sent, in whatever pieces, with its length or
   );
 });
 
-Deno.test("a body may have so many bytes, by what it says and by what comes, and as many as it says (table)", async () => {
+Deno.test("a body has a maximum of bytes, declared and received, and as many as it declares (table)", async () => {
   for (
     const [size, headers, says] of [
       [100, length(100), undefined],

@@ -4,7 +4,7 @@ import { UnreadBodies } from "../../../src/doors/http/unread_bodies.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { sleep, until } from "../../fake/temp.ts";
 
-/** A request whose body comes in pieces, as many as are asked for or so many. */
+/** A request whose body comes in pieces, as many as are asked for, or a given number. */
 function post(
   { bytes = 1_000, pieces = Infinity, headers = {} }: {
     bytes?: number;

@@ -193,7 +193,7 @@ for (
 }
 
 for (const kind of onServer) {
-  Deno.test(`a ${kind} that is being copied to is used by nobody, and what was interrupted is copied anew`, async () => {
+  Deno.test(`a ${kind} that is being copied to is used by nobody, and what was interrupted is copied again`, async () => {
     await using source = await ledgerBench("file");
     await using dir = await tempDir();
     await fill(source);

@@ -138,7 +138,7 @@ Deno.test("a request asks for what it may cost: a stream for its first steps, wi
     [{ isWhole: true, stream: true, permittedOutput: 10_000 }, [10_010, 4_106, 10_010]],
     [{ reserved: 50 }, [11, 160, 160]],
     [{ reserved: 50, isWhole: true }, [160, 160, 160]],
-    // whoever has no credits at all cannot use a free model either
+    // an account without credits cannot use a free model either
     [{ route: free }, [1, 1, 1]],
   ];
   for (const [more, asked] of rows) {

@@ -164,7 +164,7 @@ function scene(
   };
 }
 
-/** Whoever waits for a promise that is settled has gone on. */
+/** What waits for a settled promise has gone on. */
 async function turns(): Promise<void> {
   for (let count = 0; count < 20; count++) await Promise.resolve();
 }
@@ -504,5 +504,5 @@ Deno.test("a return that fails is tried again, and known to who needs it", async
   assertEquals([loans.size, at.returns, at.warnings], [1, [], 1]);
   kept.delete = remove;
   await Promise.all([loans.giveBack("acc"), loans.giveBack("acc")]);
-  assertEquals([loans.size, at.returns.length], [0, 1], "once, whoever needs it");
+  assertEquals([loans.size, at.returns.length], [0, 1], "once, for all that need it");
 });

@@ -54,7 +54,7 @@ class Choice implements TextReader {
   }
 }
 
-/** Whoever waits for a promise that is settled has gone on. */
+/** What waits for a settled promise has gone on. */
 async function turns(): Promise<void> {
   for (let count = 0; count < 5; count++) await Promise.resolve();
 }

@@ -6,7 +6,7 @@ import { assert, assertEquals, assertThrows } from "../../assert.ts";
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-Deno.test("what has come is taken once; one read at a time, whoever waits; what it throws is thrown", async () => {
+Deno.test("what has come is taken once; one read at a time, whatever waits; what it throws is thrown", async () => {
   const promised = new Promised<number>();
   const reads: PromiseWithResolvers<number>[] = [];
   const read = () => {

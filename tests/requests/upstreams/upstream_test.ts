@@ -82,7 +82,7 @@ Deno.test("what an upstream says is shown without its keys, headers, address and
 Deno.test("each thread has its part of what an upstream, a target and a key may be sent, one at least", async () => {
   const signal = new AbortController().signal;
   const timers = new CoarseTimers();
-  /** How many requests of so many tokens it lets through at once. */
+  /** How many requests of a number of tokens it lets through at once. */
   const room = async (bound: Bound | undefined, tokens = 1) => {
     if (bound === undefined) return Infinity;
     const turns = [];
