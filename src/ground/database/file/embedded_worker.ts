@@ -39,7 +39,7 @@ let passedOn = 0;
 const early: { readonly after: number; readonly take: () => void }[] = [];
 /** How long they wait at most: a thread that has died may have taken with it what it passed on. */
 const EARLY_MS = 1_000;
-let lateTimer: ReturnType<typeof setTimeout> | undefined;
+let arrival: ReturnType<typeof setTimeout> | undefined;
 
 /** Since when the path of the file leads elsewhere. */
 let elsewhereSinceTick: number | undefined;
@@ -183,12 +183,11 @@ function take({ id, ask, after }: Numbered, reply: Reply): void {
     behind.add(ask, (refused) => reply({ id, refused }));
     gather(behind.isDue ? 0 : GATHER_MS);
     passedOn = (passedOn + 1) | 0;
-    while (early.length > 0 && hasArrived(early[0]!.after)) early.shift()!.take();
-    if (early.length === 0) clearTimeout(lateTimer);
+    takeArrived();
     return;
   }
   if (early.length > 0 || !hasArrived(after)) {
-    if (early.length === 0) lateTimer = setTimeout(takeEarly, EARLY_MS);
+    if (early.length === 0) awaitArrival();
     early.push({ after, take: () => answer(id, ask, reply) });
     return;
   }
@@ -198,6 +197,18 @@ function take({ id, ask, after }: Numbered, reply: Reply): void {
 /** Whether all that was passed on has arrived, up to a count that may have wrapped around. */
 function hasArrived(count: number): boolean {
   return ((count - passedOn) | 0) <= 0;
+}
+
+/** Takes what waited for what has arrived now; what goes on waiting has its whole time before it again. */
+function takeArrived(): void {
+  if (early.length === 0 || !hasArrived(early[0]!.after)) return;
+  clearTimeout(arrival);
+  while (early.length > 0 && hasArrived(early[0]!.after)) early.shift()!.take();
+  if (early.length > 0) awaitArrival();
+}
+
+function awaitArrival(): void {
+  arrival = setTimeout(takeEarly, EARLY_MS);
 }
 
 function takeEarly(): void {
