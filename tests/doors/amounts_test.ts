@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { assert, assertEquals } from "../assert.ts";
 import { ownersClient } from "../fake/admin_client.ts";
 import { keptOpen } from "../fake/kept_open.ts";
+import { Random, testSeed } from "../fake/random.ts";
 import { startGateway, type TestGateway } from "../fake/gateway.ts";
 import { sluice } from "../fake/shell.ts";
 import { signedIn } from "../fake/visitor.ts";
-import { sized } from "../tier.ts";
+import { sampled, sized } from "../tier.ts";
 import { dateIn, durationIn, instantIn, wholeIn } from "../../src/ground/amounts/mod.ts";
 import { decimalsOf, loadConfig, moneyIn, moneyText } from "../../src/settings/config/mod.ts";
 
@@ -26,6 +27,9 @@ const TEXTS = [
   "1'000",
   "１０",
 ];
+
+/** What goes through doors: in the gate a third of them, others each run. */
+const DRAWN = sampled(TEXTS, new Random(testSeed()), 3);
 
 /** A text as JSON has it: digits as a number, which has no zeros before it, and all else as text. */
 const jsonOf = (text: string) =>
@@ -121,7 +125,7 @@ Deno.test("credits: the same text, the same verdict and words in commands, forms
     api: (json) => ["POST", "/credits/grants", `{"account":"${account.id}","credits":${json}}`],
     settings: (json) =>
       `{"packages":[{"id":"a","name":"A","credits":${json},"priceUsd":1,"validDays":1}]}`,
-  }, TEXTS);
+  }, DRAWN);
   for (const one of found) {
     // a package may have no credits
     const spoken = {
@@ -136,7 +140,8 @@ Deno.test("credits: the same text, the same verdict and words in commands, forms
     );
   }
   const taken = found.filter(({ spoken }) => spoken.command === "taken").map(({ text }) => text);
-  assertEquals(taken, ["1", "5", "007", "500", "1000000000000"]);
+  const whole = ["1", "5", "007", "500", "1000000000000"];
+  assertEquals(taken.toSorted(), whole.filter((text) => DRAWN.includes(text)).toSorted());
   const api = await ownersClient(gateway);
   for (const credits of ['"5"', "1e-2", "null", "true", "[5]", "{}", "1e400"]) {
     const { status, text } = await api("POST", "/credits/grants", {
@@ -166,7 +171,7 @@ Deno.test("days: the same text, the same verdict and words in forms, API and set
     api: (json) => ["POST", "/codes", `{"credits":1,"valid_days":${json}}`],
     settings: (json) =>
       `{"packages":[{"id":"a","name":"A","credits":1,"priceUsd":1,"validDays":${json}}]}`,
-  }, TEXTS);
+  }, DRAWN);
   for (const { text, spoken: { command, ...spoken } } of found) {
     assertSame({ text, spoken }, (text) => wholeIn(text, rule));
     assertSame({ text, spoken: { command } }, durationIn);
@@ -186,7 +191,7 @@ Deno.test("money: no text is taken for another amount, and each fault says the l
   ];
   const { directory } = gateway;
   await using kept = keptOpen();
-  for (const text of [...TEXTS, "4.990", "4.999", "999999.99", "1000000.00"]) {
+  for (const text of [...DRAWN, "4.990", "4.999", "999999.99", "1000000.00"]) {
     const args = [...grant, `--amount=${text}`, "--reference", `r ${text.trim()}`];
     const { code, err } = await sluice(args, { directory, openParts: kept.openParts });
     const own = (() => {
@@ -315,7 +320,7 @@ Deno.test("dates: the calendar's and no others, the same in commands and API", a
 Deno.test("queries: the same text, the same verdict in the operator's API and the caller's", async () => {
   await using gateway = await startGateway();
   const api = await ownersClient(gateway);
-  for (const text of TEXTS) {
+  for (const text of DRAWN) {
     const query = encodeURIComponent(text);
     const own = (max: number, unit?: string): Verdict => {
       try {
@@ -348,7 +353,7 @@ Deno.test("refunds: what a command refuses, the form refuses in the same words",
     (await sluice(["payments", "list", "--json"], options)).out,
   );
   const browser = await signedIn(gateway, "owner@localhost");
-  for (const text of [...TEXTS, "0.00", "4.990", "1000000.00"].filter((one) => one !== "")) {
+  for (const text of [...DRAWN, "0.00", "4.990", "1000000.00"].filter((one) => one !== "")) {
     let own = "";
     try {
       moneyIn(text, "usd", 1);

@@ -4,9 +4,10 @@ import { assertEquals, assertMatch, assertStringIncludes } from "../../assert.ts
 import { sluice } from "../../fake/shell.ts";
 import { canRunSqld, sqldServer } from "../../fake/sqld.ts";
 import { tempDir } from "../../fake/temp.ts";
+import { isProof } from "../../tier.ts";
 
 Deno.test("a database moves from a file to a libSQL server and back, with what was granted", {
-  ignore: !await canRunSqld(),
+  ignore: !isProof || !await canRunSqld(),
 }, async () => {
   await using dir = await tempDir();
   await using server = await sqldServer(`${dir.path}/sqld`);

@@ -291,7 +291,7 @@ Deno.test("a form is shown, and accepted, and an operation of the API allowed, f
     return forms.get(action);
   };
   const before = (await logged(gateway)).length;
-  for (const { path, target, letters } of cases) {
+  for (const { path, target, letters } of sampled(cases, random, 2)) {
     for (const name of ALL) {
       const what = `${path} about ${target} as ${name}`;
       const action = here.at(path, target, name);
