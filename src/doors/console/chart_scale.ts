@@ -1,4 +1,4 @@
-import { date, day, hour, inZone, month } from "./format.ts";
+import { count, date, day, hour, inZone, month } from "./format.ts";
 
 /** One part of the bars of a chart: a value for each of its slots. */
 export interface Series {
@@ -54,7 +54,7 @@ export function stackTotals(series: readonly Series[]): readonly number[] {
  * Keeps the series with the highest totals, highest first, and adds up the rest as "others".
  *
  * @param max Max number of series that keep their name.
- * @returns Up to `max` series, followed by one for the rest if there is more than one of them.
+ * @returns Up to `max` series, followed by one for the rest if there are more.
  */
 export function topSeries(series: readonly Series[], max: number): readonly Series[] {
   const sorted = series.toSorted((a, b) => totalOf(b) - totalOf(a) || (a.name < b.name ? -1 : 1));
@@ -62,7 +62,7 @@ export function topSeries(series: readonly Series[], max: number): readonly Seri
   const rest = sorted.slice(max);
   return [
     ...sorted.slice(0, max),
-    { name: `${rest.length} others`, values: stackTotals(rest), tone: "others" },
+    { name: count(rest.length, "other"), values: stackTotals(rest), tone: "others" },
   ];
 }
 

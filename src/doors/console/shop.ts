@@ -52,7 +52,7 @@ async function payersOf(
       name: `For ${teamWords(team.name)}`,
       href: `/console/teams/${team.id}/credits`,
       isCurrent: team.id === current?.id,
-    })),
+    })).toSorted((a, b) => a.name < b.name ? -1 : 1),
   ];
 }
 

@@ -71,6 +71,7 @@ Deno.test("series of equal totals are by name, and as many as there may be have 
   assertEquals(names(5), ["a", "b", "c", "d"]);
   assertEquals(names(4), ["a", "b", "c", "d"]);
   assertEquals(names(2), ["a", "b", "2 others"]);
+  assertEquals(names(3), ["a", "b", "c", "1 other"]);
   assertEquals(topSeries(series("bdac"), 2).at(-1), {
     name: "2 others",
     values: [0, 4],

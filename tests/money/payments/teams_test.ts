@@ -164,6 +164,22 @@ Deno.test("only leads of the team and operators buy for it; they and finance see
   assertEquals(orders.length, 2 + visitors.filter(([, mayBuy]) => mayBuy).length);
 });
 
+Deno.test("whom a lead of several teams may buy for is by name", async () => {
+  await using shop = await openShop();
+  const { gateway: { gateway } } = shop;
+  const lead = await shop.account();
+  const names = ["Cranes", "Bees", "Dormice", "Ants"];
+  for (const name of names) {
+    await gateway.members.add(await gateway.teams.create({ name, pool: true }), lead, "lead");
+  }
+  const page = await textOf(await signedIn(shop.gateway, lead.email), "/console/credits");
+  const [, tabs] = /<nav class="tabs" aria-label="Buy for">(.*?)<\/nav>/s.exec(page)!;
+  assertEquals(
+    [...tabs!.matchAll(/>(For [^<]*)</g)].map(([, text]) => text),
+    ["For me", ...names.toSorted().map((name) => `For team ${name}`)],
+  );
+});
+
 Deno.test("a team without a pool, one that is disabled, and an unknown one cannot be bought for", async () => {
   await using shop = await openShop();
   const none = await teamOf(shop, { hasPool: false });
