@@ -137,6 +137,46 @@ Deno.test("requests of later windows count, each span by itself: the clock may h
   assertEquals((await one.lend({ nowMs: hourMs }))?.slice(1), [48, 146, 4_996]);
 });
 
+for (const  of of["key", "account"] as const) {
+  for (const span of ["minute", "hour", "day"] as const) {
+    Deno.test(`places of a ${span} of the ${of} that are lent are left to the gateway that has them`, async () => {
+      await using ledger = await ledgerBench("file");
+      const { database } = ledger;
+      const wide = { minute: 1e6, hour: 1e6, day: 1e6 };
+      const tier = of === "key" ? { ...wide, [span]: 6 } : { ...wide, account: { [span]: 6 } };
+      const tierList = new TierList([{ above: 0, ...tier }]);
+      await database.batch(tierList.statements);
+      const caller = await ledger.account();
+      await ledger.grant(caller.accountId, 1_000, null, NOW);
+      const gateway = { ...caller, nowMs: NOW, leaseMs: 60_000 };
+      const loan = await lend(database, {
+        ...gateway,
+        gatewayId: "gw",
+        loanId: "loan",
+        isNew: true,
+        tierList,
+        leastCredits: 1,
+        leastPlaces: 1,
+      });
+      assertEquals(loan?.places[span], 3);
+      const verdicts = [];
+      for (const mayRecall of [false, true, true, false, true]) {
+        const { verdict } = await admit(database, {
+          ...gateway,
+          gatewayId: "other",
+          requestId: newRequestId(NOW),
+          least: 1,
+          wanted: 1,
+          tierListId: tierList.id,
+          mayRecall,
+        });
+        verdicts.push(verdict);
+      }
+      assertEquals(verdicts, ["admitted", "admitted", "admitted", "rate", "recall"]);
+    });
+  }
+}
+
 Deno.test("less than is wanted at least is not lent", async () => {
   for (
     const [least, isLent] of [

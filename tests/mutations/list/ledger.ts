@@ -583,7 +583,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("admit"),
     find: "_used + lent_${span} >= ${name}`)",
     replace: "_used >= ${name}`)",
-    tests: [{ file: LOANS, filter: "as a rate window allows" }],
+    tests: [{ file: LENDING, filter: "are left to the gateway" }],
     why: "A rate limit would allow what is lent to gateways in addition.",
   },
   {
