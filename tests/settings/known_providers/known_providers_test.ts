@@ -189,6 +189,18 @@ Deno.test("sluice init with ten variables writes ten upstreams that reply", asyn
   }
 });
 
+Deno.test("sluice init writes an upstream that can be used where a variable has a host with its scheme", async () => {
+  const env = { DATABRICKS_HOST: "https://adb-1.azuredatabricks.net/", DATABRICKS_TOKEN: "dapi-1" };
+  await using directory = await tempDir();
+  const { code, err } = await sluice(["init", "--yes", "--here"], {
+    directory: directory.path,
+    env: { ...env, HTTPS_PROXY: "http://127.0.0.1:9" },
+  });
+  assertEquals(code, 0, err);
+  const { settings: { upstreams } } = await loadConfig({ env, directory: directory.path });
+  assertEquals(upstreams.databricks!.url, "https://adb-1.azuredatabricks.net/ai-gateway/mlflow/v1");
+});
+
 Deno.test("the address of a provider is written once, in the table", async () => {
   const hosts = knownProviders().filter(({ url }) => !url.includes("{"))
     .map(({ url }) => new URL(url).hostname)
