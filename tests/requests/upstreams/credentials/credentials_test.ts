@@ -363,6 +363,26 @@ Deno.test("what a program prints, or a file has, as a token and its end (table)"
   assertEquals(await fromFile(path, () => NOW), { value: "one-line", endsAtMs: NOW + 1_000 });
 });
 
+Deno.test("a command is given up although a program that it has started goes on and holds its output", async () => {
+  await using directory = await tempDir();
+  const pid = `${directory.path}/pid`;
+  const script = `tail -f /dev/null & echo $! > ${pid}; wait`;
+  let said: string | undefined;
+  try {
+    const getting = fromCommand({
+      kind: "command",
+      command: ["sh", ...["-c", script].map((one) => new Secret(one))],
+      ttlMs: 600_000,
+      timeoutMs: 500,
+    }, Date.now).catch(({ message }) => said = message);
+    await until(() => said !== undefined, { what: "a fault" });
+    await getting;
+  } finally {
+    Deno.kill(Number(await Deno.readTextFile(pid)), "SIGKILL");
+  }
+  assertStringIncludes(said!, "the command sh gave no token within 0.5 s");
+});
+
 Deno.test("Google: where a key file is looked for, and what is made of it (table)", async () => {
   await using directory = await tempDir();
   const { path } = directory;
