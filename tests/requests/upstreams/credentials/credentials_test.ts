@@ -448,6 +448,9 @@ Deno.test("Azure: which of its settings say what, and how a machine's identity i
       [{ tenant, client, secret }, "of-secret"],
       [{ tenant, client, tokenFile }, "federated"],
       [{ tenant, client, secret, tokenFile }, "of-secret"],
+      // what the settings say wins over the environment
+      [{ tenant, client, environment: { AZURE_CLIENT_SECRET: secret } }, "of-secret"],
+      [{ tenant, client, tokenFile, environment: { AZURE_CLIENT_SECRET: secret } }, "federated"],
     ] as const
   ) {
     assertEquals((await get(settings)).value, value, Object.keys(settings).join());
