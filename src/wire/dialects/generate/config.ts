@@ -12,9 +12,9 @@ const MAX_SEED = 0x7fff_ffff;
 /** The least budget of thoughts that each of its models accepts. */
 const MIN_BUDGET = 512;
 
-/** The least that a model thinks which cannot be switched off (ai.google.dev, thinking). */
-const LEAST_BUDGET = 128;
-const LEAST_LEVEL = "LOW";
+/** Minimum of models whose thinking cannot be switched off (ai.google.dev, thinking). */
+const MIN_PRO_BUDGET = 128;
+const MIN_PRO_LEVEL = "LOW";
 
 /** Levels of thinking by efforts; there is none above the last. */
 const LEVELS: Readonly<Record<Exclude<Effort, "none">, string>> = {
@@ -101,7 +101,9 @@ function schemaOf(
 /** What switches thinking off, as far as a model can be. */
 function offFor(model: string): JsonObject {
   if (!alwaysThinks(model)) return { thinkingBudget: 0 };
-  return reasonsByLevel(model) ? { thinkingLevel: LEAST_LEVEL } : { thinkingBudget: LEAST_BUDGET };
+  return reasonsByLevel(model)
+    ? { thinkingLevel: MIN_PRO_LEVEL }
+    : { thinkingBudget: MIN_PRO_BUDGET };
 }
 
 /** Undefined where it is left to the model: those that cannot think reject any setting of it. */
