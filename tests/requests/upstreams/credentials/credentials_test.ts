@@ -778,6 +778,46 @@ Deno.test("AWS: keys of the environment, a role by web identity, a container's e
   assertEquals(web.form.WebIdentityToken, "eyJ.projected.token");
 });
 
+Deno.test("AWS: keys that have ended are read again from their file, though AWS says so with 403", async () => {
+  await using directory = await tempDir();
+  const shared = `${directory.path}/credentials`;
+  const write = (id: string) =>
+    Deno.writeTextFile(
+      shared,
+      `[default]\naws_access_key_id = ${id}\naws_secret_access_key = s3cret-key\n`,
+    );
+  await write("AKIDOLD");
+  let [ended, type] = ["", "ExpiredTokenException:http://internal.amazon.com/coral/"];
+  await using upstream = fakeUpstream(({ headers }) =>
+    headers.get("authorization")!.includes(`Credential=${ended}/`)
+      ? Response.json({ message: "The security token included in the request is expired" }, {
+        status: 403,
+        headers: { "x-amzn-errortype": type },
+      })
+      : completion("Hi.")
+  );
+  const clock = { nowMs: Date.now() };
+  await using gateway = await gatewayTo(
+    {
+      url: upstream.url,
+      credentials: { kind: "aws", environment: { AWS_SHARED_CREDENTIALS_FILE: shared } },
+    },
+    {},
+    () => clock.nowMs,
+  );
+  assertEquals((await ask(gateway)).status, 200);
+  ended = "AKIDOLD";
+  clock.nowMs += 10_000;
+  await write("AKIDNEW");
+  assertEquals((await ask(gateway)).status, 200);
+  assertEquals(upstream.received.length, 3);
+  // what the keys are not allowed to do is nothing that others would be
+  [ended, type] = ["AKIDNEW", "AccessDeniedException"];
+  clock.nowMs += 10_000;
+  assertEquals((await ask(gateway)).status, 503);
+  assertEquals(upstream.received.length, 4);
+});
+
 Deno.test("managed identity of Azure, and a federated token", async () => {
   await using directory = await tempDir();
   const tokenFile = `${directory.path}/federated`;
