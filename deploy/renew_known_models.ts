@@ -177,7 +177,8 @@ function providerLineOf(
   const holes = [...api.matchAll(/\$\{(\w+)\}/g)].map(([, variable]) => variable!);
   if (holes.length > 1 || /[|`\\\s]/.test(`${id}${api}${doc}`)) return undefined;
   // a variable for all of a host may have the scheme as well
-  const url = api.replace(/^\$\{\w+\}/, "https://{resource}").replace(/\$\{\w+\}/, "{resource}");
+  const url = api.replace(/^\$\{\w+\}/, "https://{resource}").replace(/\$\{\w+\}/, "{resource}")
+    .replace(/\/chat\/completions\/?$/, ""); // some have the address of requests there
   const variables = env.map((one) => holes.includes(one) ? `resource=${one}` : one);
   return [id, name.replace("|", " "), dialects, url, variables.join(","), doc].join("|");
 }

@@ -166,6 +166,70 @@ const UPSTREAM_ERRORS: readonly [number, unknown, number][] = [
   [404, { type: "error", error: { type: "not_found_error", message: "model: m" } }, 404],
   [400, { error: { message: "m is not a valid model ID", code: 400 } }, 404],
   [400, { object: "error", message: "Invalid model: m", type: "invalid_model" }, 404],
+  // names of models have dots
+  [404, {
+    error: {
+      message: "The model `Qwen/Qwen2.5-7B-Instruct` does not exist.",
+      type: "NotFoundError",
+      param: "model",
+      code: 404,
+    },
+  }, 404],
+  [404, {
+    error: { message: 'model "llama3.2" not found, try pulling it first', type: "api_error" },
+  }, 404],
+  [404, {
+    code: "Some requested entity was not found",
+    error: "The model grok-4.1-x does not exist or your team 12 does not have access to it.",
+  }, 404],
+  [400, { error: { message: "Model Not Exist", type: "invalid_request_error" } }, 404],
+  [404, {
+    error: {
+      message: "Not found the model kimi-k9 or Permission denied",
+      type: "resource_not_found_error",
+    },
+  }, 404],
+  [400, { message: "The provided model identifier is invalid." }, 404],
+  [400, {
+    message:
+      "Invocation of model ID anthropic.claude-sonnet-4-5-20250929-v1:0 with on-demand throughput isn’t supported. " +
+      "Retry your request with the ID or ARN of an inference profile that contains this model.",
+  }, 404],
+  [404, { message: "This model version has reached the end of its life." }, 404],
+  [404, {
+    error: {
+      code: "DeploymentNotFound",
+      message:
+        "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, " +
+        "please wait a moment and try again.",
+    },
+  }, 404],
+  [404, {
+    error: {
+      message: "Unable to access model foo. Please visit https://api.together.ai/models.",
+      code: "model_not_available",
+    },
+  }, 404],
+  [400, { error: { code: "1211", message: "模型不存在，请检查模型代码。" } }, 404],
+  [400, {
+    error: {
+      message: "The model `m` has been decommissioned and is no longer supported.",
+      code: "model_decommissioned",
+    },
+  }, 404],
+  [404, { error: { message: "No endpoints found for foo/bar-2.5.", code: 404 } }, 404],
+  [403, {
+    error: {
+      message: "Project `proj_1` does not have access to model `gpt-9`",
+      type: "invalid_request_error",
+      code: "model_not_found",
+    },
+  }, 404],
+  [403, { error: { message: "You are not allowed to use this." } }, 503],
+  [404, { error: { message: "No endpoints found that support tool use.", code: 404 } }, 503],
+  [400, {
+    error: { message: "This model takes text only. The image a.png was not found." },
+  }, 400],
   [404, { error: { message: "Not Found" } }, 503],
   [404, "<html>nothing here</html>", 503],
   [400, {

@@ -83,8 +83,10 @@ export function providersPage(): string {
     `\`${one.id}\`${one.aliases.map((alias) => `, \`${alias}\``).join("")}`,
     one.source === "" ? one.title : `[${one.title}](${one.source})`,
     [one.dialect, ...one.otherDialects].join(", "),
-    one.keyVariables.map((name) => `\`${name}\``).join(" or ") +
-    (one.credentials === undefined ? "" : `, or credentials of ${one.credentials}`),
+    [
+      one.keyVariables.map((name) => `\`${name}\``).join(" or "),
+      one.credentials && `credentials of ${one.credentials}`,
+    ].filter(Boolean).join(", or "),
     `\`${one.url}\``,
   ]);
   const all = [["provider", "name", "dialects", "key", "address"], ...rows];

@@ -267,12 +267,12 @@ export class Generation {
       tokens: this.#input.tokens + permittedOutput * this.#request.choices,
       write: (plan, key) => {
         const back = BACKS[plan.upstream.dialect];
-        const { body } = plan.write(variantFor(plan), permittedOutput, key);
+        const { body, betas } = plan.write(variantFor(plan), permittedOutput, key);
         return {
           path: plan.upstream.pathFor({ model: plan.target.model, stream }) ?? back.path,
           headers: {
             accept: stream ? "text/event-stream" : "application/json",
-            ...back.versionHeaders(header, plan.upstream.betas),
+            ...back.versionHeaders(header, plan.upstream.betas, betas),
           },
           body: detached.reattach(JSON.stringify(body)),
         };

@@ -75,8 +75,16 @@ export function quirksByHost(url: string, dialect: BackName): QuirkName | undefi
   const { hostname } = new URL(url); // lower case, whatever was written
   const host = hostname.replace(/\.$/, "");
   return knownProviders().find((provider) =>
-    provider.quirks !== undefined && !provider.url.includes("{") &&
+    provider.quirks !== undefined &&
     [provider.dialect, ...provider.otherDialects].includes(dialect) &&
-    [new URL(provider.url).hostname, ...provider.otherHosts].includes(host)
+    (hostPattern(provider.url)?.test(host) || provider.otherHosts.includes(host))
   )?.quirks;
+}
+
+/** Hosts that a provider's URL can have; undefined where all of the host is the customer's. */
+function hostPattern(url: string): RegExp | undefined {
+  const [, host = ""] = /^https?:\/\/([^/:]+)/.exec(url) ?? [];
+  if (/^\{\w+\}$/.test(host)) return undefined;
+  const escaped = host.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[a-z0-9-]+");
+  return new RegExp(`^${escaped}$`);
 }

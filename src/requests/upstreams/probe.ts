@@ -141,15 +141,24 @@ const MAX_LIST_CHARS = 2_000_000;
 /** Bounds of a list, checked before it is parsed. */
 const LIST_BOUNDS = { depth: 20, values: 200_000, members: 10_000 };
 
-/** Names of a model's context window and output limit, in the lists of vLLM, OpenRouter, Groq and Mistral. */
-const CONTEXT = ["max_model_len", "context_length", "context_window", "max_context_length"];
+/** Names of a model's context window and output limit, in the lists of vLLM, OpenRouter, Groq and Mistral; the last are Anthropic's. */
+const CONTEXT = [
+  "max_model_len",
+  "context_length",
+  "context_window",
+  "max_context_length",
+  "max_input_tokens",
+];
 const MAX_OUTPUT = ["max_completion_tokens", "max_output_tokens"];
 
-/** The models of a list, as every dialect writes it; `undefined` if it is not one. */
+/** The models of a list, as every dialect writes it, or bare as Together does; `undefined` if it is not one. */
 function modelsIn(body: string): ListedModel[] | undefined {
   if (jsonExcess(body, LIST_BOUNDS) !== undefined) return undefined;
   try {
-    const parsed: unknown = JSON.parse(body);
+    const read: JsonValue = JSON.parse(body);
+    const isBare = Array.isArray(read) && read.length > 0 &&
+      read.every((one) => isObject(one) && text(one.id));
+    const parsed = isBare ? { data: read } : read;
     if (!isObject(parsed)) return undefined;
     if (items(parsed.models).some(isOfGoogle)) return generateModels(parsed);
     const isList = Array.isArray(parsed.data) || parsed.object === "list"; // Ollama's data may be null
@@ -162,7 +171,11 @@ function modelsIn(body: string): ListedModel[] | undefined {
       return [{
         id,
         context: tokens(one, CONTEXT),
-        maxOutput: tokens({ ...inner, ...one }, MAX_OUTPUT),
+        maxOutput: tokens({ ...inner, ...one }, [
+          ...MAX_OUTPUT,
+          // others may mean the context by it
+          ...one.max_input_tokens === undefined ? [] : ["max_tokens"],
+        ]),
       }];
     });
   } catch {

@@ -6,6 +6,7 @@ import {
   HOLES,
   type KnownProvider,
   knownProviders,
+  urlPartOf,
 } from "../known_providers/mod.ts";
 import { CHAIN_VARIABLES } from "./credential_settings.ts";
 import type { Faults } from "./faults.ts";
@@ -92,8 +93,10 @@ function apply(
   };
   for (const hole of HOLES) {
     const variable = provider.holes[hole];
-    if (variable !== undefined && notes.env[variable]) {
-      set(hole, hostOf(notes.env[variable]), `environment ${variable}`);
+    const value = written[hole];
+    if (typeof value === "string") define(written, hole, urlPartOf(value));
+    else if (variable !== undefined && notes.env[variable]) {
+      set(hole, urlPartOf(notes.env[variable]), `environment ${variable}`);
     }
   }
   if (written.url === undefined) set("url", urlOf(provider, written, path, notes));
@@ -138,11 +141,6 @@ function urlOf(
     );
   }
   return missing.length === 0 ? url : NOWHERE;
-}
-
-/** A variable may have a host with its scheme. */
-function hostOf(value: string): string {
-  return value.replace(/^https?:\/\//, "").replace(/\/+$/, "");
 }
 
 function isLocal(url: string): boolean {

@@ -160,8 +160,28 @@ function* namesOf(name: string): Iterable<string> {
     yield `${family}-${tag}`; // qwen3:32b
     if (!/^\d+(\.\d+)?b\b/.test(tag)) yield family; // kimi-k3:latest, but not another size
   }
-  const undated = family.replace(/-(\d{8}|\d{4}-\d{2}-\d{2})$/, "");
+  const undated = undatedName(family);
   if (undated !== family) yield undated;
+  const ofMaker = makersName(plain);
+  if (ofMaker === plain) return;
+  yield ofMaker;
+  yield undatedName(ofMaker);
+}
+
+function undatedName(name: string): string {
+  return name.replace(/-(\d{8}|\d{4}-\d{2}-\d{2})$/, "");
+}
+
+/** Region and maker, which Bedrock has before the name of a model: `eu.anthropic.claude-sonnet-4-5-20250929-v1:0`. */
+const BEDROCK_NAME =
+  /^(?:[a-z]{2,6}(?:-gov)?\.)?(?:anthropic|openai|amazon|cohere|deepseek|google|meta|minimax|mistral|moonshot|moonshotai|nvidia|qwen|zai)\.(.+)$/;
+
+/** A maker's name for a model that a cloud or a relay has under its own: Vertex AI writes `claude-sonnet-4-5@20250929`. */
+function makersName(plain: string): string {
+  const [, ofBedrock] = BEDROCK_NAME.exec(plain) ?? [];
+  const name = ofBedrock?.replace(/(?:-v?\d+)?:\d+\w*(?::\w+)?$|-v\d+$/, "") ??
+    plain.replace(/@(\d{8})$/, "-$1").replace(/@\w+$/, "");
+  return /^claude-/.test(name) ? name.replace(/(\d)\.(\d)/, "$1-$2") : name; // OpenRouter: claude-sonnet-4.5
 }
 
 function providerOf(url: string): string | undefined {

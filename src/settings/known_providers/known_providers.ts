@@ -75,9 +75,14 @@ export function fillUrl(
   const filled = pattern.replaceAll(/\{(resource|project|region)\}/g, (whole, hole: Hole) => {
     const value = values[hole];
     if (value === undefined) missing.push(hole);
-    return value ?? whole;
+    return value === undefined ? whole : urlPartOf(value);
   });
   return { url: filled, missing: [...new Set(missing)] };
+}
+
+/** A part of a URL as it is written there: a variable may have a host with its scheme. */
+export function urlPartOf(value: string): string {
+  return value.replace(/^https?:\/\//, "").replace(/\/+$/, "");
 }
 
 /**

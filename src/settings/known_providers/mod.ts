@@ -15,5 +15,6 @@ export {
   type KnownProvider,
   knownProviders,
   providersIn,
+  urlPartOf,
 } from "./known_providers.ts";
 export { QUIRK_NAMES, type QuirkName } from "./quirk_names.ts";

@@ -29,6 +29,17 @@ export interface OwnRow {
   readonly isUnasked?: boolean;
 }
 
+/** Vertex AI's addresses for several regions at once, as `@google/genai` and `@anthropic-ai/vertex-sdk` write them. */
+function multiRegions(...path: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(["us", "eu"].map((region) => [
+    region,
+    [
+      `https://aiplatform.${region}.rep.googleapis.com/v1/projects/{project}/locations/${region}`,
+      ...path,
+    ].join("/"),
+  ]));
+}
+
 /**
  * Providers whose address the table lacks, which depart from their dialect, or which are to be offered first, in that order. Addresses
  * are those that the providers' own packages use (`@ai-sdk/NAME`), or their documentation names.
@@ -257,6 +268,7 @@ export const OWN: readonly OwnRow[] = [
     regionUrls: {
       global:
         "https://aiplatform.googleapis.com/v1/projects/{project}/locations/global/endpoints/openapi",
+      ...multiRegions("endpoints/openapi"),
     },
     credentials: "google",
     variables: ["project=GOOGLE_VERTEX_PROJECT", "region=GOOGLE_VERTEX_LOCATION"],
@@ -270,6 +282,7 @@ export const OWN: readonly OwnRow[] = [
     regionUrls: {
       global:
         "https://aiplatform.googleapis.com/v1/projects/{project}/locations/global/publishers/google",
+      ...multiRegions("publishers/google"),
     },
     dialects: ["generate"],
     quirks: "vertex-gemini",
@@ -284,8 +297,7 @@ export const OWN: readonly OwnRow[] = [
     url: "https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}",
     regionUrls: {
       global: "https://aiplatform.googleapis.com/v1/projects/{project}/locations/global",
-      us: "https://aiplatform.us.rep.googleapis.com/v1/projects/{project}/locations/us",
-      eu: "https://aiplatform.eu.rep.googleapis.com/v1/projects/{project}/locations/eu",
+      ...multiRegions(),
     },
     dialects: ["messages"],
     quirks: "vertex-anthropic",

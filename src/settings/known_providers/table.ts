@@ -19,7 +19,7 @@ ambient|Ambient|chat|https://api.ambient.xyz/v1|AMBIENT_API_KEY|https://ambient.
 anyapi|AnyAPI|chat|https://api.anyapi.ai/v1|ANYAPI_API_KEY|https://docs.anyapi.ai
 atomic-chat|Atomic Chat|chat|http://127.0.0.1:1337/v1|ATOMIC_CHAT_API_KEY|https://atomic.chat
 auriko|Auriko|chat|https://api.auriko.ai/v1|AURIKO_API_KEY|https://docs.auriko.ai
-bailing|Bailing|chat|https://api.tbox.cn/api/llm/v1/chat/completions|BAILING_API_TOKEN|https://alipaytbox.yuque.com/sxs0ba/ling/intro
+bailing|Bailing|chat|https://api.tbox.cn/api/llm/v1|BAILING_API_TOKEN|https://alipaytbox.yuque.com/sxs0ba/ling/intro
 baseten|Baseten|chat|https://inference.baseten.co/v1|BASETEN_API_KEY|https://docs.baseten.co/inference/model-apis/overview
 berget|Berget.AI|chat|https://api.berget.ai/v1|BERGET_API_KEY|https://api.berget.ai
 chutes|Chutes|chat|https://llm.chutes.ai/v1|CHUTES_API_KEY|https://llm.chutes.ai/v1/models

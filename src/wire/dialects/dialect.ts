@@ -167,8 +167,13 @@ export interface Back {
    * Headers that go on as the client sent them, or with a default of the dialect's.
    *
    * @param betas Names of beta features that go on; one that ends with `*` is a beginning. Undefined for all.
+   * @param more Beta features that are asked for besides those of the header.
    */
-  versionHeaders(header: HeaderLookup, betas?: readonly string[]): Record<string, string>;
+  versionHeaders(
+    header: HeaderLookup,
+    betas?: readonly string[],
+    more?: readonly string[],
+  ): Record<string, string>;
   /** @throws {Refusal} `request_invalid` when nothing is left that could be sent. */
   write(conversation: Conversation, options: WriteConversationOptions): WrittenRequest;
   /** @throws {Refusal} `upstream_unavailable` and the like for a reported error, or a body that is not of the dialect. */

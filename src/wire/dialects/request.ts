@@ -109,6 +109,8 @@ export interface WrittenRequest {
   readonly dropped: readonly string[];
   /** What of the client's request was changed, as the target would refuse it: `thinking=disabled`. */
   readonly adjusted?: readonly string[] | undefined;
+  /** Beta features that the body asked for, which has no place for them there: they go on beside those of the header. */
+  readonly betas?: readonly string[] | undefined;
   /** Whether marks for prompt caches were written. */
   readonly takesMarks?: boolean | undefined;
   /** Whether images that a model made are part of it. */

@@ -186,17 +186,34 @@ export function isContextError(error: UpstreamError): boolean {
   return tooLongPrompt(error) !== undefined;
 }
 
-const MODEL_CODE = "model_not_found";
-const MODEL_WORDS =
-  /\bmodel\b[^.]{0,120}\b(?:not found|does not exist|is not available|not loaded)|\bmodels\/\S{1,200} (?:is|was) not found\b|(?:unknown|invalid|no such) model\b|not a valid model/i;
+/** Azure's models are deployments; 1211 is GLM's. */
+const MODEL_CODES =
+  /^(?:model_?not_?(?:found|exist|available|supported)|(?:unknown|invalid)_model|model_decommissioned|deployment_?not_?found|1211)$/i;
+/** What may stand between two words of a sentence; names of models have dots. */
+const WITHIN = String.raw`(?:[^.]|\.(?=\S)){0,120}`;
+const MODEL_WORDS = new RegExp(
+  [
+    String.raw`\bmodel\b${WITHIN}(?:(?:\bnot|n't) (?:found|exist)|\bis not available|\bnot loaded)`,
+    String.raw`\bmodels\/\S{1,200} (?:is|was) not found\b`,
+    String.raw`(?:unknown|invalid|no such) model\b|not a valid model|模型.{0,20}不存在`,
+    "\\bnot found the model\\b", // Moonshot
+    "\\bmodel identifier is invalid|\\bresolve the foundation model\\b", // Bedrock
+    String
+      .raw`\bmodel ID \S{1,200} with on-demand throughput\b|\bmodel version has reached the end of its life`,
+    String.raw`\bmodel\b${WITHIN}\bhas been (?:decommissioned|retired)`, // Groq
+    String.raw`^no endpoints found for \S+\/`, // OpenRouter
+    "^unable to access model\\b", // Together
+  ].join("|"),
+  "i",
+);
 
 /**
  * Whether an upstream says that it does not have the model: by its code, as OpenAI does (`model_not_found`), by its type,
- * as the messages dialect does (`not_found_error`, `model: name`), or by its words, as Ollama, vLLM, LM Studio, Mistral, OpenRouter and
- * Google (`models/name is not found`) do.
+ * as the messages dialect does (`not_found_error`, `model: name`), or by its words, as Ollama, vLLM, LM Studio, Mistral, OpenRouter, DeepSeek
+ * and Google (`models/name is not found`) do.
  */
-export function isModelError({ message = "", code, type }: UpstreamError): boolean {
-  if (code === MODEL_CODE) return true;
+export function isModelError({ message = "", code = "", type = "" }: UpstreamError): boolean {
+  if (MODEL_CODES.test(code) || MODEL_CODES.test(type)) return true;
   return MODEL_WORDS.test(message) || (type === "not_found_error" && /^model\b/i.test(message));
 }
 

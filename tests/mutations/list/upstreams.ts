@@ -288,7 +288,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "refused-token-kept",
     file: "src/requests/upstreams/credentials/with_credentials.ts",
-    find: "if (reply.status !== 401 || signal.aborted || !credentials.refused(own)) return reply;",
+    find: "if (!isRefusal || signal.aborted || !credentials.refused(own)) return reply;",
     replace: "return reply;",
     tests: [{ file: CREDENTIALS_TEST, filter: "a token that ends while" }],
     why: "A token that was revoked would fail every request until it ends.",

@@ -14,9 +14,12 @@ import { sized } from "../../tier.ts";
 function lister() {
   const next = { body: "", status: 200 };
   let received = 0;
+  let query = "";
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
     received++;
-    assertEquals(new URL(request.url).pathname, "/v1/models");
+    const { pathname, search } = new URL(request.url);
+    assertEquals(pathname, "/v1/models");
+    query = search;
     return new Response(next.body, { status: next.status });
   });
   const { one } = settings.parse({
@@ -26,6 +29,9 @@ function lister() {
     next,
     get received() {
       return received;
+    },
+    get query() {
+      return query;
     },
     settings: one!,
     async probe(body: unknown, status = 200) {
@@ -81,6 +87,17 @@ Deno.test("a list of models is read as each service writes it; what is none list
       ] as const
     ),
     [{ data: [{ id: "a", max_model_len: null, context_length: 8 }] }, listed(model("a", 8))],
+    // as Anthropic names limits; other services may mean the context by the second
+    [
+      { data: [{ id: "a", type: "model", max_input_tokens: 8, max_tokens: 4 }] },
+      listed(model("a", 8, 4)),
+    ],
+    [{ data: [{ id: "a", max_tokens: 4 }] }, listed(model("a"))],
+    // a bare list, as Together writes it
+    [
+      [{ id: "a", object: "model", context_length: 8 }, { id: "b", object: "model" }],
+      listed(model("a", 8), model("b")),
+    ],
     // as Google writes it: models that generate contents
     [
       {
@@ -102,7 +119,8 @@ Deno.test("a list of models is read as each service writes it; what is none list
     [{ models: ["models/a", null, { name: "a" }], data: [{ id: "x" }] }, listed(model("x"))],
     [{ models: [{ name: "a" }] }, NO_LIST],
     // what is no list
-    [[{ id: "a" }], NO_LIST],
+    [[], NO_LIST],
+    [[{ id: "a" }, { name: "b" }], NO_LIST],
     ["null", NO_LIST],
     ["7", NO_LIST],
     ['"list"', NO_LIST],
@@ -120,6 +138,23 @@ Deno.test("a list of models is read as each service writes it; what is none list
   assertEquals(await service.probe({ data: [{ id: "a" }] }, 404), NO_LIST, "only of a 200");
   const many = Array.from({ length: 2_001 }, (_, at) => ({ id: `m${at}` }));
   assertEquals((await service.probe({ data: many })).models.length, 2_000);
+});
+
+Deno.test("each dialect's list is asked for whole: services write it in pages", async () => {
+  await using service = lister();
+  for (
+    const [dialect, expected] of [
+      ["chat", ""],
+      ["messages", "?limit=1000"],
+      ["responses", ""],
+      ["generate", "?pageSize=1000"],
+    ] as const
+  ) {
+    service.next.body = "{}";
+    const settings = { ...service.settings, dialect };
+    await probeUpstream("one", settings, { now: () => 0, patienceMs: 10_000 });
+    assertEquals(service.query, expected, dialect);
+  }
 });
 
 Deno.test("a probe says what the upstream's clock shows, and why it ended: nothing in time, or the asker closes", async () => {

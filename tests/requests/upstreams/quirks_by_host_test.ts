@@ -48,6 +48,25 @@ Deno.test("each known service is known by its host name, in its dialect, however
   }
 });
 
+Deno.test("a customer's own host at a cloud is known by the rest of its name", async () => {
+  for (
+    const [url, dialect, quirks] of [
+      ["https://acme.openai.azure.com/openai/v1", "chat", "azure"],
+      ["https://acme.openai.azure.com/openai?api-version=2024-10-21", "responses", "azure"],
+      ["https://acme.services.ai.azure.com/anthropic/v1", "messages", "anthropic"],
+      ["https://bedrock-runtime.eu-central-1.amazonaws.com", "messages", "bedrock-anthropic"],
+      ["https://bedrock-runtime.eu-central-1.amazonaws.com/openai/v1", "chat", undefined],
+      ["https://europe-west1-aiplatform.googleapis.com/v1/x", "generate", "vertex-gemini"],
+      ["https://openai.azure.com/openai/v1", "chat", undefined],
+      ["https://a.b.openai.azure.com/openai/v1", "chat", undefined],
+      ["https://acme.openai.azure.com.example/v1", "chat", undefined],
+      ["https://acme.example/ai-gateway/mlflow/v1", "chat", undefined],
+    ] as const
+  ) {
+    assertEquals(await quirksOf(url, { SLUICE_UPSTREAM_DIALECT: dialect }), quirks, url);
+  }
+});
+
 Deno.test("what is set wins over the host name, none included", async () => {
   const openai = "https://api.openai.com/v1";
   for (const quirks of ["none", "vllm"] as const) {

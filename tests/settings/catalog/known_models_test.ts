@@ -37,7 +37,29 @@ Deno.test("names of other hosts, of sizes and of dates find the model; another s
     found("moonshotai/Kimi-K2.6", "https://api.together.xyz/v1"),
     "togetherai:moonshotai/Kimi-K2.6",
   );
-  for (const name of ["qwen3:1b", "llama", "", "/", ":", "gpt-5x"]) {
+  // as clouds and relays write them
+  const bedrock = "https://bedrock-runtime.eu-central-1.amazonaws.com";
+  for (
+    const [name, id] of [
+      ["anthropic.claude-sonnet-4-5-20250929-v1:0", "anthropic:claude-sonnet-4-5-20250929"],
+      ["eu.anthropic.claude-sonnet-4-5-20250929-v1:0", "anthropic:claude-sonnet-4-5-20250929"],
+      ["us-gov.anthropic.claude-sonnet-4-5-20990101-v1:0", "anthropic:claude-sonnet-4-5"],
+      ["global.anthropic.claude-opus-4-6-v1", "anthropic:claude-opus-4-6"],
+      ["anthropic.claude-haiku-4-5", "anthropic:claude-haiku-4-5"],
+      [
+        "arn:aws:bedrock:eu-central-1:1:inference-profile/eu.anthropic.claude-opus-4-6-v1:0",
+        "anthropic:claude-opus-4-6",
+      ],
+      ["openai.gpt-oss-120b-1:0", "cerebras:gpt-oss-120b"],
+      ["claude-sonnet-4-5@20250929", "anthropic:claude-sonnet-4-5-20250929"],
+      ["claude-opus-4-6@default", "anthropic:claude-opus-4-6"],
+      ["anthropic/claude-sonnet-4.5", "anthropic:claude-sonnet-4-5"],
+    ] as const
+  ) {
+    assertEquals(found(name, bedrock), id, name);
+  }
+  const others = ["acme.claude-opus-4-6", "anthropic.", "qwen.qwen3-1b-v1:0", "@20250929"];
+  for (const name of ["qwen3:1b", "llama", "", "/", ":", "gpt-5x", ...others]) {
     assertEquals(found(name), undefined, name);
   }
 });
@@ -55,6 +77,22 @@ Deno.test("a listed model has the prices of its maker in credits, rounded up", (
   assertEquals(at(1)?.prices, { input: 2, cached: 1, output: 10 });
   const route = at(1_000)!;
   assertEquals([route.context, route.maxOutput, route.images], [400_000, 128_000, "remote"]);
+});
+
+Deno.test("a route to a cloud's model promises what the model can do", () => {
+  const route = new Catalog(settings.parse({
+    upstreams: {
+      aws: { url: "https://bedrock-runtime.eu-central-1.amazonaws.com", dialect: "messages" },
+    },
+    routes: {
+      claude: {
+        targets: [{ upstream: "aws", model: "eu.anthropic.claude-sonnet-4-5-20250929-v1:0" }],
+      },
+    },
+  })).find("claude")!;
+  const { context, maxOutput, images, reasoning, prices } = route;
+  assertEquals([context, maxOutput, images, reasoning], [200_000, 64_000, "remote", "thinking"]);
+  assertEquals(prices, { input: 3_300, cached: 330, output: 16_500 }); // of the region
 });
 
 Deno.test("prices on which the sources differ by more than 2 % are named, those of another host are not", () => {

@@ -29,7 +29,7 @@ Deno.test("each provider resolves by its ID and its other names", async () => {
       const found = settings.upstreams[name]!;
       const { protocol } = new URL(found.url);
       assert(protocol === "https:" || /127\.0\.0\.1|localhost/.test(found.url), found.url);
-      assert(!found.url.includes("{"), found.url);
+      assert(!/\{|\/(?:chat\/completions|messages|responses)\/?$/.test(found.url), found.url);
       assertEquals([found.dialect, found.quirks], [dialect, quirks]);
     }
   }
@@ -72,6 +72,9 @@ Deno.test("parts of an address come from the settings or the provider's own vari
     bricks: { provider: "databricks" },
     claude: { provider: "vertex-anthropic", project: "p", region: "global" },
     gemini: { provider: "vertex", project: "p", region: "europe-west1" },
+    eu: { provider: "vertex", project: "p", region: "eu" },
+    us: { provider: "vertex-gemini", project: "p", region: "us" },
+    claude2: { provider: "vertex-anthropic", project: "p", region: "us" },
   }, env);
   const urls = Object.values(settings.upstreams).map(({ url }) => url);
   assertEquals(urls, [
@@ -79,6 +82,9 @@ Deno.test("parts of an address come from the settings or the provider's own vari
     "https://adb-1.azuredatabricks.net/ai-gateway/mlflow/v1",
     "https://aiplatform.googleapis.com/v1/projects/p/locations/global",
     "https://europe-west1-aiplatform.googleapis.com/v1/projects/p/locations/europe-west1/endpoints/openapi",
+    "https://aiplatform.eu.rep.googleapis.com/v1/projects/p/locations/eu/endpoints/openapi",
+    "https://aiplatform.us.rep.googleapis.com/v1/projects/p/locations/us/publishers/google",
+    "https://aiplatform.us.rep.googleapis.com/v1/projects/p/locations/us",
   ]);
   assertEquals(settings.upstreams.claude!.credentials?.kind, "google");
 });
@@ -187,6 +193,18 @@ Deno.test("sluice init with ten variables writes ten upstreams that reply", asyn
     const sent = headers.get("x-api-key") ?? headers.get("authorization")?.replace("Bearer ", "");
     assertEquals(sent, key?.reveal(), name);
   }
+});
+
+Deno.test("sluice init writes an upstream that can be used where a variable has a host with its scheme", async () => {
+  const env = { DATABRICKS_HOST: "https://adb-1.azuredatabricks.net/", DATABRICKS_TOKEN: "dapi-1" };
+  await using directory = await tempDir();
+  const { code, err } = await sluice(["init", "--yes", "--here"], {
+    directory: directory.path,
+    env: { ...env, HTTPS_PROXY: "http://127.0.0.1:9" },
+  });
+  assertEquals(code, 0, err);
+  const { settings: { upstreams } } = await loadConfig({ env, directory: directory.path });
+  assertEquals(upstreams.databricks!.url, "https://adb-1.azuredatabricks.net/ai-gateway/mlflow/v1");
 });
 
 Deno.test("the address of a provider is written once, in the table", async () => {

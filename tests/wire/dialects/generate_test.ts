@@ -232,7 +232,10 @@ Deno.test("thinking is set by a level, or by a budget on older models", () => {
   };
   const of = (config: JsonObject | undefined) => [config, []];
   assertEquals(thinking({}), of(undefined));
-  assertEquals(thinking({ reasoning_effort: "none" }), of({ thinkingBudget: 0 }));
+  assertEquals(
+    thinking({ reasoning_effort: "none" }, "gemini-3-flash"),
+    of({ thinkingBudget: 0 }),
+  );
   assertEquals(
     thinking({ reasoning_effort: "minimal" }),
     of({ includeThoughts: true, thinkingLevel: "MINIMAL" }),
@@ -258,6 +261,45 @@ Deno.test("thinking is set by a level, or by a budget on older models", () => {
     OPTIONS,
   );
   assertEquals(written.adjusted, ["thinking.budget_tokens=2000"]);
+});
+
+Deno.test("thinking is within what the model accepts: Pro cannot be switched off, and budgets have a maximum", () => {
+  const thinking = (more: JsonObject, model: string) => {
+    const request = parseChat({ model: "m", messages: USERS, ...more });
+    const { body, dropped, adjusted } = chatToGenerate.request(request, {
+      ...OPTIONS,
+      permittedOutput: 64_000,
+      model,
+    });
+    return [(body as Json).generationConfig.thinkingConfig, dropped, adjusted];
+  };
+  const off = { thinking: { type: "disabled" } };
+  for (
+    const [model, config, dropped] of [
+      ["gemini-2.5-flash", { thinkingBudget: 0 }, []],
+      ["gemini-2.5-flash-lite", { thinkingBudget: 0 }, []],
+      ["gemini-2.0-pro-exp", { thinkingBudget: 0 }, []],
+      ["gemini-2.5-pro", { thinkingBudget: 128 }, ["thinking"]],
+      ["models/gemini-2.5-pro-preview-06-05", { thinkingBudget: 128 }, ["thinking"]],
+      ["gemini-pro-latest", { thinkingLevel: "LOW" }, ["thinking"]],
+      ["gemini-3.1-pro-preview", { thinkingLevel: "LOW" }, ["thinking"]],
+    ] as const
+  ) {
+    assertEquals(thinking(off, model), [config, dropped, []], model);
+  }
+  const asked = { thinking: { type: "enabled", budget_tokens: 60_000 } };
+  for (
+    const [model, budget] of [
+      ["gemini-2.5-flash", 24_576],
+      ["gemini-2.5-pro", 32_768],
+    ] as const
+  ) {
+    assertEquals(
+      thinking(asked, model),
+      [{ includeThoughts: true, thinkingBudget: budget }, [], [`thinking.budget_tokens=${budget}`]],
+      model,
+    );
+  }
 });
 
 Deno.test("what the dialect has no place for is named", () => {

@@ -12,7 +12,7 @@ export function withVersion(
   version: string,
   leftOut: readonly string[],
 ): JsonObject {
-  const sent: JsonObject = { anthropic_version: version, ...body };
+  const sent: JsonObject = { ...body, anthropic_version: version };
   for (const field of ["model", ...leftOut]) delete sent[field];
   return sent;
 }

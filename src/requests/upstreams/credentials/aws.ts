@@ -11,6 +11,7 @@ import {
   type UnsignedRequest,
   withoutSecrets,
 } from "./credentials.ts";
+import type { UpstreamReply } from "../transport.ts";
 import { askForJson, askForToken, NEAR_MS, type ProxyFor } from "./token_endpoint.ts";
 
 /** Keys of AWS; `value` is the access key's ID. */
@@ -34,6 +35,8 @@ const ECS_HOST = "http://169.254.170.2";
 const IMDS = "http://169.254.169.254/latest";
 const CONTAINER_HOSTS =
   /^(?:169\.254\.170\.(?:2|23)|\[fd00:ec2::23\]|localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+/** What AWS says, with the status 403, of keys that have ended or were taken back: they may have been replaced in their file. */
+const REFUSALS = /^(?:ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature)/;
 const DIGEST = "x-amz-content-sha256";
 
 /**
@@ -68,6 +71,10 @@ export class AwsCredentials implements Credentials {
   refused(headers: Readonly<Record<string, string>>): boolean {
     const used = /Credential=([^/]+)\//.exec(headers.authorization ?? "")?.[1];
     return this.#keys.refused(used ?? "");
+  }
+
+  isRefusal({ status, headers }: Pick<UpstreamReply, "status" | "headers">): boolean {
+    return status === 403 && REFUSALS.test(String(headers["x-amzn-errortype"]));
   }
 
   redact(words: string): string {

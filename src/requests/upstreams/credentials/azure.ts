@@ -22,7 +22,9 @@ export async function azureToken(
   const variable = (name: string) => environment[name]?.reveal();
   const tenant = settings.tenant ?? variable("AZURE_TENANT_ID");
   const client = settings.client ?? variable("AZURE_CLIENT_ID");
-  const secret = settings.secret?.reveal() ?? variable("AZURE_CLIENT_SECRET");
+  // a secret of the environment is another application's where the settings name a token
+  const secret = settings.secret?.reveal() ??
+    (settings.tokenFile === undefined ? variable("AZURE_CLIENT_SECRET") : undefined);
   const tokenFile = settings.tokenFile ?? variable("AZURE_FEDERATED_TOKEN_FILE");
   if (secret === undefined && tokenFile === undefined) {
     return await askForAccess(managedIdentity(settings, { client, scope, variable }), now);

@@ -1,4 +1,4 @@
-import { TransportFault, type UpstreamRequest } from "../transport.ts";
+import { TransportFault, type UpstreamReply, type UpstreamRequest } from "../transport.ts";
 
 /** A request that is about to be sent. */
 export interface UnsignedRequest extends Pick<UpstreamRequest, "headers" | "body"> {
@@ -15,11 +15,13 @@ export interface Credentials {
    */
   headersFor(request: UnsignedRequest): Promise<Readonly<Record<string, string>>>;
   /**
-   * Notes that the upstream has refused a request with these headers (401).
+   * Notes that the upstream has refused a request with these headers.
    *
    * @returns Whether others are worth a try: what was used has been replaced or will be got again.
    */
   refused(headers: Readonly<Record<string, string>>): boolean;
+  /** Whether a reply says so in another way than by the status 401. */
+  isRefusal?(reply: Pick<UpstreamReply, "status" | "headers">): boolean;
   /** Takes what was got out of a text. */
   redact(text: string): string;
 }

@@ -28,12 +28,14 @@ export async function fromCommand(
     throw new CredentialsFault(`${named} gave no token: ${whyNot(error)}`);
   }
   let isLate = false;
+  const output = child.stdout.getReader();
   const patience = setTimeout(() => {
     isLate = true;
     end(child);
+    output.cancel().catch(() => {}); // a program that it has started may hold it open
   }, timeoutMs);
   try {
-    const printed = await firstBytes(child);
+    const printed = await firstBytes(child, output);
     const { success, code } = await child.status;
     if (isLate) throw new CredentialsFault(`${named} gave no token within ${timeoutMs / 1_000} s`);
     if (!success) {
@@ -52,16 +54,21 @@ function whyNot(error: unknown): string {
 }
 
 /** What a program prints; ends it when that is too long for a token. */
-async function firstBytes(child: Deno.ChildProcess): Promise<string> {
+async function firstBytes(
+  child: Deno.ChildProcess,
+  output: ReadableStreamDefaultReader<Uint8Array>,
+): Promise<string> {
   let printed = "";
   const decoder = new TextDecoder();
-  for await (const bytes of child.stdout) {
-    printed += decoder.decode(bytes, { stream: true });
+  while (true) {
+    const { value } = await output.read();
+    if (value === undefined) return printed;
+    printed += decoder.decode(value, { stream: true });
     if (printed.length <= MAX_CHARS) continue;
     end(child);
-    break;
+    await output.cancel();
+    return printed;
   }
-  return printed;
 }
 
 function end(child: Deno.ChildProcess): void {

@@ -2,7 +2,7 @@ import type { Transport } from "../transport.ts";
 import type { Credentials } from "./credentials.ts";
 
 /**
- * A transport whose requests prove who sends them. A request that is refused (401) is sent once more with what was got since.
+ * A transport whose requests prove who sends them. A request that is refused is sent once more with what was got since.
  *
  * @param send Sends a request.
  * @param urlOf The address that a path is sent to.
@@ -22,7 +22,8 @@ export function withCredentials(
     };
     const own = await credentials.headersFor(unsigned);
     const reply = await send({ ...request, headers: { ...headers, ...own } });
-    if (reply.status !== 401 || signal.aborted || !credentials.refused(own)) return reply;
+    const isRefusal = reply.status === 401 || credentials.isRefusal?.(reply) === true;
+    if (!isRefusal || signal.aborted || !credentials.refused(own)) return reply;
     reply.discard();
     return await send({
       ...request,

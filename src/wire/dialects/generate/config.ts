@@ -3,7 +3,7 @@ import type { JsonObject } from "../json.ts";
 import type { Concept, Conversation } from "../neutral/conversation.ts";
 import type { Effort, ReasoningRequest } from "../reasoning.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
-import { reasonsByLevel } from "./models.ts";
+import { alwaysThinks, maxThinkingBudget, reasonsByLevel } from "./models.ts";
 
 /** The service rejects more. */
 const MAX_STOPS = 5;
@@ -11,6 +11,10 @@ const MAX_STOPS = 5;
 const MAX_SEED = 0x7fff_ffff;
 /** The least budget of thoughts that each of its models accepts. */
 const MIN_BUDGET = 512;
+
+/** Minimum of models whose thinking cannot be switched off (ai.google.dev, thinking). */
+const MIN_PRO_BUDGET = 128;
+const MIN_PRO_LEVEL = "LOW";
 
 /** Levels of thinking by efforts; there is none above the last. */
 const LEVELS: Readonly<Record<Exclude<Effort, "none">, string>> = {
@@ -75,6 +79,8 @@ export function configOf(
   }
   const thinking = thinkingOf(reasoning, options);
   if (thinking !== undefined) config.thinkingConfig = thinking;
+  const isOff = thinking !== undefined && thinking.includeThoughts === undefined;
+  if (isOff && thinking.thinkingBudget !== 0) dropped.push("reasoning");
   const { budgetTokens } = reasoning;
   if (budgetTokens !== undefined && thinking?.thinkingBudget !== budgetTokens) {
     if (thinking?.thinkingBudget === undefined) dropped.push("reasoningBudget");
@@ -92,12 +98,20 @@ function schemaOf(
   return description === undefined ? schema : { ...schema, description };
 }
 
+/** What switches thinking off, as far as a model can be. */
+function offFor(model: string): JsonObject {
+  if (!alwaysThinks(model)) return { thinkingBudget: 0 };
+  return reasonsByLevel(model)
+    ? { thinkingLevel: MIN_PRO_LEVEL }
+    : { thinkingBudget: MIN_PRO_BUDGET };
+}
+
 /** Undefined where it is left to the model: those that cannot think reject any setting of it. */
 function thinkingOf(
   { enabled, effort, budgetTokens }: ReasoningRequest,
   { model, permittedOutput }: WriteConversationOptions,
 ): JsonObject | undefined {
-  if (effort === "none" || effort === undefined && enabled === false) return { thinkingBudget: 0 };
+  if (effort === "none" || effort === undefined && enabled === false) return offFor(model);
   if (effort === undefined && enabled === undefined) return undefined;
   if (effort !== undefined && reasonsByLevel(model)) {
     return { includeThoughts: true, thinkingLevel: LEVELS[effort] };
@@ -105,6 +119,7 @@ function thinkingOf(
   const wanted = effort === undefined ? budgetTokens : BUDGETS[effort];
   if (wanted === undefined) return { includeThoughts: true };
   // thoughts are part of the output
-  const thinkingBudget = Math.max(MIN_BUDGET, Math.min(wanted, permittedOutput));
+  const most = Math.min(permittedOutput, maxThinkingBudget(model));
+  const thinkingBudget = Math.max(MIN_BUDGET, Math.min(wanted, most));
   return { includeThoughts: true, thinkingBudget };
 }

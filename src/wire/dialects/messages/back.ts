@@ -14,6 +14,7 @@ import { isSequence, writeConversation } from "./write.ts";
 /** Messages as upstreams speak it. */
 export const messagesBack: Back = {
   path: "/messages",
+  modelsPath: "/models?limit=1000", // a page has twenty otherwise
   authorization: (key) => ({ "x-api-key": key }),
   versionHeaders,
   write,

@@ -20,6 +20,7 @@ import { type Usage, withCounts } from "../usage.ts";
 import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { brokenOff } from "../upstream_error.ts";
 import { legalId } from "../neutral/call_ids.ts";
+import { takeBetas } from "./headers.ts";
 import { BlocksAsWhole } from "./blocks_as_whole.ts";
 import { madeCallId, MessagesCallIds, withUpstreamIds } from "./call_ids.ts";
 import { checkMessage, messageReports, parseEvents } from "./read_reply.ts";
@@ -72,7 +73,7 @@ function carryRequest(
   else if (!thinks && !shaping.ownSampling) {
     sent.temperature ??= DEFAULT_SAMPLING.temperature;
   }
-  return { body: sent, dropped };
+  return { body: sent, betas: takeBetas(sent), dropped };
 }
 
 /** A message without what the gateway sealed for other upstreams. */

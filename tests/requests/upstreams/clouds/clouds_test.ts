@@ -696,6 +696,35 @@ Deno.test("clouds that carry a dialect: each from each dialect, whole and stream
   }
 });
 
+Deno.test("beta features in a body, as clouds have them, are no way past what the upstream takes", async () => {
+  const asked = ["one-2025-01-01", "four", "bad\r\nname", 7];
+  const ask = async (upstream: Parameters<typeof gatewayTo>[0], headers = {}) => {
+    await using gateway = await gatewayTo({ ...upstream, dialect: "messages" });
+    const { path, body } = FRONTS.messages;
+    const more = { anthropic_beta: asked, anthropic_version: "other" };
+    const response = await gateway.post(path, { model: "house", ...body, ...more }, { headers });
+    assertEquals(response.status, 200, await response.text());
+    return cloud.received.at(-1)!;
+  };
+  await using cloud = fakeUpstream(() => Response.json(MESSAGE));
+  const { url } = cloud;
+  const plain = await ask({ url });
+  assertEquals(plain.headers.get("anthropic-beta"), "one-2025-01-01,four");
+  assertEquals(plain.body.anthropic_beta, undefined);
+  const own = { "anthropic-beta": "two" };
+  const both = await ask({ url, betas: ["one-*", "two"] }, own);
+  assertEquals(both.headers.get("anthropic-beta"), "two,one-2025-01-01");
+  const bedrock = { url, provider: "bedrock-anthropic", region: "eu-central-1", key: "k-123456" };
+  const inBody = await ask({ ...bedrock, betas: ["one-*", "two"] }, own);
+  assertEquals(inBody.raw.match(/anthropic_(?:beta|version)/g)?.length, 2);
+  assertEquals([inBody.body.anthropic_beta, inBody.body.anthropic_version], [
+    ["two", "one-2025-01-01"],
+    "bedrock-2023-05-31",
+  ]);
+  const none = await ask({ ...bedrock, betas: [] });
+  assertEquals(none.body.anthropic_beta, undefined);
+});
+
 Deno.test("beta features that clients ask for go on as far as the upstream takes them", async () => {
   await using cloud = fakeUpstream(() => Response.json(MESSAGE));
   const sent = async (betas: string[] | undefined) => {

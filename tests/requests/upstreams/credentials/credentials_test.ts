@@ -363,6 +363,26 @@ Deno.test("what a program prints, or a file has, as a token and its end (table)"
   assertEquals(await fromFile(path, () => NOW), { value: "one-line", endsAtMs: NOW + 1_000 });
 });
 
+Deno.test("a command is given up although a program that it has started goes on and holds its output", async () => {
+  await using directory = await tempDir();
+  const pid = `${directory.path}/pid`;
+  const script = `tail -f /dev/null & echo $! > ${pid}; wait`;
+  let said: string | undefined;
+  try {
+    const getting = fromCommand({
+      kind: "command",
+      command: ["sh", ...["-c", script].map((one) => new Secret(one))],
+      ttlMs: 600_000,
+      timeoutMs: 500,
+    }, Date.now).catch(({ message }) => said = message);
+    await until(() => said !== undefined, { what: "a fault" });
+    await getting;
+  } finally {
+    Deno.kill(Number(await Deno.readTextFile(pid)), "SIGKILL");
+  }
+  assertStringIncludes(said!, "the command sh gave no token within 0.5 s");
+});
+
 Deno.test("Google: where a key file is looked for, and what is made of it (table)", async () => {
   await using directory = await tempDir();
   const { path } = directory;
@@ -428,6 +448,9 @@ Deno.test("Azure: which of its settings say what, and how a machine's identity i
       [{ tenant, client, secret }, "of-secret"],
       [{ tenant, client, tokenFile }, "federated"],
       [{ tenant, client, secret, tokenFile }, "of-secret"],
+      // what the settings say wins over the environment
+      [{ tenant, client, environment: { AZURE_CLIENT_SECRET: secret } }, "of-secret"],
+      [{ tenant, client, tokenFile, environment: { AZURE_CLIENT_SECRET: secret } }, "federated"],
     ] as const
   ) {
     assertEquals((await get(settings)).value, value, Object.keys(settings).join());
@@ -753,6 +776,46 @@ Deno.test("AWS: keys of the environment, a role by web identity, a container's e
   }
   const [web] = tokens.asked as [typeof tokens.asked[number]];
   assertEquals(web.form.WebIdentityToken, "eyJ.projected.token");
+});
+
+Deno.test("AWS: keys that have ended are read again from their file, though AWS says so with 403", async () => {
+  await using directory = await tempDir();
+  const shared = `${directory.path}/credentials`;
+  const write = (id: string) =>
+    Deno.writeTextFile(
+      shared,
+      `[default]\naws_access_key_id = ${id}\naws_secret_access_key = s3cret-key\n`,
+    );
+  await write("AKIDOLD");
+  let [ended, type] = ["", "ExpiredTokenException:http://internal.amazon.com/coral/"];
+  await using upstream = fakeUpstream(({ headers }) =>
+    headers.get("authorization")!.includes(`Credential=${ended}/`)
+      ? Response.json({ message: "The security token included in the request is expired" }, {
+        status: 403,
+        headers: { "x-amzn-errortype": type },
+      })
+      : completion("Hi.")
+  );
+  const clock = { nowMs: Date.now() };
+  await using gateway = await gatewayTo(
+    {
+      url: upstream.url,
+      credentials: { kind: "aws", environment: { AWS_SHARED_CREDENTIALS_FILE: shared } },
+    },
+    {},
+    () => clock.nowMs,
+  );
+  assertEquals((await ask(gateway)).status, 200);
+  ended = "AKIDOLD";
+  clock.nowMs += 10_000;
+  await write("AKIDNEW");
+  assertEquals((await ask(gateway)).status, 200);
+  assertEquals(upstream.received.length, 3);
+  // what the keys are not allowed to do is nothing that others would be
+  [ended, type] = ["AKIDNEW", "AccessDeniedException"];
+  clock.nowMs += 10_000;
+  assertEquals((await ask(gateway)).status, 503);
+  assertEquals(upstream.received.length, 4);
 });
 
 Deno.test("managed identity of Azure, and a federated token", async () => {
