@@ -161,6 +161,8 @@ async function applyChange(
   const { database, log } = parts;
   if (paymentId === undefined) return await noted(parts, bearer, { outcome: "unknown" });
   const before = await orderOfPayment(database, paymentId);
+  // amounts of two currencies cannot be compared, and no credits are moved by them
+  const isOther = before !== undefined && before.currency !== change.currency;
   await settleChange(database, {
     ...change,
     paymentId,
@@ -169,11 +171,14 @@ async function applyChange(
     asOfMs: bearer?.createdAtMs,
   }, {
     accountIds: before === undefined ? [] : await accountsOfOrder(database, before.id),
-    more: bearer === undefined
+    more: bearer === undefined || isOther
       ? []
       : [bearer.record(before === undefined ? "unknown" : "applied", before?.id)],
   });
   if (before === undefined) return { outcome: "unknown" };
+  if (isOther) {
+    return await toReview(parts, { order: before, faults: ["currency"], id: change.id, bearer });
+  }
   const order = await orderById(database, before.id);
   if (order?.state !== before.state || order.goneAmount !== before.goneAmount) {
     log.warn("payment changed", { order: before.id, state: order?.state, cause: change.id });

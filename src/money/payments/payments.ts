@@ -337,7 +337,7 @@ export class Payments {
 
   /** Applies the events that no webhook has brought, oldest first. */
   async #readEvents(client: StripeClient, sinceMs: number): Promise<number> {
-    const { events, isWhole } = await client.events(sinceMs);
+    const { events, isWhole } = await client.events(sinceMs, EVENT_TYPES);
     if (!isWhole) this.#parts.log.warn("not all events were read", { events: events.length });
     let count = 0;
     for (const one of events.toReversed()) {

@@ -191,6 +191,34 @@ Deno.test("news come to their outcome, which is recorded with the event", async 
     ["charge.dispute.created", dispute, "unknown"],
     ["charge.dispute.created", { ...dispute, livemode: true }, "no_effect"],
     ["charge.dispute.created", { ...dispute, payment_intent: null }, "unknown"],
+    [completed, await sessionOf({ payment_intent: "pi_sold" }), "applied", "info order paid"],
+    ...["charge.dispute.created", "charge.dispute.closed"].map((type, at) =>
+      [
+        type,
+        {
+          ...dispute,
+          id: `dp_${type}`,
+          payment_intent: "pi_sold",
+          currency: "eur",
+          status: at === 0 ? "needs_response" : "lost",
+        },
+        "review",
+        "error payment needs a look",
+      ] as [string, Record<string, unknown>, string, string]
+    ),
+    [
+      "refund.created",
+      {
+        object: "refund",
+        id: "re_eur",
+        amount: 499,
+        currency: "eur",
+        payment_intent: "pi_sold",
+        status: "succeeded",
+      },
+      "review",
+      "error payment needs a look",
+    ],
     ["customer.created", { id: "cus_1", object: "customer" }, "no_effect"],
     ["invoice.upcoming", { object: "invoice" }, "no_effect"],
   ];
@@ -651,12 +679,15 @@ Deno.test("events are read page by page, as far as they go", async () => {
     assertEquals([events.length, isWhole], [Math.min(count, 1_000), count <= 1_000], `${count}`);
   }
   await payments.reconcile({ eventsSinceMs: 0 });
+  assertEquals(logged, [], "what else is sold is not asked for");
+  for (const one of stripe.events) Object.assign(one, { type: "refund.created", data: null });
+  await payments.reconcile({ eventsSinceMs: 0 });
   assertEquals(logged, ["warn not all events were read"]);
   stripe.events.length = 2;
   await payments.reconcile({ eventsSinceMs: 0 });
   assertEquals(logged.length, 1);
   // those that say something are counted, once
-  stripe.events.push({ id: "evt_unreadable", created: 1 });
+  stripe.events.push({ id: "evt_unreadable", created: 1, type: "refund.created" });
   for (const id of ["re_1", "re_2"]) {
     const terms = {
       amount: 1,
