@@ -352,11 +352,11 @@ function quotedVariables(env: Surroundings["env"], used: ReadonlySet<string>): s
 }
 
 /**
- * Finds variables in use whose value is the name of another: nobody but a shell replaces it in an environment file. As a secret, it would
- * be one that everybody can read in examples.
+ * Finds variables in use whose value is the name of another: nobody but a shell replaces it in an environment file, and Kubernetes leaves
+ * `$(NAME)` where it knows no such name. As a secret, it would be one that everybody can read in examples.
  */
 function unreplacedVariables(env: Surroundings["env"], used: ReadonlySet<string>): string[] {
-  return [...used].filter((name) => /^(["']?)\$(?:\{[^{}]*\}|\w+)\1$/.test(env[name] ?? ""))
+  return [...used].filter((name) => /^(["']?)\$(?:\{[^{}]*\}|\(\w+\)|\w+)\1$/.test(env[name] ?? ""))
     .map((name) =>
       `Environment variable ${name} is the name of another variable, which nothing has replaced: write the value itself into its file`
     );

@@ -297,7 +297,7 @@ Deno.test("a variable whose value is the name of another is refused if it is use
   });
   const KEY = "sk_test_51MarkedSecretKeyForTests42abcdEFGH";
   const HOOK = "whsec_MarkedWebhookSecretForTests1234567890";
-  for (const name of ["${HOOK}", "$HOOK", "${HOOK:-x}", '"${HOOK}"', "'$HOOK'", "${}"]) {
+  for (const name of ["${HOOK}", "$HOOK", "${HOOK:-x}", '"${HOOK}"', "'$HOOK'", "${}", "$(HOOK)"]) {
     for (
       const [own, options] of [
         ["HOOK", { file, env: { KEY, HOOK: name } }],
