@@ -55,7 +55,7 @@ const SWEEP_AFTER_MS = 10 * 60_000;
 /** Sessions end within an hour; delayed methods take days. */
 const SWEEP_UNTIL_MS = 30 * 86_400_000;
 const SWEEP_ORDERS = 50;
-/** An order whose checkout was never made. */
+/** An order whose checkout, or automatic payment, was never made. */
 const ABANDONED_MS = 86_400_000;
 const COLLECT_ORDERS = 100;
 /** Calls of the payment service that the pages of one account may make within a minute. */
@@ -314,25 +314,20 @@ export class Payments {
     const client = this.#mustBeOnline();
     if (order.paidAtMs !== null || order.provider !== "stripe") return order;
     if (order.livemode !== this.livemode) return order;
-    if (order.origin === "top_up") return await this.#askIntent(client, order);
+    const isAutomatic = order.origin === "top_up";
     if (order.sessionId === null) {
       if (now() - order.createdAtMs < ABANDONED_MS) return order;
       const closed = await closeOrder(this.#news, order, {
         state: "expired",
         causeId: order.id,
-        detail: "no checkout was made",
+        // of an automatic purchase too, should it have been turned off: turned on again, it would fail by its age
+        detail: isAutomatic ? "no payment was made" : "no checkout was made",
       });
       return closed.order ?? order;
     }
-    const session = await client.session(order.sessionId);
-    await applySession(this.#news, session);
+    if (isAutomatic) await applyIntent(this.#news, await client.paymentIntent(order.sessionId));
+    else await applySession(this.#news, await client.session(order.sessionId));
     return await orderById(database, order.id) ?? order;
-  }
-
-  async #askIntent(client: StripeClient, order: Order): Promise<Order> {
-    if (order.sessionId === null) return order;
-    await applyIntent(this.#news, await client.paymentIntent(order.sessionId));
-    return await orderById(this.#parts.database, order.id) ?? order;
   }
 
   /** Applies the events that no webhook has brought, oldest first. */

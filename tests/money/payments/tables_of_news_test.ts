@@ -463,6 +463,8 @@ Deno.test("of an order only what may have been paid here is asked about", async 
     [{ livemode: true, sessionId: "cs_live" }, false],
     [{ origin: "top_up", sessionId: null }, false],
     [{ origin: "top_up", sessionId: intent.object.payment_intent }, true],
+    [{ origin: "top_up", createdAtMs: clock.nowMs - DAY_MS + 1 }, false],
+    [{ origin: "top_up", createdAtMs: clock.nowMs - DAY_MS }, false, "expired"],
     [{ createdAtMs: clock.nowMs - DAY_MS + 1 }, false],
     [{ createdAtMs: clock.nowMs - DAY_MS }, false, "expired"],
   ];

@@ -192,6 +192,25 @@ Deno.test("a payment that goes on for days is paid in the end, also if nobody te
   assertEquals([await one.orders(), await one.stopped()], [["paid"], ""]);
 });
 
+Deno.test("what was not charged before it was turned off does not stop it when it is turned on again", async () => {
+  await using one = await scene();
+  const { stripe, payments, ada, clock } = one;
+  await one.balance(500);
+  await one.run(); // finds the method
+  await one.balance(0);
+  stripe.down = true;
+  await one.run();
+  stripe.down = false;
+  await payments.turnOffTopUp(ada);
+  clock.nowMs += 25 * HOUR_MS;
+  await payments.reconcile();
+  assertEquals(await one.orders(), ["expired"]);
+  stripe.clockMs = 25 * HOUR_MS;
+  await payments.turnOnTopUp(ada, TERMS);
+  await one.run();
+  assertEquals([await one.orders(), await one.stopped()], [["expired"], ""]);
+});
+
 Deno.test("what could not be charged for twenty hours is not charged later", async () => {
   for (const [ageMs, isCharged] of [[20 * HOUR_MS, true], [20 * HOUR_MS + 1, false]] as const) {
     await using one = await scene();
