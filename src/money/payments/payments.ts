@@ -46,6 +46,8 @@ export interface Reconciled {
   readonly events: number;
   /** Orders whose withheld credits have now been collected. */
   readonly collected: number;
+  /** Payments of orders that there are not. */
+  readonly orphans: readonly string[];
   /** What could not be asked, and why. */
   readonly faults: readonly string[];
 }
@@ -208,7 +210,7 @@ export class Payments {
     const faults: string[] = [];
     let asked = 0;
     let changed = 0;
-    let events = 0;
+    let read = { events: 0, orphans: [] as readonly string[] };
     const nowMs = now();
     if (this.#client !== undefined) {
       const open = await openOrders(database, {
@@ -230,14 +232,14 @@ export class Payments {
     }
     if (this.#client !== undefined && eventsSinceMs !== undefined) {
       try {
-        events = await this.#readEvents(this.#client, eventsSinceMs);
+        read = await this.#readEvents(this.#client, eventsSinceMs);
       } catch (error) {
         if (!(error instanceof StripeError)) throw error;
         faults.push(`events: ${error.message}`);
       }
     }
     const collected = await collectReleased(database, { nowMs, limit: COLLECT_ORDERS });
-    return { asked, changed, events, collected, faults };
+    return { asked, changed, ...read, collected, faults };
   }
 
   /** Notes that a sweep has succeeded, if packages are sold online. */
@@ -331,17 +333,22 @@ export class Payments {
   }
 
   /** Applies the events that no webhook has brought, oldest first. */
-  async #readEvents(client: StripeClient, sinceMs: number): Promise<number> {
+  async #readEvents(
+    client: StripeClient,
+    sinceMs: number,
+  ): Promise<Pick<Reconciled, "events" | "orphans">> {
     const { events, isWhole } = await client.events(sinceMs, EVENT_TYPES);
     if (!isWhole) this.#parts.log.warn("not all events were read", { events: events.length });
     let count = 0;
+    const orphans = new Set<string>(); // a payment has several events
     for (const one of events.toReversed()) {
       const event = stripeEvent.safeParse(one);
       if (!event.success || !EVENT_TYPES.includes(event.data.type)) continue;
-      const { outcome } = await applyEvent(this.#news, event.data);
+      const { outcome, orphan } = await applyEvent(this.#news, event.data);
       if (outcome !== "repeated") count++;
+      if (orphan !== undefined) orphans.add(orphan);
     }
-    return count;
+    return { events: count, orphans: [...orphans] };
   }
 
   get #news(): NewsParts {

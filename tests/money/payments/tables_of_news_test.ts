@@ -186,7 +186,13 @@ Deno.test("news come to their outcome, which is recorded with the event", async 
     [succeeded, await intentOf({}, { status: "processing" }), "no_effect"],
     [succeeded, await intentOf({}, { status: "canceled" }), "applied"],
     [succeeded, await intentOf({ origin: "console" }), "no_effect"],
-    [succeeded, { ...INTENT, metadata: { order_id: "ord_none" } }, "unknown"],
+    [succeeded, { ...INTENT, metadata: { order_id: "ord_none" } }, "unknown", "error payment wi"],
+    [succeeded, { ...INTENT, metadata: {} }, "unknown"],
+    [
+      succeeded,
+      { ...INTENT, metadata: { order_id: "ord_none" }, status: "processing" },
+      "unknown",
+    ],
     [declined, await intentOf({}, { status: "requires_payment_method" }), "applied"],
     ["charge.dispute.created", dispute, "unknown"],
     ["charge.dispute.created", { ...dispute, livemode: true }, "no_effect"],
@@ -501,6 +507,7 @@ Deno.test("a sweep asks about orders between ten minutes and thirty days old; yo
     changed: 1,
     events: 0,
     collected: 0,
+    orphans: [],
     faults: [],
   });
   assertEquals((await payments.reconcile({ younger: true })).asked, 4);
@@ -704,6 +711,17 @@ Deno.test("events are read page by page, as far as they go", async () => {
   }
   const recorded = await one.database.all("select type from payment_events");
   assertEquals(recorded.map(({ type }) => type), ["refund.created", "refund.created"]);
+  // as after a backup was restored: orders that were made since are gone, and their payments are named once
+  const metadata = { order_id: "ord_gone" };
+  const sold = { ...SESSION, id: "cs_gone", client_reference_id: "ord_gone", metadata };
+  stripe.event("payment_intent.succeeded", { ...INTENT, id: "pi_gone", metadata } as StripeObject);
+  stripe.event(
+    "checkout.session.completed",
+    { ...sold, payment_intent: "pi_gone" } as StripeObject,
+  );
+  for (const orphans of [["pi_gone"], []]) {
+    assertEquals((await payments.reconcile({ eventsSinceMs: 0 })).orphans, orphans);
+  }
 });
 
 Deno.test("codes that are unknown are none, and each is found by its ID and as it is typed", async () => {
