@@ -62,14 +62,18 @@ export function importCommand(program: Command, context: CommandContext): void {
     description: "import LiteLLM's config.yaml, and its virtual keys",
     arguments: [argument("<file>", "LiteLLM's config.yaml")],
     options: [
-      option("--keys <files...>", "replies of /key/list?return_full_object=true or /key/info"),
+      option(
+        "--keys <files...>",
+        "replies of /key/list?return_full_object=true or /key/info, and of /team/list",
+      ),
       ...COMMON("litellm.invalid"),
     ],
     help: ABOUT +
       "\nLiteLLM keeps its keys in a database. Ask its API for them, page by page:\n" +
       '  curl -H "Authorization: Bearer $LITELLM_MASTER_KEY" \\\n' +
       '    "http://localhost:4000/key/list?return_full_object=true&size=100&page=1" > keys.json\n' +
-      "They go on working: LiteLLM and Sluice store the same digest of a key.\n" +
+      "They go on working: LiteLLM and Sluice store the same digest of a key. What keys of teams may use is in\n" +
+      "http://localhost:4000/team/list.\n" +
       "\nExample:\n  sluice import litellm config.yaml --keys keys.json --write",
     opens: "settings",
     serving: false,

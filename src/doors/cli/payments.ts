@@ -94,7 +94,13 @@ export function paymentsCommand(program: Command, context: CommandContext): void
       });
       print(
         found,
-        ({ faults, ...counts }) => table([counts]) + faults.map((one) => `${one}\n`).join(""),
+        ({ faults, orphans, ...counts }) =>
+          table([counts]) +
+          orphans.map((one) =>
+            `${one} paid for an order that there is not: refund it at Stripe, or record it with ` +
+            "sluice credits grant --paid\n"
+          ).join("") +
+          faults.map((one) => `${one}\n`).join(""),
       );
       if (found.faults.length > 0) throw new Error("Some orders could not be asked about");
     },

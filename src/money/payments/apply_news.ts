@@ -41,6 +41,8 @@ export interface Bearer {
 export interface Applied {
   readonly outcome: Outcome;
   readonly order?: Order | undefined;
+  /** A payment of an order that there is not, as after a backup was restored: nobody gets credits for it. */
+  readonly orphan?: string;
 }
 
 /**
@@ -54,7 +56,7 @@ export async function applySession(
   session: CheckoutSession,
   { bearer, hasFailed = false }: { readonly bearer?: Bearer; readonly hasFailed?: boolean } = {},
 ): Promise<Applied> {
-  const { database, log } = parts;
+  const { database } = parts;
   const order = await orderById(database, session.client_reference_id ?? "") ??
     await orderOfSession(database, session.id) ??
     await orderById(database, session.metadata.order_id ?? "");
@@ -63,7 +65,7 @@ export async function applySession(
   if (order === undefined) {
     // the account may sell other things as well; but this one says that it is ours
     if (isPaid && session.metadata.order_id !== undefined) {
-      log.error("payment without an order", { session: session.id });
+      return await orphaned(parts, session.payment_intent ?? session.id, bearer);
     }
     return await noted(parts, bearer, { outcome: "unknown" });
   }
@@ -90,7 +92,11 @@ export async function applyIntent(
   intent: PaymentIntent,
   { bearer, hasFailed = false }: { readonly bearer?: Bearer; readonly hasFailed?: boolean } = {},
 ): Promise<Applied> {
-  const order = await orderById(parts.database, intent.metadata.order_id ?? "");
+  const orderId = intent.metadata.order_id;
+  const order = await orderById(parts.database, orderId ?? "");
+  if (order === undefined && orderId !== undefined && intent.status === "succeeded") {
+    return await orphaned(parts, intent.id, bearer);
+  }
   // Checkout's payments are told by their sessions
   if (order === undefined || order.origin !== "top_up") {
     return await noted(parts, bearer, { outcome: order === undefined ? "unknown" : "no_effect" });
@@ -161,6 +167,8 @@ async function applyChange(
   const { database, log } = parts;
   if (paymentId === undefined) return await noted(parts, bearer, { outcome: "unknown" });
   const before = await orderOfPayment(database, paymentId);
+  // amounts of two currencies cannot be compared, and no credits are moved by them
+  const isOther = before !== undefined && before.currency !== change.currency;
   await settleChange(database, {
     ...change,
     paymentId,
@@ -169,11 +177,14 @@ async function applyChange(
     asOfMs: bearer?.createdAtMs,
   }, {
     accountIds: before === undefined ? [] : await accountsOfOrder(database, before.id),
-    more: bearer === undefined
+    more: bearer === undefined || isOther
       ? []
       : [bearer.record(before === undefined ? "unknown" : "applied", before?.id)],
   });
   if (before === undefined) return { outcome: "unknown" };
+  if (isOther) {
+    return await toReview(parts, { order: before, faults: ["currency"], id: change.id, bearer });
+  }
   const order = await orderById(database, before.id);
   if (order?.state !== before.state || order.goneAmount !== before.goneAmount) {
     log.warn("payment changed", { order: before.id, state: order?.state, cause: change.id });
@@ -293,6 +304,16 @@ async function toReview(
     });
   }
   return { outcome: "review", order: await orderById(database, order.id) };
+}
+
+/** Says that somebody paid for an order that there is not: it never makes one. */
+async function orphaned(
+  parts: NewsParts,
+  payment: string,
+  bearer: Bearer | undefined,
+): Promise<Applied> {
+  parts.log.error("payment without an order", { payment });
+  return await noted(parts, bearer, { outcome: "unknown", orphan: payment });
 }
 
 /** Records an event that changes nothing. */

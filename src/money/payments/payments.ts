@@ -46,6 +46,8 @@ export interface Reconciled {
   readonly events: number;
   /** Orders whose withheld credits have now been collected. */
   readonly collected: number;
+  /** Payments of orders that there are not. */
+  readonly orphans: readonly string[];
   /** What could not be asked, and why. */
   readonly faults: readonly string[];
 }
@@ -55,7 +57,7 @@ const SWEEP_AFTER_MS = 10 * 60_000;
 /** Sessions end within an hour; delayed methods take days. */
 const SWEEP_UNTIL_MS = 30 * 86_400_000;
 const SWEEP_ORDERS = 50;
-/** An order whose checkout was never made. */
+/** An order whose checkout, or automatic payment, was never made. */
 const ABANDONED_MS = 86_400_000;
 const COLLECT_ORDERS = 100;
 /** Calls of the payment service that the pages of one account may make within a minute. */
@@ -208,7 +210,7 @@ export class Payments {
     const faults: string[] = [];
     let asked = 0;
     let changed = 0;
-    let events = 0;
+    let read = { events: 0, orphans: [] as readonly string[] };
     const nowMs = now();
     if (this.#client !== undefined) {
       const open = await openOrders(database, {
@@ -230,14 +232,14 @@ export class Payments {
     }
     if (this.#client !== undefined && eventsSinceMs !== undefined) {
       try {
-        events = await this.#readEvents(this.#client, eventsSinceMs);
+        read = await this.#readEvents(this.#client, eventsSinceMs);
       } catch (error) {
         if (!(error instanceof StripeError)) throw error;
         faults.push(`events: ${error.message}`);
       }
     }
     const collected = await collectReleased(database, { nowMs, limit: COLLECT_ORDERS });
-    return { asked, changed, events, collected, faults };
+    return { asked, changed, ...read, collected, faults };
   }
 
   /** Notes that a sweep has succeeded, if packages are sold online. */
@@ -314,39 +316,39 @@ export class Payments {
     const client = this.#mustBeOnline();
     if (order.paidAtMs !== null || order.provider !== "stripe") return order;
     if (order.livemode !== this.livemode) return order;
-    if (order.origin === "top_up") return await this.#askIntent(client, order);
+    const isAutomatic = order.origin === "top_up";
     if (order.sessionId === null) {
       if (now() - order.createdAtMs < ABANDONED_MS) return order;
       const closed = await closeOrder(this.#news, order, {
         state: "expired",
         causeId: order.id,
-        detail: "no checkout was made",
+        // of an automatic purchase too, should it have been turned off: turned on again, it would fail by its age
+        detail: isAutomatic ? "no payment was made" : "no checkout was made",
       });
       return closed.order ?? order;
     }
-    const session = await client.session(order.sessionId);
-    await applySession(this.#news, session);
+    if (isAutomatic) await applyIntent(this.#news, await client.paymentIntent(order.sessionId));
+    else await applySession(this.#news, await client.session(order.sessionId));
     return await orderById(database, order.id) ?? order;
   }
 
-  async #askIntent(client: StripeClient, order: Order): Promise<Order> {
-    if (order.sessionId === null) return order;
-    await applyIntent(this.#news, await client.paymentIntent(order.sessionId));
-    return await orderById(this.#parts.database, order.id) ?? order;
-  }
-
   /** Applies the events that no webhook has brought, oldest first. */
-  async #readEvents(client: StripeClient, sinceMs: number): Promise<number> {
-    const { events, isWhole } = await client.events(sinceMs);
+  async #readEvents(
+    client: StripeClient,
+    sinceMs: number,
+  ): Promise<Pick<Reconciled, "events" | "orphans">> {
+    const { events, isWhole } = await client.events(sinceMs, EVENT_TYPES);
     if (!isWhole) this.#parts.log.warn("not all events were read", { events: events.length });
     let count = 0;
+    const orphans = new Set<string>(); // a payment has several events
     for (const one of events.toReversed()) {
       const event = stripeEvent.safeParse(one);
       if (!event.success || !EVENT_TYPES.includes(event.data.type)) continue;
-      const { outcome } = await applyEvent(this.#news, event.data);
+      const { outcome, orphan } = await applyEvent(this.#news, event.data);
       if (outcome !== "repeated") count++;
+      if (orphan !== undefined) orphans.add(orphan);
     }
-    return count;
+    return { events: count, orphans: [...orphans] };
   }
 
   get #news(): NewsParts {

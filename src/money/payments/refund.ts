@@ -88,7 +88,7 @@ export async function refundOrder(
       payment_intent: paymentId,
       amount,
       metadata: { order_id: order.id },
-    }, `${order.id} refund ${reference}`);
+    }, `${order.id} refund ${plain(reference)}`);
     await applyRefund(parts, refund);
   } catch (error) {
     if (!(error instanceof StripeError)) throw error;
@@ -103,6 +103,11 @@ export async function refundOrder(
     );
   }
   return await orderById(database, order.id) ?? order;
+}
+
+/** The reference as a header can have it, in which it is sent. */
+function plain(reference: string): string {
+  return /^[\x20-\x7e]+$/.test(reference) ? reference : digestOf(reference);
 }
 
 function amountLeft({ id, paidAmount, goneAmount }: Order, amount: number | undefined): number {

@@ -33,7 +33,8 @@ export interface Parameters {
     | boolean
     | undefined
     | Parameters
-    | readonly Parameters[];
+    | readonly Parameters[]
+    | readonly string[];
 }
 
 /** Thrown when the payment service cannot be reached, or rejects a call. Its message holds no secret. */
@@ -143,13 +144,15 @@ export class StripeClient {
   }
 
   /**
-   * Lists events since a time, newest first, up to 1,000.
+   * Lists events of some types since a time, newest first, up to 1,000.
    *
    * @param sinceMs Milliseconds since the epoch.
+   * @param types Up to 20, as what else an account sells has many events of its own. Default: all.
    * @throws {StripeError} If they cannot be read.
    */
   async events(
     sinceMs: number,
+    types: readonly string[] = [],
   ): Promise<{ readonly events: unknown[]; readonly isWhole: boolean }> {
     const events: unknown[] = [];
     let after: string | undefined;
@@ -158,6 +161,7 @@ export class StripeClient {
         limit: PAGE_EVENTS,
         created: { gte: Math.floor(sinceMs / 1_000) },
         starting_after: after,
+        types,
       });
       const { data, has_more } = await this.#call(eventList, `/v1/events?${query}`);
       events.push(...data);

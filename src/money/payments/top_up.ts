@@ -309,23 +309,27 @@ async function charge(
     await stop(parts, { accountId: order.accountId, orderId: order.id, why });
     return false;
   };
-  if (now() - order.createdAtMs > RETRY_MS) {
+  // what was made, such as a bank debit that takes days, is looked at; only making it needs the idempotency key
+  const made = order.sessionId;
+  if (made === null && now() - order.createdAtMs > RETRY_MS) {
     return await fail(
       "the payment service could not be reached for too long",
       "The payment service could not be reached",
     );
   }
   try {
-    const intent = await client.createPaymentIntent({
-      amount: order.amount ?? 0,
-      currency: order.currency,
-      customer: customerId,
-      payment_method: methodId,
-      off_session: true,
-      confirm: true,
-      description: order.packageName,
-      metadata: orderMetadata(order),
-    }, order.id);
+    const intent = made !== null
+      ? await client.paymentIntent(made)
+      : await client.createPaymentIntent({
+        amount: order.amount ?? 0,
+        currency: order.currency,
+        customer: customerId,
+        payment_method: methodId,
+        off_session: true,
+        confirm: true,
+        description: order.packageName,
+        metadata: orderMetadata(order),
+      }, order.id);
     await database.batch([{
       sql: "update orders set session_id = coalesce(session_id, ?) where id = ?",
       args: [intent.id, order.id],

@@ -2,6 +2,8 @@ import type { SentAlert } from "./alert.ts";
 
 /** Alerts that a message to people names one by one. */
 const MAX_LINES = 20;
+/** Cannot be seen, and is part of no name. */
+const WORD_JOINER = "\u2060";
 
 /** What is posted to a webhook. A delivery may carry several alerts. */
 export function webhookBody(alerts: readonly SentAlert[]): string {
@@ -30,7 +32,12 @@ export function slackBody(alerts: readonly SentAlert[]): string {
   return JSON.stringify({ text: lines.join("\n\n") });
 }
 
-/** Names are written by users: none may mention a channel or hide a link. */
+/**
+ * Names are written by users: none may mention a channel or hide a link. Slack does both in angle brackets; Mattermost mentions all who
+ * are behind an `@`, and has Markdown's links.
+ */
 function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+    .replaceAll(/@(?=[\p{L}\p{N}])(?<![\p{L}\p{N}]@)/gu, `@${WORD_JOINER}`)
+    .replaceAll("](", "] (");
 }

@@ -317,6 +317,9 @@ export const reconciledShape = z.strictObject({
   changed: z.int().describe("Orders that were found paid, expired or failed."),
   events: z.int().describe("Events that no webhook had brought."),
   collected: z.int().describe("Orders whose withheld credits have now been collected."),
+  orphans: z.array(z.string()).describe(
+    "Payments of orders that there are not, as after a backup was restored.",
+  ),
   faults: z.array(z.string()).describe("What could not be asked, and why."),
 });
 
@@ -337,13 +340,12 @@ export const PAYMENTS_RECONCILE = defineWrite({
   find: () => Promise.resolve({ target: null }),
   async run(_nouns, { parts: { payments }, nowMs }, { input: { since, limit } }) {
     const sinceMs = msOf(since) ?? nowMs - RECONCILE_MS;
-    return {
-      ...await payments.reconcile({
-        younger: true,
-        eventsSinceMs: Math.max(sinceMs, nowMs - EVENTS_MS),
-        limit,
-      }),
-    };
+    const found = await payments.reconcile({
+      younger: true,
+      eventsSinceMs: Math.max(sinceMs, nowMs - EVENTS_MS),
+      limit,
+    });
+    return { ...found };
   },
   reply: outcomeOnly,
 });

@@ -110,12 +110,14 @@ export async function loadConfig(given: Surroundings): Promise<Config> {
     origin: (path, origin) => origins.set(path.join("."), origin),
   });
   const parsed = validate(merged, faults);
-  const quotes = quotedVariables(around.env, [...origins.values()], used);
+  const quotes = quotedVariables(around.env, usedVariables(origins, used));
   const upstreams = await withFiles(
     parsed?.upstreams ?? {},
     file === undefined ? around.directory : dirname(file.path),
     around.serving === false ? undefined : faults,
   );
+  const unreplaced = unreplacedVariables(around.env, usedVariables(origins, used));
+  if (around.serving !== false) unreplaced.forEach((one) => faults.add(one));
   if (!faults.none) quotes.forEach((one) => faults.add(one));
   if (!faults.none || parsed === undefined) throw new ConfigError(faults.lines());
   const origin = origins.get("data");
@@ -142,7 +144,12 @@ export async function loadConfig(given: Surroundings): Promise<Config> {
     fileText: file,
     places: { settings: settingsPlace, data: dataPlace },
     digest: file?.digest,
-    warnings: [...misspeltVariables(around.env), ...quotes, ...openDoor(parsed)],
+    warnings: [
+      ...misspeltVariables(around.env),
+      ...quotes,
+      ...around.serving === false ? unreplaced : [],
+      ...openDoor(parsed),
+    ],
     missingVariables: [...missing],
     variables: Object.entries(around.env).filter(([, value]) => value !== "").map(([name]) => name),
   };
@@ -322,19 +329,36 @@ function setPath(root: Record<string, unknown>, path: readonly string[], value: 
   define(at, path[path.length - 1]!, value);
 }
 
+/** Lists the variables that settings have come from, whole or within a text of the file. */
+function usedVariables(
+  origins: ReadonlyMap<string, Origin>,
+  named: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const read = [...origins.values()].flatMap((origin) =>
+    /^environment (.*)$/.exec(origin)?.[1] ?? []
+  );
+  return new Set([...read, ...named]);
+}
+
 /**
  * Finds variables in use whose value is in quotes: an environment file of a container is not read by a shell, which would take
  * them off.
  */
-function quotedVariables(
-  env: Surroundings["env"],
-  origins: readonly Origin[],
-  used: ReadonlySet<string>,
-): string[] {
-  const read = origins.flatMap((origin) => /^environment (.*)$/.exec(origin)?.[1] ?? []);
-  return [...new Set([...read, ...used])].filter((name) => /^(["']).*\1$/s.test(env[name] ?? ""))
+function quotedVariables(env: Surroundings["env"], used: ReadonlySet<string>): string[] {
+  return [...used].filter((name) => /^(["']).*\1$/s.test(env[name] ?? ""))
     .map((name) =>
       `Environment variable ${name} has quotes around its value, which belong to the value: remove them in its file`
+    );
+}
+
+/**
+ * Finds variables in use whose value is the name of another: nobody but a shell replaces it in an environment file, and Kubernetes leaves
+ * `$(NAME)` where it knows no such name. As a secret, it would be one that everybody can read in examples.
+ */
+function unreplacedVariables(env: Surroundings["env"], used: ReadonlySet<string>): string[] {
+  return [...used].filter((name) => /^(["']?)\$(?:\{[^{}]*\}|\(\w+\)|\w+)\1$/.test(env[name] ?? ""))
+    .map((name) =>
+      `Environment variable ${name} is the name of another variable, which nothing has replaced: write the value itself into its file`
     );
 }
 

@@ -217,8 +217,17 @@ Deno.test("import litellm: its keys go on working, with budget, models and expir
       { token: digest("w"), key_name: "sk-...admn", user_id: "default_user_id" },
     ],
   });
+  await here.write("teams.json", [{ team_id: "t-1", team_alias: "Data Science", models: [] }]);
   await here.write("more.json", { key: "sk-1234", info: { key_alias: "custom", user_id: "eve" } });
-  const args = ["import", "litellm", "config.yaml", "--keys", "keys.json", "more.json"];
+  const args = [
+    "import",
+    "litellm",
+    "config.yaml",
+    "--keys",
+    "keys.json",
+    "more.json",
+    "teams.json",
+  ];
   const shown = await here.json(...args);
   assertEquals(shown.keys.map(({ state }: Printed) => state), [
     "adopted",

@@ -273,7 +273,10 @@ export function fakeStripe({ key = TEST_KEY }: { readonly key?: string } = {}): 
     }
     if (path === "/v1/events") {
       const since = Number(query.get("created[gte]") ?? 0);
-      const all = events.filter(({ created }) => Number(created) >= since).toReversed();
+      const types = [...query].filter(([name]) => name.startsWith("types[")).map(([, one]) => one);
+      const all = events.filter(({ created, type }) =>
+        Number(created) >= since && (types.length === 0 || types.includes(String(type)))
+      ).toReversed();
       const after = query.get("starting_after");
       const from = after === null ? 0 : all.findIndex((one) => one.id === after) + 1;
       const limit = Number(query.get("limit") ?? 10);

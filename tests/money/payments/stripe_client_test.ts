@@ -231,4 +231,13 @@ Deno.test("a refund that the service does not make says why, and whether the sam
   await assertRejects(found, TypeError, "a fault of ours");
   failing.on = "";
   assertEquals((await found()).state, "refunded");
+  // a reference is what a person writes; it refunds once
+  for (const reference of ["Rückgabe", "退款 17", "a\nb"]) {
+    const other = await paid({});
+    stripe.intents.set(other.paymentId!, { ...intent, id: other.paymentId! });
+    for (let times = 0; times < 2; times++) {
+      const { goneAmount } = await payments.refund(other, { amount: 100, reference });
+      assertEquals(goneAmount, 100, reference);
+    }
+  }
 });

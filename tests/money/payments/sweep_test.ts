@@ -5,7 +5,14 @@ import { PaymentSweep } from "../../../src/money/payments/sweep.ts";
 import { assertEquals } from "../../assert.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
-const NOTHING = { asked: 0, changed: 0, events: 0, collected: 0, faults: [] as string[] };
+const NOTHING = {
+  asked: 0,
+  changed: 0,
+  events: 0,
+  collected: 0,
+  orphans: [],
+  faults: [] as string[],
+};
 
 /** A sweep of payments that are counted only. */
 function bench() {

@@ -186,11 +186,45 @@ Deno.test("news come to their outcome, which is recorded with the event", async 
     [succeeded, await intentOf({}, { status: "processing" }), "no_effect"],
     [succeeded, await intentOf({}, { status: "canceled" }), "applied"],
     [succeeded, await intentOf({ origin: "console" }), "no_effect"],
-    [succeeded, { ...INTENT, metadata: { order_id: "ord_none" } }, "unknown"],
+    [succeeded, { ...INTENT, metadata: { order_id: "ord_none" } }, "unknown", "error payment wi"],
+    [succeeded, { ...INTENT, metadata: {} }, "unknown"],
+    [
+      succeeded,
+      { ...INTENT, metadata: { order_id: "ord_none" }, status: "processing" },
+      "unknown",
+    ],
     [declined, await intentOf({}, { status: "requires_payment_method" }), "applied"],
     ["charge.dispute.created", dispute, "unknown"],
     ["charge.dispute.created", { ...dispute, livemode: true }, "no_effect"],
     ["charge.dispute.created", { ...dispute, payment_intent: null }, "unknown"],
+    [completed, await sessionOf({ payment_intent: "pi_sold" }), "applied", "info order paid"],
+    ...["charge.dispute.created", "charge.dispute.closed"].map((type, at) =>
+      [
+        type,
+        {
+          ...dispute,
+          id: `dp_${type}`,
+          payment_intent: "pi_sold",
+          currency: "eur",
+          status: at === 0 ? "needs_response" : "lost",
+        },
+        "review",
+        "error payment needs a look",
+      ] as [string, Record<string, unknown>, string, string]
+    ),
+    [
+      "refund.created",
+      {
+        object: "refund",
+        id: "re_eur",
+        amount: 499,
+        currency: "eur",
+        payment_intent: "pi_sold",
+        status: "succeeded",
+      },
+      "review",
+      "error payment needs a look",
+    ],
     ["customer.created", { id: "cus_1", object: "customer" }, "no_effect"],
     ["invoice.upcoming", { object: "invoice" }, "no_effect"],
   ];
@@ -435,6 +469,8 @@ Deno.test("of an order only what may have been paid here is asked about", async 
     [{ livemode: true, sessionId: "cs_live" }, false],
     [{ origin: "top_up", sessionId: null }, false],
     [{ origin: "top_up", sessionId: intent.object.payment_intent }, true],
+    [{ origin: "top_up", createdAtMs: clock.nowMs - DAY_MS + 1 }, false],
+    [{ origin: "top_up", createdAtMs: clock.nowMs - DAY_MS }, false, "expired"],
     [{ createdAtMs: clock.nowMs - DAY_MS + 1 }, false],
     [{ createdAtMs: clock.nowMs - DAY_MS }, false, "expired"],
   ];
@@ -471,6 +507,7 @@ Deno.test("a sweep asks about orders between ten minutes and thirty days old; yo
     changed: 1,
     events: 0,
     collected: 0,
+    orphans: [],
     faults: [],
   });
   assertEquals((await payments.reconcile({ younger: true })).asked, 4);
@@ -651,12 +688,15 @@ Deno.test("events are read page by page, as far as they go", async () => {
     assertEquals([events.length, isWhole], [Math.min(count, 1_000), count <= 1_000], `${count}`);
   }
   await payments.reconcile({ eventsSinceMs: 0 });
+  assertEquals(logged, [], "what else is sold is not asked for");
+  for (const one of stripe.events) Object.assign(one, { type: "refund.created", data: null });
+  await payments.reconcile({ eventsSinceMs: 0 });
   assertEquals(logged, ["warn not all events were read"]);
   stripe.events.length = 2;
   await payments.reconcile({ eventsSinceMs: 0 });
   assertEquals(logged.length, 1);
   // those that say something are counted, once
-  stripe.events.push({ id: "evt_unreadable", created: 1 });
+  stripe.events.push({ id: "evt_unreadable", created: 1, type: "refund.created" });
   for (const id of ["re_1", "re_2"]) {
     const terms = {
       amount: 1,
@@ -671,6 +711,17 @@ Deno.test("events are read page by page, as far as they go", async () => {
   }
   const recorded = await one.database.all("select type from payment_events");
   assertEquals(recorded.map(({ type }) => type), ["refund.created", "refund.created"]);
+  // as after a backup was restored: orders that were made since are gone, and their payments are named once
+  const metadata = { order_id: "ord_gone" };
+  const sold = { ...SESSION, id: "cs_gone", client_reference_id: "ord_gone", metadata };
+  stripe.event("payment_intent.succeeded", { ...INTENT, id: "pi_gone", metadata } as StripeObject);
+  stripe.event(
+    "checkout.session.completed",
+    { ...sold, payment_intent: "pi_gone" } as StripeObject,
+  );
+  for (const orphans of [["pi_gone"], []]) {
+    assertEquals((await payments.reconcile({ eventsSinceMs: 0 })).orphans, orphans);
+  }
 });
 
 Deno.test("codes that are unknown are none, and each is found by its ID and as it is typed", async () => {

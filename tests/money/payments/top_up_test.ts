@@ -161,6 +161,10 @@ Deno.test("a payment that goes on is waited for; one that fails later stops it, 
   stripe.leaves = "processing";
   assertEquals((await one.run())[0], 0);
   assertEquals([await one.orders(), await one.stopped()], [["open"], ""]);
+  // a bank debit takes days
+  one.clock.nowMs += 30 * HOUR_MS;
+  assertEquals(await one.run(), [0, 1]);
+  assertEquals([await one.orders(), await one.stopped()], [["open"], ""]);
   const [intent] = [...stripe.intents.values()].slice(-1);
   await one.apply(
     stripe.event("payment_intent.payment_failed", {
@@ -174,6 +178,37 @@ Deno.test("a payment that goes on is waited for; one that fails later stops it, 
   for (let runs = 0; runs < 2; runs++) assertEquals(await one.run(), [0, 0]);
   assertEquals(await one.stopped(), "The payment failed");
   assertEquals(logged, ["error automatic top-up stopped"]);
+});
+
+Deno.test("a payment that goes on for days is paid in the end, also if nobody tells of it", async () => {
+  await using one = await scene();
+  await one.balance(0);
+  one.stripe.leaves = "processing";
+  assertEquals((await one.run())[0], 0);
+  one.clock.nowMs += 96 * HOUR_MS;
+  const [intent] = [...one.stripe.intents.values()].slice(-1);
+  Object.assign(intent!, { status: "succeeded", amount_received: intent!.amount });
+  assertEquals((await one.run())[0], 1);
+  assertEquals([await one.orders(), await one.stopped()], [["paid"], ""]);
+});
+
+Deno.test("what was not charged before it was turned off does not stop it when it is turned on again", async () => {
+  await using one = await scene();
+  const { stripe, payments, ada, clock } = one;
+  await one.balance(500);
+  await one.run(); // finds the method
+  await one.balance(0);
+  stripe.down = true;
+  await one.run();
+  stripe.down = false;
+  await payments.turnOffTopUp(ada);
+  clock.nowMs += 25 * HOUR_MS;
+  await payments.reconcile();
+  assertEquals(await one.orders(), ["expired"]);
+  stripe.clockMs = 25 * HOUR_MS;
+  await payments.turnOnTopUp(ada, TERMS);
+  await one.run();
+  assertEquals([await one.orders(), await one.stopped()], [["expired"], ""]);
 });
 
 Deno.test("what could not be charged for twenty hours is not charged later", async () => {

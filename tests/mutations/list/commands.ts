@@ -132,11 +132,20 @@ export const COMMANDS: readonly Mutation[] = [
   {
     name: "quotes-of-an-environment-file",
     file: "src/settings/config/load.ts",
-    find: "warnings: [...misspeltVariables(around.env), ...quotes, ",
-    replace: "warnings: [...misspeltVariables(around.env), ",
+    find: "      ...quotes,\n",
+    replace: "",
     tests: [{ file: SAID, filter: "quotes" }],
     why:
       "A key with quotes around it would be rejected by the upstream, and nothing would say why.",
+  },
+  {
+    name: "variable-that-nothing-replaced",
+    file: "src/settings/config/load.ts",
+    find: "if (around.serving !== false) unreplaced.forEach((one) => faults.add(one));\n",
+    replace: "",
+    tests: [{ file: "tests/settings/config/load_test.ts", filter: "the name of another" }],
+    why:
+      "The secret of the payment webhook would be the name of its variable: whoever guesses it gives themselves credits.",
   },
   {
     name: "amount-in-any-notation",

@@ -89,6 +89,15 @@ export const OPERATORS: readonly Mutation[] = [
     why: "A key would be imported with models that its team does not have.",
   },
   {
+    name: "litellm-team-that-nobody-lists-has-all",
+    file: LITELLM,
+    find: "if (isUnknown && (isTeams || own === undefined)) {",
+    replace: "if (isUnknown && false) {",
+    tests: [{ file: ABSENT }],
+    why:
+      "A key that may use its team's models would be imported with all, as a list of keys names none.",
+  },
+  {
     name: "litellm-unreadable-models-are-all",
     file: LITELLM,
     find: "if (!Array.isArray(value)) return null;",
@@ -99,7 +108,7 @@ export const OPERATORS: readonly Mutation[] = [
   {
     name: "litellm-unreadable-budget-is-none",
     file: LITELLM,
-    find: "maxUsd === undefined && !isNull(record.max_budget)",
+    find: "maxUsd === undefined && !isNull(max)",
     replace: "false",
     tests: [{ file: ABSENT }],
     why: "A budget that cannot be read would be none.",

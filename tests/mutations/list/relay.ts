@@ -301,8 +301,8 @@ export const RELAY: readonly Mutation[] = [
   {
     name: "open-door-unsaid",
     file: "src/settings/config/load.ts",
-    find: "...quotes, ...openDoor(parsed)]",
-    replace: "...quotes]",
+    find: "      ...openDoor(parsed),\n",
+    replace: "",
     tests: [{ file: "tests/settings/config/load_test.ts", filter: "for anybody who registers" }],
     why: "An operator would give credits to invented addresses without knowing.",
   },

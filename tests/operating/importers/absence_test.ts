@@ -29,7 +29,12 @@ function allowed(
       : [];
   const team = new Set(of(record.team_models));
   const isTeams = Array.isArray(record.models) && record.models.includes("all-team-models");
-  if (isTeams && record.team_id !== undefined && record.team_models === undefined) return new Set();
+  const isEmpty = (list: unknown) =>
+    list === undefined || list === null || Array.isArray(list) && list.length === 0;
+  const isAll = isTeams || isEmpty(record.models) ||
+    Array.isArray(record.models) && record.models.includes("all-proxy-models");
+  // nobody has said what its team may use
+  if (isAll && record.team_id !== undefined && isEmpty(record.team_models)) return new Set();
   return isTeams ? team : team.intersection(new Set(of(record.models)));
 }
 
@@ -96,6 +101,41 @@ Deno.test("a key of LiteLLM that may use its team's models may use no others, wh
   assertEquals(models({ team_models: ["gpt-a"] }), [["gpt-a"]]);
 });
 
+Deno.test("a key of a LiteLLM team may use what the list of teams says, and nothing if that says nothing", () => {
+  // as /key/list has it, whatever the team's models are
+  const key = { token: "d".repeat(64), key_alias: "k", team_id: "t1", team_models: [] };
+  const team = (models: unknown, more: object = {}) => ({
+    team_id: "t1",
+    team_alias: "T",
+    models,
+    members_with_roles: [],
+    ...more,
+  });
+  const read = (models: unknown, teams: unknown) =>
+    readKeys([{ keys: [{ ...key, models }], total_pages: 1 }, teams], {
+      creditsPerUsd: 1_000,
+      nowMs: NOW_MS,
+      notices: new Notices(),
+    }).keys.map(({ models }) => models);
+  for (const all of [[], ["all-team-models"], ["all-proxy-models"], null]) {
+    assertEquals(read(all, []), []);
+    assertEquals(read(all, [team(["gpt-a"], { team_id: "t2" })]), []);
+    const said = [team(["gpt-a"])];
+    for (const reply of [said, { teams: said }, { team_id: "t1", team_info: said[0] }]) {
+      assertEquals(read(all, reply), [["gpt-a"]]);
+    }
+    assertEquals(read(all, [team([])]), [undefined]);
+    assertEquals(read(all, [team("gpt-a")]), []);
+    assertEquals(read(all, [team([], { blocked: true })]), []);
+  }
+  // another key says nothing of its team
+  for (const other of [{ key_alias: "o" }, { user_id: "u" }, { key_name: "sk-…" }, { token: "" }]) {
+    assertEquals(read([], { keys: [team([], { ...other, members_with_roles: undefined })] }), []);
+  }
+  assertEquals(read(["gpt-a"], []), [["gpt-a"]]);
+  assertEquals(read(["gpt-a", "o-c"], [team(["gpt-*"])]), [["gpt-a"]]);
+});
+
 Deno.test("a limit of LiteLLM that cannot be read keeps its key out", () => {
   const read = (more: Record<string, unknown>) => {
     const record = { token: "b".repeat(64), key_alias: "k", ...more };
@@ -109,6 +149,21 @@ Deno.test("a limit of LiteLLM that cannot be read keeps its key out", () => {
   for (const expires of [1_764_115_200, "soon", {}, true]) assertEquals(read({ expires }), []);
   for (const max_budget of ["a lot", {}, -1, true, NaN]) assertEquals(read({ max_budget }), []);
   for (const blocked of ["true", 1]) assertEquals(read({ blocked }), []);
+  assertEquals(read({ team_blocked: true }), []);
+  for (
+    const allowed_routes of [["management_routes"], ["info_routes", "/key/*"], "llm_api_routes", {
+      a: 1,
+    }]
+  ) assertEquals(read({ allowed_routes }), []);
+  for (const allowed_routes of [[], ["llm_api_routes"], ["/key/info", "/chat/completions"]]) {
+    assertEquals(read({ allowed_routes }), [[undefined, undefined]]);
+  }
+  const table = { max_budget: 3, budget_duration: "7d" };
+  assertEquals(read({ litellm_budget_table: table }), [[undefined, 3_000]]);
+  assertEquals(read({ litellm_budget_table: table, max_budget: 2 }), [[undefined, 2_000]]);
+  assertEquals(read({ litellm_budget_table: { max_budget: "a lot" } }), []);
+  assertEquals(read({ budget_id: "b1" }), []);
+  assertEquals(read({ budget_id: "b1", max_budget: 2 }), [[undefined, 2_000]]);
   assertEquals(read({}), [[undefined, undefined]]);
   assertEquals(read({ max_budget: 0 }), [[undefined, 0]]);
 });

@@ -291,6 +291,33 @@ Deno.test("loadConfig warns of a misspelt variable, not of an orchestrator's", a
   assertStringIncludes(warnings[0]!, "did you mean SLUICE_UPSTREAM_URL?");
 });
 
+Deno.test("a variable whose value is the name of another is refused if it is used, and warned of where nothing is served", async () => {
+  const file = JSON.stringify({
+    payments: { stripe: { secretKey: "${KEY}", webhookSecret: "${HOOK}" } },
+  });
+  const KEY = "sk_test_51MarkedSecretKeyForTests42abcdEFGH";
+  const HOOK = "whsec_MarkedWebhookSecretForTests1234567890";
+  for (const name of ["${HOOK}", "$HOOK", "${HOOK:-x}", '"${HOOK}"', "'$HOOK'", "${}", "$(HOOK)"]) {
+    for (
+      const [own, options] of [
+        ["HOOK", { file, env: { KEY, HOOK: name } }],
+        ["SLUICE_STRIPE_WEBHOOK_SECRET", {
+          env: { SLUICE_STRIPE_SECRET_KEY: KEY, SLUICE_STRIPE_WEBHOOK_SECRET: name },
+        }],
+      ] as const
+    ) {
+      const told = (await faults(options)).join("\n");
+      assertStringIncludes(told, own === "HOOK" && name !== "${HOOK}" ? "webhookSecret" : own);
+    }
+    const [told = ""] = await faults({ env: { SLUICE_METRICS_TOKEN: name } });
+    assertStringIncludes(told, "variable SLUICE_METRICS_TOKEN is the name of another variable");
+  }
+  const [said] = (await load({ file, env: { KEY, HOOK: "${HOOK}" }, serving: false })).warnings;
+  assertStringIncludes(said!, "variable HOOK is the name of another variable");
+  const fine = { KEY, HOOK, OTHER: "${HOOK}", SLUICE_METRICS_TOKEN: "a$b${c}" };
+  assertEquals((await load({ file, env: fine })).warnings, []);
+});
+
 Deno.test("free credits for anybody who registers are warned of", async () => {
   const warnings = async (file: string) => (await load({ file })).warnings;
   const [told, ...rest] = await warnings(`{ "registration": "open" }`);

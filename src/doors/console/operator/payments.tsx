@@ -62,7 +62,10 @@ function PaymentsPage({ page, orders, look, debts, owners, mode }: {
       {look.length === 0 ? null : (
         <>
           <h2>Needs a look</h2>
-          <p>These payments differ from their orders. They gave no credits.</p>
+          <p>
+            These payments, or refunds and disputes of them, differ from their orders. They moved no
+            credits.
+          </p>
           <OrderTable
             orders={look}
             caption="Orders that need a look, newest first"

@@ -34,15 +34,18 @@ const TAKEN = new Set([
   "aliases",
   "blocked",
   "budget_duration",
+  "budget_id",
   "created_at",
   "created_by",
   "expires",
   "key_alias",
   "key_name",
+  "litellm_budget_table",
   "max_budget",
   "models",
   "spend",
   "team_alias",
+  "team_blocked",
   "team_id",
   "team_models",
   "token",
@@ -61,11 +64,15 @@ const PERIODS = [
   { period: "week", durations: /^(7d|1w|168h|weekly)$/ },
   { period: "month", durations: /^(28d|29d|30d|31d|1mo|monthly)$/ },
 ] as const;
+/** What of `allowed_routes` lets a key ask models: a group of LiteLLM's, or a path. */
+const MODEL_ROUTES =
+  /^(?:llm_api|openai|anthropic|google)_routes$|chat|completions|messages|responses|embeddings|generateContent|^\/?(?:v1\/)?\*$/;
 /** A word for all models of the gateway, and one for those of the key's team. */
 const [ALL_MODELS, TEAM_MODELS] = ["all-proxy-models", "all-team-models"] as const;
 
 /**
- * Reads the replies of LiteLLM's `/key/list?return_full_object=true` and `/key/info`.
+ * Reads the replies of LiteLLM's `/key/list?return_full_object=true` and `/key/info`, and those of `/team/list` and `/team/info`, which say
+ * what the keys of teams may use.
  *
  * LiteLLM stores the SHA-256 digest of a key, as Sluice does, so that keys go on working although nobody knows them.
  *
@@ -75,7 +82,9 @@ export function readKeys(replies: readonly unknown[], options: KeyOptions): KeyP
   const { notices } = options;
   const accounts = new Map<string, PlannedAccount>();
   const keys = new Map<string, PlannedKey>();
-  for (const [index, record] of replies.flatMap((one) => recordsOf(one, notices)).entries()) {
+  const records = replies.flatMap((one) => recordsOf(one, notices));
+  const teams = new Map(records.filter(isTeam).map((one) => [one.team_id, one]));
+  for (const [index, record] of records.filter((one) => !isTeam(one)).entries()) {
     if (!isObject(record)) {
       notices.notImported(
         `keys[${index}]`,
@@ -85,7 +94,8 @@ export function readKeys(replies: readonly unknown[], options: KeyOptions): KeyP
     }
     const label = text(record.key_alias) ?? text(record.key_name) ?? `keys[${index}]`;
     const account = accountOf(record);
-    const key = keyOf(record, label, account.ref, options);
+    const team = teams.get(text(record.team_id) ?? "");
+    const key = keyOf({ record, label, team }, account.ref, options);
     if (key === undefined) continue;
     accounts.set(account.ref, account);
     keys.set(key.reference, key);
@@ -107,19 +117,44 @@ function recordsOf(reply: unknown, notices: Notices): unknown[] {
     }
     return reply.keys;
   }
-  if (isObject(reply.info)) return [{ token: reply.key, ...reply.info }];
-  if (reply.token !== undefined || reply.key_name !== undefined) return [reply];
-  throw new Error("This is no reply of LiteLLM's /key/list or /key/info");
+  if (isObject(reply.info)) return [{ token: reply.key ?? "", ...reply.info }];
+  if (isObject(reply.team_info)) return [reply.team_info];
+  if (Array.isArray(reply.teams)) return reply.teams;
+  if (reply.token !== undefined || reply.key_name !== undefined || isTeam(reply)) return [reply];
+  throw new Error("This is no reply of LiteLLM's /key/list, /key/info or /team/list");
+}
+
+/** What keys have, and teams do not. */
+const OF_KEYS = ["token", "key_name", "key_alias", "user_id"];
+
+/** A team as `/team/list` has it: what has its models, and is no key. */
+function isTeam(record: unknown): record is JsonObject & { readonly team_id: string } {
+  return isObject(record) && text(record.team_id) !== undefined && record.models !== undefined &&
+    OF_KEYS.every((name) => record[name] === undefined);
+}
+
+/** A key of a list. */
+interface Listed {
+  readonly record: JsonObject;
+  /** What it is called in notices. */
+  readonly label: string;
+  /** Its team, if that is listed. */
+  readonly team: JsonObject | undefined;
 }
 
 function keyOf(
-  record: JsonObject,
-  label: string,
+  { record, label, team }: Listed,
   account: string,
   { creditsPerUsd, nowMs, notices }: KeyOptions,
 ): PlannedKey | undefined {
   const subject = `key ${label}`;
   if (!isEmpty(record.blocked)) return void notices.notImported(subject, "it is blocked");
+  if (!isEmpty(record.team_blocked) || !isEmpty(team?.blocked)) {
+    return void notices.notImported(subject, "its team is blocked");
+  }
+  if (!asksModels(record.allowed_routes)) {
+    return void notices.notImported(subject, "it may ask no models (allowed_routes)");
+  }
   const expires = isNull(record.expires) ? undefined : text(record.expires) ?? "?";
   // LiteLLM writes UTC, with or without saying so
   const expiresAtMs = expires === undefined
@@ -137,13 +172,23 @@ function keyOf(
     }
   }
   if (!isEmpty(record.aliases)) notices.notImported(`${subject} aliases`, why("aliases"));
-  const maxUsd = amount(record.max_budget);
-  if (maxUsd === undefined && !isNull(record.max_budget)) {
+  // a budget that several keys have by its ID
+  const shared = isObject(record.litellm_budget_table) ? record.litellm_budget_table : undefined;
+  const max = isNull(record.max_budget) ? shared?.max_budget : record.max_budget;
+  if (shared === undefined && !isEmpty(record.budget_id) && isNull(max)) {
+    return void notices.notImported(
+      subject,
+      "the list does not have its budget (budget_id): pass its /key/info",
+    );
+  }
+  const maxUsd = amount(max);
+  if (maxUsd === undefined && !isNull(max)) {
     return void notices.notImported(subject, "its budget is not a number");
   }
-  const duration = isEmpty(record.budget_duration)
-    ? undefined
-    : text(record.budget_duration) ?? "period";
+  const renewed = isEmpty(record.budget_duration)
+    ? shared?.budget_duration
+    : record.budget_duration;
+  const duration = isEmpty(renewed) ? undefined : text(renewed) ?? "period";
   const budgetPeriod = PERIODS.find(({ durations }) => durations.test(duration ?? ""))?.period;
   if (maxUsd !== undefined && duration !== undefined) {
     notices.check(
@@ -158,7 +203,7 @@ function keyOf(
     : budgetPeriod !== undefined
     ? Math.max(0, maxUsd)
     : Math.max(0, maxUsd - (amount(record.spend) ?? 0));
-  const read = modelsOf(record);
+  const read = modelsOf(record, team);
   if ("why" in read) return void notices.notImported(subject, read.why);
   const token = text(record.token) ?? "";
   return {
@@ -185,15 +230,20 @@ type Models = readonly string[] | undefined;
  *
  * @returns Why the key is not imported if a list cannot be read: it allows nothing.
  */
-function modelsOf(record: JsonObject): { readonly models: Models } | { readonly why: string } {
+function modelsOf(
+  record: JsonObject,
+  listed: JsonObject | undefined,
+): { readonly models: Models } | { readonly why: string } {
   const own = namesOf(record.models);
-  const team = namesOf(record.team_models);
+  const team = namesOf(listed === undefined ? record.team_models : listed.models);
   if (own === null || team === null) return { why: "its models are not a list of names" };
   const isTeams = Array.isArray(record.models) && record.models.includes(TEAM_MODELS);
-  if (isTeams && !isEmpty(record.team_id) && isNull(record.team_models)) {
+  // a list of keys has an empty list of the team's models, whatever these are
+  const isUnknown = !isEmpty(record.team_id) && listed === undefined && isEmpty(record.team_models);
+  if (isUnknown && (isTeams || own === undefined)) {
     return {
       why:
-        `it may use its team's models, which the list does not have: name them instead of ${TEAM_MODELS}`,
+        "it may use its team's models, which the list does not have: pass the reply of /team/list as well (--keys)",
     };
   }
   if (own === undefined || isTeams) return { models: team };
@@ -207,6 +257,13 @@ function namesOf(value: unknown): Models | null {
   const names = value.filter((one): one is string => typeof one === "string" && one !== "");
   if (names.length < value.length) return null;
   return names.includes(ALL_MODELS) ? undefined : names;
+}
+
+/** Whether a key that may call some routes, or all, may ask models; not if that cannot be read. */
+function asksModels(routes: unknown): boolean {
+  if (isEmpty(routes)) return true;
+  return Array.isArray(routes) &&
+    routes.some((one) => typeof one === "string" && MODEL_ROUTES.test(one));
 }
 
 function isAmong(model: string, names: readonly string[]): boolean {
