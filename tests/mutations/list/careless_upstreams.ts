@@ -67,6 +67,14 @@ export const CARELESS_UPSTREAMS: readonly Mutation[] = [
     why: "A text that only the whole response has would be lost, and charged.",
   },
   {
+    name: "half-a-call-is-done",
+    file: CARRIED,
+    find: 'state.isCut = end === "incomplete" && isCutOff(said);',
+    replace: 'state.isCut = end !== "incomplete" && isCutOff(said);',
+    tests: [{ file: CARRY_TEST, filter: "limit cut off is never done" }],
+    why: "The client would run half a command.",
+  },
+  {
     name: "unbelieved-usage-is-shown",
     file: CARRY,
     find: "isSameUsage(usage, this.usage) ? this.#response.usage : undefined",
