@@ -392,6 +392,42 @@ for (const [name, { done, listed }] of Object.entries(CUT_ENDS)) {
   });
 }
 
+Deno.test("half a call of a custom tool is never done where the upstream calls it by a function and complete", () => {
+  const half = { name: "patch", args: ['{"input":', '"rm -rf /home/a'] };
+  const request = parsed({ stream: true, tools: [{ type: "custom", name: "patch" }] });
+  for (const status of ["incomplete", "completed"] as const) {
+    const events = eventsFor([half], { status });
+    const stream = carry.stream(contextOf(request, { id: "resp_1" }));
+    const text = clientStream(stream, linesOf(events));
+    const whole = carry.reply(responseOf([half], { status }), contextOf(request));
+    const outputs: JsonObject[][] = [
+      checkResponsesStream(text).output,
+      whole.body.output as JsonObject[],
+    ];
+    for (const [call] of outputs) {
+      const { type, status: own, input } = call!;
+      assertEquals([type, own, input], ["custom_tool_call", status, "rm -rf /home/a"]);
+    }
+    assertEquals(text.includes("response.output_item.done"), status === "completed");
+    assertEquals(stream.outputItems?.length, status === "completed" ? 1 : 0);
+    assertEquals(whole.outputItems?.length, status === "completed" ? 1 : 0);
+  }
+});
+
+Deno.test("a call of a response that is complete is complete, whatever its upstream says", () => {
+  for (const status of ["in_progress", "incomplete", null]) {
+    for (const [one] of [[HELLO[2]!], [HELLO[3]!]]) {
+      const output = [{ ...itemsOf([one])[0]!, status }];
+      const events = eventsFor([one], { output }).map((event) =>
+        event.type === "response.output_item.done" ? { ...event, item: output[0]! } : event
+      );
+      assertEquals(checkResponsesStream(carried(linesOf(events))).output, itemsOf([one]));
+      const { body } = carry.reply(responseOf([one], { output }), contextOf(parsed({})));
+      assertEquals(body.output, itemsOf([one]));
+    }
+  }
+});
+
 Deno.test("a function's call that is whole can be run, also if the response is incomplete", () => {
   const said = [{ name: "read", args: ['{"p":', "1}"] }];
   const incomplete = { status: "incomplete", incomplete_details: null, output: [] };

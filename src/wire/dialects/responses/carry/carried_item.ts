@@ -45,12 +45,23 @@ export function isCutOff(item: JsonObject): boolean {
     type === "function_call" && !isWhole(item.arguments);
 }
 
+/** An item as it is where the response ends; whether it is a call that was cut off. A call of a response that is complete is, too. */
+export function itemAtEnd(
+  item: JsonObject,
+  end: ResponseEnd,
+): { readonly item: JsonObject; readonly isCut: boolean } {
+  const isCut = end === "incomplete" && isCutOff(item);
+  const isCall = Object.hasOwn(CALL_TEXTS, typeOf(item));
+  return { isCut, item: isCut || isCall ? { ...item, status: isCut ? end : "completed" } : item };
+}
+
 /** The status of an item that its upstream has not ended, where the response ends: a function can be called once its arguments are whole. */
 export function statusAtEnd(item: JsonObject, end: ResponseEnd): ResponseEnd {
   return typeOf(item) === "function_call" && isWhole(item.arguments) ? "completed" : end;
 }
 
-function isWhole(args: JsonValue | undefined): boolean {
+/** Whether arguments are a whole JSON value. */
+export function isWhole(args: JsonValue | undefined): boolean {
   const progress = new JsonProgress();
   progress.add(text(args) ?? "");
   return progress.complete;
@@ -110,6 +121,12 @@ export function isUnnamedCall(item: JsonObject, field: "name" | "call_id"): bool
   return Object.hasOwn(CALL_TEXTS, typeOf(item)) && !text(item[field]);
 }
 
+/**
+ * Characters of an id that no other reply's items have. Some upstreams begin to count again in each reply, and some draw six digits;
+ * clients refer to items by their ids, and upstreams reject two that have one.
+ */
+const UNIQUE_CHARS = 20;
+
 /** Names the items of one reply that their upstream has not named, or named like another one. */
 export class CarriedNames {
   readonly #idPart: string;
@@ -126,7 +143,7 @@ export class CarriedNames {
     const type = typeOf(item);
     const own = text(item.id) ?? "";
     // what is no id is not repeated with each event; SDKs throw when two items have one
-    const isOwn = isItemId(own) && !this.#ids.has(own);
+    const isOwn = isItemId(own) && own.length >= UNIQUE_CHARS && !this.#ids.has(own);
     const id = isOwn ? own : `${entryOf(PREFIXES, type) ?? "item"}_${this.#idPart}_${number}`;
     this.#ids.add(id);
     if (!Object.hasOwn(CALL_TEXTS, type)) return { ...item, id };

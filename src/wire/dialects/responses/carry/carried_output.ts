@@ -7,6 +7,7 @@ import {
   fullPart,
   isCutOff,
   isUnnamedCall,
+  itemAtEnd,
   type ResponseEnd,
   statusAtEnd,
 } from "./carried_item.ts";
@@ -238,9 +239,10 @@ export class CarriedOutput {
 
   /** Ends an item, unless it is a call that was cut off. */
   #end({ state }: Item, said: JsonObject, end: ResponseEnd = "completed"): string {
-    state.isCut = end === "incomplete" && isCutOff(said);
-    state.item = state.isCut ? { ...said, status: "incomplete" } : this.#seal(said);
-    return state.isCut ? "" : this.#write("response.output_item.done", {
+    const { item, isCut } = itemAtEnd(said, end);
+    state.isCut = isCut;
+    state.item = this.#seal(item);
+    return isCut ? "" : this.#write("response.output_item.done", {
       output_index: state.place!.output_index,
       item: state.item,
     });

@@ -31,7 +31,7 @@ import { UsageReports } from "../../usage_reports.ts";
 import { type Refusal } from "../../../../ground/refusal.ts";
 import { responsesBack } from "../back.ts";
 import { carriedInput } from "./carried_input.ts";
-import { CarriedNames, fullItem, isCutOff, isUnnamedCall } from "./carried_item.ts";
+import { CarriedNames, fullItem, isUnnamedCall, itemAtEnd } from "./carried_item.ts";
 import { CarriedCustom } from "./carried_custom.ts";
 import { CarriedOutput } from "./carried_output.ts";
 import { EVENT_KINDS } from "../upstream/event_kinds.ts";
@@ -130,13 +130,13 @@ class CarriedReply {
   ): { readonly items: JsonObject[]; readonly kept: JsonObject[] } {
     const names = new CarriedNames(idPartOf(this.echo));
     const end = status === "incomplete" ? status : "completed";
-    const items = this.custom.output(objects(output)).flatMap((given, at) => {
+    const all = this.custom.output(objects(output)).flatMap((given, at) => {
       if (isUnnamedCall(given, "name")) return [];
-      const item = names.name(fullItem(given, end), at);
-      return [end === "incomplete" && isCutOff(item) ? { ...item, status: end } : this.seal(item)];
+      const { item, isCut } = itemAtEnd(names.name(fullItem(given, end), at), end);
+      return [{ item: this.seal(item), isCut }];
     });
-    const isCut = (item: JsonObject) => end === "incomplete" && isCutOff(item);
-    return { items, kept: items.filter((item) => !isCut(item)) };
+    const kept = all.filter(({ isCut }) => !isCut);
+    return { items: all.map(({ item }) => item), kept: kept.map(({ item }) => item) };
   }
 
   /**
