@@ -18,6 +18,7 @@ import {
   sse,
 } from "../fake/upstream.ts";
 import { sized } from "../tier.ts";
+import { linesOf, responseOf } from "../wire/dialects/responses_streams.ts";
 
 // deno-lint-ignore no-explicit-any -- bodies as they came
 type Json = any;
@@ -82,6 +83,32 @@ Deno.test("a reply's item can be named by its ID in the next request, whole or s
   );
   assertEquals(sentTo(upstream)[0], ["assistant", "Streamed"]);
   await assertLedgerClean(gateway);
+});
+
+Deno.test("a reply's item is its own, also if the upstream numbers the items of each reply alike", async () => {
+  await using upstream = fakeUpstream(({ body }) => {
+    const response = responseOf([{ text: [`Hello, ${body.input}`] }]);
+    const numbered = structuredClone(response) as Json;
+    numbered.output[0].id = "msg_1";
+    if (!body.stream) return Response.json(numbered);
+    return eventStream(linesOf([{ type: "response.completed", response: numbered }]));
+  });
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url, dialect: "responses" } },
+  });
+  const ids: string[] = [];
+  for (const input of ["Ada", "Bob"]) {
+    const { body } = await create(gateway, { input });
+    const stream = await gateway.post("/v1/responses", { model: "svc-k2", input, stream: true });
+    const [, streamed] = /"id":"(msg_[^"]+)"/.exec(await stream.text())!;
+    ids.push(body.output[0].id, streamed!);
+  }
+  assertEquals(new Set(ids).size, 4);
+  for (const [at, id] of ids.entries()) {
+    assertEquals((await create(gateway, referring(id))).status, 200);
+    const [, { content }]: Json = upstream.received.at(-1)!.body.input;
+    assertEquals(content[0].text, `Hello, ${at < 2 ? "Ada" : "Bob"}`);
+  }
 });
 
 Deno.test("items are unknown with store: false, to other accounts, and where keeping is off: the error says what to do", async () => {

@@ -11,7 +11,8 @@ import { sized } from "../tier.ts";
 type Json = any;
 
 Deno.test("team: kept items and sealed texts of a member are valid for that person's keys only", async () => {
-  // an upstream that numbers the items of each reply from 1, as careless ones do
+  // an upstream whose replies have one ID for their items, in a form that is taken for an own one
+  const id = "msg_000000000000000000000001";
   await using upstream = fakeUpstream(({ body }) =>
     Response.json({
       id: "resp_1",
@@ -21,7 +22,7 @@ Deno.test("team: kept items and sealed texts of a member are valid for that pers
       model: "m",
       output: [{
         type: "message",
-        id: "msg_1",
+        id,
         status: "completed",
         role: "assistant",
         content: [{ type: "output_text", text: JSON.stringify(body.input), annotations: [] }],
@@ -66,7 +67,7 @@ Deno.test("team: kept items and sealed texts of a member are valid for that pers
       continue;
     }
     const { status } = await send(one.secret, "/v1/responses", {
-      input: [{ type: "item_reference", id: "msg_1" }, { role: "user", content: "What was it?" }],
+      input: [{ type: "item_reference", id }, { role: "user", content: "What was it?" }],
       store: false,
     });
     const own = said.get(one.who);

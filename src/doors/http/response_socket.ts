@@ -4,6 +4,7 @@ import {
   errorFrame,
   isObject,
   readTurnFrame,
+  streamIdOf,
   turnBody,
   TurnEvents,
   type TurnFault,
@@ -163,7 +164,8 @@ export class ResponseSocket {
     if (isFull) {
       const message =
         "Too many requests wait for the response in progress: send the next one after it.";
-      return this.#reject(faultOf(new Refusal("rate_exceeded", message)), data.length);
+      const fault = faultOf(new Refusal("rate_exceeded", message));
+      return this.#reject(fault, data.length, streamIdOf(data));
     }
     this.#waiting.push(data);
     this.#waitingChars += data.length;
@@ -192,11 +194,11 @@ export class ResponseSocket {
     try {
       frame = readTurnFrame(data);
     } catch (error) {
-      return this.#reject(faultOf(asRefusal(error)), data.length);
+      return this.#reject(faultOf(asRefusal(error)), data.length, streamIdOf(data));
     }
-    const { previousId, generates } = frame;
+    const { previousId, generates, streamId } = frame;
     const earlier = previousId === undefined ? [] : recent.find(previousId);
-    if (earlier === undefined) return this.#reject(notFound(), data.length);
+    if (earlier === undefined) return this.#reject(notFound(), data.length, streamId);
     this.#invalid = 0;
     let isComplete = false;
     try {
@@ -204,7 +206,7 @@ export class ResponseSocket {
       const response = await request(body, { signal: this.#abort.signal, generates });
       isComplete = isEventStream(response)
         ? await this.#forward(response, frame, earlier)
-        : await this.#forwardError(response);
+        : await this.#forwardError(response, streamId);
     } finally {
       if (!isComplete && previousId !== undefined) recent.forget(previousId);
     }
@@ -213,10 +215,10 @@ export class ResponseSocket {
   /** Sends the events of a response. @returns Whether it can be continued. */
   async #forward(
     { body }: Response,
-    { items, previousId }: TurnFrame,
+    { items, previousId, streamId }: TurnFrame,
     earlier: readonly Uint8Array[],
   ): Promise<boolean> {
-    const events = new TurnEvents(previousId);
+    const events = new TurnEvents(previousId, streamId);
     this.#reader = body!.getReader();
     try {
       if (this.#isOver) await this.#reader.cancel();
@@ -227,7 +229,7 @@ export class ResponseSocket {
         await this.#room();
       }
     } catch (error) {
-      this.#send(errorFrame(faultOf(asRefusal(error))));
+      this.#send(errorFrame(faultOf(asRefusal(error)), streamId));
       return false;
     } finally {
       this.#reader = undefined;
@@ -239,7 +241,7 @@ export class ResponseSocket {
     return true;
   }
 
-  async #forwardError(response: Response): Promise<false> {
+  async #forwardError(response: Response, streamId: string | undefined): Promise<false> {
     const body: unknown = await response.json().catch(() => undefined);
     const error = isObject(body) && isObject(body.error) ? body.error : {};
     const headers = Object.fromEntries(
@@ -247,14 +249,14 @@ export class ResponseSocket {
         name.startsWith("x-") || /^retry-after$|^request-id$/.test(name)
       ),
     );
-    this.#send(errorFrame({ status: response.status, error, headers }));
+    this.#send(errorFrame({ status: response.status, error, headers }, streamId));
     return false;
   }
 
-  #reject(fault: TurnFault, size: number): void {
+  #reject(fault: TurnFault, size: number, streamId?: string): void {
     const mayGoOn = this.#options.rejected(size);
     this.#invalid++;
-    this.#send(errorFrame(fault));
+    this.#send(errorFrame(fault, streamId));
     const isFlood = !mayGoOn || this.#invalid >= MAX_INVALID ||
       this.#socket.bufferedAmount > MAX_UNREAD_BYTES;
     if (isFlood) this.close("too many invalid frames");

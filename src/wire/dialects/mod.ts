@@ -78,6 +78,7 @@ export {
   errorFrame,
   keptItem,
   readTurnFrame,
+  streamIdOf,
   turnBody,
   TurnEvents,
   type TurnFault,

@@ -128,6 +128,33 @@ Deno.test("the next turn waits until the client has read the errors of those bef
   await sleep(50);
 });
 
+Deno.test("every frame of a turn says the name of its line, which is no part of the request", async () => {
+  const lane = "lane.1";
+  const replies = [stream("resp_1"), Response.json({ error: { message: "no" } }, { status: 403 })];
+  const { gates, request, release } = held();
+  const { socket, seen, receive, connection } = opened({ request });
+  const idOf = (frame: string) => JSON.parse(frame).stream_id;
+  for (const reply of replies) {
+    receive(create({ stream_id: lane }));
+    await release(reply);
+    await until(() => !connection.isRunning, { what: "the end of the turn" });
+  }
+  receive(create({ stream_id: lane, previous_response_id: "resp_9" }));
+  receive(`{"type":"response.cancel","stream_id":"${lane}"}`);
+  await until(() => socket.sent.length === 4, { what: "the errors" });
+  receive(create());
+  await until(() => gates.length === 1, { what: "a turn in progress" });
+  for (let at = 0; at < 4; at++) receive(create({ stream_id: "others" }));
+  receive(create({ stream_id: lane }));
+  assertEquals(socket.sent.map(idOf), Array(5).fill(lane));
+  assertEquals(JSON.parse(socket.sent[0]!).type, "response.completed");
+  await release();
+  await until(() => socket.sent.length === 6, { what: "the end of a turn without a name" });
+  assertEquals(idOf(socket.sent[5]!), undefined);
+  assert(seen.bodies.every((body) => !body.includes("stream_id")), seen.bodies.join("\n"));
+  socket.onclose!();
+});
+
 Deno.test("a response is remembered with what led to it, and one that fails forgets what it continued", async () => {
   const replies = [stream("resp_1"), stream("resp_2", "incomplete"), stream("resp_3", "failed")];
   const { seen, recent, socket, turn } = opened({

@@ -67,6 +67,22 @@ export const CARELESS_UPSTREAMS: readonly Mutation[] = [
     why: "A text that only the whole response has would be lost, and charged.",
   },
   {
+    name: "items-of-two-replies-have-one-id",
+    file: NAMES,
+    find: "const UNIQUE_CHARS = 20;",
+    replace: "const UNIQUE_CHARS = 0;",
+    tests: [{ file: "tests/flow/kept_items_test.ts", filter: "numbers the items" }],
+    why: "A conversation would go on with what the model said in another one.",
+  },
+  {
+    name: "half-a-call-is-done",
+    file: NAMES,
+    find: 'const isCut = end === "incomplete" && isCutOff(item);',
+    replace: 'const isCut = end !== "incomplete" && isCutOff(item);',
+    tests: [{ file: CARRY_TEST, filter: "limit cut off is never done" }],
+    why: "The client would run half a command.",
+  },
+  {
     name: "unbelieved-usage-is-shown",
     file: CARRY,
     find: "isSameUsage(usage, this.usage) ? this.#response.usage : undefined",

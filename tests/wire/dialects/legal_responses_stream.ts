@@ -106,7 +106,11 @@ export function checkResponsesStream(
   assertEquals(end.type, `response.${response.status}`);
   assertEquals(response.output.map(({ id }: Item) => id), items.map(({ id }) => id));
   if (!failed) {
-    assertEquals(done.size, items.length, "each item has its end");
+    items.forEach((item, at) => {
+      if (done.has(at)) return;
+      assert(/_call$/.test(item.type) && response.status === "incomplete", "each item has its end");
+      items[at] = { ...item, status: "incomplete" }; // clients run a call that is done
+    });
     assertEquals<unknown>(response.output, items, "the whole response repeats its items");
     assert(Number.isInteger(response.usage.output_tokens));
   } else assert(typeof response.error.code === "string");

@@ -14,6 +14,7 @@ import { sized } from "../../tier.ts";
 import { clientStream, contextOf, SEALER } from "./ends.ts";
 import { checkResponseObject } from "./legal_responses.ts";
 import { checkResponsesStream } from "./legal_responses_stream.ts";
+import { eventsOf } from "./legal_streams.ts";
 import { eventsFor, itemsOf, linesOf, responseOf, type Said, USAGE } from "./responses_streams.ts";
 
 const carry = bridgeBetween("responses", "responses");
@@ -330,10 +331,110 @@ Deno.test("a stream that is cut at its limit closes what is open, and says so", 
       assertEquals([status, response.incomplete_details], ["incomplete", {
         reason: "max_output_tokens",
       }]);
-      assertEquals(stream.outputItems?.length, response.output.length);
+      const cut = response.output.filter(({ type, status }: JsonObject) =>
+        status === "incomplete" && String(type).endsWith("_call")
+      );
+      assertEquals(stream.outputItems?.length, response.output.length - cut.length);
     }),
     { numRuns: 200 },
   );
+});
+
+/** Beginnings of calls that do harm without their ends. */
+const HALF_CALLS: readonly Said[] = [
+  { name: "sh", args: ['{"cmd":', '"rm -rf /home/a'] },
+  { name: "patch", args: ["rm -rf ", "/home/a"], custom: true },
+];
+
+/** How upstreams end a response whose last call their limit cut off: the item in its own event, and in the whole response. */
+const CUT_ENDS: Readonly<
+  Record<string, { readonly done?: JsonObject; readonly listed?: JsonObject }>
+> = {
+  "without the item": {},
+  "with the item": { listed: { status: "incomplete" } },
+  "with the item, without its status": { listed: { status: null } },
+  "with the item, which goes on": { listed: { status: "in_progress" } },
+  "with the item's end": { done: { status: "incomplete" }, listed: { status: "incomplete" } },
+};
+
+for (const [name, { done, listed }] of Object.entries(CUT_ENDS)) {
+  Deno.test(`a call that the upstream's limit cut off is never done, nor kept: ${name}`, () => {
+    for (const one of HALF_CALLS) {
+      const said = [{ text: ["Hi"] }, one];
+      const item = itemsOf(said)[1]!;
+      const output = [
+        itemsOf(said)[0]!,
+        ...(listed === undefined ? [] : [{ ...item, ...listed }]),
+      ];
+      const more = {
+        status: "incomplete",
+        incomplete_details: { reason: "max_output_tokens" },
+        output,
+      };
+      const events = eventsFor(said, more).flatMap((event) => {
+        if (event.output_index !== 1 || !/done$/.test(String(event.type))) return [event];
+        const isEnd = event.type === "response.output_item.done" && done !== undefined;
+        return isEnd ? [{ ...event, item: { ...item, ...done } }] : [];
+      });
+      const stream = carry.stream(contextOf(parsed({ stream: true }), { id: "resp_1" }));
+      const text = clientStream(stream, linesOf(events));
+      const { response } = checkResponsesStream(text);
+      const ended = eventsOf(text).filter(({ event }) => event === "response.output_item.done");
+      assertEquals(ended.map(({ data }) => data.item.type), ["message"]);
+      assertEquals(response.output[1], { ...item, status: "incomplete" });
+      assertEquals(stream.outputItems?.map(({ type }) => type), ["message"]);
+
+      if (listed === undefined) continue;
+      const whole = carry.reply(responseOf(said, more), contextOf(parsed({})));
+      assertEquals((whole.body.output as JsonObject[])[1], { ...item, status: "incomplete" });
+      assertEquals(whole.outputItems?.map(({ type }) => type), ["message"]);
+    }
+  });
+}
+
+Deno.test("half a call of a custom tool is never done where the upstream calls it by a function and complete", () => {
+  const half = { name: "patch", args: ['{"input":', '"rm -rf /home/a'] };
+  const request = parsed({ stream: true, tools: [{ type: "custom", name: "patch" }] });
+  for (const status of ["incomplete", "completed"] as const) {
+    const events = eventsFor([half], { status });
+    const stream = carry.stream(contextOf(request, { id: "resp_1" }));
+    const text = clientStream(stream, linesOf(events));
+    const whole = carry.reply(responseOf([half], { status }), contextOf(request));
+    const outputs: JsonObject[][] = [
+      checkResponsesStream(text).output,
+      whole.body.output as JsonObject[],
+    ];
+    for (const [call] of outputs) {
+      const { type, status: own, input } = call!;
+      assertEquals([type, own, input], ["custom_tool_call", status, "rm -rf /home/a"]);
+    }
+    assertEquals(text.includes("response.output_item.done"), status === "completed");
+    assertEquals(stream.outputItems?.length, status === "completed" ? 1 : 0);
+    assertEquals(whole.outputItems?.length, status === "completed" ? 1 : 0);
+  }
+});
+
+Deno.test("a call of a response that is complete is complete, whatever its upstream says", () => {
+  for (const status of ["in_progress", "incomplete", null]) {
+    for (const [one] of [[HELLO[2]!], [HELLO[3]!]]) {
+      const output = [{ ...itemsOf([one])[0]!, status }];
+      const events = eventsFor([one], { output }).map((event) =>
+        event.type === "response.output_item.done" ? { ...event, item: output[0]! } : event
+      );
+      assertEquals(checkResponsesStream(carried(linesOf(events))).output, itemsOf([one]));
+      const { body } = carry.reply(responseOf([one], { output }), contextOf(parsed({})));
+      assertEquals(body.output, itemsOf([one]));
+    }
+  }
+});
+
+Deno.test("a function's call that is whole can be run, also if the response is incomplete", () => {
+  const said = [{ name: "read", args: ['{"p":', "1}"] }];
+  const incomplete = { status: "incomplete", incomplete_details: null, output: [] };
+  const events = eventsFor(said, incomplete).filter(({ type }) => !/done$/.test(String(type)));
+  const text = carried(linesOf(events));
+  assertEquals(checkResponsesStream(text).output, itemsOf(said));
+  assert(text.includes("response.output_item.done"));
 });
 
 Deno.test("events that SDKs throw on are left out; a failure before any output is thrown", () => {

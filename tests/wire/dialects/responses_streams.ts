@@ -15,13 +15,18 @@ export const USAGE = {
   total_tokens: 120,
 };
 
+/** An item's id: as long as most upstreams make them. */
+export function idOf(prefix: string, at: number): string {
+  return `${prefix}_${String(at).padStart(24, "a1")}`;
+}
+
 /** The items of a reply, whole. */
 export function itemsOf(said: readonly Said[]): JsonObject[] {
   return said.map((one, at): JsonObject => {
     if ("reasoning" in one) {
       const text = one.reasoning.join("");
       return {
-        id: `rs_${at}`,
+        id: idOf("rs", at),
         type: "reasoning",
         summary: one.raw || text === "" ? [] : [{ type: "summary_text", text }],
         ...(one.raw ? { content: [{ type: "reasoning_text", text }] } : {}),
@@ -31,7 +36,7 @@ export function itemsOf(said: readonly Said[]): JsonObject[] {
     if ("name" in one) {
       const whole = one.args.join("");
       return {
-        id: one.custom ? `ctc_${at}` : `fc_${at}`,
+        id: idOf(one.custom ? "ctc" : "fc", at),
         type: one.custom ? "custom_tool_call" : "function_call",
         status: "completed",
         call_id: `call_${at}`,
@@ -43,7 +48,7 @@ export function itemsOf(said: readonly Said[]): JsonObject[] {
       ? { type: "output_text", text: one.text.join(""), annotations: [] }
       : { type: "refusal", refusal: one.refusal.join("") };
     return {
-      id: `msg_${at}`,
+      id: idOf("msg", at),
       type: "message",
       status: "completed",
       role: "assistant",

@@ -1,5 +1,9 @@
 import { assertGrowsLinearly } from "../../growth.ts";
-import { readTurnFrame, turnBody } from "../../../src/wire/dialects/responses/socket/frame.ts";
+import {
+  readTurnFrame,
+  streamIdOf,
+  turnBody,
+} from "../../../src/wire/dialects/responses/socket/frame.ts";
 import { TurnEvents } from "../../../src/wire/dialects/responses/socket/events.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { assertEquals, assertThrows } from "../../assert.ts";
@@ -70,11 +74,20 @@ Deno.test("what is no frame is rejected, whatever it is", () => {
       `{"type":{}}`,
       `{"type":"response.create","previous_response_id":7}`,
       `{"type":"response.create","previous_response_id":x}`,
+      `{"type":"response.create","stream_id":7}`,
       `{"type":"response.create"]`,
     ]
   ) {
     assertThrows(() => readTurnFrame(text), Refusal);
   }
+});
+
+Deno.test("a frame that cannot be read tells its line all the same, if it has one", () => {
+  assertEquals(streamIdOf(`{"type":7,"stream_id":"a.b"}`), "a.b");
+  for (const json of ["", "null", "7", '"', `"${"x".repeat(2_000)}"`]) {
+    assertEquals(streamIdOf(`{"type":"response.create","stream_id":${json}}`), undefined, json);
+  }
+  for (const text of ["", "[]", "{}"]) assertEquals(streamIdOf(text), undefined);
 });
 
 Deno.test("any JSON object keeps its meaning, however it is written", () => {

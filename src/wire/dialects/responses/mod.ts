@@ -21,4 +21,4 @@ export const responses: Dialect = {
 
 export { keptItem } from "./items.ts";
 export { connectionFault, errorFrame, TurnEvents, type TurnFault } from "./socket/events.ts";
-export { readTurnFrame, turnBody, type TurnFrame } from "./socket/frame.ts";
+export { readTurnFrame, streamIdOf, turnBody, type TurnFrame } from "./socket/frame.ts";

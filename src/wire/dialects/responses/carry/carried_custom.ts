@@ -4,6 +4,7 @@ import { isObject, type JsonObject, text } from "../../json.ts";
 import { CustomInput } from "../../neutral/custom_input.ts";
 import { typeOf } from "../items.ts";
 import { offerOf } from "../request/tools.ts";
+import { isWhole } from "./carried_item.ts";
 
 /** The call of an item that has begun. */
 interface Call {
@@ -33,7 +34,13 @@ export class CarriedCustom {
     const { arguments: args, ...rest } = item;
     const input = new CustomInput();
     const written = isObject(args) ? JSON.stringify(args) : text(args) ?? "";
-    return { ...rest, type: "custom_tool_call", input: input.add(written) + input.end() };
+    const isHalf = /^\s*\{/.test(written) && !isWhole(written); // its input does not show it
+    return {
+      ...rest,
+      ...(isHalf ? { status: "incomplete" } : {}),
+      type: "custom_tool_call",
+      input: input.add(written) + input.end(),
+    };
   }
 
   /** A stream's event likewise. Call it once for each. */

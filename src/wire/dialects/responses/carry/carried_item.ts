@@ -7,6 +7,7 @@ import {
   withoutNulls,
 } from "../../json.ts";
 import { isItemId } from "../../meter.ts";
+import { JsonProgress } from "../../neutral/json_progress.ts";
 import { partsOf, typeOf } from "../items.ts";
 
 /** Kinds of items whose fields are known. Fields of others stay as they came. */
@@ -23,17 +24,61 @@ const PREFIXES: Readonly<Record<string, string>> = {
   custom_tool_call: "ctc",
 };
 
+/** Calls that the client runs. */
+const CLIENTS_CALLS: ReadonlySet<string> = new Set([
+  ...Object.keys(CALL_TEXTS),
+  "tool_search_call",
+  "shell_call",
+  "local_shell_call",
+  "apply_patch_call",
+  "computer_call",
+]);
+
+/** How a response ends that does not fail. */
+export type ResponseEnd = "completed" | "incomplete";
+
+/** Whether an item is a call that may have been cut off: one that has not ended, or a function's whose arguments are no whole JSON. */
+export function isCutOff(item: JsonObject): boolean {
+  const type = typeOf(item);
+  if (!CLIENTS_CALLS.has(type)) return false;
+  return item.status === "incomplete" || item.status === "in_progress" ||
+    type === "function_call" && !isWhole(item.arguments);
+}
+
+/** An item as it is where the response ends; whether it is a call that was cut off. A call of a response that is complete is, too. */
+export function itemAtEnd(
+  item: JsonObject,
+  end: ResponseEnd,
+): { readonly item: JsonObject; readonly isCut: boolean } {
+  const isCut = end === "incomplete" && isCutOff(item);
+  const isCall = Object.hasOwn(CALL_TEXTS, typeOf(item));
+  return { isCut, item: isCut || isCall ? { ...item, status: isCut ? end : "completed" } : item };
+}
+
+/** The status of an item that its upstream has not ended, where the response ends: a function can be called once its arguments are whole. */
+export function statusAtEnd(item: JsonObject, end: ResponseEnd): ResponseEnd {
+  return typeOf(item) === "function_call" && isWhole(item.arguments) ? "completed" : end;
+}
+
+/** Whether arguments are a whole JSON value. */
+export function isWhole(args: JsonValue | undefined): boolean {
+  const progress = new JsonProgress();
+  progress.add(text(args) ?? "");
+  return progress.complete;
+}
+
 /**
  * An output item with what clients' schemas demand, where its upstream has left it out or says null.
  *
- * @param status Of an item that has none.
+ * @param status Of an item that has none: whether it goes on, or how the response ended.
  */
-export function fullItem(given: JsonObject, status: "in_progress" | "completed"): JsonObject {
+export function fullItem(given: JsonObject, status: "in_progress" | ResponseEnd): JsonObject {
   const type = typeOf(given);
   if (type === "message") {
     const { role, content, ...rest } = withoutNulls(given);
     const parts = partsOf(content).map(fullPart);
-    return { status, ...rest, type, role: text(role) ?? "assistant", content: parts };
+    const own = status === "in_progress" ? status : "completed"; // which of several was cut off is not known
+    return { status: own, ...rest, type, role: text(role) ?? "assistant", content: parts };
   }
   if (type === "reasoning") {
     const { summary, content, ...rest } = withoutNulls(given);
@@ -50,9 +95,10 @@ export function fullItem(given: JsonObject, status: "in_progress" | "completed")
   if (field === undefined) return { ...given, type };
   const { [field]: said, ...rest } = withoutNulls(given);
   const written = isObject(said) ? JSON.stringify(said) : text(said) ?? "";
-  const isWhole = (text(rest.status) ?? status) === "completed";
-  const isNothing = written === "" && type === "function_call" && isWhole; // clients parse arguments
-  return { status, ...rest, type, [field]: isNothing ? "{}" : written };
+  const own = status === "incomplete" ? statusAtEnd({ type, arguments: written }, status) : status;
+  const isEnded = (text(rest.status) ?? own) === "completed";
+  const isNothing = written === "" && type === "function_call" && isEnded; // clients parse arguments
+  return { status: own, ...rest, type, [field]: isNothing ? "{}" : written };
 }
 
 /** A part of an item, likewise. */
@@ -75,6 +121,12 @@ export function isUnnamedCall(item: JsonObject, field: "name" | "call_id"): bool
   return Object.hasOwn(CALL_TEXTS, typeOf(item)) && !text(item[field]);
 }
 
+/**
+ * Characters of an id that no other reply's items have. Some upstreams begin to count again in each reply, and some draw six digits;
+ * clients refer to items by their ids, and upstreams reject two that have one.
+ */
+const UNIQUE_CHARS = 20;
+
 /** Names the items of one reply that their upstream has not named, or named like another one. */
 export class CarriedNames {
   readonly #idPart: string;
@@ -91,7 +143,7 @@ export class CarriedNames {
     const type = typeOf(item);
     const own = text(item.id) ?? "";
     // what is no id is not repeated with each event; SDKs throw when two items have one
-    const isOwn = isItemId(own) && !this.#ids.has(own);
+    const isOwn = isItemId(own) && own.length >= UNIQUE_CHARS && !this.#ids.has(own);
     const id = isOwn ? own : `${entryOf(PREFIXES, type) ?? "item"}_${this.#idPart}_${number}`;
     this.#ids.add(id);
     if (!Object.hasOwn(CALL_TEXTS, type)) return { ...item, id };

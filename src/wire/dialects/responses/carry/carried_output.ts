@@ -1,7 +1,16 @@
 import { items, type JsonObject, objects, text } from "../../json.ts";
 import { TextProgress } from "../../neutral/text_progress.ts";
 import { tooMuch } from "../../upstream_error.ts";
-import { CarriedNames, fullItem, fullPart, isUnnamedCall } from "./carried_item.ts";
+import {
+  CarriedNames,
+  fullItem,
+  fullPart,
+  isCutOff,
+  isUnnamedCall,
+  itemAtEnd,
+  type ResponseEnd,
+  statusAtEnd,
+} from "./carried_item.ts";
 import { type TextKind, textKindOf } from "../upstream/event_kinds.ts";
 import type { CountedItem } from "./output_meter.ts";
 import { type OutputItem, type OutputStep, OutputWalk } from "../upstream/output_walk.ts";
@@ -22,6 +31,8 @@ interface CarriedItem extends CountedItem {
   own: CarriedText | undefined;
   /** Of parts that were begun, by the list and the upstream's index. */
   readonly parts: Map<string, CarriedText>;
+  /** Whether it is a call that was cut off: clients run a call that is done, so it never is. */
+  isCut: boolean;
 }
 
 /** A text that an item or a part holds, as far as it was written. */
@@ -58,11 +69,14 @@ export class CarriedOutput {
     place: undefined,
     own: undefined,
     parts: new Map(),
+    isCut: false,
     counts: new Map(),
   }));
   readonly #write: WriteEvent;
   readonly #all: Item[] = [];
   readonly #names: CarriedNames;
+  /** Calls whose ends wait: only the end of the response tells whether they were cut off. */
+  readonly #held: Item[] = [];
   #partCount = 0;
   readonly #seal: (item: JsonObject) => JsonObject;
 
@@ -85,6 +99,13 @@ export class CarriedOutput {
   /** The items so far, in the order in which they were begun. */
   get items(): JsonObject[] {
     return this.#all.flatMap(({ state: { item } }) => item === undefined ? [] : [item]);
+  }
+
+  /** Those of them that the client may refer to. */
+  get kept(): JsonObject[] {
+    return this.#all.flatMap(({ state: { item, isCut } }) =>
+      item === undefined || isCut ? [] : [item]
+    );
   }
 
   /** Writes an event about an item; nothing if it cannot be understood. */
@@ -113,12 +134,12 @@ export class CarriedOutput {
   }
 
   /** Writes what the items of a whole response say beyond its events. */
-  finish(output: readonly (readonly [Item, JsonObject])[]): string {
+  finish(output: readonly (readonly [Item, JsonObject])[], end: ResponseEnd): string {
     const matched = output.map(([known, item]) => {
       if (known.isDone) this.#sealLate(known, item);
-      return this.#done(known, item, true);
+      return this.#done(known, item, end);
     });
-    return matched.join("") + this.#close("completed");
+    return matched.join("") + this.#close(end);
   }
 
   /** Ends what is open, as at the token limit. */
@@ -126,11 +147,14 @@ export class CarriedOutput {
     return this.#close("incomplete");
   }
 
-  #close(status: string): string {
-    return this.#all.map((known) => {
-      const { item = {} } = known.state;
-      return this.#done(known, "status" in item ? { ...item, status } : item, true);
-    }).join("");
+  #close(end: ResponseEnd): string {
+    const held = this.#held.map((known) => this.#end(known, known.state.item!, end));
+    const open = this.#all.map((known) => {
+      const { item = {}, own } = known.state;
+      const status = own?.isWhole ? "completed" : statusAtEnd(item, end);
+      return this.#done(known, "status" in item ? { ...item, status } : item, end);
+    });
+    return [...held, ...open].join("");
   }
 
   /** What an upstream encrypted may come with the whole response only. */
@@ -173,12 +197,12 @@ export class CarriedOutput {
     }
   }
 
-  /** @param isLast Whether nothing more can be said of it. */
-  #done(known: Item, given: JsonObject, isLast = false): string {
+  /** @param end How the response ended, where nothing more can be said of the item. */
+  #done(known: Item, given: JsonObject, end?: ResponseEnd): string {
     const { state } = known;
     if (known.isDone || isUnnamedCall(given, "name") && state.item === undefined) return "";
-    const item = fullItem(given, "completed");
-    if (!isLast && !saysAnything(item) && state.parts.size === 0) {
+    const item = fullItem(given, state.own?.isWhole ? "completed" : end ?? "completed");
+    if (end === undefined && !saysAnything(item) && state.parts.size === 0) {
       return this.#begin(known, { ...item, status: "in_progress" }); // its text may come with the whole response
     }
     let written = this.#begin(known, "status" in item ? { ...item, status: "in_progress" } : item);
@@ -207,8 +231,18 @@ export class CarriedOutput {
         said[list] = state.item[list];
       }
     }
-    state.item = this.#seal(said);
-    return written + this.#write("response.output_item.done", {
+    if (end !== undefined || !isCutOff(said)) return written + this.#end(known, said, end);
+    state.item = said;
+    this.#held.push(known);
+    return written;
+  }
+
+  /** Ends an item, unless it is a call that was cut off. */
+  #end({ state }: Item, said: JsonObject, end: ResponseEnd = "completed"): string {
+    const { item, isCut } = itemAtEnd(said, end);
+    state.isCut = isCut;
+    state.item = this.#seal(item);
+    return isCut ? "" : this.#write("response.output_item.done", {
       output_index: state.place!.output_index,
       item: state.item,
     });

@@ -31,7 +31,7 @@ import { UsageReports } from "../../usage_reports.ts";
 import { type Refusal } from "../../../../ground/refusal.ts";
 import { responsesBack } from "../back.ts";
 import { carriedInput } from "./carried_input.ts";
-import { CarriedNames, fullItem, isUnnamedCall } from "./carried_item.ts";
+import { CarriedNames, fullItem, isUnnamedCall, itemAtEnd } from "./carried_item.ts";
 import { CarriedCustom } from "./carried_custom.ts";
 import { CarriedOutput } from "./carried_output.ts";
 import { EVENT_KINDS } from "../upstream/event_kinds.ts";
@@ -124,12 +124,19 @@ class CarriedReply {
     return { ...item, encrypted_content: sealer.seal("reasoning", value) };
   }
 
-  /** The items of a whole response, as clients' schemas demand them. */
-  items(output: readonly JsonObject[]): JsonObject[] {
+  /** The items of a whole response, as clients' schemas demand them, and those that the client may refer to. */
+  items(
+    { output, status }: JsonObject,
+  ): { readonly items: JsonObject[]; readonly kept: JsonObject[] } {
     const names = new CarriedNames(idPartOf(this.echo));
-    return this.custom.output(output).flatMap((item, at) =>
-      isUnnamedCall(item, "name") ? [] : [this.seal(names.name(fullItem(item, "completed"), at))]
-    );
+    const end = status === "incomplete" ? status : "completed";
+    const all = this.custom.output(objects(output)).flatMap((given, at) => {
+      if (isUnnamedCall(given, "name")) return [];
+      const { item, isCut } = itemAtEnd(names.name(fullItem(given, end), at), end);
+      return [{ item: this.seal(item), isCut }];
+    });
+    const kept = all.filter(({ isCut }) => !isCut);
+    return { items: all.map(({ item }) => item), kept: kept.map(({ item }) => item) };
   }
 
   /**
@@ -199,7 +206,7 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
   const carried = new CarriedReply(context);
   const { usage, partial } = new UsageReports().add(readUsage(reply.usage))
     .heard({ model: reply.model, tier: reply.service_tier });
-  const output = carried.items(objects(reply.output));
+  const { items: output, kept } = carried.items(reply);
   const hosted = new HostedCalls();
   objects(reply.output).forEach((item, at) => hosted.item(item, at));
   const said = carried.response(reply, output);
@@ -226,7 +233,7 @@ function carryReply(reply: unknown, context: ReplyContext): Reply {
       });
       return carryReply(cut, context);
     },
-    ...(carried.keepsItems ? { outputItems: output } : {}),
+    ...(carried.keepsItems ? { outputItems: kept } : {}),
   };
 }
 
@@ -280,7 +287,7 @@ class CarriedResponsesStream extends MeteredStream<OutputMeter> implements Reply
   }
 
   get outputItems(): readonly JsonObject[] | undefined {
-    return this.#reply.keepsItems ? this.#output.items : undefined;
+    return this.#reply.keepsItems ? this.#output.kept : undefined;
   }
 
   push({ data }: SseEvent): string {
@@ -340,9 +347,10 @@ class CarriedResponsesStream extends MeteredStream<OutputMeter> implements Reply
     const isSaid = this.meter.response(response, pairs);
     if (this.meter.end(event) || isSaid) this.hasOutput = true;
     this.noteReport();
-    const rest = this.#output.finish(pairs);
+    const isCut = response.status === "incomplete" || event.type === "response.incomplete";
+    const rest = this.#output.finish(pairs, isCut ? "incomplete" : "completed");
     this.#response = response;
-    this.#end = response.status === "incomplete" ? "response.incomplete" : text(event.type);
+    this.#end = isCut ? "response.incomplete" : text(event.type);
     this.hasEnded = true;
     return rest;
   }

@@ -40,9 +40,11 @@ export class EventsAsWhole implements WholeOfStream {
       return;
     }
     const response = isObject(event.response) ? event.response : {};
-    this.#output.finish(this.#output.walk.match(this.#custom.output(objects(response.output))));
     const isCut = event.type === "response.incomplete" || response.status === "incomplete";
-    this.#response = { ...response, status: isCut ? "incomplete" : "completed" };
+    const status = isCut ? "incomplete" : "completed";
+    const output = this.#custom.output(objects(response.output));
+    this.#output.finish(this.#output.walk.match(output), status);
+    this.#response = { ...response, status };
   }
 
   reply(): Reply {

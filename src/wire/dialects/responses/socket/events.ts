@@ -19,13 +19,18 @@ export interface EndedTurn {
 export class TurnEvents {
   readonly #decoder = new TextDecoder();
   readonly #previousId: string | undefined;
+  readonly #streamId: string | undefined;
   #rest = "";
   /** How the response ended, once it has. */
   ended: EndedTurn | undefined;
 
-  /** @param previousId The response that this one continues. */
-  constructor(previousId: string | undefined) {
+  /**
+   * @param previousId The response that this one continues.
+   * @param streamId What the client calls its line of turns: each frame says it.
+   */
+  constructor(previousId: string | undefined, streamId?: string) {
     this.#previousId = previousId;
+    this.#streamId = streamId;
   }
 
   /** Takes the next bytes of the stream. Its lines are the writer's own. @returns Frames. */
@@ -36,7 +41,8 @@ export class TurnEvents {
       const at = event.startsWith(DATA) ? 0 : event.indexOf(`\n${DATA}`) + 1;
       const data = event.startsWith(DATA, at) ? event.slice(at + DATA.length) : "";
       if (data === "" || data === "[DONE]") return [];
-      return [WHOLE.test(event.slice(0, at)) ? this.#whole(data) : data];
+      const frame = WHOLE.test(event.slice(0, at)) ? this.#whole(data) : data;
+      return [withStreamId(frame, this.#streamId)];
     });
   }
 
@@ -52,6 +58,13 @@ export class TurnEvents {
       response: { ...response, previous_response_id: this.#previousId },
     });
   }
+}
+
+/** A frame, which is a JSON object, with the client's name of its line of turns. */
+function withStreamId(frame: string, streamId: string | undefined): string {
+  return streamId === undefined
+    ? frame
+    : `${frame.slice(0, -1)},"stream_id":${JSON.stringify(streamId)}}`;
 }
 
 function endOf(response: JsonObject, status: string | undefined): EndedTurn {
@@ -77,9 +90,10 @@ export interface TurnFault {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A frame that tells of an error: no response, or none any more. */
-export function errorFrame({ status, error, headers }: TurnFault): string {
-  return JSON.stringify({ type: "error", status, error, ...(headers && { headers }) });
+/** A frame that tells of an error: no response, or none any more. @param streamId Of the turn that it is about. */
+export function errorFrame({ status, error, headers }: TurnFault, streamId?: string): string {
+  const frame = { type: "error", status, error, ...(headers && { headers }) };
+  return withStreamId(JSON.stringify(frame), streamId);
 }
 
 /** The error of a connection. */

@@ -12,10 +12,12 @@ export interface TurnFrame {
   readonly previousId: string | undefined;
   /** Whether the model is to reply; else the input is only noted. */
   readonly generates: boolean;
+  /** The client's name for a line of turns on the connection, by which it tells their frames apart. */
+  readonly streamId: string | undefined;
 }
 
 /** Members that are the frame's own. */
-const OWN = ["type", "input", "stream", "previous_response_id", "generate"];
+const OWN = ["type", "input", "stream", "previous_response_id", "generate", "stream_id"];
 
 const encoder = new TextEncoder();
 
@@ -41,10 +43,12 @@ export function readTurnFrame(text: string): TurnFrame {
   if (type !== "response.create") {
     throw invalid("type", "type must be 'response.create': other frames are not supported.");
   }
-  const previousId = value("previous_response_id") ?? undefined;
-  if (previousId !== undefined && typeof previousId !== "string") {
-    throw invalid("previous_response_id", "previous_response_id must be text or null.");
-  }
+  const named = (name: string): string | undefined => {
+    const id = value(name) ?? undefined;
+    if (id === undefined || typeof id === "string") return id;
+    throw invalid(name, `${name} must be text or null.`);
+  };
+  const previousId = named("previous_response_id");
   const input = members.get("input");
   const items = itemsOf(input);
   if (input !== undefined && items === undefined && previousId !== undefined) {
@@ -57,7 +61,15 @@ export function readTurnFrame(text: string): TurnFrame {
     input,
     previousId,
     generates: value("generate") !== false,
+    streamId: named("stream_id"),
   };
+}
+
+/** The `stream_id` of a frame that may be no legal one; undefined if it has none. */
+export function streamIdOf(text: string): string | undefined {
+  const json = membersOf(text)?.get("stream_id") ?? "";
+  const id: unknown = json.length > MAX_CHARS ? undefined : valueIn(json);
+  return typeof id === "string" ? id : undefined;
 }
 
 /** Values of a frame's own members are short. */
@@ -124,8 +136,14 @@ function membersOf(text: string): Map<string, string> | undefined {
 }
 
 function nameOf(json: string): string | undefined {
+  const name = valueIn(json);
+  return name === undefined ? undefined : String(name);
+}
+
+/** Undefined for what is no JSON. */
+function valueIn(json: string): unknown {
   try {
-    return String(JSON.parse(json));
+    return JSON.parse(json);
   } catch {
     return undefined;
   }
