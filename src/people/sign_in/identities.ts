@@ -98,6 +98,7 @@ export class Identities {
         ]);
         throw new SignInError(whyNot(identity, settings), { refused: account });
       }
+      if (link.provider !== settings.name) await this.#database.batch([renamed(link, settings)]);
       return { account: usable(account), news: "known" };
     }
     if (sent !== undefined) {
@@ -162,7 +163,8 @@ export class Identities {
       this.#statement(account.id, identity, {
         settings,
         why: "hand",
-        then: `on conflict (issuer, subject) do update set linked_by = 'hand'
+        then:
+          `on conflict (issuer, subject) do update set linked_by = 'hand', provider = excluded.provider
             where identities.account_id = excluded.account_id
           returning account_id`,
       }),
@@ -297,6 +299,17 @@ export class Identities {
       linkedAtMs: this.#now(),
     }, { then });
   }
+}
+
+/** The statement that gives an identity the name that its provider has in the settings now: its sessions and tools are known by it. */
+function renamed(
+  { issuer, subject }: Pick<Link, "issuer" | "subject">,
+  { name }: Pick<OidcSettings, "name">,
+): Statement {
+  return {
+    sql: "update identities set provider = ? where issuer = ? and subject = ?",
+    args: [name, issuer, subject],
+  };
 }
 
 function isLinked(

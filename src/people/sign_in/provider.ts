@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { JWTVerifyGetKey } from "jose";
 import type * as OAuth from "oauth4webapi";
 import * as z from "zod";
-import { jsonIn } from "../../ground/platform/mod.ts";
+import { displayed, jsonIn } from "../../ground/platform/mod.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
 import { type Challenge, challengeOf } from "./challenge.ts";
 import { type Claims, groupsOf } from "./groups.ts";
@@ -290,6 +290,13 @@ export class OidcProvider {
       const response = await oauth.discoveryRequest(issuer, this.#http(oauth));
       return await oauth.processDiscoveryResponse(issuer, response);
     });
+    // the library takes addresses for the same that differ by a slash or by capitals: logout tokens and directories do not
+    if (found.issuer !== this.settings.issuer) {
+      throw this.#error(
+        `calls itself ${displayed(found.issuer)}, and the settings have ${this.settings.issuer}: ` +
+          "set issuer to what the document has, to the letter",
+      );
+    }
     const algorithms = found.id_token_signing_alg_values_supported ?? ["RS256"];
     const server: OAuth.AuthorizationServer = {
       ...found,

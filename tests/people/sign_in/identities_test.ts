@@ -1,10 +1,12 @@
-import { type Account, Accounts, Passwords } from "../../../src/people/accounts/mod.ts";
+import { type Account, Accounts, Passwords, Sessions } from "../../../src/people/accounts/mod.ts";
 import { challengeOf } from "../../../src/people/sign_in/challenge.ts";
 import {
   Identities,
   type Identity,
+  type OidcProvider,
   SignInError,
   SingleUses,
+  Vouchers,
 } from "../../../src/people/sign_in/mod.ts";
 import { type OidcSettings, signInSettings } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
@@ -222,6 +224,31 @@ Deno.test("what was linked by hand needs no group; what came by one is refused w
   );
   await identities.unlink(account, member);
   await assertRejects(() => identities.signIn({ ...member, groups: [] }, SETTINGS), SignInError);
+});
+
+Deno.test("a provider that the settings name otherwise is the same: it vouches for its people, and they are out with the identity", async () => {
+  await using one = await bench();
+  const { database, identities, clock } = one;
+  const now = () => clock.nowMs;
+  const sessions = new Sessions(database, now);
+  const vouchers = new Vouchers({
+    database,
+    now,
+    sealKey: () => Promise.resolve(new Uint8Array(32)),
+    providerOf: (name) => name === "corp" ? {} as OidcProvider : undefined, // without refresh tokens none is asked
+  });
+  const { account } = await identities.signIn(ADA, SETTINGS);
+  const corp = { ...SETTINGS, name: "corp" };
+  assertEquals((await identities.signIn(ADA, corp)).account.id, account.id);
+  assertEquals((await identities.list(account)).map(({ provider }) => provider), ["corp"]);
+  assert(await vouchers.vouches(account.id, "corp"));
+  const refused = await sessions.begin(account, { provider: "corp" });
+  await assertRejects(() => identities.signIn(ADA, { ...corp, domains: [] }), SignInError);
+  assertEquals(await sessions.find(refused), undefined);
+  await identities.link(as(account), ADA, SETTINGS);
+  const unlinked = await sessions.begin(account, { provider: "company" });
+  await identities.unlink(account, ADA);
+  assertEquals(await sessions.find(unlinked), undefined);
 });
 
 Deno.test("a visit ends once, for its provider, within ten minutes; how many are kept is bounded", async () => {

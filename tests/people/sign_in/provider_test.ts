@@ -202,6 +202,12 @@ const LIES: readonly Lie[] = [
     document: (body) => body.issuer = "https://elsewhere.example",
   },
   {
+    name: "an issuer that is the settings' but for the slash at its end",
+    says: "calls itself http://127.0.0.1:",
+    document: (body) => body.issuer = `${body.issuer}/`,
+    claims: (claims) => claims.iss = `${claims.iss}/`,
+  },
+  {
     name: "tokens without encryption elsewhere",
     says: "names an address that is not encrypted: http://192.0.2.1",
     document: (body) => body.token_endpoint = "http://192.0.2.1/token",
