@@ -416,7 +416,7 @@ Deno.test("half a call of a custom tool is never done where the upstream calls i
 
 Deno.test("a call of a response that is complete is complete, whatever its upstream says", () => {
   for (const status of ["in_progress", "incomplete", null]) {
-    for (const [one] of [[HELLO[2]!], [HELLO[3]!]]) {
+    for (const one of [HELLO[2]!, HELLO[3]!]) {
       const output = [{ ...itemsOf([one])[0]!, status }];
       const events = eventsFor([one], { output }).map((event) =>
         event.type === "response.output_item.done" ? { ...event, item: output[0]! } : event
