@@ -218,14 +218,6 @@ const UPSTREAM_ERRORS: readonly [number, unknown, number][] = [
     },
   }, 404],
   [404, { error: { message: "No endpoints found for foo/bar-2.5.", code: 404 } }, 404],
-  [403, {
-    error: {
-      message: "Project `proj_1` does not have access to model `gpt-9`",
-      type: "invalid_request_error",
-      code: "model_not_found",
-    },
-  }, 404],
-  [403, { error: { message: "You are not allowed to use this." } }, 503],
   [404, { error: { message: "No endpoints found that support tool use.", code: 404 } }, 503],
   [400, {
     error: { message: "This model takes text only. The image a.png was not found." },

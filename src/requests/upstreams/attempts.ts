@@ -194,7 +194,11 @@ export class Attempts {
     }
     try {
       const result = await send(turn);
-      if ("failure" in result) turn.end();
+      if ("failure" in result) {
+        turn.end();
+        // it used no tokens, and whoever sends what is rejected must not take those of others
+        if (hasGeneratedNothing(result.failure)) turn.used(0);
+      }
       return result;
     } catch (error) {
       turn.end();
@@ -357,6 +361,11 @@ function boundsOf({ target, upstream, ownKey }: TargetPlan): readonly Bound[] {
   if (ownKey !== undefined) return [];
   const ofTarget = target.limits === undefined ? undefined : upstream.boundOf(target);
   return ofTarget === undefined ? upstream.bounds : [...upstream.bounds, ofTarget];
+}
+
+/** Whether an upstream has certainly done nothing for a request: it was not sent, or an error came instead of a reply. */
+function hasGeneratedNothing({ kind, status }: Failure): boolean {
+  return status !== undefined || kind === "again" || kind === "busy";
 }
 
 /** A failure that the caller's own key explains, in words for who can set another. */

@@ -203,10 +203,7 @@ function failureOfStatus(
       )
       : failure("final", invalid(), false);
   }
-  // 403 of OpenAI: the key's project has no access to the model
-  if ((status === 403 || status === 404) && isModelError(said)) {
-    return failure("elsewhere", modelUnknown(said), false);
-  }
+  if (status === 404 && isModelError(said)) return failure("elsewhere", modelUnknown(said), false);
   const isRefused = status === 403 && CONTENTS.test(`${said.type} ${said.code} ${said.message}`);
   if (isRefused) return failure("elsewhere", invalid(), false);
   const kind = status >= 500 || status === 408 ? "again" : "elsewhere";

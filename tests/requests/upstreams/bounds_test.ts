@@ -197,6 +197,40 @@ for (const stream of [false, true]) {
   });
 }
 
+Deno.test("tokens of a minute are there again where an upstream rejected the request, and not where it may have replied", async () => {
+  let reply: () => Response = () => completion("Hi");
+  await using upstream = fakeUpstream(() => reply());
+  const settings = (url: string) => ({ url, limits: { tokensPerMinute: 250 } });
+  await using gateway = await startGateway({
+    settings: {
+      upstreams: {
+        rejecting: settings(upstream.url),
+        broken: settings(upstream.url),
+        keyed: { url: upstream.url, keys: [{ key: "k", limits: { tokensPerMinute: 250 } }] },
+      },
+      routes: Object.fromEntries(
+        ["rejecting", "broken", "keyed"].map((
+          name,
+        ) => [name, { ...LIMITS, targets: [{ upstream: name, model: "m" }] }]),
+      ),
+    },
+  });
+  const ask = async (model: string) => {
+    const response = await gateway.chat("Hi", { model, max_tokens: 100 });
+    await response.text();
+    return response.status;
+  };
+  reply = () => Response.json({ error: { message: "no" } }, { status: 400 });
+  for (const model of ["rejecting", "keyed"]) {
+    for (let times = 0; times < 4; times++) assertEquals(await ask(model), 400, model);
+  }
+  reply = () => new Response("{", { headers: { "content-type": "application/json" } });
+  assertEquals([await ask("broken"), await ask("broken")], [503, 503]);
+  assertEquals(await ask("broken"), 429);
+  reply = () => completion("Hi");
+  assertEquals([await ask("rejecting"), await ask("keyed")], [200, 200]);
+});
+
 Deno.test("what was sent counts for a minute from then on, timed by the oldest of it alone", async () => {
   const due: { readonly ms: number; readonly act: () => void }[] = [];
   const timers = {
