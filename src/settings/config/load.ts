@@ -356,7 +356,9 @@ function quotedVariables(env: Surroundings["env"], used: ReadonlySet<string>): s
  * `$(NAME)` where it knows no such name. As a secret, it would be one that everybody can read in examples.
  */
 function unreplacedVariables(env: Surroundings["env"], used: ReadonlySet<string>): string[] {
-  return [...used].filter((name) => /^(["']?)\$(?:\{[^{}]*\}|\(\w+\)|\w+)\1$/.test(env[name] ?? ""))
+  return [...used].filter((name) =>
+    /^(["']?)\$(?:\{[^{}]*\}|\(\w+\)|[A-Z_][A-Z0-9_]*)\1$/.test(env[name] ?? "")
+  )
     .map((name) =>
       `Environment variable ${name} is the name of another variable, which nothing has replaced: write the value itself into its file`
     );
