@@ -108,7 +108,7 @@ function hasItsKeys(settings: UpstreamSettings): boolean {
 function upstreamFinding(
   check: string,
   settings: UpstreamSettings,
-  { status, latencyMs, models, lists, isPage, fault }: Probe,
+  { status, latencyMs, rejectsKey, models, lists, isPage, fault }: Probe,
   asked: readonly string[],
 ): Finding {
   const where = hostAndWay(settings.url, settings);
@@ -118,7 +118,7 @@ function upstreamFinding(
     return failed(check, `${where}: ${fault.message}`, adviceFor(fault));
   }
   const took = `${where} responded in ${latencyMs} ms`;
-  if (status === 401 || status === 403) {
+  if (rejectsKey) {
     const advice = settings.credentials !== undefined && settings.credentials.kind !== "key"
       ? "the credentials were accepted where they were got, and have no access here: check roles and region"
       : keysOf(settings).length === 0

@@ -1,13 +1,16 @@
-import { CoarseTimers } from "../../ground/platform/mod.ts";
+import { CoarseTimers, jsonIn } from "../../ground/platform/mod.ts";
 import type { ListedModel } from "../../settings/catalog/mod.ts";
 import type { UpstreamSettings } from "../../settings/config/mod.ts";
 import {
   type Back,
   BACKS,
+  errorIn,
+  exactStatus,
   isObject,
   items,
   type JsonObject,
   type JsonValue,
+  readUpstreamError,
   text,
 } from "../../wire/dialects/mod.ts";
 import { jsonExcess } from "../../wire/json/mod.ts";
@@ -22,6 +25,8 @@ export interface Probe {
   /** Until the reply's head, connection included; undefined when nothing answered. */
   readonly latencyMs: number | undefined;
   readonly status: number | undefined;
+  /** Whether it says that the key is wrong: some do so with 400 (Gemini, xAI). */
+  readonly rejectsKey: boolean;
   /** Models that it lists; empty when it does not say. */
   readonly models: readonly ListedModel[];
   /** Whether it answered with a list of models, even an empty one. */
@@ -91,6 +96,7 @@ export async function probeUpstream(
     return {
       latencyMs,
       status: reply.status,
+      rejectsKey: rejectsKey(reply.status, body),
       models: models ?? [],
       lists: models !== undefined,
       isPage: body.trimStart().startsWith("<"),
@@ -103,6 +109,7 @@ export async function probeUpstream(
     return {
       latencyMs: undefined,
       status: undefined,
+      rejectsKey: false,
       models: [],
       lists: false,
       isPage: false,
@@ -132,12 +139,20 @@ export async function probeOwnKey(
   return await probeUpstream(name, withForeignKey(settings, key), options);
 }
 
+function rejectsKey(status: number, body: string): boolean {
+  if (status !== 400) return status === 401 || status === 403;
+  const said = readUpstreamError(errorIn(jsonIn(body.slice(0, MAX_ERROR_CHARS)) as JsonValue));
+  return exactStatus(said, status) === 403;
+}
+
 /** Share of the patience that connecting may take: who does not connect in time, such as a proxy, is named. */
 const CONNECT_SHARE = 0.9;
 /** Max models that are read of a list. */
 const MAX_MODELS = 2_000;
 /** Max characters of a list: 400 models with their descriptions are 500,000. */
 const MAX_LIST_CHARS = 2_000_000;
+/** Max characters of an error that is looked into. */
+const MAX_ERROR_CHARS = 64 * 1_024;
 /** Bounds of a list, checked before it is parsed. */
 const LIST_BOUNDS = { depth: 20, values: 200_000, members: 10_000 };
 

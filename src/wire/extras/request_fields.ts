@@ -81,12 +81,13 @@ export const REQUEST_FIELDS: Readonly<Record<DialectName, Readonly<Record<string
       "model stream stream_options max_output_tokens store background previous_response_id context_management",
     counted: "input instructions text metadata",
     harmless:
-      "image include max_tool_calls parallel_tool_calls prompt_cache_key prompt_cache_retention " +
+      "betas image include max_tool_calls parallel_tool_calls prompt_cache_key prompt_cache_retention " +
       "reasoning safety_identifier temperature tool_choice top_logprobs top_p truncation user",
     tools: "tools",
     tier: "service_tier",
     cache: "prompt_cache_options",
-    priced: `access_programs moderation ${VENDORS}`,
+    // agents that run at the upstream have no limit in number
+    priced: `access_programs moderation multi_agent ${VENDORS}`,
     kept: "conversation prompt",
   }),
 };

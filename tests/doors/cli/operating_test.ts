@@ -331,6 +331,16 @@ Deno.test("doctor checks each key of an upstream, and takes only a list of model
   await using dir = await tempDir();
   await using upstream = fakeUpstream(({ headers, path }) => {
     if (path.startsWith("/v1/other")) return new Response("welcome");
+    // as Gemini's chat address says it
+    if (path.startsWith("/v1/gemini")) {
+      const message = "API key not valid. Please pass a valid API key.";
+      return Response.json([{ error: { code: 400, message, status: "INVALID_ARGUMENT" } }], {
+        status: 400,
+      });
+    }
+    if (path.startsWith("/v1/odd")) {
+      return Response.json({ error: { message: "no such version" } }, { status: 400 });
+    }
     return headers.get("authorization") === "Bearer good-upstream-key"
       ? Response.json({ object: "list", data: [{ id: "m" }] })
       : Response.json({ error: { message: "no" } }, { status: 401 });
@@ -341,6 +351,8 @@ Deno.test("doctor checks each key of an upstream, and takes only a list of model
       upstreams: {
         pool: { url: upstream.url, keys: ["good-upstream-key", "bad-upstream-key"] },
         other: { url: `${upstream.url}/other` },
+        gemini: { url: `${upstream.url}/gemini`, key: "wrong-upstream-key" },
+        odd: { url: `${upstream.url}/odd`, key: "good-upstream-key" },
       },
       routes: { "svc-k2": { targets: [{ upstream: "pool", model: "m" }] } },
     }),
@@ -356,6 +368,8 @@ Deno.test("doctor checks each key of an upstream, and takes only a list of model
     ["ok", "failed"],
   );
   assertEquals([code, states["upstream other"]], [1, "warning"]);
+  assertEquals([states["upstream gemini"], states["upstream odd"]], ["failed", "warning"]);
+  assertStringIncludes(out, "the key is invalid, expired or not allowed to list models");
   assert(!out.includes("upstream-key"), out);
 });
 

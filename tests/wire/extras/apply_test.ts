@@ -56,6 +56,7 @@ const LEFT_OUT: readonly [DialectName, JsonObject, string][] = [
     "tools.codeExecution",
   ],
   ["responses", { moderation: { model: "m" } }, "moderation"],
+  ["responses", { multi_agent: { enabled: true, max_concurrent_subagents: 99 } }, "multi_agent"],
   // for services that ignore the case of names, these are the same fields
   ["chat", { Model: "dear" }, "Model"],
   ["chat", { N: 8 }, "N"],

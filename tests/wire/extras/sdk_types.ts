@@ -14,6 +14,8 @@ import { declarations, packageFolder } from "../formats/fields.ts";
 /** What a request of a dialect may have. */
 export interface RequestTypes {
   readonly fields: readonly string[];
+  /** Those of its beta, where the SDK declares that apart. */
+  readonly betaFields: readonly string[];
   readonly tools: readonly string[];
   readonly parts: readonly string[];
   /** Names of all fields below the request's own. */
@@ -43,6 +45,7 @@ const SOURCES = {
     sdk: "openai",
     file: "resources/responses/responses.d.ts",
     request: "ResponseCreateParamsNonStreaming",
+    beta: "resources/beta/responses/responses.d.ts",
     reply: "Response",
     tools: ["Tool"],
     parts: ["ResponseInputItem", "ResponseInputContent"],
@@ -56,15 +59,20 @@ export async function readRequestTypes(): Promise<Readonly<Record<DialectName, R
       name,
       source,
       path: `${await packageFolder(source.sdk)}/${source.file}`,
+      beta: "beta" in source ? `${await packageFolder(source.sdk)}/${source.beta}` : undefined,
     })),
   );
-  const program = declarations(sources.map(({ path }) => path));
+  const program = declarations(
+    sources.flatMap(({ path, beta }) => beta === undefined ? [path] : [path, beta]),
+  );
   const checker = program.getTypeChecker();
-  return Object.fromEntries(sources.map(({ name, source, path }) => {
-    const file = program.getSourceFile(path)!;
-    const exported = checker.getExportsOfModule(checker.getSymbolAtLocation(file)!);
-    const typeOf = (wanted: string) =>
-      checker.getDeclaredTypeOfSymbol(exported.find((one) => one.name === wanted)!);
+  return Object.fromEntries(sources.map(({ name, source, path, beta }) => {
+    const typeIn = (file: string, wanted: string) => {
+      const symbol = checker.getSymbolAtLocation(program.getSourceFile(file)!)!;
+      const exported = checker.getExportsOfModule(symbol);
+      return checker.getDeclaredTypeOfSymbol(exported.find((one) => one.name === wanted)!);
+    };
+    const typeOf = (wanted: string) => typeIn(path, wanted);
     const kindsOf = (wanted: readonly string[]) =>
       [
         ...new Set(wanted.flatMap((one) => kindsIn(checker, typeOf(one)))),
@@ -75,6 +83,9 @@ export async function readRequestTypes(): Promise<Readonly<Record<DialectName, R
     return [name, {
       repeated: namesOf(source.request).filter((one) => inReply.has(one)),
       fields: namesOf(source.request),
+      betaFields: beta === undefined
+        ? []
+        : checker.getPropertiesOfType(typeIn(beta, source.request)).map((one) => one.name),
       tools: kindsOf(source.tools),
       parts: kindsOf(source.parts),
       nested: nestedIn(checker, typeOf(source.request)),

@@ -13,7 +13,7 @@ export interface TokenTimes {
   readonly now: () => number;
   /** How long before its end a token is got again. Default: a minute. */
   readonly earlyMs?: number;
-  /** For how long nothing is got again after that, or after a failure: who gives tokens is not asked for each request. Default: 5 s. */
+  /** For how long nothing is got again after a token was got, or after a failure: who gives tokens is not asked for each request. Default: 5 s. */
   readonly pauseMs?: number;
 }
 
@@ -61,7 +61,9 @@ export class CachedToken<T extends Token> {
     if (current !== undefined && leftMs > this.#earlyMs) return current;
     const isPaused = this.#failed !== undefined && this.#now() - this.#failed.atMs < this.#pauseMs;
     if (current !== undefined && leftMs > 0) {
-      if (!isPaused) this.#renew().catch(() => {}); // it is tried again
+      // one that lasts no longer than it is got early would be got for each request
+      const isNew = this.#now() - this.#gotAtMs < this.#pauseMs;
+      if (!isPaused && !isNew) this.#renew().catch(() => {}); // it is tried again
       return current;
     }
     if (isPaused) throw this.#failed!.fault;

@@ -170,6 +170,22 @@ Deno.test("CachedToken: failures are told to all, and not asked about again at o
   assertEquals((await token.token()).value, "t6");
 });
 
+Deno.test("CachedToken: one that lasts less than a minute is not got for each request", async () => {
+  let nowMs = 1_000_000;
+  let asked = 0;
+  const token = new CachedToken(() => {
+    asked++;
+    return Promise.resolve({ value: `t${asked}`, endsAtMs: nowMs + 30_000 });
+  }, { now: () => nowMs });
+  const used = async () => (await token.token()).value;
+  for (let times = 0; times < 5; times++) assertEquals(await used(), "t1");
+  assertEquals(asked, 1);
+  nowMs += 5_000;
+  assertEquals([await used(), asked], ["t1", 2]);
+  for (let times = 0; times < 5; times++) assertEquals(await used(), "t2");
+  assertEquals(asked, 2);
+});
+
 Deno.test("CachedToken: got again a minute before its end, and not used at it; a bug is nothing to wait for", async () => {
   let nowMs = 0;
   let asked = 0;
