@@ -84,16 +84,30 @@ async function run(
       }),
     );
   };
-  const gateway = await context.openGateway(config, log, {
+  // a start takes as long as its database does not answer, and signals come meanwhile as well
+  const stopRequested = context.stopRequested();
+  let isReloadAsked = false;
+  let reload = () => {
+    isReloadAsked = true;
+  };
+  context.reloadRequested(() => reload());
+  const opening = context.openGateway(config, log, {
     takeover: earlier !== undefined,
     waits: earlier === undefined, // else that one serves meanwhile
     readSettings: readAgain,
     settingsApplied: ({ settings }) => log.configure(logSettings(settings)),
   });
-  // signals may come as soon as it can be found
-  const stopRequested = context.stopRequested();
+  const gateway = await Promise.race([opening, stopRequested]);
+  if (typeof gateway === "string") {
+    opening.then((late) => late.stop(), () => {}); // the process ends before
+    log.info("stopped before it served", { signal: gateway });
+    write.flush();
+    return;
+  }
+  reload = () => void gateway.reload(readAgain);
+  if (isReloadAsked) reload();
+  // it can be found from now on
   let handOverRequested = context.handOverRequested();
-  context.reloadRequested(() => void gateway.reload(readAgain));
   let url: string;
   try {
     url = (await gateway.listen()).url;
