@@ -91,10 +91,11 @@ export class Running {
   /** Leaves word in the data directory of where it listens and which settings it uses. */
   announce(): void {
     if (this.#server === undefined || this.#handedOver) return;
-    const { door: { servings }, identity, count } = this.#parts;
+    const { door: { servings }, identity, count, settings: { host } } = this.#parts;
     const { file, digest } = servings.current.config;
     identity.announce({
       url: this.#server.url,
+      host,
       pid: Deno.pid,
       workers: count,
       settings: file === undefined || digest === undefined ? null : { file, digest },

@@ -6,6 +6,44 @@ import { serveHere, sluice } from "../fake/shell.ts";
 import { DEADLINE_MS, inTime, tempDir, until } from "../fake/temp.ts";
 import { openRaw } from "../money/ledger/corruptions.ts";
 
+Deno.test({
+  name:
+    "a gateway is not taken over at another host, and no other process is signalled that has its ID beside a container",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    await using dir = await tempDir();
+    await using gateway = startCommand(["--port", "0"], { directory: dir.path });
+    const [, url] = await gateway.waitFor(/listening on (http:\S+)/);
+    await gateway.waitFor(/curl/);
+    // clients that reach one of its addresses would be refused at the other
+    await using elsewhere = serveHere(["--takeover", "--port", "0", "--host", "0.0.0.0"], {
+      directory: dir.path,
+    });
+    assertEquals((await elsewhere.status).code, 1);
+    assertMatch(elsewhere.err(), /listens on host 127\.0\.0\.1, and the settings say 0\.0\.0\.0/);
+    await using other = startCommand([], {
+      directory: dir.path,
+      program: "sleep",
+      programArgs: ["600"],
+    });
+    // as its own processes are numbered there
+    const announcement = `${dir.path}/data/gateway.json`;
+    const said = JSON.parse(await Deno.readTextFile(announcement));
+    await Deno.writeTextFile(announcement, JSON.stringify({ ...said, pid: other.pid }));
+    const refused = new RegExp(`process ID ${other.pid} where it runs.* and ${gateway.pid} here`);
+    assertMatch((await sluice(["reload"], { directory: dir.path })).err, refused);
+    await using successor = serveHere(["--takeover", "--port", "0"], { directory: dir.path });
+    assertEquals((await successor.status).code, 1);
+    assertMatch(successor.err(), refused);
+    assert(await inTime(other.status, 0, undefined) === undefined, "it was signalled");
+    await Deno.writeTextFile(announcement, JSON.stringify(said));
+    assertEquals((await sluice(["reload"], { directory: dir.path })).code, 0);
+    const ready = await fetch(`${url}/readyz`);
+    await ready.body?.cancel();
+    assertEquals(ready.status, 200);
+  },
+});
+
 const KEY = `sk-${"h".repeat(40)}`;
 const LEASE_MS = 3_000;
 

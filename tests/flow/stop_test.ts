@@ -47,6 +47,23 @@ Deno.test("SIGTERM during 20 running streams loses none of them", async () => {
   assertMatch(gateway.err(), /"message":"stopped","cut_off":0/);
 });
 
+Deno.test("a start that waits for its database hears signals: it reads its settings later, and ends when told", async () => {
+  await using dir = await tempDir();
+  const env = { SLUICE_DATABASE_URL: "http://127.0.0.1:1" };
+  await using gateway = startCommand(["--port", "0"], { directory: dir.path, env });
+  const waiting = /waiting for the database.*"port":(\d+)/;
+  await until(() => waiting.test(gateway.err()), { what: "a start that waits" });
+  gateway.signal("SIGHUP");
+  gateway.signal("SIGHUP");
+  const health = await fetch(`http://127.0.0.1:${waiting.exec(gateway.err())![1]}/healthz`);
+  await health.body?.cancel();
+  assertEquals(health.status, 200);
+  gateway.signal("SIGTERM");
+  const { code, signal } = await gateway.status;
+  assertEquals([code, signal], [0, null], gateway.err());
+  assertMatch(gateway.err(), /"message":"stopped before it served","signal":"SIGTERM"/);
+});
+
 Deno.test("stopping is not held up by a database that stays away", async () => {
   let away = false;
   let refused = 0;

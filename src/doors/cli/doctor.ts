@@ -3,7 +3,14 @@ import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
 import { checkReceiver } from "../../operating/alerts/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
-import { type Config, databaseFile, outboxDirectories } from "../../settings/config/mod.ts";
+import {
+  type Config,
+  ConfigError,
+  databaseFile,
+  defaultDataPlace,
+  outboxDirectories,
+} from "../../settings/config/mod.ts";
+import { resolvePath } from "../../ground/std/mod.ts";
 import {
   databaseBytes,
   foreignOutboxes,
@@ -72,6 +79,7 @@ async function examine(
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   tell("settings");
+  if (options.running) return [await answering(await dataDirectory(context, options))];
   let config: Config;
   let catalog: Catalog;
   try {
@@ -98,7 +106,6 @@ async function examine(
       ),
     ];
   }
-  if (options.running) return [await answering(config)];
   const { file, warnings } = config;
   findings.push(
     ...catalog.warnings.map((one) =>
@@ -240,12 +247,28 @@ async function receivers({ settings: { alerts, proxies } }: Config): Promise<Fin
   );
 }
 
+/**
+ * The data directory, also while the settings have faults: a gateway that runs keeps those that it has read, and must not be ended
+ * as unhealthy because somebody edits their file.
+ */
+async function dataDirectory(context: CommandContext, options: Options): Promise<string> {
+  try {
+    return (await readSettings(context, options, { serving: false })).settings.data;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const named = options.data ?? (context.env.SLUICE_DATA || undefined);
+    return named === undefined
+      ? (await defaultDataPlace(context)).path
+      : resolvePath(context.directory, named);
+  }
+}
+
 /** Whether the gateway of a data directory answers, by the address that it left there. */
-async function answering({ settings }: Config): Promise<Finding> {
-  const url = (await runningGateway(settings.data))?.url;
+async function answering(directory: string): Promise<Finding> {
+  const url = (await runningGateway(directory))?.url;
   return url !== undefined
     ? ok("gateway", `running at ${url}`)
-    : failed("gateway", `not running on ${settings.data}`, "start it with: sluice");
+    : failed("gateway", `not running on ${directory}`, "start it with: sluice");
 }
 
 async function gateway(config: Config): Promise<Finding> {

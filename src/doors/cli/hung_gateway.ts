@@ -5,7 +5,7 @@ import {
   DirectoryInUse,
   gatewayIdentity,
   gatewayIdsOf,
-  lockHolder,
+  lockHolders,
 } from "../../ground/database/mod.ts";
 import { leaseUntilMs } from "../../money/ledger/mod.ts";
 import { delay } from "../../ground/std/mod.ts";
@@ -49,8 +49,8 @@ export async function endHungGateway(
 ): Promise<void> {
   const { data } = config.settings;
   const { pid } = hung;
-  const holder = await lockHolder(data);
-  if (holder !== undefined && holder !== pid) {
+  const [holder, ...others] = await lockHolders(data);
+  if (holder !== undefined && holder !== pid && !others.includes(pid)) {
     throw new Error(
       `Cannot take over: the process with ID ${holder} has ${data}, and not the gateway that has announced itself there ` +
         `(${pid}). End that process`,
@@ -69,6 +69,26 @@ export async function endHungGateway(
     }
     await delay(LOOK_MS);
   }
+}
+
+/**
+ * Refuses to signal a gateway that runs where processes have other IDs, as in a container whose volume this is: here, its ID is that of
+ * another process, which the signal would end.
+ *
+ * @throws {Error} If so.
+ */
+export async function checkProcess(
+  { pid }: Pick<AnnouncedGateway, "pid">,
+  directory: string,
+): Promise<void> {
+  const holders = await lockHolders(directory);
+  if (holders.length === 0 || holders.includes(pid)) return;
+  throw new Error(
+    `The gateway on ${directory} has the process ID ${pid} where it runs, as in a container, and ${
+      holders[0]
+    } here: run this command ` +
+      "where the gateway runs",
+  );
 }
 
 /** Whether another process has a data directory. */

@@ -5,6 +5,7 @@ import { runningGateway } from "./address.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand } from "./define_command.ts";
 import { commandText } from "./format.ts";
+import { checkProcess } from "./hung_gateway.ts";
 
 /** How long the gateway may take to read its settings and to ask its upstreams for their models. */
 const PATIENCE_MS = 30_000;
@@ -26,6 +27,7 @@ export function reloadCommand(program: Command, context: CommandContext): void {
       if (before === undefined) {
         throw new Error(`No gateway is running on ${data}; start one with: sluice`);
       }
+      await checkProcess(before, data);
       const sentMs = Date.now();
       context.signal(before.pid, "SIGHUP");
       const reload = await outcome(data, sentMs);

@@ -7,7 +7,7 @@ import { runningGateway } from "./address.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 import { discoverUpstreams } from "../../requests/upstreams/mod.ts";
-import { endHungGateway, hungGateway, hungMessage } from "./hung_gateway.ts";
+import { checkProcess, endHungGateway, hungGateway, hungMessage } from "./hung_gateway.ts";
 import { describe } from "./init.ts";
 import { exists, type PlaceOptions, readSettings } from "./settings.ts";
 import { welcome } from "./welcome.ts";
@@ -61,7 +61,7 @@ async function run(
   const hung = running === undefined ? await hungGateway(read) : undefined;
   if (hung !== undefined) {
     if (options.takeover !== "force") throw new Error(hungMessage(hung, settings.data));
-    assertSamePort(hung, settings.port);
+    assertSameAddress(hung, read);
     await endHungGateway(context, read, hung);
   }
   const before = running ?? hung;
@@ -73,7 +73,10 @@ async function run(
     );
   }
   const earlier = running;
-  if (earlier !== undefined) assertSamePort(earlier, settings.port);
+  if (earlier !== undefined) {
+    assertSameAddress(earlier, read);
+    await checkProcess(earlier, settings.data);
+  }
   if (earlier === undefined) tryPort(config.settings); // before a first start makes a key that it could not show
   const readAgain = async (file?: string) => {
     const own = await sameFile(config, options);
@@ -84,16 +87,30 @@ async function run(
       }),
     );
   };
-  const gateway = await context.openGateway(config, log, {
+  // a start takes as long as its database does not answer, and signals come meanwhile as well
+  const stopRequested = context.stopRequested();
+  let isReloadAsked = false;
+  let reload = () => {
+    isReloadAsked = true;
+  };
+  context.reloadRequested(() => reload());
+  const opening = context.openGateway(config, log, {
     takeover: earlier !== undefined,
     waits: earlier === undefined, // else that one serves meanwhile
     readSettings: readAgain,
     settingsApplied: ({ settings }) => log.configure(logSettings(settings)),
   });
-  // signals may come as soon as it can be found
-  const stopRequested = context.stopRequested();
+  const gateway = await Promise.race([opening, stopRequested]);
+  if (typeof gateway === "string") {
+    opening.then((late) => late.stop(), () => {}); // the process ends before
+    log.info("stopped before it served", { signal: gateway });
+    write.flush();
+    return;
+  }
+  reload = () => void gateway.reload(readAgain);
+  if (isReloadAsked) reload();
+  // it can be found from now on
   let handOverRequested = context.handOverRequested();
-  context.reloadRequested(() => void gateway.reload(readAgain));
   let url: string;
   try {
     url = (await gateway.listen()).url;
@@ -148,14 +165,17 @@ function refuseEmpty(before: Config, next: Config): Config {
   );
 }
 
-/** @throws {Error} If the settings name another port than the gateway listens on that is to hand over. */
-function assertSamePort({ url }: Announcement, port: number): void {
-  const own = Number(new URL(url).port);
-  if (port === 0 || port === own) return;
-  throw new Error(
-    `Cannot take over: the gateway listens on port ${own}, and the settings say ${port}. Its clients would be refused: ` +
-      "restart it to change the port",
-  );
+/** @throws {Error} If the settings name another host or port than the gateway listens on that is to hand over. */
+function assertSameAddress({ url, host }: Announcement, { settings }: Config): void {
+  const port = Number(new URL(url).port);
+  const refuse = (what: string, own: string | number, other: string | number) => {
+    throw new Error(
+      `Cannot take over: the gateway listens on ${what} ${own}, and the settings say ${other}. Its clients would be refused: ` +
+        `restart it to change the ${what}`,
+    );
+  };
+  if (settings.port !== 0 && settings.port !== port) refuse("port", port, settings.port);
+  if (host && settings.host !== host) refuse("host", host, settings.host);
 }
 
 /** The options with the settings file that the gateway was started with, wherever another one may be by now. */

@@ -4,6 +4,8 @@ import { encodeHex, joinPath } from "../std/mod.ts";
 
 const announced = z.object({
   url: z.url(),
+  /** The host that it listens on, which the address may name by another; null from earlier programs. */
+  host: z.string().nullable().default(null),
   pid: z.int().positive(),
   /** Threads that listen. */
   workers: z.int().positive().default(1),
@@ -29,7 +31,9 @@ const announced = z.object({
 export type AnnouncedGateway = z.output<typeof announced>;
 
 /** What a running gateway says of itself in its data directory, as JSON. */
-export type Announcement = Omit<AnnouncedGateway, "secret" | "lock">;
+export type Announcement = Omit<AnnouncedGateway, "secret" | "lock" | "host"> & {
+  readonly host?: string | null;
+};
 
 const ANNOUNCEMENT = "gateway.json";
 

@@ -125,26 +125,25 @@ export async function gatewayIdsOf(directory: string): Promise<readonly string[]
 }
 
 /**
- * Finds the process that has a data directory, as the system knows it.
+ * Finds the processes that have a data directory, as the system knows them: two while one hands over to the other.
  *
- * @returns Its ID; `undefined` if there is none, or if the system does not say.
+ * @returns Their IDs; none if the system does not say.
  */
-export async function lockHolder(directory: string): Promise<number | undefined> {
-  if (Deno.build.os !== "linux") return undefined;
+export async function lockHolders(directory: string): Promise<readonly number[]> {
+  if (Deno.build.os !== "linux") return [];
   const inodes = await Promise.all(
     LOCKS.map((name) => Deno.stat(joinPath(directory, name)).then(({ ino }) => ino, () => null)),
   );
   try {
     // Deno's permission to read leaves out the files of the kernel
     const command = new Deno.Command("cat", { args: ["/proc/locks"], stderr: "null" });
-    for (const line of new TextDecoder().decode((await command.output()).stdout).split("\n")) {
+    return new TextDecoder().decode((await command.output()).stdout).split("\n").flatMap((line) => {
       const [, pid, inode] = /FLOCK +\w+ +\w+ +(\d+) +\w+:\w+:(\d+)/.exec(line) ?? [];
-      if (inode !== undefined && inodes.includes(Number(inode))) return Number(pid);
-    }
+      return inode !== undefined && inodes.includes(Number(inode)) ? [Number(pid)] : [];
+    });
   } catch {
-    // no such program
+    return []; // no such program
   }
-  return undefined;
 }
 
 /** What an identity's file keeps: the gateway's ID, and how many threads it has. */

@@ -79,7 +79,7 @@ export {
   type GatewayIdentity,
   gatewayIdentity,
   gatewayIdsOf,
-  lockHolder,
+  lockHolders,
   refuseLinks,
 } from "./gateway_identity.ts";
 export { refusalOf } from "./database_refusal.ts";

@@ -21,7 +21,7 @@ export * from "./amounts.ts";
 export { hostIn, listenUrl } from "./hosts.ts";
 export { decimalsOf, minorUnits, moneyIn, moneyText } from "./currencies.ts";
 export { type PaymentSettings, priceIn } from "./payment_settings.ts";
-export { defaultSettingsPlace, type Place, userDirectory } from "./places.ts";
+export { defaultDataPlace, defaultSettingsPlace, type Place, userDirectory } from "./places.ts";
 export { proxiesIn, proxyOf, type ProxySettings, type WayOut } from "./proxy_settings.ts";
 export { ALERT_KINDS, type AlertKind, type ReceiverSettings } from "./alert_settings.ts";
 export type { RouteSettings } from "./route_settings.ts";

@@ -526,6 +526,22 @@ Deno.test("keys of upstreams are needed for answering, not for a backup", async 
   );
 });
 
+Deno.test("a gateway is healthy whose settings file has faults since it was read", async () => {
+  await using dir = await tempDir();
+  await using gateway = serveHere(["--port", "0"], { directory: dir.path });
+  const [, url] = await gateway.waitFor(/listening on (\S+)/);
+  for (const text of ["{ nonsense", '{ "port": "x" }', '{ "nothing": 1 }']) {
+    await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, text);
+    for (const place of [["--data", "data"], []]) {
+      const out = await succeeded(shell(dir.path)("doctor", "--running", ...place));
+      assertStringIncludes(out, `running at ${url}`);
+    }
+    // where no gateway is
+    const { code } = await shell(dir.path, { SLUICE_DATA: "other" })("doctor", "--running");
+    assertEquals(code, 1);
+  }
+});
+
 Deno.test("a first start that cannot listen makes no key that nobody sees", async () => {
   await using dir = await tempDir();
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
