@@ -67,6 +67,15 @@ export function isWhole(args: JsonValue | undefined): boolean {
   return progress.complete;
 }
 
+/** The items of a response, of which only the last one may have been cut off without a word of it. */
+export function withStatuses(output: readonly JsonObject[]): JsonObject[] {
+  return output.map((item, at) =>
+    at < output.length - 1 && Object.hasOwn(CALL_TEXTS, typeOf(item)) && !text(item.status)
+      ? { ...item, status: "completed" }
+      : item
+  );
+}
+
 /**
  * An output item with what clients' schemas demand, where its upstream has left it out or says null.
  *
@@ -143,8 +152,10 @@ export class CarriedNames {
     const type = typeOf(item);
     const own = text(item.id) ?? "";
     // what is no id is not repeated with each event; SDKs throw when two items have one
-    const isOwn = isItemId(own) && own.length >= UNIQUE_CHARS && !this.#ids.has(own);
-    const id = isOwn ? own : `${entryOf(PREFIXES, type) ?? "item"}_${this.#idPart}_${number}`;
+    const isLegal = isItemId(own);
+    const isOwn = isLegal && own.length >= UNIQUE_CHARS && !this.#ids.has(own);
+    const prefix = entryOf(PREFIXES, type) ?? (isLegal ? own.slice(0, own.indexOf("_")) : "item");
+    const id = isOwn ? own : `${prefix}_${this.#idPart}_${number}`;
     this.#ids.add(id);
     if (!Object.hasOwn(CALL_TEXTS, type)) return { ...item, id };
     return { ...item, id, call_id: this.#callId(item.call_id, number) };
