@@ -37,7 +37,7 @@ const CLIENTS_CALLS: ReadonlySet<string> = new Set([
 /** How a response ends that does not fail. */
 export type ResponseEnd = "completed" | "incomplete";
 
-/** Whether an item is a call that may have been cut off: one that has not ended, or a function's whose arguments are no whole JSON. */
+/** Whether an item is a call that may have been cut off: one that has not ended, or a function's whose arguments are incomplete JSON. */
 export function isCutOff(item: JsonObject): boolean {
   const type = typeOf(item);
   if (!CLIENTS_CALLS.has(type)) return false;
