@@ -3,10 +3,12 @@ import {
   isObject,
   type JsonObject,
   type JsonValue,
+  objects,
   text,
   withoutNulls,
 } from "../../json.ts";
 import { isItemId } from "../../meter.ts";
+import { citationOf, writeCitation } from "../../neutral/conversation.ts";
 import { JsonProgress } from "../../neutral/json_progress.ts";
 import { partsOf, typeOf } from "../items.ts";
 
@@ -116,13 +118,20 @@ export function fullPart(given: JsonObject): JsonObject {
   const type = text(part.type) ?? (typeof part.refusal === "string" ? "refusal" : "output_text");
   if (type === "refusal") return { ...part, type, refusal: text(part.refusal) ?? "" };
   if (!/^(?:output|summary|reasoning)_text$/.test(type)) return part;
-  const annotations = Array.isArray(part.annotations) ? part.annotations : [];
+  const annotations = objects(part.annotations).map(fullAnnotation);
   return {
     ...part,
     type,
     text: text(part.text) ?? "",
     ...(type === "output_text" ? { annotations } : {}),
   };
+}
+
+/** An annotation of a text, likewise: the AI SDK rejects a whole reply with a citation that has no title or no place. */
+export function fullAnnotation(given: JsonObject): JsonObject {
+  if (given.type !== "url_citation") return given;
+  const [cited] = citationOf(given);
+  return cited === undefined ? given : { ...withoutNulls(given), ...writeCitation(cited) };
 }
 
 /** Whether an item is a call that a client could not run, or could not return the result of. */
