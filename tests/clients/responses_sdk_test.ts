@@ -13,9 +13,15 @@ import { joinCalls, type ReplyEvent } from "../../src/wire/dialects/neutral/conv
 import { ResponsesWriter } from "../../src/wire/dialects/responses/reply/writer.ts";
 import { Refusal } from "../../src/ground/refusal.ts";
 import { assert, assertEquals, assertRejects } from "../assert.ts";
-import { contextOf } from "../wire/dialects/ends.ts";
+import {
+  clientStream,
+  contextOf,
+  parseResponses,
+  responsesToResponses,
+} from "../wire/dialects/ends.ts";
 import { checkResponsesStream } from "../wire/dialects/legal_responses.ts";
 import { eventsOf } from "../wire/dialects/legal_streams.ts";
+import { eventsFor, itemsOf, linesOf, responseOf } from "../wire/dialects/responses_streams.ts";
 
 const BASE_URL = "http://127.0.0.1:9/v1"; // nothing listens there: all requests go to the writer
 
@@ -534,4 +540,47 @@ Deno.test("the openai SDK reads each field of an error before a stream", async (
     "store",
     "invalid_request_error",
   ]);
+});
+
+Deno.test("the AI SDK reads a carried reply with a citation that has no title and no place", async () => {
+  const cited = { type: "url_citation", url: "https://example.com" };
+  const said = [{ text: ["Hello"] }];
+  const output = itemsOf(said).map((item) => ({
+    ...item,
+    content: [{ type: "output_text", text: "Hello", annotations: [cited] }],
+  }));
+  const events = eventsFor(said, { output }).flatMap((event) => {
+    const { type, item_id = null, output_index = null } = event;
+    if (type !== "response.output_text.done") return [event];
+    const at = { item_id, output_index, content_index: 0, annotation_index: 0 };
+    return [{ type: "response.output_text.annotation.added", ...at, annotation: cited }, event];
+  });
+  const fetch: Fetch = (_url, init) => {
+    const request = parseResponses(JSON.parse(String(init?.body)));
+    const context = contextOf(request, { id: "resp_1" });
+    if (!request.stream) {
+      const { body } = responsesToResponses.reply(responseOf(said, { output }), context);
+      return Promise.resolve(Response.json(body));
+    }
+    const stream = clientStream(responsesToResponses.stream(context), linesOf(events));
+    const headers = { "content-type": "text/event-stream" };
+    return Promise.resolve(new Response(stream, { headers }));
+  };
+  const model = createOpenAI({
+    apiKey: "x",
+    baseURL: BASE_URL,
+    fetch: fetch as typeof globalThis.fetch,
+  })("m");
+  const whole = await generateText({ model, prompt: "Hi", maxRetries: 0 });
+  const errors: unknown[] = [];
+  const streamed = streamText({
+    model,
+    prompt: "Hi",
+    onError: ({ error }) => void errors.push(error),
+  });
+  for (const result of [whole, { text: await streamed.text, sources: await streamed.sources }]) {
+    assertEquals(result.text, "Hello");
+    assertEquals(result.sources.map((one) => one.sourceType === "url" ? one.url : ""), [cited.url]);
+  }
+  assertEquals(errors, []);
 });

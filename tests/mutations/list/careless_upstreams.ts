@@ -61,8 +61,8 @@ export const CARELESS_UPSTREAMS: readonly Mutation[] = [
   {
     name: "text-at-the-end-is-lost",
     file: CARRIED,
-    find: "if (!isLast && !saysAnything(item) && state.parts.size === 0) {",
-    replace: "if (isLast && !saysAnything(item) && state.parts.size === 0) {",
+    find: "if (end === undefined && !saysAnything(item) && state.parts.size === 0) {",
+    replace: "if (end !== undefined && !saysAnything(item) && state.parts.size === 0) {",
     tests: [{ file: CARELESS, filter: "a message ends without its text" }],
     why: "A text that only the whole response has would be lost, and charged.",
   },

@@ -366,6 +366,14 @@ export const LIMITS: readonly Mutation[] = [
     why: "A client that reads nothing would hold its turn and its upstream without end.",
   },
   {
+    name: "frames-without-their-line",
+    file: "src/wire/dialects/responses/socket/events.ts",
+    find: "return [withStreamId(frame, this.#streamId)];",
+    replace: "return [frame];",
+    tests: [{ file: "tests/doors/http/response_socket_test.ts", filter: "every frame of a turn" }],
+    why: "A line of turns with a name would wait for its frames without end.",
+  },
+  {
     name: "turn-of-a-dropped-socket",
     file: "src/doors/http/response_socket.ts",
     find: "this.#reader?.cancel().catch(() => {}); // settles a turn in progress",

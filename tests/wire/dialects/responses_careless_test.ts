@@ -611,6 +611,25 @@ Deno.test("careless upstream: output begins with the first text, not with what t
   assert(stream.hasOutput);
 });
 
+Deno.test("careless upstream: half a call of a custom tool stays half, whatever its status", () => {
+  const call = { name: "patch", args: ["rm -rf /home/a"], custom: true };
+  for (const status of [null, "in_progress", "incomplete"]) {
+    const output = itemsOf([call, call]).map((item, at) =>
+      at === 0 ? { ...item, status: null } : { ...item, status }
+    );
+    const events = eventsFor([call, call], { status: "incomplete", output })
+      .filter(isNot(/done$/));
+    for (const one of [events, events.slice(-1)]) {
+      const text = through(chatToResponses, ASKED, linesOf(one));
+      const { blocks, stopReason } = checkChatStream(text);
+      assertEquals([blocks.map(({ text }) => text), stopReason], [
+        ['{"input":"rm -rf /home/a"}', '{"input":"rm -rf /home/a'],
+        "length",
+      ]);
+    }
+  }
+});
+
 Deno.test("careless upstream: a stream that calls an incomplete response completed is incomplete", () => {
   const { status, incomplete_details: details } = endOf({ status: "incomplete" });
   assertEquals([status, details], ["incomplete", { reason: "max_output_tokens" }]);

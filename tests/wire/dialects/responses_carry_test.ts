@@ -414,9 +414,39 @@ Deno.test("half a call of a custom tool is never done where the upstream calls i
   }
 });
 
+Deno.test("of calls that nobody has ended only the last one of an incomplete response was cut off", () => {
+  const said = [HALF_CALLS[1]!, HALF_CALLS[1]!];
+  const output = itemsOf(said).map((item) => ({ ...item, status: null }));
+  const more = { status: "incomplete", output };
+  const stream = linesOf(eventsFor(said, more).filter(({ type }) => !/done$/.test(String(type))));
+  const whole = carry.reply(responseOf(said, more), contextOf(parsed({})));
+  for (const items of [checkResponsesStream(carried(stream)).output, whole.body.output]) {
+    assertEquals((items as JsonObject[]).map(({ status }) => status), ["completed", "incomplete"]);
+  }
+});
+
+Deno.test("an id that another reply may have is replaced by one of its kind, one that is long stays", () => {
+  const idsOf = (...output: JsonObject[]) => {
+    const { body } = carry.reply(
+      responseOf([], { output }),
+      contextOf(parsed({}), { id: "resp_1" }),
+    );
+    return (body.output as JsonObject[]).map(({ id }) => id);
+  };
+  const long = itemsOf([{ text: ["Hi"] }])[0]!;
+  const short = { ...long, id: "msg_123456" };
+  const search = { type: "web_search_call", id: "ws_1", status: "completed" };
+  assertEquals(idsOf(long, short, search, { ...search, id: "1" }), [
+    long.id,
+    "msg_1_1",
+    "ws_1_2",
+    "item_1_3",
+  ]);
+});
+
 Deno.test("a call of a response that is complete is complete, whatever its upstream says", () => {
   for (const status of ["in_progress", "incomplete", null]) {
-    for (const one of [HELLO[2]!, HELLO[3]!]) {
+    for (const one of HELLO.slice(2)) {
       const output = [{ ...itemsOf([one])[0]!, status }];
       const events = eventsFor([one], { output }).map((event) =>
         event.type === "response.output_item.done" ? { ...event, item: output[0]! } : event

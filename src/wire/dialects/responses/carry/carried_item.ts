@@ -3,10 +3,12 @@ import {
   isObject,
   type JsonObject,
   type JsonValue,
+  objects,
   text,
   withoutNulls,
 } from "../../json.ts";
 import { isItemId } from "../../meter.ts";
+import { citationOf, writeCitation } from "../../neutral/conversation.ts";
 import { JsonProgress } from "../../neutral/json_progress.ts";
 import { partsOf, typeOf } from "../items.ts";
 
@@ -37,7 +39,7 @@ const CLIENTS_CALLS: ReadonlySet<string> = new Set([
 /** How a response ends that does not fail. */
 export type ResponseEnd = "completed" | "incomplete";
 
-/** Whether an item is a call that may have been cut off: one that has not ended, or a function's with half of its arguments. */
+/** Whether an item is a call that may have been cut off: one that has not ended, or a function's whose arguments are incomplete JSON. */
 export function isCutOff(item: JsonObject): boolean {
   const type = typeOf(item);
   if (!CLIENTS_CALLS.has(type)) return false;
@@ -65,6 +67,15 @@ export function isWhole(args: JsonValue | undefined): boolean {
   const progress = new JsonProgress();
   progress.add(text(args) ?? "");
   return progress.complete;
+}
+
+/** The items of a response, of which only the last one may have been cut off without a word of it. */
+export function withStatuses(output: readonly JsonObject[]): JsonObject[] {
+  return output.map((item, at) =>
+    at < output.length - 1 && Object.hasOwn(CALL_TEXTS, typeOf(item)) && !text(item.status)
+      ? { ...item, status: "completed" }
+      : item
+  );
 }
 
 /**
@@ -107,13 +118,20 @@ export function fullPart(given: JsonObject): JsonObject {
   const type = text(part.type) ?? (typeof part.refusal === "string" ? "refusal" : "output_text");
   if (type === "refusal") return { ...part, type, refusal: text(part.refusal) ?? "" };
   if (!/^(?:output|summary|reasoning)_text$/.test(type)) return part;
-  const annotations = Array.isArray(part.annotations) ? part.annotations : [];
+  const annotations = objects(part.annotations).map(fullAnnotation);
   return {
     ...part,
     type,
     text: text(part.text) ?? "",
     ...(type === "output_text" ? { annotations } : {}),
   };
+}
+
+/** An annotation of a text, likewise: the AI SDK rejects a whole reply with a citation that has no title or no place. */
+export function fullAnnotation(given: JsonObject): JsonObject {
+  if (given.type !== "url_citation") return given;
+  const [cited] = citationOf(given);
+  return cited === undefined ? given : { ...withoutNulls(given), ...writeCitation(cited) };
 }
 
 /** Whether an item is a call that a client could not run, or could not return the result of. */
@@ -143,8 +161,10 @@ export class CarriedNames {
     const type = typeOf(item);
     const own = text(item.id) ?? "";
     // what is no id is not repeated with each event; SDKs throw when two items have one
-    const isOwn = isItemId(own) && own.length >= UNIQUE_CHARS && !this.#ids.has(own);
-    const id = isOwn ? own : `${entryOf(PREFIXES, type) ?? "item"}_${this.#idPart}_${number}`;
+    const isLegal = isItemId(own);
+    const isOwn = isLegal && own.length >= UNIQUE_CHARS && !this.#ids.has(own);
+    const prefix = entryOf(PREFIXES, type) ?? (isLegal ? own.slice(0, own.indexOf("_")) : "item");
+    const id = isOwn ? own : `${prefix}_${this.#idPart}_${number}`;
     this.#ids.add(id);
     if (!Object.hasOwn(CALL_TEXTS, type)) return { ...item, id };
     return { ...item, id, call_id: this.#callId(item.call_id, number) };

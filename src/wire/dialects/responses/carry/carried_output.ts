@@ -1,8 +1,9 @@
-import { items, type JsonObject, objects, text } from "../../json.ts";
+import { isObject, items, type JsonObject, objects, text } from "../../json.ts";
 import { TextProgress } from "../../neutral/text_progress.ts";
 import { tooMuch } from "../../upstream_error.ts";
 import {
   CarriedNames,
+  fullAnnotation,
   fullItem,
   fullPart,
   isCutOff,
@@ -129,7 +130,7 @@ export class CarriedOutput {
         // progress of a tool that runs at the upstream, annotations and the like
         return known.state.item === undefined || known.isDone
           ? ""
-          : this.#write(text(event.type)!, { ...event, ...known.state.place });
+          : this.#write(text(event.type)!, { ...withAnnotation(event), ...known.state.place });
     }
   }
 
@@ -372,6 +373,11 @@ function wholeCharacters(state: { half: string }, piece: string): string {
   const all = state.half + piece;
   state.half = /[\ud800-\udbff]$/.exec(all)?.[0] ?? "";
   return state.half === "" ? all : all.slice(0, -1);
+}
+
+function withAnnotation(event: JsonObject): JsonObject {
+  const { annotation } = event;
+  return isObject(annotation) ? { ...event, annotation: fullAnnotation(annotation) } : event;
 }
 
 function emptyPart({ part, field }: TextKind): JsonObject {

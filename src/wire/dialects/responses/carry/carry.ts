@@ -31,7 +31,7 @@ import { UsageReports } from "../../usage_reports.ts";
 import { type Refusal } from "../../../../ground/refusal.ts";
 import { responsesBack } from "../back.ts";
 import { carriedInput } from "./carried_input.ts";
-import { CarriedNames, fullItem, isUnnamedCall, itemAtEnd } from "./carried_item.ts";
+import { CarriedNames, fullItem, isUnnamedCall, itemAtEnd, withStatuses } from "./carried_item.ts";
 import { CarriedCustom } from "./carried_custom.ts";
 import { CarriedOutput } from "./carried_output.ts";
 import { EVENT_KINDS } from "../upstream/event_kinds.ts";
@@ -130,7 +130,7 @@ class CarriedReply {
   ): { readonly items: JsonObject[]; readonly kept: JsonObject[] } {
     const names = new CarriedNames(idPartOf(this.echo));
     const end = status === "incomplete" ? status : "completed";
-    const all = this.custom.output(objects(output)).flatMap((given, at) => {
+    const all = withStatuses(this.custom.output(objects(output))).flatMap((given, at) => {
       if (isUnnamedCall(given, "name")) return [];
       const { item, isCut } = itemAtEnd(names.name(fullItem(given, end), at), end);
       return [{ item: this.seal(item), isCut }];
@@ -343,7 +343,7 @@ class CarriedResponsesStream extends MeteredStream<OutputMeter> implements Reply
   }
 
   #finish(event: JsonObject, response: JsonObject, output: readonly JsonObject[]): string {
-    const pairs = this.#output.walk.match(this.#reply.custom.output(output));
+    const pairs = this.#output.walk.match(withStatuses(this.#reply.custom.output(output)));
     const isSaid = this.meter.response(response, pairs);
     if (this.meter.end(event) || isSaid) this.hasOutput = true;
     this.noteReport();

@@ -140,7 +140,7 @@ function nameOf(json: string): string | undefined {
   return name === undefined ? undefined : String(name);
 }
 
-/** Undefined where it is not JSON. */
+/** Parses JSON; undefined if the text is not valid JSON. */
 function valueIn(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -83,10 +83,14 @@ export class OutputReader {
   }
 
   /** Reads a whole response: what its stream, if there was one, has not said. */
-  response({ output }: JsonObject): ReplyEvent[] {
-    return this.#walk.match(objects(output)).flatMap(([known, item]) =>
-      this.#item(known, item, true)
-    );
+  response({ output, status }: JsonObject): ReplyEvent[] {
+    const all = this.#walk.match(objects(output));
+    return all.flatMap(([known, item], at) => {
+      // whether its last call was cut off is not always said
+      const mayBeHalf = status === "incomplete" && at === all.length - 1 &&
+        isClientsCall(known) && item.status !== "completed";
+      return this.#item(known, item, !mayBeHalf);
+    });
   }
 
   #item(known: Item, item: JsonObject, isDone: boolean): ReplyEvent[] {
