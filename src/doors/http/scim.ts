@@ -11,6 +11,7 @@ import {
   parseFilter,
   patched,
   projected,
+  replaced,
   ScimError,
   USER_SCHEMA,
   valueOf,
@@ -129,10 +130,8 @@ export class Scim {
     );
     app.put(at("/Users/:id"), async (c) => {
       const body = await bodyOf(c);
-      return await this.#userReply(
-        c,
-        await provisioning.changeUser(idOf(c), () => body, changeOf(c)),
-      );
+      const edit = (before: Attributes) => replaced(before, body);
+      return await this.#userReply(c, await provisioning.changeUser(idOf(c), edit, changeOf(c)));
     });
     app.patch(at("/Users/:id"), async (c) => {
       const operations = valueOf(await bodyOf(c), "Operations");

@@ -40,6 +40,6 @@ export { checkRefund } from "./refund.ts";
 export { receiptNumber, type StatementLine, statementOf } from "./statement.ts";
 export { isServiceDown } from "./stripe_client.ts";
 export { PaymentSweep } from "./sweep.ts";
-export { type StoppedTopUp, stoppedTopUps, type TopUp } from "./top_up.ts";
+export { type StoppedTopUp, stoppedTopUps, type TopUp, topUpOff } from "./top_up.ts";
 export { WEBHOOK_PATH } from "./webhook.ts";
 export { hasNotPaid } from "./has_not_paid.ts";

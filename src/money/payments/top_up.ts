@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { flag, rowOf } from "../../ground/row.ts";
 import { type Account, AccountError, type Accounts } from "../../people/accounts/mod.ts";
-import type { Database } from "../../ground/database/mod.ts";
+import type { Database, Statement } from "../../ground/database/mod.ts";
 import { balancesOf, hasLessThan } from "../ledger/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { applyIntent, closeOrder, type NewsParts } from "./apply_news.ts";
@@ -136,11 +136,16 @@ export async function turnOn(
 
 /** Turns automatic purchases off, and forgets the payment method. */
 export async function turnOff(database: Database, account: Account, nowMs: number): Promise<void> {
-  await database.batch([{
+  await database.batch([topUpOff(account.id, nowMs)]);
+}
+
+/** The statement that turns off automatic purchases of an account, and forgets the payment method. */
+export function topUpOff(accountId: string, nowMs: number): Statement {
+  return {
     sql: `update top_ups set is_on = 0, customer_id = null, payment_method_id = null, stopped = '',
       stopped_at_ms = null, changed_at_ms = ? where account_id = ?`,
-    args: [nowMs, account.id],
-  }]);
+    args: [nowMs, accountId],
+  };
 }
 
 /**

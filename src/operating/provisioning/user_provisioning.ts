@@ -2,6 +2,7 @@ import {
   type Account,
   AccountError,
   type Accounts,
+  forgetPerson,
   giveAccess,
   isNoOwner,
   renamed,
@@ -21,7 +22,8 @@ import {
   type UserDocument,
   userDocument,
 } from "../../people/scim/mod.ts";
-import { Identities } from "../../people/sign_in/mod.ts";
+import { forgetWays, Identities } from "../../people/sign_in/mod.ts";
+import { topUpOff } from "../../money/payments/mod.ts";
 import { DatabaseError, type Statement } from "../../ground/database/mod.ts";
 import { nameFrom, newId } from "../../ground/platform/mod.ts";
 import { DirectoryRights, type DirectoryRightsParts, undisturbed } from "./directory_rights.ts";
@@ -94,9 +96,11 @@ export class UserProvisioning {
         );
         return;
       }
+      const { account, before, isAnother } = found;
       await this.#parts.database.batch([
-        ...statements(found, await this.#directory.userOf(found.id)),
-        ...this.#rename(found, document),
+        ...statements(account, before),
+        ...(isAnother ? forgetAll(account.id, nowMs) : []),
+        ...this.#rename(account, document),
       ]);
     }).catch((error) => {
       const isTaken = error instanceof DatabaseError && error.isDuplicate ||
@@ -129,14 +133,17 @@ export class UserProvisioning {
       const { user, account } = await this.user(id);
       mustMatch(user.version, ifMatch);
       const isActive = account.disabledAtMs === null;
-      const before = userDocument({ ...user, active: isActive });
-      const document = readUser(edit(before));
+      // whom an operator has disabled, the directory has not
+      const wasActive = !isOutByDirectory(account, user);
+      const before = userDocument({ ...user, active: wasActive });
+      const document = readUser(edit(before), wasActive);
       const nowMs = this.#parts.now();
       if (isActive && !document.active) mustNotBeOwner(account);
       const access = accessOf({ account, before: user, isActive: document.active, nowMs });
       const names = this.#rename(account, document, user);
       const isSame = access.statements.length === 0 && names.length === 0 &&
-        JSON.stringify(userDocument({ ...document, active: isActive })) === JSON.stringify(before);
+        JSON.stringify(userDocument({ ...document, active: true })) ===
+          JSON.stringify({ ...before, active: true });
       if (isSame) return;
       await this.#parts.database.batch([
         guardStatement(isSameUser(user)),
@@ -177,11 +184,21 @@ export class UserProvisioning {
     await this.#rights.evaluate(by, [id]);
   }
 
-  /** The account that a new user is to have, if there is one already. */
+  /**
+   * The account that a new user is to have, if there is one already, with the user that it was before; `isAnother` if that was somebody
+   * else, who had the same address.
+   */
   async #accountFor(
     { externalId }: UserDocument,
     email: string,
-  ): Promise<Account | undefined> {
+  ): Promise<
+    | {
+      readonly account: Account;
+      readonly before: DirectoryUser | undefined;
+      readonly isAnother: boolean;
+    }
+    | undefined
+  > {
     const { accounts, providers } = this.#parts;
     const [only] = providers;
     const linked = providers.length !== 1 || externalId === null
@@ -199,7 +216,12 @@ export class UserProvisioning {
     }
     const before = await this.#directory.userOf(account.id);
     if (before?.deletedAtMs === null) throw taken();
-    if (linked !== undefined || before !== undefined) return account;
+    if (linked !== undefined) return { account, before, isAnother: false };
+    // an address is a label: that of somebody who has left may be given to the next one
+    const isAnother = externalId !== null && (before?.externalId ?? externalId) !== externalId;
+    if (before !== undefined && (!isAnother || isOutByDirectory(account, before))) {
+      return { account, before, isAnother };
+    }
     const domain = email.slice(email.lastIndexOf("@") + 1);
     const claiming = providers.filter(({ domains }) => domains.includes(domain));
     const ways = await this.#identities.ownWays(account);
@@ -208,7 +230,7 @@ export class UserProvisioning {
       claiming.some(({ name }) => name === provider)
     );
     const isHeld = ways.includes("group") || ways.length > 0 && !isVouchedFor;
-    if (claiming.length > 0 && !isHeld) return account;
+    if (claiming.length > 0 && !isHeld) return { account, before, isAnother: false };
     throw new ScimError(
       "uniqueness",
       `${email} has an account here already, ` +
@@ -246,9 +268,27 @@ function accessOf(
       ? { disabledAtMs: null, statements: [] }
       : { disabledAtMs: null, statements: [giveAccess(id, byDirectoryAtMs)] };
   }
-  return isDisabledAtMs === null
-    ? { disabledAtMs: nowMs, statements: takeAccess(id, nowMs) }
-    : { disabledAtMs: byDirectoryAtMs, statements: [] };
+  if (isDisabledAtMs === null) {
+    return { disabledAtMs: nowMs, statements: takeAccess(id, nowMs) };
+  }
+  return {
+    disabledAtMs: byDirectoryAtMs,
+    // whom an operator has disabled gets back no key when an operator enables the account
+    statements: byDirectoryAtMs === isDisabledAtMs ? [] : takeAccess(id, nowMs),
+  };
+}
+
+/** What an account had as that of one person: by what they signed in, what they were, and what they would have gone on paying. */
+function forgetAll(accountId: string, nowMs: number): Statement[] {
+  return [...forgetPerson(accountId), ...forgetWays(accountId), topUpOff(accountId, nowMs)];
+}
+
+/** Whether the directory has deactivated or deleted a user, and nobody has enabled the account since. */
+function isOutByDirectory(
+  { disabledAtMs }: Pick<Account, "disabledAtMs">,
+  user: Pick<DirectoryUser, "disabledAtMs">,
+): boolean {
+  return disabledAtMs !== null && user.disabledAtMs === disabledAtMs;
 }
 
 function userRecord(

@@ -75,6 +75,26 @@ export function giveAccess(accountId: string, disabledAtMs: number): Statement {
   };
 }
 
+/**
+ * The statements that take from an account, which has no access, what it had as that of one person: password, keys of upstreams, role and
+ * teams, given by hand or by groups. Its credits and usage stay.
+ */
+export function forgetPerson(accountId: string): Statement[] {
+  return [
+    { sql: "delete from passwords where account_id = ?", args: [accountId] },
+    { sql: "delete from upstream_keys where account_id = ?", args: [accountId] },
+    {
+      sql: "update accounts set role = 'none' where id = ? and role <> 'owner'",
+      args: [accountId],
+    },
+    { sql: "delete from team_members where account_id = ?", args: [accountId] },
+    {
+      sql: "delete from group_grants where account_id = ? and kind <> 'budget'",
+      args: [accountId],
+    },
+  ];
+}
+
 /** Holds for an account that is not an owner's. */
 export function isNoOwner(accountId: string): Condition {
   return {

@@ -19,7 +19,14 @@ export {
   mustNotMislead,
 } from "./account.ts";
 export { Accounts } from "./accounts.ts";
-export { endProviderAccess, giveAccess, isNoOwner, renamed, takeAccess } from "./access.ts";
+export {
+  endProviderAccess,
+  forgetPerson,
+  giveAccess,
+  isNoOwner,
+  renamed,
+  takeAccess,
+} from "./access.ts";
 export { type Authority, stillHas } from "./authority.ts";
 export { invitedBy, isActive } from "./invitations.ts";
 export { DuplicateKey, isImportableKey, type Key, newKeyId, type Scope, SCOPES } from "./key.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Attributes, isObject, listOf, spelt, valueOf } from "./attributes.ts";
+import { type Attributes, isObject, listOf, nameIn, spelt, valueOf } from "./attributes.ts";
 import { ScimError } from "./error.ts";
 
 /** A user as a directory sends it. */
@@ -35,9 +35,10 @@ const address = z.email().max(254);
 /**
  * Reads a user, of a request or as it is after a PATCH.
  *
+ * @param isActive Whether it is active if that is not sent.
  * @throws {ScimError} `invalidValue`.
  */
-export function readUser(sent: Attributes): UserDocument {
+export function readUser(sent: Attributes, isActive = true): UserDocument {
   const attributes = Object.fromEntries(
     Object.entries(sent).flatMap(([name, value]) =>
       value === null || name === "__proto__" || NOT_KEPT.includes(spelt(name))
@@ -64,7 +65,7 @@ export function readUser(sent: Attributes): UserDocument {
   return {
     userName,
     externalId: textOf(sent, "externalId", 500) ?? null,
-    active: flagOf(valueOf(sent, "active"), "active", true),
+    active: flagOf(valueOf(sent, "active"), "active", isActive),
     email: addresses.map((one) => address.safeParse(one).data).find((one) => one !== undefined)
       ?.toLowerCase(),
     name: nameOf(sent),
@@ -77,6 +78,11 @@ export function userDocument(
   { userName, externalId, active, attributes }: Omit<UserDocument, "email" | "name">,
 ): Attributes {
   return { ...attributes, userName, ...(externalId !== null && { externalId }), active };
+}
+
+/** The attributes that a PUT sends, with the ID at the directory that there is if it sends none: Okta leaves it out. */
+export function replaced({ externalId }: Attributes, sent: Attributes): Attributes {
+  return Object.hasOwn(sent, nameIn(sent, "externalId")) ? sent : { ...sent, externalId };
 }
 
 /**

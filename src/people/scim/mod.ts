@@ -36,6 +36,7 @@ export {
   groupDocument,
   readGroup,
   readUser,
+  replaced,
   type UserDocument,
   userDocument,
 } from "./documents.ts";

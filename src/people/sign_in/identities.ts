@@ -301,6 +301,14 @@ export class Identities {
   }
 }
 
+/** The statements after which neither an identity nor a passkey signs in an account. */
+export function forgetWays(accountId: string): Statement[] {
+  return [
+    { sql: "delete from passkeys where account_id = ?", args: [accountId] },
+    { sql: "delete from identities where account_id = ?", args: [accountId] },
+  ];
+}
+
 /** The statement that gives an identity the name that its provider has in the settings now: its sessions and tools are known by it. */
 function renamed(
   { issuer, subject }: Pick<Link, "issuer" | "subject">,

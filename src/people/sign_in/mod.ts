@@ -11,7 +11,7 @@
 
 export { challengeOf } from "./challenge.ts";
 export { type Rights, rightsOf } from "./groups.ts";
-export { Identities, type Link } from "./identities.ts";
+export { forgetWays, Identities, type Link } from "./identities.ts";
 export { type Passkey, Passkeys, type PasskeyUse } from "./passkeys.ts";
 export type { Identity } from "./identity.ts";
 export { OidcProvider } from "./provider.ts";

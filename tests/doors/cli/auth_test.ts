@@ -80,6 +80,39 @@ Deno.test("sluice auth: what a gateway says no to is said, and what it is not", 
   assertStringIncludes(away.err, "The gateway http://127.0.0.1:1 cannot be reached");
 });
 
+Deno.test("sluice auth token: while the gateway cannot refresh it, a token is printed that is still valid", async () => {
+  await using home = await tempDir();
+  let reply = { status: 503, error: "temporarily_unavailable" };
+  await using server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    () => Response.json({ error: reply.error }, { status: reply.status }),
+  );
+  const nowMs = Date.UTC(2030, 0, 1);
+  const token = (laterMs: number) =>
+    sluice(["auth", "token"], {
+      env: { XDG_STATE_HOME: home.path },
+      directory: home.path,
+      now: () => nowMs + laterMs,
+    });
+  const keep = async (url: string) => {
+    const own = { accessToken: "sk-valid", refreshToken: "rt-1", expiresAtMs: nowMs + 60_000 };
+    await Deno.mkdir(`${home.path}/sluice`, { recursive: true });
+    await Deno.writeTextFile(
+      `${home.path}/sluice/auth.json`,
+      JSON.stringify({ current: url, gateways: { [url]: own } }),
+    );
+  };
+  for (const url of [`http://127.0.0.1:${server.addr.port}`, "http://127.0.0.1:1"]) {
+    await keep(url);
+    assertEquals([(await token(0)).out, (await token(0)).code], ["sk-valid\n", 0], url);
+    assertEquals([(await token(60_000)).out, (await token(60_000)).code], ["", 1], url);
+  }
+  await keep(`http://127.0.0.1:${server.addr.port}`);
+  reply = { status: 401, error: "invalid_grant" };
+  assertStringIncludes((await token(0)).err, "Signed out at");
+  assertStringIncludes((await token(0)).err, "Not signed in");
+});
+
 Deno.test("sluice auth login: the browser of this machine brings the code, and takes no other answer for it", async () => {
   await using gateway = await startGateway({ settings: { signIn: {} } });
   await using home = await tempDir();

@@ -250,7 +250,7 @@ const OKTA: readonly Step[] = [
       meta: { resourceType: "User" },
     },
     200,
-    { name: { givenName: "Robert" }, displayName: undefined, externalId: undefined },
+    { name: { givenName: "Robert" }, displayName: undefined, externalId: "00ujl29u0le5T6Aj10h7" },
   ],
   ["GET /Groups?startIndex=1&count=100", undefined, 200, { totalResults: 0 }],
   [

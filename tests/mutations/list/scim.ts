@@ -53,8 +53,8 @@ export const SCIM: readonly Mutation[] = [
   {
     name: "account-taken-over-by-any-address",
     file: PROVISIONING,
-    find: "if (claiming.length > 0 && !isHeld) return account;",
-    replace: "if (!isHeld) return account;",
+    find: "if (claiming.length > 0 && !isHeld) return { account, before, isAnother: false };",
+    replace: "if (!isHeld) return { account, before, isAnother: false };",
     tests: [{ file: TEST, filter: "whom a directory sends" }],
     why: "A directory would take over accounts of people of other companies.",
   },
@@ -101,6 +101,31 @@ export const SCIM: readonly Mutation[] = [
       "      : { disabledAtMs: null, statements: [giveAccess(id, isDisabledAtMs)] };",
     tests: HISTORY,
     why: "A directory would let in again whom an operator has shut out.",
+  },
+  {
+    name: "enabled-by-a-change-that-says-nothing-of-it",
+    file: PROVISIONING,
+    find: "const document = readUser(edit(before), wasActive);",
+    replace: "const document = readUser(edit(before));",
+    tests: [{ file: TEST, filter: "who was deactivated" }],
+    why: "A change of a name would let in again who has left.",
+  },
+  {
+    name: "keys-of-whom-an-operator-disabled-before",
+    file: PROVISIONING,
+    find: "statements: byDirectoryAtMs === isDisabledAtMs ? [] : takeAccess(id, nowMs),",
+    replace: "statements: [],",
+    tests: [{ file: TEST, filter: "who was deactivated" }],
+    why: "Keys of somebody who has left would work again once an operator enables the account.",
+  },
+  {
+    name: "what-the-person-before-had",
+    file: PROVISIONING,
+    find: "...(isAnother ? forgetAll(account.id, nowMs) : []),",
+    replace: "",
+    tests: [{ file: TEST, filter: "another person's" }],
+    why:
+      "Who has left would sign in with a passkey as the next one of that address, with the role of before.",
   },
   {
     name: "members-of-a-deleted-user",

@@ -149,6 +149,100 @@ Deno.test("who is deactivated or deleted has no session, key, tool or code withi
   }
 });
 
+Deno.test("who was deactivated is enabled by the directory's word alone; whom an operator disabled, by that of an operator, without a key", async () => {
+  await using b = await bench();
+  const { by, provisioning, keys, accounts, clock } = b;
+  const { user, account } = await provisioning.createUser({ userName: "ada@example.com" }, by);
+  const key = await keys.issue(account);
+  const isEnabled = async () => (await accounts.byId(account.id))!.disabledAtMs === null;
+  const isKept = async () => (await keys.byId(key.id))!.revokedAtMs === null;
+  const change = async (edit: (before: Readonly<Record<string, unknown>>) => object) => {
+    clock.nowMs += 1_000;
+    await provisioning.changeUser(user.id, (before) => ({ ...edit(before) }), { by });
+    return await isEnabled();
+  };
+  await accounts.disable(account.email);
+  assertEquals(await change((before) => ({ ...before, displayName: "Ada" })), false);
+  assert(await isKept(), "the directory has said nothing of it");
+  assertEquals(await change(to("False")), false);
+  await accounts.enable(account.email);
+  assertEquals([await isEnabled(), await isKept()], [true, false]);
+  assertEquals(await change(to(false)), false);
+  const silent: readonly object[] = [{}, { active: null }, { Active: null }];
+  for (const sent of silent) {
+    assertEquals(await change(() => ({ userName: "ada@example.com", ...sent })), false);
+  }
+  const removed = [{ op: "remove", path: "active" }];
+  assertEquals(await change((before) => patched(before, removed)), false);
+  assertEquals(await change(to(true)), true);
+});
+
+Deno.test("an account that was another person's is the next one's without what the other had of their own", async () => {
+  const passwords = (b: Awaited<ReturnType<typeof bench>>) =>
+    new Passwords(b.database, b.now, { N: 2, r: 1, p: 1 });
+  for (
+    const { externalId, keeps } of [
+      { externalId: "ext-1", keeps: true },
+      { externalId: undefined, keeps: true },
+      { externalId: "ext-2", keeps: false },
+    ]
+  ) {
+    await using b = await bench();
+    const { by, provisioning, database, identities } = b;
+    const sent = { userName: "ada@example.com", externalId: "ext-1" };
+    const first = await provisioning.createUser(sent, by);
+    const { account } = first;
+    await passwords(b).set(account, "known to somebody");
+    await identities.link({ account, isRecent: true }, identityOf({}), PROVIDERS[0]!);
+    await database.batch([{
+      sql: `insert into passkeys
+          (id, account_id, name, algorithm, public_key, counter, created_at_ms)
+        values ('x', ?, 'x', -7, 'x', 0, 0)`,
+      args: [account.id],
+    }, {
+      sql: `insert into upstream_keys (id, account_id, upstream, sealed, hint, set_at_ms)
+        values (? || ':u', ?, 'u', 'x', '', 0)`,
+      args: [account.id, account.id],
+    }, {
+      sql: `insert into top_ups (account_id, is_on, below_credits, package_id, max_per_month,
+          customer_id, payment_method_id, changed_at_ms) values (?, 1, 1, 'p', 1, 'cus', 'pm', 0)`,
+      args: [account.id],
+    }]);
+    await b.accounts.setRole(account.email, "operator");
+    const team = await b.teams.create({ name: "A", pool: true });
+    await b.members.add(team, account, "lead");
+    await provisioning.deleteUser(first.user.id, { by });
+    b.clock.nowMs += 1_000;
+    const next = await provisioning.createUser({ ...sent, externalId }, by);
+    const name = `${externalId}`;
+    assertEquals([next.account.id, next.account.disabledAtMs], [account.id, null], name);
+    assertEquals(next.account.role, keeps ? "operator" : "none", name);
+    assertEquals((await b.members.list(team)).length, keeps ? 1 : 0, name);
+    const pays = await database.all("select is_on, payment_method_id from top_ups");
+    assertEquals(pays, [
+      keeps ? { is_on: 1, payment_method_id: "pm" } : { is_on: 0, payment_method_id: null },
+    ], name);
+    const keys = await database.all("select id from upstream_keys");
+    assertEquals(keys.length, keeps ? 1 : 0, name);
+    assertEquals(
+      (await identities.ownWays(account)).toSorted(),
+      keeps ? ["hand", "passkey", "password"] : [],
+      name,
+    );
+  }
+  // whom an operator has let in again is there: nobody else gets the account
+  await using b = await bench();
+  const { by, provisioning } = b;
+  const sent = { userName: "ada@example.com", externalId: "ext-1" };
+  const { user, account } = await provisioning.createUser(sent, by);
+  await passwords(b).set(account, "known to somebody");
+  await provisioning.deleteUser(user.id, { by });
+  await b.accounts.enable(account.email);
+  const another = { ...sent, externalId: "ext-2" };
+  assertEquals(await kindOf(provisioning.createUser(another, by)), "uniqueness");
+  assert(await passwords(b).isSet(account));
+});
+
 Deno.test("an owner is neither taken over, deactivated nor deleted by a directory, also one who became it meanwhile", async () => {
   await using b = await bench();
   const { by, provisioning, accounts, owner } = b;
@@ -645,7 +739,8 @@ Deno.test("any history of a directory, operators and sign-ins gives what a model
           const isActive = person!.disabledBy === undefined;
           if (!step.to && isActive && isOwner) return await refused(work, 403);
           await work;
-          if (!step.to && isActive) person!.cut("directory");
+          const isByHand = person!.disabledBy === "operator" && !isOwner;
+          if (!step.to && (isActive || isByHand)) person!.cut("directory");
           if (step.to && person!.disabledBy === "directory") person!.disabledBy = undefined;
           return;
         }

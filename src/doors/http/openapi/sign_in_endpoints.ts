@@ -50,7 +50,7 @@ export const SIGN_IN_ENDPOINTS: readonly Endpoint[] = [
       "Query: `response_type=code`, `client_id`, `redirect_uri`, `code_challenge`, `code_challenge_method=S256`, `state`. " +
       `The browser is sent to the console, and from there back to the tool. ${UNSET}`,
     replies: plain({
-      302: "To the page where somebody approves the tool, or back to the tool with an error.",
+      303: "To the page where somebody approves the tool, or back to the tool with an error.",
       400: "The client or its redirect address is not known.",
     }),
   },
@@ -73,8 +73,8 @@ export const SIGN_IN_ENDPOINTS: readonly Endpoint[] = [
     replies: plain({
       200: "An access token and a refresh token.",
       400: "`authorization_pending`, `slow_down`, `access_denied`, `expired_token`, " +
-        "`unsupported_grant_type` or `invalid_request`.",
-      401: "`invalid_grant`: the tool is signed out.",
+        "`unsupported_grant_type` or `invalid_request`; for a code or a job's token `invalid_grant`.",
+      401: "`invalid_grant` for a refresh token: the tool is signed out.",
       429: "Too many wrong tokens and codes.",
       503: UNAVAILABLE,
     }),
