@@ -127,7 +127,7 @@ function recordsOf(reply: unknown, notices: Notices): unknown[] {
 /** What keys have, and teams do not. */
 const OF_KEYS = ["token", "key_name", "key_alias", "user_id"];
 
-/** Whether a record is a team of `/team/list`, which has models, rather than a key. */
+/** Whether a record is a team of `/team/list`: it has models, and nothing that only keys have. */
 function isTeam(record: unknown): record is JsonObject & { readonly team_id: string } {
   return isObject(record) && text(record.team_id) !== undefined && record.models !== undefined &&
     OF_KEYS.every((name) => record[name] === undefined);
