@@ -87,7 +87,7 @@ export function fullItem(given: JsonObject, status: "in_progress" | ResponseEnd)
   const type = typeOf(given);
   if (type === "message") {
     const { role, content, ...rest } = withoutNulls(given);
-    const parts = partsOf(content).map(fullPart);
+    const parts = partsOf(content).map((part) => fullPart(part, "output_text"));
     const own = status === "in_progress" ? status : "completed"; // which of several was cut off is not known
     return { status: own, ...rest, type, role: text(role) ?? "assistant", content: parts };
   }
@@ -96,10 +96,10 @@ export function fullItem(given: JsonObject, status: "in_progress" | ResponseEnd)
     return {
       ...rest,
       type,
-      summary: partsOf(summary, "summary_text").map(fullPart),
-      ...(content === undefined
-        ? {}
-        : { content: partsOf(content, "reasoning_text").map(fullPart) }),
+      summary: partsOf(summary, "summary_text").map((part) => fullPart(part, "summary_text")),
+      ...(content === undefined ? {} : {
+        content: partsOf(content, "reasoning_text").map((part) => fullPart(part, "reasoning_text")),
+      }),
     };
   }
   const field = entryOf(CALL_TEXTS, type);
@@ -112,10 +112,15 @@ export function fullItem(given: JsonObject, status: "in_progress" | ResponseEnd)
   return { status: own, ...rest, type, [field]: isNothing ? "{}" : written };
 }
 
-/** A part of an item, likewise. */
-export function fullPart(given: JsonObject): JsonObject {
+/**
+ * A part of an item, likewise.
+ *
+ * @param textType Type of the texts in its list: some upstreams leave it out, or call it `text`.
+ */
+export function fullPart(given: JsonObject, textType: string): JsonObject {
   const part = withoutNulls(given);
-  const type = text(part.type) ?? (typeof part.refusal === "string" ? "refusal" : "output_text");
+  const own = text(part.type) ?? (typeof part.refusal === "string" ? "refusal" : "text");
+  const type = own === "text" ? textType : own;
   if (type === "refusal") return { ...part, type, refusal: text(part.refusal) ?? "" };
   if (!/^(?:output|summary|reasoning)_text$/.test(type)) return part;
   const annotations = objects(part.annotations).map(fullAnnotation);

@@ -274,7 +274,8 @@ export class CarriedOutput {
     }
     const all = Array.isArray(state.item[list]) ? state.item[list] : [];
     const part = make();
-    const own = { ...fullPart(part), ...emptied(fullPart(part)) };
+    const full = fullPart(part, textTypeOf(known, list));
+    const own = { ...full, ...emptied(full) };
     const begun = carriedText(own, { [`${list}_index`]: all.length }, all.length);
     all.push(own); // the item and its lists are the gateway's own until it is complete
     state.item[list] = all;
@@ -320,7 +321,7 @@ export class CarriedOutput {
     { list, index }: { list: List; index: number },
     given: JsonObject,
   ): string {
-    const part = fullPart(given);
+    const part = fullPart(given, textTypeOf(known, list));
     const make = () => ({ ...part, ...emptied(part) });
     const { written, begun } = this.#beginPart(known, { list, index }, make);
     if (begun === undefined || begun.isDone || known.isDone) return written;
@@ -352,6 +353,11 @@ export class CarriedOutput {
       ...(kind.part === "output_text" ? { logprobs: [] } : {}),
     });
   }
+}
+
+/** Type of the texts in a list of an item. */
+function textTypeOf({ type }: Item, list: List): string {
+  return textKindOf(type, list, "text")?.part ?? "output_text";
 }
 
 const PARTS = { content: "content", summary: "reasoning_summary" } as const;
