@@ -10,7 +10,7 @@ import {
 import { isItemId } from "../../meter.ts";
 import { citationOf, writeCitation } from "../../neutral/conversation.ts";
 import { JsonProgress } from "../../neutral/json_progress.ts";
-import { partsOf, typeOf } from "../items.ts";
+import { fullLogprobs, partsOf, typeOf } from "../items.ts";
 
 /** Kinds of items whose fields are known. Fields of others stay as they came. */
 const CALL_TEXTS: Readonly<Record<string, "arguments" | "input">> = {
@@ -86,10 +86,10 @@ export function withStatuses(output: readonly JsonObject[]): JsonObject[] {
 export function fullItem(given: JsonObject, status: "in_progress" | ResponseEnd): JsonObject {
   const type = typeOf(given);
   if (type === "message") {
-    const { role, content, ...rest } = withoutNulls(given);
+    const { role: _, content, ...rest } = withoutNulls(given);
     const parts = partsOf(content).map((part) => fullPart(part, "output_text"));
     const own = status === "in_progress" ? status : "completed"; // which of several was cut off is not known
-    return { status: own, ...rest, type, role: text(role) ?? "assistant", content: parts };
+    return { status: own, ...rest, type, role: "assistant", content: parts };
   }
   if (type === "reasoning") {
     const { summary, content, ...rest } = withoutNulls(given);
@@ -129,6 +129,7 @@ export function fullPart(given: JsonObject, textType: string): JsonObject {
     type,
     text: text(part.text) ?? "",
     ...(type === "output_text" ? { annotations } : {}),
+    ...(part.logprobs === undefined ? {} : { logprobs: fullLogprobs(part.logprobs) }),
   };
 }
 

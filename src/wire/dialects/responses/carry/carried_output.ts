@@ -1,6 +1,7 @@
 import { isObject, items, type JsonObject, objects, text } from "../../json.ts";
 import { TextProgress } from "../../neutral/text_progress.ts";
 import { tooMuch } from "../../upstream_error.ts";
+import { fullLogprobs } from "../items.ts";
 import {
   CarriedNames,
   fullAnnotation,
@@ -128,7 +129,7 @@ export class CarriedOutput {
         return this.#text(known, kind.text, { event, index });
       default:
         // progress of a tool that runs at the upstream, annotations and the like
-        return known.state.item === undefined || known.isDone
+        return known.state.item === undefined || known.isDone || event.annotation === null
           ? ""
           : this.#write(text(event.type)!, { ...withAnnotation(event), ...known.state.place });
     }
@@ -302,7 +303,8 @@ export class CarriedOutput {
       ? { written: "", begun: known.state.own }
       : this.#beginPart(known, { list: kind.list, index }, () => emptyPart(kind), event.item_id);
     if (begun === undefined || begun.isDone || begun.isWhole || known.isDone) return written;
-    const fields: JsonObject = { ...event, ...known.state.place, ...begun.place };
+    const logprobs = kind.part === "output_text" ? { logprobs: fullLogprobs(event.logprobs) } : {};
+    const fields: JsonObject = { ...event, ...known.state.place, ...begun.place, ...logprobs };
     if (piece === undefined) {
       begun.isWhole = true;
       return written + this.#rest(known, kind, begun, whole!) +
