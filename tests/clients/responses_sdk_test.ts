@@ -17,6 +17,7 @@ import {
   clientStream,
   contextOf,
   parseResponses,
+  responsesToChat,
   responsesToResponses,
 } from "../wire/dialects/ends.ts";
 import { checkResponsesStream } from "../wire/dialects/legal_responses.ts";
@@ -583,4 +584,66 @@ Deno.test("the AI SDK reads a carried reply with a citation that has no title an
     assertEquals(result.sources.map((one) => one.sourceType === "url" ? one.url : ""), [cited.url]);
   }
   assertEquals(errors, []);
+});
+
+/** A token as some servers report it: without alternatives, or with none. */
+const LIKELY = [{ token: "Hello", logprob: -0.5 }, { token: "", logprob: 0, top_logprobs: null }];
+
+Deno.test("the AI SDK reads all text whose tokens have no alternatives, carried and translated", async () => {
+  const said = [{ text: ["Hello"] }];
+  const output = itemsOf(said).map((item) => ({
+    ...item,
+    role: "model",
+    content: [{ type: "output_text", text: "Hello", annotations: [], logprobs: LIKELY }],
+  }));
+  const events = eventsFor(said, { output }).map((event) =>
+    event.type === "response.output_text.delta" ? { ...event, logprobs: LIKELY } : event
+  );
+  const chunk = (delta: JsonObject, more: JsonObject) => ({
+    id: "c",
+    choices: [{ index: 0, delta, finish_reason: null, ...more }],
+  });
+  const chunks = [
+    chunk({ content: "Hello" }, { logprobs: { content: LIKELY } }),
+    chunk({}, { finish_reason: "stop" }),
+  ];
+  const message = { role: "assistant", content: "Hello" };
+  const completion = {
+    choices: [{ index: 0, message, logprobs: { content: LIKELY }, finish_reason: "stop" }],
+  };
+  const lines = chunks.map((one) => `data: ${JSON.stringify(one)}\n\n`).join("") +
+    "data: [DONE]\n\n";
+  const upstreams = [
+    { bridge: responsesToResponses, lines: linesOf(events), whole: responseOf(said, { output }) },
+    { bridge: responsesToChat, lines, whole: completion },
+  ];
+  for (const { bridge, lines, whole } of upstreams) {
+    const fetch: Fetch = (_url, init) => {
+      const request = parseResponses(JSON.parse(String(init?.body)));
+      const context = contextOf(request, { id: "resp_1" });
+      if (!request.stream) {
+        const reply = bridge.reply(structuredClone(whole), context);
+        return Promise.resolve(Response.json(reply.withUsage(countedUsage(1, 1))));
+      }
+      const headers = { "content-type": "text/event-stream" };
+      const stream = clientStream(bridge.stream(context), lines);
+      return Promise.resolve(new Response(stream, { headers }));
+    };
+    const made = createOpenAI({
+      apiKey: "x",
+      baseURL: BASE_URL,
+      fetch: fetch as typeof globalThis.fetch,
+    });
+    const asked = {
+      model: made("m"),
+      prompt: "Hi",
+      maxRetries: 0,
+      providerOptions: { openai: { logprobs: true } },
+    };
+    assertEquals((await generateText(asked)).text, "Hello");
+    const errors: unknown[] = [];
+    const streamed = streamText({ ...asked, onError: ({ error }) => void errors.push(error) });
+    assertEquals(await streamed.text, "Hello");
+    assertEquals(errors, []);
+  }
 });

@@ -414,6 +414,23 @@ Deno.test("half a call of a custom tool is never done where the upstream calls i
   }
 });
 
+Deno.test("a part whose type is missing or text has that of the texts in its list", () => {
+  const said: Said[] = [{ reasoning: ["Hm"] }, { text: ["Hello"] }];
+  const raw: Said = { reasoning: ["Raw"], raw: true };
+  for (const wrong of [undefined, null, "text"]) {
+    const untyped = <T>(value: T): T =>
+      JSON.parse(JSON.stringify(value), (key, part) => {
+        if (!["part", "0"].includes(key) || typeof part?.text !== "string") return part;
+        const { type: _, ...rest } = part;
+        return wrong === undefined ? rest : { ...rest, type: wrong };
+      });
+    const { output } = checkResponsesStream(carried(linesOf(untyped(eventsFor(said)))));
+    assertEquals(output, itemsOf(said), String(wrong));
+    const { body } = carry.reply(untyped(responseOf([...said, raw])), contextOf(parsed({})));
+    assertEquals(body.output, itemsOf([...said, raw]), String(wrong));
+  }
+});
+
 Deno.test("of calls that nobody has ended only the last one of an incomplete response was cut off", () => {
   const said = [HALF_CALLS[1]!, HALF_CALLS[1]!];
   const output = itemsOf(said).map((item) => ({ ...item, status: null }));

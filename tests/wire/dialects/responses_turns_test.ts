@@ -75,6 +75,10 @@ Deno.test("what is no frame is rejected, whatever it is", () => {
       `{"type":"response.create","previous_response_id":7}`,
       `{"type":"response.create","previous_response_id":x}`,
       `{"type":"response.create","stream_id":7}`,
+      `{"type":"response.create","stream_id":""}`,
+      `{"type":"response.create","stream_id":"a b"}`,
+      `{"type":"response.create","stream_id":"${"x".repeat(257)}"}`,
+      `{"type":"response.create","stream_id":"${"x".repeat(20_000)}"}`,
       `{"type":"response.create"]`,
     ]
   ) {
@@ -84,7 +88,7 @@ Deno.test("what is no frame is rejected, whatever it is", () => {
 
 Deno.test("a frame that cannot be read tells its line all the same, if it has one", () => {
   assertEquals(streamIdOf(`{"type":7,"stream_id":"a.b"}`), "a.b");
-  for (const json of ["", "null", "7", '"', `"${"x".repeat(2_000)}"`]) {
+  for (const json of ["", "null", "7", '"', '"a b"', `"${"x".repeat(257)}"`]) {
     assertEquals(streamIdOf(`{"type":"response.create","stream_id":${json}}`), undefined, json);
   }
   for (const text of ["", "[]", "{}"]) assertEquals(streamIdOf(text), undefined);

@@ -36,6 +36,11 @@ export function keptItem(item: JsonObject): JsonObject {
   return { ...item, content: content.map(partOf) };
 }
 
+/** Probabilities of tokens as clients read them: the AI SDK loses the text of a delta without a list of alternatives. */
+export function fullLogprobs(given: JsonValue | undefined): JsonObject[] {
+  return objects(given).map((one) => ({ ...one, top_logprobs: [...objects(one.top_logprobs)] }));
+}
+
 /** Kinds of items that are results of calls, which are named by `call_id`. */
 export const OUTPUT_KINDS: ReadonlySet<string> = new Set([
   "function_call_output",

@@ -10,7 +10,7 @@ import {
 import { isItemId } from "../../meter.ts";
 import { citationOf, writeCitation } from "../../neutral/conversation.ts";
 import { JsonProgress } from "../../neutral/json_progress.ts";
-import { partsOf, typeOf } from "../items.ts";
+import { fullLogprobs, partsOf, typeOf } from "../items.ts";
 
 /** Kinds of items whose fields are known. Fields of others stay as they came. */
 const CALL_TEXTS: Readonly<Record<string, "arguments" | "input">> = {
@@ -86,20 +86,20 @@ export function withStatuses(output: readonly JsonObject[]): JsonObject[] {
 export function fullItem(given: JsonObject, status: "in_progress" | ResponseEnd): JsonObject {
   const type = typeOf(given);
   if (type === "message") {
-    const { role, content, ...rest } = withoutNulls(given);
-    const parts = partsOf(content).map(fullPart);
+    const { role: _, content, ...rest } = withoutNulls(given);
+    const parts = partsOf(content).map((part) => fullPart(part, "output_text"));
     const own = status === "in_progress" ? status : "completed"; // which of several was cut off is not known
-    return { status: own, ...rest, type, role: text(role) ?? "assistant", content: parts };
+    return { status: own, ...rest, type, role: "assistant", content: parts };
   }
   if (type === "reasoning") {
     const { summary, content, ...rest } = withoutNulls(given);
     return {
       ...rest,
       type,
-      summary: partsOf(summary, "summary_text").map(fullPart),
-      ...(content === undefined
-        ? {}
-        : { content: partsOf(content, "reasoning_text").map(fullPart) }),
+      summary: partsOf(summary, "summary_text").map((part) => fullPart(part, "summary_text")),
+      ...(content === undefined ? {} : {
+        content: partsOf(content, "reasoning_text").map((part) => fullPart(part, "reasoning_text")),
+      }),
     };
   }
   const field = entryOf(CALL_TEXTS, type);
@@ -112,10 +112,15 @@ export function fullItem(given: JsonObject, status: "in_progress" | ResponseEnd)
   return { status: own, ...rest, type, [field]: isNothing ? "{}" : written };
 }
 
-/** A part of an item, likewise. */
-export function fullPart(given: JsonObject): JsonObject {
+/**
+ * A part of an item, likewise.
+ *
+ * @param textType Type of the texts in its list: some upstreams leave it out, or call it `text`.
+ */
+export function fullPart(given: JsonObject, textType: string): JsonObject {
   const part = withoutNulls(given);
-  const type = text(part.type) ?? (typeof part.refusal === "string" ? "refusal" : "output_text");
+  const own = text(part.type) ?? (typeof part.refusal === "string" ? "refusal" : "text");
+  const type = own === "text" ? textType : own;
   if (type === "refusal") return { ...part, type, refusal: text(part.refusal) ?? "" };
   if (!/^(?:output|summary|reasoning)_text$/.test(type)) return part;
   const annotations = objects(part.annotations).map(fullAnnotation);
@@ -124,6 +129,7 @@ export function fullPart(given: JsonObject): JsonObject {
     type,
     text: text(part.text) ?? "",
     ...(type === "output_text" ? { annotations } : {}),
+    ...(part.logprobs === undefined ? {} : { logprobs: fullLogprobs(part.logprobs) }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { isObject, items, type JsonObject, objects, text } from "../../json.ts";
 import { TextProgress } from "../../neutral/text_progress.ts";
 import { tooMuch } from "../../upstream_error.ts";
+import { fullLogprobs } from "../items.ts";
 import {
   CarriedNames,
   fullAnnotation,
@@ -128,7 +129,7 @@ export class CarriedOutput {
         return this.#text(known, kind.text, { event, index });
       default:
         // progress of a tool that runs at the upstream, annotations and the like
-        return known.state.item === undefined || known.isDone
+        return known.state.item === undefined || known.isDone || event.annotation === null
           ? ""
           : this.#write(text(event.type)!, { ...withAnnotation(event), ...known.state.place });
     }
@@ -274,7 +275,8 @@ export class CarriedOutput {
     }
     const all = Array.isArray(state.item[list]) ? state.item[list] : [];
     const part = make();
-    const own = { ...fullPart(part), ...emptied(fullPart(part)) };
+    const full = fullPart(part, textTypeOf(known, list));
+    const own = { ...full, ...emptied(full) };
     const begun = carriedText(own, { [`${list}_index`]: all.length }, all.length);
     all.push(own); // the item and its lists are the gateway's own until it is complete
     state.item[list] = all;
@@ -301,7 +303,8 @@ export class CarriedOutput {
       ? { written: "", begun: known.state.own }
       : this.#beginPart(known, { list: kind.list, index }, () => emptyPart(kind), event.item_id);
     if (begun === undefined || begun.isDone || begun.isWhole || known.isDone) return written;
-    const fields: JsonObject = { ...event, ...known.state.place, ...begun.place };
+    const logprobs = kind.part === "output_text" ? { logprobs: fullLogprobs(event.logprobs) } : {};
+    const fields: JsonObject = { ...event, ...known.state.place, ...begun.place, ...logprobs };
     if (piece === undefined) {
       begun.isWhole = true;
       return written + this.#rest(known, kind, begun, whole!) +
@@ -320,7 +323,7 @@ export class CarriedOutput {
     { list, index }: { list: List; index: number },
     given: JsonObject,
   ): string {
-    const part = fullPart(given);
+    const part = fullPart(given, textTypeOf(known, list));
     const make = () => ({ ...part, ...emptied(part) });
     const { written, begun } = this.#beginPart(known, { list, index }, make);
     if (begun === undefined || begun.isDone || known.isDone) return written;
@@ -352,6 +355,11 @@ export class CarriedOutput {
       ...(kind.part === "output_text" ? { logprobs: [] } : {}),
     });
   }
+}
+
+/** Type of the texts in a list of an item. */
+function textTypeOf({ type }: Item, list: List): string {
+  return textKindOf(type, list, "text")?.part ?? "output_text";
 }
 
 const PARTS = { content: "content", summary: "reasoning_summary" } as const;

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { type Citation, writeCitation } from "../../neutral/conversation.ts";
+import { fullLogprobs } from "../items.ts";
 import { GrowingText } from "./growing_text.ts";
 import type { ItemEnd, ItemLines, WrittenItem } from "./item_lines.ts";
 
@@ -27,8 +28,9 @@ export class MessageItem implements WrittenItem {
       this.#write("response.content_part.added", { part: this.#part("") });
   }
 
-  /** @param logprobs Of the piece's tokens. */
-  add(piece: string, logprobs: readonly JsonValue[] = []): string {
+  /** @param given Probabilities of the piece's tokens. */
+  add(piece: string, given: readonly JsonValue[] = []): string {
+    const logprobs = fullLogprobs([...given]);
     for (const one of logprobs) this.#logprobs.push(one); // may be many
     return this.#delta(this.#text.add(piece), logprobs);
   }

@@ -61,15 +61,26 @@ export function readTurnFrame(text: string): TurnFrame {
     input,
     previousId,
     generates: value("generate") !== false,
-    streamId: named("stream_id"),
+    streamId: checkedStreamId(named("stream_id")),
   };
+}
+
+/** Each frame of a turn repeats it: a long one would make megabytes of a few words. */
+const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/;
+
+function checkedStreamId(id: string | undefined): string | undefined {
+  if (id === undefined || STREAM_ID.test(id)) return id;
+  throw invalid(
+    "stream_id",
+    "stream_id must have 1 to 256 letters, digits, periods, hyphens or underscores.",
+  );
 }
 
 /** The `stream_id` of a frame that may be no legal one; undefined if it has none. */
 export function streamIdOf(text: string): string | undefined {
   const json = membersOf(text)?.get("stream_id") ?? "";
   const id: unknown = json.length > MAX_CHARS ? undefined : valueIn(json);
-  return typeof id === "string" ? id : undefined;
+  return typeof id === "string" && STREAM_ID.test(id) ? id : undefined;
 }
 
 /** Values of a frame's own members are short. */
