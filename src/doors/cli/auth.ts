@@ -5,8 +5,8 @@ import { displayed } from "../../ground/platform/mod.ts";
 import { OAUTH } from "../oauth/mod.ts";
 import { AuthStore, type SignedInAt } from "./auth_store.ts";
 import { loginByBrowser, NoBrowser } from "./auth_browser.ts";
-import { addressIn, askGateway, Refused } from "./auth_gateway.ts";
-import type { CommandContext } from "./context.ts";
+import { addressIn, askGateway } from "./auth_gateway.ts";
+import { type CommandContext, Refused } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
 
 const GATEWAY = option(
@@ -173,7 +173,20 @@ async function logout(context: CommandContext, url?: string): Promise<void> {
     context.err("Not signed in.\n");
     return;
   }
-  await askGateway(context, found.url, OAUTH.revoke, { token: found.tokens.refreshToken });
+  try {
+    await askGateway(context, found.url, OAUTH.revoke, { token: found.tokens.refreshToken });
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    // one that is gone for good would be used by every program that is run
+    await store.remove(found.url);
+    throw new Error(
+      `${
+        error instanceof Error ? error.message : String(error)
+      }. The tokens are removed from this machine; ` +
+        "there, they are valid until you sign out this terminal on the console's page Keys",
+      { cause: error },
+    );
+  }
   await store.remove(found.url);
   context.err(`Signed out at ${found.url}.\n`);
 }

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import * as z from "zod";
 import { displayed, randomText } from "../../ground/platform/mod.ts";
 import { OAUTH, WELL_KNOWN } from "../oauth/mod.ts";
-import { askGateway, Refused } from "./auth_gateway.ts";
-import type { CommandContext } from "./context.ts";
+import { askGateway } from "./auth_gateway.ts";
+import { type CommandContext, Refused } from "./context.ts";
 
 /** How long somebody has to sign in and to approve this terminal. */
 const WAIT_MS = 5 * 60_000;

@@ -2,22 +2,12 @@ import * as z from "zod";
 import { exchange } from "../../ground/ways_out/mod.ts";
 import { displayed, jsonIn } from "../../ground/platform/mod.ts";
 import { proxiesIn, proxyOf } from "../../settings/config/mod.ts";
-import { type CommandContext, UsageError } from "./context.ts";
+import { type CommandContext, Refused, UsageError } from "./context.ts";
 
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 64 * 1_024;
 
 const faultReply = z.object({ error: z.string(), error_description: z.string().default("") });
-
-/** Thrown if a gateway says no. */
-export class Refused extends Error {
-  readonly fault: string;
-
-  constructor(fault: string, message: string) {
-    super(message);
-    this.fault = fault;
-  }
-}
 
 /**
  * Asks a gateway's authorization server.

@@ -111,6 +111,16 @@ export class CommandStatus extends Error {
   }
 }
 
+/** Thrown if a gateway says no. The message is for people. */
+export class Refused extends Error {
+  readonly fault: string;
+
+  constructor(fault: string, message: string) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
 /** Thrown for wrong usage of a command: exit status 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";

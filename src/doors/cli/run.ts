@@ -5,7 +5,7 @@ import { DatabaseError, DirectoryInUse } from "../../ground/database/mod.ts";
 import { repeatingPlaces } from "./advised_commands.ts";
 import { closestString, levenshteinDistance } from "../../ground/std/mod.ts";
 import { VERSION } from "../../ground/platform/mod.ts";
-import { type CommandContext, CommandStatus, UsageError } from "./context.ts";
+import { type CommandContext, CommandStatus, Refused, UsageError } from "./context.ts";
 import { serveCommand } from "./serve.ts";
 
 /**
@@ -102,7 +102,7 @@ function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const forPeople = error instanceof ConfigError || error instanceof AccountError ||
     error instanceof DatabaseError || error.constructor === Error ||
-    error instanceof DirectoryInUse ||
+    error instanceof DirectoryInUse || error instanceof Refused ||
     Object.values(Deno.errors).some((kind) => error instanceof kind);
   return forPeople ? error.message : error.stack ?? error.message;
 }

@@ -5,6 +5,7 @@ import {
   forgetPerson,
   giveAccess,
   isNoOwner,
+  isStillDisabled,
   renamed,
   takeAccess,
 } from "../../people/accounts/mod.ts";
@@ -98,6 +99,8 @@ export class UserProvisioning {
       }
       const { account, before, isAnother } = found;
       await this.#parts.database.batch([
+        // an operator may let in the one before meanwhile
+        ...(isAnother ? [guardStatement(isStillDisabled(account))] : []),
         ...statements(account, before),
         ...(isAnother ? forgetAll(account.id, nowMs) : []),
         ...this.#rename(account, document),

@@ -1,5 +1,6 @@
 import type { Condition, Statement } from "../../ground/database/mod.ts";
 import { digestOf } from "../../ground/platform/mod.ts";
+import type { Account } from "./account.ts";
 
 /**
  * The statements that take all access from an account, except from an owner's: it is disabled, its sessions, sign-in links and tools
@@ -100,6 +101,16 @@ export function isNoOwner(accountId: string): Condition {
   return {
     sql: "exists (select 1 from accounts where id = ? and role <> 'owner')",
     args: [accountId],
+  };
+}
+
+/** Holds while an account is disabled as it was when it was read. */
+export function isStillDisabled(
+  { id, disabledAtMs }: Pick<Account, "id" | "disabledAtMs">,
+): Condition {
+  return {
+    sql: "exists (select 1 from accounts where id = ? and disabled_at_ms = ?)",
+    args: [id, disabledAtMs],
   };
 }
 

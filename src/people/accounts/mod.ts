@@ -24,6 +24,7 @@ export {
   forgetPerson,
   giveAccess,
   isNoOwner,
+  isStillDisabled,
   renamed,
   takeAccess,
 } from "./access.ts";

@@ -80,12 +80,12 @@ Deno.test("sluice auth: what a gateway says no to is said, and what it is not", 
   assertStringIncludes(away.err, "The gateway http://127.0.0.1:1 cannot be reached");
 });
 
-Deno.test("sluice auth token: while the gateway cannot refresh it, a token is printed that is still valid", async () => {
+Deno.test("sluice auth: while the gateway cannot be asked, a token is printed that is still valid, and logout forgets it", async () => {
   await using home = await tempDir();
   let reply = { status: 503, error: "temporarily_unavailable" };
   await using server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen() {} },
-    () => Response.json({ error: reply.error }, { status: reply.status }),
+    () => Response.json(reply.error && { error: reply.error }, { status: reply.status }),
   );
   const nowMs = Date.UTC(2030, 0, 1);
   const token = (laterMs: number) =>
@@ -107,7 +107,30 @@ Deno.test("sluice auth token: while the gateway cannot refresh it, a token is pr
     assertEquals([(await token(0)).out, (await token(0)).code], ["sk-valid\n", 0], url);
     assertEquals([(await token(60_000)).out, (await token(60_000)).code], ["", 1], url);
   }
-  await keep(`http://127.0.0.1:${server.addr.port}`);
+  // what is run after sluice auth logout uses no gateway that is gone
+  const logout = async () => {
+    const { code, err } = await sluice(["auth", "logout"], {
+      env: { XDG_STATE_HOME: home.path },
+      directory: home.path,
+    });
+    return [code, err.split("\n")[0], (await token(0)).err.includes("Not signed in")];
+  };
+  const url = `http://127.0.0.1:${server.addr.port}`;
+  await keep(url);
+  assertEquals(await logout(), [1, "sluice: temporarily_unavailable", false]);
+  reply = { status: 404, error: "" };
+  for (
+    const [gone, why] of [
+      ["http://127.0.0.1:1", "The gateway http://127.0.0.1:1 cannot be reached. The tokens are"],
+      [url, `The gateway ${url} signs no tools in (status 404): its operator sets signIn. The`],
+    ]
+  ) {
+    await keep(gone!);
+    const [code, err, isForgotten] = await logout();
+    assertEquals([code, isForgotten], [1, true]);
+    assertStringIncludes(String(err), why!);
+  }
+  await keep(url);
   reply = { status: 401, error: "invalid_grant" };
   assertStringIncludes((await token(0)).err, "Signed out at");
   assertStringIncludes((await token(0)).err, "Not signed in");

@@ -241,6 +241,26 @@ Deno.test("an account that was another person's is the next one's without what t
   const another = { ...sent, externalId: "ext-2" };
   assertEquals(await kindOf(provisioning.createUser(another, by)), "uniqueness");
   assert(await passwords(b).isSet(account));
+  // also between reading and writing
+  await b.database.batch([{
+    sql:
+      "update accounts set disabled_at_ms = (select disabled_at_ms from scim_users) where id = ?",
+    args: [account.id],
+  }]);
+  let isFirst = true;
+  const late = new UserProvisioning({
+    ...b,
+    database: {
+      ...guardedDatabase(b.database, () => {}),
+      async batch(statements) {
+        if (isFirst) await b.accounts.enable(account.email);
+        isFirst = false;
+        return await b.database.batch(statements);
+      },
+    },
+  });
+  assertEquals(await kindOf(late.createUser(another, by)), "uniqueness");
+  assert(await passwords(b).isSet(account));
 });
 
 Deno.test("an owner is neither taken over, deactivated nor deleted by a directory, also one who became it meanwhile", async () => {
