@@ -16,6 +16,7 @@ import {
   type TelemetryRelay,
 } from "../tools/mod.ts";
 import type { Callers } from "./callers.ts";
+import { packingOf, unpack } from "./packed_body.ts";
 import type { RequestState } from "./request_state.ts";
 
 /** Dependencies of {@linkcode ToolRequests}. */
@@ -97,6 +98,13 @@ export class ToolRequests {
       ...this.#parts,
       settings: this.#settings,
       collector: this.#settings.signIn?.telemetry,
+      async unpack(bytes, headers, { bytes: maxBytes, tooLarge }) {
+        const format = packingOf(headers);
+        if (format === undefined) return bytes;
+        return await unpack(bytes, format, (size) => {
+          return size > maxBytes ? Promise.reject(tooLarge()) : Promise.resolve();
+        });
+      },
     }));
     return await relay.take(request, signal, caller, state.headers);
   }

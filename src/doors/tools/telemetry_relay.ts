@@ -27,6 +27,16 @@ export interface TelemetryRelayParts {
   readonly log: Log;
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;
+  /**
+   * Unpacks a body that its headers call compressed: the account is written into it.
+   *
+   * @param tooLarge Makes what is thrown if it is larger than that.
+   */
+  readonly unpack: (
+    bytes: Uint8Array<ArrayBuffer>,
+    headers: Headers,
+    max: { readonly bytes: number; readonly tooLarge: () => Error },
+  ) => Promise<Uint8Array<ArrayBuffer>>;
 }
 
 /** Takes the telemetry of tools, and sends it on to a collector with the account whose token it came with. */
@@ -58,21 +68,25 @@ export class TelemetryRelay {
     const { keyId } = caller;
     this.#check(keyId);
     this.#requests.add(keyId);
-    const bytes = await readBounded(request, BODY).catch((error) => {
-      const isTooLarge = error instanceof BodyTooLong;
-      const message = isTooLarge
-        ? `Telemetry too large: the limit is ${BODY.maxBytes} bytes.`
-        : "The telemetry was not received in full.";
-      throw Object.assign(invalid(undefined, message), { isTooLarge });
+    const sent = await readBounded(request, BODY).catch((error) => {
+      throw error instanceof BodyTooLong
+        ? tooLarge()
+        : invalid(undefined, "The telemetry was not received in full.");
     });
-    this.#bytes.add(keyId, bytes.byteLength);
+    this.#bytes.add(keyId, sent.byteLength);
     const isJson = request.headers.get("content-type")?.startsWith(JSON_TYPE) ?? false;
-    this.#relay(signal, { bytes, isJson, packing: request.headers.get("content-encoding") }, {
-      "user.id": caller.accountId,
-      "user.email": caller.email,
-      "sluice.key_id": keyId,
-      ...(caller.tool === null ? {} : { "sluice.tool": caller.tool }),
-    });
+    if (this.#parts.collector !== undefined) {
+      const max = { bytes: BODY.maxBytes, tooLarge };
+      const bytes = await this.#parts.unpack(new Uint8Array(sent), request.headers, max);
+      // what is unpacked costs as much as what is sent so
+      this.#bytes.add(keyId, Math.max(0, bytes.byteLength - sent.byteLength));
+      this.#relay(signal, { bytes, isJson }, {
+        "user.id": caller.accountId,
+        "user.email": caller.email,
+        "sluice.key_id": keyId,
+        ...(caller.tool === null ? {} : { "sluice.tool": caller.tool }),
+      });
+    }
     return new Response(isJson ? "{}" : null, {
       headers: { ...headers, "content-type": isJson ? JSON_TYPE : "application/x-protobuf" },
     });
@@ -88,18 +102,11 @@ export class TelemetryRelay {
 
   #relay(
     signal: Signal,
-    { bytes, isJson, packing }: {
-      readonly bytes: Uint8Array;
-      readonly isJson: boolean;
-      readonly packing: string | null;
-    },
+    { bytes, isJson }: { readonly bytes: Uint8Array; readonly isJson: boolean },
     attributes: ResourceAttributes,
   ): void {
     const { collector, settings: { proxies }, closing } = this.#parts;
     if (collector === undefined) return;
-    if (packing !== null && packing !== "identity") {
-      throw invalid(undefined, "Send telemetry uncompressed.");
-    }
     const body = named(signal, { bytes, isJson }, attributes);
     if (this.#inFlight >= MAX_RELAYED) return this.#warn("too much at once");
     const url = new URL(`${collector.url}${signal}`);
@@ -133,6 +140,11 @@ export class TelemetryRelay {
     this.#warnedAtMs = now();
     log.warn("telemetry of tools was not relayed", { why });
   }
+}
+
+function tooLarge(): Refusal {
+  const message = `Telemetry too large: the limit is ${BODY.maxBytes} bytes.`;
+  return Object.assign(invalid(undefined, message), { isTooLarge: true });
 }
 
 function named(

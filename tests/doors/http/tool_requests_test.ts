@@ -282,6 +282,18 @@ Deno.test("telemetry of tools goes to the collector with the account of its toke
   const empty = await send("/v1/logs", Uint8Array.from([10, 0]), protobuf);
   assertEquals(empty.status, 200);
   await until(() => received.at(-1)!.text.includes(account.email), { what: "protocol buffers" });
+  // exporters compress where OTEL_EXPORTER_OTLP_COMPRESSION says so
+  const packed = (text: string) =>
+    new Response(
+      new Blob([text]).stream().pipeThrough(new CompressionStream("gzip")),
+    ).arrayBuffer();
+  const gzip = { "content-encoding": "gzip" };
+  const squeezed = await send("/v1/logs", await packed('{"resourceLogs":[{"said":"gzip"}]}'), gzip);
+  assertEquals([squeezed.status, squeezed.text], [200, "{}"]);
+  await until(() => received.at(-1)!.text.includes('"said":"gzip"'), { what: "what was packed" });
+  assertStringIncludes(received.at(-1)!.text, account.email);
+  const bomb = await send("/v1/logs", await packed("x".repeat(2 * 1_048_576 + 1)), gzip);
+  assertEquals([bomb.status, JSON.parse(bomb.text).error.type], [413, "request_too_large"]);
   const faults = [
     await send("/v1/logs", "{", {}),
     await send("/v1/logs", Uint8Array.from([10, 5]), protobuf),
