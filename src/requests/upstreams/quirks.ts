@@ -19,7 +19,7 @@ import {
 } from "./quirks/chat_rules.ts";
 import { withBetasInBody, withVersion } from "./clouds/body_version.ts";
 import type { ModelPath } from "./clouds/model_paths.ts";
-import { type Authorize, bearer } from "./credentials/bearer.ts";
+import { type Authorize, bearer, bearerIfToken } from "./credentials/bearer.ts";
 import type { Transport } from "./transport.ts";
 import { withoutThinkingOfDashScope, withoutThinkingOfDeepSeek } from "./quirks/forced_tools.ts";
 import { withMinOutput } from "./quirks/min_output.ts";
@@ -71,6 +71,7 @@ const adjustForAnthropic = inSteps(
 const ANTHROPIC: Quirk = {
   shaping: { signedReasoning: true, ownSampling: true, cacheMarks: true },
   adjust: adjustForAnthropic,
+  authorize: bearerIfToken("x-api-key"),
 };
 
 /**
@@ -133,7 +134,7 @@ export const QUIRKS: Readonly<Record<QuirkName, Quirk>> = {
     adjust: inSteps(withoutDeveloper, withBothNames),
   },
   think_tags: { shaping: { outputLimit: "max_tokens", thinkTags: true }, adjust: withoutDeveloper },
-  azure: { ...OPENAI, authorize: (key) => ({ "api-key": key }) },
+  azure: { ...OPENAI, authorize: bearerIfToken("api-key") },
   "bedrock-mantle": { shaping: {}, authorize: bearer, service: "bedrock-mantle" },
   "bedrock-mantle-anthropic": { ...ANTHROPIC, authorize: bearer, service: "bedrock-mantle" },
   "bedrock-anthropic": {

@@ -7,6 +7,16 @@ export type Authorize = (token: string) => Readonly<Record<string, string>>;
 /** As most services take a token. */
 export const bearer: Authorize = (token) => ({ authorization: `Bearer ${token}` });
 
+/**
+ * As Azure takes what a program prints: a token of Entra ID (a JWT) as most services do, a key in a header of its own
+ * (learn.microsoft.com, Azure OpenAI: authentication).
+ *
+ * @param header Name of the header for keys.
+ */
+export function bearerIfToken(header: string): Authorize {
+  return (key) => /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/.test(key) ? bearer(key) : { [header]: key };
+}
+
 /** Credentials that are a token which is the same for all requests while it lasts. */
 export class BearerCredentials implements Credentials {
   readonly #token: CachedToken<Token>;

@@ -430,6 +430,12 @@ Deno.test("Azure: a key goes into api-key, a token of Entra into authorization",
 
 /** An application of Entra ID. */
 const CLIENT = { tenant: "t", client: "c", secret: "s3cret-1" } as const;
+/** As `az account get-access-token` prints a token of it. */
+const PRINTED = {
+  kind: "command",
+  command: ["echo", "eyJhbGciOiJSUzI1NiJ9.eyJhdWQiOiJjb2duaXRpdmUifQ.c2lnbmF0dXJl"],
+  ttlMs: 60_000,
+} satisfies NonNullable<SettingsInput["upstreams"]>[string]["credentials"];
 
 /** A token endpoint whose tokens say what they are for. */
 function tokensByScope() {
@@ -568,6 +574,16 @@ const ROWS: Readonly<
     },
     dialect: "messages",
     proof: ["authorization", /^Bearer token:https:\/\/ai\.azure\.com\/\.default$/],
+  },
+  "azure-by-program": {
+    upstream: { provider: "azure", resource: "r", credentials: PRINTED },
+    dialect: "chat",
+    proof: ["authorization", /^Bearer eyJ/],
+  },
+  "azure-anthropic-by-program": {
+    upstream: { provider: "azure-anthropic", resource: "r", credentials: PRINTED },
+    dialect: "messages",
+    proof: ["authorization", /^Bearer eyJ/],
   },
   "bedrock-signed": {
     upstream: {
