@@ -18,11 +18,13 @@ const MAX_RELAYED = 16;
 const TIMEOUT_MS = 10_000;
 const JSON_TYPE = "application/json";
 
+type Collector = NonNullable<SignInSettings["telemetry"]>;
+
 /** Dependencies of {@linkcode TelemetryRelay}. */
 export interface TelemetryRelayParts {
   readonly settings: Pick<Settings, "proxies">;
   /** The collector; without one, what tools send is read and dropped. */
-  readonly collector: SignInSettings["telemetry"];
+  readonly collector: Collector | undefined;
   readonly now: () => number;
   readonly log: Log;
   /** Aborted when the gateway closes. */
@@ -75,12 +77,13 @@ export class TelemetryRelay {
     });
     this.#bytes.add(keyId, sent.byteLength);
     const isJson = request.headers.get("content-type")?.startsWith(JSON_TYPE) ?? false;
-    if (this.#parts.collector !== undefined) {
+    const { collector } = this.#parts;
+    if (collector !== undefined) {
       const max = { bytes: BODY.maxBytes, tooLarge };
       const bytes = await this.#parts.unpack(new Uint8Array(sent), request.headers, max);
       // what is unpacked costs as much as what is sent so
       this.#bytes.add(keyId, Math.max(0, bytes.byteLength - sent.byteLength));
-      this.#relay(signal, { bytes, isJson }, {
+      this.#relay(collector, signal, { bytes, isJson }, {
         "user.id": caller.accountId,
         "user.email": caller.email,
         "sluice.key_id": keyId,
@@ -101,12 +104,12 @@ export class TelemetryRelay {
   }
 
   #relay(
+    collector: Collector,
     signal: Signal,
     { bytes, isJson }: { readonly bytes: Uint8Array; readonly isJson: boolean },
     attributes: ResourceAttributes,
   ): void {
-    const { collector, settings: { proxies }, closing } = this.#parts;
-    if (collector === undefined) return;
+    const { settings: { proxies }, closing } = this.#parts;
     const body = named(signal, { bytes, isJson }, attributes);
     if (this.#inFlight >= MAX_RELAYED) return this.#warn("too much at once");
     const url = new URL(`${collector.url}${signal}`);

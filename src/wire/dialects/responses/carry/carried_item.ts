@@ -39,6 +39,13 @@ const CLIENTS_CALLS: ReadonlySet<string> = new Set([
 /** How a response ends that does not fail. */
 export type ResponseEnd = "completed" | "incomplete";
 
+/** What the last event of a response says of its end; some upstreams say of a cut one that it is completed, or the other way round. */
+export function responseEnd({ type, response }: JsonObject): ResponseEnd {
+  const isCut = type === "response.incomplete" ||
+    isObject(response) && response.status === "incomplete";
+  return isCut ? "incomplete" : "completed";
+}
+
 /** Whether an item is a call that may have been cut off: one that has not ended, or a function's whose arguments are incomplete JSON. */
 export function isCutOff(item: JsonObject): boolean {
   const type = typeOf(item);

@@ -31,7 +31,14 @@ import { UsageReports } from "../../usage_reports.ts";
 import { type Refusal } from "../../../../ground/refusal.ts";
 import { responsesBack } from "../back.ts";
 import { carriedInput } from "./carried_input.ts";
-import { CarriedNames, fullItem, isUnnamedCall, itemAtEnd, withStatuses } from "./carried_item.ts";
+import {
+  CarriedNames,
+  fullItem,
+  isUnnamedCall,
+  itemAtEnd,
+  responseEnd,
+  withStatuses,
+} from "./carried_item.ts";
 import { CarriedCustom } from "./carried_custom.ts";
 import { CarriedOutput } from "./carried_output.ts";
 import { EVENT_KINDS } from "../upstream/event_kinds.ts";
@@ -347,10 +354,10 @@ class CarriedResponsesStream extends MeteredStream<OutputMeter> implements Reply
     const isSaid = this.meter.response(response, pairs);
     if (this.meter.end(event) || isSaid) this.hasOutput = true;
     this.noteReport();
-    const isCut = response.status === "incomplete" || event.type === "response.incomplete";
-    const rest = this.#output.finish(pairs, isCut ? "incomplete" : "completed");
+    const end = responseEnd(event);
+    const rest = this.#output.finish(pairs, end);
     this.#response = response;
-    this.#end = isCut ? "response.incomplete" : text(event.type);
+    this.#end = end === "incomplete" ? "response.incomplete" : text(event.type);
     this.hasEnded = true;
     return rest;
   }

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, objects } from "../../json.ts";
 import type { SseEvent } from "../../sse/mod.ts";
 import { brokenOff } from "../../upstream_error.ts";
 import { CarriedCustom } from "./carried_custom.ts";
-import { withStatuses } from "./carried_item.ts";
+import { responseEnd, withStatuses } from "./carried_item.ts";
 import { CarriedOutput } from "./carried_output.ts";
 import { isEnd, parseResponsesEvent } from "../upstream/read_reply.ts";
 import { sentBody } from "../reply/response_object.ts";
@@ -41,8 +41,7 @@ export class EventsAsWhole implements WholeOfStream {
       return;
     }
     const response = isObject(event.response) ? event.response : {};
-    const isCut = event.type === "response.incomplete" || response.status === "incomplete";
-    const status = isCut ? "incomplete" : "completed";
+    const status = responseEnd(event);
     const output = withStatuses(this.#custom.output(objects(response.output)));
     this.#output.finish(this.#output.walk.match(output), status);
     this.#response = { ...response, status };
