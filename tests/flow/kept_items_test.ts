@@ -18,7 +18,7 @@ import {
   sse,
 } from "../fake/upstream.ts";
 import { sized } from "../tier.ts";
-import { linesOf, responseOf } from "../wire/dialects/responses_streams.ts";
+import { eventsFor, linesOf, responseOf } from "../wire/dialects/responses_streams.ts";
 
 // deno-lint-ignore no-explicit-any -- bodies as they came
 type Json = any;
@@ -108,6 +108,44 @@ Deno.test("a reply's item is its own, also if the upstream numbers the items of 
     assertEquals((await create(gateway, referring(id))).status, 200);
     const [, { content }]: Json = upstream.received.at(-1)!.body.input;
     assertEquals(content[0].text, `Hello, ${at < 2 ? "Ada" : "Bob"}`);
+  }
+});
+
+Deno.test("a model that reasons goes on with its reasoning, which a client refers to without ever getting it encrypted", async () => {
+  const wanted = "reasoning.encrypted_content";
+  await using upstream = fakeUpstream(({ body }) => {
+    const sealed = (body.include ?? []).includes(wanted) ? { sealed: "gAAAA-enc_1" } : {};
+    const said = [{ reasoning: ["Let me think."], ...sealed }, { text: ["Hello"] }];
+    return body.stream ? eventStream(linesOf(eventsFor(said))) : Response.json(responseOf(said));
+  });
+  await using gateway = await startGateway({
+    settings: {
+      upstream: { url: upstream.url, dialect: "responses", quirks: "openai" },
+      routes: Object.fromEntries((["effort", "none"] as const).map((reasoning) => [reasoning, {
+        targets: [{ upstream: "default", model: "m" }],
+        context: 100_000,
+        maxOutput: 4_000,
+        reasoning,
+      }])),
+    },
+  });
+  const ask = async (more: Json) => {
+    const reply = await gateway.post("/v1/responses", { model: "effort", input: "Hi", ...more });
+    const text = await reply.text();
+    assertEquals(reply.status, 200, text);
+    const [, id] = /"id":"(rs_[^"]+)"/.exec(text)!;
+    const { include = [] } = upstream.received.at(-1)!.body;
+    return { id: id!, include, gets: text.includes("encrypted_content") };
+  };
+  for (const stream of [false, true]) {
+    const first = await ask({ stream });
+    assertEquals([first.include, first.gets], [[wanted], false]);
+    await ask({ stream, ...referring(first.id) });
+    assertEquals(upstream.received.at(-1)!.body.input[1].encrypted_content, "gAAAA-enc_1");
+    const asking = await ask({ stream, include: [wanted] });
+    assertEquals([asking.include, asking.gets], [[wanted], true]);
+    assertEquals((await ask({ stream, store: false })).include, []);
+    assertEquals((await ask({ stream, model: "none" })).include, []);
   }
 });
 

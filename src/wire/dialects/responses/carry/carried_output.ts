@@ -42,16 +42,19 @@ export class CarriedOutput {
   readonly #held: Item[] = [];
   readonly #texts: CarriedTexts;
   readonly #seal: (item: JsonObject) => JsonObject;
+  readonly #show: (item: JsonObject) => JsonObject;
 
   /**
    * @param options.idPart Basis of the ids of items that have none.
    * @param options.seal Seals what the upstream sealed in an item that is complete.
+   * @param options.show What of it the client gets.
    */
   constructor(
-    { idPart, write, seal }: {
+    { idPart, write, seal, show }: {
       idPart: string;
       write: WriteEvent;
       seal: (item: JsonObject) => JsonObject;
+      show: (item: JsonObject) => JsonObject;
     },
   ) {
     this.#names = new CarriedNames(idPart);
@@ -61,11 +64,12 @@ export class CarriedOutput {
       beginItem: (known, id) => this.#beginMissing(known, id),
     });
     this.#seal = seal;
+    this.#show = show;
   }
 
   /** The items so far, in the order in which they were begun. */
   get items(): JsonObject[] {
-    return this.#all.flatMap(({ state: { item } }) => item === undefined ? [] : [item]);
+    return this.#all.flatMap(({ state: { item } }) => item === undefined ? [] : [this.#show(item)]);
   }
 
   /** Those of them that the client may refer to. */
@@ -204,7 +208,7 @@ export class CarriedOutput {
     state.item = this.#seal(item);
     return isCut ? "" : this.#write("response.output_item.done", {
       output_index: state.place!.output_index,
-      item: state.item,
+      item: this.#show(state.item),
     });
   }
 }

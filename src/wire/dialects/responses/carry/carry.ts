@@ -64,9 +64,9 @@ const summaries = translation(responsesFront, responsesBack);
 /**
  * Responses between a client and an upstream that both speak it: bodies go on as the objects that they are.
  *
- * Changed in a request: `model`, the output limit, `store` (nothing is stored there), the defaults of omitted sampling fields,
- * and in `input` what the gateway sealed. Changed in a reply: `id`, `model`, `store`, what the upstream encrypted, `usage`
- * where the upstream sent none, and in a stream what SDKs fail over.
+ * Changed in a request: `model`, the output limit, `store` (nothing is stored there) and with it `include`, the defaults of
+ * omitted sampling fields, and in `input` what the gateway sealed. Changed in a reply: `id`, `model`, `store`, what the
+ * upstream encrypted, `usage` where the upstream sent none, and in a stream what SDKs fail over.
  */
 export const responsesCarry: Bridge = {
   singleChoice: true,
@@ -85,6 +85,8 @@ export const responsesCarry: Bridge = {
 };
 
 const SAMPLING = ["temperature", "top_p", "top_k", "frequency_penalty", "presence_penalty"];
+/** What a service returns that stores nothing, so that the model can go on with its reasoning. */
+const ENCRYPTED = "reasoning.encrypted_content";
 /** State that the upstream would have to keep, or that would come back sealed for itself. */
 const STATE = ["context_management", "conversation", "previous_response_id", "background"];
 
@@ -98,6 +100,9 @@ function carryRequest(request: ParsedRequest, options: WriteOptions): WrittenReq
     max_output_tokens: permittedOutput,
     store: false,
   };
+  if (request.keepsReasoning && shaping.signedReasoning) {
+    sent.include = [...new Set([...items(sent.include), ENCRYPTED])];
+  }
   const dropped = [...inInput];
   if (items(sent.context_management).length > 0) dropped.push("context_management");
   withoutFields(sent, STATE);
@@ -111,6 +116,8 @@ class CarriedReply {
   readonly echo: ResponseEcho;
   readonly keepsItems: boolean;
   readonly custom: CarriedCustom;
+  /** Whether what is encrypted was asked for by the gateway alone: the client refers to it. */
+  readonly #hidesSeals: boolean;
   readonly #startedTick = performance.now();
 
   constructor(context: ReplyContext) {
@@ -120,6 +127,7 @@ class CarriedReply {
     this.echo = { id, createdAtS, model, request: repeatedFields(body, written.sampling) };
     this.keepsItems = body.store !== false;
     this.custom = new CarriedCustom(body);
+    this.#hidesSeals = request.keepsReasoning === true && !items(body.include).includes(ENCRYPTED);
   }
 
   /** Seals what the upstream encrypted for itself, so that only this account can return it. */
@@ -129,6 +137,13 @@ class CarriedReply {
     const { source, sealer } = this.context;
     const value = { ...source, parts: [{ text: "", seal: encrypted }] };
     return { ...item, encrypted_content: sealer.seal("reasoning", value) };
+  }
+
+  /** A sealed item as the client gets it. */
+  shown(item: JsonObject): JsonObject {
+    if (!this.#hidesSeals || item.type !== "reasoning") return item;
+    const { encrypted_content: _, ...shown } = item;
+    return shown;
   }
 
   /** The items of a whole response, as clients' schemas demand them, and those that the client may refer to. */
@@ -143,7 +158,7 @@ class CarriedReply {
       return [{ item: this.seal(item), isCut }];
     });
     const kept = all.filter(({ isCut }) => !isCut);
-    return { items: all.map(({ item }) => item), kept: kept.map(({ item }) => item) };
+    return { items: all.map(({ item }) => this.shown(item)), kept: kept.map(({ item }) => item) };
   }
 
   /**
@@ -282,6 +297,7 @@ class CarriedResponsesStream extends MeteredStream<OutputMeter> implements Reply
       idPart: idPartOf(context),
       write: (type, fields) => this.#lines.write(type, fields),
       seal: (item) => this.#reply.seal(item),
+      show: (item) => this.#reply.shown(item),
     });
   }
 

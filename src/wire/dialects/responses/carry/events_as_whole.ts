@@ -26,6 +26,7 @@ export class EventsAsWhole implements WholeOfStream {
       idPart: id.replace(/^resp_/, ""),
       write: () => "",
       seal: (item) => item,
+      show: (item) => item,
     });
   }
 

@@ -5,7 +5,7 @@ import {
   type ServingRoute,
 } from "../../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects } from "../../json.ts";
-import { fitEffort, isEffort, type RouteReasoning } from "../../reasoning.ts";
+import { fitEffort, isEffort, mayReason, type RouteReasoning } from "../../reasoning.ts";
 import { kindOf } from "../items.ts";
 import { withSealsOf } from "../../neutral/sealed_reasoning.ts";
 
@@ -16,7 +16,13 @@ import { withSealsOf } from "../../neutral/sealed_reasoning.ts";
  * The writer of the reply repeats the client's own `reasoning`: `sentReasoning` where that is set, else the body's.
  */
 export function applyReasoning(request: ParsedRequest, route: ServingRoute): AppliedReasoning {
-  const own = withSealsOf(request, route.id);
+  const applied = fittedTo(withSealsOf(request, route.id), route);
+  const { request: fitting } = applied;
+  if (fitting.body.store === false || !mayReason(route, fitting)) return applied;
+  return { ...applied, request: { ...fitting, keepsReasoning: true } };
+}
+
+function fittedTo(own: ParsedRequest, route: ServingRoute): AppliedReasoning {
   switch (route.reasoning) {
     case "effort":
       return applyEffort(own, route);
