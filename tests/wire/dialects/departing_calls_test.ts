@@ -12,6 +12,7 @@ import { assertEquals } from "../../assert.ts";
 import { hear } from "../../flow/heard.ts";
 import { sized } from "../../tier.ts";
 import { clientStream, contextOf, parseChat, parseMessages, parseResponses } from "./ends.ts";
+import { eventsOfWhole, plainReply, type Reply, streamText, wholeOf } from "./reply_forms.ts";
 
 /** Each begins with the one before, but the last. */
 const NAMES = ["a", "ab", "abcab", "b"];
@@ -199,4 +200,57 @@ Deno.test("calls of a messages stream are those that were meant, however their i
     ),
     { numRuns: sized(100, 5_000) },
   );
+});
+
+Deno.test("the last call of a reply that was cut off before its arguments has none, which no client runs; others have empty ones", () => {
+  const calls = ["a", "b"];
+  const reply = (dialect: "chat" | "messages" | "responses", isCut: boolean): Reply => {
+    const plain = plainReply(dialect);
+    switch (dialect) {
+      case "chat": {
+        const tool_calls = calls.map((name) => ({
+          id: `call_${name}`,
+          type: "function",
+          function: { name, arguments: "" },
+        }));
+        const message = { role: "assistant", content: null, tool_calls };
+        const finish_reason = isCut ? "length" : "tool_calls";
+        return { ...plain, choices: [{ ...plain.choices[0], message, finish_reason }] };
+      }
+      case "messages": {
+        const content = calls.map((name) => ({ type: "tool_use", id: name, name, input: {} }));
+        return { ...plain, content, stop_reason: isCut ? "max_tokens" : "tool_use" };
+      }
+      case "responses": {
+        const output = calls.map((name, at) => ({
+          id: `fc_${name}`,
+          type: "function_call",
+          status: isCut && at === 1 ? "incomplete" : "completed",
+          call_id: `call_${name}`,
+          name,
+          arguments: "",
+        }));
+        const incomplete_details = { reason: "max_output_tokens" };
+        return { ...plain, output, ...(isCut && { status: "incomplete", incomplete_details }) };
+      }
+    }
+  };
+  const argsOf = ({ choices: [{ message, finish_reason }] }: Reply) => [
+    message.tool_calls.map(({ function: own }: Reply) => own.arguments),
+    finish_reason,
+  ];
+  for (const dialect of ["chat", "messages", "responses"] as const) {
+    for (const isCut of [true, false]) {
+      const whole = reply(dialect, isCut);
+      const events = eventsOfWhole(dialect, whole)
+        .filter(({ delta }) => (delta as JsonObject)?.type !== "input_json_delta");
+      const bridge = bridgeBetween("chat", dialect);
+      const expected = isCut ? [["{}", ""], "length"] : [["{}", "{}"], "tool_calls"];
+      const stream = bridge.stream(contextOf(REQUESTS.chat, { written }));
+      const streamed = clientStream(stream, streamText(dialect, events));
+      assertEquals(argsOf(wholeOf("chat", streamed)), expected, `${dialect}, streamed`);
+      const { body } = bridge.reply(whole, contextOf(REQUESTS.chat, { written }));
+      assertEquals(argsOf(body), expected, `${dialect}, whole`);
+    }
+  }
 });

@@ -161,10 +161,15 @@ export class CallWriter {
     this.#ids = new ChatCallIds(replyId);
   }
 
-  /** Indices of the calls that were written without arguments: at the end they get {@linkcode NO_ARGUMENTS}. */
-  get unargued(): number[] {
-    return [...this.#calls.values()]
-      .flatMap(({ index, isArgued }) => index === undefined || isArgued ? [] : [index]);
+  /**
+   * Indices of the calls that were written without arguments: at the end they get {@linkcode NO_ARGUMENTS}.
+   *
+   * @param isCut Whether the reply was cut off: the arguments of its last call had not begun then.
+   */
+  unargued(isCut: boolean): number[] {
+    return [...this.#calls.values()].flatMap(({ index, isArgued }) =>
+      index === undefined || isArgued || isCut && index === this.named - 1 ? [] : [index]
+    );
   }
 
   /** Returns undefined when there is nothing to write yet. */

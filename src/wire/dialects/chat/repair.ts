@@ -65,7 +65,8 @@ export class ChoiceRepair {
     const sent = deltaOf(choice, this.#hasBegun);
     const isLast = typeof documentedFinish(choice.finish_reason) === "string";
     const held = this.#withHeld(sent === undefined ? {} : this.#delta(sent), isLast);
-    const delta = isLast ? this.#withArguments(held) : held;
+    const isCut = documentedFinish(choice.finish_reason) === "length";
+    const delta = isLast ? this.#withArguments(held, isCut) : held;
     const called = this.#hasOthers || (this.#writer?.named ?? 0) > 0;
     const reason = finishOf(choice.finish_reason, called);
     const finish = isLast && reason === this.#finish ? null : reason; // clients may run calls again
@@ -97,10 +98,11 @@ export class ChoiceRepair {
   }
 
   /** The last delta, with what was held back of calls, and arguments for those that have none. */
-  #withArguments(delta: JsonObject): JsonObject {
+  #withArguments(delta: JsonObject, isCut: boolean): JsonObject {
     if (this.#finish !== undefined) return delta;
     const held = (this.#reader?.end() ?? []).flatMap((event) => this.#written(event));
-    const unargued = (this.#writer?.unargued ?? []).filter((index) => !this.#custom.has(index));
+    const unargued = (this.#writer?.unargued(isCut) ?? [])
+      .filter((index) => !this.#custom.has(index));
     const pieces = [
       ...held,
       ...unargued.map((index) => ({ index, function: { arguments: NO_ARGUMENTS } })),
@@ -198,8 +200,12 @@ export function repairChoice(
   const message = ownReasoning(choice.message, thinkTags);
   const calls = objects(message.tool_calls);
   const ids = new ChatCallIds(choiceId(names, choice));
+  const isCut = documentedFinish(choice.finish_reason) === "length";
   const repaired = calls.filter((call) => isOther(call) || nameOf(call) !== "")
-    .map((call, at) => repairCall(call, ids.of(text(call.id), at), custom));
+    .map((call, at, { length }) => {
+      const none = isCut && at === length - 1 ? "" : NO_ARGUMENTS;
+      return repairCall(call, { id: ids.of(text(call.id), at), custom, none });
+    });
   const called = repaired.length > 0 || isObject(message.function_call);
   // a reply that is whole has ended, and clients wait for a reason
   const finish = finishOf(choice.finish_reason ?? "stop", called) ?? finishOf("stop", called);
@@ -230,18 +236,26 @@ function nameOf({ function: own }: JsonObject): string {
   return isObject(own) ? text(own.name) ?? "" : "";
 }
 
-function repairCall(call: JsonObject, id: string, custom: ReadonlySet<string>): JsonObject {
+/** @param options.none The arguments of a call that has none. */
+function repairCall(
+  call: JsonObject,
+  { id, custom, none }: {
+    readonly id: string;
+    readonly custom: ReadonlySet<string>;
+    readonly none: string;
+  },
+): JsonObject {
   const own = isObject(call.function) ? call.function : undefined;
   const name = nameOf(call);
   const args = wholeArgs(own?.arguments);
   if (custom.has(name)) return customCall(id, name, args);
   const isOwn = call.id === id;
   if (own === undefined) return isOwn ? call : { ...call, id };
-  if (isOwn && text(call.type) && args !== "" && args === own.arguments) return call;
+  if (isOwn && text(call.type) && (args || none) === own.arguments) return call;
   return {
     ...call,
     id,
     type: text(call.type) || "function",
-    function: { ...own, arguments: args || NO_ARGUMENTS },
+    function: { ...own, arguments: args || none },
   };
 }

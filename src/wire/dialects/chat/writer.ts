@@ -100,7 +100,8 @@ export class ChatWriter implements ReplyWriter {
   }
 
   close(usage: Usage): string {
-    const unargued = this.#calls.unargued.filter((index) => !this.#customCalls.has(index));
+    const unargued = this.#calls.unargued(this.#finish === "length")
+      .filter((index) => !this.#customCalls.has(index));
     const args = unargued.map((index) => this.#args(index, NO_ARGUMENTS)).join("");
     const finish = args + this.#pieces(this.#customCalls.end()) +
       this.#chunk({}, finishReason(this.#finish ?? "stop", this.#calls.named > 0));
@@ -201,13 +202,15 @@ function messageOf(
   const joined = (type: "text" | "reasoning" | "refusal") =>
     events.map((event) => (event.type === type ? event.text : "")).join("");
   const calls: JsonObject[] = [];
+  const isCut = events.some((event) => event.type === "finish" && event.finish === "length");
+  const cut = isCut ? events.findLast(({ type }) => type === "call") : undefined;
   const ids = new ChatCallIds(replyId);
   for (const event of events) {
     if (event.type === "seal") extra = signed.take(event) ?? extra;
     if (event.type !== "call" || event.name === undefined) continue;
     const { name, args } = event;
     const id = ids.of(event.id, calls.length);
-    const own = { name, arguments: args || NO_ARGUMENTS };
+    const own = { name, arguments: args || (event === cut ? "" : NO_ARGUMENTS) };
     const isCustom = custom.has(name);
     calls.push({
       ...signed.of(calls.length),

@@ -1,5 +1,6 @@
 import type { EventReader, ReadReply } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objectIn, text } from "../json.ts";
+import { NO_ARGUMENTS } from "../neutral/call_args.ts";
 import type { Finish, ReplyEvent, SealedReasoning } from "../neutral/conversation.ts";
 import { reportedError, unusable, upstreamFault } from "../upstream_error.ts";
 import { UsageReports } from "../usage_reports.ts";
@@ -99,8 +100,9 @@ export class MessagesReader implements EventReader {
   readonly reports = new UsageReports();
   hidesReasoning: boolean | undefined;
   readonly #repair = new EventRepair();
-  /** Blocks of calls that are open and have no input so far. */
+  /** Blocks of calls that are open and have no input so far, and those that have ended so. */
   readonly #unargued = new Set<number>();
+  readonly #withoutInput = new Set<number>();
   /** Signatures of reasoning blocks that are open. */
   readonly #signatures = new Map<number, string>();
   /** Why the message ended, as far as it was read. */
@@ -126,7 +128,7 @@ export class MessagesReader implements EventReader {
         return [];
       case "content_block_start":
         return isObject(event.content_block)
-          ? this.#beginBlock(indexOf(event), event.content_block)
+          ? [...this.#endCalls(), ...this.#beginBlock(indexOf(event), event.content_block)]
           : [];
       case "content_block_delta":
         return isObject(event.delta) ? this.#delta(indexOf(event), event.delta) : [];
@@ -137,12 +139,12 @@ export class MessagesReader implements EventReader {
         const { delta } = event;
         if (!isObject(delta) || delta.stop_reason === this.#reason) return [];
         this.#reason = delta.stop_reason;
-        return finishOf(delta);
+        return [...this.#endCalls(delta.stop_reason), ...finishOf(delta)];
       }
       case "message_stop":
         this.reports.add(readBedrockUsage(event));
         this.done = true;
-        return [];
+        return this.#endCalls(this.#reason);
       default:
         return [];
     }
@@ -171,12 +173,21 @@ export class MessagesReader implements EventReader {
     }
   }
 
-  /** A block ends: its signature follows now, and the input of a call that is empty. */
+  /** The input of a call that ended without: it is empty, unless the message was cut off before it. */
+  #endCalls(reason?: JsonValue): ReplyEvent[] {
+    const calls = [...this.#withoutInput];
+    this.#withoutInput.clear();
+    return FINISHES[text(documentedStop(reason)) ?? ""] === "length"
+      ? []
+      : calls.map((index) => callIn(index, NO_ARGUMENTS));
+  }
+
+  /** A block ends: its signature follows now. */
   #endBlock(index: number): ReplyEvent[] {
     const seal = this.#signatures.get(index);
     this.#signatures.delete(index);
-    if (seal !== undefined && seal !== "") return [{ type: "seal", seal }];
-    return this.#unargued.delete(index) ? [callIn(index, "{}")] : [];
+    if (this.#unargued.delete(index)) this.#withoutInput.add(index);
+    return seal ? [{ type: "seal", seal }] : [];
   }
 
   #delta(index: number, delta: JsonObject): ReplyEvent[] {
