@@ -231,7 +231,7 @@ const CHECKED = [
 /**
  * Phrases that the doc comments elsewhere in `src/` still have. Lower this number when you remove some; never raise it.
  */
-const MAX_IN_COMMENTS = 38;
+const MAX_IN_COMMENTS = 34;
 /** How far the count may be below it before the number has to be lowered. */
 const SLACK = 25;
 

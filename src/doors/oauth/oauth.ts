@@ -94,7 +94,7 @@ export class OAuth {
   /**
    * Handles a request.
    *
-   * @param visitor Who asks.
+   * @param visitor The caller.
    * @param base Address of the gateway as the tool knows it, with the path of the public URL.
    */
   async fetch(request: Request, { visitor, base }: Env["Bindings"]): Promise<Response> {

@@ -3,7 +3,7 @@ import { writeFile } from "../files/mod.ts";
 import type { Json, JsonObject, RefusedItem } from "./database.ts";
 import { filesWith, type KeptItems, outboxPath } from "./outbox.ts";
 
-/** Files of one database. Beyond that nothing is kept: a rule that refuses everything is not gone on with. */
+/** Files of one database. Beyond that nothing is kept: a rule that refuses everything fills no disk. */
 const MAX_FILES = 1_000;
 
 /** What a file says. */
@@ -18,7 +18,7 @@ interface Kept extends RefusedItem {
  */
 export class RefusedItems {
   readonly #file: string;
-  /** What is not kept yet, by path. */
+  /** Items to keep, by path. */
   readonly #waiting = new Map<string, Kept>();
   #keeping: Promise<void> = Promise.resolve();
   /** Paths of all items that were refused. */

@@ -32,7 +32,7 @@ export interface ParsedRequest {
   readonly videos: readonly string[];
   /** How the model is to reason, where the body's own fields do not say it. */
   readonly reasoning?: ReasoningRequest;
-  /** Whether the client may refer to reasoning instead of returning it: what goes on with it is kept, and asked for. */
+  /** Whether the client may refer to reasoning instead of returning it: its encrypted form is asked for, and kept. */
   readonly keepsReasoning?: boolean | undefined;
   /** The conversation that it belongs to, where the client's tool tells it. Private: it is not sent as it is. */
   readonly session?: string | undefined;

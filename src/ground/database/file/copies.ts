@@ -101,8 +101,8 @@ export interface Restored {
 }
 
 /**
- * Puts a backup in the place of an embedded database that nobody has open. What is there is kept
- * under another name; nothing changes before the backup has been looked through.
+ * Replaces an embedded database that no process has open by a backup. The files that are there are kept
+ * under another name; nothing changes before the backup has been checked.
  *
  * @throws {DatabaseError} when the backup is damaged, is none, or has a schema that this program does not know.
  */

@@ -47,7 +47,7 @@ export class CarriedOutput {
   /**
    * @param options.idPart Basis of the ids of items that have none.
    * @param options.seal Seals what the upstream sealed in an item that is complete.
-   * @param options.show What of it the client gets.
+   * @param options.show Makes of a sealed item the one that the client gets.
    */
   constructor(
     { idPart, write, seal, show }: {
