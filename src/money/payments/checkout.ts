@@ -286,6 +286,11 @@ async function noteOptions(
   return checkoutOptions.parse(JSON.parse(String(rows![0]!.checkout_options)));
 }
 
+/** Whether noted options keep the payment method. */
+export function savesMethod(noted: unknown): boolean {
+  return typeof noted === "string" && checkoutOptions.parse(JSON.parse(noted)).savesMethod === true;
+}
+
 async function noteSession(
   database: Database,
   order: Order,

@@ -6,7 +6,7 @@ import { balancesOf, hasLessThan } from "../ledger/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { applyIntent, closeOrder, type NewsParts } from "./apply_news.ts";
 import { orderMetadata } from "./check_session.ts";
-import { type CreditPackage, termsOf } from "./checkout.ts";
+import { type CreditPackage, savesMethod, termsOf } from "./checkout.ts";
 import { debtOf, isDisputed, type Order, orderOfReference, orderStatement } from "./orders.ts";
 import { type StripeClient, StripeError } from "./stripe_client.ts";
 import { iif } from "../../ground/sql/mod.ts";
@@ -46,6 +46,8 @@ const MAX_ACCOUNTS = 200;
 /** An idempotency key is kept for a day. */
 const RETRY_MS = 20 * 3_600_000;
 const MAX_PER_MONTH = 100;
+/** How many payments are searched for the one that saved a payment method. */
+const MAX_PURCHASES = 100;
 
 /** Logs that automatic purchases stopped. */
 export function logStopped(log: Log): TopUpStopped {
@@ -193,7 +195,7 @@ interface Method {
 
 type Row = Readonly<Record<string, string | number | null>>;
 
-/** The saved payment method; of the first payment after it was turned on, if it is not known yet. */
+/** The saved payment method; of the first payment after it was turned on that was to save one, if it is not known yet. */
 async function methodOf(
   { database, client, now }: TopUpParts,
   row: Row,
@@ -203,12 +205,13 @@ async function methodOf(
     return { customerId: String(row.customer_id), methodId: String(row.payment_method_id) };
   }
   const accountId = String(row.account_id);
-  const [paid] = await database.all(
-    `select payment_id from orders where account_id = ? and provider = 'stripe' and livemode = ?
-        and paid_at_ms is not null and created_at_ms >= ? - 1000
-      order by paid_at_ms desc limit 1`,
-    [accountId, row.livemode ?? 1, row.changed_at_ms ?? 0],
+  const all = await database.all(
+    `select payment_id, checkout_options from orders where account_id = ? and provider = 'stripe'
+        and livemode = ? and paid_at_ms is not null and created_at_ms >= ? - 1000
+      order by paid_at_ms desc limit ?`,
+    [accountId, row.livemode ?? 1, row.changed_at_ms ?? 0, MAX_PURCHASES],
   );
+  const paid = all.find(({ checkout_options: options }) => savesMethod(options));
   if (paid === undefined) return undefined;
   const intent = await client.paymentIntent(String(paid.payment_id));
   const { customer, payment_method: method } = intent;

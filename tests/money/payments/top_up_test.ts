@@ -14,22 +14,19 @@ const HOUR_MS = 3_600_000;
 const TERMS = { belowCredits: 500, packageId: "starter", maxPerMonth: 9 } as const;
 
 /** An account whose automatic purchases are on, with a saved method unless it says otherwise. */
-async function scene({ savesMethod = true, isPaid = true } = {}) {
+async function scene({ isPaid = true } = {}) {
   const one = await counter();
   const { payments, news, stripe, database, clock } = one;
   const ada = await one.account();
   await payments.turnOnTopUp(ada, TERMS);
   const apply = (event: StripeObject) => applyEvent(news, stripeEvent.parse(event));
-  const buy = async (account: Account, savesMethod: boolean) => {
-    const options = { origin: "console", reference: "1", returnTo: "http://x" } as const;
-    const { order } = await startCheckout(payments, account, "starter", {
-      ...options,
-      savesMethod,
-    });
+  const buy = async (account: Account, reference: string, savesMethod: boolean) => {
+    const options = { origin: "console", reference, returnTo: "http://x", savesMethod } as const;
+    const { order } = await startCheckout(payments, account, "starter", options);
     await apply(stripe.pay(order.sessionId!));
     return (await orderById(database, order.id))!;
   };
-  if (isPaid) await buy(ada, savesMethod);
+  if (isPaid) await buy(ada, "1", true);
   const orders = async () => {
     const rows = await database.all(
       "select state from orders where origin = 'top_up' order by created_at_ms, reference",
@@ -40,6 +37,7 @@ async function scene({ savesMethod = true, isPaid = true } = {}) {
     ...one,
     ada,
     apply,
+    buy,
     orders,
     balance: (credits: number) =>
       database.batch([{ sql: "update balances set balance = ?", args: [credits] }]),
@@ -53,12 +51,18 @@ async function scene({ savesMethod = true, isPaid = true } = {}) {
   };
 }
 
-Deno.test("the method is that of the first payment online, in this mode, since it was turned on", async () => {
+Deno.test("the method is that of the first payment online that was to save one, in this mode, since it was turned on", async () => {
+  const options = (more = {}) =>
+    `checkout_options = '${JSON.stringify({ returnTo: "http://x", ...more })}'`;
+  const saving = options({ savesMethod: true });
+  const paid = "paid_at_ms = 1, paid_amount = 499";
   const rows: readonly [from: Partial<Order>, sql: string, isAsked: boolean][] = [
-    [{}, "paid_at_ms = 1, paid_amount = 499", true],
-    [{ provider: "manual" }, "paid_at_ms = 1, paid_amount = 499", false],
-    [{ livemode: true }, "paid_at_ms = 1, paid_amount = 499", false],
-    [{}, "paid_at_ms = null", false],
+    [{}, `${paid}, ${saving}`, true],
+    [{ provider: "manual" }, `${paid}, ${saving}`, false],
+    [{ livemode: true }, `${paid}, ${saving}`, false],
+    [{}, `paid_at_ms = null, ${saving}`, false],
+    [{}, `${paid}, ${options()}`, false],
+    [{}, `${paid}, checkout_options = null`, false],
   ];
   for (const [from, sql, isAsked] of rows) {
     for (const [lateMs, isLate] of [[-1_001, false], [-1_000, true]] as const) {
@@ -81,6 +85,17 @@ Deno.test("the method is that of the first payment online, in this mode, since i
       assertEquals((await one.payments.topUp(ada))?.hasMethod, isAsked && isLate, what);
     }
   }
+});
+
+Deno.test("an ordinary purchase neither stops it, nor hides the payment that saved the method", async () => {
+  await using one = await scene({ isPaid: false });
+  await one.buy(one.ada, "1", false);
+  assertEquals([await one.run(), await one.stopped()], [[0, 0], ""]);
+  await one.buy(one.ada, "2", true);
+  one.clock.nowMs++;
+  await one.buy(one.ada, "3", false);
+  await one.run();
+  assertEquals([await one.stopped(), (await one.payments.topUp(one.ada))?.hasMethod], ["", true]);
 });
 
 Deno.test("a payment that saved no method, or nobody's, stops it, and is not asked about again", async () => {
