@@ -4,9 +4,15 @@ import { BehindWriter } from "../../../src/ground/database/behind_writer.ts";
 import { type Database, EmbeddedDatabase } from "../../../src/ground/database/mod.ts";
 import { type KeptItems, WriteOutbox } from "../../../src/ground/database/outbox.ts";
 import { refusedFiles } from "../../../src/ground/database/refused_items.ts";
-import { audit, settle, type UsageRecord } from "../../../src/money/ledger/mod.ts";
+import { admit, audit, settle, TierList, type UsageRecord } from "../../../src/money/ledger/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
-import { type LedgerBench, ledgerBench } from "../../fake/ledger.ts";
+import {
+  type LedgerBench,
+  ledgerBench,
+  ledgerCaller,
+  possible,
+  settlePrice,
+} from "../../fake/ledger.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
 
@@ -120,6 +126,26 @@ Deno.test("of many attempts the last twenty are listed", async () => {
   assertEquals([many.length, many[0]!.upstream, many[19]!.upstream], [20, "u1", "u20"]);
   assertEquals(many[0]!.model, `${"m".repeat(127)}…`);
 });
+
+for (const kind of possible(["file", "postgres"])) {
+  // Proves P3.
+  Deno.test(`a request that costs more than it holds takes nothing of what others hold (${kind})`, async () => {
+    await using bench = await ledgerBench(kind);
+    const tierList = new TierList([{ above: 0, minute: 9, hour: 9, day: 9 }]);
+    const { accountId, keyId, ask } = await ledgerCaller(bench, { tierList, nowMs: NOW });
+    await bench.grant(accountId, 12);
+    const asked = [ask(5, 5), ask(5, 5)];
+    for (const one of asked) await admit(bench.database, one);
+    const charged = [];
+    for (const [at, price] of [9, 5].entries()) {
+      const { requestId } = asked[at]!;
+      const ended = { requestId, accountId, keyId, price, nowMs: NOW, admittedAtMs: NOW };
+      charged.push((await settlePrice(bench.database, ended)).charged);
+    }
+    assertEquals(charged, [7, 5]);
+    assertEquals((await audit(bench.database)).mismatches, []);
+  });
+}
 
 Deno.test("settled behind is what its loan covers, and nothing else", async () => {
   await using bench = await ledgerBench("file", { behind: true });

@@ -699,7 +699,7 @@ export const LEDGER: readonly Mutation[] = [
     file: rule("settle_set"),
     find: "and credits >= price_credits",
     replace: "",
-    tests: [{ file: "tests/money/ledger/model_test.ts", filter: "file" }],
+    tests: [{ file: "tests/money/ledger/settle_test.ts", filter: "costs more" }],
     why: "A request that costs more than it holds would take the credits that another one holds.",
   },
   {
