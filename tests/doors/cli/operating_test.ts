@@ -597,7 +597,9 @@ Deno.test("completion scripts load and complete", async () => {
       complete_of() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _sluice; echo "\${COMPREPLY[*]}"; }
       complete_of sluice cre
       complete_of sluice credits ""
-      complete_of sluice key create --acc`,
+      complete_of sluice key create --acc
+      complete_of sluice key create --account ada@example.com --na
+      complete_of sluice account show ada@example.com --js`,
       "-",
       script,
     ],
@@ -608,6 +610,8 @@ Deno.test("completion scripts load and complete", async () => {
     "credits",
     "grant take-back checkout show audit lent write-off --help",
     "--account",
+    "--name",
+    "--json",
   ]);
   for (const shell of ["zsh", "fish"]) {
     assertStringIncludes(
