@@ -270,6 +270,10 @@ Deno.test("a variable may be in a file: Sluice's own, and those that the setting
   assertEquals([warnings, variables.includes("A_KEY")], [[], true]);
 
   const away = `${dir.path}/away`;
+  const empty = await inFile("empty", "\n");
+  assertEquals(await faults({ env: { SLUICE_METRICS_TOKEN_FILE: empty } }), [
+    `The file of SLUICE_METRICS_TOKEN_FILE is empty: write the value into ${empty}`,
+  ]);
   const [unreadable = "", ...others] = await faults({ env: { SLUICE_SECRET_FILE: away } });
   assertStringIncludes(unreadable, "Cannot read the file of SLUICE_SECRET_FILE");
   assertEquals(others, []);
