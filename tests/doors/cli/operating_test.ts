@@ -307,6 +307,22 @@ Deno.test("doctor: what works, what does not, and what to do", async () => {
   assertStringIncludes(wrong.out, "did you mean 'port'?");
 });
 
+Deno.test("doctor: advice on a warning of the settings fits each of them", async () => {
+  await using dir = await tempDir();
+  const env = { SLUICE_REGISTRATION: "open", SLUICE_PROT: "1" };
+  const { findings } = JSON.parse((await shell(dir.path, env)("doctor", "--local", "--json")).out);
+  const warnings: { detail: string; advice: string }[] = findings.filter(
+    ({ check, state }: { check: string; state: string }) =>
+      check === "settings" && state === "warning",
+  );
+  assertEquals(warnings.map(({ detail }) => detail.slice(0, 20)), [
+    "Unknown environment ",
+    "registration is open",
+  ]);
+  const advice = "correct it, unless it is what you want";
+  assertEquals(warnings.map((one) => one.advice), [advice, advice]);
+});
+
 Deno.test("doctor says which models an upstream serves that lists none", async () => {
   await using dir = await tempDir();
   const lists = { now: false };
