@@ -567,6 +567,17 @@ Deno.test("a first start that cannot listen makes no key that nobody sees", asyn
   await gateway.waitFor(/API key {3}sk-/);
 });
 
+Deno.test("a simulated upstream that cannot listen says where, and what to do", async () => {
+  await using dir = await tempDir();
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = taken.addr;
+  const { code, err } = await sluice(["simulate", "--port", String(port)], { directory: dir.path });
+  assertEquals([code, err], [
+    1,
+    `sluice: Cannot listen on 127.0.0.1:${port}: the port is in use. Choose another with --port (0 picks a free one)\n`,
+  ]);
+});
+
 Deno.test("every command that prints data takes --json, --config and --data", async () => {
   await using dir = await tempDir();
   const { out } = await sluice(["completion", "bash"], { directory: dir.path });
