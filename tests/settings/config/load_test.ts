@@ -55,6 +55,34 @@ Deno.test("hosts that may be private are hosts, with or without a port, and no a
   }
 });
 
+Deno.test("origins of browsers are written as browsers send them, or no page would ever match", async () => {
+  const file = (origins: string[]) => JSON.stringify({ cors: { origins } });
+  await load({
+    file: file([
+      "*",
+      "null",
+      "https://app.example.com",
+      "http://localhost:5173",
+      "tauri://localhost",
+    ]),
+  });
+  for (
+    const wrong of [
+      "https://app.example.com/",
+      "https://App.example.com",
+      "https://app.example.com:443",
+      "http://localhost:*",
+      "app.example.com",
+      "tauri://localhost/",
+      "",
+    ]
+  ) {
+    const [fault = ""] = await faults({ file: file([wrong]) });
+    assertStringIncludes(fault, "cors.origins[0]");
+    assertStringIncludes(fault, "must be * or an origin as browsers send it", wrong);
+  }
+});
+
 /** The example of the documentation. */
 const EXAMPLE = `{
   "$schema": "./sluice.schema.json",
