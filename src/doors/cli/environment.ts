@@ -225,6 +225,7 @@ async function reachable(
   const gateway = await context.openGateway(
     { ...config, settings: { ...config.settings, host: "127.0.0.1", port: 0 } },
     SILENT,
+    { isWithoutExport: true }, // a coding tool has variables of its own, such as for gRPC
   );
   const own = (await gateway.listen()).url;
   context.err(
