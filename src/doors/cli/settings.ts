@@ -97,16 +97,15 @@ export async function withParts<T>(
   context: CommandContext,
   options: PlaceOptions,
   work: (parts: CommandParts, config: Config) => Promise<T>,
-  { make = false, serving = false, check, rehearse }: {
+  { make = false, check, rehearse }: {
     readonly make?: boolean;
-    readonly serving?: boolean;
     readonly check?: (config: Config) => void | Promise<void>;
     readonly rehearse?:
       | ((parts: CommandParts, config: Config) => Promise<unknown>)
       | undefined;
   } = {},
 ): Promise<T> {
-  const config = await readSettings(context, options, { serving });
+  const config = await readSettings(context, options, { serving: false });
   await check?.(config);
   const file = databaseFile(config.settings);
   if (!make && file !== undefined && !await exists(file)) {

@@ -137,6 +137,24 @@ Deno.test("run: the simulator is said only where it replies", async () => {
   assertEquals((await run("run", "--", "true")).err, "");
 });
 
+Deno.test("run: a gateway that runs has the keys of its upstreams, and the shell need not", async () => {
+  await using dir = await tempDir();
+  await using server = simulateServer();
+  const settings = { port: 0, upstreams: { a: { url: server.url, key: "${A_KEY}" } } };
+  await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, JSON.stringify(settings));
+  const run = shell(dir.path, NO_GATEWAY);
+  {
+    const options = { directory: dir.path, env: { A_KEY: "key" } };
+    await using gateway = serveHere([], options);
+    const [, url] = await gateway.waitFor(/listening on (\S+)/);
+    const ran = await succeeded(run("run", "--", "sh", "-c", "echo $OPENAI_BASE_URL"));
+    assertEquals(ran, `${url}/v1\n`);
+  }
+  const { code, err } = await run("run", "--", "true");
+  assertEquals(code, 1);
+  assertStringIncludes(err, "environment variable A_KEY is not set");
+});
+
 Deno.test("run: a tool is started with its own arguments before the user's, and a file of its own", async () => {
   await using dir = await tempDir();
   const script =
