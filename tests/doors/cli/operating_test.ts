@@ -479,6 +479,7 @@ Deno.test("restore: what is no backup, a damaged or a newer one changes nothing"
     ["spoilt.db", spoilt, "backup"],
     ["newer.db", undefined, "newer Sluice"],
     ["absent.db", undefined, "file not found"],
+    [".", undefined, `sluice: Cannot restore ${dir.path}: it is not a regular file\n`],
   ];
   for (const [name, content, says] of cases) {
     if (typeof content === "string") await Deno.writeTextFile(`${dir.path}/${name}`, content);
