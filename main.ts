@@ -144,7 +144,7 @@ if (import.meta.main) {
             log,
             ...options,
             ...environment,
-            exporting: exportVariables(env),
+            exporting: options?.isWithoutExport ? undefined : exportVariables(env),
           }),
       }),
     stopRequested,

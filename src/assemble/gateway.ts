@@ -85,6 +85,8 @@ export interface Environment extends Pick<StoreOptions, "now" | "passwordCost" |
    * change the settings file.
    */
   readonly readSettings?: (file?: string) => Promise<Config>;
+  /** Called once the database is open, before upstreams are asked for their models. */
+  readonly databaseOpened?: () => void;
   /** Frees the address that the gateway is about to listen on. */
   readonly beforeListening?: () => Promise<void>;
   /** Called with settings that a reload has applied. */
@@ -144,6 +146,7 @@ export async function assemble(config: Config, environment: Environment): Promis
     besideGateway: takeover,
   };
   const store = built.use(await openStore(config, storeOptions));
+  environment.databaseOpened?.();
   const { database, clock } = store;
   const { now } = clock;
   await keepOutbox(database, {

@@ -12,6 +12,9 @@ const PAUSE_MS = 1_000;
 /** Interval of lines in the log. */
 const REPEAT_MS = 30_000;
 
+/** What is waited for once the database is open. */
+const MODELS = "upstreams are asked for their models";
+
 /** What a {@linkcode waitingStart} goes by. */
 export interface WaitingStartOptions {
   readonly log: Log;
@@ -21,7 +24,7 @@ export interface WaitingStartOptions {
   /** Builds the gateway. */
   readonly start: (
     config: Config,
-    environment: Pick<Environment, "beforeListening">,
+    environment: Pick<Environment, "databaseOpened" | "beforeListening">,
   ) => Promise<Gateway>;
 }
 
@@ -52,20 +55,28 @@ export async function waitingStart(
       log.error("stopped listening: out of file descriptors?", { error: String(error) });
     const { limits: { idleConnectionMs: idleMs }, cors: { origins } } = settings;
     door = stack.use(new WaitingDoor({ host, port, now, idleMs, origins, onInterruption }, why));
-    log.warn("waiting for the database: requests get 503 until it answers", { port: door.port });
+    const what = why === MODELS
+      ? "waiting for upstreams to list their models: requests get 503 until they have, or have not in time"
+      : "waiting for the database: requests get 503 until it answers";
+    log.warn(what, { port: door.port });
   };
   let loggedTick = -Infinity;
   for (;;) {
+    let opening = "the database is being opened";
     const soon = setTimeout(() => {
       if (door !== undefined) return;
       try {
-        listen("the database is being opened");
+        listen(opening);
       } catch {
         // somebody else listens there: the gateway says so when it does
       }
     }, SOON_MS);
     try {
       const gateway = await start(door === undefined ? config : at(config, door.port), {
+        databaseOpened() {
+          opening = MODELS;
+          if (door !== undefined) door.why = opening;
+        },
         beforeListening: () => waiting.disposeAsync(),
       });
       waiting = stack.move();

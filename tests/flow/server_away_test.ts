@@ -317,7 +317,7 @@ Deno.test("a gateway whose server is away when it starts waits, and says so at i
   }]);
   const [status, body] = await ask("/v1/messages", { method: "POST", body: "{}" });
   assertEquals([status, body.type, body.error.type], [503, "error", "api_error"]);
-  assertMatch(body.error.message, /waits for its database/);
+  assertMatch(body.error.message, /is starting: the database does not answer\. Please/);
   await using _server = await sharedServer(`${dir.path}/server`, { port });
   const [, listening] = await process.waitFor(/listening on (http:\S+)/);
   assertEquals(listening, url);

@@ -64,6 +64,19 @@ Deno.test("a start that waits for its database hears signals: it reads its setti
   assertMatch(gateway.err(), /"message":"stopped before it served","signal":"SIGTERM"/);
 });
 
+Deno.test("a start that waits for the models of its upstreams does not blame the database", async () => {
+  await using dir = await tempDir();
+  const listed = Promise.withResolvers<Response>();
+  await using upstream = fakeUpstream(() => listed.promise);
+  const env = { SLUICE_UPSTREAM_URL: upstream.url };
+  await using gateway = startCommand(["--port", "0"], { directory: dir.path, env });
+  await until(() => gateway.err().includes("requests get 503"), { what: "a start that waits" });
+  listed.resolve(Response.json({ object: "list", data: [] }));
+  await gateway.waitFor(/listening on/);
+  assertMatch(gateway.err(), /waiting for upstreams to list their models/);
+  assert(!gateway.err().includes("waiting for the database"), gateway.err());
+});
+
 Deno.test("stopping is not held up by a database that stays away", async () => {
   let away = false;
   let refused = 0;

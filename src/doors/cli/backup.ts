@@ -71,10 +71,11 @@ export function backupCommands(program: Command, context: CommandContext): void 
       if (file === undefined) throw new Error(`Cannot restore ${ofServer(config.settings)}`);
       const from = resolvePath(context.directory, options.file);
       if (from === file) throw new Error(`Cannot restore ${from} onto itself`);
-      await Deno.stat(from).catch((error) => {
+      const { isFile } = await Deno.stat(from).catch((error) => {
         if (!(error instanceof Deno.errors.NotFound)) throw error;
         throw new Error(`Cannot restore ${from}: file not found`, { cause: error });
       });
+      if (!isFile) throw new Error(`Cannot restore ${from}: it is not a regular file`);
       await Deno.mkdir(dirname(file), { recursive: true, mode: 0o700 });
       const running = (error: unknown) => {
         if (!(error instanceof DirectoryInUse)) throw error;

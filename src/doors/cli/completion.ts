@@ -43,7 +43,7 @@ const SCRIPTS: Readonly<Record<Shell, (nodes: readonly Node[]) => string>> = {
     `_sluice() {
   local path="" word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    [[ $word == -* ]] || path="$path $word"
+${extended(nodes)}
   done
   case "\${path# }" in
 ${
@@ -62,7 +62,7 @@ complete -o default -F _sluice sluice
 _sluice() {
   local path="" word
   for word in "\${words[@]:1:$((CURRENT - 2))}"; do
-    [[ $word == -* ]] || path="$path $word"
+${extended(nodes)}
   done
   local -a found
   case "\${path# }" in
@@ -79,6 +79,7 @@ ${
   _describe sluice found || _files
 }
 compdef _sluice sluice
+[[ $funcstack[1] != _sluice ]] || _sluice "$@" # loaded from a file, at the first completion
 `,
   fish: (nodes) =>
     nodes.flatMap(({ path, words }) =>
@@ -91,6 +92,12 @@ compdef _sluice sluice
       })
     ).join(""),
 };
+
+/** Adds a word to the path if it names a command there. Arguments and values of options do not. */
+function extended(nodes: readonly Node[]): string {
+  const paths = nodes.flatMap(({ path }) => path.length === 0 ? [] : [`" ${path.join(" ")}"`]);
+  return `    case "$path $word" in ${paths.join("|")}) path="$path $word" ;; esac`;
+}
 
 /** A text between single quotes, which the three shells read alike but for a quote itself. */
 function quoted(text: string): string {

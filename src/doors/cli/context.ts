@@ -74,6 +74,8 @@ export interface CommandContext {
       readonly waits?: boolean;
       readonly readSettings?: (file?: string) => Promise<Config>;
       readonly settingsApplied?: (config: Config) => void;
+      /** Whether variables of OpenTelemetry are left to another program, so that it exports nothing. Default: no. */
+      readonly isWithoutExport?: boolean;
     },
   ): Promise<ServedGateway>;
   /** Resolves at the first request to stop; a second one ends the process at once. */

@@ -70,8 +70,6 @@ type CommandDefinition<Options> =
       readonly opens: "database" | "new database";
       /** Does it without a database where it can, and says whether it has. */
       readonly instead?: (run: Run<Options>) => Promise<boolean>;
-      /** Whether it answers requests, and so needs the keys of upstreams. */
-      readonly serving?: true;
       /** Finds wrong usage before a database is opened, or made. */
       readonly check?: (run: CheckedRun<Options>) => void | Promise<void>;
       /** Runs all of it, from the opening of the database to its end, where a failure means something of its own. */
@@ -170,7 +168,6 @@ export function defineCommand<Options>(
         return await around(() =>
           withParts(context, options, using(run), {
             make: definition.opens === "new database",
-            serving: definition.serving ?? false,
             check: (config) => definition.check?.({ options, config, now: context.now }),
             rehearse: rehearse && using(rehearse),
           })

@@ -114,7 +114,7 @@ async function examine(
   );
   findings.push(ok("settings", `${file ?? "no settings file"}; ${catalog.routes.length} routes`));
   findings.push(
-    ...warnings.map((one) => warning("settings", one, "fix the name or remove the variable")),
+    ...warnings.map((one) => warning("settings", one, "correct it, unless it is what you want")),
   );
   tell("database");
   findings.push(...await database(context, config));

@@ -10,10 +10,10 @@ import { argument, defineCommand, option } from "./define_command.ts";
 import { parseDuration, shellWord } from "./format.ts";
 import { signedInGateway } from "./signed_in_gateway.ts";
 import { type ToolModels, toolModels } from "./tool_models.ts";
-import { activeAccount } from "./settings.ts";
+import { activeAccount, type PlaceOptions, readSettings } from "./settings.ts";
 import { resolvePath } from "../../ground/std/mod.ts";
 
-interface Options {
+interface Options extends PlaceOptions {
   readonly account?: string;
 }
 
@@ -83,9 +83,11 @@ export function environmentCommands(program: Command, context: CommandContext): 
       "\nAfter sluice auth login, programs use that gateway in your name, unless --account, --data or --config\nnames another.\n" +
       "\nExamples:\n  sluice run -- claude\n  sluice run --account ada@example.com -- python agent.py",
     opens: "new database",
-    serving: true,
     json: false,
-    check: ({ options: { program, args } }) => refuseProgram(context, program, args),
+    async check({ options, config }) {
+      await refuseProgram(context, options.program, options.args);
+      if (!(await gatewayAddress(config)).answers) await servingConfig(context, options);
+    },
     async instead({ options }) {
       const { program, args } = options;
       const signedIn = await signedInGateway(
@@ -127,7 +129,7 @@ interface ProgramRun extends Run {
 }
 
 async function runProgram(context: CommandContext, run: ProgramRun): Promise<number> {
-  const { config, program, args } = run;
+  const { config, options, program, args } = run;
   const { name } = recogniseProgram(program, args);
   const use = { tool: name, name: `sluice run ${name}`.slice(0, 100) };
   // before a gateway starts, which would make the owner a first key and show it to nobody
@@ -135,7 +137,7 @@ async function runProgram(context: CommandContext, run: ProgramRun): Promise<num
     ...use,
     lifeMs: parseDuration("lifetime", KEY_LIFE),
   });
-  const { url, close } = await reachable(context, config);
+  const { url, close } = await reachable(context, config, options);
   try {
     const models = await toolModels(context, config, url);
     sayIfSimulated(context, name, models);
@@ -219,18 +221,26 @@ function sayIfSimulated(context: CommandContext, name: string, { main, small }: 
 async function reachable(
   context: CommandContext,
   config: Config,
+  options: PlaceOptions,
 ): Promise<Pick<GatewayAddress, "url"> & { close(): Promise<unknown> }> {
   const { local, answers } = await gatewayAddress(config);
   if (answers) return { url: local, close: () => Promise.resolve() };
+  const own = await servingConfig(context, options);
   const gateway = await context.openGateway(
-    { ...config, settings: { ...config.settings, host: "127.0.0.1", port: 0 } },
+    { ...own, settings: { ...own.settings, host: "127.0.0.1", port: 0 } },
     SILENT,
+    { isWithoutExport: true }, // a coding tool has variables of its own, such as for gRPC
   );
-  const own = (await gateway.listen()).url;
+  const { url } = await gateway.listen();
   context.err(
-    `sluice: no gateway is running on ${config.settings.data}; started one at ${own} until the program ends\n`,
+    `sluice: no gateway is running on ${config.settings.data}; started one at ${url} until the program ends\n`,
   );
-  return { url: own, close: () => gateway.stop() };
+  return { url, close: () => gateway.stop() };
+}
+
+/** The settings of a gateway that is started here. One that runs has keys of upstreams in its own environment. */
+async function servingConfig(context: CommandContext, options: PlaceOptions): Promise<Config> {
+  return await readSettings(context, options, { namesPlaces: true });
 }
 
 interface HeldKey {

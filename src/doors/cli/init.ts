@@ -148,8 +148,8 @@ function servedText(found: readonly Discovered[]): string {
   }${rest > 0 ? `… and ${rest} more: sluice models\n` : ""}\n`;
 }
 
-/** A commented settings file over these upstreams. */
-function settingsText(found: readonly Discovered[]): string {
+/** Writes a commented settings file over these upstreams, whose lists of models are not trusted. */
+export function settingsText(found: readonly Discovered[]): string {
   return `{
   "$schema": "./${SCHEMA_FILE}",
 
@@ -166,7 +166,7 @@ ${routesText(found)}
 
   // Other names for models: exact, or a prefix ending in *.
   "aliases": {
-    // "gpt-*": "${found.flatMap(({ models }) => models)[0]?.id ?? "svc-k3"}"
+    // "gpt-*": ${JSON.stringify(found.flatMap(({ models }) => models)[0]?.id ?? "svc-k3")}
   }
 
   // Everything else has a default: sluice config show. All settings: docs/settings.md.

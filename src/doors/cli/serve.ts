@@ -9,7 +9,7 @@ import { defineCommand, option } from "./define_command.ts";
 import { discoverUpstreams } from "../../requests/upstreams/mod.ts";
 import { checkProcess, endHungGateway, hungGateway, hungMessage } from "./hung_gateway.ts";
 import { describe } from "./init.ts";
-import { exists, type PlaceOptions, readSettings } from "./settings.ts";
+import { exists, type PlaceOptions, readSettings, tryPort } from "./settings.ts";
 import { welcome } from "./welcome.ts";
 
 interface Options {
@@ -192,18 +192,6 @@ function atPortOf({ url }: Announcement, config: Config): Config {
   const { settings } = config;
   const port = settings.port === 0 ? Number(new URL(url).port) : settings.port;
   return { ...config, settings: { ...settings, port } };
-}
-
-/** Makes sure that the port can be listened on. */
-function tryPort({ host, port }: { readonly host: string; readonly port: number }): void {
-  try {
-    Deno.listen({ hostname: host, port }).close();
-  } catch (error) {
-    const why = error instanceof Deno.errors.AddrInUse
-      ? "the port is in use. Choose another with --port (0 picks a free one)"
-      : `${error instanceof Error ? error.message : error}. Check --host and --port`;
-    throw new Error(`Cannot listen on ${host}:${port}: ${why}`, { cause: error });
-  }
 }
 
 /** What could answer instead of the simulator, for people. */

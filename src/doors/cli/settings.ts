@@ -64,6 +64,18 @@ export function hostOf(given: string): string {
   }
 }
 
+/** Makes sure that the port can be listened on. @throws {Error} If it cannot. */
+export function tryPort({ host, port }: { readonly host: string; readonly port: number }): void {
+  try {
+    Deno.listen({ hostname: host, port }).close();
+  } catch (error) {
+    const why = error instanceof Deno.errors.AddrInUse
+      ? "the port is in use. Choose another with --port (0 picks a free one)"
+      : `${error instanceof Error ? error.message : error}. Check --host and --port`;
+    throw new Error(`Cannot listen on ${host}:${port}: ${why}`, { cause: error });
+  }
+}
+
 /**
  * A number of serving threads as a flag names it.
  *
@@ -85,16 +97,15 @@ export async function withParts<T>(
   context: CommandContext,
   options: PlaceOptions,
   work: (parts: CommandParts, config: Config) => Promise<T>,
-  { make = false, serving = false, check, rehearse }: {
+  { make = false, check, rehearse }: {
     readonly make?: boolean;
-    readonly serving?: boolean;
     readonly check?: (config: Config) => void | Promise<void>;
     readonly rehearse?:
       | ((parts: CommandParts, config: Config) => Promise<unknown>)
       | undefined;
   } = {},
 ): Promise<T> {
-  const config = await readSettings(context, options, { serving });
+  const config = await readSettings(context, options, { serving: false });
   await check?.(config);
   const file = databaseFile(config.settings);
   if (!make && file !== undefined && !await exists(file)) {

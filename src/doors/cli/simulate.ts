@@ -4,7 +4,7 @@ import { simulateHttp } from "../../requests/upstreams/mod.ts";
 import { listenUrl } from "../../settings/config/mod.ts";
 import type { CommandContext } from "./context.ts";
 import { defineCommand, option } from "./define_command.ts";
-import { hostOf, portOf } from "./settings.ts";
+import { hostOf, portOf, tryPort } from "./settings.ts";
 
 /** It lists the built-in routes and a model for embeddings, so that a gateway in front of it serves them by discovery. */
 const MODELS = [...Object.keys(BUILTIN_ROUTES), "text-embedding-3-small"];
@@ -21,10 +21,11 @@ export function simulateCommand(program: Command, context: CommandContext): void
     help:
       "\nExample:\n  sluice simulate --port 9000\n  SLUICE_UPSTREAM_URL=http://127.0.0.1:9000/v1 sluice",
     json: false,
-    async run({ options: { host: given, port } }) {
-      const host = hostOf(given);
+    async run({ options }) {
+      const [host, port] = [hostOf(options.host), portOf(options.port)];
+      tryPort({ host, port });
       const server = Deno.serve(
-        { hostname: host, port: portOf(port), onListen() {} },
+        { hostname: host, port, onListen() {} },
         (request) => simulateHttp(request, MODELS),
       );
       const url = listenUrl(host, server.addr.port, server.addr.hostname);

@@ -32,7 +32,7 @@ export interface WaitingDoorOptions {
  */
 export class WaitingDoor implements AsyncDisposable {
   readonly port: number;
-  /** What is waited for, for `/readyz`: that may be read by anybody who reaches it. */
+  /** What is waited for, which may be read by anybody who reaches it. */
   why: string;
   readonly #owned = new DisposableStack();
   readonly #server: Server;
@@ -116,7 +116,7 @@ function respond(
   };
   const refusal = new Refusal(
     "gateway_unavailable",
-    "The gateway is starting: it waits for its database. Please try again.",
+    `The gateway is starting: ${why}. Please try again.`,
     { retryAfterMs: RETRY_AFTER_MS },
   );
   return errorResponse(state, refusal, nowMs);

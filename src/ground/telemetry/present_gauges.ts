@@ -71,6 +71,9 @@ export function presentGauges(instruments: Instruments): (present: Present) => v
     detached.set(outbox?.isDetached ? 1 : 0);
     kept.set(outbox?.kept ?? 0);
     if (databaseBytes !== undefined) bytes.set(databaseBytes);
+    // a reload may have removed some
+    resting.reset();
+    keyResting.reset();
     for (const { name: upstream, resting: rests, keys } of upstreams) {
       resting.set({ upstream }, rests ? 1 : 0);
       for (const { position, resting: keyRests } of keys) {

@@ -61,7 +61,9 @@ export async function withVariableFiles(
     if (!path) continue;
     if (env[name]) fault(`Set one of ${name} and ${name}${FILE}`);
     try {
-      all[name] ||= (await Deno.readTextFile(path)).trim();
+      const text = (await Deno.readTextFile(path)).trim();
+      if (text === "") fault(`The file of ${name}${FILE} is empty: write the value into ${path}`);
+      all[name] ||= text;
     } catch (error) {
       fault(`Cannot read the file of ${name}${FILE}: ${error}`);
     }

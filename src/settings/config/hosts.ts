@@ -49,6 +49,16 @@ export const trustedHost = z.string().refine(
   "must be a host or host:port, without scheme and path, such as pager.internal, 10.0.0.7:9000 or [fd00::7]:9000",
 );
 
+/** Schema of an origin as browsers send it, which is compared as it is; extensions and apps have schemes of their own. */
+export const browserOrigin = z.string().refine(
+  (text) => {
+    const { protocol, origin } = URL.parse(text) ?? {};
+    if (protocol === "http:" || protocol === "https:") return origin === text;
+    return /^(?:\*|null|[a-z][a-z0-9+.-]*:\/\/[^/?#*\s]+)$/.test(text);
+  },
+  "must be * or an origin as browsers send it, in small letters and without a path or default port, such as https://app.example.com",
+);
+
 /** Where all addresses are listened on, and the one of them that this machine reaches. */
 const LOOPBACK: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 

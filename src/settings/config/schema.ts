@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { DATABASE_URL, faultOfDatabaseUrl, faultOfReplicaUrl } from "./database_place.ts";
-import { listenHost } from "./hosts.ts";
+import { browserOrigin, listenHost } from "./hosts.ts";
 import { alertSettings } from "./alert_settings.ts";
 import { creditPackage, tier } from "./credit_settings.ts";
 import {
@@ -174,7 +174,7 @@ export const settings = z.strictObject({
     "Limits on upstream responses. Exceeding one is an upstream_unavailable error.",
   ),
   cors: z.strictObject({
-    origins: z.array(z.string().min(1)).default(["*"]).describe(
+    origins: z.array(browserOrigin).default(["*"]).describe(
       "Browser origins allowed to call the API; * allows any.",
     ),
   }).prefault({}),

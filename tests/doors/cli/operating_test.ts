@@ -137,6 +137,24 @@ Deno.test("run: the simulator is said only where it replies", async () => {
   assertEquals((await run("run", "--", "true")).err, "");
 });
 
+Deno.test("run: a gateway that runs has the keys of its upstreams, and the shell need not", async () => {
+  await using dir = await tempDir();
+  await using server = simulateServer();
+  const settings = { port: 0, upstreams: { a: { url: server.url, key: "${A_KEY}" } } };
+  await Deno.writeTextFile(`${dir.path}/sluice.jsonc`, JSON.stringify(settings));
+  const run = shell(dir.path, NO_GATEWAY);
+  {
+    const options = { directory: dir.path, env: { A_KEY: "key" } };
+    await using gateway = serveHere([], options);
+    const [, url] = await gateway.waitFor(/listening on (\S+)/);
+    const ran = await succeeded(run("run", "--", "sh", "-c", "echo $OPENAI_BASE_URL"));
+    assertEquals(ran, `${url}/v1\n`);
+  }
+  const { code, err } = await run("run", "--", "true");
+  assertEquals(code, 1);
+  assertStringIncludes(err, "environment variable A_KEY is not set");
+});
+
 Deno.test("run: a tool is started with its own arguments before the user's, and a file of its own", async () => {
   await using dir = await tempDir();
   const script =
@@ -307,6 +325,22 @@ Deno.test("doctor: what works, what does not, and what to do", async () => {
   assertStringIncludes(wrong.out, "did you mean 'port'?");
 });
 
+Deno.test("doctor: advice on a warning of the settings fits each of them", async () => {
+  await using dir = await tempDir();
+  const env = { SLUICE_REGISTRATION: "open", SLUICE_PROT: "1" };
+  const { findings } = JSON.parse((await shell(dir.path, env)("doctor", "--local", "--json")).out);
+  const warnings: { detail: string; advice: string }[] = findings.filter(
+    ({ check, state }: { check: string; state: string }) =>
+      check === "settings" && state === "warning",
+  );
+  assertEquals(warnings.map(({ detail }) => detail.slice(0, 20)), [
+    "Unknown environment ",
+    "registration is open",
+  ]);
+  const advice = "correct it, unless it is what you want";
+  assertEquals(warnings.map((one) => one.advice), [advice, advice]);
+});
+
 Deno.test("doctor says which models an upstream serves that lists none", async () => {
   await using dir = await tempDir();
   const lists = { now: false };
@@ -445,6 +479,7 @@ Deno.test("restore: what is no backup, a damaged or a newer one changes nothing"
     ["spoilt.db", spoilt, "backup"],
     ["newer.db", undefined, "newer Sluice"],
     ["absent.db", undefined, "file not found"],
+    [".", undefined, `sluice: Cannot restore ${dir.path}: it is not a regular file\n`],
   ];
   for (const [name, content, says] of cases) {
     if (typeof content === "string") await Deno.writeTextFile(`${dir.path}/${name}`, content);
@@ -551,6 +586,17 @@ Deno.test("a first start that cannot listen makes no key that nobody sees", asyn
   await gateway.waitFor(/API key {3}sk-/);
 });
 
+Deno.test("a simulated upstream that cannot listen says where, and what to do", async () => {
+  await using dir = await tempDir();
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = taken.addr;
+  const { code, err } = await sluice(["simulate", "--port", String(port)], { directory: dir.path });
+  assertEquals([code, err], [
+    1,
+    `sluice: Cannot listen on 127.0.0.1:${port}: the port is in use. Choose another with --port (0 picks a free one)\n`,
+  ]);
+});
+
 Deno.test("every command that prints data takes --json, --config and --data", async () => {
   await using dir = await tempDir();
   const { out } = await sluice(["completion", "bash"], { directory: dir.path });
@@ -597,7 +643,9 @@ Deno.test("completion scripts load and complete", async () => {
       complete_of() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _sluice; echo "\${COMPREPLY[*]}"; }
       complete_of sluice cre
       complete_of sluice credits ""
-      complete_of sluice key create --acc`,
+      complete_of sluice key create --acc
+      complete_of sluice key create --account ada@example.com --na
+      complete_of sluice account show ada@example.com --js`,
       "-",
       script,
     ],
@@ -608,6 +656,8 @@ Deno.test("completion scripts load and complete", async () => {
     "credits",
     "grant take-back checkout show audit lent write-off --help",
     "--account",
+    "--name",
+    "--json",
   ]);
   for (const shell of ["zsh", "fish"]) {
     assertStringIncludes(

@@ -70,6 +70,14 @@ Deno.test("a variable of OpenTelemetry with an unknown value keeps the gateway f
   }
 });
 
+Deno.test("sluice run leaves variables of OpenTelemetry to the program", async () => {
+  await using dir = await tempDir();
+  const env = { [ENDPOINT]: "http://127.0.0.1:1", OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" };
+  const args = ["run", "--", "sh", "-c", "echo $OTEL_EXPORTER_OTLP_PROTOCOL"];
+  const { code, out, err } = await sluice(args, { directory: dir.path, env });
+  assertEquals([code, out], [0, "grpc\n"], err);
+});
+
 Deno.test("each thread exports by itself, in the standard's own format, what the variables leave", async () => {
   await using dir = await tempDir();
   await using otlp = collector();

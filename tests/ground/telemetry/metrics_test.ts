@@ -1,4 +1,5 @@
 import parsePrometheus from "parse-prometheus-text-format";
+import { Metrics } from "../../../src/ground/telemetry/mod.ts";
 import { latestRecords } from "../../../src/money/usage/mod.ts";
 import { assert, assertEquals } from "../../assert.ts";
 import { type GatewayOptions, startGateway } from "../../fake/gateway.ts";
@@ -123,6 +124,27 @@ Deno.test("metrics: a token is asked for when one is set", async () => {
     assertEquals([reply.status, (await reply.json()).error.code], [401, "invalid_api_key"]);
   }
   await scrape(gateway.url, { authorization: "Bearer prometheus-token" });
+});
+
+Deno.test("metrics: upstreams and keys that a reload has removed do not stay as resting", async () => {
+  const key = (position: number) => ({ position, resting: true });
+  let upstreams = [
+    { name: "gone", resting: true, keys: [] },
+    { name: "pool", resting: false, keys: [key(1), key(2)] },
+  ];
+  const metrics = new Metrics(() => ({
+    requestsInFlight: 0,
+    writesWaiting: 0,
+    databaseBytes: undefined,
+    upstreams,
+  }));
+  const resting = async () => (await metrics.text()).match(/^sluice_upstream_\w*resting\{.*$/gm);
+  assertEquals((await resting())?.length, 4);
+  upstreams = [{ name: "pool", resting: false, keys: [key(1)] }];
+  assertEquals(await resting(), [
+    'sluice_upstream_resting{upstream="pool"} 0',
+    'sluice_upstream_key_resting{upstream="pool",key="1"} 1',
+  ]);
 });
 
 Deno.test("a sane request id of the caller is kept in the answer and the log; ours stays beside it", async () => {

@@ -55,6 +55,34 @@ Deno.test("hosts that may be private are hosts, with or without a port, and no a
   }
 });
 
+Deno.test("origins of browsers are written as browsers send them, or no page would ever match", async () => {
+  const file = (origins: string[]) => JSON.stringify({ cors: { origins } });
+  await load({
+    file: file([
+      "*",
+      "null",
+      "https://app.example.com",
+      "http://localhost:5173",
+      "tauri://localhost",
+    ]),
+  });
+  for (
+    const wrong of [
+      "https://app.example.com/",
+      "https://App.example.com",
+      "https://app.example.com:443",
+      "http://localhost:*",
+      "app.example.com",
+      "tauri://localhost/",
+      "",
+    ]
+  ) {
+    const [fault = ""] = await faults({ file: file([wrong]) });
+    assertStringIncludes(fault, "cors.origins[0]");
+    assertStringIncludes(fault, "must be * or an origin as browsers send it", wrong);
+  }
+});
+
 /** The example of the documentation. */
 const EXAMPLE = `{
   "$schema": "./sluice.schema.json",
@@ -270,6 +298,10 @@ Deno.test("a variable may be in a file: Sluice's own, and those that the setting
   assertEquals([warnings, variables.includes("A_KEY")], [[], true]);
 
   const away = `${dir.path}/away`;
+  const empty = await inFile("empty", "\n");
+  assertEquals(await faults({ env: { SLUICE_METRICS_TOKEN_FILE: empty } }), [
+    `The file of SLUICE_METRICS_TOKEN_FILE is empty: write the value into ${empty}`,
+  ]);
   const [unreadable = "", ...others] = await faults({ env: { SLUICE_SECRET_FILE: away } });
   assertStringIncludes(unreadable, "Cannot read the file of SLUICE_SECRET_FILE");
   assertEquals(others, []);

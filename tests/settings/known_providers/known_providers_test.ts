@@ -1,3 +1,5 @@
+import { settingsText } from "../../../src/doors/cli/init.ts";
+import { LOCAL_SERVERS } from "../../../src/requests/upstreams/mod.ts";
 import { ConfigError, loadConfig } from "../../../src/settings/config/mod.ts";
 import { knownProviders, providersIn } from "../../../src/settings/known_providers/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
@@ -205,6 +207,16 @@ Deno.test("sluice init writes an upstream that can be used where a variable has 
   assertEquals(code, 0, err);
   const { settings: { upstreams } } = await loadConfig({ env, directory: directory.path });
   assertEquals(upstreams.databricks!.url, "https://adb-1.azuredatabricks.net/ai-gateway/mlflow/v1");
+});
+
+Deno.test("a model's name adds no setting to the file that init writes", async () => {
+  const [preset] = LOCAL_SERVERS;
+  const id = '"\n  },\n  "registration": "open",\n  "tags": {\n    //';
+  await using directory = await tempDir();
+  const text = settingsText([{ preset: preset!, models: [{ id }] }]);
+  await Deno.writeTextFile(`${directory.path}/sluice.jsonc`, text);
+  const { settings } = await loadConfig({ env: {}, directory: directory.path });
+  assertEquals(settings.registration, "invite");
 });
 
 Deno.test("the address of a provider is written once, in the table", async () => {
