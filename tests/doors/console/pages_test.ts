@@ -279,6 +279,57 @@ Deno.test("registration: closed, by invite, open", async () => {
   assertStringIncludes(text, "1,000,050");
 });
 
+Deno.test("the snippets of a new key name a model that it may use", async () => {
+  await using gateway = await startGateway({
+    settings: {
+      routes: {
+        vectors: { kind: "embeddings", targets: [{ upstream: "simulator", model: "v" }] },
+        words: { targets: [{ upstream: "simulator", model: "w" }] },
+      },
+    },
+  });
+  const { accounts, members, teams } = gateway.gateway;
+  const team = await teams.create({ name: "Platform", pool: true, models: ["svc-k2", "svc-k2.6"] });
+  await members.add(team, await accounts.get(OWNER), "lead");
+  const browser = await signedIn(gateway, OWNER);
+  const named = async (path: string, fields: string, from = path) => {
+    const form = new URLSearchParams(fields);
+    form.append("csrf", await browser.token(from));
+    const reply = await fetch(`${gateway.url}${path}`, {
+      method: "POST",
+      headers: { cookie: browser.cookie, "sec-fetch-site": "same-origin" },
+      body: form,
+    });
+    const html = await reply.text();
+    assertEquals(reply.status, 200);
+    return [
+      ...new Set(
+        [...html.matchAll(/&quot;model&quot;:&quot;(.*?)&quot;|ANTHROPIC_MODEL=(.*)/g)]
+          .map(([, small, large]) => small ?? large),
+      ),
+    ];
+  };
+  const fields = "expires=never&budget=&at_once=&member=team";
+  const keys = "/console/keys";
+  assertEquals(await named(keys, `${fields}&allow=all`), ["svc-k2", "claude-svc-k3"]);
+  assertEquals(await named(keys, `${fields}&allow=listed&models=svc-k3`), [
+    "svc-k3",
+    "claude-svc-k3",
+  ]);
+  const both = `${fields}&allow=listed&models=vectors&models=words`;
+  assertEquals(await named(keys, both), ["words", "claude-words"]);
+  assertEquals(await named(keys, `${fields}&allow=listed&models=vectors`), []);
+  const ofTeam = `/console/teams/${team.id}`;
+  assertEquals(await named(`${ofTeam}/keys`, `${fields}&allow=all`, ofTeam), [
+    "svc-k2",
+    "claude-svc-k2",
+  ]);
+  const [key] = await gateway.gateway.keys.list(await accounts.get(OWNER));
+  await gateway.gateway.keys.change(key!.id, { models: ["words"] });
+  const rotated = await named(`${keys}/${key!.id}/rotate`, "hours=0", keys);
+  assertEquals(rotated, ["words", "claude-words"]);
+});
+
 Deno.test("registering is bounded per address: every account begins with credits", async () => {
   await using gateway = await startGateway({
     settings: { registration: "open", trustedProxies: ["127.0.0.1"] },

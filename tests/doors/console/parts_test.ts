@@ -232,6 +232,7 @@ const KEYS = [
   key({ id: "key_8", name: "of a team", teamId: "team_1", memberId: "acc_1" }),
   key({ id: "key_9", name: "of all", teamId: "team_2", accountId: "acc_9" }),
 ];
+const MADE = { secret: "sk-secret", models: ["a", "b"] };
 const KEYS_VIEW = {
   keys: KEYS,
   budgets: new Map([["key_1", [budget()]], ["key_7", [budget()]]]),
@@ -702,7 +703,7 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       address: "https://sluice.example",
       tools: [],
     }, {
-      "with a new one": { made: "sk-secret", view: { ...KEYS_VIEW, keys: [] } },
+      "with a new one": { made: MADE, view: { ...KEYS_VIEW, keys: [] } },
       "that are many": { view: { ...KEYS_VIEW, keys: KEYS.slice(0, 5) } },
     }),
   "team members": () =>
@@ -715,7 +716,7 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
     }),
   "a team": () =>
     states(TeamPage as Things, { ...TEAM, members: [], usage: [], memberBudgets: new Map() }, {
-      "with a new key": { made: "sk-secret", team: team({ models: ["a"] }) },
+      "with a new key": { made: MADE, team: team({ models: ["a"] }) },
       "without a pool": {
         team: team({ poolId: null, models: [] }),
         balance: null,
@@ -1166,7 +1167,7 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
     states(AccountDetailPage as Things, DETAIL, {
       "with a link, a key and debts": {
         link: "https://sluice.example/console/link/x",
-        made: "sk-secret",
+        made: MADE,
         debt: 5,
         ownBudgets: [budget({ owner: "account" })],
         chart: CHART,
