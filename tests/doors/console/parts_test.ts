@@ -90,6 +90,7 @@ const key = (more: Things = {}) => ({
   memberId: null,
   models: null,
   atOnce: null,
+  createdAtMs: NOW - 90 * DAY,
   expiresAtMs: null,
   revokedAtMs: null,
   previousUntilMs: null,
@@ -919,6 +920,10 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       },
       "in debt": { debt: 1, credits: { ...CREDITS, balance: 0 } },
       "no limits": { tier: [], limits: [] },
+      "with a key of the playground": {
+        credits: UNUSED,
+        keys: [key({ createdAtMs: NOW, expiresAtMs: NOW + HOUR })],
+      },
       "with much": {
         keys: Array.from({ length: 7 }, (_, at) =>
           key({
