@@ -84,6 +84,11 @@ Deno.test("a lead sees what the members of their team spent in any range, and no
   assertStringIncludes(html, ">team Platform</a>");
   assertStringIncludes(html, `<input type="hidden" name="team" value="${team.id}"`);
   assert(!html.includes("requests.csv") && !html.includes("entries.csv"));
+  // entries are those of accounts: of who sees all of them, the team's report offers none, least of all their own
+  const ofTeam = await (await (await signedIn(gateway, "owner@localhost")).get(
+    `/console/usage${query}`,
+  )).text();
+  assert(ofTeam.includes("requests.csv") && !ofTeam.includes("entries.csv"));
   const link = /href="([^"]*\/usage\?team=[^"]*)"/.exec(
     await (await asLead.get(`/console/teams/${team.id}`)).text(),
   )![1]!;
