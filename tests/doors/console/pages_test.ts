@@ -255,6 +255,27 @@ Deno.test("wrong passwords are bounded per address and account; the owner is not
   assertEquals(await from("203.0.113.7", PASSWORD), 303);
 });
 
+Deno.test("who has to wait before a password is changed is told how long", async () => {
+  await using gateway = await startGateway({ settings: { trustedProxies: ["127.0.0.1"] } });
+  const owner = await gateway.gateway.accounts.get(OWNER);
+  await gateway.gateway.passwords.set(owner, PASSWORD);
+  const stranger = (address: string, password: string) =>
+    new PlainBrowser(gateway.url).post("/console/sign-in", { email: OWNER, password }, {
+      headers: { "x-forwarded-for": address },
+    });
+  const browser = new PlainBrowser(gateway.url);
+  await browser.post("/console/sign-in", { email: OWNER, password: PASSWORD });
+  for (let at = 0; at < 12; at++) {
+    const tries = Array.from({ length: 5 }, () => stranger(`203.0.113.${at}`, "wrong password"));
+    for (const reply of await Promise.all(tries)) await reply.body?.cancel();
+  }
+  const form = { current: PASSWORD, password: "another long password" };
+  const reply = await browser.post("/console/account/password", form, { from: "/console/account" });
+  assertEquals(reply.status, 429);
+  assertStringIncludes(await reply.text(), "Too many attempts. Wait 60 minutes.");
+  assertMatch(reply.headers.get("retry-after")!, /^3[56]\d\d$/);
+});
+
 Deno.test("registration: closed, by invite, open", async () => {
   const register = (url: string, fields: Record<string, string>) =>
     new PlainBrowser(url).post("/console/register", {
