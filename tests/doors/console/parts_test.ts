@@ -1023,6 +1023,7 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       "one payer": shop({ payers: [{ name: "you", href: "/console/credits", isCurrent: true }] }),
       "a top-up": shop({ topUp: topUp() }),
       "a top-up before its first payment": shop({ topUp: topUp({ hasMethod: false }) }),
+      "a top-up of what is no longer sold": shop({ topUp: topUp({ packageId: "gone" }) }),
       "a top-up that is off": shop({ topUp: topUp({ isOn: false }) }),
       "a top-up that stopped": shop({ topUp: topUp({ stopped: "Declined" }) }),
       "a top-up that stopped at a time": shop({
