@@ -276,6 +276,25 @@ Deno.test("who has to wait before a password is changed is told how long", async
   assertMatch(reply.headers.get("retry-after")!, /^3[56]\d\d$/);
 });
 
+Deno.test("of keys that are over, those that ended last can be changed, and the list has an end", async () => {
+  let skewMs = 0;
+  await using gateway = await startGateway({ now: () => Date.now() + skewMs });
+  const { accounts, keys } = gateway.gateway;
+  const owner = await accounts.get(OWNER);
+  const untilMs = Date.now() + 3_600_000;
+  const old = await keys.issue(owner, { name: "ended last", expiresAtMs: untilMs + 1_000 });
+  for (let at = 0; at < 202; at++) {
+    await keys.issue(owner, { name: "playground", expiresAtMs: untilMs + at });
+  }
+  skewMs = 2 * 3_600_000;
+  const html = await (await (await signedIn(gateway, OWNER)).get("/console/keys")).text();
+  const past = html.slice(html.indexOf("203 keys revoked or expired"));
+  assertEquals(past.match(/<tr>/g)!.length, 1 + 200);
+  assertEquals(past.match(/\/update"/g)!.length, 20);
+  assertEquals(/\/keys\/(key_\w+)\/update"/.exec(past)![1], old.id);
+  assertStringIncludes(past, "The latest 200 of 203.");
+});
+
 Deno.test("registration: closed, by invite, open", async () => {
   const register = (url: string, fields: Record<string, string>) =>
     new PlainBrowser(url).post("/console/register", {
