@@ -294,6 +294,21 @@ STEPS["new requests and what they cost appear by themselves, until it is paused"
   assertEquals(faults, []);
 };
 
+STEPS["the first requests lead to older ones, if they are more than a page"] = async (pages) => {
+  await using gateway = await startGateway();
+  const { page } = await pages();
+  await page.goto(await linkFor(gateway));
+  await page.goto(`${gateway.url}/console/requests`);
+  await page.getByRole("button", { name: "Pause live updates" }).click();
+  await Promise.all(Array.from({ length: 40 }, () => statusOf(gateway.chat("Hi"))));
+  await page.getByRole("button", { name: "Resume live updates" }).click();
+  await page.locator("tbody tr").first().waitFor();
+  const shown = await page.locator("tbody tr").count();
+  await page.getByRole("link", { name: "Older requests" }).click();
+  await page.getByRole("link", { name: "Newest requests" }).waitFor();
+  assertEquals(await page.locator("tbody tr").count(), 40 - shown);
+};
+
 STEPS["an invitation: registered, and the bonus is there to be seen"] = async (pages) => {
   await using gateway = await startGateway();
   const owner = await pages("somebody");
