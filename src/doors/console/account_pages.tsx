@@ -9,6 +9,7 @@ import { keysView } from "./keys_view.ts";
 import { shopOf } from "./shop.ts";
 import type { StatementView } from "./pages/credit_statement.tsx";
 import { CreditsPage } from "./pages/credits.tsx";
+import type { MadeKey } from "./pages/key_forms.tsx";
 import { KeysPage } from "./pages/keys.tsx";
 import { toolGrantsOf } from "./tool_pages.tsx";
 import { NoticesPage } from "./pages/notices.tsx";
@@ -35,7 +36,7 @@ export class AccountPages {
   async keys(
     c: PageRequest,
     session: Session,
-    more: { error?: string; made?: string } = {},
+    more: { error?: string; made?: MadeKey } = {},
   ) {
     const { keys, teams } = this.#parts;
     const { account } = session;

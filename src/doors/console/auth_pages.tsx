@@ -269,13 +269,10 @@ export class AuthPages {
     const { form } = c.var;
     const asks = !session.byLink && await passwords.isSet(account);
     if (asks) {
-      if (this.#attempts.waitMs(account.email, address) > 0) {
-        return await this.accountPage(
-          c,
-          session,
-          "Too many attempts. Wait 10 minutes.",
-          STATUS_CODE.TooManyRequests,
-        );
+      const waitMs = this.#attempts.waitMs(account.email, address);
+      if (waitMs > 0) {
+        const wait = `Too many attempts. Wait ${waitOf(c, waitMs)}.`;
+        return await this.accountPage(c, session, wait, STATUS_CODE.TooManyRequests);
       }
       // recorded before the check, as at sign-in
       this.#attempts.failed(account.email, address);

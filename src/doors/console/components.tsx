@@ -7,7 +7,7 @@ export { Field, Form, FormId, Select } from "./form.tsx";
 export { GLOSSARY, type GlossaryWord, Term } from "./glossary.tsx";
 export { Name, Names } from "./name.tsx";
 export { type Column, Rows, Table } from "./table.tsx";
-export { RelativeTime, Time } from "./time.tsx";
+export { RelativeTime, Time, UtcDay } from "./time.tsx";
 
 /** Longer figures are set smaller where they would not fit. */
 const LONG_FIGURE_CHARS = 8;

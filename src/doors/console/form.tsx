@@ -35,18 +35,21 @@ export function Select(
     label: string;
     name: string;
     options: readonly (string | readonly [value: string, words: Child])[];
-    /** The chosen one. Default: the first. */
+    /** The chosen one, which stays so if it is no longer among the options: never another one instead. Default: the first. */
     value?: string | undefined;
     hint?: string;
     autocomplete?: string;
   },
 ) {
+  const offered = options.map((one) => typeof one === "string" ? [one, one] as const : one);
+  const isGone = value !== undefined && value !== "" && offered.every(([each]) => each !== value);
+  const all = isGone ? [[value, `${value} (no longer offered)`] as const, ...offered] : offered;
   return (
     <label class="field">
       <span>{label}</span>
       <select name={name} {...rest}>
-        {options.map((one) => typeof one === "string" ? [one, one] as const : one)
-          .map(([each, words]) => <option value={each} selected={each === value}>{words}</option>)}
+        {all.map(([each, words]) => <option value={each} selected={each === value}>{words}
+        </option>)}
       </select>
       {hint === undefined ? null : <small>{hint}</small>}
     </label>

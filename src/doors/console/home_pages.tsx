@@ -26,6 +26,7 @@ import type { UsedLimit } from "./pages/home_props.ts";
 import { POOLS_SHOWN, type TeamPool } from "./pages/home_pools.tsx";
 import { isActive } from "./pages/key_table.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "./request.tsx";
+import { toolGrantsOf } from "./tool_pages.tsx";
 import { DAY_MS } from "../../ground/time.ts";
 
 /** Number of keys whose nearest rate limit the page shows. */
@@ -67,6 +68,7 @@ export class HomePages {
     ]);
     const active = own.filter((key) => isActive(key, nowMs))
       .toSorted((a, b) => (lastUse.get(b.id) ?? 0) - (lastUse.get(a.id) ?? 0));
+    const ofTools = await toolGrantsOf(this.#parts).keysAmong(active.map(({ id }) => id));
     const mayChange = await mayChangeOf(this.#parts, session, active);
     const between = (sinceMs: number, untilMs: number) =>
       points.filter(({ day }) => day >= sinceMs && day < untilMs);
@@ -99,7 +101,7 @@ export class HomePages {
         points={points}
         {...await this.#limits(active, { account, lastUse, nowMs })}
         budgets={await this.#budgetsOn(active.filter((key) => mayChange(key, KEY_UPDATE)), session)}
-        keys={active}
+        keys={active.filter(({ id }) => !ofTools.has(id))}
         pools={await this.#pools(session, { own, active, lastUse })}
         models={catalog().routes.length}
         nowMs={nowMs}

@@ -1,5 +1,5 @@
 import { type Account, AccountError, type Key } from "../../people/accounts/mod.ts";
-import type { Catalog } from "../../settings/catalog/mod.ts";
+import type { Catalog, Route } from "../../settings/catalog/mod.ts";
 import { DAYS } from "../../settings/config/mod.ts";
 import {
   AT_ONCE,
@@ -16,6 +16,7 @@ import type { AccountPages } from "./account_pages.tsx";
 import { addBudgetForms, budgetsOfForm } from "./budget_form.ts";
 import { type FormRow, pageWithForms, type PostForm } from "./forms.ts";
 import type { GuardedApp } from "./guard.ts";
+import type { MadeKey } from "./pages/key_forms.tsx";
 import type { ConsoleParts, FormFields } from "./request.tsx";
 import { DAY_MS } from "../../ground/time.ts";
 
@@ -111,14 +112,21 @@ function rotationIn(form: FormFields): Json {
   return { keep_seconds: hours * HOUR_SECONDS, end_earlier: form.has("end_earlier") };
 }
 
-/** The secret of a key that was made or rotated, which its page shows once. */
-export function madeOf({ key }: Json): { readonly made: string } {
-  return { made: String(key) };
+/** Reads a key that was made or rotated, whose secret its page shows once, from the reply of the operation. */
+export function madeOf(
+  { catalog }: Pick<ConsoleParts, "catalog">,
+): (reply: Json) => { readonly made: MadeKey } {
+  return ({ key, models }) => {
+    const isUsable = ({ id, kind }: Route) =>
+      kind === "generation" && (!Array.isArray(models) || models.includes(id));
+    const usable = catalog().routes.filter(isUsable).map(({ id }) => id);
+    return { made: { secret: String(key), models: usable } };
+  };
 }
 
 /** Adds the forms about a key that there is, which a row of them finds. */
 export function addKeyForms<Page, About extends { readonly key: Key }>(
-  post: PostForm<Page, { readonly made?: string }>,
+  post: PostForm<Page, { readonly made?: MadeKey }>,
   parts: Pick<ConsoleParts, "catalog" | "database" | "now">,
   path: string,
   ofKey: Required<Pick<FormRow<Page, About, never>, "about">> & { readonly missing?: string },
@@ -130,7 +138,7 @@ export function addKeyForms<Page, About extends { readonly key: Key }>(
     input: (form, { key }) => keyChanges(form, key, { catalog: catalog(), nowMs: now() }),
     done: "key",
   });
-  post<About>(`${path}/rotate`, KEY_ROTATE, { ...ofKey, input: rotationIn, shows: madeOf });
+  post<About>(`${path}/rotate`, KEY_ROTATE, { ...ofKey, input: rotationIn, shows: madeOf(parts) });
   addBudgetForms(post, parts, {
     ...ofKey,
     path,
@@ -142,11 +150,11 @@ export function addKeyForms<Page, About extends { readonly key: Key }>(
 export function addKeysPage(app: GuardedApp, parts: ConsoleParts, pages: AccountPages): void {
   const { catalog, keys, now } = parts;
   type Own = { readonly account: Account };
-  const post = pageWithForms<Own, { readonly made?: string }>(app, parts, "/console/keys", {
+  const post = pageWithForms<Own, { readonly made?: MadeKey }>(app, parts, "/console/keys", {
     action: "self.use",
     show: (c, session, _page, more) => pages.keys(c, session, more),
   });
-  post("", KEY_CREATE, { input: (form) => newKeyIn(form, catalog(), now()), shows: madeOf });
+  post("", KEY_CREATE, { input: (form) => newKeyIn(form, catalog(), now()), shows: madeOf(parts) });
   addKeyForms(post, parts, "/:id", {
     async about(c, { account: { id } }) {
       const key = await keys.byId(c.req.param("id") ?? "");

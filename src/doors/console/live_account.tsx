@@ -50,6 +50,8 @@ export class AccountSource implements LiveSource {
   #watched: ReadonlyMap<string, Watched> = new Map();
   /** Accounts whose figures have changed. */
   #changed: ReadonlySet<string> = new Set();
+  /** The day of the last figures: those of another one have changed without a request. */
+  #dayMs: number | undefined;
 
   constructor(parts: AccountSourceParts) {
     this.#parts = parts;
@@ -76,11 +78,14 @@ export class AccountSource implements LiveSource {
     }
     const { database, now } = this.#parts;
     const nowMs = now();
+    const dayMs = daysSince(nowMs, 1);
+    const isNewDay = dayMs !== this.#dayMs;
+    this.#dayMs = dayMs;
     // who has just come has seen nothing
     const fresh = new Set(
       viewers.filter(({ sent }) => !sent.has("")).map(({ accountId }) => accountId),
     );
-    const wanted = accountIds.filter((id) => this.#changed.has(id) || fresh.has(id));
+    const wanted = accountIds.filter((id) => isNewDay || this.#changed.has(id) || fresh.has(id));
     const hasRows = new Set(
       viewers.filter(({ parts }) => parts.has("requests")).map(({ accountId }) => accountId),
     );
@@ -89,7 +94,7 @@ export class AccountSource implements LiveSource {
       today: usageReading({
         accountIds: wanted,
         by: ["account"],
-        sinceMs: daysSince(nowMs, 1),
+        sinceMs: dayMs,
         untilMs: daysSince(nowMs, 0),
       }),
       newest: newestRecordsReading(wanted.filter((id) => hasRows.has(id))),

@@ -192,6 +192,7 @@ const DONE: Readonly<Record<string, string>> = {
   registered: "If the address is new, the account has been created. Sign in.",
   "signed-out": "You have been signed out.",
   "signed-out-everywhere": "All sessions have been signed out.",
+  unsent: "You are signed out, so the form was not carried out. Sign in, and send it again.",
   revoked: "Key revoked. It stops working within a second.",
   password: "Password saved.",
   linked: "The identity signs in this account from now on.",

@@ -45,13 +45,14 @@ export class RequestPages {
     this.#parts = parts;
   }
 
-  async list(c: PageRequest, { account }: Session): Promise<Response> {
+  async list(c: PageRequest, session: Session): Promise<Response> {
     const { catalog, keys } = this.#parts;
+    const { account } = session;
     const filter = filterOf(c);
     const seenMs = this.#parts.now();
     if (/^req_\w{28}$/.test(filter.q)) {
-      const { record, isOwn } = await this.#requestOf(filter.q, account.id);
-      if (isOwn) return seeOther(c, `/console/requests/${record!.requestId}`);
+      const found = await this.#requestOf(filter.q, session);
+      if (found !== undefined) return seeOther(c, `/console/requests/${found.record.requestId}`);
     }
     const own = await keys.list(account);
     let found: Found = { records: [] };
@@ -127,21 +128,22 @@ export class RequestPages {
     };
   }
 
-  /** A request with its key, and whether it is of an account: that pays for the key or uses it. */
-  async #requestOf(requestId: string, accountId: string) {
+  /** A request with its key, for those who may see it: whose account pays for the key or uses it, or who may see all. */
+  async #requestOf(requestId: string, session: Session) {
     const record = await requestRecord(this.#parts.database, requestId);
-    const key = record && await this.#parts.keys.byId(record.keyId);
-    const isOwn = [record?.accountId, key?.memberId].includes(accountId);
-    return { record, key, isOwn };
+    if (record === undefined) return undefined;
+    const key = await this.#parts.keys.byId(record.keyId);
+    const isOwn = [record.accountId, key?.memberId].includes(session.account.id);
+    return isOwn || can(session, "usage.read") ? { record, key } : undefined;
   }
 
   async one(c: PageRequest, session: Session): Promise<Response> {
     const { database, catalog, accounts, config } = this.#parts;
     const { account } = session;
     const id = (c.req.param("id") ?? "").slice(0, 100);
-    const { record, key, isOwn } = await this.#requestOf(id, account.id);
-    if (record === undefined) return notFound(c);
-    if (!isOwn && !can(session, "usage.read")) return notFound(c);
+    const found = await this.#requestOf(id, session);
+    if (found === undefined) return notFound(c);
+    const { record, key } = found;
     const owner = record.accountId === account.id
       ? undefined
       : await accounts.byId(record.accountId);

@@ -5,7 +5,7 @@ import { claudeName } from "../../settings/catalog/mod.ts";
  *
  * @param address Base URL of the gateway.
  * @param key API key.
- * @param models IDs of available routes.
+ * @param models IDs of models for replies that the key may use. Without any, only what needs no model is left.
  */
 export function snippets(
   address: string,
@@ -14,6 +14,14 @@ export function snippets(
 ): readonly { name: string; text: string }[] {
   const served = (id: string) => models.includes(id) ? id : models[0] ?? id;
   const [small, large] = [served("svc-k2"), served("svc-k3")];
+  const environment = {
+    name: "Environment",
+    text: `export OPENAI_BASE_URL=${address}/v1
+export OPENAI_API_KEY=${key}
+export ANTHROPIC_BASE_URL=${address}
+export ANTHROPIC_AUTH_TOKEN=${key}`,
+  };
+  if (models.length === 0) return [environment];
   return [
     {
       name: "curl",
@@ -35,13 +43,7 @@ claude`,
 codex -c model_provider=sluice -c model=${large} \\
   -c 'model_providers.sluice={ name = "Sluice", base_url = "${address}/v1", env_key = "OPENAI_API_KEY", wire_api = "responses" }'`,
     },
-    {
-      name: "Environment",
-      text: `export OPENAI_BASE_URL=${address}/v1
-export OPENAI_API_KEY=${key}
-export ANTHROPIC_BASE_URL=${address}
-export ANTHROPIC_AUTH_TOKEN=${key}`,
-    },
+    environment,
     {
       name: "OpenAI SDK, TypeScript",
       text: `import OpenAI from "openai";

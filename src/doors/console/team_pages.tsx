@@ -34,6 +34,7 @@ import { pageWithForms } from "./forms.ts";
 import type { GuardedApp } from "./guard.ts";
 import { addKeyForms, madeOf, modelsOf, newKeyIn } from "./key_form.ts";
 import { addUpstreamKeyForms, ownKeysOf } from "./own_keys.ts";
+import type { MadeKey } from "./pages/key_forms.tsx";
 import { TeamPage } from "./pages/team.tsx";
 import { TeamsPage } from "./pages/teams.tsx";
 import {
@@ -48,7 +49,7 @@ import {
 /** What a page shows besides the team: an error, or a key that was just made. */
 interface More {
   readonly error?: string;
-  readonly made?: string;
+  readonly made?: MadeKey;
 }
 
 /** Pages about teams: for operators all of them, for others their own. */
@@ -243,7 +244,7 @@ export function teamRoutes(app: GuardedApp, parts: ConsoleParts): void {
       const isFor = { account: undefined, member: member?.id ?? null };
       return { ...isFor, ...newKeyIn(form, catalog(), now()) };
     },
-    shows: madeOf,
+    shows: madeOf(parts),
   });
   addKeyForms(post, parts, "/keys/:key", ofKey);
   addBudgetForms(post, parts, {

@@ -13,6 +13,11 @@ export function Time({ ms, dayOnly = false }: { ms: number; dayOnly?: boolean })
   );
 }
 
+/** A day in UTC, as the months of statements are: a reader's zone would put it into another one. */
+export function UtcDay({ ms }: { ms: number }) {
+  return <span title="UTC day">{date(ms)}</span>;
+}
+
 /** A time relative to now, with the absolute one as its tooltip. */
 export function RelativeTime({ ms, nowMs }: { ms: number; nowMs: number }) {
   return (

@@ -9,9 +9,13 @@ const PAGE = "sluice-page";
 const MAX_CHARS = 1_000;
 const HOME = "/console/";
 
-/** Leads to the page to sign in, and notes the page that was asked for: {@linkcode toWantedPage} leads there. */
+/**
+ * Leads to the page to sign in, and notes the page that was asked for: {@linkcode toWantedPage} leads there. A form is not
+ * carried out afterwards, and the page says so.
+ */
 export function toSignIn(c: PageRequest): Response {
-  const response = seeOther(c, "/console/sign-in");
+  const isForm = c.req.method === "POST";
+  const response = seeOther(c, `/console/sign-in${isForm ? "?done=unsent" : ""}`);
   const pathname = c.req.path; // below the path of the public URL, the address has that before it
   const path = `${pathname}${new URL(c.req.url).search}`;
   // a page that is opened, not what a page reads or downloads

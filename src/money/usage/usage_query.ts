@@ -61,7 +61,9 @@ export const usageQuery = z.strictObject({
   compare: z.union([
     z.boolean(),
     z.enum(["", "true", "false", "1", "0"]).transform((is) => !["false", "0"].includes(is)),
-  ]).default(false).describe("Adds the period before, of the same length."),
+  ]).default(false).describe(
+    "Adds the period before, of the same length. By hour, day or month, up to 4,000 days are compared.",
+  ),
   top: wholeQuery({ min: 1, max: MAX_TOP, unit: "groups" }).optional().describe(
     "Only the groups of most credits; all others are one row.",
   ),

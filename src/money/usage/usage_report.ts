@@ -1,4 +1,5 @@
 import { type Database, forReports } from "../../ground/database/mod.ts";
+import { untilNow } from "./bounds.ts";
 import { figures, type Group, total } from "./figures.ts";
 import { nameOfGroup, namesOf } from "./group_names.ts";
 import {
@@ -9,11 +10,15 @@ import {
   timeText,
   type UsageRange,
 } from "./range.ts";
-import { HOUR_MS } from "../../ground/time.ts";
+import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
 import { ReportGroups } from "./report_groups.ts";
 import type { UsageReport } from "./report_shape.ts";
 import { select, type UsageParts, type UsageScope } from "./selection.ts";
 import { type Dimension, SESSION, TIMES, type UsageQuery } from "./usage_query.ts";
+
+/** Ranges of more days are cut to those with usage. */
+const LONG_DAYS = 1_000;
+const MAX_COMPARED_DAYS = 4_000;
 
 /** How a report is made. */
 export interface ReportOptions {
@@ -46,13 +51,16 @@ export async function reportUsage(
     since === undefined ? firstDay(database) : 0,
   ]);
   const range = readRange({ since, until, zone, nowMs: now(), firstMs });
+  if (compare) checkCompared(range, by);
   const earlier = periodBefore(range, { zone, since });
+  const used = (one: UsageRange) => usedPart(database, one, now());
+  const read = await used(range);
   const groups = new ReportGroups(database, query, selected);
-  const topped = await groups.topped(range, known);
+  const topped = await groups.topped(read, known);
   const { top } = topped;
-  const rows = reasons === "rows" ? await groups.withReasons(range, topped) : topped.rows;
-  const failures = reasons === "totals" ? await groups.reasons(range, rows) : undefined;
-  const before = compare ? await groups.of(earlier, top) : undefined;
+  const rows = reasons === "rows" ? await groups.withReasons(read, topped) : topped.rows;
+  const failures = reasons === "totals" ? await groups.reasons(read, rows) : undefined;
+  const before = compare ? await groups.of(await used(earlier), top) : undefined;
   const names = await namesOf(parts, by, rows);
   const labels = (of: UsageRange) => labelsOf(by, zone, of);
   const matched = before && matching(by, before, { from: labels(earlier), to: labels(range) });
@@ -106,6 +114,30 @@ function checkGroupings({ by, tag, top }: UsageQuery): void {
   if (top !== undefined && by.every((one) => TIMES.includes(one))) {
     throw new ReportError(`Cannot show the top groups by ${by[0]}: group by a noun as well.`);
   }
+}
+
+/** @throws {ReportError} If the periods of a range are too many to find for each the one that it is compared with. */
+function checkCompared({ sinceMs, untilMs }: UsageRange, by: readonly Dimension[]): void {
+  const time = by.find((one) => TIMES.includes(one));
+  if (time === undefined || untilMs - sinceMs <= MAX_COMPARED_DAYS * DAY_MS) return;
+  throw new ReportError(
+    `Cannot compare over ${
+      MAX_COMPARED_DAYS.toLocaleString("en-US")
+    } days by ${time}: choose a shorter range.`,
+  );
+}
+
+/** The part of a range in which there can be usage: years without any have as many periods as others, and each takes its time. */
+async function usedPart(
+  database: Database,
+  range: UsageRange,
+  nowMs: number,
+): Promise<UsageRange> {
+  if (range.untilMs - range.sinceMs <= LONG_DAYS * DAY_MS) return range;
+  const latestMs = range.untilMs - HOUR_MS;
+  const sinceMs = Math.min(Math.max(range.sinceMs, await firstDay(database)), latestMs);
+  const untilMs = Math.max(Math.min(range.untilMs, untilNow(nowMs)), sinceMs + HOUR_MS);
+  return { ...range, sinceMs, untilMs };
 }
 
 async function firstDay(database: Database): Promise<number> {

@@ -114,6 +114,27 @@ STEPS["first start: link, first key, an answer in the playground, the use of it"
   assertEquals(faults, []);
 };
 
+STEPS["the playground says what was charged after prices have changed, and who is signed out so"] =
+  async (pages) => {
+    await using gateway = await startGateway({ looksInside: true });
+    const costing = (minimum: number) =>
+      gateway.reload(JSON.stringify({ port: 0, routes: { "svc-k2": { minimum } } }));
+    await costing(1);
+    const { page } = await pages();
+    await page.goto(await linkFor(gateway));
+    await page.goto(`${gateway.url}/console/playground`);
+    await page.getByLabel("Model").selectOption("svc-k2");
+    await costing(40);
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator("#use").getByText("balance 999,960").waitFor();
+    assertStringIncludes((await page.locator("#use").textContent())!, " 40 credits ");
+    await page.reload();
+    await page.context().clearCookies();
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.locator("#answer").getByText(/^Request failed: could not .*; sign in again$/)
+      .waitFor();
+  };
+
 STEPS["a conversation in the playground, in one dialect after the other"] = async (pages) => {
   await using gateway = await startGateway();
   const { page, faults } = await pages();
@@ -271,6 +292,21 @@ STEPS["new requests and what they cost appear by themselves, until it is paused"
   assertEquals(await statusOf(gateway.chat("Hi")), 200);
   await today.getByText("4 requests").waitFor();
   assertEquals(faults, []);
+};
+
+STEPS["the first requests lead to older ones, if they are more than a page"] = async (pages) => {
+  await using gateway = await startGateway();
+  const { page } = await pages();
+  await page.goto(await linkFor(gateway));
+  await page.goto(`${gateway.url}/console/requests`);
+  await page.getByRole("button", { name: "Pause live updates" }).click();
+  await Promise.all(Array.from({ length: 40 }, () => statusOf(gateway.chat("Hi"))));
+  await page.getByRole("button", { name: "Resume live updates" }).click();
+  await page.locator("tbody tr").first().waitFor();
+  const shown = await page.locator("tbody tr").count();
+  await page.getByRole("link", { name: "Older requests" }).click();
+  await page.getByRole("link", { name: "Newest requests" }).waitFor();
+  assertEquals(await page.locator("tbody tr").count(), 40 - shown);
 };
 
 STEPS["an invitation: registered, and the bonus is there to be seen"] = async (pages) => {

@@ -349,5 +349,8 @@ Deno.test("budgets: nobody without a session reaches a form", async () => {
   await using gateway = await startGateway();
   const nobody = new PlainBrowser(gateway.url);
   const reply = await nobody.post("/console/keys/key_x/budget", SET);
-  assertEquals([reply.status, reply.headers.get("location")], [303, "/console/sign-in"]);
+  assertEquals([reply.status, reply.headers.get("location")], [
+    303,
+    "/console/sign-in?done=unsent",
+  ]);
 });

@@ -20,7 +20,7 @@ Deno.test("a disabled account's session ends at once, no matter who disabled it;
     assertEquals(await statusOf(browser.get(path)), 303, path);
   }
   const made = await browser.post("/console/keys", { name: "afterwards", csrf });
-  assertEquals([made.status, made.headers.get("location")], [303, "/console/sign-in"]);
+  assertEquals([made.status, made.headers.get("location")], [303, "/console/sign-in?done=unsent"]);
   assertEquals((await gateway.gateway.keys.list(account)).length, 1);
   const stranger = new PlainBrowser(gateway.url);
   assertEquals(await statusOf(stranger.get(`/console/link/${link}`)), 404);

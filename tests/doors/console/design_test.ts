@@ -229,7 +229,10 @@ onRichPages("navigation on a phone, shortcuts, times, messages", async (rich) =>
   assertEquals(await page.locator("[type=search]:focus").count(), 1);
   await page.keyboard.type("gk?"); // typing is no shortcut
   assertEquals(await page.locator("[type=search]").inputValue(), "gk?");
-  await page.locator("h1").click();
+  await page.goto(`${url}/console/usage`);
+  await page.keyboard.press("/");
+  assertEquals(await page.locator("[name=since]:focus").count(), 1, "in folded filters, too");
+  await page.goto(`${url}/console/operator/accounts`);
   await page.keyboard.press("?");
   await page.getByRole("heading", { name: "Keyboard shortcuts" }).waitFor();
   assertEquals(await page.evaluate(AXE), []);

@@ -58,11 +58,12 @@ async function bench() {
       database: guardedDatabase(ledger.database, (use) => reads.push(use)),
       keys: { list: () => Promise.resolve([{ id: one.keyId, name: "laptop", hint: "sk" }]) },
       liveRequests: () => Promise.resolve(inFlight),
-      now: () => NOW,
+      now: () => nowMs,
       perUsd: undefined,
     } as unknown as ConstructorParameters<typeof AccountSource>[0],
   );
   const viewers: { readonly viewer: Viewer; got: string[] }[] = [];
+  let nowMs = NOW;
   return {
     inFlight,
     settled: (atMs: number) => settled(ledger, { ...one, atMs }),
@@ -95,8 +96,9 @@ async function bench() {
         leave: () => viewers.splice(viewers.indexOf(own), 1),
       };
     },
-    /** A second later. @returns How often the database was read. */
-    async tick() {
+    /** A second later, or at a time. @returns How often the database was read. */
+    async tick(atMs = nowMs) {
+      nowMs = atMs;
       reads.length = 0;
       await source.tick(viewers.map(({ viewer }) => viewer));
       return reads.length;
@@ -162,4 +164,17 @@ Deno.test("figures and requests are read when somebody comes, and the second aft
   const stranger = one.look(["balance", "requests"], { accountId: "acc_other" });
   await one.tick();
   assertEquals([later.got(), stranger.got()], [[today(4)], []]);
+});
+
+Deno.test("a new day begins for who looks already, without a request", async () => {
+  await using one = await bench();
+  await one.settled(NOW);
+  const looker = one.look(["balance", "today"]);
+  const midnightMs = NOW + 12 * 3_600_000;
+  await one.tick(midnightMs - 1);
+  assertEquals(looker.got(), [balance(999), today(1)]);
+  await one.tick(midnightMs);
+  assertEquals(looker.got(), [today(0)]);
+  await one.tick();
+  assertEquals(looker.got(), []);
 });

@@ -91,6 +91,18 @@ Deno.test("operators' live pages: whole for browsers, their part again by the ev
   assertEquals(await statusOf(asked), 200);
 });
 
+Deno.test("the message on a page is no part of the name by which it stays live", async () => {
+  await using gateway = await startGateway();
+  const browser = await signedIn(gateway, OWNER);
+  const page = async (query: string) =>
+    await (await browser.get(`/console/operator/upstreams${query}`)).text();
+  assertStringIncludes(await page("?done=upstream"), 'data-part="/console/operator/upstreams"');
+  assertStringIncludes(
+    await page("?a=b&done=upstream"),
+    'data-part="/console/operator/upstreams?a=b"',
+  );
+});
+
 Deno.test("events are for the session's own account and for what it may see", async () => {
   await using gateway = await startGateway();
   const ada = await customer(gateway, 10);

@@ -206,6 +206,33 @@ shared("what an audit finds is in words, and its times are times", async (gatewa
   assertMatch(words(await (await owner.get(PATH)).text()), /Last audit \d+ rows do not match/);
 });
 
+Deno.test("of many accounts, pages read and list those that they show", async () => {
+  await using gateway = await startGateway();
+  const { accounts, database } = gateway.gateway;
+  const owner = (await accounts.owner())!;
+  await database.batch(
+    Array.from({ length: 203 }, (_, at) => ({
+      sql:
+        "insert into accounts (id, email, name, created_at_ms, invited_by) values (?, ?, '', ?, ?)",
+      args: [`acc_${at}`, `invitee-${at}@example.com`, at, owner.id],
+    })),
+  );
+  accounts.list = () => Promise.reject(new Error("all accounts"));
+  const browser = await signedIn(gateway, owner.email);
+  const page = async (path: string) => {
+    const reply = await browser.get(`/console/${path}`);
+    assertEquals(reply.status, 200, path);
+    return await reply.text();
+  };
+  for (const path of ["payments", "codes"]) await page(`operator/${path}`);
+  for (const path of ["operator/invites", "credits"]) {
+    const shown = await page(path);
+    const listed = [...shown.matchAll(/>(invitee-\d+)@/g)].map(([, name]) => name);
+    assertEquals([listed.length, listed[0], listed.at(-1)], [200, "invitee-202", "invitee-3"]);
+    assertStringIncludes(shown, "The latest 200 of 203 people.");
+  }
+});
+
 Deno.test("the list of accounts has pages, with and without a search; each account is on one of them", async () => {
   await using gateway = await startGateway();
   const { database } = gateway.gateway;

@@ -255,6 +255,46 @@ Deno.test("wrong passwords are bounded per address and account; the owner is not
   assertEquals(await from("203.0.113.7", PASSWORD), 303);
 });
 
+Deno.test("who has to wait before a password is changed is told how long", async () => {
+  await using gateway = await startGateway({ settings: { trustedProxies: ["127.0.0.1"] } });
+  const owner = await gateway.gateway.accounts.get(OWNER);
+  await gateway.gateway.passwords.set(owner, PASSWORD);
+  const stranger = (address: string, password: string) =>
+    new PlainBrowser(gateway.url).post("/console/sign-in", { email: OWNER, password }, {
+      headers: { "x-forwarded-for": address },
+    });
+  const browser = new PlainBrowser(gateway.url);
+  await browser.post("/console/sign-in", { email: OWNER, password: PASSWORD });
+  for (let at = 0; at < 12; at++) {
+    const tries = Array.from({ length: 5 }, () => stranger(`203.0.113.${at}`, "wrong password"));
+    for (const reply of await Promise.all(tries)) await reply.body?.cancel();
+  }
+  const form = { current: PASSWORD, password: "another long password" };
+  const reply = await browser.post("/console/account/password", form, { from: "/console/account" });
+  assertEquals(reply.status, 429);
+  assertStringIncludes(await reply.text(), "Too many attempts. Wait 60 minutes.");
+  assertMatch(reply.headers.get("retry-after")!, /^3[56]\d\d$/);
+});
+
+Deno.test("of keys that are over, those that ended last can be changed, and the list has an end", async () => {
+  let skewMs = 0;
+  await using gateway = await startGateway({ now: () => Date.now() + skewMs });
+  const { accounts, keys } = gateway.gateway;
+  const owner = await accounts.get(OWNER);
+  const untilMs = Date.now() + 3_600_000;
+  const old = await keys.issue(owner, { name: "ended last", expiresAtMs: untilMs + 1_000 });
+  for (let at = 0; at < 202; at++) {
+    await keys.issue(owner, { name: "playground", expiresAtMs: untilMs + at });
+  }
+  skewMs = 2 * 3_600_000;
+  const html = await (await (await signedIn(gateway, OWNER)).get("/console/keys")).text();
+  const past = html.slice(html.indexOf("203 keys revoked or expired"));
+  assertEquals(past.match(/<tr>/g)!.length, 1 + 200);
+  assertEquals(past.match(/\/update"/g)!.length, 20);
+  assertEquals(/\/keys\/(key_\w+)\/update"/.exec(past)![1], old.id);
+  assertStringIncludes(past, "The latest 200 of 203.");
+});
+
 Deno.test("registration: closed, by invite, open", async () => {
   const register = (url: string, fields: Record<string, string>) =>
     new PlainBrowser(url).post("/console/register", {
@@ -277,6 +317,57 @@ Deno.test("registration: closed, by invite, open", async () => {
   const text = await credits.text();
   assertStringIncludes(text, "ada@example.com");
   assertStringIncludes(text, "1,000,050");
+});
+
+Deno.test("the snippets of a new key name a model that it may use", async () => {
+  await using gateway = await startGateway({
+    settings: {
+      routes: {
+        vectors: { kind: "embeddings", targets: [{ upstream: "simulator", model: "v" }] },
+        words: { targets: [{ upstream: "simulator", model: "w" }] },
+      },
+    },
+  });
+  const { accounts, members, teams } = gateway.gateway;
+  const team = await teams.create({ name: "Platform", pool: true, models: ["svc-k2", "svc-k2.6"] });
+  await members.add(team, await accounts.get(OWNER), "lead");
+  const browser = await signedIn(gateway, OWNER);
+  const named = async (path: string, fields: string, from = path) => {
+    const form = new URLSearchParams(fields);
+    form.append("csrf", await browser.token(from));
+    const reply = await fetch(`${gateway.url}${path}`, {
+      method: "POST",
+      headers: { cookie: browser.cookie, "sec-fetch-site": "same-origin" },
+      body: form,
+    });
+    const html = await reply.text();
+    assertEquals(reply.status, 200);
+    return [
+      ...new Set(
+        [...html.matchAll(/&quot;model&quot;:&quot;(.*?)&quot;|ANTHROPIC_MODEL=(.*)/g)]
+          .map(([, small, large]) => small ?? large),
+      ),
+    ];
+  };
+  const fields = "expires=never&budget=&at_once=&member=team";
+  const keys = "/console/keys";
+  assertEquals(await named(keys, `${fields}&allow=all`), ["svc-k2", "claude-svc-k3"]);
+  assertEquals(await named(keys, `${fields}&allow=listed&models=svc-k3`), [
+    "svc-k3",
+    "claude-svc-k3",
+  ]);
+  const both = `${fields}&allow=listed&models=vectors&models=words`;
+  assertEquals(await named(keys, both), ["words", "claude-words"]);
+  assertEquals(await named(keys, `${fields}&allow=listed&models=vectors`), []);
+  const ofTeam = `/console/teams/${team.id}`;
+  assertEquals(await named(`${ofTeam}/keys`, `${fields}&allow=all`, ofTeam), [
+    "svc-k2",
+    "claude-svc-k2",
+  ]);
+  const [key] = await gateway.gateway.keys.list(await accounts.get(OWNER));
+  await gateway.gateway.keys.change(key!.id, { models: ["words"] });
+  const rotated = await named(`${keys}/${key!.id}/rotate`, "hours=0", keys);
+  assertEquals(rotated, ["words", "claude-words"]);
 });
 
 Deno.test("registering is bounded per address: every account begins with credits", async () => {

@@ -90,6 +90,7 @@ const key = (more: Things = {}) => ({
   memberId: null,
   models: null,
   atOnce: null,
+  createdAtMs: NOW - 90 * DAY,
   expiresAtMs: null,
   revokedAtMs: null,
   previousUntilMs: null,
@@ -232,6 +233,7 @@ const KEYS = [
   key({ id: "key_8", name: "of a team", teamId: "team_1", memberId: "acc_1" }),
   key({ id: "key_9", name: "of all", teamId: "team_2", accountId: "acc_9" }),
 ];
+const MADE = { secret: "sk-secret", models: ["a", "b"] };
 const KEYS_VIEW = {
   keys: KEYS,
   budgets: new Map([["key_1", [budget()]], ["key_7", [budget()]]]),
@@ -702,7 +704,7 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       address: "https://sluice.example",
       tools: [],
     }, {
-      "with a new one": { made: "sk-secret", view: { ...KEYS_VIEW, keys: [] } },
+      "with a new one": { made: MADE, view: { ...KEYS_VIEW, keys: [] } },
       "that are many": { view: { ...KEYS_VIEW, keys: KEYS.slice(0, 5) } },
     }),
   "team members": () =>
@@ -715,7 +717,7 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
     }),
   "a team": () =>
     states(TeamPage as Things, { ...TEAM, members: [], usage: [], memberBudgets: new Map() }, {
-      "with a new key": { made: "sk-secret", team: team({ models: ["a"] }) },
+      "with a new key": { made: MADE, team: team({ models: ["a"] }) },
       "without a pool": {
         team: team({ poolId: null, models: [] }),
         balance: null,
@@ -918,6 +920,10 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       },
       "in debt": { debt: 1, credits: { ...CREDITS, balance: 0 } },
       "no limits": { tier: [], limits: [] },
+      "with a key of the playground": {
+        credits: UNUSED,
+        keys: [key({ createdAtMs: NOW, expiresAtMs: NOW + HOUR })],
+      },
       "with much": {
         keys: Array.from({ length: 7 }, (_, at) =>
           key({
@@ -1017,6 +1023,7 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
       "one payer": shop({ payers: [{ name: "you", href: "/console/credits", isCurrent: true }] }),
       "a top-up": shop({ topUp: topUp() }),
       "a top-up before its first payment": shop({ topUp: topUp({ hasMethod: false }) }),
+      "a top-up of what is no longer sold": shop({ topUp: topUp({ packageId: "gone" }) }),
       "a top-up that is off": shop({ topUp: topUp({ isOn: false }) }),
       "a top-up that stopped": shop({ topUp: topUp({ stopped: "Declined" }) }),
       "a top-up that stopped at a time": shop({
@@ -1166,7 +1173,7 @@ const PARTS: Readonly<Record<string, () => readonly State[]>> = {
     states(AccountDetailPage as Things, DETAIL, {
       "with a link, a key and debts": {
         link: "https://sluice.example/console/link/x",
-        made: "sk-secret",
+        made: MADE,
         debt: 5,
         ownBudgets: [budget({ owner: "account" })],
         chart: CHART,

@@ -51,6 +51,9 @@ Deno.test("tools are listed by device, and signed out by their account alone, on
   assert(list.includes(code.keyId));
   assert(!before.includes(`id="${code.keyId}"`), "its key is not among those of people");
 
+  const home = await (await browser.get("/console/")).text();
+  assert(!home.includes("Expires soon"), "tools refresh their keys themselves");
+
   // another account's form ends nothing
   const stranger = await signedIn(gateway, other.email);
   await stranger.post(`/console/tools/${code.keyId}/end`, {}, { from: "/console/account" });

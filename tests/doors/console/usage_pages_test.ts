@@ -84,6 +84,11 @@ Deno.test("a lead sees what the members of their team spent in any range, and no
   assertStringIncludes(html, ">team Platform</a>");
   assertStringIncludes(html, `<input type="hidden" name="team" value="${team.id}"`);
   assert(!html.includes("requests.csv") && !html.includes("entries.csv"));
+  // entries are those of accounts: of who sees all of them, the team's report offers none, least of all their own
+  const ofTeam = await (await (await signedIn(gateway, "owner@localhost")).get(
+    `/console/usage${query}`,
+  )).text();
+  assert(ofTeam.includes("requests.csv") && !ofTeam.includes("entries.csv"));
   const link = /href="([^"]*\/usage\?team=[^"]*)"/.exec(
     await (await asLead.get(`/console/teams/${team.id}`)).text(),
   )![1]!;
@@ -103,6 +108,26 @@ Deno.test("a lead sees what the members of their team spent in any range, and no
   }
   await members.stop(team, lead);
   assertEquals(await statusOf(asLead.get(`/console/usage${query}`)), 400, "stopped");
+});
+
+Deno.test("a request is found by its ID by whoever may see it, and by nobody else", async () => {
+  await using gateway = await startGateway();
+  const { accounts, keys, sales } = gateway.gateway;
+  const ada = await accounts.create({ email: "ada@example.com" });
+  await accounts.create({ email: "eve@example.com" });
+  await accounts.create({ email: "fin@example.com", role: "finance" });
+  await sales.grant(ada, { credits: 100 });
+  const { secret } = await keys.issue(ada);
+  const reply = await gateway.chat("Hi", {}, { key: secret });
+  await reply.body?.cancel();
+  const id = reply.headers.get("request-id")!;
+  for (const name of ["ada", "fin", "eve"]) {
+    const browser = await signedIn(gateway, `${name}@example.com`);
+    const found = await browser.get(`/console/requests?q=${id}`);
+    const expected = name === "eve" ? null : `/console/requests/${id}`;
+    assertEquals(found.headers.get("location"), expected, name);
+    if (name === "eve") assertStringIncludes(await found.text(), "Nothing begins with");
+  }
 });
 
 Deno.test("a report by hour is shown in its zone, in the console's format of times", async () => {

@@ -1,7 +1,7 @@
 /** After signing in one is where one wanted to go, and nowhere else. */
 
 import fc from "fast-check";
-import { assert, assertEquals } from "../../assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../assert.ts";
 import { startGateway } from "../../fake/gateway.ts";
 import { testSeed } from "../../fake/random.ts";
 import { PlainBrowser } from "../../fake/visitor.ts";
@@ -43,8 +43,10 @@ Deno.test("signing in, by a password or a link, leads to the page that was asked
     assertEquals((await new PlainBrowser(gateway.url).get(path)).headers.getSetCookie(), [], path);
   }
   const nobody = new PlainBrowser(gateway.url);
-  await nobody.post("/console/keys", { name: "x" });
+  const { headers } = await nobody.post("/console/keys", { name: "x" });
   assertEquals(nobody.cookie, "");
+  const door = await (await nobody.get(headers.get("location")!)).text();
+  assertStringIncludes(door, "You are signed out, so the form was not carried out.");
   await nobody.get("/console/keys", { "sec-fetch-mode": "cors" });
   assertEquals(nobody.cookie, "");
 });

@@ -1,5 +1,6 @@
 /** Reports of any range and grouping are the sums of their records. */
 
+import type { Database } from "../../../src/ground/database/mod.ts";
 import { periodAt } from "../../../src/money/ledger/mod.ts";
 import {
   type Dimension,
@@ -11,7 +12,8 @@ import {
 } from "../../../src/money/usage/mod.ts";
 import { periodBefore } from "../../../src/money/usage/range.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../assert.ts";
-import { possible } from "../../fake/ledger.ts";
+import { guardedDatabase } from "../../fake/guarded_database.ts";
+import { ledgerBench, possible } from "../../fake/ledger.ts";
 import { Random, testSeed } from "../../fake/random.ts";
 import { type Known, START, usageHistory } from "../../fake/usage_history.ts";
 import { sized } from "../../tier.ts";
@@ -275,7 +277,45 @@ const REJECTED = [
   [{ since: "2026-02-30" }, "Invalid date"],
   [{ since: "2026-11-05T10:00" }, "Invalid date"],
   [{ since: "2026-11", until: "2026-11" }, "The range is empty"],
+  [{ since: "4001d", by: "model,hour", compare: true }, "Cannot compare over 4,000 days by hour"],
 ] as const;
+
+Deno.test("a report of centuries is that of the days with usage, and reads no more of them", async () => {
+  await using made = await usageHistory(new Random(1), 40);
+  let chars = 0;
+  const noted = (args: readonly unknown[] = []) => {
+    chars = Math.max(chars, JSON.stringify(args).length);
+  };
+  const { database: real } = made.parts;
+  const database: Database = {
+    ...guardedDatabase(real, () => {}),
+    all: (sql, args) => (noted(args), real.all(sql, args)),
+    one: (sql, args) => (noted(args), real.one(sql, args)),
+  };
+  const report = (since: string, until: string, by: string) =>
+    reportUsage(
+      { ...made.parts, database },
+      usageQuery.parse({ since, until, by, zone: "Europe/Berlin", compare: by === "model" }),
+    );
+  const day = (atMs: number) => new Date(atMs).toISOString().slice(0, 10);
+  const known = made.records.map(({ startedAtMs }) => startedAtMs);
+  const [since, until] = [
+    day(Math.min(...known) - 2 * 24 * HOUR),
+    day(Math.max(...known) + 48 * HOUR),
+  ];
+  for (const by of ["day", "month", "model", "hour,model"]) {
+    const { rows, totals } = await report(since, until, by);
+    chars = 0;
+    const long = await report("1971-01-01", "2200-01-01", by);
+    const without = ({ previous: _, change: __, ...row }: typeof totals) => row;
+    assertEquals(long.rows.map(without as never), rows.map(without as never) as never, by);
+    assertEquals([long.since, long.until], ["1970-12-31T23:00Z", "2199-12-31T23:00Z"]);
+    assert(chars < 20_000, `${by}: ${chars}`);
+  }
+  await using empty = await ledgerBench("file");
+  const nothing = usageQuery.parse({ since: "1971-01-01", until: "9998-12-31", by: "month" });
+  assertEquals((await reportUsage({ ...made.parts, database: empty.database }, nothing)).rows, []);
+});
 
 Deno.test("a report that cannot be is rejected, and says why", async () => {
   await using made = await usageHistory(new Random(1), 1);

@@ -87,6 +87,8 @@ document.addEventListener("keydown", (event) => {
       "main [type=search], main form[method=get] :is(input, select)",
     );
     if (search === null) return;
+    const folded = search.closest("details"); // what is folded cannot have the focus
+    if (folded !== null) folded.open = true;
     search.focus();
     search.select?.();
   } else return;

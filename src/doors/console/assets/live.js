@@ -1,6 +1,6 @@
 // Live parts of pages, by one event stream, while the page is visible. Loaded by console.js where a page has such parts.
 
-import { plainButton } from "./elements.js";
+import { made, plainButton } from "./elements.js";
 import { showTimes } from "./times.js";
 
 /** Rows that a table grows to. */
@@ -128,8 +128,10 @@ async function addRows(part, html) {
       await (await fetch(location.href)).text(),
       "text/html",
     );
-    const fresh = page.querySelector(`[data-part="${part.dataset.part}"]`);
-    if (fresh !== null) part.replaceChildren(...fresh.childNodes);
+    for (const place of [`[data-part="${part.dataset.part}"]`, "[data-older]"]) {
+      const fresh = page.querySelector(place);
+      if (fresh !== null) document.querySelector(place)?.replaceChildren(...fresh.childNodes);
+    }
     showTimes(part);
     return;
   }
@@ -144,12 +146,14 @@ async function addRows(part, html) {
     if (next === undefined && isFull()) continue;
     body.insertBefore(row, next ?? null);
   }
-  const older = document.querySelector("[data-older] a");
+  const pages = document.querySelector("[data-older]");
   while (body.rows.length > MAX_ROWS) {
     const last = body.rows[body.rows.length - 1];
     if (last.contains(document.activeElement)) break;
     last.remove();
+    if (pages.querySelector("a") === null) pages.append(made("a", {}, "Older requests"));
   }
+  const older = pages.querySelector("a");
   if (older !== null && body.rows.length > 0) {
     const last = body.rows[body.rows.length - 1];
     const atMs = Date.parse(last.querySelector("time").dateTime);

@@ -144,7 +144,8 @@ async function post(path, fields, what) {
     method: "POST",
     body: new URLSearchParams({ csrf: form.elements.csrf.value, ...fields }),
   });
-  if (!reply.ok) throw new Error(`could not ${what}; sign in again`);
+  // who is signed out is led to the page to sign in
+  if (!reply.ok || reply.redirected) throw new Error(`could not ${what}; sign in again`);
   return await reply.json();
 }
 
@@ -294,13 +295,23 @@ async function exchanged({ dialect, body, sent }, signal) {
     }
   }
   facts();
-  // the headers of a stream have the balance before it
+  // the headers of a stream are from before it
   const credits = await fetch(`${base}/user/credits?days=1&hours=1`, {
     headers: { authorization: `Bearer ${key}` },
     signal,
   });
-  view.end({ balance: credits.ok ? (await credits.json()).credits_remaining : null });
+  view.end({
+    credits: view.hasFailed ? null : await chargeOf(reply.headers.get("request-id"), signal),
+    balance: credits.ok ? (await credits.json()).credits_remaining : null,
+  });
   return view.hasFailed ? undefined : exchange();
+}
+
+/** What a request was charged, by its page: tokens and prices do not say it, as prices change and an upstream's own key pays a part. */
+async function chargeOf(requestId, signal) {
+  const reply = await fetch(`${base}/console/requests/${requestId}`, { signal });
+  const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+  return page.querySelector("[data-charged]")?.dataset.charged ?? null;
 }
 
 /** Adds an error to what is shown of the reply. */
@@ -316,11 +327,9 @@ class ReplyView {
   #tokens = {};
   #chars = 0;
   #started;
-  #prices;
 
   constructor(started) {
     this.#started = started;
-    this.#prices = models.selectedOptions[0].dataset.prices.split(" ").map(Number);
   }
 
   add(name, text) {
@@ -359,24 +368,14 @@ class ReplyView {
     const { input, cached = 0, output } = this.#tokens;
     const number = (value) => Number(value).toLocaleString("en-US");
     const seconds = (performance.now() - this.#started) / 1000;
-    const charge = credits ?? (this.hasFailed ? null : this.#price());
     shown("use").textContent = [
       ...(input === undefined ? [] : [
         `${number(input)} input tokens${cached > 0 ? ` (${number(cached)} cached)` : ""}`,
         `${number(output)} output tokens`,
       ]),
-      ...(charge === null ? [] : [`${number(charge)} credit${Number(charge) === 1 ? "" : "s"}`]),
+      ...(credits === null ? [] : [`${number(credits)} credit${Number(credits) === 1 ? "" : "s"}`]),
       ...(balance === null ? [] : [`balance ${number(balance)}`]),
       ...(output > 0 && seconds > 0 ? [`${(output / seconds).toFixed(0)} tokens per second`] : []),
     ].join(" · ");
-  }
-
-  /** The charge by the reported tokens, as the gateway computes it. */
-  #price() {
-    const { input, cached = 0, output } = this.#tokens;
-    if (input === undefined || output === undefined) return null;
-    const [perInput, perCached, perOutput, minimum] = this.#prices;
-    const millionths = (input - cached) * perInput + cached * perCached + output * perOutput;
-    return Math.max(minimum, Math.ceil(millionths / 1_000_000));
   }
 }

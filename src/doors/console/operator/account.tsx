@@ -25,7 +25,7 @@ import {
 } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { EntryTable } from "../pages/credit_entries.tsx";
-import { NewKey } from "../pages/key_forms.tsx";
+import { type MadeKey, NewKey } from "../pages/key_forms.tsx";
 import { type KeysView, KeyTable } from "../pages/key_table.tsx";
 import { LotTable } from "./account_lots.tsx";
 import { AccountTeams, type Membership } from "./account_teams.tsx";
@@ -91,7 +91,7 @@ export function AccountDetailPage(
     packages: readonly CreditPackage[];
     /** A sign-in link that was made just now. */
     link?: string | undefined;
-    made?: string | undefined;
+    made?: MadeKey | undefined;
     address: string;
   },
 ) {
@@ -107,7 +107,7 @@ export function AccountDetailPage(
           <Copyable text={link} label="the sign-in link" />
         </section>
       )}
-      {made === undefined ? null : <NewKey secret={made} address={address} models={view.models} />}
+      {made === undefined ? null : <NewKey {...made} address={address} />}
       <p>
         {isPool
           ? teams.map(({ teamId, teamName }) => (

@@ -28,6 +28,7 @@ import { debtOf } from "../../../money/payments/mod.ts";
 import { AccountDetailPage } from "./account.tsx";
 import type { Membership } from "./account_teams.tsx";
 import type { GuardedApp } from "../guard.ts";
+import type { MadeKey } from "../pages/key_forms.tsx";
 import { DAY_MS } from "../../../ground/time.ts";
 
 const ENTRIES_SHOWN = 20;
@@ -37,7 +38,7 @@ const USAGE_RANGE = "30d";
 /** What the page shows besides the account. */
 interface More {
   readonly link?: string;
-  readonly made?: string;
+  readonly made?: MadeKey;
   readonly error?: string;
 }
 
@@ -175,6 +176,6 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
   post("/link", ACCOUNT_LINK, { shows: ({ link }) => ({ link: String(link) }) });
   post("/keys", KEY_CREATE, {
     input: (form) => ({ id: form.text("id") || undefined, name: "created by the operator" }),
-    shows: madeOf,
+    shows: madeOf(parts),
   });
 }

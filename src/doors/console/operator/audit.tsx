@@ -17,7 +17,17 @@ import {
 } from "../../../money/ledger/mod.ts";
 import { LOAN_WRITE_OFF, mayOperate } from "../../../operating/operations/mod.ts";
 import { STATUS_CODE } from "../../../ground/std/mod.ts";
-import { Field, Form, Name, RelativeTime, Select, Stat, Table, Time } from "../components.tsx";
+import {
+  Field,
+  Form,
+  Name,
+  Names,
+  RelativeTime,
+  Select,
+  Stat,
+  Table,
+  Time,
+} from "../components.tsx";
 import { count, duration, number } from "../format.ts";
 import { type ObjectLabels, objectLabels, RowKey } from "./object_names.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
@@ -254,7 +264,7 @@ function UnreturnedLoans(
           },
           {
             name: "in budgets of",
-            cell: ({ lapsedKeys }) => lapsedKeys.map((id) => <Name text={id} code />),
+            cell: ({ lapsedKeys }) => <Names all={lapsedKeys} />,
           },
           {
             name: "gone since",

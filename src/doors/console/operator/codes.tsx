@@ -32,15 +32,13 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { codes, accounts, sales, now } = parts;
 
   const show = async (c: PageRequest, session: Session, more: More = {}) => {
-    const [all, people] = await Promise.all([
-      codes.list({ limit: CODES_SHOWN }),
-      accounts.list(),
-    ]);
+    const all = await codes.list({ limit: CODES_SHOWN });
+    const people = await accounts.byIds(all.flatMap(({ redeemedBy }) => redeemedBy ?? []));
     const content = (
       <CodesPage
         page={pageOf(c, more.error)}
         codes={all}
-        emails={new Map(people.map(({ id, email }) => [id, email]))}
+        emails={new Map([...people.values()].map(({ id, email }) => [id, email]))}
         packages={sales.packages}
         mayManage={mayOperate(session, CODE_CREATE)}
         nowMs={now()}

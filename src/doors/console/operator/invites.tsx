@@ -2,6 +2,7 @@ import type { Invitation } from "../../../money/billing/mod.ts";
 import { Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
+import { JOINED_SHOWN, OtherJoined } from "../pages/credits.tsx";
 import { type ConsoleParts, page, pageOf } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
@@ -26,9 +27,10 @@ interface InviterRow {
 function InvitesPage(
   { page, inviters }: { page: PageContext; inviters: readonly InviterRow[] },
 ) {
-  const rows = inviters.flatMap(({ email, joined }) =>
+  const all = inviters.flatMap(({ email, joined }) =>
     joined.map((one) => ({ inviter: email, ...one }))
   );
+  const rows = all.toSorted((a, b) => b.joinedAtMs - a.joinedAtMs).slice(0, JOINED_SHOWN);
   return (
     <Layout page={page} title="Invites">
       <p class="quiet">
@@ -36,7 +38,7 @@ function InvitesPage(
         registers with it, and once more at that account's first payment.
       </p>
       <Table<typeof rows[number]>
-        caption="Who invited whom"
+        caption="Who invited whom, newest first"
         rows={rows}
         empty="Nobody has joined with an invite code yet."
         columns={[
@@ -46,6 +48,7 @@ function InvitesPage(
           { name: "credits earned", role: "figure", cell: ({ earned }) => number(earned) },
         ]}
       />
+      <OtherJoined all={all.length} />
     </Layout>
   );
 }

@@ -19,8 +19,10 @@ export async function livePage(
   { livePages }: Pick<ConsoleParts, "livePages">,
   { action, everyMs, part, whole }: LivePageOptions,
 ): Promise<Response> {
-  const { pathname, search } = new URL(c.req.url);
-  const path = `${pathname}${search}`;
+  const { pathname, searchParams } = new URL(c.req.url);
+  // a message about the last write goes from the address: the page is loaded without it when it connects again
+  searchParams.delete("done");
+  const path = searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`;
   const session = c.var.session!;
   livePages.offer(session.account.id, path, { action, everyMs, render: part });
   return await page(c, whole(<div data-part={path}>{await part(session)}</div>));

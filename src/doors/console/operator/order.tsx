@@ -22,13 +22,14 @@ import { Layout, type PageContext } from "../layout.tsx";
 import { OrderBadge, OrderLink, type OrderOwner, OwnerLink } from "../pages/orders.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 
-/** Whose credits something is, by account ID: people, services, and the pools of teams. */
+/** Whose credits something is, by account ID: people, services, and the pools of teams. @param accountIds Those that are shown. */
 export async function ownersOf(
   { accounts, teams }: Pick<ConsoleParts, "accounts" | "teams">,
+  accountIds: readonly string[],
 ): Promise<ReadonlyMap<string, OrderOwner>> {
-  const [people, all] = await Promise.all([accounts.list(), teams.list()]);
+  const [people, all] = await Promise.all([accounts.byIds(accountIds), teams.list()]);
   return new Map<string, OrderOwner>([
-    ...people.map(({ id, email }) =>
+    ...[...people.values()].map(({ id, email }) =>
       [id, { name: email, href: `/console/operator/accounts/${id}` }] as const
     ),
     ...all.map(({ id, name, poolId }) =>
@@ -42,11 +43,12 @@ export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { database } = parts;
 
   const show = async (c: PageRequest, session: Session, order: Order, error?: string) => {
-    const [events, credits, owners] = await Promise.all([
+    const [events, credits] = await Promise.all([
       eventsOfOrder(database, order.id),
       creditsOfOrder(database, order.id),
-      ownersOf(parts),
     ]);
+    const moved = credits.map(({ accountId }) => accountId);
+    const owners = await ownersOf(parts, [order.accountId, ...moved]);
     const content = (
       <OperatorOrderPage
         page={pageOf(c, error)}

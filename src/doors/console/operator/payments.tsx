@@ -16,12 +16,13 @@ export function paymentsRoutes(app: GuardedApp, parts: ConsoleParts) {
   app.get(
     "/payments",
     may("payments.read", async (c) => {
-      const [orders, look, debts, owners] = await Promise.all([
+      const [orders, look, debts] = await Promise.all([
         listOrders(database, { limit: ORDERS_SHOWN }),
         listOrders(database, { needsLook: true, limit: ORDERS_SHOWN }),
         debtors(database, DEBTORS_SHOWN),
-        ownersOf(parts),
       ]);
+      const shown = [...orders, ...look, ...debts].map(({ accountId }) => accountId);
+      const owners = await ownersOf(parts, shown);
       return await page(
         c,
         <PaymentsPage

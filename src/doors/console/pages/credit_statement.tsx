@@ -1,6 +1,6 @@
 import type { Child } from "@hono/hono/jsx";
 import type { CreditLine, CreditStatement } from "../../../money/usage/mod.ts";
-import { Name, Select, Stat, Table, Term, Time } from "../components.tsx";
+import { Name, Select, Stat, Table, Term, Time, UtcDay } from "../components.tsx";
 import { count, date, month as monthText, number, signed } from "../format.ts";
 import { EntryText, KINDS } from "./credit_entries.tsx";
 
@@ -51,8 +51,7 @@ export function CreditStatementSection({ statement, months }: StatementView) {
           {
             name: "date",
             bare: true,
-            cell: ({ atMs, isDay }) =>
-              isDay ? <span title="UTC day">{date(atMs)}</span> : <Time ms={atMs} />,
+            cell: ({ atMs, isDay }) => isDay ? <UtcDay ms={atMs} /> : <Time ms={atMs} />,
           },
           { name: "description", role: "primary", cell: (line) => <What line={line} /> },
           { name: "credits", role: "figure", cell: ({ credits }) => signed(credits) },

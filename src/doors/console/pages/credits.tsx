@@ -7,6 +7,15 @@ import { BalanceStat } from "../live_stats.tsx";
 import { CreditStatementSection, type StatementView } from "./credit_statement.tsx";
 import { Debt, Packages, type Shop } from "./packages.tsx";
 
+/** People who joined that a page lists: a thousand are a third of a megabyte. */
+export const JOINED_SHOWN = 200;
+
+/** Says of how many people the latest are listed. */
+export function OtherJoined({ all }: { all: number }) {
+  if (all <= JOINED_SHOWN) return null;
+  return <p class="quiet">The latest {number(JOINED_SHOWN)} of {number(all)} people.</p>;
+}
+
 /** Packages, the statement of a month, and invitations. */
 export function CreditsPage(
   { page, balance, perUsd, packages, shop, view, invite, joined }: {
@@ -18,6 +27,7 @@ export function CreditsPage(
     shop: Shop;
     view: StatementView;
     invite: { readonly code: string; readonly link: string };
+    /** Oldest first. */
     joined: readonly Invitation[];
   },
 ) {
@@ -51,8 +61,8 @@ export function CreditsPage(
       </div>
       <h2>Invited people</h2>
       <Table<Invitation>
-        caption="People who joined with your code"
-        rows={joined}
+        caption="People who joined with your code, newest first"
+        rows={joined.toReversed().slice(0, JOINED_SHOWN)}
         empty="Nobody has joined with your code yet."
         columns={[
           { name: "email", cell: ({ email }) => email },
@@ -60,6 +70,7 @@ export function CreditsPage(
           { name: "earned", role: "figure", cell: ({ earned }) => number(earned) },
         ]}
       />
+      <OtherJoined all={joined.length} />
     </Layout>
   );
 }

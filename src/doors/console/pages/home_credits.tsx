@@ -14,7 +14,11 @@ export function Expiring({ credits: { lots }, rate, keys, perUsd, nowMs }: HomeP
   const isSoon = (expiresAtMs: number | null, days: number): expiresAtMs is number =>
     expiresAtMs !== null && expiresAtMs - nowMs <= days * DAY_MS;
   const soonLots = lots.filter(({ expiresAtMs }) => isSoon(expiresAtMs, LOT_DAYS));
-  const soonKeys = keys.filter(({ expiresAtMs }) => isSoon(expiresAtMs, KEY_DAYS))
+  // one that is valid for a day at most, as the playground's, is not about to expire from the beginning
+  const soonKeys = keys
+    .filter(({ createdAtMs, expiresAtMs: ms }) =>
+      isSoon(ms, KEY_DAYS) && ms! - createdAtMs > DAY_MS
+    )
     .toSorted((a, b) => a.expiresAtMs! - b.expiresAtMs!);
   if (soonLots.length + soonKeys.length === 0) return null;
   return (

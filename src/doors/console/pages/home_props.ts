@@ -43,7 +43,7 @@ export interface HomeProps {
   readonly tier: readonly WindowState[];
   /** Budgets that apply to the account's active keys, with the names of their owners. */
   readonly budgets: readonly { readonly budget: Budget; readonly of: string }[];
-  /** Active keys. */
+  /** Active keys, without those of tools, which refresh them. */
   readonly keys: readonly Key[];
   /** Pools of the visitor's active teams, those whose keys were used last first. */
   readonly pools: readonly TeamPool[];

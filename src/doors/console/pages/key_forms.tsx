@@ -44,10 +44,15 @@ export function NewKeyForm({ path, csrf, models, title, hint, children }: {
   );
 }
 
+/** A key that was just made or rotated. */
+export interface MadeKey {
+  readonly secret: string;
+  /** Models for replies that it may use, which its snippets can name. */
+  readonly models: readonly string[];
+}
+
 /** Shows a new key once, with snippets. */
-export function NewKey(
-  { secret, address, models }: { secret: string; address: string; models: readonly string[] },
-) {
+export function NewKey({ secret, address, models }: MadeKey & { address: string }) {
   return (
     <section class="card" id="new-key">
       <h2>Your new key</h2>

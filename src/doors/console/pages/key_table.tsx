@@ -51,17 +51,33 @@ interface KeyTableProps extends KeysView {
   readonly mayChange: MayChange;
 }
 
+/** Past keys that are listed, those that ended last first, and how many have forms, of which each has all models: the playground makes many. */
+const PAST_SHOWN = 200;
+const PAST_CHANGEABLE = 20;
+
 /** Keys with their state; revoked and expired ones are folded away. */
 export function KeyTable({ keys, caption = "Keys", ...props }: KeyTableProps) {
   const active = keys.filter((key) => isActive(key, props.nowMs));
-  const past = keys.filter((key) => !isActive(key, props.nowMs));
+  const past = keys.filter((key) => !isActive(key, props.nowMs))
+    .toSorted((a, b) => endOf(b) - endOf(a));
+  const changeable = new Set(past.slice(0, PAST_CHANGEABLE).map(({ id }) => id));
   return (
     <>
       <KeyRows {...props} keys={active} caption={caption} />
       {past.length === 0 ? null : (
         <details>
           <summary>{count(past.length, "key")} revoked or expired</summary>
-          <KeyRows {...props} keys={past} caption="Revoked and expired keys" arePast />
+          <KeyRows
+            {...props}
+            keys={past.slice(0, PAST_SHOWN)}
+            caption="Revoked and expired keys"
+            mayChange={(key, operation) =>
+              changeable.has(key.id) && props.mayChange(key, operation)}
+            arePast
+          />
+          {past.length > PAST_SHOWN && (
+            <p class="quiet">The latest {PAST_SHOWN} of {number(past.length)}.</p>
+          )}
         </details>
       )}
     </>
@@ -190,6 +206,11 @@ function KeyName({ name }: Pick<Key, "name">) {
 /** Whether a key is neither revoked nor expired. */
 export function isActive({ revokedAtMs, expiresAtMs }: Key, nowMs: number): boolean {
   return revokedAtMs === null && (expiresAtMs === null || expiresAtMs > nowMs);
+}
+
+/** When a key that is not active ended. */
+function endOf({ revokedAtMs, expiresAtMs }: Key): number {
+  return Math.min(revokedAtMs ?? Infinity, expiresAtMs ?? Infinity);
 }
 
 /** Whether a key is active, expired or revoked. */

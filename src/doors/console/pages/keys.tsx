@@ -1,7 +1,7 @@
 import type { SignedInTool } from "../../../people/accounts/mod.ts";
 import { TimeZones } from "../budgets.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
-import { NewKey, NewKeyForm } from "./key_forms.tsx";
+import { type MadeKey, NewKey, NewKeyForm } from "./key_forms.tsx";
 import { type KeysView, KeyTable, type MayChange } from "./key_table.tsx";
 import { ToolTable } from "./tools.tsx";
 
@@ -16,8 +16,7 @@ export function KeysPage(
     /** Names of teams by ID; `undefined` if no key is a team's. */
     teams: ReadonlyMap<string, string> | undefined;
     mayChange: MayChange;
-    /** Secret of the key that was just created. */
-    made?: string | undefined;
+    made?: MadeKey | undefined;
     address: string;
     tools: readonly SignedInTool[];
   },
@@ -25,7 +24,7 @@ export function KeysPage(
   const { keys, models } = view;
   return (
     <Layout page={page} title="Keys">
-      {made === undefined ? null : <NewKey secret={made} address={address} models={models} />}
+      {made === undefined ? null : <NewKey {...made} address={address} />}
       {keys.length < MANY_KEYS ? null : (
         <p>
           <a class="button" href="#create">Create a key</a>

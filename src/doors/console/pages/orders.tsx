@@ -1,6 +1,6 @@
 import { moneyText } from "../../../settings/config/mod.ts";
 import { type Order, type OrderState, receiptNumber } from "../../../money/payments/mod.ts";
-import { Badge, Facts, Table, Time } from "../components.tsx";
+import { Badge, Facts, Table, Time, UtcDay } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 import { Name } from "../name.tsx";
@@ -199,7 +199,7 @@ export function ReceiptPage(
       <Facts
         rows={[
           ["Number", receiptNumber(order.receipt ?? 0)],
-          ["Date", <Time ms={order.paidAtMs ?? 0} dayOnly />],
+          ["Date", <UtcDay ms={order.paidAtMs ?? 0} />],
           ["Seller", seller],
           ["Buyer", buyer],
           ["Item", `${order.packageName}, ${number(order.credits)} credits`],

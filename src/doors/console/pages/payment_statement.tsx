@@ -1,7 +1,7 @@
 import { moneyText } from "../../../settings/config/mod.ts";
 import { receiptNumber, type StatementLine } from "../../../money/payments/mod.ts";
 import { type CsvColumns, csvText } from "../../../money/usage/mod.ts";
-import { Table, Time } from "../components.tsx";
+import { Table, UtcDay } from "../components.tsx";
 import { month as monthText } from "../format.ts";
 import { Layout, type PageContext } from "../layout.tsx";
 
@@ -36,7 +36,7 @@ export function StatementPage(
         rows={lines}
         empty="No payments in this month."
         columns={[
-          { name: "date", cell: ({ atMs }) => <Time ms={atMs} dayOnly /> },
+          { name: "date", cell: ({ atMs }) => <UtcDay ms={atMs} /> },
           {
             name: "description",
             cell: ({ kind, packageName }) => `${LINES[kind]}: ${packageName}`,

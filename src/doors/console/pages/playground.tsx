@@ -148,17 +148,13 @@ export function PlaygroundPage(
 }
 
 /** A model, with what the page's script needs to know of it. */
-function ModelOption({ route: { id, kind, efforts, prices, minimum, images, maxOutput } }: {
-  route: Route;
-}) {
+function ModelOption({ route: { id, kind, efforts, images } }: { route: Route }) {
   return (
     <option
       value={id}
       data-kind={kind}
       data-efforts={efforts.join(" ")}
-      data-prices={[prices.input, prices.cached, prices.output, minimum].join(" ")}
       data-images={images}
-      data-max-output={String(maxOutput)}
     >
       {id}
     </option>

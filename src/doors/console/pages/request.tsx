@@ -61,7 +61,7 @@ export function RequestPage(
           <p>{failure}</p>
         </section>
       )}
-      <section class="card">
+      <section class="card" data-charged={String(record.chargedCredits)}>
         <Facts class="two" rows={facts} />
       </section>
       <h2>Time</h2>

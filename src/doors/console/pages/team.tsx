@@ -30,7 +30,11 @@ export function TeamPage(props: TeamPageProps) {
   return (
     <Layout page={page} title={team.name}>
       {made !== undefined && (
-        <NewKey secret={made} address={address} models={team.models ?? models} />
+        <NewKey
+          {...made}
+          address={address}
+          models={made.models.filter((id) => team.models?.includes(id) ?? true)}
+        />
       )}
       <p>
         <TeamState team={team} />{" "}

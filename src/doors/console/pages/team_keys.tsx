@@ -23,7 +23,7 @@ export function NewTeamKey(
           ...choices.map(({ accountId, email }) => [accountId, email] as const),
           ...(mayMakeFor(null) ? [["team", "the whole team"] as const] : []),
         ]}
-        value={self?.id}
+        value={choices.find(({ accountId }) => accountId === self?.id)?.accountId}
       />
     </NewKeyForm>
   );

@@ -3,6 +3,7 @@ import type { WriteOperation } from "../../../operating/operations/mod.ts";
 import type { Budget } from "../../../money/ledger/mod.ts";
 import type { UsageSum } from "../../../money/usage/mod.ts";
 import type { PageContext } from "../layout.tsx";
+import type { MadeKey } from "./key_forms.tsx";
 import type { KeysView, MayChange } from "./key_table.tsx";
 import type { OwnKeysView } from "./own_keys.tsx";
 
@@ -40,7 +41,6 @@ export interface TeamPageProps extends Omit<KeysView, "budgets"> {
   readonly self: Account | undefined;
   /** Whether the visitor may see something of this team. */
   readonly may: (action: Action) => boolean;
-  /** Secret of the key that was just created. */
-  readonly made?: string | undefined;
+  readonly made?: MadeKey | undefined;
   readonly address: string;
 }

@@ -82,7 +82,7 @@ function Report(
     report: UsageReport;
     chart: ChartProps | undefined;
     choices: UsageChoices;
-    /** Whether the visitor may see the requests and entries that it is of, not only their sums. */
+    /** Whether the visitor may see the requests that it is of, not only their sums; entries are those of accounts, not of teams. */
     hasRequests: boolean;
     nowMs: number;
     /** Whether the visitor is in teams, whose usage is not part of this. */
@@ -120,10 +120,15 @@ function Report(
         </a>. Download <a href={`/console/usage.csv?${queryOf(choices)}`}>this report</a>
         {!hasRequests ? null : (
           <>
-            , <a href={`/console/usage/requests.csv?${queryOf(choices)}`}>its requests</a> or{" "}
-            <a href={`/console/usage/entries.csv?${queryOf(choices, { team: "", tag: "" })}`}>
-              ledger entries
-            </a>
+            , <a href={`/console/usage/requests.csv?${queryOf(choices)}`}>its requests</a>
+            {choices.team !== "" ? null : (
+              <>
+                {" "}or{" "}
+                <a href={`/console/usage/entries.csv?${queryOf(choices, { tag: "" })}`}>
+                  ledger entries
+                </a>
+              </>
+            )}
           </>
         )} as CSV.
       </p>
