@@ -5,6 +5,7 @@ import {
   countedUsage,
   DIALECTS,
   type JsonObject,
+  NO_USAGE,
   type ParsedRequest,
 } from "../../../src/wire/dialects/mod.ts";
 import {
@@ -904,6 +905,26 @@ Deno.test("whole numbers beyond 2^53 are the same on the other side, in either d
     contextOf(readMessages({ messages })),
   );
   assertStringIncludes(JSON.stringify(answer.withUsage(countedUsage(1, 1))), args);
+});
+
+Deno.test("chat reply → messages: a stop sequence is one that the client named", () => {
+  const messages = [{ role: "user", content: "Hi" }];
+  const request = parseMessages({ model: "m", max_tokens: 9, messages, stop_sequences: ["X"] });
+  for (const field of ["stop_reason", "matched_stop"]) {
+    for (const [said, expected] of [["X", "stop_sequence"], ["<|im_end|>", "end_turn"]]) {
+      const end = { finish_reason: "stop", [field]: said };
+      const message = { role: "assistant", content: "Hi" };
+      const whole = messagesToChat.reply({ choices: [{ message, ...end }] }, contextOf(request))
+        .withUsage(NO_USAGE);
+      const stream = messagesToChat.stream(contextOf(request));
+      const data = JSON.stringify({ choices: [{ index: 0, delta: message, ...end }] });
+      const events = clientStream(stream, `data: ${data}\n\ndata: [DONE]\n\n`);
+      const [, delta] = /"delta":(\{"stop_reason":[^}]*\})/.exec(events)!;
+      for (const { stop_reason, stop_sequence } of [whole, JSON.parse(delta!)]) {
+        assertEquals([stop_reason, stop_sequence], [expected, said === "X" ? "X" : null]);
+      }
+    }
+  }
 });
 
 Deno.test("a thread is refused in the words by which SDKs go on without", () => {

@@ -4,7 +4,7 @@ import {
   type StreamContext,
   streamContextOf,
 } from "../dialect.ts";
-import { isObject, type JsonObject } from "../json.ts";
+import { isObject, items, type JsonObject, type JsonValue } from "../json.ts";
 import { type Finish, parseArgs, type ReplyEvent } from "../neutral/conversation.ts";
 import { JsonProgress } from "../neutral/json_progress.ts";
 import { unusable } from "../upstream_error.ts";
@@ -25,6 +25,8 @@ function stopReason(
   if (called) return "tool_use"; // some upstreams finish with "stop" although they called a tool
   return stopped ? "stop_sequence" : "end_turn";
 }
+
+type FinishEvent = ReplyEvent & { type: "finish" };
 
 type BlockKind = "thinking" | "redacted" | "text" | "tool";
 
@@ -64,18 +66,20 @@ export class MessagesWriter implements ReplyWriter {
   readonly #held: HeldEvent[] = [];
   /** What signs the reasoning that is being written. */
   #signature = SIGNATURE;
-  #finish: Finish | undefined;
-  #stopped: string | undefined;
+  #end: FinishEvent | undefined;
+  /** Those that the client named: servers report their own, such as `<|im_end|>` (SGLang), in the same place. */
+  readonly #stopSequences: readonly JsonValue[];
 
   constructor(context: ReplyContext) {
     this.#context = streamContextOf(context);
-    const { thinking } = context.request.body;
+    const { thinking, stop_sequences: stopSequences } = context.request.body;
+    this.#stopSequences = items(stopSequences);
     this.#ids = new MessagesCallIds(context.request.body, "chat");
     this.#takesThinking = isObject(thinking) && thinking.type !== "disabled";
   }
 
   get finished(): boolean {
-    return this.#finish !== undefined;
+    return this.#end !== undefined;
   }
 
   write(event: ReplyEvent): string {
@@ -92,8 +96,7 @@ export class MessagesWriter implements ReplyWriter {
       case "call":
         return this.#call(event);
       case "finish":
-        this.#finish = event.finish;
-        this.#stopped = event.stopped;
+        this.#end = event;
         return "";
     }
   }
@@ -108,12 +111,8 @@ export class MessagesWriter implements ReplyWriter {
     for (const held of this.#held.splice(0)) rest += this.#writeHeld(held);
     rest += this.#closeBlock();
     const called = this.#calls.some(({ name }) => name !== undefined);
-    const stopped = this.#stopped !== undefined && !called;
     return rest + event("message_delta", {
-      delta: {
-        stop_reason: stopReason(this.#finish ?? "stop", { called, stopped }),
-        stop_sequence: stopped ? this.#stopped! : null,
-      },
+      delta: this.#ending(this.#end, called),
       usage: writeMessagesUsage(usage, this.tier),
     }) + event("message_stop", {});
   }
@@ -125,19 +124,27 @@ export class MessagesWriter implements ReplyWriter {
   whole(events: readonly ReplyEvent[]): (usage: Usage) => JsonObject {
     const { id, model } = this.#context;
     const content = this.#content(events);
-    const finish = events.find((event) => event.type === "finish");
+    const end = events.find((event) => event.type === "finish");
     const called = content.some(({ type }) => type === "tool_use");
-    const stopped = finish?.stopped !== undefined && !called;
     return (usage) => ({
       id,
       type: "message",
       role: "assistant",
       model,
       content,
-      stop_reason: stopReason(finish?.finish ?? "stop", { called, stopped }),
-      stop_sequence: stopped ? finish!.stopped! : null,
+      ...this.#ending(end, called),
       usage: writeMessagesUsage(usage, this.tier),
     });
+  }
+
+  /** Why the message ended. */
+  #ending(end: FinishEvent | undefined, called: boolean): JsonObject {
+    const { finish = "stop", stopped = null } = end ?? {};
+    const isSequence = finish === "stop" && !called && this.#stopSequences.includes(stopped);
+    return {
+      stop_reason: stopReason(finish, { called, stopped: isSequence }),
+      stop_sequence: isSequence ? stopped : null,
+    };
   }
 
   #content(events: readonly ReplyEvent[]): JsonObject[] {
