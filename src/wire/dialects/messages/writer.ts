@@ -35,7 +35,8 @@ type HeldEvent = ReplyEvent & { type: "text" | "reasoning" | "seal" };
 
 /** A tool call that is being written. */
 interface Call {
-  readonly key: string;
+  /** Number of calls before it. */
+  readonly place: number;
   id: string | undefined;
   name: string | undefined;
   /** Arguments that wait for their block. */
@@ -61,7 +62,12 @@ export class MessagesWriter implements ReplyWriter {
   #started = false;
   #index = -1;
   #open: BlockKind | undefined;
-  readonly #calls: Call[] = [];
+  readonly #calls = new Map<string, Call>();
+  /** In the order in which they began, and are written. */
+  readonly #order: Call[] = [];
+  /** The first of them that is waiting. */
+  #next = 0;
+  #current: Call | undefined;
   /** Text that came while a call was open. */
   readonly #held: HeldEvent[] = [];
   /** What signs the reasoning that is being written. */
@@ -103,14 +109,12 @@ export class MessagesWriter implements ReplyWriter {
 
   close(usage: Usage): string {
     let rest = this.#start() + this.#closeBlock();
-    for (const call of this.#calls) {
-      if (call.state === "waiting" && call.name !== undefined) {
-        rest += this.#openCall(call) + this.#closeBlock();
-      }
+    for (const call of this.#order.slice(this.#next)) {
+      if (call.name !== undefined) rest += this.#openCall(call) + this.#closeBlock();
     }
     for (const held of this.#held.splice(0)) rest += this.#writeHeld(held);
     rest += this.#closeBlock();
-    const called = this.#calls.some(({ name }) => name !== undefined);
+    const called = this.#order.some(({ name }) => name !== undefined);
     return rest + event("message_delta", {
       delta: this.#ending(this.#end, called),
       usage: writeMessagesUsage(usage, this.tier),
@@ -235,18 +239,19 @@ export class MessagesWriter implements ReplyWriter {
   }
 
   #call(piece: ReplyEvent & { type: "call" }): string {
-    let call = this.#calls.find(({ key }) => key === piece.key);
+    let call = this.#calls.get(piece.key);
     if (call === undefined) {
       const progress = new JsonProgress();
       call = {
-        key: piece.key,
+        place: this.#order.length,
         id: undefined,
         name: undefined,
         waiting: "",
         state: "waiting",
         progress,
       };
-      this.#calls.push(call);
+      this.#calls.set(piece.key, call);
+      this.#order.push(call);
     }
     call.id ??= piece.id;
     call.name ??= piece.name;
@@ -261,24 +266,25 @@ export class MessagesWriter implements ReplyWriter {
   #advance(): string {
     let text = "";
     while (true) {
-      const open = this.#calls.find(({ state }) => state === "open");
-      if (open !== undefined && !open.progress.complete) return text;
-      const next = this.#calls.find(({ state }) => state === "waiting");
-      if (open !== undefined) {
+      if (this.#current !== undefined) {
+        if (!this.#current.progress.complete) return text;
         text += this.#closeBlock();
         for (const held of this.#held.splice(0)) text += this.#writeHeld(held);
       }
+      const next = this.#order[this.#next];
       if (next?.name === undefined) return text;
+      this.#next++;
       text += this.#openCall(next);
     }
   }
 
   #openCall(call: Call): string {
-    call.id ??= madeCallId(this.#context.id, this.#calls.indexOf(call));
+    call.id ??= madeCallId(this.#context.id, call.place);
     const block = { type: "tool_use", id: this.#ids.unique(call.id), name: call.name!, input: {} };
     const text = this.#closeBlock() + this.#openBlock("tool", block) +
       this.#arguments(call.waiting);
     call.state = "open";
+    this.#current = call;
     call.waiting = "";
     return text;
   }
@@ -299,7 +305,8 @@ export class MessagesWriter implements ReplyWriter {
       ? this.#delta({ type: "signature_delta", signature: this.#signature })
       : "";
     this.#signature = SIGNATURE;
-    for (const call of this.#calls) if (call.state === "open") call.state = "closed";
+    if (this.#current !== undefined) this.#current.state = "closed";
+    this.#current = undefined;
     this.#open = undefined;
     return signature + event("content_block_stop", { index: this.#index });
   }
