@@ -337,6 +337,23 @@ Deno.test("many calls under one id take no time that grows with their square", P
   });
 });
 
+Deno.test("many ends of many calls take no time that grows with their square", PROOF, () => {
+  const chunk = (choice: JsonObject) => JSON.stringify({ choices: [{ index: 0, ...choice }] });
+  // it was 5 s for 12,000 of both
+  assertGrowsLinearly(24_000, (size) => {
+    const stream = messagesToChat.stream(
+      contextOf(readMessages({ messages: [{ role: "user", content: "x" }] })),
+    );
+    const calls = Array.from(
+      { length: size },
+      (_, index) =>
+        chunk({ delta: { tool_calls: [{ index, function: { name: "f", arguments: "{}" } }] } }),
+    );
+    const ends = calls.map(() => chunk({ delta: {}, finish_reason: "tool_calls" }));
+    return () => [...calls, ...ends].forEach((data) => void stream.push({ event: "", data }));
+  });
+});
+
 Deno.test("a choice among many tools takes no time that grows with their square", PROOF, () => {
   const tools = (size: number, prefix: string) =>
     Array.from({ length: size }, (_, at) => ({

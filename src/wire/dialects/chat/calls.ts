@@ -14,6 +14,8 @@ export class CallReader {
   /** Upstream index → the call that it means now. Ollama sends several calls under index 0. */
   readonly #byIndex = new Map<number, Call>();
   readonly #all: Call[] = [];
+  /** How many of them have ended. */
+  #ended = 0;
   /** The call that a piece without an index continues. */
   #last: Call | undefined;
   readonly #offered: readonly string[];
@@ -60,9 +62,11 @@ export class CallReader {
     };
   }
 
-  /** What was held back of the calls when the reply ends. */
+  /** What was held back of the calls when the reply ends; upstreams may say so more than once. */
   end(): CallEvent[] {
-    return this.#all.flatMap((call): CallEvent[] => {
+    const all = this.#all.slice(this.#ended);
+    this.#ended = this.#all.length;
+    return all.flatMap((call): CallEvent[] => {
       const { key, isNamed, args } = call;
       const held = args.end();
       if (held === "" && (isNamed || call.name === undefined)) return [];
