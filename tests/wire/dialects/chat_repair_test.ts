@@ -108,23 +108,6 @@ Deno.test("calls without a name are left out, others end a reply with tool_calls
   ));
 });
 
-Deno.test("a call that the limit cut off before its arguments does not look whole, however it comes", async () => {
-  const call = { index: 0, id: "c", type: "function", function: { name: "drop", arguments: "" } };
-  const end = { delta: {}, finish_reason: "length" };
-  const text = sse([event({ delta: { tool_calls: [call] } }), event(end)]);
-  const message = { role: "assistant", content: null, tool_calls: [call] };
-  const whole = { choices: [{ index: 0, message, ...end }], usage: USAGE };
-  for (const front of ["chat", "messages"] as const) {
-    const bridge = bridgeBetween(front, "chat");
-    const own = bridge.reply(structuredClone(whole), contextOf(REQUESTS[front])).body;
-    const calls = front === "chat" ? ["drop"] : []; // there is no place for half a call
-    for (const body of [own, wholeBody(front, text)]) {
-      assertEquals((await hear(front, Response.json(body)))[0].calls, calls, front);
-    }
-  }
-  assertEquals((await heardStream("chat", text)).calls, ["drop"]);
-});
-
 Deno.test("calls of one id get different ones, and what is no call is left out", async () => {
   const call = (name: string) => ({
     id: "c",

@@ -28,7 +28,7 @@ type ReplyNames = Pick<ReplyContext, "id" | "choice">;
  * - Of a tool call the id, type and name come with its first piece and never again, indices are dense and
  *   one call's own: Ollama sends parallel calls under one index, which the `openai` SDK joins to one.
  * - A call of a custom tool is one, also where the upstream calls a function of its name.
- * - A call without arguments gets `{}`: clients parse them. One that the limit cut off before its arguments does not: clients would run it.
+ * - A call without arguments gets `{}`: clients parse them.
  * - A reply that calls tools ends with `tool_calls`, where some upstreams send `stop`, and agents stop then; no other does. Reasons that
  *   the dialect does not document become those that it does.
  * - A call without a name is left out.
@@ -65,7 +65,7 @@ export class ChoiceRepair {
     const sent = deltaOf(choice, this.#hasBegun);
     const isLast = typeof documentedFinish(choice.finish_reason) === "string";
     const held = this.#withHeld(sent === undefined ? {} : this.#delta(sent), isLast);
-    const delta = isLast ? this.#withArguments(held, isCut(choice)) : held;
+    const delta = isLast ? this.#withArguments(held) : held;
     const called = this.#hasOthers || (this.#writer?.named ?? 0) > 0;
     const reason = finishOf(choice.finish_reason, called);
     const finish = isLast && reason === this.#finish ? null : reason; // clients may run calls again
@@ -96,12 +96,11 @@ export class ChoiceRepair {
     return { ...delta, ...said, content: (text(delta.content) ?? "") + held.text };
   }
 
-  /** The last delta, with what was held back of calls, and arguments for those that have none, unless the reply was cut off. */
-  #withArguments(delta: JsonObject, isCut: boolean): JsonObject {
+  /** The last delta, with what was held back of calls, and arguments for those that have none. */
+  #withArguments(delta: JsonObject): JsonObject {
     if (this.#finish !== undefined) return delta;
     const held = (this.#reader?.end() ?? []).flatMap((event) => this.#written(event));
-    const unargued = (isCut ? [] : this.#writer?.unargued ?? [])
-      .filter((index) => !this.#custom.has(index));
+    const unargued = (this.#writer?.unargued ?? []).filter((index) => !this.#custom.has(index));
     const pieces = [
       ...held,
       ...unargued.map((index) => ({ index, function: { arguments: NO_ARGUMENTS } })),
@@ -199,9 +198,8 @@ export function repairChoice(
   const message = ownReasoning(choice.message, thinkTags);
   const calls = objects(message.tool_calls);
   const ids = new ChatCallIds(choiceId(names, choice));
-  const none = isCut(choice) ? "" : NO_ARGUMENTS;
   const repaired = calls.filter((call) => isOther(call) || nameOf(call) !== "")
-    .map((call, at) => repairCall(call, ids.of(text(call.id), at), { custom, none }));
+    .map((call, at) => repairCall(call, ids.of(text(call.id), at), custom));
   const called = repaired.length > 0 || isObject(message.function_call);
   // a reply that is whole has ended, and clients wait for a reason
   const finish = finishOf(choice.finish_reason ?? "stop", called) ?? finishOf("stop", called);
@@ -232,17 +230,7 @@ function nameOf({ function: own }: JsonObject): string {
   return isObject(own) ? text(own.name) ?? "" : "";
 }
 
-/** Whether a choice ended at its limit: a call without arguments was cut off before them. */
-function isCut({ finish_reason: reason }: JsonObject): boolean {
-  return documentedFinish(reason) === "length";
-}
-
-/** @param none The arguments of a call that has none. */
-function repairCall(
-  call: JsonObject,
-  id: string,
-  { custom, none }: { readonly custom: ReadonlySet<string>; readonly none: string },
-): JsonObject {
+function repairCall(call: JsonObject, id: string, custom: ReadonlySet<string>): JsonObject {
   const own = isObject(call.function) ? call.function : undefined;
   const name = nameOf(call);
   const args = wholeArgs(own?.arguments);
@@ -254,6 +242,6 @@ function repairCall(
     ...call,
     id,
     type: text(call.type) || "function",
-    function: { ...own, arguments: args || none },
+    function: { ...own, arguments: args || NO_ARGUMENTS },
   };
 }

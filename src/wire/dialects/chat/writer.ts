@@ -100,9 +100,7 @@ export class ChatWriter implements ReplyWriter {
   }
 
   close(usage: Usage): string {
-    // a call that was cut off before its arguments must not look whole
-    const unargued = this.#finish === "length" ? [] : this.#calls.unargued
-      .filter((index) => !this.#customCalls.has(index));
+    const unargued = this.#calls.unargued.filter((index) => !this.#customCalls.has(index));
     const args = unargued.map((index) => this.#args(index, NO_ARGUMENTS)).join("");
     const finish = args + this.#pieces(this.#customCalls.end()) +
       this.#chunk({}, finishReason(this.#finish ?? "stop", this.#calls.named > 0));
@@ -118,11 +116,7 @@ export class ChatWriter implements ReplyWriter {
   whole(events: readonly ReplyEvent[]): (usage: Usage) => JsonObject {
     const { id, model, createdAtS, choice, fingerprint } = this.#context;
     const finish = events.find((event) => event.type === "finish")?.finish ?? "stop";
-    const message = messageOf(events, id, {
-      custom: this.#custom,
-      signed: this.#signed,
-      noArguments: finish === "length" ? "" : NO_ARGUMENTS,
-    });
+    const message = messageOf(events, id, { custom: this.#custom, signed: this.#signed });
     const reason = finishReason(finish, message.tool_calls !== undefined);
     const logprobs = this.#probabilities(events);
     return (usage) => ({
@@ -201,12 +195,7 @@ function annotationOf(citation: Citation): JsonObject {
 function messageOf(
   events: readonly ReplyEvent[],
   replyId: string,
-  { custom, signed, noArguments }: {
-    readonly custom: ReadonlySet<string>;
-    readonly signed: SignedReply;
-    /** The arguments of a call that has none. */
-    readonly noArguments: string;
-  },
+  { custom, signed }: { readonly custom: ReadonlySet<string>; readonly signed: SignedReply },
 ): JsonObject {
   let extra: JsonObject | undefined;
   const joined = (type: "text" | "reasoning" | "refusal") =>
@@ -218,7 +207,7 @@ function messageOf(
     if (event.type !== "call" || event.name === undefined) continue;
     const { name, args } = event;
     const id = ids.of(event.id, calls.length);
-    const own = { name, arguments: args || noArguments };
+    const own = { name, arguments: args || NO_ARGUMENTS };
     const isCustom = custom.has(name);
     calls.push({
       ...signed.of(calls.length),

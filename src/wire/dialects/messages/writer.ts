@@ -171,7 +171,7 @@ export class MessagesWriter implements ReplyWriter {
         else content.push({ type: "text", text: event.text });
       } else if (event.type === "call" && event.name !== undefined) {
         // a call that the limit cut off cannot be run: the client sees that there was more
-        if (isCut && (event.args === "" || parseArgs(event.args) === undefined)) continue;
+        if (isCut && parseArgs(event.args) === undefined) continue;
         const id = event.id ?? madeCallId(this.#context.id, content.length);
         const input = toolInput(event.args);
         content.push({ type: "tool_use", id: this.#ids.unique(id), name: event.name, input });
