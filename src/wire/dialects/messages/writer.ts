@@ -154,6 +154,7 @@ export class MessagesWriter implements ReplyWriter {
   #content(events: readonly ReplyEvent[]): JsonObject[] {
     const content: JsonObject[] = [];
     const isCut = events.some((event) => event.type === "finish" && event.finish === "length");
+    const lastCall = events.findLast((event) => event.type === "call" && event.name !== undefined);
     for (const event of events) {
       const last = content.at(-1);
       if (event.type === "reasoning") {
@@ -171,7 +172,8 @@ export class MessagesWriter implements ReplyWriter {
         else content.push({ type: "text", text: event.text });
       } else if (event.type === "call" && event.name !== undefined) {
         // a call that the limit cut off cannot be run: the client sees that there was more
-        if (isCut && parseArgs(event.args) === undefined) continue;
+        const isBegun = event.args !== "" || event !== lastCall;
+        if (isCut && (!isBegun || parseArgs(event.args) === undefined)) continue;
         const id = event.id ?? madeCallId(this.#context.id, content.length);
         const input = toolInput(event.args);
         content.push({ type: "tool_use", id: this.#ids.unique(id), name: event.name, input });
