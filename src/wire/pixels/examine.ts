@@ -1,4 +1,4 @@
-import { inspect, type Picture } from "./inspect.ts";
+import { inspect, isBareMarker, type Picture, webpSize } from "./inspect.ts";
 
 /** Result of {@linkcode examine}: a complete image, or what is wrong with it, to follow "the image". */
 export type Examined =
@@ -19,15 +19,18 @@ export function examine(bytes: Uint8Array): Examined {
   const picture = inspect(bytes);
   if (picture === undefined) return { fault: "is not a PNG, JPEG, WEBP or GIF" };
   const { kind, width, height } = picture;
-  const fault = WALKS[kind](bytes, new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const fault = WALKS[kind](bytes, view, picture);
   if (fault !== undefined) return { fault: `is a ${kind.toUpperCase()} that ${fault}` };
   return width === 0 || height === 0 ? { fault: "has no pixels" } : { picture };
 }
 
 /** Returns what is wrong with a file's structure, or `undefined` if the file is complete. */
-type Walk = (bytes: Uint8Array, view: DataView) => string | undefined;
+type Walk = (bytes: Uint8Array, view: DataView, picture: Picture) => string | undefined;
 
 const TRUNCATED = "is truncated";
+/** Decoders enlarge the picture to its frames: its size would not be the one that is limited and counted. */
+const OUTSIDE = "has a frame larger than its canvas";
 const MORE = "has trailing data";
 
 const WALKS: Readonly<Record<Picture["kind"], Walk>> = {
@@ -56,7 +59,7 @@ function walkPng(bytes: Uint8Array, view: DataView): string | undefined {
 }
 
 /** Blocks after the screen descriptor, to the trailer (GIF89a specification). */
-function walkGif(bytes: Uint8Array): string | undefined {
+function walkGif(bytes: Uint8Array, view: DataView, picture: Picture): string | undefined {
   const tableBytes = (flags: number) => (flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1);
   const skipBlocks = (from: number): number => {
     let at = from;
@@ -75,6 +78,10 @@ function walkGif(bytes: Uint8Array): string | undefined {
     if (block === 0x21) at = skipBlocks(at + 2);
     else if (block === 0x2c) {
       if (at + 10 > bytes.length) return TRUNCATED;
+      const [left, top, width, height] = [1, 3, 5, 7].map((field) =>
+        view.getUint16(at + field, true)
+      );
+      if (left! + width! > picture.width || top! + height! > picture.height) return OUTSIDE;
       at = skipBlocks(at + 10 + tableBytes(bytes[at + 9]!) + 1);
       frames++;
     } else return "has an invalid block";
@@ -83,7 +90,7 @@ function walkGif(bytes: Uint8Array): string | undefined {
 }
 
 /** A RIFF of the file's own length, its chunks padded to even lengths (WebP container format). */
-function walkWebp(bytes: Uint8Array, view: DataView): string | undefined {
+function walkWebp(bytes: Uint8Array, view: DataView, picture: Picture): string | undefined {
   const end = 8 + view.getUint32(4, true);
   if (end > bytes.length) return TRUNCATED;
   if (end + (end & 1) < bytes.length) return MORE;
@@ -92,6 +99,8 @@ function walkWebp(bytes: Uint8Array, view: DataView): string | undefined {
   while (at + 8 <= end) {
     const type = text(bytes, at, 4);
     const length = view.getUint32(at + 4, true);
+    const size = at + 18 <= end ? webpSize(view, at) : undefined;
+    if (size && (size.width > picture.width || size.height > picture.height)) return OUTSIDE;
     at += 8 + length + (length & 1);
     if (at > end + 1) return TRUNCATED;
     if (["VP8 ", "VP8L", "ANMF"].includes(type)) pictures++;
@@ -127,8 +136,8 @@ function jpegEnd(bytes: Uint8Array, view: DataView, from: number): number | stri
       at++; // fill byte
     } else if (marker === 0xd9) {
       return scans === 0 ? "has no pixels" : at + 2;
-    } else if (marker === 0x01 || marker >= 0xd0 && marker <= 0xd8) {
-      at += 2; // a marker without a segment
+    } else if (isBareMarker(marker)) {
+      at += 2;
     } else {
       if (at + 4 > bytes.length) return TRUNCATED;
       const length = view.getUint16(at + 2);

@@ -38,17 +38,37 @@ function gif(bytes: Uint8Array, view: DataView): Picture | undefined {
 
 function webp(bytes: Uint8Array, view: DataView): Picture | undefined {
   if (!starts(bytes, "RIFF") || !starts(bytes, "WEBP", 8) || bytes.length < 30) return undefined;
-  if (starts(bytes, "VP8 ", 12)) {
-    const width = view.getUint16(26, true) & 0x3fff;
-    return { kind: "webp", width, height: view.getUint16(28, true) & 0x3fff };
+  const size = webpSize(view, 12);
+  return size && { kind: "webp", ...size };
+}
+
+/**
+ * Reads what a chunk of a WEBP says of a size: that of its picture, or of the canvas.
+ *
+ * @param at Index of the chunk, of which 18 bytes must be in the file.
+ * @returns The size in pixels; `undefined` for a chunk that has none.
+ */
+export function webpSize(view: DataView, at: number): Omit<Picture, "kind"> | undefined {
+  const uint24 = (at: number) => view.getUint16(at, true) + (view.getUint8(at + 2) << 16) + 1;
+  switch (view.getUint32(at)) {
+    case 0x56503820: // "VP8 "
+      return {
+        width: view.getUint16(at + 14, true) & 0x3fff,
+        height: view.getUint16(at + 16, true) & 0x3fff,
+      };
+    case 0x5650384c: { // "VP8L"
+      const bits = view.getUint32(at + 9, true);
+      return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+    }
+    case 0x56503858: // "VP8X"
+      return { width: uint24(at + 12), height: uint24(at + 15) };
   }
-  if (starts(bytes, "VP8L", 12)) {
-    const bits = view.getUint32(21, true);
-    return { kind: "webp", width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
-  }
-  if (!starts(bytes, "VP8X", 12)) return undefined;
-  const uint24 = (at: number) => view.getUint16(at, true) + (bytes[at + 2]! << 16) + 1;
-  return { kind: "webp", width: uint24(24), height: uint24(27) };
+  return undefined;
+}
+
+/** Whether a JPEG's marker has no segment: to take what follows for a length would miss the frame header that decoders find. */
+export function isBareMarker(marker: number): boolean {
+  return marker === 0x01 || marker >= 0xd0 && marker <= 0xd8;
 }
 
 /** Walks the segments to the frame header (SOF0 to SOF15, without DHT, JPG and DAC). */
@@ -60,6 +80,8 @@ function jpeg(bytes: Uint8Array, view: DataView): Picture | undefined {
     const marker = bytes[at + 1]!;
     if (marker === 0xff) {
       at++; // fill byte
+    } else if (isBareMarker(marker)) {
+      at += 2;
     } else if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) {
       return { kind: "jpeg", width: view.getUint16(at + 7), height: view.getUint16(at + 5) };
     } else {

@@ -94,6 +94,29 @@ Deno.test("pictures: absurd sizes are refused", () => {
   assertEquals(faultOf(sized(10_001, 10_000)).includes("the limit is"), true);
 });
 
+Deno.test("pictures: the size is the one that decoders see, and not one beside it", () => {
+  // a marker without a segment, behind which a length would be read: it leads to a frame header that is none
+  const comment = new Uint8Array(2 + 0xfffd);
+  comment.set([0xff, 0xee, 0xff, 0xfd]);
+  comment.set([0xff, 0xc0, 0, 17, 8, 0, 1, 0, 1], 2 + 0xffee - 2);
+  const baseline = file("baseline.jpg");
+  const jpeg = joined(Uint8Array.of(0xff, 0xd8, 0xff, 1), comment, baseline.subarray(2));
+  assertEquals([check(jpeg).width, check(jpeg).height], [48, 32]);
+
+  const patched = (name: string, patches: Readonly<Record<number, number>>) => {
+    const bytes = file(name).slice();
+    for (const [at, byte] of Object.entries(patches)) bytes[Number(at)] = byte;
+    return faultOf(bytes);
+  };
+  const outside = "has a frame larger than its canvas";
+  for (const name of ["still.gif", "animated.gif", "gif87a.gif"]) {
+    for (const at of [6, 8]) assertEquals(patched(name, { [at]: 1 }), `is a GIF that ${outside}`);
+  }
+  for (const at of [24, 27]) {
+    assertEquals(patched("vp8x_exif.webp", { [at]: 0 }), `is a WEBP that ${outside}`);
+  }
+});
+
 Deno.test("pictures: two hundred mutated ones of each file never crash, hang, or pass as another kind", () => {
   const seed = testSeed();
   const random = new Random(seed);

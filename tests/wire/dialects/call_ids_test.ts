@@ -192,6 +192,19 @@ Deno.test("a conversation of a messages client: legal and unique ids, and each u
   );
 });
 
+Deno.test("texts after calls whose ids differ at the upstream arrive as they are", () => {
+  const id = "slm-functions_2e_Read_3a_0";
+  const content = (id: string) => [
+    { role: "assistant", content: [{ type: "tool_use", id, name: "f", input: {} }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "1" }] },
+    { role: "system", content: "Be brief." },
+    { role: "user", content: "Now add two." },
+  ];
+  const request = { model: "m", max_tokens: 9, messages: [user, ...content(id)] };
+  const { body } = messagesToMessages.request(parseMessages(request, { beta: true }), OPTIONS);
+  assertEquals<unknown>(body.messages, [user, ...content("functions.Read:0")]);
+});
+
 Deno.test("a chat client's history, no matter who wrote its ids, is legal and unique for a messages upstream (property)", () => {
   fc.assert(
     fc.property(turns, (turns) => {

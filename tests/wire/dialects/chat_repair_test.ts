@@ -108,6 +108,27 @@ Deno.test("calls without a name are left out, others end a reply with tool_calls
   ));
 });
 
+Deno.test("a whole message does not hold the call that the limit cut off before its arguments, however it comes", async () => {
+  const calls = ["list", "drop"].map((name, index) => ({
+    index,
+    id: name,
+    type: "function",
+    function: { name, arguments: "" },
+  }));
+  const finish_reason = "length";
+  const message = { role: "assistant", content: null, tool_calls: calls };
+  const whole = { choices: [{ index: 0, message, finish_reason }], usage: USAGE };
+  const own = bridgeBetween("messages", "chat").reply(whole, contextOf(REQUESTS.messages)).body;
+  const streamed = wholeBody(
+    "messages",
+    sse([event({ delta: { tool_calls: calls } }), event({ delta: {}, finish_reason })]),
+  );
+  for (const body of [own, streamed]) {
+    const [{ calls: heard, finish }] = await hear("messages", Response.json(body));
+    assertEquals([heard, finish], [["list{}"], "max_tokens"]);
+  }
+});
+
 Deno.test("calls of one id get different ones, and what is no call is left out", async () => {
   const call = (name: string) => ({
     id: "c",

@@ -133,6 +133,28 @@ Deno.test("streamed calls are those that were meant, however their pieces are se
   );
 });
 
+Deno.test("calls of one tool under one index, or none, stay apart where each begins without arguments", async () => {
+  for (const place of [{ index: 0 }, {}]) {
+    for (const args of ['{"q":1}', "{}"]) {
+      const pieces = ["c0", "c1"].flatMap((id) => [
+        { ...place, id, type: "function", function: { name: "a", arguments: "" } },
+        ...cut(args, 3).map((one) => ({ ...place, function: { arguments: one } })),
+      ]);
+      const deltas = [...pieces.map((piece) => ({ tool_calls: [piece] })), {}];
+      const text = deltas.map((delta, at) => {
+        const finish_reason = at === pieces.length ? "tool_calls" : null;
+        return `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+      }).join("") +
+        `data: ${JSON.stringify({ choices: [], usage: USAGE })}\n\ndata: [DONE]\n\n`;
+      for (const front of ["chat", "messages", "responses"] as const) {
+        for (const [how, heard] of Object.entries(await heardOf(front, text))) {
+          assertEquals(heard, [`a${args}`, `a${args}`], `${front} ${how}: ${text}`);
+        }
+      }
+    }
+  }
+});
+
 Deno.test("calls of a whole reply are those that were meant, in whatever form", async () => {
   await fc.assert(
     fc.asyncProperty(

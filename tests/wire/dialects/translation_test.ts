@@ -5,6 +5,7 @@ import {
   countedUsage,
   DIALECTS,
   type JsonObject,
+  NO_USAGE,
   type ParsedRequest,
 } from "../../../src/wire/dialects/mod.ts";
 import {
@@ -333,6 +334,62 @@ Deno.test("many calls under one id take no time that grows with their square", P
   assertGrowsLinearly(80_000, (size) => {
     const messages = manyCalls(size);
     return () => void thereAndBack(messages);
+  });
+});
+
+Deno.test("many ends of many calls take no time that grows with their square", PROOF, () => {
+  const chunk = (choice: JsonObject) => JSON.stringify({ choices: [{ index: 0, ...choice }] });
+  // it was 5 s for 12,000 of both
+  assertGrowsLinearly(24_000, (size) => {
+    const stream = messagesToChat.stream(
+      contextOf(readMessages({ messages: [{ role: "user", content: "x" }] })),
+    );
+    const calls = Array.from(
+      { length: size },
+      (_, index) =>
+        chunk({ delta: { tool_calls: [{ index, function: { name: "f", arguments: "{}" } }] } }),
+    );
+    const ends = calls.map(() => chunk({ delta: {}, finish_reason: "tool_calls" }));
+    return () => [...calls, ...ends].forEach((data) => void stream.push({ event: "", data }));
+  });
+});
+
+Deno.test("a choice among many tools takes no time that grows with their square", PROOF, () => {
+  const tools = (size: number, prefix: string) =>
+    Array.from({ length: size }, (_, at) => ({
+      type: "function",
+      function: { name: `${prefix}${at}` },
+    }));
+  // it was 14 s for 16,000 of them
+  assertGrowsLinearly(24_000, (size) => {
+    const allowed = { mode: "auto", tools: [...tools(size, "b"), ...tools(1, "a")] };
+    const asked = parseChat({
+      model: "m",
+      messages: [{ role: "user", content: "x" }],
+      tools: tools(size, "a"),
+      tool_choice: { type: "allowed_tools", allowed_tools: allowed },
+    });
+    return () => void chatToMessages.request(asked, SHAPING);
+  });
+});
+
+Deno.test("a stream of many calls takes no time that grows with their square", PROOF, () => {
+  const call = (index: number) => ({
+    index,
+    id: `c${index}`,
+    function: { name: "f", arguments: '{"a":1}' },
+  });
+  // it was 3 s for 8,000 of them
+  assertGrowsLinearly(24_000, (size) => {
+    const stream = messagesToChat.stream(
+      contextOf(readMessages({ messages: [{ role: "user", content: "x" }] })),
+    );
+    const chunks = Array.from(
+      { length: size },
+      (_, index) =>
+        JSON.stringify({ choices: [{ index: 0, delta: { tool_calls: [call(index)] } }] }),
+    );
+    return () => chunks.forEach((data) => void stream.push({ event: "message", data }));
   });
 });
 
@@ -904,6 +961,26 @@ Deno.test("whole numbers beyond 2^53 are the same on the other side, in either d
     contextOf(readMessages({ messages })),
   );
   assertStringIncludes(JSON.stringify(answer.withUsage(countedUsage(1, 1))), args);
+});
+
+Deno.test("chat reply → messages: a stop sequence is one that the client named", () => {
+  const messages = [{ role: "user", content: "Hi" }];
+  const request = parseMessages({ model: "m", max_tokens: 9, messages, stop_sequences: ["X"] });
+  for (const field of ["stop_reason", "matched_stop"]) {
+    for (const [said, expected] of [["X", "stop_sequence"], ["<|im_end|>", "end_turn"]]) {
+      const end = { finish_reason: "stop", [field]: said };
+      const message = { role: "assistant", content: "Hi" };
+      const whole = messagesToChat.reply({ choices: [{ message, ...end }] }, contextOf(request))
+        .withUsage(NO_USAGE);
+      const stream = messagesToChat.stream(contextOf(request));
+      const data = JSON.stringify({ choices: [{ index: 0, delta: message, ...end }] });
+      const events = clientStream(stream, `data: ${data}\n\ndata: [DONE]\n\n`);
+      const [, delta] = /"delta":(\{"stop_reason":[^}]*\})/.exec(events)!;
+      for (const { stop_reason, stop_sequence } of [whole, JSON.parse(delta!)]) {
+        assertEquals([stop_reason, stop_sequence], [expected, said === "X" ? "X" : null]);
+      }
+    }
+  }
 });
 
 Deno.test("a thread is refused in the words by which SDKs go on without", () => {

@@ -14,6 +14,8 @@ export class CallReader {
   /** Upstream index → the call that it means now. Ollama sends several calls under index 0. */
   readonly #byIndex = new Map<number, Call>();
   readonly #all: Call[] = [];
+  /** How many of them have ended. */
+  #ended = 0;
   /** The call that a piece without an index continues. */
   #last: Call | undefined;
   readonly #offered: readonly string[];
@@ -30,11 +32,21 @@ export class CallReader {
     const index = typeof piece.index === "number" ? piece.index : undefined;
     const args = argsText(own.arguments);
     let call = index === undefined ? this.#last : this.#byIndex.get(index);
-    const isFirst = call === undefined || this.#isAnother(call, { id, name, args });
+    const next = args === "" ? undefined : call?.next;
+    const isFirst = call === undefined || next !== undefined ||
+      this.#isAnother(call, { id, name, args });
     if (call === undefined || isFirst) {
-      call = { key: `${KEY}${this.#calls++}`, id, name, isNamed: false, args: new CallArgs() };
+      call = {
+        key: `${KEY}${this.#calls++}`,
+        id: id ?? next?.id,
+        name: name ?? next?.name,
+        isNamed: false,
+        args: new CallArgs(),
+        next: undefined,
+      };
       this.#all.push(call);
-    } else if (call.name === undefined) call.name = name;
+    } else if (args === "" && mayBeAnother(call, { id, name })) call.next = { id, name };
+    else if (call.name === undefined) call.name = name;
     else if (name !== undefined && !call.isNamed) call.name = joinedName(call.name, name);
     call.id ??= id;
     this.#last = call;
@@ -44,15 +56,17 @@ export class CallReader {
     return {
       type: "call",
       key: call.key,
-      id,
+      id: isFirst ? call.id : id,
       name: isWhole ? nameOf(call) : undefined,
       args: added,
     };
   }
 
-  /** What was held back of the calls when the reply ends. */
+  /** What was held back of the calls when the reply ends; upstreams may say so more than once. */
   end(): CallEvent[] {
-    return this.#all.flatMap((call): CallEvent[] => {
+    const all = this.#all.slice(this.#ended);
+    this.#ended = this.#all.length;
+    return all.flatMap((call): CallEvent[] => {
       const { key, isNamed, args } = call;
       const held = args.end();
       if (held === "" && (isNamed || call.name === undefined)) return [];
@@ -98,6 +112,11 @@ function joinedName(name: string, piece: string): string {
   return piece.startsWith(name) ? piece : name + piece;
 }
 
+/** Whether a piece without arguments may begin another call: it repeats the name of a complete one under another id. */
+function mayBeAnother(call: Call, { id, name }: NonNullable<Call["next"]>): boolean {
+  return call.args.isComplete && name === call.name && id !== undefined && id !== call.id;
+}
+
 /** The name of a call, once. */
 function nameOf(call: Call): string | undefined {
   if (call.isNamed) return undefined;
@@ -132,6 +151,8 @@ interface Call {
   /** Whether the name was passed on. */
   isNamed: boolean;
   readonly args: CallArgs;
+  /** A repetition of its name under another id: the beginning of another call if arguments follow. */
+  next: { readonly id: string | undefined; readonly name: string | undefined } | undefined;
 }
 
 /** A piece of a call as chat clients expect it. */

@@ -45,8 +45,13 @@ export function toConversation(request: ParsedRequest): Conversation {
   body.ignore("model", "n", "stream", "max_tokens", "max_completion_tokens");
   body.inner("stream_options", "stream_options")?.ignore("include_usage");
   const allowed = allowedTools(choice);
+  const names = allowed &&
+    new Set(objects(allowed.tools).map((one) => nameOf(one) ?? one.name));
   const offered = body.list("tools", () => "tools");
-  const tools = offered.map(toolOf).filter((_, at) => isAllowed(offered[at]!.object, allowed));
+  const tools = offered.map(toolOf).filter((_, at) => {
+    const name = nameOf(offered[at]!.object);
+    return names === undefined || name === undefined || names.has(name);
+  });
   if (allowed !== undefined && tools.length === 0) {
     throw invalid("tool_choice", "tool_choice allows no tool that is in tools.");
   }
@@ -225,12 +230,6 @@ function toolOf(tool: RequestFields): Tool {
 function allowedTools(choice: JsonValue | undefined): JsonObject | undefined {
   if (!isObject(choice) || choice.type !== "allowed_tools") return undefined;
   return isObject(choice.allowed_tools) ? choice.allowed_tools : choice;
-}
-
-function isAllowed(tool: JsonObject, allowed: JsonObject | undefined): boolean {
-  const name = nameOf(tool);
-  return allowed === undefined || name === undefined ||
-    objects(allowed.tools).some((one) => (nameOf(one) ?? one.name) === name);
 }
 
 /** The name of a tool, or of one that is chosen. */

@@ -69,7 +69,10 @@ export function withUpstreamIds(messages: readonly JsonObject[]): JsonObject[] {
         ids.flatMap((id, at) => (originals[at] === id ? [] : [[id, originals[at]!]])),
       );
     }
-    return changed.size === 0 ? message : { ...message, content: blocks.map(renamed) };
+    // a content that is a text names no call
+    return changed.size === 0 || !Array.isArray(message.content)
+      ? message
+      : { ...message, content: blocks.map(renamed) };
   });
 
   function renamed(block: JsonObject): JsonObject {

@@ -4,7 +4,7 @@ import {
   type StreamContext,
   streamContextOf,
 } from "../dialect.ts";
-import { isObject, type JsonObject } from "../json.ts";
+import { isObject, items, type JsonObject, type JsonValue } from "../json.ts";
 import { type Finish, parseArgs, type ReplyEvent } from "../neutral/conversation.ts";
 import { JsonProgress } from "../neutral/json_progress.ts";
 import { unusable } from "../upstream_error.ts";
@@ -26,6 +26,8 @@ function stopReason(
   return stopped ? "stop_sequence" : "end_turn";
 }
 
+type FinishEvent = ReplyEvent & { type: "finish" };
+
 type BlockKind = "thinking" | "redacted" | "text" | "tool";
 
 /** What waits until the arguments of a call are complete. */
@@ -33,7 +35,8 @@ type HeldEvent = ReplyEvent & { type: "text" | "reasoning" | "seal" };
 
 /** A tool call that is being written. */
 interface Call {
-  readonly key: string;
+  /** Number of calls before it. */
+  readonly place: number;
   id: string | undefined;
   name: string | undefined;
   /** Arguments that wait for their block. */
@@ -59,23 +62,30 @@ export class MessagesWriter implements ReplyWriter {
   #started = false;
   #index = -1;
   #open: BlockKind | undefined;
-  readonly #calls: Call[] = [];
+  readonly #calls = new Map<string, Call>();
+  /** In the order in which they began, and are written. */
+  readonly #order: Call[] = [];
+  /** The first of them that is waiting. */
+  #next = 0;
+  #current: Call | undefined;
   /** Text that came while a call was open. */
   readonly #held: HeldEvent[] = [];
   /** What signs the reasoning that is being written. */
   #signature = SIGNATURE;
-  #finish: Finish | undefined;
-  #stopped: string | undefined;
+  #end: FinishEvent | undefined;
+  /** Those that the client named: servers report their own, such as `<|im_end|>` (SGLang), in the same place. */
+  readonly #stopSequences: readonly JsonValue[];
 
   constructor(context: ReplyContext) {
     this.#context = streamContextOf(context);
-    const { thinking } = context.request.body;
+    const { thinking, stop_sequences: stopSequences } = context.request.body;
+    this.#stopSequences = items(stopSequences);
     this.#ids = new MessagesCallIds(context.request.body, "chat");
     this.#takesThinking = isObject(thinking) && thinking.type !== "disabled";
   }
 
   get finished(): boolean {
-    return this.#finish !== undefined;
+    return this.#end !== undefined;
   }
 
   write(event: ReplyEvent): string {
@@ -92,28 +102,21 @@ export class MessagesWriter implements ReplyWriter {
       case "call":
         return this.#call(event);
       case "finish":
-        this.#finish = event.finish;
-        this.#stopped = event.stopped;
+        this.#end = event;
         return "";
     }
   }
 
   close(usage: Usage): string {
     let rest = this.#start() + this.#closeBlock();
-    for (const call of this.#calls) {
-      if (call.state === "waiting" && call.name !== undefined) {
-        rest += this.#openCall(call) + this.#closeBlock();
-      }
+    for (const call of this.#order.slice(this.#next)) {
+      if (call.name !== undefined) rest += this.#openCall(call) + this.#closeBlock();
     }
     for (const held of this.#held.splice(0)) rest += this.#writeHeld(held);
     rest += this.#closeBlock();
-    const called = this.#calls.some(({ name }) => name !== undefined);
-    const stopped = this.#stopped !== undefined && !called;
+    const called = this.#order.some(({ name }) => name !== undefined);
     return rest + event("message_delta", {
-      delta: {
-        stop_reason: stopReason(this.#finish ?? "stop", { called, stopped }),
-        stop_sequence: stopped ? this.#stopped! : null,
-      },
+      delta: this.#ending(this.#end, called),
       usage: writeMessagesUsage(usage, this.tier),
     }) + event("message_stop", {});
   }
@@ -125,24 +128,33 @@ export class MessagesWriter implements ReplyWriter {
   whole(events: readonly ReplyEvent[]): (usage: Usage) => JsonObject {
     const { id, model } = this.#context;
     const content = this.#content(events);
-    const finish = events.find((event) => event.type === "finish");
+    const end = events.find((event) => event.type === "finish");
     const called = content.some(({ type }) => type === "tool_use");
-    const stopped = finish?.stopped !== undefined && !called;
     return (usage) => ({
       id,
       type: "message",
       role: "assistant",
       model,
       content,
-      stop_reason: stopReason(finish?.finish ?? "stop", { called, stopped }),
-      stop_sequence: stopped ? finish!.stopped! : null,
+      ...this.#ending(end, called),
       usage: writeMessagesUsage(usage, this.tier),
     });
+  }
+
+  /** Why the message ended. */
+  #ending(end: FinishEvent | undefined, called: boolean): JsonObject {
+    const { finish = "stop", stopped = null } = end ?? {};
+    const isSequence = finish === "stop" && !called && this.#stopSequences.includes(stopped);
+    return {
+      stop_reason: stopReason(finish, { called, stopped: isSequence }),
+      stop_sequence: isSequence ? stopped : null,
+    };
   }
 
   #content(events: readonly ReplyEvent[]): JsonObject[] {
     const content: JsonObject[] = [];
     const isCut = events.some((event) => event.type === "finish" && event.finish === "length");
+    const lastCall = events.findLast((event) => event.type === "call" && event.name !== undefined);
     for (const event of events) {
       const last = content.at(-1);
       if (event.type === "reasoning") {
@@ -160,7 +172,8 @@ export class MessagesWriter implements ReplyWriter {
         else content.push({ type: "text", text: event.text });
       } else if (event.type === "call" && event.name !== undefined) {
         // a call that the limit cut off cannot be run: the client sees that there was more
-        if (isCut && parseArgs(event.args) === undefined) continue;
+        const isBegun = event.args !== "" || event !== lastCall;
+        if (isCut && (!isBegun || parseArgs(event.args) === undefined)) continue;
         const id = event.id ?? madeCallId(this.#context.id, content.length);
         const input = toolInput(event.args);
         content.push({ type: "tool_use", id: this.#ids.unique(id), name: event.name, input });
@@ -228,18 +241,19 @@ export class MessagesWriter implements ReplyWriter {
   }
 
   #call(piece: ReplyEvent & { type: "call" }): string {
-    let call = this.#calls.find(({ key }) => key === piece.key);
+    let call = this.#calls.get(piece.key);
     if (call === undefined) {
       const progress = new JsonProgress();
       call = {
-        key: piece.key,
+        place: this.#order.length,
         id: undefined,
         name: undefined,
         waiting: "",
         state: "waiting",
         progress,
       };
-      this.#calls.push(call);
+      this.#calls.set(piece.key, call);
+      this.#order.push(call);
     }
     call.id ??= piece.id;
     call.name ??= piece.name;
@@ -254,24 +268,25 @@ export class MessagesWriter implements ReplyWriter {
   #advance(): string {
     let text = "";
     while (true) {
-      const open = this.#calls.find(({ state }) => state === "open");
-      if (open !== undefined && !open.progress.complete) return text;
-      const next = this.#calls.find(({ state }) => state === "waiting");
-      if (open !== undefined) {
+      if (this.#current !== undefined) {
+        if (!this.#current.progress.complete) return text;
         text += this.#closeBlock();
         for (const held of this.#held.splice(0)) text += this.#writeHeld(held);
       }
+      const next = this.#order[this.#next];
       if (next?.name === undefined) return text;
+      this.#next++;
       text += this.#openCall(next);
     }
   }
 
   #openCall(call: Call): string {
-    call.id ??= madeCallId(this.#context.id, this.#calls.indexOf(call));
+    call.id ??= madeCallId(this.#context.id, call.place);
     const block = { type: "tool_use", id: this.#ids.unique(call.id), name: call.name!, input: {} };
     const text = this.#closeBlock() + this.#openBlock("tool", block) +
       this.#arguments(call.waiting);
     call.state = "open";
+    this.#current = call;
     call.waiting = "";
     return text;
   }
@@ -292,7 +307,8 @@ export class MessagesWriter implements ReplyWriter {
       ? this.#delta({ type: "signature_delta", signature: this.#signature })
       : "";
     this.#signature = SIGNATURE;
-    for (const call of this.#calls) if (call.state === "open") call.state = "closed";
+    if (this.#current !== undefined) this.#current.state = "closed";
+    this.#current = undefined;
     this.#open = undefined;
     return signature + event("content_block_stop", { index: this.#index });
   }
