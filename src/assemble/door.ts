@@ -64,6 +64,8 @@ export type Address = Pick<ServeOptions, "host" | "port" | "besideAnother" | "li
 
 /** Part of the memory that the system allows in which responses of WebSockets are kept for a moment. */
 const RECENT_SHARE = 0.1;
+/** The same for their frames. */
+const FRAMES_SHARE = 0.1;
 
 /** What one thread serves requests with, from the socket to the upstreams. Disposing closes it. */
 export class Door implements AsyncDisposable {
@@ -164,6 +166,7 @@ export class Door implements AsyncDisposable {
       arrivals: bounds.arrivals,
       memory: bounds.large.memory,
       recentBytes: RECENT_SHARE * memoryBytes,
+      frameChars: FRAMES_SHARE * memoryBytes,
       unbilledBytes: bounds.unbilledBytes,
       log,
     });

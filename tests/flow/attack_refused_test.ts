@@ -38,14 +38,26 @@ const MESSAGES = sized(6_000, 60_000);
 /** Small chats of the other account meanwhile. */
 const SERVED = sized(3, 100);
 
-const TEXTS: readonly [string, string][] = [
+const TEXTS: readonly [what: string, path: string, members: () => string][] = [
   [
     `${MEGABYTES} MB of plain text`,
-    `[{"role":"user","content":"${"a B1.".repeat(MEGABYTES * 200_000)}"}]`,
+    "chat/completions",
+    () => `"messages":[{"role":"user","content":"${"a B1.".repeat(MEGABYTES * 200_000)}"}]`,
   ],
   [
     `${MESSAGES} messages`,
-    `[${new Array(MESSAGES).fill('{"role":"user","content":"a"}').join(",")}]`,
+    "chat/completions",
+    () => `"messages":[${new Array(MESSAGES).fill('{"role":"user","content":"a"}').join(",")}]`,
+  ],
+  [
+    `${MEGABYTES} MB of spaces to embed`,
+    "embeddings",
+    () => `"input":"${" ".repeat(MEGABYTES * 1_000_000)}"`,
+  ],
+  [
+    `${MEGABYTES} MB beside what is to be embedded`,
+    "embeddings",
+    () => `"input":"a","instruction":"${"a B1.".repeat(MEGABYTES * 200_000)}"`,
   ],
 ];
 
@@ -61,16 +73,24 @@ Deno.test("what is counted and then refused holds nobody else up", async (t) => 
           minimum: 1_000_000_000,
           prices: { input: 1, cached: 1, output: 1 },
         },
+        "dear-vectors": {
+          kind: "embeddings",
+          targets: [{ upstream: "simulator", model: "x" }],
+          context: 90_000_000,
+          minimum: 1_000_000_000,
+          prices: { input: 1 },
+        },
       },
     },
   });
-  for (const [why, messages] of TEXTS) {
+  for (const [why, path, members] of TEXTS) {
     await t.step(why, async () => {
-      const body = new TextEncoder().encode(`{"model":"dear","messages":${messages}}`);
+      const model = path === "embeddings" ? "dear-vectors" : "dear";
+      const body = new TextEncoder().encode(`{"model":"${model}",${members()}}`);
       await whileServing(gateway, { worst: 500, median: 100 }, async (served) => {
         const loop = async () => {
           do {
-            const reply = await gateway.post("/v1/chat/completions", body);
+            const reply = await gateway.post(`/v1/${path}`, body);
             await reply.body?.cancel();
           } while (served() < SERVED);
         };

@@ -1,5 +1,6 @@
 /** Clients of `GET /v1/responses` that send much, and read and pay for nothing. */
 
+import { collectGarbage } from "../../src/ground/platform/mod.ts";
 import { assert, assertEquals } from "../assert.ts";
 import { assertLedgerClean } from "../fake/customer.ts";
 import { startGateway, type TestGateway, usageRecords } from "../fake/gateway.ts";
@@ -175,4 +176,38 @@ Deno.test({
     }
     assertEquals(await socket.next().catch(() => undefined), undefined);
   },
+});
+
+Deno.test("a turn in progress does not keep its body in memory", async () => {
+  await using upstream = fakeUpstream(() =>
+    new Response(
+      new ReadableStream<Uint8Array>({
+        start(to) {
+          to.enqueue(new TextEncoder().encode(sse(chunk({ role: "assistant", content: "Hi" }))));
+        },
+      }),
+      { headers: { "content-type": "text/event-stream" } },
+    )
+  );
+  await using gateway = await startGateway({
+    settings: { upstream: { url: upstream.url }, onClientDisconnect: "abort" }, // it never ends
+  });
+  const used = () => {
+    collectGarbage();
+    return Deno.memoryUsage().external / MEGABYTE;
+  };
+  const before = used();
+  const sockets: RawWebSocket[] = [];
+  for (let at = 0; at < 3; at++) {
+    const socket = await connect(gateway);
+    sockets.push(socket);
+    const metadata = `{"a":"b"${" ".repeat(16 * MEGABYTE)}}`;
+    await socket.send(
+      create({ input: "Hi", metadata: 0 }).replace('"metadata":0', () => `"metadata":${metadata}`),
+    );
+    assertEquals((await socket.next())?.type, "response.created");
+  }
+  await until(() => used() < before + 16, { what: "memory that is free again" });
+  for (const socket of sockets) socket.drop();
+  await until(() => gateway.gateway.inFlight.count === 0, { what: "the ends" });
 });

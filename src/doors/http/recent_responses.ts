@@ -1,8 +1,16 @@
 /** A piece of a conversation. Conversations share the pieces of what they continue. */
 type Piece = Uint8Array;
 
-/** Memory of all connections for earlier responses. */
-export class RecentMemory {
+/** What a connection has in memory. */
+export interface Held {
+  readonly accountId: string;
+  readonly bytes: number;
+  /** Lets go of all of it. */
+  clear(): void;
+}
+
+/** Memory of all connections for what they have of one kind. */
+export class ConnectionMemory {
   readonly #maxBytes: number;
   #bytes = 0;
   readonly #accounts = new Map<string, AccountMemory>();
@@ -17,10 +25,10 @@ export class RecentMemory {
   }
 
   /**
-   * Notes that a connection has taken or returned memory. If there is too little, the account that has most forgets, beginning
+   * Notes that a connection has taken or returned memory. If there is too little, the account that has most lets go, beginning
    * with the connection that it has not used for longest.
    */
-  took(connection: RecentResponses, bytes: number): void {
+  took(connection: Held, bytes: number): void {
     this.#bytes += bytes;
     const { accountId } = connection;
     const own = this.#accounts.get(accountId) ?? { bytes: 0, connections: new Set() };
@@ -46,16 +54,45 @@ export class RecentMemory {
 interface AccountMemory {
   bytes: number;
   /** The one that used its responses last is the last one. */
-  readonly connections: Set<RecentResponses>;
+  readonly connections: Set<Held>;
 }
 
 /** Max responses of one connection that can be continued. */
 const MAX_RESPONSES = 8;
+/** What the turn in progress has instead of an ID: no response has it. */
+const IN_PROGRESS = "";
+
+/** The frames of a connection that are in memory. */
+export class HeldFrames implements Held {
+  readonly accountId: string;
+  readonly #memory: ConnectionMemory;
+  readonly #short: () => void;
+  bytes = 0;
+
+  /** @param short Called when there is no memory for them. */
+  constructor(memory: ConnectionMemory, accountId: string, short: () => void) {
+    this.#memory = memory;
+    this.accountId = accountId;
+    this.#short = short;
+  }
+
+  /** Notes how much they take now. */
+  use(bytes: number): void {
+    const more = bytes - this.bytes;
+    this.bytes = bytes;
+    if (more !== 0) this.#memory.took(this, more);
+  }
+
+  clear(): void {
+    this.use(0);
+    this.#short();
+  }
+}
 
 /** The last responses of a connection with all that led to them, so that the next request can continue one. */
-export class RecentResponses {
+export class RecentResponses implements Held {
   readonly accountId: string;
-  readonly #memory: RecentMemory;
+  readonly #memory: ConnectionMemory;
   readonly #maxBytes: number;
   readonly #pieces = new Map<string, readonly Piece[]>();
   /** How many of the responses have a piece. */
@@ -64,7 +101,7 @@ export class RecentResponses {
   bytes = 0;
 
   /** @param accountId The account whose key the connection has. */
-  constructor(memory: RecentMemory, accountId: string, maxBytes: number) {
+  constructor(memory: ConnectionMemory, accountId: string, maxBytes: number) {
     this.accountId = accountId;
     this.#memory = memory;
     this.#maxBytes = maxBytes;
@@ -75,14 +112,37 @@ export class RecentResponses {
     return this.#pieces.get(id);
   }
 
+  /** Remembers what leads to the response of a turn, until it is complete or ends otherwise. What is too large is forgotten at once. */
+  begin(pieces: readonly Piece[]): void {
+    const bytes = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    if (bytes <= this.#maxBytes) this.remember(IN_PROGRESS, pieces);
+  }
+
+  /**
+   * Remembers the response of the turn in progress with what led to it, if that is still known.
+   *
+   * @param items Its output.
+   */
+  complete(id: string, items: Piece): void {
+    const pieces = this.find(IN_PROGRESS);
+    this.end();
+    if (pieces !== undefined) this.remember(id, [...pieces, items]);
+  }
+
+  /** Forgets what led to the response of a turn. */
+  end(): void {
+    this.forget(IN_PROGRESS);
+  }
+
   /** Remembers a response; the oldest ones are forgotten where there are too many. */
   remember(id: string, pieces: readonly Piece[]): void {
     const before = this.bytes;
     this.#drop(id);
     this.#pieces.set(id, pieces);
     for (const piece of pieces) this.#use(piece, 1);
+    const max = MAX_RESPONSES + (this.#pieces.has(IN_PROGRESS) ? 1 : 0);
     for (const oldest of this.#pieces.keys()) {
-      if (this.#pieces.size <= MAX_RESPONSES && this.bytes <= this.#maxBytes) break;
+      if (this.#pieces.size <= max && this.bytes <= this.#maxBytes) break;
       this.#drop(oldest);
     }
     this.#memory.took(this, this.bytes - before);

@@ -22,6 +22,8 @@ export interface ResponseSocketOptions {
   readonly recent: RecentResponses;
   /** Max characters of a frame. */
   readonly maxChars: number;
+  /** Called with the characters of frames that are in memory. Their client may be cut off for it. */
+  readonly holds: (chars: number) => void;
   /**
    * Called with the size of a frame that was rejected before it became a request.
    *
@@ -59,6 +61,11 @@ const MAX_UNREAD_BYTES = 1_048_576;
 const PAUSE_MS = 20;
 const NORMAL = 1_000;
 
+/** A turn that was requested. */
+interface Turn extends Pick<TurnFrame, "previousId" | "streamId"> {
+  readonly response: Promise<Response>;
+}
+
 /** A WebSocket over which responses are created, one after the other. */
 export class ResponseSocket {
   readonly #socket: WebSocket;
@@ -66,6 +73,8 @@ export class ResponseSocket {
   readonly #abort = new AbortController();
   #waiting: string[] = [];
   #waitingChars = 0;
+  /** Size of the last frame, which the platform keeps until the next one comes (Deno 2.9). */
+  #lastChars = 0;
   #isRunning = false;
   #invalid = 0;
   #isOver = false;
@@ -132,6 +141,7 @@ export class ResponseSocket {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#waiting = [];
+    this.#options.holds(0);
     this.#abort.abort();
     this.#reader?.cancel().catch(() => {}); // settles a turn in progress
     this.#options.recent.clear();
@@ -139,13 +149,16 @@ export class ResponseSocket {
   }
 
   #receive(data: unknown): void {
-    const isMasked =
-      this.#options.onMessage?.(typeof data === "string" ? data.length : sizeOf(data)) ?? true;
+    const size = typeof data === "string" ? data.length : sizeOf(data);
+    const isMasked = this.#options.onMessage?.(size) ?? true;
+    if (this.#isOver) return;
+    this.#lastChars = size;
+    this.#noteHeld();
     if (this.#isOver || this.#closing !== undefined) return;
     if (!isMasked) return this.refuse(notMasked());
     if (typeof data !== "string") {
       const message = "Binary frames are not supported: send JSON as text.";
-      return this.#reject(faultOf(invalid(undefined, message)), sizeOf(data));
+      return this.#reject(faultOf(invalid(undefined, message)), size);
     }
     const { maxChars } = this.#options;
     if (data.length > maxChars) {
@@ -153,7 +166,8 @@ export class ResponseSocket {
     }
     if (!this.#isRunning) {
       this.#isRunning = true;
-      this.#run(data).catch((error) => {
+      this.#wait(data);
+      this.#run().catch((error) => {
         this.#options.onFault(error);
         this.abandon();
       });
@@ -167,13 +181,23 @@ export class ResponseSocket {
       const fault = faultOf(new Refusal("rate_exceeded", message));
       return this.#reject(fault, data.length, streamIdOf(data));
     }
+    this.#wait(data);
+    this.#noteHeld();
+  }
+
+  #wait(data: string): void {
     this.#waiting.push(data);
     this.#waitingChars += data.length;
   }
 
-  async #run(first: string): Promise<void> {
-    for (let data: string | undefined = first; data !== undefined; data = this.#next()) {
-      await this.#turn(data);
+  #noteHeld(): void {
+    this.#options.holds(this.#waitingChars + this.#lastChars);
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0 && this.#closing === undefined) {
+      const turn = this.#begin();
+      if (turn !== undefined) await this.#reply(turn);
       await this.#room(); // errors are frames, too
     }
     this.#isRunning = false;
@@ -181,42 +205,54 @@ export class ResponseSocket {
     if (this.#closing !== undefined) this.#close();
   }
 
-  #next(): string | undefined {
-    if (this.#closing !== undefined) return undefined;
-    const next = this.#waiting.shift();
-    this.#waitingChars -= next?.length ?? 0;
-    return next;
-  }
-
-  async #turn(data: string): Promise<void> {
+  /**
+   * Requests the next turn. By itself, and not in a function that waits: a turn may take minutes, and must not keep a frame of
+   * megabytes.
+   *
+   * @returns `undefined` if the frame is rejected.
+   */
+  #begin(): Turn | undefined {
     const { recent, request } = this.#options;
+    const data = this.#waiting.shift()!;
+    this.#waitingChars -= data.length;
+    this.#noteHeld();
     let frame: TurnFrame;
     try {
       frame = readTurnFrame(data);
     } catch (error) {
-      return this.#reject(faultOf(asRefusal(error)), data.length, streamIdOf(data));
+      this.#reject(faultOf(asRefusal(error)), data.length, streamIdOf(data));
+      return undefined;
     }
-    const { previousId, generates, streamId } = frame;
+    const { items, previousId, generates, streamId } = frame;
     const earlier = previousId === undefined ? [] : recent.find(previousId);
-    if (earlier === undefined) return this.#reject(notFound(), data.length, streamId);
+    if (earlier === undefined) {
+      this.#reject(notFound(), data.length, streamId);
+      return undefined;
+    }
     this.#invalid = 0;
+    recent.begin(items === undefined ? earlier : [...earlier, items]);
+    const response = request(turnBody(frame, earlier), { signal: this.#abort.signal, generates });
+    return { response, previousId, streamId };
+  }
+
+  async #reply(turn: Turn): Promise<void> {
+    const { recent } = this.#options;
     let isComplete = false;
     try {
-      const body = turnBody(frame, earlier);
-      const response = await request(body, { signal: this.#abort.signal, generates });
+      const response = await turn.response;
       isComplete = isEventStream(response)
-        ? await this.#forward(response, frame, earlier)
-        : await this.#forwardError(response, streamId);
+        ? await this.#forward(response, turn)
+        : await this.#forwardError(response, turn);
     } finally {
-      if (!isComplete && previousId !== undefined) recent.forget(previousId);
+      recent.end();
+      if (!isComplete && turn.previousId !== undefined) recent.forget(turn.previousId);
     }
   }
 
   /** Sends the events of a response. @returns Whether it can be continued. */
   async #forward(
     { body }: Response,
-    { items, previousId, streamId }: TurnFrame,
-    earlier: readonly Uint8Array[],
+    { previousId, streamId }: Turn,
   ): Promise<boolean> {
     const events = new TurnEvents(previousId, streamId);
     this.#reader = body!.getReader();
@@ -236,12 +272,11 @@ export class ResponseSocket {
     }
     const { ended } = events;
     if (ended === undefined || !ended.isComplete || this.#isOver) return false;
-    const own = [items, ended.items].filter((piece) => piece !== undefined);
-    this.#options.recent.remember(ended.id, [...earlier, ...own]);
+    this.#options.recent.complete(ended.id, ended.items);
     return true;
   }
 
-  async #forwardError(response: Response, streamId: string | undefined): Promise<false> {
+  async #forwardError(response: Response, { streamId }: Turn): Promise<false> {
     const body: unknown = await response.json().catch(() => undefined);
     const error = isObject(body) && isObject(body.error) ? body.error : {};
     const headers = Object.fromEntries(

@@ -2,14 +2,14 @@ import type { Caller } from "../../people/accounts/mod.ts";
 import type { Settings } from "../../settings/config/mod.ts";
 import { connectionFault } from "../../wire/dialects/mod.ts";
 import type { RateLimit } from "../../ground/rate_limits/mod.ts";
-import { invalid } from "../../ground/refusal.ts";
-import { joinBytes } from "../../ground/platform/mod.ts";
+import { invalid, Refusal } from "../../ground/refusal.ts";
 import { delay } from "../../ground/std/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
+import type { Arrivals } from "./arrivals.ts";
 import type { Connections } from "./connections.ts";
 import { checkQuota, UNBILLED_BYTES } from "./quota.ts";
 import { PartialInput, type PartialInputOptions } from "./partial_input.ts";
-import { RecentMemory, RecentResponses } from "./recent_responses.ts";
+import { ConnectionMemory, HeldFrames, RecentResponses } from "./recent_responses.ts";
 import { shuttingDown } from "./responses.ts";
 import { type Places, takePlace } from "./places.ts";
 import type { RequestState } from "./request_state.ts";
@@ -24,12 +24,15 @@ export type RequestTurn = (
 
 /** Dependencies of {@linkcode ResponseSockets}. */
 export interface ResponseSocketsOptions extends PartialInputOptions {
+  readonly arrivals: Pick<Arrivals, "watch" | "endSoon">;
   readonly request: RequestTurn;
   readonly connections: Connections;
   /** Max bytes of responses that are kept for a moment. Default: 256 MB. */
   readonly recentBytes?: number;
   /** Places for open connections, shared between accounts, and those of each key. */
   readonly places: Places;
+  /** Max characters of frames that are in memory. Default: 128 M. */
+  readonly frameChars?: number;
   /** Bytes of rejected frames count in the key's quota. */
   readonly unbilledBytes: RateLimit;
   readonly log: Log;
@@ -59,6 +62,8 @@ const PING_S = 120;
 /** Memory of a thread for what connections continue, and the share of one of them. */
 const MEMORY_BYTES = 256 * 1_048_576;
 const CONNECTION_BYTES = 16 * 1_048_576;
+/** The same for frames, in characters. */
+const FRAME_CHARS = 128 * 1_048_576;
 
 /** Headers of a handshake that are not those of its turns. */
 const HANDSHAKE =
@@ -68,7 +73,8 @@ const HANDSHAKE =
 export class ResponseSockets {
   readonly #options: ResponseSocketsOptions;
   readonly #open = new Set<Open>();
-  readonly #memory: RecentMemory;
+  readonly #memory: ConnectionMemory;
+  readonly #frameMemory: ConnectionMemory;
   readonly #partial: PartialInput;
   #looking: ReturnType<typeof setInterval> | undefined;
   #isDraining = false;
@@ -76,7 +82,8 @@ export class ResponseSockets {
   constructor(options: ResponseSocketsOptions) {
     this.#options = options;
     this.#partial = new PartialInput(options);
-    this.#memory = new RecentMemory(Math.min(MEMORY_BYTES, options.recentBytes ?? Infinity));
+    this.#memory = new ConnectionMemory(Math.min(MEMORY_BYTES, options.recentBytes ?? Infinity));
+    this.#frameMemory = new ConnectionMemory(Math.min(FRAME_CHARS, options.frameChars ?? Infinity));
   }
 
   /**
@@ -108,12 +115,18 @@ export class ResponseSockets {
         open.socket.refuse(error);
       },
     });
+    const held = new HeldFrames(this.#frameMemory, caller.accountId, () => {
+      open.socket.refuse(tooManyFrames());
+      this.#options.arrivals.endSoon(state.peer); // the platform keeps the last frame for as long as the connection is there
+    });
     const open: Open = {
       settings: settings.responses,
       socket: new ResponseSocket(upgraded.socket, {
-        request: async (body, { signal, generates }) =>
-          await this.#options.request(turns(body, signal), info, { generates }),
+        // not an async function, which would keep the body until there is a response
+        request: (body, { signal, generates }) =>
+          Promise.resolve(this.#options.request(turns(body, signal), info, { generates })),
         maxChars: settings.limits.bodyBytes,
+        holds: (chars) => held.use(chars),
         recent: new RecentResponses(this.#memory, caller.accountId, CONNECTION_BYTES),
         rejected: (size) => {
           unbilledBytes.add(caller.keyId, size);
@@ -195,11 +208,26 @@ function turnRequests(
         ["content-length", String(size)],
         ["accept", "text/event-stream"],
       ],
-      // the types of Deno 2.4 leave the kind of buffer open
-      body: joinBytes(pieces, size) as Uint8Array<ArrayBuffer>,
+      body: handedOver(pieces),
       signal,
     });
   };
+}
+
+/** Pieces one by one. The request keeps none of them, which is there for as long as it is replied to. */
+function handedOver(pieces: Uint8Array[]): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const piece = pieces.shift();
+      if (piece === undefined) controller.close();
+      else controller.enqueue(piece);
+    },
+  }, { highWaterMark: 0 });
+}
+
+function tooManyFrames(): Refusal {
+  const message = "Too many large frames on WebSockets of this account. Please try again.";
+  return new Refusal("gateway_unavailable", message);
 }
 
 function tooOld(socketMs: number) {

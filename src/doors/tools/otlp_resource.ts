@@ -1,4 +1,5 @@
 import { joinBytes } from "../../ground/platform/mod.ts";
+import { type JsonBounds, type JsonExcess, jsonExcess } from "../../wire/json/mod.ts";
 
 /** Attributes of a resource, by name. */
 export type ResourceAttributes = Readonly<Record<string, string>>;
@@ -22,6 +23,17 @@ const LENGTH = 2;
 const FIXED32 = 5;
 const MAX_VARINT_BYTES = 10;
 const MAX_NUMBER = 2 ** 29 - 1;
+
+/** Max resources of a request, as our attributes are added to each of them, and fields that are looked at. A tool sends one resource. */
+const MAX_RESOURCES = 1_000;
+const MAX_FIELDS = 20_000;
+/** Bounds of JSON, checked before it is parsed. */
+const JSON_BOUNDS: JsonBounds = { depth: 100, values: 200_000, members: 10_000 };
+const EXCESSES: Readonly<Record<JsonExcess, string>> = {
+  depth: "nested too deeply",
+  values: "too many JSON values",
+  members: "an object with too many keys",
+};
 
 /** Begins the names of attributes that only the gateway sets. */
 const OWN_PREFIX = "sluice.";
@@ -52,15 +64,18 @@ export function nameInProtobuf(
     )
   );
   const named: Uint8Array[] = [];
+  const fieldsOf = boundedFields();
+  let resources = 0;
   for (const field of fieldsOf(bytes)) {
     if (!isMessage(field, RESOURCES)) {
       named.push(field.whole);
       continue;
     }
+    checkResources(++resources);
     const rest: Uint8Array[] = [];
     const resource: Uint8Array[] = [];
     for (const inner of fieldsOf(field.content)) {
-      if (isMessage(inner, RESOURCE)) resource.push(...foreignFields(inner.content));
+      if (isMessage(inner, RESOURCE)) resource.push(...foreignFields(inner.content, fieldsOf));
       else rest.push(inner.whole);
     }
     named.push(
@@ -71,7 +86,7 @@ export function nameInProtobuf(
 }
 
 /** The fields of a resource without attributes that only the gateway sets. */
-function foreignFields(resource: Uint8Array): Uint8Array[] {
+function foreignFields(resource: Uint8Array, fieldsOf: FieldsOf): Uint8Array[] {
   const kept: Uint8Array[] = [];
   for (const field of fieldsOf(resource)) {
     const isOwn = isMessage(field, ATTRIBUTES) &&
@@ -96,6 +111,7 @@ export function nameInJson(
     value: { stringValue },
   }));
   const list = listIn(objectIn(parsed(text)), kind);
+  checkResources(list.length);
   const named = list.map((one) => {
     const { resource = {}, ...rest } = objectIn(one);
     const { attributes: _, ...more } = objectIn(resource);
@@ -108,7 +124,13 @@ export function nameInJson(
   return JSON.stringify({ [kind]: named });
 }
 
+function checkResources(count: number): void {
+  if (count > MAX_RESOURCES) throw new OtlpError("too many resources");
+}
+
 function parsed(text: string): unknown {
+  const excess = jsonExcess(text, JSON_BOUNDS);
+  if (excess !== undefined) throw new OtlpError(EXCESSES[excess]);
   try {
     return JSON.parse(text);
   } catch (cause) {
@@ -143,7 +165,21 @@ function isMessage({ number, type }: Field, wanted: number): boolean {
   return number === wanted && type === LENGTH;
 }
 
-function* fieldsOf(bytes: Uint8Array): Generator<Field> {
+/** Reads the fields of a message. */
+type FieldsOf = (bytes: Uint8Array) => Generator<Field>;
+
+/** Reads the fields of one request: up to the limit, over all of its messages. */
+function boundedFields(): FieldsOf {
+  let count = 0;
+  return function* (bytes) {
+    for (const field of fieldsIn(bytes)) {
+      if (++count > MAX_FIELDS) throw new OtlpError("too many fields");
+      yield field;
+    }
+  };
+}
+
+function* fieldsIn(bytes: Uint8Array): Generator<Field> {
   for (let at = 0; at < bytes.byteLength;) {
     const tag = varintAt(bytes, at);
     const type = tag.value & 7;

@@ -13,9 +13,13 @@ const BODY = { maxBytes: 2 * 1_048_576, maxMs: 30_000 };
 /** What one key may send within a minute. */
 const KEY_BYTES = 16 * 1_048_576;
 const KEY_REQUESTS = 240;
+/** Bodies that come at the same time, of one account and of all: they are in memory. */
+const MAX_COMING = 8;
+const MAX_COMING_OF_ALL = 64;
 /** Requests to the collector at the same time; of more, the telemetry is dropped. */
 const MAX_RELAYED = 16;
 const TIMEOUT_MS = 10_000;
+const RETRY_MS = 2_000;
 const JSON_TYPE = "application/json";
 
 type Collector = NonNullable<SignInSettings["telemetry"]>;
@@ -46,6 +50,9 @@ export class TelemetryRelay {
   readonly #parts: TelemetryRelayParts;
   readonly #bytes: RateLimit;
   readonly #requests: RateLimit;
+  /** Bodies that are coming, by account. */
+  readonly #coming = new Map<string, number>();
+  #comingOfAll = 0;
   #inFlight = 0;
   #warnedAtMs = -Infinity;
 
@@ -67,14 +74,10 @@ export class TelemetryRelay {
     caller: Pick<Caller, "accountId" | "email" | "keyId" | "tool">,
     headers: Readonly<Record<string, string>>,
   ): Promise<Response> {
-    const { keyId } = caller;
+    const { accountId, keyId } = caller;
     this.#check(keyId);
     this.#requests.add(keyId);
-    const sent = await readBounded(request, BODY).catch((error) => {
-      throw error instanceof BodyTooLong
-        ? tooLarge()
-        : invalid(undefined, "The telemetry was not received in full.");
-    });
+    const sent = await this.#read(request, accountId);
     this.#bytes.add(keyId, sent.byteLength);
     const isJson = request.headers.get("content-type")?.startsWith(JSON_TYPE) ?? false;
     const { collector } = this.#parts;
@@ -84,7 +87,7 @@ export class TelemetryRelay {
       // what is unpacked costs as much as what is sent so
       this.#bytes.add(keyId, Math.max(0, bytes.byteLength - sent.byteLength));
       this.#relay(collector, signal, { bytes, isJson }, {
-        "user.id": caller.accountId,
+        "user.id": accountId,
         "user.email": caller.email,
         "sluice.key_id": keyId,
         ...(caller.tool === null ? {} : { "sluice.tool": caller.tool }),
@@ -97,10 +100,28 @@ export class TelemetryRelay {
 
   #check(keyId: string): void {
     const retryAfterMs = Math.max(this.#bytes.waitMs(keyId), this.#requests.waitMs(keyId));
-    if (retryAfterMs === 0) return;
-    throw new Refusal("rate_exceeded", "Too much telemetry from this API key: send less often.", {
-      retryAfterMs,
-    });
+    if (retryAfterMs > 0) throw tooMuch("from this API key: send less often", retryAfterMs);
+  }
+
+  async #read(request: Request, accountId: string): Promise<Uint8Array> {
+    const own = this.#coming.get(accountId) ?? 0;
+    if (own >= MAX_COMING || this.#comingOfAll >= MAX_COMING_OF_ALL) {
+      throw tooMuch("at once: try again", RETRY_MS);
+    }
+    this.#coming.set(accountId, own + 1);
+    this.#comingOfAll++;
+    try {
+      return await readBounded(request, BODY);
+    } catch (error) {
+      throw error instanceof BodyTooLong
+        ? tooLarge()
+        : invalid(undefined, "The telemetry was not received in full.");
+    } finally {
+      const left = this.#coming.get(accountId)! - 1;
+      if (left > 0) this.#coming.set(accountId, left);
+      else this.#coming.delete(accountId);
+      this.#comingOfAll--;
+    }
   }
 
   #relay(
@@ -143,6 +164,10 @@ export class TelemetryRelay {
     this.#warnedAtMs = now();
     log.warn("telemetry of tools was not relayed", { why });
   }
+}
+
+function tooMuch(why: string, retryAfterMs: number): Refusal {
+  return new Refusal("rate_exceeded", `Too much telemetry ${why}.`, { retryAfterMs });
 }
 
 function tooLarge(): Refusal {

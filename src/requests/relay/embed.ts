@@ -29,7 +29,7 @@ export async function embed(parts: RelayParts, incoming: EmbedRequest): Promise<
   const tags = requestTags(incoming.header, request.body, parts.settings.tags);
   checkPermission(caller, route);
   checkDimensions(request, route);
-  const inputTokens = meterEmbeddings(request, route);
+  const inputTokens = await meterEmbeddings(request, route);
   const planned = planEmbeddings(parts.upstreams, route);
   const plans = parts.ownKeys.order(planned, ownKeyCaller(caller, incoming.header));
 

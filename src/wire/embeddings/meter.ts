@@ -1,8 +1,9 @@
-import { meterInput } from "../dialects/mod.ts";
+import { setImmediate } from "node:timers";
+import { meterInput, meterInTurns } from "../dialects/mod.ts";
 import { invalid, Refusal } from "../../ground/refusal.ts";
 import { TokenCounter } from "../tokens/mod.ts";
 import { MAX_INPUT_TOKENS } from "./endpoint.ts";
-import type { EmbeddingsRequest, Input } from "./parse.ts";
+import type { EmbeddingsRequest } from "./parse.ts";
 
 /** Limits of the model that a request is for. */
 export interface EmbeddingsLimits {
@@ -10,23 +11,28 @@ export interface EmbeddingsLimits {
   readonly maxInput: number;
 }
 
-/** Characters that are counted before the limit is looked at. */
+/** Characters that are counted before the limit is looked at, and before others have a turn: 1 to 4 ms. */
 const PIECE_CHARS = 65_536;
+const TURN_CHARS = 262_144;
 
 /**
- * Counts the input tokens of a request: one for each token, texts as everywhere, and the text of unknown fields.
+ * Counts the input tokens of a request: one for each token, texts as everywhere, and the text of unknown fields. With turns of the event
+ * loop in between: a body of megabytes must not hold up the requests of others.
  *
  * @param limits Limits of the model.
  * @returns Tokens, of all inputs together.
  * @throws {Refusal} `context_exceeded` if one input is too long, `request_invalid` if all of them are together.
  */
-export function meterEmbeddings(
+export async function meterEmbeddings(
   { body, model, inputs, isList }: EmbeddingsRequest,
   { maxInput }: EmbeddingsLimits,
-): number {
+): Promise<number> {
+  const counting = new Counting();
   let total = 0;
-  inputs.forEach((input, at) => {
-    const tokens = tokensOf(input, MAX_INPUT_TOKENS);
+  for (const [at, input] of inputs.entries()) {
+    const tokens = typeof input === "string"
+      ? await counting.tokensOf(input, MAX_INPUT_TOKENS)
+      : input.tokens;
     if (tokens > maxInput) {
       const param = isList ? `input[${at}]` : "input";
       throw new Refusal(
@@ -46,18 +52,27 @@ export function meterEmbeddings(
           `the first ${at + 1} have ${told(total)}. Send them in several requests.`,
       );
     }
-  });
-  return total + otherTokens(body);
+  }
+  return total + await otherTokens(body);
 }
 
-/** Counts until there are more than `enough`. */
-function tokensOf(input: Input, enough: number): number {
-  if (typeof input !== "string") return input.tokens;
-  const counter = new TokenCounter();
-  for (let at = 0; at < input.length && counter.tokens <= enough; at += PIECE_CHARS) {
-    counter.add(input.slice(at, at + PIECE_CHARS));
+/** Counts the texts of one request. */
+class Counting {
+  #chars = 0;
+
+  /** Counts until there are more than `enough`. */
+  async tokensOf(text: string, enough: number): Promise<number> {
+    const counter = new TokenCounter();
+    for (let at = 0; at < text.length && counter.tokens <= enough; at += PIECE_CHARS) {
+      const piece = text.slice(at, at + PIECE_CHARS);
+      counter.add(piece);
+      this.#chars += piece.length;
+      if (this.#chars < TURN_CHARS) continue;
+      this.#chars = 0;
+      await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    return counter.tokens;
   }
-  return counter.tokens;
 }
 
 /** A count that may have ended early. */
@@ -66,7 +81,9 @@ function told(tokens: number): string {
 }
 
 /** What fields that are not known may add to the prompt. */
-function otherTokens(body: EmbeddingsRequest["body"]): number {
+async function otherTokens(body: EmbeddingsRequest["body"]): Promise<number> {
   const { input: _, model: __, encoding_format: ___, dimensions: ____, ...others } = body;
-  return Object.keys(others).length === 0 ? 0 : meterInput(others, []) - meterInput({}, []);
+  return Object.keys(others).length === 0
+    ? 0
+    : (await meterInTurns(others, [])).tokens - meterInput({}, []);
 }

@@ -1,6 +1,6 @@
 /** A WebSocket over which responses are created, with a client that the test is: what is sent, remembered and refused. */
 
-import { RecentMemory, RecentResponses } from "../../../src/doors/http/recent_responses.ts";
+import { ConnectionMemory, RecentResponses } from "../../../src/doors/http/recent_responses.ts";
 import {
   ResponseSocket,
   type ResponseSocketOptions,
@@ -53,10 +53,11 @@ function opened(options: Partial<ResponseSocketOptions> = {}, state: number = We
     faults: [] as unknown[],
     closes: 0,
   };
-  const recent = new RecentResponses(new RecentMemory(100_000), "acct_1", 100_000);
+  const recent = new RecentResponses(new ConnectionMemory(100_000), "acct_1", 100_000);
   const connection = new ResponseSocket(socket as unknown as WebSocket, {
     recent,
     maxChars: 1_000,
+    holds: () => {},
     rejected: (size) => (seen.rejected.push(size), true),
     onMessage: (bytes) => (seen.messages.push(bytes), true),
     onFault: (error) => seen.faults.push(error),

@@ -20,6 +20,7 @@ function served({ limits = LONG, hasPeer = true } = {}) {
   const share = (capacity: number) =>
     new FairShare({ resource: "places", capacity, perAccount: capacity, waitMs: 0, timers });
   const places = { accounts: share(10), keys: share(10) };
+  const ended: (Deno.Addr | undefined)[] = [];
   const unbilledBytes = new RateLimit({ limit: 1_000, windowMs: 60_000, now: () => 0 });
   const turns: { request: Request; body: string; from: Deno.Addr | undefined }[] = [];
   const refused: string[] = [];
@@ -33,8 +34,10 @@ function served({ limits = LONG, hasPeer = true } = {}) {
     connections: { occupy: () => () => {} } as unknown as Connections,
     arrivals: {
       watch: () => ({ boundary: () => undefined, delivered: () => false, end() {} }),
+      endSoon: (peer) => void ended.push(peer),
     },
     memory: share(1_000_000),
+    frameChars: 7_000,
     places,
     unbilledBytes,
     log: SILENT,
@@ -64,6 +67,7 @@ function served({ limits = LONG, hasPeer = true } = {}) {
     sockets,
     places,
     unbilledBytes,
+    ended,
     turns,
     refused,
     replyWith: (given: typeof reply) => void (reply = given),
@@ -132,6 +136,42 @@ Deno.test("a turn is sent with the headers of its handshake, but those of the ha
     assertEquals(from !== undefined, hasPeer);
     socket.close();
   }
+});
+
+Deno.test("frames have a bound of memory over all connections, the last one of each included", async () => {
+  await using server = served();
+  const gate = Promise.withResolvers<void>();
+  server.replyWith(async () => {
+    await gate.promise;
+    return Response.json({ error: { message: "done" } }, { status: 400 });
+  });
+  const open = [await server.connect(), await server.connect(), await server.connect()];
+  const send = (at: number, chars: number) => {
+    const input = "x".repeat(chars);
+    open[at]!.socket.send(JSON.stringify({ type: "response.create", model: "m", input }));
+  };
+  const errors = () =>
+    open.map(({ frames }) => frames.map((one) => JSON.parse(one).error.message.slice(0, 14)));
+  for (const [at] of open.entries()) {
+    send(at, 1);
+    await until(() => server.turns.length === at + 1, { what: "a turn in progress" });
+  }
+  send(0, 1_000); // waits, and is the last one of its connection: it counts twice
+  await sleep(50);
+  send(0, 10);
+  send(1, 1_500);
+  await sleep(50);
+  assertEquals([errors(), server.ended.length], [[[], [], []], 0]);
+  send(2, 1_500);
+  await until(() => open[0]!.closed !== undefined, { what: "the end of the one unused longest" });
+  assertEquals([errors(), server.ended.length], [[["Too many large"], [], []], 1]);
+  gate.resolve();
+  await until(() => server.turns.length === 5, { what: "the turns of the others" });
+  // each has one frame in memory still: 1,500 characters and some
+  await until(() => open[2]!.frames.length === 2, { what: "the ends of turns" });
+  send(1, 1_500);
+  await until(() => open[1]!.frames.length === 3, { what: "the end of a turn" });
+  assertEquals(server.ended.length, 1, "what was let go of came back");
 });
 
 Deno.test("an idle connection is closed, and one that is too old with a reason; not while a turn is in progress", async () => {

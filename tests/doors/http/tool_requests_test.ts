@@ -329,6 +329,36 @@ Deno.test("telemetry of tools goes to the collector with the account of its toke
   assert(!gateway.log().includes(key));
 });
 
+Deno.test("telemetry of one account that comes slowly is bounded, and keeps nobody else's away", async () => {
+  await using gateway = await startGateway({ settings: { signIn: {} } });
+  const { key } = await signedIn(gateway);
+  const { key: other } = await signedIn(gateway);
+  const send = (body: BodyInit, token = key) =>
+    fetch(`${gateway.url}/v1/logs`, {
+      method: "POST",
+      body,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    });
+  const slow = Array.from({ length: 8 }, () => {
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = writable.getWriter();
+    const reply = send(readable);
+    return { reply, writer, begun: writer.write(new TextEncoder().encode("{")) };
+  });
+  await Promise.all(slow.map(({ begun }) => begun));
+  await until(async () => (await read(send("{}"))).status === 429, { what: "the bound" });
+  const { status, response } = await read(send("{}"));
+  assertEquals([status, response.headers.get("retry-after")], [429, "2"]);
+  assertEquals((await read(send("{}", other))).status, 200);
+  for (const { writer } of slow) {
+    await writer.write(new TextEncoder().encode("}"));
+    await writer.close();
+  }
+  const ends = await Promise.all(slow.map(async ({ reply }) => (await read(reply)).status));
+  assertEquals(ends, slow.map(() => 200));
+  assertEquals((await read(send("{}"))).status, 200);
+});
+
 Deno.test("without signIn there is nothing of it", async () => {
   await using gateway = await startGateway();
   const { key, account } = await signedIn(gateway);

@@ -151,3 +151,32 @@ Deno.test("what is not of OTLP is an error, never a hang or another error", () =
     assertThrows(() => nameInJson(body, "resourceLogs", OURS), OtlpError);
   }
 });
+
+Deno.test("what many resources or values would make large or slow is an error", () => {
+  const repeated = (bytes: readonly number[], times: number) =>
+    Uint8Array.from(Array.from({ length: times }, () => bytes).flat());
+  const inResource = (bytes: Uint8Array) => field(1, field(1, bytes));
+  nameInProtobuf(repeated([10, 0], 1_000), OURS);
+  for (
+    const bytes of [
+      repeated([10, 0], 1_001),
+      repeated([18, 0], 20_001),
+      inResource(repeated([10, 0], 20_001)),
+      inResource(field(1, repeated([18, 0], 20_001))),
+    ]
+  ) {
+    assertThrows(() => nameInProtobuf(bytes, OURS), OtlpError);
+  }
+  const list = (one: string, count: number) =>
+    `{"resourceLogs":[${Array.from({ length: count }, () => one)}]}`;
+  nameInJson(list("{}", 1_000), "resourceLogs", OURS);
+  for (
+    const body of [
+      list("{}", 1_001),
+      list(`{"scopeLogs":[${"0,".repeat(200_000)}0]}`, 1),
+      list(`{"scopeLogs":${"[".repeat(20_000)}${"]".repeat(20_000)}}`, 1),
+    ]
+  ) {
+    assertThrows(() => nameInJson(body, "resourceLogs", OURS), OtlpError);
+  }
+});

@@ -1,3 +1,4 @@
+import { repeatedFields } from "../../../src/wire/dialects/responses/reply/response_object.ts";
 import fc from "fast-check";
 import {
   countedUsage,
@@ -644,4 +645,24 @@ Deno.test("each event is written whole", () => {
       assertStringIncludes(block, "\ndata: {");
     }
   }
+});
+
+Deno.test("a response does not repeat fields of a megabyte: each of its events would have them", () => {
+  const most = "x".repeat(1_048_576);
+  assertEquals(repeatedFields({ instructions: most }).instructions, most);
+  const tool = (description: string) => ({ type: "function", name: "f", description });
+  assertEquals((repeatedFields({ tools: [tool("short")] }).tools as unknown[]).length, 1);
+  const long = `${most}x`;
+  assertEquals(
+    repeatedFields({
+      model: "m",
+      input: long,
+      instructions: long,
+      metadata: { a: long },
+      tools: [tool(long)],
+      tool_choice: { type: "function", name: long },
+      text: { format: { type: "json_schema", name: "f", schema: { [long]: {} } } },
+    }),
+    repeatedFields({ model: "m", input: "Hi" }),
+  );
 });

@@ -2,7 +2,13 @@ import fc from "fast-check";
 import { MAX_INPUTS, meterEmbeddings, parseEmbeddings } from "../../../src/wire/embeddings/mod.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
 import { countTokens } from "../../../src/wire/tokens/mod.ts";
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "../../assert.ts";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "../../assert.ts";
 
 const WIDE = { maxInput: 1_000_000 };
 const token = fc.nat(200_000);
@@ -21,15 +27,15 @@ function tokensIn(input: unknown): number {
   return (input as unknown[]).reduce<number>((sum, one) => sum + tokensIn(one), 0);
 }
 
-Deno.test("any input of the four forms is taken as it came, and counted one by one (property)", () => {
-  fc.assert(
-    fc.property(forms, fc.string(), (input, user) => {
+Deno.test("any input of the four forms is taken as it came, and counted one by one (property)", async () => {
+  await fc.assert(
+    fc.asyncProperty(forms, fc.string(), async (input, user) => {
       const body = { model: "m", input, user, vendor_field: null };
       const parsed = parseEmbeddings(body);
       assert(parsed.body === (body as unknown));
       const isList = Array.isArray(input) && typeof input[0] !== "number";
       assertEquals([parsed.inputs.length, parsed.isList], [isList ? input.length : 1, isList]);
-      assertEquals(meterEmbeddings(parsed, WIDE), tokensIn(input));
+      assertEquals(await meterEmbeddings(parsed, WIDE), tokensIn(input));
     }),
     { numRuns: 300 },
   );
@@ -87,33 +93,48 @@ Deno.test("parseEmbeddings() takes as many inputs as are allowed, and nulls for 
   assertEquals([parsed.encoding, parsed.dimensions], ["float", undefined]);
 });
 
-Deno.test("meterEmbeddings() rejects an input over the context, and names it", () => {
+Deno.test("meterEmbeddings() rejects an input over the context, and names it", async () => {
   const tokens = (count: number) => Array.from({ length: count }, () => 7);
   const meter = (input: unknown) =>
     meterEmbeddings(parseEmbeddings({ model: "m", input }), { maxInput: 100 });
-  assertEquals(meter([tokens(100), tokens(1)]), 101);
-  const refusal = assertThrows(() => meter([tokens(1), tokens(101)]), Refusal);
+  assertEquals(await meter([tokens(100), tokens(1)]), 101);
+  const refusal = await assertRejects(() => meter([tokens(1), tokens(101)]), Refusal);
   assertEquals([refusal.reason, refusal.param], ["context_exceeded", "input[1]"]);
   assertStringIncludes(refusal.message, "101 tokens > 100 maximum");
-  assertEquals(assertThrows(() => meter(tokens(101)), Refusal).param, "input");
-  assertEquals(assertThrows(() => meter("word ".repeat(200)), Refusal).param, "input");
+  assertEquals((await assertRejects(() => meter(tokens(101)), Refusal)).param, "input");
+  assertEquals((await assertRejects(() => meter("word ".repeat(200)), Refusal)).param, "input");
 });
 
-Deno.test("meterEmbeddings() rejects more than 300,000 tokens in all, and counts no further", () => {
+Deno.test("meterEmbeddings() rejects more than 300,000 tokens in all, and counts no further", async () => {
   const list = (count: number) => Array.from({ length: count }, () => new Array(1_000).fill(1));
   const meter = (input: unknown) =>
     meterEmbeddings(parseEmbeddings({ model: "m", input }), { maxInput: 1_000_000 });
-  assertEquals(meter(list(300)), 300_000);
-  const refusal = assertThrows(() => meter(list(301)), Refusal);
+  assertEquals(await meter(list(300)), 300_000);
+  const refusal = await assertRejects(() => meter(list(301)), Refusal);
   assertEquals([refusal.reason, refusal.param], ["request_invalid", "input"]);
   assertStringIncludes(refusal.message, "300,000 tokens per request");
-  assertThrows(() => meter("word ".repeat(12_000_000)), Refusal); // 60 MB
+  await assertRejects(() => meter("word ".repeat(12_000_000)), Refusal); // 60 MB
 });
 
-Deno.test("meterEmbeddings() counts the text of fields that it does not know", () => {
+Deno.test("meterEmbeddings() counts the text of fields that it does not know", async () => {
   const meter = (more: Record<string, unknown>) =>
     meterEmbeddings(parseEmbeddings({ model: "m", input: "a", ...more }), WIDE);
-  assertEquals(meter({ user: "u-1", dimensions: 8, encoding_format: "base64" }), meter({}));
-  assert(meter({ instruction: "many words ".repeat(100) }) > meter({}) + 100);
-  assert(meter({ user: "many words ".repeat(100) }) > meter({}) + 100);
+  assertEquals(
+    await meter({ user: "u-1", dimensions: 8, encoding_format: "base64" }),
+    await meter({}),
+  );
+  assert(await meter({ instruction: "many words ".repeat(100) }) > await meter({}) + 100);
+  assert(await meter({ user: "many words ".repeat(100) }) > await meter({}) + 100);
+});
+
+Deno.test("meterEmbeddings() lets others have their turns while it counts megabytes", async () => {
+  const spaces = " ".repeat(8_000_000);
+  const many = Array.from({ length: 2_000 }, () => " ".repeat(4_000));
+  for (const body of [{ input: spaces }, { input: many }, { input: "a", instruction: spaces }]) {
+    let turns = 0;
+    const other = setInterval(() => turns++, 0);
+    await meterEmbeddings(parseEmbeddings({ model: "m", ...body }), WIDE);
+    clearInterval(other);
+    assert(turns >= 5, `${turns} turns`);
+  }
 });

@@ -30,16 +30,20 @@ export function sentBody({ body, sentReasoning }: ParsedRequest): JsonObject {
   return sentReasoning === undefined ? body : { ...body, reasoning: sentReasoning };
 }
 
+/** Characters of a field above which a response does not repeat it: its events would have it three times. */
+const MAX_REPEATED_CHARS = 1_048_576;
+
 /**
- * The fields of a request that its response repeats, with the defaults that clients expect where they are left out. Not its
+ * The fields of a request that its response repeats, with the defaults that clients expect where they are left out or too long. Not its
  * input, which may be long.
  *
  * @param sent What the gateway sent for them.
  */
 export function repeatedFields(
-  body: JsonObject,
-  sent: ReadOptions["sampling"] = samplingOf(body),
+  whole: JsonObject,
+  sent: ReadOptions["sampling"] = samplingOf(whole),
 ): JsonObject {
+  const body = withoutLong(whole);
   return {
     background: body.background === true,
     frequency_penalty: numberOr(body.frequency_penalty, 0),
@@ -63,6 +67,26 @@ export function repeatedFields(
     top_p: sent.top_p ?? 1,
     truncation: text(body.truncation) ?? "disabled",
   };
+}
+
+/** The body without fields that are too long to be repeated, and without its input. */
+function withoutLong({ input: _, ...body }: JsonObject): JsonObject {
+  for (const [name, value] of Object.entries(body)) {
+    if (charsLeft(value, MAX_REPEATED_CHARS) < 0) delete body[name];
+  }
+  return body;
+}
+
+/** What a value's texts leave of a number of characters; less than 0 if it is too few. */
+function charsLeft(value: JsonValue | undefined, chars: number): number {
+  if (typeof value === "string") return chars - value.length;
+  let left = chars - 1;
+  if (typeof value !== "object" || value === null) return left;
+  for (const name in value) {
+    if (left < 0) break;
+    left = charsLeft((value as JsonObject)[name], left - name.length);
+  }
+  return left;
 }
 
 /** The response object. Clients check it against a schema: every field is there in every state. */
