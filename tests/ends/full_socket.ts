@@ -1,4 +1,4 @@
-import { RecentMemory, RecentResponses } from "../../src/doors/http/recent_responses.ts";
+import { ConnectionMemory, RecentResponses } from "../../src/doors/http/recent_responses.ts";
 import { ResponseSocket } from "../../src/doors/http/response_socket.ts";
 import type { JsonObject } from "../../src/wire/dialects/mod.ts";
 import type { TestGateway } from "../fake/gateway.ts";
@@ -50,8 +50,9 @@ export class FullSocket implements CallersEnd {
         const init = { method: "POST", headers: { ...headers, ...more }, body, signal };
         return app.turn(new Request(`${url}/v1/responses`, init), undefined, { generates });
       },
-      recent: new RecentResponses(new RecentMemory(RECENT_BYTES), "", RECENT_BYTES),
+      recent: new RecentResponses(new ConnectionMemory(RECENT_BYTES), "", RECENT_BYTES),
       maxChars: RECENT_BYTES,
+      holds: () => {},
       rejected: () => true,
       onFault: (error) => {
         throw error;

@@ -274,7 +274,7 @@ export const EQUIVALENT: readonly {
   },
   {
     file: "src/doors/http/response_socket.ts",
-    line: "if (!isComplete && previousId !== undefined) recent.forget(previousId);",
+    line: "if (!isComplete && turn.previousId !== undefined) recent.forget(turn.previousId);",
     kind: "only the left part",
     because: "Nothing is remembered that has no ID: the second part is for the type.",
   },
