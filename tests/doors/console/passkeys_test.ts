@@ -168,7 +168,7 @@ Deno.test("a passkey is added to the account that asked, by a form of this conso
   ];
   assertEquals(wrong.map(({ status }) => status), [403, 403, 403, 403]);
   const stranger = await new JarBrowser(url).post("/console/account/passkeys", fields);
-  assertEquals(stranger.location, "/console/sign-in");
+  assertEquals(stranger.location, "/console/sign-in?done=unsent");
   browser.cookies.set("sluice", await sessions.begin(bob));
   const others = await browser.post("/console/account/passkeys", {
     ...fields,
