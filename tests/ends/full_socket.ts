@@ -1,4 +1,5 @@
-import { ConnectionMemory, RecentResponses } from "../../src/doors/http/recent_responses.ts";
+import { ConnectionMemory } from "../../src/doors/http/connection_memory.ts";
+import { RecentResponses } from "../../src/doors/http/recent_responses.ts";
 import { ResponseSocket } from "../../src/doors/http/response_socket.ts";
 import type { JsonObject } from "../../src/wire/dialects/mod.ts";
 import type { TestGateway } from "../fake/gateway.ts";

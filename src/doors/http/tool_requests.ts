@@ -2,6 +2,7 @@ import { checkScope, type Members } from "../../people/accounts/mod.ts";
 import type { Settings } from "../../settings/config/mod.ts";
 import { type Database, type ReadFor, readTogether } from "../../ground/database/mod.ts";
 import { DIALECTS } from "../../wire/dialects/mod.ts";
+import type { CoarseTimers } from "../../ground/platform/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
 import { keyBudgetsReading } from "../../money/ledger/mod.ts";
@@ -27,6 +28,7 @@ export interface ToolRequestsParts {
   readonly members: Pick<Members, "ofAccount">;
   readonly admission: Admission;
   readonly now: () => number;
+  readonly timers: CoarseTimers;
   readonly log: Log;
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;

@@ -1,3 +1,5 @@
+import { FairShare } from "../../ground/fair_share/mod.ts";
+import type { CoarseTimers } from "../../ground/platform/mod.ts";
 import { BodyTooLong, readBounded } from "../../ground/web/mod.ts";
 import { invalid, Refusal } from "../../ground/refusal.ts";
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
@@ -14,12 +16,10 @@ const BODY = { maxBytes: 2 * 1_048_576, maxMs: 30_000 };
 const KEY_BYTES = 16 * 1_048_576;
 const KEY_REQUESTS = 240;
 /** Bodies that come at the same time, of one account and of all: they are in memory. */
-const MAX_COMING = 8;
-const MAX_COMING_OF_ALL = 64;
+const COMING = { capacity: 64, perAccount: 8 };
 /** Requests to the collector at the same time; of more, the telemetry is dropped. */
 const MAX_RELAYED = 16;
 const TIMEOUT_MS = 10_000;
-const RETRY_MS = 2_000;
 const JSON_TYPE = "application/json";
 
 type Collector = NonNullable<SignInSettings["telemetry"]>;
@@ -30,6 +30,7 @@ export interface TelemetryRelayParts {
   /** The collector; without one, what tools send is read and dropped. */
   readonly collector: Collector | undefined;
   readonly now: () => number;
+  readonly timers: CoarseTimers;
   readonly log: Log;
   /** Aborted when the gateway closes. */
   readonly closing: AbortSignal;
@@ -50,9 +51,7 @@ export class TelemetryRelay {
   readonly #parts: TelemetryRelayParts;
   readonly #bytes: RateLimit;
   readonly #requests: RateLimit;
-  /** Bodies that are coming, by account. */
-  readonly #coming = new Map<string, number>();
-  #comingOfAll = 0;
+  readonly #coming: FairShare;
   #inFlight = 0;
   #warnedAtMs = -Infinity;
 
@@ -61,12 +60,15 @@ export class TelemetryRelay {
     const perMinute = { windowMs: MINUTE_MS, now: parts.now };
     this.#bytes = new RateLimit({ ...perMinute, limit: KEY_BYTES });
     this.#requests = new RateLimit({ ...perMinute, limit: KEY_REQUESTS });
+    const { timers } = parts;
+    this.#coming = new FairShare({ resource: "telemetry requests", ...COMING, waitMs: 0, timers });
   }
 
   /**
    * Takes a request of OTLP. It is answered before the collector has it.
    *
-   * @throws {Refusal} `rate_exceeded` for a key that sends too much; `request_invalid` for what is too long, or not of OTLP.
+   * @throws {Refusal} `rate_exceeded` for a key that sends too much, `gateway_unavailable` if too many come at once; `request_invalid`
+   *   for what is too long, or not of OTLP.
    */
   async take(
     request: Request,
@@ -100,27 +102,19 @@ export class TelemetryRelay {
 
   #check(keyId: string): void {
     const retryAfterMs = Math.max(this.#bytes.waitMs(keyId), this.#requests.waitMs(keyId));
-    if (retryAfterMs > 0) throw tooMuch("from this API key: send less often", retryAfterMs);
+    if (retryAfterMs === 0) return;
+    const message = "Too much telemetry from this API key: send less often.";
+    throw new Refusal("rate_exceeded", message, { retryAfterMs });
   }
 
   async #read(request: Request, accountId: string): Promise<Uint8Array> {
-    const own = this.#coming.get(accountId) ?? 0;
-    if (own >= MAX_COMING || this.#comingOfAll >= MAX_COMING_OF_ALL) {
-      throw tooMuch("at once: try again", RETRY_MS);
-    }
-    this.#coming.set(accountId, own + 1);
-    this.#comingOfAll++;
+    using _share = this.#coming.takeNow(accountId, 1);
     try {
       return await readBounded(request, BODY);
     } catch (error) {
       throw error instanceof BodyTooLong
         ? tooLarge()
         : invalid(undefined, "The telemetry was not received in full.");
-    } finally {
-      const left = this.#coming.get(accountId)! - 1;
-      if (left > 0) this.#coming.set(accountId, left);
-      else this.#coming.delete(accountId);
-      this.#comingOfAll--;
     }
   }
 
@@ -164,10 +158,6 @@ export class TelemetryRelay {
     this.#warnedAtMs = now();
     log.warn("telemetry of tools was not relayed", { why });
   }
-}
-
-function tooMuch(why: string, retryAfterMs: number): Refusal {
-  return new Refusal("rate_exceeded", `Too much telemetry ${why}.`, { retryAfterMs });
 }
 
 function tooLarge(): Refusal {

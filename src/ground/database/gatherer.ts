@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers";
+import { endOfTurn } from "../platform/mod.ts";
 
 /** Max items that are worked on together, so that no single commit takes long. */
 const MAX_BATCH = 2_000;
@@ -45,9 +45,4 @@ export class Gatherer<Item> {
     }
     this.#running = undefined;
   }
-}
-
-/** Resolves when all that has happened is handled, without waiting for anything else. */
-function endOfTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -14,6 +14,7 @@ export { CoarseTimers } from "./coarse_timers.ts";
 export { collectGarbage, collectGarbageWhenIdle } from "./collect_garbage.ts";
 export { digestOf } from "./digest.ts";
 export { endAtOnce } from "./end_at_once.ts";
+export { endOfTurn } from "./end_of_turn.ts";
 export { displayed, displayedLines, misleading } from "./display_text.ts";
 export { type ArgumentOf, type ChannelEnd, type Methods, PortCalls } from "./port_calls.ts";
 export { limitFiles, memoryLimitBytes } from "./memory_limit.ts";

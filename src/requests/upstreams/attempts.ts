@@ -196,7 +196,7 @@ export class Attempts {
       const result = await send(turn);
       if ("failure" in result) {
         turn.end();
-        // it used no tokens, and whoever sends what is rejected must not take those of others
+        // it used no tokens, and a caller that sends what is rejected must not take those of others
         if (hasGeneratedNothing(result.failure)) turn.used(0);
       }
       return result;

@@ -1,5 +1,5 @@
-import { setImmediate } from "node:timers";
 import { meterInput, meterInTurns } from "../dialects/mod.ts";
+import { endOfTurn } from "../../ground/platform/mod.ts";
 import { invalid, Refusal } from "../../ground/refusal.ts";
 import { TokenCounter } from "../tokens/mod.ts";
 import { MAX_INPUT_TOKENS } from "./endpoint.ts";
@@ -69,7 +69,7 @@ class Counting {
       this.#chars += piece.length;
       if (this.#chars < TURN_CHARS) continue;
       this.#chars = 0;
-      await new Promise<void>((resolve) => setImmediate(resolve));
+      await endOfTurn();
     }
     return counter.tokens;
   }

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers";
+import { endOfTurn } from "../../ground/platform/mod.ts";
 import { TokenCounter } from "./estimate.ts";
 
 /** Characters after which others have a turn: 1 to 4 ms. */
@@ -40,7 +40,7 @@ export class TextQueue {
         left -= end - start;
         start = end;
         if (left > 0) continue;
-        await new Promise<void>((resolve) => setImmediate(resolve));
+        await endOfTurn();
         left = TURN_CHARS;
       }
     }

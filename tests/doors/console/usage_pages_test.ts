@@ -110,7 +110,7 @@ Deno.test("a lead sees what the members of their team spent in any range, and no
   assertEquals(await statusOf(asLead.get(`/console/usage${query}`)), 400, "stopped");
 });
 
-Deno.test("a request is found by its ID by whoever may see it, and by nobody else", async () => {
+Deno.test("a request is found by its ID by those who may see it, and by nobody else", async () => {
   await using gateway = await startGateway();
   const { accounts, keys, sales } = gateway.gateway;
   const ada = await accounts.create({ email: "ada@example.com" });

@@ -1,4 +1,5 @@
-import { ConnectionMemory, RecentResponses } from "../../../src/doors/http/recent_responses.ts";
+import { ConnectionMemory } from "../../../src/doors/http/connection_memory.ts";
+import { RecentResponses } from "../../../src/doors/http/recent_responses.ts";
 import { assertEquals } from "../../assert.ts";
 
 const piece = (bytes: number) => new Uint8Array(bytes);

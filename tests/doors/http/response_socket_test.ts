@@ -1,6 +1,7 @@
 /** A WebSocket over which responses are created, with a client that the test is: what is sent, remembered and refused. */
 
-import { ConnectionMemory, RecentResponses } from "../../../src/doors/http/recent_responses.ts";
+import { ConnectionMemory } from "../../../src/doors/http/connection_memory.ts";
+import { RecentResponses } from "../../../src/doors/http/recent_responses.ts";
 import {
   ResponseSocket,
   type ResponseSocketOptions,

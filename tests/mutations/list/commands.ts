@@ -145,7 +145,7 @@ export const COMMANDS: readonly Mutation[] = [
     replace: "",
     tests: [{ file: "tests/settings/config/load_test.ts", filter: "the name of another" }],
     why:
-      "The secret of the payment webhook would be the name of its variable: whoever guesses it gives themselves credits.",
+      "The secret of the payment webhook would be the name of its variable: people who guess it give themselves credits.",
   },
   {
     name: "amount-in-any-notation",
