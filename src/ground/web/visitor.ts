@@ -46,9 +46,11 @@ export class TrustedProxies {
   /** @param ranges IP addresses and CIDR ranges, validated with the settings. */
   constructor(ranges: readonly string[]) {
     this.#ranges = ranges.map((range) => {
-      if (range.includes("/")) return ipaddr.parseCIDR(range);
-      const address = ipaddr.parse(range);
-      return [address, address.kind() === "ipv4" ? 32 : 128];
+      const [text, length] = range.split("/");
+      const address = ipaddr.parse(text!);
+      const bits = Number(length ?? address.toByteArray().length * 8);
+      const isMapped = address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress();
+      return isMapped && bits >= 96 ? [address.toIPv4Address(), bits - 96] : [address, bits];
     });
   }
 

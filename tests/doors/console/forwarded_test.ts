@@ -1,5 +1,6 @@
 /** Whose address counts: what a stranger says of itself never does. */
 
+import { TrustedProxies } from "../../../src/ground/web/mod.ts";
 import { ConfigError, loadConfig, type SettingsInput } from "../../../src/settings/config/mod.ts";
 import { assert, assertEquals, assertRejects } from "../../assert.ts";
 import { startGateway, statusOf, type TestGateway } from "../../fake/gateway.ts";
@@ -207,5 +208,27 @@ Deno.test("SLUICE_TRUSTED_PROXIES: addresses and ranges with commas between; oth
     const env = { SLUICE_TRUSTED_PROXIES: `127.0.0.1,${wrong}` };
     const { message } = await assertRejects(() => load(env), ConfigError);
     assert(message.includes("trustedProxies"), message);
+  }
+});
+
+Deno.test("a trusted proxy is known however its address and the setting are written (table)", () => {
+  const table: [range: string, address: string, isTrusted: boolean][] = [
+    ["10.0.0.1", "10.0.0.1", true],
+    ["10.0.0.1", "::ffff:10.0.0.1", true],
+    ["::ffff:10.0.0.1", "10.0.0.1", true],
+    ["::ffff:10.0.0.1", "::ffff:a00:1", true],
+    ["::ffff:10.0.0.1", "10.0.0.2", false],
+    ["::ffff:10.0.0.0/104", "10.200.0.2", true],
+    ["::ffff:10.0.0.0/104", "11.0.0.2", false],
+    ["10.0.0.0/8", "10.9.9.9", true],
+    ["fd00::/8", "fd12::1", true],
+    ["fd00::/8", "10.0.0.1", false],
+    ["::1", "::1", true],
+    ["::1", "127.0.0.1", false],
+    ["::/0", "10.0.0.1", false],
+  ];
+  for (const [range, address, isTrusted] of table) {
+    const trusted = new TrustedProxies([range]);
+    assertEquals(trusted.includes(address), isTrusted, `${address} in ${range}`);
   }
 });
