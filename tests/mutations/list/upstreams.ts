@@ -480,7 +480,7 @@ export const UPSTREAMS: readonly Mutation[] = [
   {
     name: "seals-of-the-gateway-go-on",
     file: "src/wire/dialects/messages/carry.ts",
-    find: "objects(body.messages).map(withoutSeals)",
+    find: "objects(body.messages).flatMap(withoutSeals)",
     replace: "objects(body.messages)",
     tests: [{ file: SIGNATURES_TEST, filter: "reasoning that an upstream of responses sealed" }],
     why: "An upstream of messages would get blocks that only the gateway can read.",

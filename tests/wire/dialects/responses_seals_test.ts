@@ -2,7 +2,14 @@
 
 import { type JsonObject, NO_USAGE, SseDecoder } from "../../../src/wire/dialects/mod.ts";
 import { assertEquals } from "../../assert.ts";
-import { contextOf, parseResponses, responsesToMessages } from "./ends.ts";
+import {
+  contextOf,
+  messagesToMessages,
+  parseMessages,
+  parseResponses,
+  responsesToMessages,
+  SEALER,
+} from "./ends.ts";
 
 const THINKING = { type: "thinking", thinking: "Let me think.", signature: "c2lnbmF0dXJl" };
 const REDACTED = { type: "redacted_thinking", data: "cmVkYWN0ZWQ=" };
@@ -96,3 +103,31 @@ for (const [name, blocks] of Object.entries(REPLIES)) {
     });
   }
 }
+
+Deno.test("a turn of which an upstream of messages can read nothing is not sent to it", () => {
+  const said = (body: JsonObject) => (body.messages as JsonObject[]).map(({ role }) => role);
+  const other = { ...OPTIONS, upstream: "other", shaping: {} };
+  const request = parseResponses({
+    ...asked,
+    input: [
+      { role: "user", content: "Hi" },
+      ...outputOf([REDACTED], false),
+      { role: "user", content: "Go on" },
+    ],
+  });
+  assertEquals(said(responsesToMessages.request(request, other).body), ["user"]);
+  const data = SEALER.seal("reasoning", { upstream: "up", model: "m", parts: [{ seal: "c2Vh" }] });
+  const messages = parseMessages({
+    model: "m",
+    max_tokens: 9,
+    messages: [
+      { role: "user", content: "Hi" },
+      { role: "assistant", content: [{ type: "redacted_thinking", data }] },
+      { role: "user", content: "Go on" },
+    ],
+  });
+  for (const shaping of [{}, { signedReasoning: true }]) {
+    const { body } = messagesToMessages.request(messages, { ...other, shaping });
+    assertEquals(said(body), ["user", "user"], JSON.stringify(shaping));
+  }
+});

@@ -59,7 +59,7 @@ function carryRequest(
   { model, permittedOutput, shaping }: WriteOptions,
 ): WrittenRequest {
   const sent: JsonObject = { ...withoutNulls(body), model, max_tokens: permittedOutput };
-  const messages = objects(body.messages).map(withoutSeals);
+  const messages = objects(body.messages).flatMap(withoutSeals);
   sent.messages = shaping.signedReasoning
     ? messages.flatMap(asWrittenThere)
     : withUpstreamIds(messages);
@@ -76,17 +76,15 @@ function carryRequest(
   return { body: sent, betas: takeBetas(sent), dropped };
 }
 
-/** A message without what the gateway sealed for other upstreams. */
-function withoutSeals(message: JsonObject): JsonObject {
-  const { content } = message;
-  if (!objects(content).some((block) => sealedText(block) !== undefined)) return message;
-  return {
-    ...message,
-    content: objects(content).flatMap((block) => {
-      if (sealedText(block) === undefined) return [block];
-      return block.type === "thinking" ? [{ ...block, signature: SIGNATURE }] : [];
-    }),
-  };
+/** A message without what the gateway sealed for other upstreams; none if nothing else is in it. */
+function withoutSeals(message: JsonObject): JsonObject[] {
+  const blocks = objects(message.content);
+  if (!blocks.some((block) => sealedText(block) !== undefined)) return [message];
+  const content = blocks.flatMap((block) => {
+    if (sealedText(block) === undefined) return [block];
+    return block.type === "thinking" ? [{ ...block, signature: SIGNATURE }] : [];
+  });
+  return content.length === 0 ? [] : [{ ...message, content }];
 }
 
 /**
