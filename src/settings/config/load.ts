@@ -149,6 +149,7 @@ export async function loadConfig(given: Surroundings): Promise<Config> {
       ...quotes,
       ...around.serving === false ? unreplaced : [],
       ...openDoor(parsed),
+      ...(parsed.upstream.url === undefined ? keyAlone(origins.get("upstream.key"), used) : []),
     ],
     missingVariables: [...missing],
     variables: Object.entries(around.env).filter(([, value]) => value !== "").map(([name]) => name),
@@ -370,5 +371,14 @@ function openDoor({ registration, credits: { signup } }: Settings): string[] {
   return [
     `registration is open, and email addresses are not verified: each new account gets ${signup} credits ` +
     "(credits.signup; credits.signupsPerNetwork bounds how many a day)",
+  ];
+}
+
+/** Tells of the key of an upstream that has no URL, unless the settings file refers to its variable. */
+function keyAlone(origin: Origin | undefined, used: ReadonlySet<string>): string[] {
+  if (origin === undefined || used.has(origin.replace("environment ", ""))) return [];
+  return [
+    `upstream.key (${origin}) is not used: upstream.url is not set. Set SLUICE_UPSTREAM_URL to where the key is from, such as ` +
+    "https://api.openai.com/v1",
   ];
 }

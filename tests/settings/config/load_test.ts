@@ -323,6 +323,18 @@ Deno.test("loadConfig warns of a misspelt variable, not of an orchestrator's", a
   assertStringIncludes(warnings[0]!, "did you mean SLUICE_UPSTREAM_URL?");
 });
 
+Deno.test("loadConfig warns of the key of an upstream without a URL, unless the file has it elsewhere", async () => {
+  const env = { SLUICE_UPSTREAM_KEY: "sk-test-key-of-nothing" };
+  const { warnings } = await load({ env });
+  assertEquals(warnings.length, 1);
+  assertStringIncludes(warnings[0]!, "(environment SLUICE_UPSTREAM_KEY) is not used");
+  assert(!warnings[0]!.includes(env.SLUICE_UPSTREAM_KEY));
+  const url = "http://127.0.0.1:1";
+  const file = JSON.stringify({ upstreams: { a: { url, key: "${SLUICE_UPSTREAM_KEY}" } } });
+  assertEquals((await load({ env, file })).warnings, []);
+  assertEquals((await load({ env: { ...env, SLUICE_UPSTREAM_URL: url } })).warnings, []);
+});
+
 Deno.test("a variable whose value is the name of another is refused if it is used, and warned of where nothing is served", async () => {
   const file = JSON.stringify({
     payments: { stripe: { secretKey: "${KEY}", webhookSecret: "${HOOK}" } },
