@@ -35,6 +35,7 @@ const HELP = `deno task bench [SECONDS] [ROUNDS]
   --only upstream,${Object.keys(GATEWAYS).join(",")}
   --unmetered         Sluice with its metering bypassed, too
   --logged            Sluice with its log, a line a request, too
+  --beside DIR        Sluice of another checkout, too: what a change costs or gains
   --data DIR          Sluice on that data directory, too, such as one that bench/ledger.ts has grown
   --upstream deno     or nginx, for short bodies without streams: costs the least
 `;
@@ -51,6 +52,7 @@ const { values, positionals } = parseArgs({
     only: { type: "string", default: ["upstream", ...Object.keys(GATEWAYS)].join(",") },
     unmetered: { type: "boolean", default: false },
     logged: { type: "boolean", default: false },
+    beside: { type: "string" },
     data: { type: "string" },
     upstream: { type: "string", default: "deno" },
     help: { type: "boolean", default: false },
@@ -86,6 +88,7 @@ async function start(upstream: Server, ending: AsyncDisposableStack): Promise<Va
   if (values.logged) {
     starts.push(["logged", (url) => sluice!(url, { settings: { logLevel: "info" } })]);
   }
+  if (values.beside) starts.push(["beside", (url) => sluice!(url, { root: values.beside })]);
   if (values.data) starts.push(["grown", (url) => sluice!(url, { data: values.data })]);
   const variants: Variant[] = [];
   for (const [name, startGateway] of starts) {

@@ -1,5 +1,6 @@
 /** The programs that the benchmarks compare, each started on a free port of loopback and ended by disposal. */
 
+import { joinPath } from "../src/ground/std/mod.ts";
 import { isInstalled, pause, type Server } from "./harness.ts";
 
 const ROOT = new URL("../", import.meta.url).pathname;
@@ -29,6 +30,8 @@ export interface GatewayOptions {
   readonly data?: string | undefined;
   /** Whether Sluice's metering is bypassed. */
   readonly unmetered?: boolean;
+  /** Directory of the checkout whose Sluice is started; otherwise this one. */
+  readonly root?: string | undefined;
 }
 
 /** Thrown when a program to compare with is not installed. */
@@ -85,7 +88,7 @@ export async function startNginxUpstream(): Promise<Server> {
 /** Starts Sluice as it is served, with everything on; its log holds errors only. */
 export async function startSluice(
   upstream: string,
-  { dialect = "chat", settings = {}, data, unmetered = false }: GatewayOptions = {},
+  { dialect = "chat", settings = {}, data, unmetered = false, root = ROOT }: GatewayOptions = {},
 ): Promise<Server> {
   const port = freePort();
   const directory = data ?? await Deno.makeTempDir({ prefix: "sluice-bench-" });
@@ -101,9 +104,12 @@ export async function startSluice(
   await Deno.writeTextFile(file, JSON.stringify(all));
   const args = unmetered
     ? [`${ROOT}bench/unmetered.ts`, directory, file]
-    : [`${ROOT}main.ts`, "serve", "--data", directory, "--config", file];
+    : [joinPath(root, "main.ts"), "serve", "--data", directory, "--config", file];
   // errors are shown; a log of requests is written, and dropped by the system
-  const server = await startDeno(port, args, all.logLevel === "error" ? "inherit" : "null");
+  const server = await startDeno(port, args, {
+    root,
+    stderr: all.logLevel === "error" ? "inherit" : "null",
+  });
   return {
     ...server,
     headers: { authorization: `Bearer ${KEY}` },
@@ -123,9 +129,9 @@ export function startScript(script: string, ...args: string[]): Promise<Server> 
 function startDeno(
   port: number,
   args: string[],
-  stderr: "inherit" | "null" = "null",
+  { root = ROOT, stderr = "null" }: { root?: string; stderr?: "inherit" | "null" } = {},
 ): Promise<Server> {
-  const all = ["run", "-A", "--quiet", `--config=${ROOT}deno.json`, ...args];
+  const all = ["run", "-A", "--quiet", `--config=${joinPath(root, "deno.json")}`, ...args];
   return startProgram(port, Deno.execPath(), all, { stderr });
 }
 
