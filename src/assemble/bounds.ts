@@ -112,6 +112,7 @@ export class Bounds implements Disposable {
       limitBytes: limits.memoryBytes ?? MEMORY_SHARE * memoryBytes,
       residentBytes: () => Deno.memoryUsage().rss,
       inFlight,
+      connections: () => this.arrivals.connections,
       collect: "gc" in globalThis ? () => (collectGarbage(), releaseMemory()) : undefined,
       log,
     });

@@ -116,6 +116,11 @@ export class Arrivals {
     this.#now = options.now ?? (() => performance.now());
   }
 
+  /** Open connections, of all threads of the process; 0 if the system cannot be queried. */
+  get connections(): number {
+    return this.#byDescriptor.size;
+  }
+
   /** Starts counting on the connections of a listening port. */
   start(port: number): void {
     if (this.#options.sockets === undefined || this.#port !== undefined) return;

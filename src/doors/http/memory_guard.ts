@@ -9,6 +9,8 @@ export interface MemoryGuardOptions {
   readonly residentBytes: () => number;
   /** Returns the number of requests in flight in this thread. */
   readonly inFlight: () => number;
+  /** Returns the number of open client connections. */
+  readonly connections: () => number;
   /** Collects garbage. Where V8 has no way to, requests are not rejected either: nobody could say when memory is free again. */
   readonly collect: (() => void) | undefined;
   readonly log: Log;
@@ -25,11 +27,13 @@ const COLLECT_EVERY_MS = 2_000;
 const COLLECT_SHORT_MS = 400;
 /**
  * A thread with few requests collects when memory has grown by this since it last did so with few, so that a flood leaves nothing
- * behind. What a collection amid a flood has left says nothing of what is needed.
+ * behind. What a collection amid a flood has left says nothing of what is needed: a flood may be of connections that make no requests, so
+ * once most connections are gone, it is the least ever that memory is compared with.
  */
 const GROWTH = 1.25;
 const GROWTH_BYTES = 32 * 1_048_576;
 const FEW_REQUESTS = 4;
+const FEW_CONNECTIONS = 4;
 const QUIET_MS = 10_000;
 const RETRY_MS = 2_000;
 
@@ -41,6 +45,10 @@ export class MemoryGuard {
   #collectedTick: number;
   /** Resident memory after the last collection with few requests, or less if it was less since. */
   #quietBytes = Infinity;
+  /** The least resident memory so far. */
+  #leastBytes = Infinity;
+  /** The most connections since that collection. */
+  #mostConnections = 0;
   #isShedding = false;
   limitBytes: number;
 
@@ -70,7 +78,12 @@ export class MemoryGuard {
     let bytes = this.#options.residentBytes();
     const sinceMs = this.#now() - this.#collectedTick;
     this.#quietBytes = Math.min(this.#quietBytes, bytes);
-    const hasGrown = bytes > this.#quietBytes * GROWTH + GROWTH_BYTES;
+    this.#leastBytes = Math.min(this.#leastBytes, bytes);
+    const connections = this.#options.connections();
+    this.#mostConnections = Math.max(this.#mostConnections, connections);
+    const areMostGone = 2 * connections + FEW_CONNECTIONS < this.#mostConnections;
+    const before = areMostGone ? this.#leastBytes : this.#quietBytes;
+    const hasGrown = bytes > before * GROWTH + GROWTH_BYTES;
     const isHigh = bytes > HIGH * this.limitBytes && sinceMs > COLLECT_EVERY_MS ||
       bytes > this.limitBytes && sinceMs > COLLECT_SHORT_MS;
     const isQuiet = sinceMs > QUIET_MS && this.#options.inFlight() <= FEW_REQUESTS;
@@ -79,7 +92,10 @@ export class MemoryGuard {
     if (isHigh || (hasGrown && isQuiet)) {
       collect();
       bytes = this.#options.residentBytes();
-      if (isQuiet) this.#quietBytes = bytes;
+      if (isQuiet) {
+        this.#quietBytes = bytes;
+        this.#mostConnections = connections;
+      }
       this.#collectedTick = this.#now();
     }
     const isShort = bytes > this.limitBytes;

@@ -18,6 +18,7 @@ Deno.test("requests are rejected above the limit, as long as memory stays above 
     limitBytes: 400 * MEGABYTE,
     residentBytes: () => bytes,
     inFlight: () => 10,
+    connections: () => 10,
     collect: () => {
       collections++;
       bytes = Math.min(bytes, liveBytes);
@@ -45,6 +46,7 @@ Deno.test("memory that a flood needed is given back once it is over, whatever wa
     limitBytes: 400 * MEGABYTE,
     residentBytes: () => bytes * MEGABYTE,
     inFlight: () => inFlight,
+    connections: () => 10,
     collect: () => {
       collections++;
       bytes = Math.min(bytes, liveBytes);
@@ -74,6 +76,41 @@ Deno.test("memory that a flood needed is given back once it is over, whatever wa
   guard.close();
 });
 
+Deno.test("what connections without requests held is given back once they are gone, whatever was collected meanwhile", () => {
+  let [tick, bytes, liveBytes, connections, collections] = [0, 100, 100, 1, 0];
+  const guard = new MemoryGuard({
+    limitBytes: 400 * MEGABYTE,
+    residentBytes: () => bytes * MEGABYTE,
+    inFlight: () => 1,
+    connections: () => connections,
+    collect: () => {
+      collections++;
+      bytes = Math.min(bytes, liveBytes);
+    },
+    log: SILENT,
+    now: () => tick,
+  });
+  const look = (seconds: number) => {
+    for (let at = 0; at < 5 * seconds; at++) {
+      tick += 200;
+      guard.look();
+    }
+  };
+  look(1);
+  [bytes, liveBytes, connections] = [250, 210, 17];
+  look(30);
+  assertEquals([bytes, collections], [210, 1]);
+  [liveBytes, connections] = [110, 6];
+  look(30);
+  assertEquals(bytes, 110);
+  [bytes, liveBytes, connections] = [210, 210, 17];
+  look(30);
+  connections = 2;
+  look(300);
+  assertEquals([bytes, collections], [210, 4], "what is needed is not looked for again");
+  guard.close();
+});
+
 Deno.test("when garbage is collected, and from what on requests are rejected (table)", () => {
   const [GROWN, HIGH, LIMIT] = [157 * MEGABYTE, 300 * MEGABYTE, 400 * MEGABYTE];
   for (
@@ -99,6 +136,7 @@ Deno.test("when garbage is collected, and from what on requests are rejected (ta
       limitBytes: LIMIT,
       residentBytes: () => resident,
       inFlight: () => inFlight,
+      connections: () => 1,
       collect: () => collections++,
       log: {
         ...SILENT,
@@ -128,6 +166,7 @@ Deno.test("without a way to collect garbage no request is rejected", () => {
     limitBytes: MEGABYTE,
     residentBytes: () => 100 * MEGABYTE,
     inFlight: () => 0,
+    connections: () => 0,
     collect: undefined,
     log: SILENT,
   });

@@ -448,10 +448,19 @@ export const LIMITS: readonly Mutation[] = [
   {
     name: "flood-raises-what-is-needed",
     file: "src/doors/http/memory_guard.ts",
-    find: "if (isQuiet) this.#quietBytes = bytes;",
-    replace: "this.#quietBytes = bytes;",
+    find: "      if (isQuiet) {",
+    replace: "      {",
     tests: [{ file: "tests/doors/http/memory_guard_test.ts", filter: "given back" }],
     why: "What a collection amid a flood has left would be taken for needed, and kept for good.",
+  },
+  {
+    name: "memory-of-those-who-left",
+    file: "src/doors/http/memory_guard.ts",
+    find: "areMostGone ? this.#leastBytes : this.#quietBytes",
+    replace: "this.#quietBytes",
+    tests: [{ file: "tests/doors/http/memory_guard_test.ts", filter: "once they are gone" }],
+    why:
+      "What connections without requests made the gateway hold would be kept for good once they are gone.",
   },
   {
     name: "memory-not-shed",
