@@ -2,6 +2,7 @@
 
 import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
 import { promisify } from "node:util";
+import { delay } from "@std/async/delay";
 import { freePort } from "./free_port.ts";
 import { until } from "./temp.ts";
 
@@ -99,8 +100,16 @@ export class PostgresCluster {
   /** Starts its server; resolves when that answers. */
   async start(): Promise<void> {
     // as a daemon: its end is this command's, not that of a process which the test would have to wait for
-    const how = ["-o", this.#settings, "-l", `${this.folder}/log`, "-w", "-t", "60", "start"];
-    await must(this.#program("pg_ctl", ["-D", this.#data, ...how]), "pg_ctl start");
+    const log = `${this.folder}/log`;
+    const how = ["-o", this.#settings, "-l", log, "-w", "-t", "60", "start"];
+    const deadline = performance.now() + 60_000;
+    while (!(await this.#program("pg_ctl", ["-D", this.#data, ...how]).output()).success) {
+      const last = (await Deno.readTextFile(log).catch(String)).slice(-1_000);
+      // the processes of a server that was killed notice it in their own time
+      const isOfEarlier = /still in use|Address already in use|lock file .* exists/.test(last);
+      if (!isOfEarlier || performance.now() > deadline) throw new Error(`pg_ctl start: ${last}`);
+      await delay(200);
+    }
   }
 
   /** Has a standby take writes; resolves when it does. */

@@ -378,7 +378,7 @@ function openDoor({ registration, credits: { signup } }: Settings): string[] {
 function keyAlone(origin: Origin | undefined, used: ReadonlySet<string>): string[] {
   if (origin === undefined || used.has(origin.replace("environment ", ""))) return [];
   return [
-    `upstream.key (${origin}) is not used: upstream.url is not set. Set SLUICE_UPSTREAM_URL to where the key is from, such as ` +
-    "https://api.openai.com/v1",
+    `upstream.key (${origin}) is not used: upstream.url is not set. Set SLUICE_UPSTREAM_URL to the address that ` +
+    "the key is for",
   ];
 }
