@@ -43,11 +43,14 @@ export class Watch {
     await Promise.all(this.#loops);
   }
 
-  /** The median memory from one second to another; undefined without a reading. */
-  medianMb(from: number, to: number): number | undefined {
+  /**
+   * The memory below which a fourth of the readings are, from one second to another; undefined without a reading. The higher ones say what
+   * waits for a collection, which on a busy machine comes late.
+   */
+  heldMb(from: number, to: number): number | undefined {
     const found = this.memory.filter(({ at }) => at >= from && at <= to).map(({ mb }) => mb)
       .sort((a, b) => a - b);
-    return found[Math.floor(found.length / 2)];
+    return found[Math.floor(found.length / 4)];
   }
 
   get highestMb(): number {
@@ -98,16 +101,16 @@ export interface MemoryVerdict {
 }
 
 /**
- * The first half of the second minute against the last half minute, at most 10 % apart. A load of less
- * than two minutes has not warmed up by then: its middle against its end, 25 %.
+ * A fourth of the load's time from the second minute on against its last fourth, at most 10 % apart. A load of less than two minutes has not
+ * warmed up by then: its middle against its end, 25 %.
  */
 export function judgeMemory(watch: Watch, seconds: number): MemoryVerdict | undefined {
   const brief = seconds < 120;
-  const window = brief ? seconds * 0.2 : 30;
+  const window = seconds * (brief ? 0.2 : 0.25);
   const from = brief ? seconds * 0.5 : 60;
   const margin = brief ? 0.25 : 0.1;
-  const early = watch.medianMb(from, from + window);
-  const late = watch.medianMb(seconds - window, seconds);
+  const early = watch.heldMb(from, from + window);
+  const late = watch.heldMb(seconds - window, seconds);
   if (early === undefined || late === undefined) return undefined;
   return { early, late, margin, within: late <= early * (1 + margin) };
 }
