@@ -14,6 +14,7 @@ export { openAiErrorWords } from "./error_words.ts";
 export { MAX_ID_CHARS, shortId } from "./neutral/call_ids.ts";
 export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";
 export type {
+  AppliedReasoning,
   Back,
   Bridge,
   Dialect,
