@@ -61,6 +61,7 @@ export {
   nearestEffort,
   type RouteReasoning,
 } from "./reasoning.ts";
+export { replaceImages } from "./replace.ts";
 export {
   BACK_NAMES,
   type BackName,
