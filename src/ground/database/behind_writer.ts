@@ -15,7 +15,8 @@ export interface BehindOptions {
   readonly onFault?: ((fault: unknown) => void) | undefined;
 }
 
-interface Waiting {
+/** An item that waits until it is durable. */
+export interface WaitingItem {
   readonly write: Writing;
   readonly item: JsonObject;
   readonly done: PromiseWithResolvers<void>;
@@ -27,7 +28,7 @@ interface Waiting {
  */
 export class BehindWriter {
   readonly #options: BehindOptions;
-  readonly #gatherer = new Gatherer<Waiting>((batch) => this.#keepAll(batch));
+  readonly #gatherer = new Gatherer<WaitingItem>((batch) => this.#keepAll(batch));
   /** Items that wait and were passed on already: the first ones. */
   #passed = 0;
   #isFaulty = false;
@@ -76,7 +77,7 @@ export class BehindWriter {
     await this.#options.outbox.close();
   }
 
-  async #keepAll(batch: readonly Waiting[]): Promise<void> {
+  async #keepAll(batch: readonly WaitingItem[]): Promise<void> {
     const groups = groupsOf(batch);
     const passed = Math.min(this.#passed, batch.length);
     this.#passed -= passed;
@@ -127,12 +128,12 @@ export class BehindWriter {
 /** Items of one write. */
 interface Group {
   readonly write: Writing;
-  readonly all: readonly Waiting[];
+  readonly all: readonly WaitingItem[];
   /** As its statements take them. */
   readonly items: string;
 }
 
-function groupsOf(batch: readonly Waiting[]): Group[] {
+function groupsOf(batch: readonly WaitingItem[]): Group[] {
   return [...Map.groupBy(batch, ({ write }) => write)]
     .map(([write, all]) => ({ write, all, items: itemsOf(write, all.map(({ item }) => item)) }));
 }

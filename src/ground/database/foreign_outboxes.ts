@@ -1,3 +1,4 @@
+import { ifThere } from "../files/mod.ts";
 import { joinPath } from "../std/mod.ts";
 import type { Database } from "./database.ts";
 import { isOutbox, keptItems } from "./outbox.ts";
@@ -17,10 +18,8 @@ export async function foreignOutboxes(
   const row = await database.one("select id from database_identity");
   const found: string[] = [];
   for (const directory of new Set(directories)) {
-    const entries = await Array.fromAsync(Deno.readDir(directory)).catch((error) => {
-      if (error instanceof Deno.errors.NotFound) return []; // no gateway has started there yet
-      throw error;
-    });
+    // no gateway may have started there yet
+    const entries = await ifThere(Array.fromAsync(Deno.readDir(directory))) ?? [];
     for (const { name, isFile } of entries) {
       const path = joinPath(directory, name);
       if (isFile && isOutbox(name) && await isForeign(path, String(row?.id))) found.push(path);

@@ -1,6 +1,6 @@
-import { randomText } from "../platform/mod.ts";
+import { printed, randomText } from "../platform/mod.ts";
 import { delay, dirname, joinPath } from "../std/mod.ts";
-import { lockedFile } from "../files/mod.ts";
+import { ifThere, lockedFile } from "../files/mod.ts";
 import { type Announcement, AnnouncementFile, LOCKS } from "./announcement.ts";
 
 /** Who a gateway is among those that share a database. */
@@ -113,13 +113,8 @@ async function lockedOf(paths: readonly string[]) {
 /** Returns the IDs of the gateways that have or had a data directory, whether they run or not. */
 export async function gatewayIdsOf(directory: string): Promise<readonly string[]> {
   const all = await Promise.all(LOCKS.map(async (name) => {
-    try {
-      using file = await Deno.open(joinPath(directory, name));
-      return await kept(file);
-    } catch (error) {
-      if (error instanceof Deno.errors.NotFound) return undefined;
-      throw error;
-    }
+    using file = await ifThere(Deno.open(joinPath(directory, name)));
+    return file && await kept(file);
   }));
   return idsOfAll(all.filter((one) => one !== undefined));
 }
@@ -134,16 +129,10 @@ export async function lockHolders(directory: string): Promise<readonly number[]>
   const inodes = await Promise.all(
     LOCKS.map((name) => Deno.stat(joinPath(directory, name)).then(({ ino }) => ino, () => null)),
   );
-  try {
-    // Deno's permission to read leaves out the files of the kernel
-    const command = new Deno.Command("cat", { args: ["/proc/locks"], stderr: "null" });
-    return new TextDecoder().decode((await command.output()).stdout).split("\n").flatMap((line) => {
-      const [, pid, inode] = /FLOCK +\w+ +\w+ +(\d+) +\w+:\w+:(\d+)/.exec(line) ?? [];
-      return inode !== undefined && inodes.includes(Number(inode)) ? [Number(pid)] : [];
-    });
-  } catch {
-    return []; // no such program
-  }
+  return (await printed("/proc/locks")).split("\n").flatMap((line) => {
+    const [, pid, inode] = /FLOCK +\w+ +\w+ +(\d+) +\w+:\w+:(\d+)/.exec(line) ?? [];
+    return inode !== undefined && inodes.includes(Number(inode)) ? [Number(pid)] : [];
+  });
 }
 
 /** What an identity's file keeps: the gateway's ID, and how many threads it has. */

@@ -1,3 +1,4 @@
+import { ifThere } from "../files/mod.ts";
 import { basename, dirname, joinPath } from "../std/mod.ts";
 import { framesOf, OutboxFile } from "./outbox_file.ts";
 
@@ -166,15 +167,10 @@ export async function hasOutbox(places: readonly string[], gatewayId: string): P
 /** Files whose path begins so, in order. */
 export async function filesWith(beginning: string): Promise<string[]> {
   const start = basename(beginning);
-  const found: string[] = [];
-  try {
-    for await (const { name, isFile } of Deno.readDir(dirname(beginning))) {
-      if (isFile && name.startsWith(start)) found.push(`${beginning}${name.slice(start.length)}`);
-    }
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error; // there is no such directory yet
-  }
-  return found.toSorted();
+  // there may be no such directory yet
+  const entries = await ifThere(Array.fromAsync(Deno.readDir(dirname(beginning)))) ?? [];
+  return entries.filter(({ name, isFile }) => isFile && name.startsWith(start))
+    .map(({ name }) => `${beginning}${name.slice(start.length)}`).toSorted();
 }
 
 /** Where the outbox of a gateway is. */

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { lockedFile, syncDirectory } from "../files/mod.ts";
+import { ifThere, lockedFile, syncDirectory } from "../files/mod.ts";
 import { randomText } from "../platform/mod.ts";
 import { dirname } from "../std/mod.ts";
 
@@ -134,7 +134,5 @@ async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
 
 /** Removes a file, if it is there. */
 export async function removeFile(path: string): Promise<void> {
-  await Deno.remove(path).catch((error) => {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  });
+  await ifThere(Deno.remove(path));
 }

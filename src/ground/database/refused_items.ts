@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { writeFile } from "../files/mod.ts";
+import { ifThere, writeFile } from "../files/mod.ts";
 import type { Json, JsonObject, RefusedItem } from "./database.ts";
 import { filesWith, type KeptItems, outboxPath } from "./outbox.ts";
 
@@ -70,13 +70,10 @@ export async function refusedItem(
   path: string,
   database: string,
 ): Promise<RefusedItem | undefined> {
-  try {
-    const { database: of, ...refused } = JSON.parse(await Deno.readTextFile(path)) as Kept;
-    return of === database ? refused : undefined;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
+  const text = await ifThere(Deno.readTextFile(path));
+  if (text === undefined) return undefined;
+  const { database: of, ...refused } = JSON.parse(text) as Kept;
+  return of === database ? refused : undefined;
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { RowsToLock } from "../sql/mod.ts";
+
 /** Whole numbers, or texts; each may be null. */
 export type ColumnType = "integer" | "text";
 
@@ -20,10 +22,7 @@ export interface View {
  * them runs meanwhile. A file and a libSQL server run one transaction after the other, so that nothing comes of it there. An engine
  * that runs several at a time takes the locks of all items of a batch first, each table's in the order of its keys.
  */
-export interface Lock {
-  readonly table: string;
-  /** The column that `rows` has values of. */
-  readonly key: string;
+export interface Lock extends RowsToLock {
   /** A query, in which `new` is the row that is decided on, or was changed. */
   readonly rows: string;
 }

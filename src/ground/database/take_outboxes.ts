@@ -1,4 +1,4 @@
-import { lockedFile } from "../files/mod.ts";
+import { ifThere, lockedFile } from "../files/mod.ts";
 import { DatabaseError, type Json } from "./database.ts";
 import type { Writing } from "./group_writer.ts";
 import { type KeptItems, keptItems, outboxFiles } from "./outbox.ts";
@@ -41,6 +41,7 @@ export async function takeOutboxes(
   const found = (await outboxFiles(...taker.places)).filter((path) => !refused.includes(path));
   const isDead = new Set<string>();
   for (const path of found) {
+    // another process may have removed the file meanwhile
     const lock = await ifThere(lockedFile(path, { create: false }));
     if (lock === undefined) continue;
     locks.use(lock);
@@ -89,14 +90,4 @@ function pass(kept: readonly KeptItems[], path: string, { writes, send }: Taker)
 
 async function isTaken({ taken }: Taker): Promise<boolean> {
   return await taken().then(() => true, () => false);
-}
-
-/** Undefined if another process has removed the file meanwhile. */
-async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
 }

@@ -9,6 +9,7 @@
  * @module
  */
 
+export { ifThere } from "./if_there.ts";
 export { lockedFile } from "./lock_file.ts";
 export {
   checkTarget,

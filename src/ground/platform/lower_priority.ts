@@ -1,3 +1,5 @@
+import { openCLibrary } from "./c_library.ts";
+
 /** Of <sys/resource.h>; on Linux, a process of number 0 is the calling thread (setpriority(2)). */
 const SYMBOLS = {
   setpriority: { parameters: ["i32", "u32", "i32"], result: "i32" },
@@ -8,11 +10,7 @@ const NICE = 10;
 /** Has the system prefer other threads to the calling one, where it can. */
 export function lowerPriority(): void {
   if (Deno.build.os !== "linux") return;
-  try {
-    const library = Deno.dlopen("libc.so.6", SYMBOLS);
-    library.symbols.setpriority(PRIO_PROCESS, 0, NICE);
-    library.close();
-  } catch {
-    // another C library
-  }
+  const library = openCLibrary(SYMBOLS);
+  library?.symbols.setpriority(PRIO_PROCESS, 0, NICE);
+  library?.close();
 }

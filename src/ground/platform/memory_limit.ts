@@ -7,8 +7,6 @@ let found: Promise<number> | undefined;
  * Finds out how much memory this process may use: the limit of its control group on Linux, or else the machine's memory.
  * Looks once: groups of processes seldom change.
  *
- * A program of the system reads it, as Deno's permission to read leaves out the files of the kernel.
- *
  * @returns Bytes.
  */
 export function memoryLimitBytes(): Promise<number> {
@@ -51,8 +49,11 @@ function upwards(path: string): string[] {
   );
 }
 
-/** Texts of files, one after the other; those that cannot be read are left out. */
-async function printed(...paths: string[]): Promise<string> {
+/**
+ * Texts of files of the kernel, one after the other; those that cannot be read are left out. A program of the system reads them, as
+ * Deno's permission to read leaves them out.
+ */
+export async function printed(...paths: string[]): Promise<string> {
   try {
     const command = new Deno.Command("cat", { args: paths, stdin: "null", stderr: "null" });
     return new TextDecoder().decode((await command.output()).stdout);

@@ -17,7 +17,7 @@ export { endAtOnce } from "./end_at_once.ts";
 export { endOfTurn } from "./end_of_turn.ts";
 export { displayed, displayedLines, misleading } from "./display_text.ts";
 export { type ArgumentOf, type ChannelEnd, type Methods, PortCalls } from "./port_calls.ts";
-export { limitFiles, memoryLimitBytes } from "./memory_limit.ts";
+export { limitFiles, memoryLimitBytes, printed } from "./memory_limit.ts";
 export { jsonIn } from "./json_in.ts";
 export { lowerPriority } from "./lower_priority.ts";
 export { networkErrorWords } from "./network_error.ts";

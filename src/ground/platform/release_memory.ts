@@ -1,3 +1,5 @@
+import { openCLibrary } from "./c_library.ts";
+
 /** Of the C library of GNU; others lack it. */
 const SYMBOLS = {
   malloc_trim: { parameters: ["usize"], result: "i32" },
@@ -10,13 +12,9 @@ const SYMBOLS = {
  */
 export function releaseMemory(): void {
   if (Deno.build.os !== "linux") return;
-  try {
-    const library = Deno.dlopen("libc.so.6", SYMBOLS);
-    library.symbols.malloc_trim(0n);
-    library.close();
-  } catch {
-    // another C library
-  }
+  const library = openCLibrary(SYMBOLS);
+  library?.symbols.malloc_trim(0n);
+  library?.close();
 }
 
 /** Of <malloc.h>. */
@@ -33,13 +31,9 @@ const MAX_SHARED_BYTES = 32 * 1_048_576;
  */
 export function limitFreeMemory(): void {
   if (Deno.build.os !== "linux") return;
-  try {
-    const library = Deno.dlopen("libc.so.6", SYMBOLS);
-    library.symbols.mallopt(M_TRIM_THRESHOLD, MAX_FREE_BYTES);
-    // setting the one stops the other from growing: blocks below it would be mapped one by one
-    library.symbols.mallopt(M_MMAP_THRESHOLD, MAX_SHARED_BYTES);
-    library.close();
-  } catch {
-    // another C library
-  }
+  const library = openCLibrary(SYMBOLS);
+  library?.symbols.mallopt(M_TRIM_THRESHOLD, MAX_FREE_BYTES);
+  // setting the one stops the other from growing: blocks below it would be mapped one by one
+  library?.symbols.mallopt(M_MMAP_THRESHOLD, MAX_SHARED_BYTES);
+  library?.close();
 }

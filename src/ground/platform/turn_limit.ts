@@ -1,3 +1,5 @@
+import { openCLibrary } from "./c_library.ts";
+
 /** Of <time.h> and <signal.h>, on Linux for x64 and arm64; `SIGVTALRM` ends a process without a dump of its memory. */
 const SYMBOLS = {
   timer_create: { parameters: ["i32", "buffer", "buffer"], result: "i32" },
@@ -18,12 +20,8 @@ const SIGNO_AT = 8;
  */
 export function limitTurns(limitMs: number): Disposable | undefined {
   if (Deno.build.os !== "linux") return;
-  let library;
-  try {
-    library = Deno.dlopen("libc.so.6", SYMBOLS);
-  } catch {
-    return; // another C library
-  }
+  const library = openCLibrary(SYMBOLS);
+  if (library === undefined) return;
   const { symbols } = library;
   const event = new DataView(new ArrayBuffer(SIGEVENT_BYTES));
   event.setInt32(SIGNO_AT, SIGVTALRM, true);

@@ -28,9 +28,14 @@ export const colors: {
   yellow: Paint;
 } = colorsModule;
 
-/** `@std/async`: waits. Rejects with the signal's reason when that aborts. */
-export const delay: (ms: number, options?: { signal?: AbortSignal }) => Promise<void> =
-  delayModule.delay;
+/**
+ * `@std/async`: waits. Rejects with the signal's reason when that aborts. Without `persistent` it does not keep the process from
+ * ending.
+ */
+export const delay: (
+  ms: number,
+  options?: { signal?: AbortSignal | undefined; persistent?: boolean },
+) => Promise<void> = delayModule.delay;
 
 /** `@std/csv`: the cells of each line. Throws for text that is not CSV. */
 export const parseCsv: (text: string) => string[][] = (text) => csvModule.parse(text);

@@ -1,4 +1,4 @@
-import { lookup as lookupWithCallback } from "node:dns";
+import { lookup as lookUp } from "node:dns/promises";
 import { following, until } from "../platform/mod.ts";
 
 /** How long an address may take before the next one is tried as well, in milliseconds (RFC 8305, section 5). */
@@ -62,14 +62,8 @@ export async function connectTcp(
 }
 
 /** Asks the system: its hosts file, and DNS. */
-function systemLookup(hostname: string): Promise<readonly string[]> {
-  return new Promise((resolve, reject) =>
-    lookupWithCallback(
-      hostname,
-      { all: true, verbatim: true },
-      (error, found) => error ? reject(error) : resolve(found.map(({ address }) => address)),
-    )
-  );
+async function systemLookup(hostname: string): Promise<readonly string[]> {
+  return (await lookUp(hostname, { all: true, verbatim: true })).map(({ address }) => address);
 }
 
 /** Puts addresses of the two families in turn, so that one family that leads nowhere costs one wait only. */

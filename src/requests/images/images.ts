@@ -1,7 +1,12 @@
 import { Buffer } from "node:buffer";
 import { following, forEachOf, humanBytes } from "../../ground/platform/mod.ts";
 import { type DetachedBase64, type LargeBodies, MIN_CHARS } from "../../wire/large_bodies/mod.ts";
-import type { Front, ImageView, ParsedRequest } from "../../wire/dialects/mod.ts";
+import {
+  type Front,
+  type ImageView,
+  type ParsedRequest,
+  replaceImages,
+} from "../../wire/dialects/mod.ts";
 import type { FairShare } from "../../ground/fair_share/mod.ts";
 import { examine } from "../../wire/pixels/mod.ts";
 import { invalid, Refusal } from "../../ground/refusal.ts";
@@ -95,7 +100,7 @@ export class Images {
    *
    * Inline images stay unchanged, except that a wrong media type is corrected.
    *
-   * @param dialect Dialect of the request, which replaces images in it.
+   * @param front Of the request's dialect.
    * @param owner The request's ID, signal and detached base64.
    * @returns The request with every image checked and inline; `asked` itself if nothing changed.
    * @throws {Refusal} `request_invalid` or `image_too_large`, naming the image; `gateway_unavailable` if no download
@@ -103,7 +108,7 @@ export class Images {
    */
   async inline(
     request: ParsedRequest,
-    front: Pick<Front, "replaceImages">,
+    front: Pick<Front, "imageField">,
     owner: ImageOwner,
   ): Promise<ParsedRequest> {
     if (request.images.length === 0) return request;
@@ -149,7 +154,7 @@ export class Images {
       });
       throw error;
     }
-    return changes.size === 0 ? request : front.replaceImages(request, changes);
+    return changes.size === 0 ? request : replaceImages(request, front, changes);
   }
 
   #decode({ url }: ImageView, alreadyChars: number, detached: DetachedBase64): Encoded {

@@ -1,5 +1,6 @@
 import type { Route } from "../../settings/catalog/mod.ts";
 import {
+  type AppliedReasoning,
   BACKS,
   type ConversationIdentity,
   type DialectName,
@@ -31,20 +32,15 @@ import type { RelayParts, RelayReply } from "./request.ts";
 import { allAttempts, type Opened, withAllChoices } from "./several_choices.ts";
 
 /** A request that a model is to reply to. */
-export interface GenerationRequest {
+export interface GenerationRequest extends AppliedReasoning {
   readonly dialect: DialectName;
   readonly requestId: string;
   readonly header: HeaderLookup;
   readonly trace: Trace;
   readonly detached: JsonBody["detached"];
   readonly route: Route;
-  readonly request: ParsedRequest;
   /** Seals for the caller's account. */
   readonly sealer: Sealer;
-  /** Names of fields that the route has no use for. */
-  readonly dropped: readonly string[];
-  /** Fields with the values that they were changed to. */
-  readonly adjusted: readonly string[];
   /** The input as counted by the gateway, with what the client did not send. */
   readonly input: MeteredInput;
   /** Of it, tokens of what the client did not send. */
@@ -64,14 +60,9 @@ export interface GenerationRequest {
 }
 
 /** A reply, and where it came from. */
-export interface Reached {
-  readonly opened: OpenedReply;
+export interface Reached extends Opened {
   readonly reply: UpstreamReply;
   readonly plan: Plan;
-  /** Names of fields that the targets which replied were not sent. */
-  readonly dropped: readonly string[];
-  /** Fields with the values that they were changed to. */
-  readonly adjusted: readonly string[];
 }
 
 /** The exchange that has a model reply in a client's dialect: one request upstream, or one for each choice. */

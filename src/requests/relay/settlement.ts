@@ -11,6 +11,7 @@ import {
   type UsageRecord,
 } from "../../money/ledger/mod.ts";
 import type { UsedExtras } from "../../wire/extras/mod.ts";
+import { delay } from "../../ground/std/mod.ts";
 import type { Log, Metrics, Trace } from "../../ground/telemetry/mod.ts";
 import type { End } from "./end.ts";
 import { errorOf, failedEnd } from "./failed_end.ts";
@@ -259,7 +260,7 @@ export class Settlement {
           throw error;
         }
         if (waitMs === FIRST_WAIT_MS) log.warn("a request is not settled yet", fields);
-        await sleep(Math.min(waitMs, leftMs));
+        await delay(Math.min(waitMs, leftMs), { persistent: false });
         waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
       }
     }
@@ -279,9 +280,4 @@ function hasAny(values: object): boolean {
 function patienceFor(ending: Ending, patient: boolean): number {
   if (patient) return PATIENCE_MS;
   return ending === "complete" ? CALLERS_PATIENCE_MS : 0;
-}
-
-/** Does not keep the process from ending. */
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => Deno.unrefTimer(setTimeout(resolve, ms)));
 }

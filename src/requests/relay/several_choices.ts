@@ -10,7 +10,9 @@ import { openedToppedUp } from "./topped_up_reader.ts";
 /** What one request to a target got. */
 export interface Opened {
   readonly opened: OpenedReply;
+  /** Names of fields that the targets which replied were not sent. */
   readonly dropped: readonly string[];
+  /** Fields with the values that they were changed to. */
   readonly adjusted: readonly string[];
 }
 

@@ -1,4 +1,5 @@
 import { jsonIn } from "../../ground/platform/mod.ts";
+import { delay } from "../../ground/std/mod.ts";
 import { createHash } from "node:crypto";
 import { DIALECTS, type Front, isObject, type JsonObject } from "../../wire/dialects/mod.ts";
 import { UPSTREAM_EMBEDDINGS_PATH } from "../../wire/embeddings/mod.ts";
@@ -100,7 +101,7 @@ async function beforeReply(
   { signal }: SimulatedRequest,
   { error }: Pick<SimulatedDialect, "error">,
 ): Promise<Response | undefined> {
-  if (stall?.afterEvents === 0) await pause(stall.ms, signal);
+  if (stall?.afterEvents === 0) await delay(stall.ms, { signal });
   if (status === undefined || status < 300) return undefined;
   const headers: Record<string, string> = seconds === undefined
     ? {}
@@ -175,9 +176,9 @@ function paced(
       const write = (frame: string) => controller.enqueue(encoder.encode(frame));
       try {
         if (stall !== undefined && stall.afterEvents > 0 && stall.afterEvents === sent) {
-          await pause(stall.ms, left.signal);
+          await delay(stall.ms, { signal: left.signal });
         } else if (sent > 0 && paceMs > 0) {
-          await pause(paceMs, left.signal);
+          await delay(paceMs, { signal: left.signal });
         }
       } catch {
         return; // the reader has gone
@@ -203,19 +204,4 @@ function paced(
 function errorFrame(error: JsonObject): string {
   const line = error.type === undefined ? "" : `event: ${error.type}\n`;
   return `${line}data: ${JSON.stringify(error)}\n\n`;
-}
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    if (signal?.aborted) stop();
-    signal?.addEventListener("abort", stop, { once: true });
-  });
 }

@@ -127,10 +127,7 @@ function classOf(latencyMs: number): number {
 }
 
 /** Sums of the last hour of an upstream. */
-export interface HourOfActivity {
-  readonly attempts: number;
-  readonly failed: number;
-  readonly departed: number;
+export interface HourOfActivity extends Omit<MinuteOfActivity, "atMs"> {
   /** Half of the replies, and 95 of 100, took up to this long to their first byte; undefined without replies. */
   readonly p50Ms: number | undefined;
   readonly p95Ms: number | undefined;

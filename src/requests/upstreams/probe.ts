@@ -1,4 +1,4 @@
-import { CoarseTimers, jsonIn } from "../../ground/platform/mod.ts";
+import { jsonIn } from "../../ground/platform/mod.ts";
 import type { ListedModel } from "../../settings/catalog/mod.ts";
 import type { UpstreamSettings } from "../../settings/config/mod.ts";
 import {
@@ -16,9 +16,8 @@ import {
 import { jsonExcess } from "../../wire/json/mod.ts";
 import { CredentialsFault } from "./credentials/credentials.ts";
 import { readText } from "./failure.ts";
-import { RoutingMemory } from "./routing_memory.ts";
 import { faultWords, TransportFault } from "./transport.ts";
-import { httpUpstream, type Upstream, withForeignKey } from "./upstream.ts";
+import { type Upstream, upstreamAlone, withForeignKey } from "./upstream.ts";
 
 /** What asking an upstream for its models showed. */
 export interface Probe {
@@ -62,11 +61,10 @@ export async function probeUpstream(
   },
 ): Promise<Probe> {
   const { timeouts } = settings;
-  const timers = new CoarseTimers();
-  const upstream = await httpUpstream(name, {
+  await using upstream = await upstreamAlone(name, {
     ...settings,
     timeouts: { ...timeouts, connectMs: Math.min(timeouts.connectMs, CONNECT_SHARE * patienceMs) },
-  }, { now, timers, memory: new RoutingMemory(now) });
+  }, now);
   const startedTick = performance.now();
   const patience = new AbortController();
   const end = () => patience.abort();
@@ -124,8 +122,6 @@ export async function probeUpstream(
   } finally {
     clearTimeout(timer);
     closing?.removeEventListener("abort", end);
-    await upstream.close();
-    timers.close();
   }
 }
 

@@ -1,3 +1,4 @@
+import { delay } from "../../ground/std/mod.ts";
 import type { Failure } from "./failure.ts";
 
 /** When attempts are repeated. Nothing else sends a request again (P9). */
@@ -37,15 +38,5 @@ export function waitBefore(
 
 /** Waits. Resolves with false when the client disconnects meanwhile. */
 export function sleep(ms: number, signal: AbortSignal): Promise<boolean> {
-  if (signal.aborted) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const end = (whole: boolean) => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", leave);
-      resolve(whole);
-    };
-    const leave = () => end(false);
-    const timer = setTimeout(() => end(true), ms);
-    signal.addEventListener("abort", leave, { once: true });
-  });
+  return delay(ms, { signal }).then(() => true, () => false);
 }

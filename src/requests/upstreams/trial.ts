@@ -1,4 +1,4 @@
-import { CoarseTimers, jsonIn, randomText } from "../../ground/platform/mod.ts";
+import { jsonIn, randomText } from "../../ground/platform/mod.ts";
 import type { UpstreamSettings } from "../../settings/config/mod.ts";
 import {
   type Back,
@@ -15,9 +15,8 @@ import {
 } from "../../wire/dialects/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import { readText } from "./failure.ts";
-import { RoutingMemory } from "./routing_memory.ts";
 import { faultWords, TransportFault } from "./transport.ts";
-import { httpUpstream, type Upstream, withForeignKey } from "./upstream.ts";
+import { type Upstream, upstreamAlone, withForeignKey } from "./upstream.ts";
 
 /** What one request of a trial showed. */
 export interface TrialResult {
@@ -75,16 +74,16 @@ export async function tryUpstream(
     readonly tell?: (what: string) => void;
   },
 ): Promise<TrialResult[]> {
-  return await withTrial(name, settings, { now, patienceMs }, async (trial) => {
-    const results: TrialResult[] = [];
-    for (const one of CHECKS) {
-      tell(one.check);
-      results.push(await trial.ask(model, one));
-    }
-    tell("errors");
-    results.push(await trial.askForNoModel());
-    return results;
-  });
+  await using upstream = await upstreamAlone(name, settings, now);
+  const trial = new Trial(upstream, patienceMs);
+  const results: TrialResult[] = [];
+  for (const one of CHECKS) {
+    tell(one.check);
+    results.push(await trial.ask(model, one));
+  }
+  tell("errors");
+  results.push(await trial.askForNoModel());
+  return results;
 }
 
 /** Statuses by which providers reject a key for their list of models: Google answers 400. */
@@ -105,35 +104,12 @@ export async function checksKeys(
   },
 ): Promise<boolean> {
   const foreign = withForeignKey(settings, `sk-${randomText(40)}`);
-  return await withTrial(
-    name,
-    foreign,
-    { now, patienceMs },
-    async (trial) => {
-      const got = await trial.replyOf(model);
-      if (got === undefined) return false;
-      // a request may be rejected for other reasons as well: what says so must be about the key
-      return got.status === 401 || got.status === 403 ||
-        got.status === 400 && /api[ _-]?key/i.test(got.body);
-    },
-  );
-}
-
-async function withTrial<T>(
-  name: string,
-  settings: UpstreamSettings,
-  { now, patienceMs }: { readonly now: () => number; readonly patienceMs: number },
-  work: (trial: Trial) => Promise<T>,
-): Promise<T> {
-  const timers = new CoarseTimers();
-  const memory = new RoutingMemory(now);
-  const upstream = await httpUpstream(name, settings, { now, timers, memory });
-  try {
-    return await work(new Trial(upstream, patienceMs));
-  } finally {
-    await upstream.close();
-    timers.close();
-  }
+  await using upstream = await upstreamAlone(name, foreign, now);
+  const got = await new Trial(upstream, patienceMs).replyOf(model);
+  if (got === undefined) return false;
+  // a request may be rejected for other reasons as well: what says so must be about the key
+  return got.status === 401 || got.status === 403 ||
+    got.status === 400 && /api[ _-]?key/i.test(got.body);
 }
 
 /** A reply as received. */

@@ -11,7 +11,7 @@ import {
   type UpstreamSettings,
   upstreamSettings,
 } from "../../settings/config/mod.ts";
-import type { CoarseTimers } from "../../ground/platform/mod.ts";
+import { CoarseTimers } from "../../ground/platform/mod.ts";
 import {
   type Back,
   type BackName,
@@ -31,7 +31,7 @@ import { withCredentials } from "./credentials/with_credentials.ts";
 import { type Adjust, inSteps } from "./quirks/adjust.ts";
 import { withoutEmptyTools } from "./quirks/chat_rules.ts";
 import { type Quirk, QUIRKS } from "./quirks.ts";
-import type { RoutingMemory } from "./routing_memory.ts";
+import { RoutingMemory } from "./routing_memory.ts";
 import { simulatorTransport } from "./simulator_transport.ts";
 import type { Transport } from "./transport.ts";
 
@@ -150,6 +150,27 @@ export async function httpUpstream(
     headersMs: settings.timeouts.headersMs,
     redact: (text) => redact(credentials?.redact(text) ?? text),
     close: () => transport.close(),
+  };
+}
+
+/** Makes an upstream that shares nothing with others; it is closed at the end of the block that uses it. */
+export async function upstreamAlone(
+  name: string,
+  settings: UpstreamSettings,
+  now: () => number,
+): Promise<Upstream & AsyncDisposable> {
+  const timers = new CoarseTimers();
+  const upstream = await httpUpstream(name, settings, {
+    now,
+    timers,
+    memory: new RoutingMemory(now),
+  });
+  return {
+    ...upstream,
+    async [Symbol.asyncDispose]() {
+      await upstream.close();
+      timers.close();
+    },
   };
 }
 

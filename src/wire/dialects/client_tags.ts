@@ -1,4 +1,4 @@
-import { displayed } from "../../ground/platform/mod.ts";
+import { displayed, jsonIn } from "../../ground/platform/mod.ts";
 import type { HeaderLookup } from "./dialect.ts";
 import { isObject, type JsonObject, type JsonValue, text } from "./json.ts";
 
@@ -64,16 +64,12 @@ function claudeUser(
   const id = isObject(metadata) ? text(metadata.user_id) : undefined;
   if (id === undefined || id.length > MAX_USER_ID_CHARS) return undefined;
   if (id.startsWith("{")) {
-    try {
-      const parts: unknown = JSON.parse(id);
-      if (!isObject(parts)) return undefined;
-      return {
-        user: text(parts.account_uuid) || text(parts.device_id),
-        session: text(parts.session_id),
-      };
-    } catch {
-      return { user: id };
-    }
+    const parts = jsonIn(id);
+    if (!isObject(parts)) return { user: id };
+    return {
+      user: text(parts.account_uuid) || text(parts.device_id),
+      session: text(parts.session_id),
+    };
   }
   const [, hash, account, session] = CLAUDE_USER.exec(id) ?? [];
   return hash === undefined ? { user: id } : { user: account || hash, session };

@@ -5,171 +5,67 @@ const CODE =
   /context_?(?:length|window|size|limit)_?(?:exceeded|overflow)|exceeds?_context|(?:prompt|input)_(?:is_)?too_long|prompt_tokens_exceeded|tokens_limit_(?:reached|exceeded)|^1261$/i;
 
 /** A number of tokens, grouped or not. Its length is bounded: a sentence is looked for at many places. */
-const N = String.raw`([\d,_]{0,14}\d)`;
+const N = String.raw`[\d,_]{0,14}\d`;
+/** The tokens of a prompt, those that are added to them, and how many there may be. */
+const T = `(?<tokens>${N})`;
+const MORE = `(?<more>${N})`;
+const M = `(?<maximum>${N})`;
 
-/**
- * Sentences with numbers whose places are known: `tokens` and `maximum` are the groups that hold them; several tokens are added
- * up.
- */
-const SENTENCES: readonly {
-  readonly words: RegExp;
-  readonly tokens: readonly number[];
-  readonly maximum?: number;
-}[] = [
+/** Sentences that say which number is which. */
+const SENTENCES = [
   // Anthropic
-  { words: sentence(`prompt is too long: ${N} tokens > ${N} maximum`), tokens: [1], maximum: 2 },
-  {
-    words: sentence(`exceed context limit: ${N} \\+ ${N} > ${N}`),
-    tokens: [1, 2],
-    maximum: 3,
-  },
+  `prompt is too long: ${T} tokens > ${M} maximum`,
+  `exceed context limit: ${T} \\+ ${MORE} > ${M}`,
   // vLLM
-  {
-    words: sentence(`maximum context length is ${N} tokens.{0,160}? total of(?: at least)? ${N}`),
-    tokens: [2],
-    maximum: 1,
-  },
+  `maximum context length is ${M} tokens.{0,160}? total of(?: at least)? ${T}`,
   // OpenAI, vLLM, OpenRouter, DeepSeek
-  {
-    words: sentence(
-      `maximum context length is ${N} tokens.{0,40}?(?:resulted in|requested|sent)(?: about)? ${N}(?!\\d| output)`,
-    ),
-    tokens: [2],
-    maximum: 1,
-  },
+  `maximum context length is ${M} tokens.{0,40}?(?:resulted in|requested|sent)(?: about)? ${T}(?!\\d| output)`,
   // vLLM
-  {
-    words: sentence(
-      `\\(length ${N}\\) is longer than the maximum model length of ${N}`,
-    ),
-    tokens: [1],
-    maximum: 2,
-  },
-  {
-    words: sentence(
-      `maximum context length is ${N} tokens.{0,80}?(?:contains|has)(?: at least)? ${N} input tokens`,
-    ),
-    tokens: [2],
-    maximum: 1,
-  },
-  {
-    words: sentence(`passed ${N} input tokens.{0,80}?context length is only ${N}`),
-    tokens: [1],
-    maximum: 2,
-  },
-  { words: sentence(`maximum context length is ${N}`), tokens: [], maximum: 1 },
+  `\\(length ${T}\\) is longer than the maximum model length of ${M}`,
+  `maximum context length is ${M} tokens.{0,80}?(?:contains|has)(?: at least)? ${T} input tokens`,
+  `passed ${T} input tokens.{0,80}?context length is only ${M}`,
+  `maximum context length is ${M}`,
   // SGLang
-  {
-    words: sentence(
-      `input \\(${N} tokens\\) is longer than the model.s context length \\(${N} tokens\\)`,
-    ),
-    tokens: [1],
-    maximum: 2,
-  },
+  `input \\(${T} tokens\\) is longer than the model.s context length \\(${M} tokens\\)`,
   // llama.cpp
-  {
-    words: sentence(
-      `request \\(${N} tokens\\) exceeds the available context size \\(${N} tokens\\)`,
-    ),
-    tokens: [1],
-    maximum: 2,
-  },
+  `request \\(${T} tokens\\) exceeds the available context size \\(${M} tokens\\)`,
   // xAI
-  {
-    words: sentence(
-      `maximum prompt length is ${N} but the request contains ${N} tokens`,
-    ),
-    tokens: [2],
-    maximum: 1,
-  },
+  `maximum prompt length is ${M} but the request contains ${T} tokens`,
   // Gemini
-  {
-    words: sentence(
-      `input token count \\(?${N}\\)? exceeds the maximum number of tokens allowed \\(?${N}\\)?`,
-    ),
-    tokens: [1],
-    maximum: 2,
-  },
+  `input token count \\(?${T}\\)? exceeds the maximum number of tokens allowed \\(?${M}\\)?`,
   // Mistral
-  {
-    words: sentence(`prompt contains ${N} tokens.{0,80}?${N} maximum context length`),
-    tokens: [1],
-    maximum: 2,
-  },
+  `prompt contains ${T} tokens.{0,80}?${M} maximum context length`,
   // Moonshot
-  {
-    words: sentence(`exceeded model token limit ?: ?${N} \\(requested: ${N}\\)`),
-    tokens: [2],
-    maximum: 1,
-  },
-  { words: sentence(`exceeded model token limit ?: ?${N}`), tokens: [], maximum: 1 },
+  `exceeded model token limit ?: ?${M} \\(requested: ${T}\\)`,
+  `exceeded model token limit ?: ?${M}`,
   // Cohere
-  {
-    words: sentence(`tokens in the prompt cannot exceed ${N}.{0,20}?received ${N}`),
-    tokens: [2],
-    maximum: 1,
-  },
+  `tokens in the prompt cannot exceed ${M}.{0,20}?received ${T}`,
   // GitHub Copilot
-  {
-    words: sentence(`prompt token count of ${N} exceeds the limit of ${N}`),
-    tokens: [1],
-    maximum: 2,
-  },
+  `prompt token count of ${T} exceeds the limit of ${M}`,
   // Cerebras
-  { words: sentence(`current length is ${N} while limit is ${N}`), tokens: [1], maximum: 2 },
+  `current length is ${T} while limit is ${M}`,
   // TGI
-  {
-    words: sentence(
-      "`inputs` tokens \\+ `max_new_tokens` must be <= " + N + "\\. Given: " + N +
-        " `inputs` tokens and " + N,
-    ),
-    tokens: [2, 3],
-    maximum: 1,
-  },
-  {
-    words: sentence("`inputs` must have less than " + N + " tokens\\. Given: " + N),
-    tokens: [2],
-    maximum: 1,
-  },
+  "`inputs` tokens \\+ `max_new_tokens` must be <= " + M + "\\. Given: " + T +
+  " `inputs` tokens and " + MORE,
+  "`inputs` must have less than " + M + " tokens\\. Given: " + T,
   // LM Studio
-  {
-    words: sentence(
-      `first ${N} tokens when context.{0,20}? overflows.{0,80}?context length of only ${N}`,
-    ),
-    tokens: [1],
-    maximum: 2,
-  },
-];
+  `first ${T} tokens when context.{0,20}? overflows.{0,80}?context length of only ${M}`,
+].map(sentence);
 
 function sentence(words: string): RegExp {
   return new RegExp(words, "i");
 }
 
 /** A whole number, not the digits of a longer one. */
-const WHOLE = String.raw`(?<!\d)${N}(?!\d)`;
+const WHOLE_T = String.raw`(?<!\d)${T}(?!\d)`;
+const WHOLE_M = String.raw`(?<!\d)${M}(?!\d)`;
 
-/** Places of numbers in other sentences. They are read where the tokens are more than the maximum. */
-const NUMBERS: readonly {
-  readonly words: RegExp;
-  readonly tokens: number;
-  readonly maximum: number;
-}[] = [
-  {
-    words: sentence(
-      `${WHOLE}\\)?[^.\\d]{0,60}?(?:exceed|(?:longer|greater|larger|more) than|>|up to|limit is|length is|size is)[^.\\d]{0,60}?${WHOLE}`,
-    ),
-    tokens: 1,
-    maximum: 2,
-  },
-  {
-    words: sentence(
-      `(?:limit|length|size|window|max)[^.\\d]{0,40}?${WHOLE}\\D{0,80}?(?:request|result|contain|pass|sent|given|receiv|count)\\D{0,40}?${WHOLE}`,
-    ),
-    tokens: 2,
-    maximum: 1,
-  },
-  { words: sentence(`too long: ${WHOLE}\\D{0,60}?${WHOLE}`), tokens: 1, maximum: 2 },
-];
+/** Other sentences with two numbers. They are read where the tokens are more than the maximum. */
+const NUMBERS = [
+  `${WHOLE_T}\\)?[^.\\d]{0,60}?(?:exceed|(?:longer|greater|larger|more) than|>|up to|limit is|length is|size is)[^.\\d]{0,60}?${WHOLE_M}`,
+  `(?:limit|length|size|window|max)[^.\\d]{0,40}?${WHOLE_M}\\D{0,80}?(?:request|result|contain|pass|sent|given|receiv|count)\\D{0,40}?${WHOLE_T}`,
+  `too long: ${WHOLE_T}\\D{0,60}?${WHOLE_M}`,
+].map(sentence);
 
 /** Names of limits of the output, and their values' unit. */
 const OUTPUT =
@@ -249,15 +145,9 @@ export function tooLongPrompt(
   },
 ): TooLongPrompt | undefined {
   const said = message.slice(0, MAX_CHARS);
-  for (const { words, tokens, maximum } of SENTENCES) {
+  for (const words of SENTENCES) {
     const found = words.exec(said);
-    if (found === null) continue;
-    return {
-      tokens: tokens.length === 0
-        ? undefined
-        : tokens.map((group) => numberOf(found, group)).reduce((sum, one) => sum + one),
-      maximum: maximum === undefined ? undefined : numberOf(found, maximum),
-    };
+    if (found !== null) return numbersOf(found);
   }
   if (!CODE.test(code ?? "") && !CODE.test(type ?? "")) {
     if (OTHER_MATTERS.test(`${said} ${code} ${type}`)) return undefined;
@@ -267,15 +157,20 @@ export function tooLongPrompt(
   return numbersIn(said);
 }
 
-function numberOf(found: RegExpExecArray, group: number): number {
-  return Number(found[group]!.replace(/[,_]/g, ""));
+function numbersOf({ groups = {} }: RegExpExecArray): TooLongPrompt {
+  const { tokens, more = "0", maximum } = groups;
+  const count = (digits: string) => Number(digits.replace(/[,_]/g, ""));
+  return {
+    tokens: tokens === undefined ? undefined : count(tokens) + count(more),
+    maximum: count(maximum!),
+  };
 }
 
 function numbersIn(said: string): TooLongPrompt {
-  for (const { words, tokens, maximum } of NUMBERS) {
+  for (const words of NUMBERS) {
     const found = words.exec(said);
-    if (found === null || numberOf(found, tokens) <= numberOf(found, maximum)) continue;
-    return { tokens: numberOf(found, tokens), maximum: numberOf(found, maximum) };
+    const numbers = found === null ? {} : numbersOf(found);
+    if (numbers.tokens! > numbers.maximum!) return numbers;
   }
   return {};
 }

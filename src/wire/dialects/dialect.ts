@@ -14,7 +14,7 @@
  */
 
 import type { Refusal } from "../../ground/refusal.ts";
-import type { JsonObject } from "./json.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
 import type { Concept, Conversation, ReplyEvent } from "./neutral/conversation.ts";
 import type { Reply, ReplyContext, ReplyState, ReplyStream, ReplyWriter } from "./reply.ts";
 import type {
@@ -80,8 +80,8 @@ export interface Front {
    * @throws {Refusal} `request_invalid` where the request contradicts the route.
    */
   applyReasoning(request: ParsedRequest, route: ServingRoute): AppliedReasoning;
-  /** The request with images replaced by others, as base64 data URLs by the fields that hold them. */
-  replaceImages(request: ParsedRequest, urls: ReadonlyMap<string, string>): ParsedRequest;
+  /** What a field that holds an image holds with another one, by its base64 data URL. */
+  imageField(field: JsonValue, url: string): JsonValue;
   /**
    * The request in neutral form.
    *

@@ -14,6 +14,7 @@ export { openAiErrorWords } from "./error_words.ts";
 export { MAX_ID_CHARS, shortId } from "./neutral/call_ids.ts";
 export { type ConversationIdentity, identifyConversation } from "./conversation_identity.ts";
 export type {
+  AppliedReasoning,
   Back,
   Bridge,
   Dialect,
@@ -60,6 +61,7 @@ export {
   nearestEffort,
   type RouteReasoning,
 } from "./reasoning.ts";
+export { replaceImages } from "./replace.ts";
 export {
   BACK_NAMES,
   type BackName,

@@ -1,43 +1,29 @@
-import type { ParsedRequest } from "./dialect.ts";
+import type { Front, ParsedRequest } from "./dialect.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 
 /**
- * A request with some of its images replaced.
+ * A request with some of its images replaced. What of its body is not on the way to one of them is shared with the original.
  *
- * @param urls Base64 data URLs, by the fields that hold the images.
- * @param write What such a field holds then.
+ * @param front Of the request's dialect.
+ * @param urls Base64 data URLs, by the fields that hold the images, as `messages[0].content[1].image_url`.
  */
 export function replaceImages(
   request: ParsedRequest,
+  front: Pick<Front, "imageField">,
   urls: ReadonlyMap<string, string>,
-  write: (value: JsonValue, url: string) => JsonValue,
 ): ParsedRequest {
-  const changes = new Map(
-    [...urls].map(([param, url]) => [param, (value: JsonValue) => write(value, url)]),
-  );
+  let body: JsonValue = request.body;
+  for (const [param, url] of urls) {
+    body = replaced(body, stepsOf(param), (field) => front.imageField(field, url));
+  }
   return {
     ...request,
-    body: replaceAt(request.body, changes),
+    body: body as JsonObject, // a path has at least one step, so the root stays an object
     images: request.images.map((image) => {
       const url = urls.get(image.param);
       return url === undefined ? image : { ...image, source: "inline", url };
     }),
   };
-}
-
-/**
- * A copy of a body in which some values are replaced; what is not on the way to one of them is shared
- * with the original.
- *
- * @param changes By path, as `messages[0].content[1].image_url`, which must exist.
- */
-function replaceAt(
-  body: JsonObject,
-  changes: ReadonlyMap<string, (value: JsonValue) => JsonValue>,
-): JsonObject {
-  let changed: JsonValue = body;
-  for (const [path, change] of changes) changed = replaced(changed, stepsOf(path), change);
-  return changed as JsonObject; // a path has at least one step, so the root stays an object
 }
 
 function replaced(

@@ -143,23 +143,9 @@ export type MeteredPart = Pick<
 >;
 
 /** What is known of a reply while it comes in, and how it ends. */
-export type ReplyState = Pick<
+export type ReplyState = Omit<
   ReplyStream,
-  | "finished"
-  | "hasOutput"
-  | "endedChoices"
-  | "usage"
-  | "parts"
-  | "partialUsage"
-  | "hidesReasoning"
-  | "hiddenTokens"
-  | "hostedCalls"
-  | "countedOutput"
-  | "overcounted"
-  | "truncate"
-  | "close"
-  | "fail"
-  | "outputItems"
+  "push" | "end" | "lacksUsage" | "hasFinishReason" | "ping"
 >;
 
 /** Writes neutral events in a client's dialect, as a stream or whole. One for each reply. */

@@ -1,3 +1,4 @@
+import { jsonIn } from "../../ground/platform/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import { tooLongPrompt } from "./context_words.ts";
 import {
@@ -52,15 +53,11 @@ export function retryDelayMs(error: unknown): number | undefined {
 /** The error that a text consists of: relays pass on the body of another service as their own message. */
 function errorInText(said: string | undefined): JsonValue | undefined {
   if (said === undefined || !/^\s*[{[]/.test(said)) return undefined;
-  try {
-    return errorIn(JSON.parse(said));
-  } catch {
-    return undefined;
-  }
+  return errorIn(jsonIn(said) as JsonValue | undefined);
 }
 
 /** The error of a body that has no other purpose: Gemini's are in a list. Undefined for none. */
-export function errorIn(body: JsonValue): JsonValue | undefined {
+export function errorIn(body: JsonValue | undefined): JsonValue | undefined {
   const whole = Array.isArray(body) ? body[0] : body;
   return isObject(whole) ? whole.error ?? whole.Error ?? whole : undefined;
 }

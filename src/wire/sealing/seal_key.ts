@@ -1,6 +1,7 @@
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
 import type { Database } from "../../ground/database/mod.ts";
+import { ifThere } from "../../ground/files/mod.ts";
 import { randomText } from "../../ground/platform/mod.ts";
 import { joinPath } from "../../ground/std/mod.ts";
 
@@ -92,14 +93,8 @@ async function keyInFile(path: string): Promise<Uint8Array> {
 }
 
 async function keyAt(path: string): Promise<Uint8Array | undefined> {
-  let bytes: Uint8Array;
-  try {
-    bytes = await Deno.readFile(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-  if (bytes.length === KEY_BYTES) return bytes;
+  const bytes = await ifThere(Deno.readFile(path));
+  if (bytes === undefined || bytes.length === KEY_BYTES) return bytes;
   throw new Error(
     `${path} is damaged: it has ${bytes.length} bytes, not ${KEY_BYTES}. Restore it, or delete it to have a new one made: ` +
       "what clients keep sealed is then unknown",

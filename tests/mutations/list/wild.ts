@@ -401,8 +401,8 @@ export const WILD: readonly Mutation[] = [
   {
     name: "tool-names-of-other-characters",
     file: "src/wire/dialects/neutral/tool_names.ts",
-    find: 'const plain = name.replace(ILLEGAL, "_");',
-    replace: "const plain = name;",
+    find: 'mark.length).replace(ILLEGAL, "_") + mark;',
+    replace: "mark.length) + mark;",
     tests: [{ file: "tests/flow/wild_test.ts", filter: "what comes in the wild" }],
     why: "Services refuse a name with a dot, and with it the request.",
   },

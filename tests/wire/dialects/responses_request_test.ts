@@ -1,6 +1,6 @@
 /** Fields of a responses request: what becomes of each, and what is rejected with which remedy. */
 
-import { DIALECTS, type JsonObject } from "../../../src/wire/dialects/mod.ts";
+import { DIALECTS, type JsonObject, replaceImages } from "../../../src/wire/dialects/mod.ts";
 import { assert, assertEquals, assertThrows } from "../../assert.ts";
 import { parseJson } from "../../../src/wire/json/mod.ts";
 import { Refusal } from "../../../src/ground/refusal.ts";
@@ -491,7 +491,7 @@ Deno.test("responses: a replaced image is sent, and the body as it came stays as
   const request = parseResponses({ model: "m", input: [{ role: "user", content }] });
   const { param } = request.images[0]!;
   const url = "data:image/png;base64,AAAA";
-  const replaced = DIALECTS.responses.front.replaceImages(request, new Map([[param, url]]));
+  const replaced = replaceImages(request, DIALECTS.responses.front, new Map([[param, url]]));
   assertEquals(responsesToChat.request(replaced, OPTIONS).body.messages, [
     { role: "user", content: [{ type: "image_url", image_url: { url } }] },
   ]);

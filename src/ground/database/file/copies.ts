@@ -1,4 +1,4 @@
-import { checkTarget, replaceFile } from "../../files/mod.ts";
+import { checkTarget, ifThere, replaceFile } from "../../files/mod.ts";
 import { basename, dirname, joinPath } from "../../std/mod.ts";
 import { type Database, DatabaseError } from "../database.ts";
 import { EmbeddedDatabase } from "./embedded.ts";
@@ -6,6 +6,7 @@ import { sqliteError } from "../sqlite/failures.ts";
 import { schemaVersion } from "../migrate.ts";
 import { schemaFault } from "../migrations/mod.ts";
 import { outboxFiles, outboxPath, outboxPlaces } from "../outbox.ts";
+import { removeFile } from "../outbox_file.ts";
 
 /** Into an empty file, which is its owner's only. */
 const COPY = "vacuum into ?";
@@ -250,7 +251,7 @@ async function keepDatabase(
   }
   // a log without its database as well: it would be played into the restored one, as what an outbox has kept
   for (const companion of COMPANIONS) {
-    await Deno.rename(`${file}${companion}`, `${before}${companion}`).catch(ignoreAbsent);
+    await ifThere(Deno.rename(`${file}${companion}`, `${before}${companion}`));
   }
   for (const place of outboxPlaces(file, outboxDirectory)) {
     // each in its directory, which may be on another disk
@@ -296,14 +297,6 @@ async function removeDatabase(path: string): Promise<void> {
 
 async function removeCompanions(path: string): Promise<void> {
   for (const companion of COMPANIONS) await removeFile(`${path}${companion}`);
-}
-
-async function removeFile(path: string): Promise<void> {
-  await Deno.remove(path).catch(ignoreAbsent);
-}
-
-function ignoreAbsent(error: unknown): void {
-  if (!(error instanceof Deno.errors.NotFound)) throw error;
 }
 
 /** Windows has no modes of this kind. */

@@ -1,17 +1,13 @@
 import { createHash } from "node:crypto";
 import { render } from "../../sql/mod.ts";
 import type { Value } from "../database.ts";
+import type { Sent } from "./pipeline.ts";
 import { toPostgres } from "./texts.ts";
 
 /** A statement as PostgreSQL gets it, for arguments of certain types. */
-interface Prepared {
-  /** By which a connection keeps it prepared; undefined for what is prepared each time. */
-  readonly name: string | undefined;
-  readonly text: string;
+interface Prepared extends Omit<Sent, "values"> {
   /** Places of the arguments that it takes. */
   readonly takes: readonly number[];
-  /** Whether it depends on what the statement before it has changed. */
-  readonly asksForChanges: boolean;
 }
 
 /** Statements that are kept prepared, by every connection as long as it lasts: they have room for the gateway's own ones. */

@@ -1,4 +1,5 @@
 import { DatabaseError, type Json, type JsonObject, type RefusedItem } from "../database.ts";
+import type { WaitingItem } from "../behind_writer.ts";
 import type { KeepOptions } from "../engine.ts";
 import { Gatherer } from "../gatherer.ts";
 import {
@@ -34,12 +35,6 @@ const EMPTY = Symbol("empty");
 /** How many items the server is asked about at once, whether it has them. */
 const MAX_ASKED = 2_000;
 
-interface Waiting {
-  readonly write: Writing;
-  readonly item: JsonObject;
-  readonly done: PromiseWithResolvers<void>;
-}
-
 interface KeptPiece extends Piece {
   readonly of: Writing;
   /** Whether the server may have it, as it was acknowledged before. */
@@ -54,7 +49,7 @@ export class ServerOutbox {
   readonly #options: ServerOutboxOptions;
   readonly #outbox: WriteOutbox;
   readonly #refused: RefusedItems;
-  readonly #gatherer = new Gatherer<Waiting | typeof EMPTY>((batch) => this.#keepAll(batch));
+  readonly #gatherer = new Gatherer<WaitingItem | typeof EMPTY>((batch) => this.#keepAll(batch));
   #pieces: KeptPiece[] = [];
   #writing: Promise<void> | undefined;
   #isFaulty = false;
@@ -160,7 +155,7 @@ export class ServerOutbox {
     this.#gatherer.join(EMPTY);
   }
 
-  async #keepAll(batch: readonly (Waiting | typeof EMPTY)[]): Promise<void> {
+  async #keepAll(batch: readonly (WaitingItem | typeof EMPTY)[]): Promise<void> {
     const waiting = batch.filter((one) => one !== EMPTY);
     if (waiting.length === 0) await this.#clear();
     for (const [write, all] of Map.groupBy(waiting, ({ write }) => write)) {

@@ -1,9 +1,8 @@
 import type { Front } from "../dialect.ts";
+import { isObject } from "../json.ts";
 import { toConversation } from "./conversation.ts";
 import { openAiErrorBody } from "../error_words.ts";
 import { withSealsOf } from "../neutral/sealed_reasoning.ts";
-import { chatErrorEvent } from "./errors.ts";
-import { replaceChatImages } from "./images.ts";
 import { multipleChoices } from "./multiple.ts";
 import { parseChat } from "./parse.ts";
 import { applyReasoning } from "./reasoning.ts";
@@ -47,9 +46,9 @@ export const chatFront: Front = {
     return opened === undefined ? request : { ...request, opened };
   },
   applyReasoning: (request, route) => applyReasoning(withSealsOf(request, route.id), route),
-  replaceImages: replaceChatImages,
+  imageField: (image, url) => isObject(image) ? { ...image, url } : url,
   toConversation,
   writer: (context) => new ChatWriter(context),
   errorBody: openAiErrorBody,
-  errorEvent: chatErrorEvent,
+  errorEvent: (refusal) => `data: ${JSON.stringify(openAiErrorBody(refusal))}\n\n`, // no `[DONE]` follows
 };

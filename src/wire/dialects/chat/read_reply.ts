@@ -8,9 +8,9 @@ import {
   text,
 } from "../json.ts";
 import type { EventReader, ReadOptions, ReadReply } from "../dialect.ts";
-import { citationOf, type Finish, type ReplyEvent } from "../neutral/conversation.ts";
+import { citationOf, type ReplyEvent } from "../neutral/conversation.ts";
 import { callNumber, CallReader } from "./calls.ts";
-import { checkFinish } from "../neutral/finish.ts";
+import { checkFinish, finishOf } from "../neutral/finish.ts";
 import { chatImages, imageEvents } from "../neutral/made_images.ts";
 import { putInPlace, textOf, usageIn, withOwnReasoning } from "./departures.ts";
 import { ReasoningDetails, sealOf } from "./extra_content.ts";
@@ -19,15 +19,6 @@ import { ThinkTags, type Told } from "./think_tags.ts";
 import { reportedError, tooMuch, unusable, upstreamFault } from "../upstream_error.ts";
 import { readUsage } from "../usage_names.ts";
 import { UsageReports } from "../usage_reports.ts";
-
-/** Finish reasons of chat upstreams. `tool_calls` without a call is a plain stop. */
-const FINISHES: Readonly<Record<string, Finish>> = {
-  stop: "stop",
-  length: "length",
-  tool_calls: "tools",
-  function_call: "tools",
-  content_filter: "filtered",
-};
 
 /** One chunk's JSON, without an `error` that says nothing. */
 export function parseChunk(data: string): JsonObject {
@@ -168,7 +159,7 @@ export class ChatReader implements EventReader {
 
   #end(reason: string, stopped: string | undefined): ReplyEvent[] {
     this.#hasEnded = true;
-    const finish = this.#refused && reason === "stop" ? "refused" : FINISHES[reason] ?? "stop";
+    const finish = this.#refused && reason === "stop" ? "refused" : finishOf(reason);
     return [...this.#calls.end(), ...this.#details.seal(true), { type: "finish", finish, stopped }];
   }
 

@@ -1,3 +1,4 @@
+import { alternatives } from "../../../ground/issue_words.ts";
 import { invalid } from "../../../ground/refusal.ts";
 import { type AppliedReasoning, fitted, type ParsedRequest } from "../dialect.ts";
 import { isObject, type JsonObject } from "../json.ts";
@@ -25,7 +26,7 @@ export function applyReasoning(request: ParsedRequest, route: RouteReasoning): A
         throw invalid(
           "thinking",
           `thinking is not accepted by '${request.model}': it always reasons. Use reasoning_effort ` +
-            `(${list(route.efforts)}).`,
+            `(${alternatives(route.efforts)}).`,
         );
       }
       return applyEffort(request, route);
@@ -133,8 +134,4 @@ function patch(request: ParsedRequest, fields: JsonObject): ParsedRequest {
   const body = { ...request.body, ...fields };
   for (const [key, value] of Object.entries(fields)) if (value === undefined) delete body[key];
   return { ...request, body };
-}
-
-function list(words: readonly string[]): string {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }

@@ -2,7 +2,7 @@ import { invalid } from "../../../ground/refusal.ts";
 import type { Back, WriteConversationOptions, WrittenRequest } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
 import type { Concept, Conversation, Part } from "../neutral/conversation.ts";
-import { ownSeals } from "../neutral/sealed_reasoning.ts";
+import { hasUnsealed } from "../neutral/sealed_reasoning.ts";
 import { changedNames } from "../neutral/tool_names.ts";
 import { configOf } from "./config.ts";
 import { GenerateReader, readGenerateReply } from "./read_reply.ts";
@@ -78,9 +78,7 @@ function missed(
     strictTools: (more.toolChoice ?? "auto") === "auto" && tools.some(({ strict }) => strict),
     imageDetail: turns.some((turn) => "parts" in turn && turn.parts.some(hasDetail)),
     // a text of thoughts without the signature that its model gave it
-    earlierReasoning: turns.some((turn) =>
-      turn.role === "assistant" && turn.reasoning !== "" && ownSeals(turn, options).length === 0
-    ),
+    earlierReasoning: hasUnsealed(turns, options),
     verbosity: verbosity !== undefined,
     serviceTier: serviceTier !== undefined && !TIERS.has(serviceTier),
     user: more.user !== undefined,

@@ -2,7 +2,7 @@ import { parseJson } from "../../json/mod.ts";
 import type { EventReader, ReadReply } from "../dialect.ts";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../json.ts";
 import type { Finish, ReplyEvent } from "../neutral/conversation.ts";
-import { checkFinish, documentedFinish } from "../neutral/finish.ts";
+import { checkFinish, documentedFinish, finishOf } from "../neutral/finish.ts";
 import { blobImage } from "../neutral/made_images.ts";
 import { sealOfSignature } from "../neutral/thought_signatures.ts";
 import { reportedError, unusable, upstreamFault } from "../upstream_error.ts";
@@ -10,14 +10,6 @@ import { readUsage } from "../usage_names.ts";
 import { UsageReports } from "../usage_reports.ts";
 import { Citations } from "./citations.ts";
 import { probabilitiesOf } from "./probabilities.ts";
-
-/** What the ends that chat documents are here. */
-const FINISHES: Readonly<Record<string, Finish>> = {
-  stop: "stop",
-  length: "length",
-  tool_calls: "tools",
-  content_filter: "filtered",
-};
 
 /** Service tiers, in OpenAI's words, by the traffic that a reply was. */
 const TIERS: Readonly<Record<string, string>> = {
@@ -93,8 +85,8 @@ export class GenerateReader implements EventReader {
     if (!isReason(finishReason)) return events;
     checkFinish(finishReason);
     // goes on in another request, which only its own clients make
-    const reason = finishReason === "CONTINUATION" ? "length" : documentedFinish(finishReason);
-    const finish = FINISHES[String(reason)] ?? "stop";
+    const isPart = finishReason === "CONTINUATION";
+    const finish = finishOf(isPart ? "length" : documentedFinish(finishReason));
     const isCall = finish === "stop" && this.#calls > 0;
     return [...events, ...this.#end(isCall ? "tools" : finish)];
   }

@@ -7,7 +7,7 @@ import { DEFAULT_SAMPLING } from "../sampling.ts";
 import { versionHeaders } from "./headers.ts";
 import { MessagesReader, readMessagesReply } from "./read_reply.ts";
 import { MIN_BUDGET_TOKENS, mostBudget } from "./schema.ts";
-import { ownSeals } from "../neutral/sealed_reasoning.ts";
+import { hasUnsealed } from "../neutral/sealed_reasoning.ts";
 import { changedNames, MAX_CHARS_OF_MESSAGES } from "../neutral/tool_names.ts";
 import { isSequence, writeConversation } from "./write.ts";
 
@@ -64,10 +64,9 @@ function write(conversation: Conversation, options: WriteConversationOptions): W
   } else if (!shaping.ownSampling) {
     sent.temperature ??= DEFAULT_SAMPLING.temperature;
   }
-  const losesReasoning = conversation.turns.some((turn) =>
-    turn.role === "assistant" && turn.reasoning !== "" && ownSeals(turn, options).length === 0
-  );
-  if (signedReasoning && losesReasoning) dropped.push(fields.earlierReasoning);
+  if (signedReasoning && hasUnsealed(conversation.turns, options)) {
+    dropped.push(fields.earlierReasoning);
+  }
   if (!conversation.stop.every(isSequence)) dropped.push(fields.stop);
   const said = isKeyed ? { ...conversation, cacheKey: undefined } : conversation;
   dropped.push(...missed(said).map((concept) => fields[concept]));

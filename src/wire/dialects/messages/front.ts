@@ -3,7 +3,6 @@ import { withSealsOf } from "../neutral/sealed_reasoning.ts";
 import { toConversation } from "./conversation.ts";
 import { messagesErrorBody, messagesErrorEvent } from "./errors.ts";
 import { BETA_HEADER, VERSION_HEADER } from "./headers.ts";
-import { replaceMessagesImages } from "./images.ts";
 import { parseCount, parseMessages } from "./parse.ts";
 import { applyReasoning } from "./reasoning.ts";
 import { sessionOf } from "./session.ts";
@@ -51,7 +50,10 @@ export const messagesFront: Front = {
     return { ...request, opened, session: sessionOf(request.body, header) };
   },
   applyReasoning: (request, route) => applyReasoning(withSealsOf(request, route.id), route),
-  replaceImages: replaceMessagesImages,
+  imageField: (_source, url) => {
+    const [, mediaType, data] = /^data:([^;,]*);base64,([\s\S]*)$/.exec(url)!;
+    return { type: "base64", media_type: mediaType!, data: data! };
+  },
   toConversation,
   writer: (context) => new MessagesWriter(context),
   errorBody: messagesErrorBody,

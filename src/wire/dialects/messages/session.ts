@@ -1,3 +1,4 @@
+import { jsonIn } from "../../../ground/platform/mod.ts";
 import type { HeaderLookup } from "../dialect.ts";
 import { isObject, type JsonObject, text } from "../json.ts";
 
@@ -19,10 +20,6 @@ export function sessionOf(body: JsonObject, header: HeaderLookup): string | unde
 function fromUserId(userId: string | undefined): string | undefined {
   if (userId === undefined || userId.length > MAX_USER_ID_CHARS) return undefined;
   if (!userId.trimStart().startsWith("{")) return /_session_([A-Za-z0-9-]+)$/.exec(userId)?.[1];
-  try {
-    const parsed: unknown = JSON.parse(userId);
-    return isObject(parsed) ? text(parsed.session_id) : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = jsonIn(userId);
+  return isObject(parsed) ? text(parsed.session_id) : undefined;
 }

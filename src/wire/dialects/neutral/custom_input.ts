@@ -1,3 +1,4 @@
+import { jsonIn } from "../../../ground/platform/mod.ts";
 import type { JsonObject } from "../json.ts";
 
 /** The property of a custom tool's arguments that holds its input. */
@@ -105,7 +106,7 @@ export class CustomInput {
 
   #beginValue(char: string): void {
     if (SPACE.test(char)) return;
-    if (keyOf(this.#key) === INPUT_PROPERTY) {
+    if (jsonIn(`"${this.#key}"`) === INPUT_PROPERTY) {
       this.#place = char === '"' ? "in input" : "irregular";
       if (char === '"') this.#raw = "";
       return;
@@ -168,14 +169,5 @@ export class CustomInput {
     this.#escape = "";
     if (isCode) return { done: begun, taken: 0 };
     return { done: ESCAPES[char] ?? begun + char, taken: 1 };
-  }
-}
-
-/** A key by its text as it is written in JSON; undefined if that is none. */
-function keyOf(written: string): unknown {
-  try {
-    return JSON.parse(`"${written}"`);
-  } catch {
-    return undefined;
   }
 }

@@ -1,8 +1,7 @@
 /** Tools of OpenAI's dialects that take one free text: every upstream is offered a function with one argument instead. */
 
-import { TokenCounter } from "../../tokens/mod.ts";
-import { text } from "../json.ts";
-import type { JsonObject } from "../json.ts";
+import { countTokens } from "../../tokens/mod.ts";
+import { type JsonObject, text } from "../json.ts";
 import { INPUT_PROPERTY, INPUT_SCHEMA } from "./custom_input.ts";
 import type { Tool } from "./conversation.ts";
 
@@ -14,13 +13,8 @@ let inputSchema: number | undefined;
 
 /** Tokens that a custom tool takes as a function, beyond its own definition. */
 export function addedByCustom(hasFormat: boolean): number {
-  return TOKENS_PER_TOOL + (inputSchema ??= schemaTokens()) + (hasFormat ? PER_GRAMMAR : 0);
-}
-
-function schemaTokens(): number {
-  const counter = new TokenCounter();
-  counter.add(JSON.stringify(INPUT_SCHEMA));
-  return counter.tokens;
+  inputSchema ??= countTokens(JSON.stringify(INPUT_SCHEMA));
+  return TOKENS_PER_TOOL + inputSchema + (hasFormat ? PER_GRAMMAR : 0);
 }
 
 /**

@@ -1,7 +1,15 @@
-import type { JsonValue } from "../json.ts";
+import { entryOf, type JsonValue } from "../json.ts";
+import type { Finish } from "./conversation.ts";
 import { upstreamFault } from "../upstream_error.ts";
 
-const FINISHES = new Set(["stop", "length", "tool_calls", "content_filter", "function_call"]);
+/** Reasons that chat documents. `tool_calls` without a call is a plain stop. */
+const FINISHES: Readonly<Record<string, Finish>> = {
+  stop: "stop",
+  length: "length",
+  tool_calls: "tools",
+  function_call: "tools",
+  content_filter: "filtered",
+};
 
 /**
  * What other names of reasons say, the first that fits: they are of other dialects, of Gemini, Bedrock, watsonx, Cohere, Mistral, DeepSeek,
@@ -29,8 +37,13 @@ export function documentedFinish(reason: JsonValue | undefined): JsonValue | und
   if (typeof reason !== "string") return reason;
   if (reason === "") return null;
   const plain = reason.toLowerCase();
-  if (FINISHES.has(plain)) return plain;
+  if (Object.hasOwn(FINISHES, plain)) return plain;
   return OTHER_FINISHES.find(([words]) => words.test(plain))?.[1] ?? "stop";
+}
+
+/** Why a reply ended, by a documented reason. */
+export function finishOf(documented: JsonValue | undefined): Finish {
+  return entryOf(FINISHES, String(documented)) ?? "stop";
 }
 
 /** @throws {Refusal} for a reason that is a failure, as for a reported error of this code: some upstreams say so there only. */

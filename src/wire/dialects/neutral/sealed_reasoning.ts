@@ -21,6 +21,13 @@ export function ownSeals(
   return sealed.filter((piece) => piece.upstream === upstream && piece.model === model);
 }
 
+/** Whether a turn has reasoning that this upstream's model has not sealed. */
+export function hasUnsealed(turns: readonly Turn[], target: Omit<SealTarget, "signed">): boolean {
+  return turns.some((turn) =>
+    turn.role === "assistant" && turn.reasoning !== "" && ownSeals(turn, target).length === 0
+  );
+}
+
 /** Reasoning that the gateway has sealed and opened again: its texts, and what upstreams sealed in it. */
 export function openedReasoning(
   { upstream, model, parts }: JsonObject,

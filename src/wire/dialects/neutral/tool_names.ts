@@ -10,10 +10,14 @@ const ILLEGAL = /[^A-Za-z0-9_-]/g;
 
 /** A tool's name as upstreams accept it; always the same for the same name, so that prompt caches hold. */
 export function legalName(name: string, maxChars: number = MAX_CHARS): string {
-  const plain = name.replace(ILLEGAL, "_");
-  if (plain === name && name.length <= maxChars) return name;
-  const mark = `_${createHash("sha256").update(name).digest("hex").slice(0, 8)}`;
-  return plain.slice(0, maxChars - mark.length) + mark;
+  if (name.search(ILLEGAL) < 0 && name.length <= maxChars) return name;
+  return markedName(name, name, maxChars);
+}
+
+/** A legal name that is shortened where it is too long, with a mark of what it stands for. */
+export function markedName(name: string, key: string, maxChars: number = MAX_CHARS): string {
+  const mark = `_${createHash("sha256").update(key).digest("hex").slice(0, 8)}`;
+  return name.slice(0, maxChars - mark.length).replace(ILLEGAL, "_") + mark;
 }
 
 /** The tools whose names are changed, by their legal names; undefined when there are none. */

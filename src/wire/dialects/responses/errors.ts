@@ -1,7 +1,7 @@
 import type { Reason, Refusal } from "../../../ground/refusal.ts";
 import type { RefusedRequest } from "../dialect.ts";
 import { EventLines } from "./reply/event_lines.ts";
-import { repeatedFields, type ResponseEcho, responseObject } from "./reply/response_object.ts";
+import { repeatedFields } from "./reply/response_object.ts";
 
 /** How each reason is called in a response that failed: clients retry (`server_error`), wait, compact, or stop. */
 const FAILURE_CODES = {
@@ -21,10 +21,10 @@ const FAILURE_CODES = {
 } as const satisfies Record<Reason, string>;
 
 /** The error of a response that failed. */
-export interface ResponseError {
+export type ResponseError = {
   readonly code: typeof FAILURE_CODES[Reason];
   readonly message: string;
-}
+};
 
 /** A refusal as the error of a response that failed. */
 export function responseError(refusal: Refusal): ResponseError {
@@ -47,22 +47,15 @@ export function responseId(requestId: string): string {
 }
 
 /** A whole stream of a response that failed before there was anything to write. */
-function failedStream(error: ResponseError, echo: ResponseEcho): string {
-  const lines = new EventLines(echo);
-  const response = responseObject(echo, { status: "failed", output: [], error: { ...error } });
-  return lines.begin({ isWorking: false }) + lines.write("response.failed", { response }) +
-    lines.end();
-}
-
-/** What a response says of its request where only this much is known of it. */
-function bareEcho(requestId: string, model: string): ResponseEcho {
+function failedStream(error: ResponseError, requestId: string, model: string): string {
+  const id = responseId(requestId);
   const createdAtS = Math.floor(Date.now() / 1_000);
-  return { id: responseId(requestId), createdAtS, model, request: repeatedFields({}) };
+  return new EventLines({ id, createdAtS, model, request: repeatedFields({}) }).failed(error, []);
 }
 
 /** The last events of a stream of which nothing was written. */
 export function responsesErrorEvent(refusal: Refusal, requestId: string): string {
-  return failedStream(responseError(refusal), bareEcho(requestId, ""));
+  return failedStream(responseError(refusal), requestId, "");
 }
 
 /**
@@ -78,8 +71,5 @@ export function streamedRefusal(
   if (!isCodex || !isStreamed || refusal.status >= 500) return undefined;
   const { code, message } = responseError(refusal);
   const stops = code !== "context_length_exceeded"; // that one makes it compact the conversation
-  return failedStream(
-    { code: stops ? "invalid_prompt" : code, message },
-    bareEcho(requestId, model),
-  );
+  return failedStream({ code: stops ? "invalid_prompt" : code, message }, requestId, model);
 }

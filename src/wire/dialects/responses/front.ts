@@ -3,7 +3,6 @@ import { COMPACT_PATH } from "./request/compaction.ts";
 import { toConversation } from "./request/conversation.ts";
 import { openAiErrorBody } from "../error_words.ts";
 import { responseId, responsesErrorEvent, streamedRefusal } from "./errors.ts";
-import { replaceResponsesImages } from "./request/images.ts";
 import { parseCompact, parseResponses } from "./request/parse.ts";
 import { applyReasoning } from "./request/reasoning.ts";
 import { fillReferences, findReferences } from "./request/references.ts";
@@ -43,7 +42,7 @@ export const responsesFront: Front = {
   replyId: responseId,
   parse: parseResponses,
   applyReasoning,
-  replaceImages: replaceResponsesImages,
+  imageField: (_image, url) => url,
   toConversation,
   writer: (context) => new ResponsesWriter(context),
   errorBody: openAiErrorBody,

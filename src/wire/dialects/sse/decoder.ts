@@ -1,3 +1,5 @@
+import { jsonIn } from "../../../ground/platform/mod.ts";
+
 /** One server-sent event. */
 export interface SseEvent {
   /** The `event:` line, else `message`. */
@@ -149,12 +151,8 @@ export class SseDecoder {
 }
 
 function jsonOf(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(text);
+  return typeof value === "object" && value !== null ? value : undefined;
 }
 
 function nextLineEnd(text: string, from: number): number {

@@ -356,13 +356,7 @@ class CarriedResponsesStream extends MeteredStream<OutputMeter> implements Reply
   }
 
   fail(refusal: Refusal): string {
-    const begun = this.#lines.begin({ isWorking: false });
-    const response = responseObject(this.#reply.echo, {
-      status: "failed",
-      output: this.#output.items,
-      error: { ...responseError(refusal) },
-    });
-    return begun + this.#lines.write("response.failed", { response }) + this.#lines.end();
+    return this.#lines.failed(responseError(refusal), this.#output.items);
   }
 
   #finish(event: JsonObject, response: JsonObject, output: readonly JsonObject[]): string {

@@ -45,6 +45,13 @@ export class EventLines {
     return this.#isMuted ? "" : this.begin() + this.#line(type, fields);
   }
 
+  /** The end of a response that failed, of which this much was written. */
+  failed(error: JsonObject, output: readonly JsonObject[]): string {
+    const begun = this.begin({ isWorking: false });
+    const response = responseObject(this.#echo, { status: "failed", output, error });
+    return begun + this.write("response.failed", { response }) + this.end();
+  }
+
   /** What follows the last event. */
   end(): string {
     return this.#isMuted ? "" : "data: [DONE]\n\n";

@@ -113,13 +113,7 @@ export class ResponsesWriter implements ReplyWriter {
 
   /** The items that were begun stay in the response. An item that was open has no end of its own: it is incomplete. */
   fail(refusal: Refusal): string {
-    const begun = this.#lines.begin({ isWorking: false });
-    const response = responseObject(this.#echo, {
-      status: "failed",
-      output: this.#output.soFar,
-      error: { ...responseError(refusal) },
-    });
-    return begun + this.#lines.write("response.failed", { response }) + this.#lines.end();
+    return this.#lines.failed(responseError(refusal), this.#output.soFar);
   }
 
   whole(events: readonly ReplyEvent[]): (usage: Usage) => JsonObject {

@@ -1,8 +1,6 @@
 import { invalid } from "../../../../ground/refusal.ts";
-import type { ParsedRequest } from "../../dialect.ts";
 import { isObject, items, type JsonObject, text } from "../../json.ts";
 import { RequestMedia } from "../../media.ts";
-import { replaceImages } from "../../replace.ts";
 import { inputItems } from "../items.ts";
 
 /**
@@ -36,12 +34,4 @@ export function mediaOf(body: JsonObject): RequestMedia {
     }
   });
   return media;
-}
-
-/** The request with some of its images replaced by others, by the fields that hold them. */
-export function replaceResponsesImages(
-  request: ParsedRequest,
-  urls: ReadonlyMap<string, string>,
-): ParsedRequest {
-  return replaceImages(request, urls, (_image, url) => url);
 }

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { isObject, type JsonObject, type JsonValue, objects, text } from "../../json.ts";
+import { markedName } from "../../neutral/tool_names.ts";
 import { inputItems, kindOf } from "../items.ts";
 
 /** A tool as the client knows it. */
@@ -81,10 +81,8 @@ export function toolTable(body: JsonObject): ReadonlyMap<string, ClientTool> {
   return new ToolNames(body).table;
 }
 
-/** Max characters of a name: what every upstream accepts. */
-const MAX_CHARS = 64;
+/** What every upstream accepts. */
 const LEGAL = /^[A-Za-z0-9_-]{1,64}$/;
-const ILLEGAL_CHARS = /[^A-Za-z0-9_-]/g;
 
 /** The names of a request's tools at upstreams, in both directions. */
 export class ToolNames {
@@ -118,17 +116,13 @@ export class ToolNames {
     const key = keyOf(tool);
     if (this.#names.has(key)) return;
     const joined = namespace === undefined ? name : `${namespace}__${name}`;
-    let own = LEGAL.test(joined) ? joined : marked(joined, key);
-    for (let count = 1; this.#table.has(own); count++) own = marked(joined, `${count}${key}`);
+    let own = LEGAL.test(joined) ? joined : markedName(joined, key);
+    for (let count = 1; this.#table.has(own); count++) {
+      own = markedName(joined, `${count}${key}`);
+    }
     this.#table.set(own, tool);
     this.#names.set(key, own);
   }
-}
-
-/** A legal name that is shortened where it is too long, with a mark of what it stands for. */
-function marked(name: string, key: string): string {
-  const mark = `_${createHash("sha256").update(key).digest("hex").slice(0, 8)}`;
-  return name.slice(0, MAX_CHARS - mark.length).replace(ILLEGAL_CHARS, "_") + mark;
 }
 
 /** Text that no two tools have in common. */

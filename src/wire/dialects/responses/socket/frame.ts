@@ -1,3 +1,4 @@
+import { jsonIn } from "../../../../ground/platform/mod.ts";
 import { invalid } from "../../../../ground/refusal.ts";
 
 /** What a client asks for over a WebSocket: one response. */
@@ -33,11 +34,9 @@ export function readTurnFrame(text: string): TurnFrame {
   const value = (name: string): unknown => {
     const json = members.get(name);
     if (json === undefined || json.length > MAX_CHARS) return json;
-    try {
-      return JSON.parse(json);
-    } catch {
-      throw invalid(name, `${name} is not valid JSON.`);
-    }
+    const read = jsonIn(json);
+    if (read === undefined) throw invalid(name, `${name} is not valid JSON.`);
+    return read;
   };
   const type = value("type");
   if (type !== "response.create") {
@@ -79,7 +78,7 @@ function checkedStreamId(id: string | undefined): string | undefined {
 /** The `stream_id` of a frame that may be no legal one; undefined if it has none. */
 export function streamIdOf(text: string): string | undefined {
   const json = membersOf(text)?.get("stream_id") ?? "";
-  const id: unknown = json.length > MAX_CHARS ? undefined : valueIn(json);
+  const id: unknown = json.length > MAX_CHARS ? undefined : jsonIn(json);
   return typeof id === "string" && STREAM_ID.test(id) ? id : undefined;
 }
 
@@ -147,17 +146,8 @@ function membersOf(text: string): Map<string, string> | undefined {
 }
 
 function nameOf(json: string): string | undefined {
-  const name = valueIn(json);
+  const name = jsonIn(json);
   return name === undefined ? undefined : String(name);
-}
-
-/** Parses JSON; undefined if the text is not valid JSON. */
-function valueIn(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 function skipSpace(text: string, from: number): number {

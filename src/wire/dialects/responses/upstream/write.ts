@@ -4,7 +4,7 @@ import { shortId, upstreamIds } from "../../neutral/call_ids.ts";
 import type { Conversation, Part, Tool, Turn } from "../../neutral/conversation.ts";
 import { pairResults, withUniqueIds } from "../../neutral/tool_results.ts";
 import { legalName } from "../../neutral/tool_names.ts";
-import { ownSeals, type SealTarget } from "../../neutral/sealed_reasoning.ts";
+import { hasUnsealed, ownSeals, type SealTarget } from "../../neutral/sealed_reasoning.ts";
 import { writeSchema } from "../../neutral/output_format.ts";
 
 /** Writes a conversation's fields in the responses dialect. */
@@ -44,11 +44,7 @@ export function writeConversation(
       ...(verbosity === undefined ? {} : { verbosity }),
     };
   }
-  const dropsReasoning = options.signed &&
-    turns.some((turn) =>
-      turn.role === "assistant" && turn.reasoning !== "" && ownSeals(turn, options).length === 0
-    );
-  return { body, dropsReasoning };
+  return { body, dropsReasoning: options.signed && hasUnsealed(turns, options) };
 }
 
 type AssistantTurn = Turn & { role: "assistant" };
