@@ -1,4 +1,3 @@
-import type { Hono } from "@hono/hono";
 import { CREDITS } from "../../settings/config/mod.ts";
 import { csvReply } from "./csv_reply.ts";
 import { teamTitle } from "./format.ts";
@@ -20,15 +19,14 @@ import {
   TOP_UP_ON,
 } from "../../operating/operations/mod.ts";
 import { type Order, orderById, statementOf } from "../../money/payments/mod.ts";
-import type { AccountPages } from "./account_pages.tsx";
+import { creditsPage } from "./account_pages.tsx";
 import { pageWithForms } from "./forms.ts";
-import { may } from "./guard.ts";
+import { type GuardedApp, may } from "./guard.ts";
 import { OrderPage, type OrderView, ReceiptPage } from "./pages/orders.tsx";
 import { statementCsv, StatementPage } from "./pages/payment_statement.tsx";
 import { TeamCreditsPage } from "./pages/team_credits.tsx";
 import {
   type ConsoleParts,
-  type Env,
   type FormFields,
   notFound,
   operate,
@@ -39,17 +37,8 @@ import {
 } from "./request.tsx";
 import { contactOf, shopOf } from "./shop.ts";
 
-type Own = (
-  handler: (c: PageRequest, session: Session) => Response | Promise<Response>,
-) => (c: PageRequest) => Response | Promise<Response>;
-
 /** Buying packages, orders, receipts, statements, codes and automatic purchases. */
-export function paymentRoutes(
-  app: Hono<Env>,
-  own: Own,
-  parts: ConsoleParts,
-  pages: AccountPages,
-): void {
+export function paymentRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { accounts, payments, database, now, teams } = parts;
 
   /** Reads the order of a package. */
@@ -61,7 +50,7 @@ export function paymentRoutes(
   const toPay = ({ id }: Json) => `/console/orders/${id}/pay`;
   /** An order that the visitor may see; others are not there. */
   const about = (handler: (c: PageRequest, view: OrderView) => Promise<Response>) =>
-    own(async (c, session) => {
+    may("self.use", async (c, session) => {
       const order = await orderById(database, c.req.param("id") ?? "");
       const view = order === undefined ? undefined : await viewOf(parts, session, order);
       return view === undefined ? await notFound(c) : await handler(c, view);
@@ -107,12 +96,10 @@ export function paymentRoutes(
     input: (form) => ({ account: undefined, ...orderIn(form) }),
     done: toPay,
   });
-  const credits = (c: PageRequest, session: Session, error?: string) =>
-    pages.credits(c, session, error);
   const post = pageWithForms(app, parts, "/console", {
     action: "self.use",
     at: "/credits",
-    show: (c, session, _page, { error }) => credits(c, session, error),
+    show: (c, session, _page, { error }) => creditsPage(c, parts, session, error),
   });
   post("/checkout", ORDER_CREATE, { input: orderIn, done: toPay });
   post("/redeem", CODE_REDEEM, {
@@ -121,7 +108,7 @@ export function paymentRoutes(
   });
   app.post(
     "/console/top-up",
-    own(async (c, session) => {
+    may("self.use", async (c, session) => {
       try {
         const { form } = c.var;
         if (form.text("turn") === "off") {
@@ -144,7 +131,7 @@ export function paymentRoutes(
         return seeOther(c, toPay(made));
       } catch (error) {
         if (!(error instanceof AccountError)) throw error;
-        return await credits(c, session, `${error.message}.`);
+        return await creditsPage(c, parts, session, `${error.message}.`);
       }
     }),
   );
@@ -217,8 +204,11 @@ export function paymentRoutes(
     const { month, lines } = await statementIn(c, account);
     return csvReply(`statement-${month}.csv`, statementCsv(lines));
   };
-  app.get("/console/statement", own((c, { account }) => statement(c, account, account.email)));
-  app.get("/console/statement.csv", own((c, { account }) => csv(c, account)));
+  app.get(
+    "/console/statement",
+    may("self.use", (c, { account }) => statement(c, account, account.email)),
+  );
+  app.get("/console/statement.csv", may("self.use", (c, { account }) => csv(c, account)));
   app.get(
     "/console/teams/:team/statement",
     ofTeam((c, _session, { team, account }) => statement(c, account, teamTitle(team.name))),

@@ -17,6 +17,7 @@ import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
 import { mustWait } from "./attempts.ts";
+import type { AuthPages } from "./auth_pages.tsx";
 import { cookieOf, readCookie } from "./cookies.ts";
 import {
   addressOf,
@@ -35,17 +36,10 @@ const VISIT_SECONDS = 600;
 const VISITS = { limit: 300, windowMs: 10 * MINUTE_MS };
 const TOO_MANY = "Too many sign-ins were begun from your address. Wait 10 minutes.";
 
-/** Begins a session of an account, by the provider that signed it in. */
-export type BeginSession = (
-  c: PageRequest,
-  account: Account,
-  by: { readonly provider: string; readonly providerSession: string | undefined },
-) => Promise<Response>;
-
 /** Signing in with a provider of the company's. */
 export class ProviderPages {
   readonly #parts: ConsoleParts;
-  readonly #beginSession: BeginSession;
+  readonly #entrance: AuthPages;
   readonly #providers: Providers;
   readonly #vouchers: Vouchers;
   readonly #visits: SingleUses;
@@ -54,10 +48,10 @@ export class ProviderPages {
   readonly #grants: GroupGrants;
   readonly #directoryRights: DirectoryRights;
 
-  constructor(parts: ConsoleParts, beginSession: BeginSession) {
+  constructor(parts: ConsoleParts, entrance: AuthPages) {
     const { database, now } = parts;
     this.#parts = parts;
-    this.#beginSession = beginSession;
+    this.#entrance = entrance;
     this.#visits = new SingleUses({ database, kind: "visit", now });
     this.#begun = new RateLimit({ ...VISITS, now });
     const providers = parts.config.settings.signIn?.oidc ?? [];
@@ -190,7 +184,7 @@ export class ProviderPages {
     });
     const groups = identity.groups === "too many" ? [] : identity.groups;
     await this.#applyGroups(c, account, settings, groups);
-    return await this.#beginSession(c, account, { provider, providerSession: identity.session });
+    return await this.#entrance.begin(c, account, { provider, providerSession: identity.session });
   }
 
   async #applyGroups(
