@@ -37,7 +37,7 @@ export function overviewRoutes(app: GuardedApp, parts: ConsoleParts): void {
     ]);
     return { upstreams, inFlight: inFlight?.length, unread, latest, audit };
   };
-  const part = async (session: Session) => (
+  const render = async (session: Session) => (
     <PresentPart present={await present(session)} nowMs={now()} />
   );
   app.get(
@@ -48,7 +48,7 @@ export function overviewRoutes(app: GuardedApp, parts: ConsoleParts): void {
       return livePage(c, parts, {
         action: "usage.read",
         everyMs: EVERY_MS,
-        part,
+        render,
         whole: (live) => overviewPage(c, parts, range, live),
       });
     }),
