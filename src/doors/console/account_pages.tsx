@@ -1,18 +1,24 @@
 import type { Account, Session } from "../../people/accounts/mod.ts";
 import { markRead, noticesOf, type Reader } from "../../operating/alerts/mod.ts";
 import { KEY_CREATE, subjectOfKey } from "../../operating/operations/mod.ts";
+import type { Invitation } from "../../money/billing/mod.ts";
 import { creditsOf } from "../../money/ledger/mod.ts";
 import { creditStatement, creditStatementCsv } from "../../money/usage/mod.ts";
+import { Copyable, Stat, Table, Time } from "./components.tsx";
 import { csvReply } from "./csv_reply.ts";
 import { dollarRateOf } from "./dollars.ts";
+import { number } from "./format.ts";
 import { pageWithForms } from "./forms.ts";
 import { type GuardedApp, may } from "./guard.ts";
 import { addKeyForms, madeOf, newKeyIn } from "./key_form.ts";
 import { mayChangeOf } from "./key_rights.ts";
 import { keysView } from "./keys_view.ts";
+import { Layout } from "./layout.tsx";
+import { BalanceStat } from "./live_stats.tsx";
 import { shopOf } from "./shop.ts";
-import type { StatementView } from "./pages/credit_statement.tsx";
-import { CreditsPage } from "./pages/credits.tsx";
+import { CreditStatementSection, type StatementView } from "./pages/credit_statement.tsx";
+import { JOINED_SHOWN, OtherJoined } from "./pages/joined.tsx";
+import { Debt, Packages } from "./pages/packages.tsx";
 import type { MadeKey } from "./pages/key_forms.tsx";
 import { KeysPage } from "./pages/keys.tsx";
 import { toolGrantsOf } from "./tool_pages.tsx";
@@ -126,18 +132,49 @@ export async function creditsPage(
     registration.invitations(account),
   ]);
   const link = `${addressOf(c, config)}/console/register?code=${code}`;
+  const shop = await shopOf(parts, session, { account });
   return await page(
     c,
-    <CreditsPage
-      page={pageOf(c, error)}
-      balance={balance}
-      perUsd={dollarRateOf(config)}
-      packages={sales.packages}
-      shop={await shopOf(parts, session, { account })}
-      view={view}
-      invite={{ code, link }}
-      joined={joined}
-    />,
+    <Layout page={pageOf(c, error)} title="Credits">
+      <Debt shop={shop} />
+      <dl class="stats">
+        <Stat {...BalanceStat({ balance, held: 0, perUsd: dollarRateOf(config) })} />
+        <Stat name="Invited" value={joined.length} note="people" />
+        <Stat
+          name="Earned by inviting"
+          value={joined.reduce((sum, { earned }) => sum + earned, 0)}
+          note="credits"
+        />
+      </dl>
+      <nav class="tabs" aria-label="On this page">
+        <a href="#buy">Buy</a>
+        <a href="#statement">Statement</a>
+        <a href="#invite">Invite</a>
+      </nav>
+      <h2 id="buy">Packages</h2>
+      <Packages packages={sales.packages} shop={shop} />
+      <CreditStatementSection {...view} />
+      <h2 id="invite">Invite others</h2>
+      <p>
+        You earn credits for everyone who registers with your code, and more at their first payment.
+      </p>
+      <div class="grid">
+        <Copyable text={code} label="your invite code" />
+        <Copyable text={link} label="your invite link" />
+      </div>
+      <h2>Invited people</h2>
+      <Table<Invitation>
+        caption="People who joined with your code, newest first"
+        rows={joined.toReversed().slice(0, JOINED_SHOWN)}
+        empty="Nobody has joined with your code yet."
+        columns={[
+          { name: "email", cell: ({ email }) => email },
+          { name: "joined", cell: ({ joinedAtMs }) => <Time ms={joinedAtMs} dayOnly /> },
+          { name: "earned", role: "figure", cell: ({ earned }) => number(earned) },
+        ]}
+      />
+      <OtherJoined all={joined.length} />
+    </Layout>,
   );
 }
 

@@ -20,11 +20,14 @@ import {
 } from "../../operating/operations/mod.ts";
 import { type Order, orderById, statementOf } from "../../money/payments/mod.ts";
 import { creditsPage } from "./account_pages.tsx";
+import { Stat } from "./components.tsx";
 import { pageWithForms } from "./forms.ts";
 import { type GuardedApp, may } from "./guard.ts";
+import { Layout } from "./layout.tsx";
 import { OrderPage, type OrderView, ReceiptPage } from "./pages/orders.tsx";
+import { Debt, Packages } from "./pages/packages.tsx";
 import { statementCsv, StatementPage } from "./pages/payment_statement.tsx";
-import { TeamCreditsPage } from "./pages/team_credits.tsx";
+import { TeamState } from "./pages/teams.tsx";
 import {
   type ConsoleParts,
   type FormFields,
@@ -76,15 +79,21 @@ export function paymentRoutes(app: GuardedApp, parts: ConsoleParts): void {
     error?: string,
   ) => {
     const { balance } = await creditsOf(database, account.id, now());
+    const shop = await shopOf(parts, session, { account, team });
     return await page(
       c,
-      <TeamCreditsPage
-        page={pageOf(c, error)}
-        team={team}
-        balance={balance}
-        packages={parts.sales.packages}
-        shop={await shopOf(parts, session, { account, team })}
-      />,
+      <Layout page={pageOf(c, error)} title={`Credits of ${team.name}`}>
+        <p>
+          <TeamState team={team} />{" "}
+          <a href={`/console/teams/${team.id}`}>Members, keys and usage</a>
+        </p>
+        <Debt shop={shop} />
+        <dl class="stats">
+          <Stat name="Pool" value={balance} note="credits of the whole team" />
+        </dl>
+        <h2 id="buy">Packages</h2>
+        <Packages packages={parts.sales.packages} shop={shop} />
+      </Layout>,
     );
   };
   pageWithForms(app, parts, "/console/teams/:team", {

@@ -1,7 +1,7 @@
 import { Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
 import { Layout } from "../layout.tsx";
-import { JOINED_SHOWN, OtherJoined } from "../pages/credits.tsx";
+import { JOINED_SHOWN, OtherJoined } from "../pages/joined.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
