@@ -7,7 +7,7 @@ import { usageRoutes } from "./usage_pages.tsx";
 import { ownRoutes } from "./account_pages.tsx";
 import { homeRoutes } from "./home_pages.tsx";
 import { DetachedPages } from "./detached.tsx";
-import { DevicePages } from "./device_pages.tsx";
+import { deviceRoutes } from "./device_pages.tsx";
 import { dollarRateOf } from "./dollars.ts";
 import { pageWithForms } from "./forms.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
@@ -197,9 +197,7 @@ export class Console {
     ownRoutes(app, this.#parts);
     if (this.#parts.config.settings.signIn?.passkeys) passkeyRoutes(app, this.#parts, entrance);
     if (providers !== undefined) {
-      const devices = new DevicePages(this.#parts);
-      app.get("/console/device", may("self.use", (c, session) => devices.show(c, session)));
-      app.post("/console/device", may("self.use", (c, session) => devices.decide(c, session)));
+      deviceRoutes(app, this.#parts);
       toolRoutes(app, this.#parts);
     }
     usageRoutes(app, this.#parts);

@@ -28,6 +28,7 @@ import {
   recordOf,
   seeOther,
 } from "./request.tsx";
+import { providerOf } from "./tool_pages.tsx";
 
 /** The cookie of a browser that was sent to a provider. */
 const VISIT = "sluice-sign-in";
@@ -161,9 +162,8 @@ export class ProviderPages {
 
   /** Where somebody signs out at the provider as well; `undefined` if the session is not of one, or that has no such page. */
   async logoutUrl(c: PageRequest): Promise<URL | undefined> {
-    const own = await this.#parts.sessions.list(c.var.session!.account, { own: c.var.token });
-    const name = own.find(({ isOwn }) => isOwn)?.provider ?? "";
-    const provider = this.#providers.find(name);
+    const name = await providerOf(c, this.#parts, c.var.session!);
+    const provider = this.#providers.find(name ?? "");
     const home = `${addressOf(c, this.#parts.config)}/console/sign-in`;
     return await provider?.logoutUrl(home).catch(() => undefined);
   }
