@@ -29,7 +29,7 @@ import {
   Time,
 } from "../components.tsx";
 import { count, duration, number } from "../format.ts";
-import { type ObjectLabels, objectLabels, RowKey } from "./object_names.tsx";
+import { FIRST_TIME_MS, type ObjectLabels, objectLabels, RowKey } from "./object_names.tsx";
 import { Layout } from "../layout.tsx";
 import { pageWithForms } from "../forms.ts";
 import {
@@ -85,9 +85,6 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
     }),
   );
 }
-
-/** From when on a number that is to be a time is one, in milliseconds. */
-const FIRST_TIME_MS = 1e12;
 
 /** A mismatch's side; null where a row is missing. */
 function valueOf(kind: string, value: Mismatch["found"]): Child {
