@@ -38,6 +38,21 @@ export function ticksFor(highest: number, smallestStep = 1): readonly number[] {
   return Array.from({ length: count + 1 }, (_, at) => Number((at * step).toPrecision(12)));
 }
 
+/** Adds up values at the slots that they belong to, leaving out those that belong to none. */
+export function valuesAt<Row>(
+  rows: readonly Row[],
+  count: number,
+  placeOf: (row: Row) => number,
+  valueOf: (row: Row) => number,
+): readonly number[] {
+  const values = new Array<number>(count).fill(0);
+  for (const row of rows) {
+    const at = placeOf(row);
+    if (at >= 0 && at < count) values[at]! += valueOf(row);
+  }
+  return values;
+}
+
 /** Adds up a series. */
 export function totalOf({ values }: Pick<Series, "values">): number {
   return values.reduce((sum, value) => sum + value, 0);

@@ -2,7 +2,6 @@ import type { Child } from "@hono/hono/jsx";
 import { number } from "./format.ts";
 
 export { Chart, type ChartProps, MAX_SERIES } from "./chart.tsx";
-export { type Series, timeSlots } from "./chart_scale.ts";
 export { Field, Form, FormId, Select } from "./form.tsx";
 export { GLOSSARY, type GlossaryWord, Term } from "./glossary.tsx";
 export { Name, Names } from "./name.tsx";
@@ -101,7 +100,7 @@ export function Meter({ label, used, limit }: { label: string; used: number; lim
 
 /** Text with a copy button, which appears if scripts run. Without a text, the page's script fills it in by the ID. */
 export function Copyable(
-  { text, label, lang, id }: { text?: string; label: string; lang?: string; id?: string },
+  { text, label, id }: { text?: string; label: string; id?: string },
 ) {
   return (
     <div class="copyable">
@@ -110,7 +109,6 @@ export function Copyable(
         role="group"
         tabindex={0}
         aria-label={label}
-        data-lang={lang}
       ><code id={id}>{text}</code></pre>
     </div>
   );

@@ -1,22 +1,21 @@
 import { Hono } from "@hono/hono";
-import { AccountError, type Session } from "../../people/accounts/mod.ts";
+import { AccountError } from "../../people/accounts/mod.ts";
 import { Assets } from "./assets.ts";
 import { AuthPages, tokenOf } from "./auth_pages.tsx";
 import { operatorRoutes } from "./operator/routes.tsx";
-import { UsagePages } from "./usage_pages.tsx";
-import { AccountPages } from "./account_pages.tsx";
-import { HomePages } from "./home_pages.tsx";
+import { usageRoutes } from "./usage_pages.tsx";
+import { ownRoutes } from "./account_pages.tsx";
+import { homeRoutes } from "./home_pages.tsx";
 import { DetachedPages } from "./detached.tsx";
-import { DevicePages } from "./device_pages.tsx";
+import { deviceRoutes } from "./device_pages.tsx";
 import { dollarRateOf } from "./dollars.ts";
 import { pageWithForms } from "./forms.ts";
 import { type GuardedRoute, guardedRoutes, may } from "./guard.ts";
-import { addKeysPage } from "./key_form.ts";
 import { addUpstreamKeyForms } from "./own_keys.ts";
 import { passkeyRoutes } from "./passkey_pages.tsx";
 import { paymentRoutes } from "./payment_pages.tsx";
 import { ComponentsPage } from "./pages/components.tsx";
-import { RequestPages } from "./request_pages.tsx";
+import { requestRoutes } from "./request_pages.tsx";
 import { DocsPage } from "./pages/docs.tsx";
 import { ModelsPage } from "./pages/models.tsx";
 import { playgroundBody } from "./playground_body.ts";
@@ -141,8 +140,6 @@ export class Console {
   #routes(): Hono<Env> {
     const app = new Hono<Env>({ strict: false });
     const entrance = new AuthPages(this.#parts);
-    const pages = new AccountPages(this.#parts);
-    const home = new HomePages(this.#parts);
     const assets = new Assets();
     app.get("/console/assets/:name", (c) => assets.respond(c.req.param("name"), c.req.raw));
     app.use(async (c, next) => {
@@ -177,10 +174,8 @@ export class Console {
     );
     app.post("/console/sign-in", (c) => entrance.signIn(c));
     // without the setting there is nothing of it
-    const providers = this.#parts.config.settings.signIn && new ProviderPages(
-      this.#parts,
-      (c, account, by) => entrance.begin(c, account, by),
-    );
+    const providers = this.#parts.config.settings.signIn &&
+      new ProviderPages(this.#parts, entrance);
     if (providers !== undefined) {
       app.get("/console/sign-in/oidc/:provider", (c) => providers.visit(c));
       app.get("/console/sign-in/oidc/:provider/callback", (c) => providers.callback(c));
@@ -190,53 +185,38 @@ export class Console {
     app.get("/console/register", (c) => entrance.registerPage(c));
     app.post("/console/register", (c) => entrance.register(c));
 
-    const own = (handler: (c: PageRequest, session: Session) => Response | Promise<Response>) =>
-      may("self.use", handler);
-    app.get("/console", own((c, session) => home.page(c, session)));
+    homeRoutes(app, this.#parts);
     app.get(
       "/console/events",
-      own((c, session) =>
+      may("self.use", (c, session) =>
         respondWithEvents(c, session, {
           streams: this.#streams,
           livePages: this.#parts.livePages,
-        })
-      ),
+        })),
     );
-    addKeysPage(app, this.#parts, pages);
+    ownRoutes(app, this.#parts);
     if (this.#parts.config.settings.signIn?.passkeys) passkeyRoutes(app, this.#parts, entrance);
     if (providers !== undefined) {
-      const devices = new DevicePages(this.#parts);
-      app.get("/console/device", own((c, session) => devices.show(c, session)));
-      app.post("/console/device", own((c, session) => devices.decide(c, session)));
+      deviceRoutes(app, this.#parts);
       toolRoutes(app, this.#parts);
     }
-    const usage = new UsagePages(this.#parts);
-    app.get("/console/usage", own((c, session) => usage.page(c, session)));
-    app.get("/console/usage.csv", own((c, session) => usage.reportCsv(c, session)));
-    app.get("/console/usage/requests.csv", own((c, session) => usage.requestsCsv(c, session)));
-    app.get("/console/usage/entries.csv", own((c, session) => usage.entriesCsv(c, session)));
-    const requests = new RequestPages(this.#parts);
-    app.get("/console/requests", own((c, session) => requests.list(c, session)));
-    app.get("/console/requests/:id", own((c, session) => requests.one(c, session)));
-    app.get("/console/notices", own((c, session) => pages.notices(c, session)));
-    app.post("/console/notices", own((c, session) => pages.readNotices(c, session)));
-    app.get("/console/credits.csv", own((c, session) => pages.creditsCsv(c, session)));
-    paymentRoutes(app, own, this.#parts, pages);
+    usageRoutes(app, this.#parts);
+    requestRoutes(app, this.#parts);
+    paymentRoutes(app, this.#parts);
     app.get(
       "/console/playground",
-      own((c) =>
+      may("self.use", (c) =>
         page(
           c,
           <PlaygroundPage
             page={pageOf(c)}
             routes={this.#parts.catalog().routes}
           />,
-        )
-      ),
+        )),
     );
     app.post(
       "/console/playground/key",
-      own(async (c, session) => {
+      may("self.use", async (c, session) => {
         const { key } = await operate(c, this.#parts, session, [KEY_CREATE, {
           account: session.account.id,
           name: "playground",
@@ -247,20 +227,29 @@ export class Console {
     );
     app.post(
       "/console/playground/body",
-      own((c) => {
+      may("self.use", (c) => {
         const body = playgroundBody(c.var.form.raw("request"));
         return body === undefined ? refused(c, "The request could not be read.") : c.json(body);
       }),
     );
-    app.post("/console/account/password", own((c, session) => entrance.setPassword(c, session)));
-    app.post("/console/account/sign-in-again", own((c) => entrance.signInAgain(c)));
+    app.post(
+      "/console/account/password",
+      may("self.use", (c, session) => entrance.setPassword(c, session)),
+    );
+    app.post("/console/account/sign-in-again", may("self.use", (c) => entrance.signInAgain(c)));
     if (providers !== undefined) {
       app.post(
         "/console/account/sessions/:session/end",
-        own((c, session) => entrance.endSession(c, session)),
+        may("self.use", (c, session) => entrance.endSession(c, session)),
       );
-      app.post("/console/account/unlink", own((c, session) => entrance.unlink(c, session)));
-      app.post("/console/account/link/:provider", own((c, session) => providers.visit(c, session)));
+      app.post(
+        "/console/account/unlink",
+        may("self.use", (c, session) => entrance.unlink(c, session)),
+      );
+      app.post(
+        "/console/account/link/:provider",
+        may("self.use", (c, session) => providers.visit(c, session)),
+      );
     }
     const ofAccount = pageWithForms(app, this.#parts, "/console/account", {
       action: "self.use",
@@ -269,7 +258,7 @@ export class Console {
     addUpstreamKeyForms(ofAccount, ({ account }) => ({ accountId: account.id }));
     app.post(
       "/console/account/sign-out-everywhere",
-      own(async (c, session) => {
+      may("self.use", async (c, session) => {
         const operation = "account.sign_out_everywhere";
         const record = recordOf(c, this.#parts, { session, operation });
         await this.#parts.sessions.endAll(session.account, { also: [record] });
@@ -278,7 +267,7 @@ export class Console {
     );
     app.post(
       "/console/sign-out",
-      own(async (c) => {
+      may("self.use", async (c) => {
         const elsewhere = await providers?.logoutUrl(c);
         await this.#parts.sessions.end(c.var.token!);
         return entrance.signedOut(c, "signed-out", elsewhere);

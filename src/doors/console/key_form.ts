@@ -1,4 +1,4 @@
-import { type Account, AccountError, type Key } from "../../people/accounts/mod.ts";
+import { AccountError, type Key } from "../../people/accounts/mod.ts";
 import type { Catalog, Route } from "../../settings/catalog/mod.ts";
 import { DAYS } from "../../settings/config/mod.ts";
 import {
@@ -6,16 +6,12 @@ import {
   isoOf,
   type Json,
   KEEP_HOURS,
-  KEY_CREATE,
   KEY_REVOKE,
   KEY_ROTATE,
   KEY_UPDATE,
-  subjectOfKey,
 } from "../../operating/operations/mod.ts";
-import type { AccountPages } from "./account_pages.tsx";
 import { addBudgetForms, budgetsOfForm } from "./budget_form.ts";
-import { type FormRow, pageWithForms, type PostForm } from "./forms.ts";
-import type { GuardedApp } from "./guard.ts";
+import type { FormRow, PostForm } from "./forms.ts";
 import type { MadeKey } from "./pages/key_forms.tsx";
 import type { ConsoleParts, FormFields } from "./request.tsx";
 import { DAY_MS } from "../../ground/time.ts";
@@ -33,12 +29,7 @@ function keyChanges(
   form: FormFields,
   key: Key,
   { catalog, nowMs }: { readonly catalog: Catalog; readonly nowMs: number },
-): {
-  readonly name: string | undefined;
-  readonly models: readonly string[] | null | undefined;
-  readonly expires_at: string | null | undefined;
-  readonly at_once: number | null | undefined;
-} {
+): Json {
   return {
     name: form.has("name") ? form.text("name") : undefined,
     models: form.has("allow") || form.has("models")
@@ -143,24 +134,5 @@ export function addKeyForms<Page, About extends { readonly key: Key }>(
     ...ofKey,
     path,
     owner: ({ key }: About) => ({ owner: "key", ownerId: key.id }),
-  });
-}
-
-/** Adds the page of the keys that the visitor pays for or uses, with its forms. */
-export function addKeysPage(app: GuardedApp, parts: ConsoleParts, pages: AccountPages): void {
-  const { catalog, keys, now } = parts;
-  type Own = { readonly account: Account };
-  const post = pageWithForms<Own, { readonly made?: MadeKey }>(app, parts, "/console/keys", {
-    action: "self.use",
-    show: (c, session, _page, more) => pages.keys(c, session, more),
-  });
-  post("", KEY_CREATE, { input: (form) => newKeyIn(form, catalog(), now()), shows: madeOf(parts) });
-  addKeyForms(post, parts, "/:id", {
-    async about(c, { account: { id } }) {
-      const key = await keys.byId(c.req.param("id") ?? "");
-      return key === undefined || ![key.accountId, key.memberId].includes(id)
-        ? undefined
-        : await subjectOfKey(parts, key);
-    },
   });
 }

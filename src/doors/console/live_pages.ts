@@ -8,10 +8,10 @@ const TICK_MS = 1_000;
 
 /** A part of a page that changes while the page is open. */
 export interface PagePart {
-  /** The action that guards the page. */
+  /** The action that guards the page; checked again while it is open. */
   readonly action: Action;
   readonly everyMs: number;
-  /** Renders it for the session as it is at that moment. */
+  /** Renders it for the session as it is at that moment: it may have lost permissions while the page was open. */
   readonly render: (session: Session) => Promise<Child>;
 }
 

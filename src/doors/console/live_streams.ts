@@ -62,15 +62,19 @@ export interface StreamOptions {
   readonly seenMs: number | undefined;
 }
 
+interface LiveStreamsParts {
+  readonly sessions: Pick<Sessions, "findAll">;
+  readonly log: Log;
+  readonly closing: AbortSignal;
+  readonly base: BasePath;
+}
+
 /**
  * The open event streams of the console. While there are none, it does nothing; otherwise, it asks each source once a
  * second for all of them, and whether their sessions go on.
  */
 export class LiveStreams {
-  readonly #sessions: Pick<Sessions, "findAll">;
-  readonly #log: Log;
-  readonly #closing: AbortSignal;
-  readonly #base: BasePath;
+  readonly #parts: LiveStreamsParts;
   readonly #sources: readonly LiveSource[];
   readonly #streams = new SlotMap<Stream>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -78,19 +82,8 @@ export class LiveStreams {
   #isClosed = false;
   readonly #close = () => this.close();
 
-  constructor(
-    { sessions, log, closing, base }: {
-      readonly sessions: Pick<Sessions, "findAll">;
-      readonly log: Log;
-      readonly closing: AbortSignal;
-      readonly base: BasePath;
-    },
-    sources: readonly LiveSource[],
-  ) {
-    this.#sessions = sessions;
-    this.#log = log;
-    this.#closing = closing;
-    this.#base = base;
+  constructor(parts: LiveStreamsParts, sources: readonly LiveSource[]) {
+    this.#parts = parts;
     this.#sources = sources;
   }
 
@@ -113,7 +106,7 @@ export class LiveStreams {
     const { id } = options.session.account;
     const isFull = this.#streams.size >= MAX_STREAMS ||
       this.#streams.all().filter(({ accountId }) => accountId === id).length >= MAX_OF_ACCOUNT;
-    if (isFull || this.#isClosed || this.#closing.aborted) return undefined;
+    if (isFull || this.#isClosed || this.#parts.closing.aborted) return undefined;
     const encoder = new TextEncoder();
     let end = () => {};
     return new ReadableStream<Uint8Array>({
@@ -128,7 +121,8 @@ export class LiveStreams {
           ...options,
           accountId: id,
           sent: new Map(),
-          send: ({ part, html, seenMs }) => write(eventText(part, this.#base.page(html), seenMs)),
+          send: ({ part, html, seenMs }) =>
+            write(eventText(part, this.#parts.base.page(html), seenMs)),
           comment: () => write(":\n\n"),
           close: () => {
             if (!isOpen) return;
@@ -144,7 +138,7 @@ export class LiveStreams {
         };
         write(`retry: ${RETRY_MS}\n\n`);
         if (this.#streams.size === 1) {
-          this.#closing.addEventListener("abort", this.#close, { once: true });
+          this.#parts.closing.addEventListener("abort", this.#close, { once: true });
         }
         this.#schedule(0);
       },
@@ -162,7 +156,7 @@ export class LiveStreams {
   #rest(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#closing.removeEventListener("abort", this.#close);
+    this.#parts.closing.removeEventListener("abort", this.#close);
   }
 
   #schedule(ms: number): void {
@@ -184,14 +178,16 @@ export class LiveStreams {
       for (const source of this.#sources) await source.tick(this.#streams.all());
     } catch (error) {
       // the database may be away for a moment: the next second is another try
-      this.#log.warn("live parts of the console were not updated", { error: String(error) });
+      this.#parts.log.warn("live parts of the console were not updated", { error: String(error) });
     }
   }
 
   /** Ends the streams whose session has ended, whose account is disabled, or who may no longer see what they see. */
   async #check(): Promise<void> {
     const streams = this.#streams.all();
-    const found = await this.#sessions.findAll([...new Set(streams.map(({ token }) => token))]);
+    const found = await this.#parts.sessions.findAll([
+      ...new Set(streams.map(({ token }) => token)),
+    ]);
     for (const stream of streams) {
       const session = found.get(stream.token);
       const goesOn = session !== undefined &&

@@ -1,4 +1,5 @@
-import type { Account, Session } from "../../people/accounts/mod.ts";
+import type { Session } from "../../people/accounts/mod.ts";
+import type { Condition, Statement } from "../../ground/database/mod.ts";
 import {
   Passkeys,
   type PasskeyUse,
@@ -26,121 +27,37 @@ const TOO_MANY = "Too many attempts from your address. Wait 10 minutes.";
 
 /** Adds what signs in by passkeys, and the forms of the page Account that add, rename and remove them. */
 export function passkeyRoutes(app: GuardedApp, parts: ConsoleParts, entrance: AuthPages): void {
-  const pages = new PasskeyPages(parts, entrance);
-  app.post("/console/sign-in/passkey/options", (c) => pages.signInOptions(c));
-  app.post("/console/sign-in/passkey", (c) => pages.signIn(c));
-  const own = "/console/account";
-  for (
-    const [path, handler] of Object.entries<typeof pages.add>({
-      "/passkeys/options": (c, session) => pages.options(c, session),
-      "/passkeys": (c, session) => pages.add(c, session),
-      "/passkeys/rename": (c, session) => pages.rename(c, session),
-      "/passkeys/remove": (c, session) => pages.remove(c, session),
-    })
-  ) app.post(`${own}${path}`, may("self.use", handler));
-}
+  const passkeys = new Passkeys(parts);
+  const challenges = new RateLimit({ ...CHALLENGES, now: parts.now });
+  const failures = new RateLimit({ ...FAILURES, now: parts.now });
 
-class PasskeyPages {
-  readonly #parts: ConsoleParts;
-  readonly #entrance: AuthPages;
-  readonly #passkeys: Passkeys;
-  readonly #challenges: RateLimit;
-  readonly #failures: RateLimit;
-
-  constructor(parts: ConsoleParts, entrance: AuthPages) {
-    this.#parts = parts;
-    this.#entrance = entrance;
-    this.#passkeys = new Passkeys(parts);
-    this.#challenges = new RateLimit({ ...CHALLENGES, now: parts.now });
-    this.#failures = new RateLimit({ ...FAILURES, now: parts.now });
-  }
-
-  /** Options for signing in, as JSON for the page's script. */
-  async signInOptions(c: PageRequest): Promise<Response> {
-    return await this.#begin(c, (site, browser) => this.#passkeys.beginSignIn(site, browser));
-  }
-
-  async signIn(c: PageRequest): Promise<Response> {
-    const { address } = c.env.visitor;
-    if (mustWait(c, this.#failures)) {
-      return await this.#entrance.signInPage(c, TOO_MANY, "", STATUS_CODE.TooManyRequests);
-    }
-    let found: Awaited<ReturnType<Passkeys["signIn"]>>;
-    try {
-      found = await this.#passkeys.signIn(this.#useOf(c));
-    } catch (error) {
-      const why = this.#refusedBy(error);
-      this.#failures.add(address);
-      return await this.#entrance.signInPage(c, `${why}.`, "", STATUS_CODE.Unauthorized);
-    }
-    return await this.#entrance.begin(c, found.account, { passkey: found.passkey });
-  }
-
-  /** Options for adding a passkey, as JSON for the page's script. */
-  async options(c: PageRequest, session: Session): Promise<Response> {
-    return await this.#begin(
-      c,
-      (site, browser) => this.#passkeys.beginAdding(session, site, browser),
-    );
-  }
-
-  async add(c: PageRequest, session: Session): Promise<Response> {
-    const also = [recordOf(c, this.#parts, { session, operation: "account.add_passkey" })];
-    return await this.#change(c, session, "passkey-added", async ({ name }) => {
-      await this.#passkeys.register(session, this.#useOf(c), { name, also });
-    });
-  }
-
-  async rename(c: PageRequest, session: Session): Promise<Response> {
-    const operation = "account.rename_passkey";
-    return await this.#change(c, session, "passkey-renamed", async ({ account, id, name }) => {
-      await this.#passkeys.rename(account, id, {
-        name,
-        record: (onlyIf) => recordOf(c, this.#parts, { session, operation, onlyIf }),
-      });
-    });
-  }
-
-  async remove(c: PageRequest, session: Session): Promise<Response> {
-    const operation = "account.remove_passkey";
-    return await this.#change(c, session, "passkey-removed", async ({ account, id }) => {
-      await this.#passkeys.remove(
-        account,
-        id,
-        (onlyIf) => recordOf(c, this.#parts, { session, operation, onlyIf }),
-      );
-    });
-  }
-
-  async #change(
+  const siteIn = (c: PageRequest): Site => siteOf(addressOf(c, parts.config));
+  const browserIn = (c: PageRequest) => readCookie(c.req.raw.headers, BROWSER, c.env);
+  const useIn = (c: PageRequest): PasskeyUse => ({
+    site: siteIn(c),
+    browser: browserIn(c) ?? "",
+    result: c.var.form.raw("result"),
+  });
+  /** Why somebody is refused, for people and for the log. */
+  const refusedBy = (error: unknown): string => {
+    if (!(error instanceof SignInError)) throw error;
+    parts.log.warn("passkey refused", { reason: error.message });
+    return error.message;
+  };
+  /** Responds with the options of a challenge, as JSON for the page's script, and has the browser keep what it is bound by. */
+  const begin = async (
     c: PageRequest,
-    session: Session,
-    done: string,
-    change: (of: { account: Account; id: string; name: string }) => Promise<void>,
-  ): Promise<Response> {
-    const { form } = c.var;
-    try {
-      await change({ account: session.account, id: form.raw("passkey"), name: form.text("name") });
-    } catch (error) {
-      return await this.#entrance.accountPage(c, session, `${this.#refusedBy(error)}.`);
-    }
-    return seeOther(c, `/console/account?done=${done}`);
-  }
-
-  /** Responds with the options of a challenge, and has the browser keep what it is bound by. */
-  async #begin(
-    c: PageRequest,
-    begin: (
+    beginning: (
       site: Site,
       browser: string | undefined,
     ) => Promise<{ readonly browser: string; readonly options: object }>,
-  ): Promise<Response> {
-    if (mustWait(c, this.#challenges)) {
+  ): Promise<Response> => {
+    if (mustWait(c, challenges)) {
       return c.json({ error: TOO_MANY }, STATUS_CODE.TooManyRequests);
     }
-    this.#challenges.add(c.env.visitor.address);
+    challenges.add(c.env.visitor.address);
     try {
-      const { browser, options } = await begin(this.#site(c), this.#browser(c));
+      const { browser, options } = await beginning(siteIn(c), browserIn(c));
       const response = c.json(options);
       setCookie(response.headers, {
         ...cookieOf(BROWSER, c.env),
@@ -149,30 +66,75 @@ class PasskeyPages {
       });
       return response;
     } catch (error) {
-      return c.json({ error: `${this.#refusedBy(error)}.` }, STATUS_CODE.Forbidden);
+      return c.json({ error: `${refusedBy(error)}.` }, STATUS_CODE.Forbidden);
     }
-  }
+  };
 
-  #useOf(c: PageRequest): PasskeyUse {
-    return {
-      site: this.#site(c),
-      browser: this.#browser(c) ?? "",
-      result: c.var.form.raw("result"),
-    };
-  }
+  app.post(
+    "/console/sign-in/passkey/options",
+    (c) => begin(c, (site, browser) => passkeys.beginSignIn(site, browser)),
+  );
+  app.post("/console/sign-in/passkey", async (c) => {
+    if (mustWait(c, failures)) {
+      return await entrance.signInPage(c, TOO_MANY, "", STATUS_CODE.TooManyRequests);
+    }
+    let found: Awaited<ReturnType<Passkeys["signIn"]>>;
+    try {
+      found = await passkeys.signIn(useIn(c));
+    } catch (error) {
+      const why = refusedBy(error);
+      failures.add(c.env.visitor.address);
+      return await entrance.signInPage(c, `${why}.`, "", STATUS_CODE.Unauthorized);
+    }
+    return await entrance.begin(c, found.account, { passkey: found.passkey });
+  });
 
-  #site(c: PageRequest): Site {
-    return siteOf(addressOf(c, this.#parts.config));
-  }
-
-  #browser(c: PageRequest): string | undefined {
-    return readCookie(c.req.raw.headers, BROWSER, c.env);
-  }
-
-  /** Why somebody is refused, for people and for the log. */
-  #refusedBy(error: unknown): string {
-    if (!(error instanceof SignInError)) throw error;
-    this.#parts.log.warn("passkey refused", { reason: error.message });
-    return error.message;
-  }
+  /** Adds a form of the page Account, with the word of the message afterwards. */
+  const addForm = (
+    path: string,
+    [operation, done]: readonly [operation: string, done: string],
+    change: (of: {
+      readonly c: PageRequest;
+      readonly session: Session;
+      readonly id: string;
+      readonly name: string;
+      readonly record: (onlyIf?: Condition) => Statement;
+    }) => Promise<void>,
+  ) =>
+    app.post(
+      `/console/account/passkeys${path}`,
+      may("self.use", async (c, session) => {
+        const { form } = c.var;
+        const record = (onlyIf?: Condition) => recordOf(c, parts, { session, operation, onlyIf });
+        try {
+          await change({ c, session, id: form.raw("passkey"), name: form.text("name"), record });
+        } catch (error) {
+          return await entrance.accountPage(c, session, `${refusedBy(error)}.`);
+        }
+        return seeOther(c, `/console/account?done=${done}`);
+      }),
+    );
+  app.post(
+    "/console/account/passkeys/options",
+    may(
+      "self.use",
+      (c, session) => begin(c, (site, browser) => passkeys.beginAdding(session, site, browser)),
+    ),
+  );
+  addForm(
+    "",
+    ["account.add_passkey", "passkey-added"],
+    ({ c, session, name, record }) =>
+      passkeys.register(session, useIn(c), { name, also: [record()] }),
+  );
+  addForm(
+    "/rename",
+    ["account.rename_passkey", "passkey-renamed"],
+    ({ session, id, name, record }) => passkeys.rename(session.account, id, { name, record }),
+  );
+  addForm(
+    "/remove",
+    ["account.remove_passkey", "passkey-removed"],
+    ({ session, id, record }) => passkeys.remove(session.account, id, record),
+  );
 }

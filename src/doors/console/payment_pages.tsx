@@ -1,4 +1,3 @@
-import type { Hono } from "@hono/hono";
 import { CREDITS } from "../../settings/config/mod.ts";
 import { csvReply } from "./csv_reply.ts";
 import { teamTitle } from "./format.ts";
@@ -20,15 +19,17 @@ import {
   TOP_UP_ON,
 } from "../../operating/operations/mod.ts";
 import { type Order, orderById, statementOf } from "../../money/payments/mod.ts";
-import type { AccountPages } from "./account_pages.tsx";
+import { creditsPage } from "./account_pages.tsx";
+import { Stat } from "./components.tsx";
 import { pageWithForms } from "./forms.ts";
-import { may } from "./guard.ts";
+import { type GuardedApp, may } from "./guard.ts";
+import { Layout } from "./layout.tsx";
 import { OrderPage, type OrderView, ReceiptPage } from "./pages/orders.tsx";
+import { Debt, Packages } from "./pages/packages.tsx";
 import { statementCsv, StatementPage } from "./pages/payment_statement.tsx";
-import { TeamCreditsPage } from "./pages/team_credits.tsx";
+import { TeamState } from "./pages/teams.tsx";
 import {
   type ConsoleParts,
-  type Env,
   type FormFields,
   notFound,
   operate,
@@ -39,17 +40,8 @@ import {
 } from "./request.tsx";
 import { contactOf, shopOf } from "./shop.ts";
 
-type Own = (
-  handler: (c: PageRequest, session: Session) => Response | Promise<Response>,
-) => (c: PageRequest) => Response | Promise<Response>;
-
 /** Buying packages, orders, receipts, statements, codes and automatic purchases. */
-export function paymentRoutes(
-  app: Hono<Env>,
-  own: Own,
-  parts: ConsoleParts,
-  pages: AccountPages,
-): void {
+export function paymentRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { accounts, payments, database, now, teams } = parts;
 
   /** Reads the order of a package. */
@@ -61,7 +53,7 @@ export function paymentRoutes(
   const toPay = ({ id }: Json) => `/console/orders/${id}/pay`;
   /** An order that the visitor may see; others are not there. */
   const about = (handler: (c: PageRequest, view: OrderView) => Promise<Response>) =>
-    own(async (c, session) => {
+    may("self.use", async (c, session) => {
       const order = await orderById(database, c.req.param("id") ?? "");
       const view = order === undefined ? undefined : await viewOf(parts, session, order);
       return view === undefined ? await notFound(c) : await handler(c, view);
@@ -87,15 +79,21 @@ export function paymentRoutes(
     error?: string,
   ) => {
     const { balance } = await creditsOf(database, account.id, now());
+    const shop = await shopOf(parts, session, { account, team });
     return await page(
       c,
-      <TeamCreditsPage
-        page={pageOf(c, error)}
-        team={team}
-        balance={balance}
-        packages={parts.sales.packages}
-        shop={await shopOf(parts, session, { account, team })}
-      />,
+      <Layout page={pageOf(c, error)} title={`Credits of ${team.name}`}>
+        <p>
+          <TeamState team={team} />{" "}
+          <a href={`/console/teams/${team.id}`}>Members, keys and usage</a>
+        </p>
+        <Debt shop={shop} />
+        <dl class="stats">
+          <Stat name="Pool" value={balance} note="credits of the whole team" />
+        </dl>
+        <h2 id="buy">Packages</h2>
+        <Packages packages={parts.sales.packages} shop={shop} />
+      </Layout>,
     );
   };
   pageWithForms(app, parts, "/console/teams/:team", {
@@ -107,12 +105,10 @@ export function paymentRoutes(
     input: (form) => ({ account: undefined, ...orderIn(form) }),
     done: toPay,
   });
-  const credits = (c: PageRequest, session: Session, error?: string) =>
-    pages.credits(c, session, error);
   const post = pageWithForms(app, parts, "/console", {
     action: "self.use",
     at: "/credits",
-    show: (c, session, _page, { error }) => credits(c, session, error),
+    show: (c, session, _page, { error }) => creditsPage(c, parts, session, error),
   });
   post("/checkout", ORDER_CREATE, { input: orderIn, done: toPay });
   post("/redeem", CODE_REDEEM, {
@@ -121,7 +117,7 @@ export function paymentRoutes(
   });
   app.post(
     "/console/top-up",
-    own(async (c, session) => {
+    may("self.use", async (c, session) => {
       try {
         const { form } = c.var;
         if (form.text("turn") === "off") {
@@ -144,7 +140,7 @@ export function paymentRoutes(
         return seeOther(c, toPay(made));
       } catch (error) {
         if (!(error instanceof AccountError)) throw error;
-        return await credits(c, session, `${error.message}.`);
+        return await creditsPage(c, parts, session, `${error.message}.`);
       }
     }),
   );
@@ -217,8 +213,11 @@ export function paymentRoutes(
     const { month, lines } = await statementIn(c, account);
     return csvReply(`statement-${month}.csv`, statementCsv(lines));
   };
-  app.get("/console/statement", own((c, { account }) => statement(c, account, account.email)));
-  app.get("/console/statement.csv", own((c, { account }) => csv(c, account)));
+  app.get(
+    "/console/statement",
+    may("self.use", (c, { account }) => statement(c, account, account.email)),
+  );
+  app.get("/console/statement.csv", may("self.use", (c, { account }) => csv(c, account)));
   app.get(
     "/console/teams/:team/statement",
     ofTeam((c, _session, { team, account }) => statement(c, account, teamTitle(team.name))),

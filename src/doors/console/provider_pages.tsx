@@ -17,6 +17,7 @@ import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
 import { mustWait } from "./attempts.ts";
+import type { AuthPages } from "./auth_pages.tsx";
 import { cookieOf, readCookie } from "./cookies.ts";
 import {
   addressOf,
@@ -27,6 +28,7 @@ import {
   recordOf,
   seeOther,
 } from "./request.tsx";
+import { providerOf } from "./tool_pages.tsx";
 
 /** The cookie of a browser that was sent to a provider. */
 const VISIT = "sluice-sign-in";
@@ -35,17 +37,10 @@ const VISIT_SECONDS = 600;
 const VISITS = { limit: 300, windowMs: 10 * MINUTE_MS };
 const TOO_MANY = "Too many sign-ins were begun from your address. Wait 10 minutes.";
 
-/** Begins a session of an account, by the provider that signed it in. */
-export type BeginSession = (
-  c: PageRequest,
-  account: Account,
-  by: { readonly provider: string; readonly providerSession: string | undefined },
-) => Promise<Response>;
-
 /** Signing in with a provider of the company's. */
 export class ProviderPages {
   readonly #parts: ConsoleParts;
-  readonly #beginSession: BeginSession;
+  readonly #entrance: AuthPages;
   readonly #providers: Providers;
   readonly #vouchers: Vouchers;
   readonly #visits: SingleUses;
@@ -54,10 +49,10 @@ export class ProviderPages {
   readonly #grants: GroupGrants;
   readonly #directoryRights: DirectoryRights;
 
-  constructor(parts: ConsoleParts, beginSession: BeginSession) {
+  constructor(parts: ConsoleParts, entrance: AuthPages) {
     const { database, now } = parts;
     this.#parts = parts;
-    this.#beginSession = beginSession;
+    this.#entrance = entrance;
     this.#visits = new SingleUses({ database, kind: "visit", now });
     this.#begun = new RateLimit({ ...VISITS, now });
     const providers = parts.config.settings.signIn?.oidc ?? [];
@@ -167,9 +162,8 @@ export class ProviderPages {
 
   /** Where somebody signs out at the provider as well; `undefined` if the session is not of one, or that has no such page. */
   async logoutUrl(c: PageRequest): Promise<URL | undefined> {
-    const own = await this.#parts.sessions.list(c.var.session!.account, { own: c.var.token });
-    const name = own.find(({ isOwn }) => isOwn)?.provider ?? "";
-    const provider = this.#providers.find(name);
+    const name = await providerOf(c, this.#parts, c.var.session!);
+    const provider = this.#providers.find(name ?? "");
     const home = `${addressOf(c, this.#parts.config)}/console/sign-in`;
     return await provider?.logoutUrl(home).catch(() => undefined);
   }
@@ -190,7 +184,7 @@ export class ProviderPages {
     });
     const groups = identity.groups === "too many" ? [] : identity.groups;
     await this.#applyGroups(c, account, settings, groups);
-    return await this.#beginSession(c, account, { provider, providerSession: identity.session });
+    return await this.#entrance.begin(c, account, { provider, providerSession: identity.session });
   }
 
   async #applyGroups(

@@ -323,7 +323,7 @@ export function recordOf(
     readonly session: Pick<Session, "account" | "teams">;
     readonly operation: string;
     /** Nothing is recorded where it does not hold. */
-    readonly onlyIf?: Condition;
+    readonly onlyIf?: Condition | undefined;
     /** What the row says besides. */
     readonly after?: unknown;
   },

@@ -12,6 +12,7 @@ import {
   searchRecords,
 } from "../../money/usage/mod.ts";
 import { dollarRateOf } from "./dollars.ts";
+import { type GuardedApp, may } from "./guard.ts";
 import { RequestPage } from "./pages/request.tsx";
 import { FILTER_NAMES, queryOf, type RequestsFilter, RequestsPage } from "./pages/requests.tsx";
 import {
@@ -37,129 +38,128 @@ interface Found {
   readonly searchedToMs?: number | undefined;
 }
 
-/** The requests of an account, and one of them in detail. */
-export class RequestPages {
-  readonly #parts: ConsoleParts;
-
-  constructor(parts: ConsoleParts) {
-    this.#parts = parts;
-  }
-
-  async list(c: PageRequest, session: Session): Promise<Response> {
-    const { catalog, keys } = this.#parts;
-    const { account } = session;
-    const filter = filterOf(c);
-    const seenMs = this.#parts.now();
-    if (/^req_\w{28}$/.test(filter.q)) {
-      const found = await this.#requestOf(filter.q, session);
-      if (found !== undefined) return seeOther(c, `/console/requests/${found.record.requestId}`);
-    }
-    const own = await keys.list(account);
-    let found: Found = { records: [] };
-    let error: string | undefined;
-    try {
-      found = await this.#find(c, { filter, own, accountId: account.id });
-    } catch (fault) {
-      if (!(fault instanceof ReportError)) throw fault;
-      error = fault.message;
-    }
-    const isFirst = c.req.query("before") === undefined;
-    return await page(
-      c,
-      <RequestsPage
-        page={pageOf(c)}
-        records={found.records}
-        filter={filter}
-        models={catalog().routes.map(({ id }) => id)}
-        keys={own}
-        more={found.more}
-        searchedToMs={found.searchedToMs}
-        error={error}
-        isLive={isFirst && queryOf({ ...filter, zone: "" }) === ""}
-        isFirst={isFirst}
-        seenMs={seenMs}
-      />,
-      error === undefined ? undefined : STATUS_CODE.BadRequest,
-    );
-  }
-
-  async #find(
-    c: PageRequest,
-    { filter, own, accountId }: {
-      filter: RequestsFilter;
-      own: readonly Key[];
-      accountId: string;
-    },
-  ): Promise<Found> {
-    const { database, now } = this.#parts;
-    if (filter.q !== "") {
-      const prefix = filter.q.startsWith("req_") ? filter.q : `req_${filter.q}`;
-      if (prefix.length < ID_PREFIX_CHARS) {
-        throw new ReportError(
-          `Enter at least the first ${ID_PREFIX_CHARS} characters of the request ID.`,
-        );
-      }
-      return {
-        records: await recordsByIdPrefix(database, { accountId, prefix, limit: PAGE_ROWS }),
-      };
-    }
-    if (filter.status !== "" && !ENDINGS.includes(filter.status)) {
-      throw new ReportError(`Unknown status. Use one of ${ENDINGS.join(", ")}.`);
-    }
-    // where the page before ended
-    const [, atMs, requestId] = CURSOR.exec((c.req.query("before") ?? "").slice(0, MAX_CHARS)) ??
-      [];
-    // what a member's key of a team uses is in the records of the account that pays for it
-    const key = own.find(({ id }) => id === filter.key);
-    const { records, next, isPartial } = await searchRecords(database, {
-      accountId: key?.accountId ?? accountId,
-      route: filter.model || undefined,
-      keyId: filter.key || undefined,
-      ending: filter.status || undefined,
-      tag: tagOf(filter.tag),
-      ...rangeOf(filter, now()),
-      before: requestId === undefined ? undefined : { startedAtMs: Number(atMs), requestId },
-      limit: PAGE_ROWS,
-    });
-    return {
-      records,
-      more: next && queryOf(filter, `${next.startedAtMs}.${next.requestId}`),
-      searchedToMs: isPartial ? next?.startedAtMs : undefined,
-    };
-  }
+/** Adds the requests of an account, and one of them in detail. */
+export function requestRoutes(app: GuardedApp, parts: ConsoleParts): void {
+  const { accounts, catalog, config, database, keys, now } = parts;
 
   /** A request with its key, for those who may see it: whose account pays for the key or uses it, or who may see all. */
-  async #requestOf(requestId: string, session: Session) {
-    const record = await requestRecord(this.#parts.database, requestId);
+  const requestOf = async (requestId: string, session: Session) => {
+    const record = await requestRecord(database, requestId);
     if (record === undefined) return undefined;
-    const key = await this.#parts.keys.byId(record.keyId);
+    const key = await keys.byId(record.keyId);
     const isOwn = [record.accountId, key?.memberId].includes(session.account.id);
     return isOwn || can(session, "usage.read") ? { record, key } : undefined;
-  }
+  };
+  app.get(
+    "/console/requests",
+    may("self.use", async (c, session) => {
+      const { account } = session;
+      const filter = filterOf(c);
+      const seenMs = now();
+      if (/^req_\w{28}$/.test(filter.q)) {
+        const found = await requestOf(filter.q, session);
+        if (found !== undefined) return seeOther(c, `/console/requests/${found.record.requestId}`);
+      }
+      const own = await keys.list(account);
+      let found: Found = { records: [] };
+      let error: string | undefined;
+      try {
+        found = await find(parts, c, { filter, own, accountId: account.id });
+      } catch (fault) {
+        if (!(fault instanceof ReportError)) throw fault;
+        error = fault.message;
+      }
+      const isFirst = c.req.query("before") === undefined;
+      return await page(
+        c,
+        <RequestsPage
+          page={pageOf(c)}
+          records={found.records}
+          filter={filter}
+          models={catalog().routes.map(({ id }) => id)}
+          keys={own}
+          more={found.more}
+          searchedToMs={found.searchedToMs}
+          error={error}
+          isLive={isFirst && queryOf({ ...filter, zone: "" }) === ""}
+          isFirst={isFirst}
+          seenMs={seenMs}
+        />,
+        error === undefined ? undefined : STATUS_CODE.BadRequest,
+      );
+    }),
+  );
+  app.get(
+    "/console/requests/:id",
+    may("self.use", async (c, session) => {
+      const { account } = session;
+      const id = (c.req.param("id") ?? "").slice(0, 100);
+      const found = await requestOf(id, session);
+      if (found === undefined) return notFound(c);
+      const { record, key } = found;
+      const owner = record.accountId === account.id
+        ? undefined
+        : await accounts.byId(record.accountId);
+      return await page(
+        c,
+        <RequestPage
+          page={pageOf(c)}
+          record={record}
+          route={catalog().find(record.route)}
+          entries={await entriesOfCause(database, record.requestId)}
+          keyName={key === undefined ? record.keyId : key.name || key.hint}
+          email={owner?.email}
+          perUsd={dollarRateOf(config)}
+        />,
+      );
+    }),
+  );
+}
 
-  async one(c: PageRequest, session: Session): Promise<Response> {
-    const { database, catalog, accounts, config } = this.#parts;
-    const { account } = session;
-    const id = (c.req.param("id") ?? "").slice(0, 100);
-    const found = await this.#requestOf(id, session);
-    if (found === undefined) return notFound(c);
-    const { record, key } = found;
-    const owner = record.accountId === account.id
-      ? undefined
-      : await accounts.byId(record.accountId);
-    return await page(
-      c,
-      <RequestPage
-        page={pageOf(c)}
-        record={record}
-        route={catalog().find(record.route)}
-        entries={await entriesOfCause(database, record.requestId)}
-        keyName={key === undefined ? record.keyId : key.name || key.hint}
-        email={owner?.email}
-        perUsd={dollarRateOf(config)}
-      />,
-    );
+/** Finds what a filter asks for, a page of it. @throws {ReportError} If it asks for what cannot be. */
+async function find(
+  { database, now }: ConsoleParts,
+  c: PageRequest,
+  { filter, own, accountId }: {
+    filter: RequestsFilter;
+    own: readonly Key[];
+    accountId: string;
+  },
+): Promise<Found> {
+  if (filter.q !== "") {
+    const prefix = filter.q.startsWith("req_") ? filter.q : `req_${filter.q}`;
+    if (prefix.length < ID_PREFIX_CHARS) {
+      throw new ReportError(
+        `Enter at least the first ${ID_PREFIX_CHARS} characters of the request ID.`,
+      );
+    }
+    return {
+      records: await recordsByIdPrefix(database, { accountId, prefix, limit: PAGE_ROWS }),
+    };
   }
+  if (filter.status !== "" && !ENDINGS.includes(filter.status)) {
+    throw new ReportError(`Unknown status. Use one of ${ENDINGS.join(", ")}.`);
+  }
+  // where the page before ended
+  const [, atMs, requestId] = CURSOR.exec((c.req.query("before") ?? "").slice(0, MAX_CHARS)) ??
+    [];
+  // what a member's key of a team uses is in the records of the account that pays for it
+  const key = own.find(({ id }) => id === filter.key);
+  const { records, next, isPartial } = await searchRecords(database, {
+    accountId: key?.accountId ?? accountId,
+    route: filter.model || undefined,
+    keyId: filter.key || undefined,
+    ending: filter.status || undefined,
+    tag: tagOf(filter.tag),
+    ...rangeOf(filter, now()),
+    before: requestId === undefined ? undefined : { startedAtMs: Number(atMs), requestId },
+    limit: PAGE_ROWS,
+  });
+  return {
+    records,
+    more: next && queryOf(filter, `${next.startedAtMs}.${next.requestId}`),
+    searchedToMs: isPartial ? next?.startedAtMs : undefined,
+  };
 }
 
 function filterOf(c: PageRequest): RequestsFilter {

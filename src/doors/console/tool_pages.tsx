@@ -7,8 +7,7 @@ import {
   type AuthorizeRequest,
   readAuthorizeRequest,
 } from "../oauth/mod.ts";
-import type { GuardedApp } from "./guard.ts";
-import { may } from "./guard.ts";
+import { type GuardedApp, may } from "./guard.ts";
 import { ApproveToolPage } from "./pages/approve_tool.tsx";
 import {
   addressOf,
@@ -23,11 +22,72 @@ import {
 
 /** Adds the pages on which somebody approves a tool by a browser, and signs tools out. */
 export function toolRoutes(app: GuardedApp, parts: ConsoleParts): void {
-  const tools = new ToolPages(parts);
-  app.get("/console/authorize", may("self.use", (c, session) => tools.show(c, session)));
-  app.post("/console/authorize", may("self.use", (c, session) => tools.decide(c, session)));
-  app.post("/console/tools/end", may("self.use", (c, session) => tools.end(c, session)));
-  app.post("/console/tools/:key/end", may("self.use", (c, session) => tools.end(c, session)));
+  const codes = new ToolCodes(parts.database, parts.now);
+  const grants = toolGrantsOf(parts);
+  const read = (c: PageRequest, sent: URLSearchParams): AuthorizeRequest | AuthorizeError => {
+    const clients = parts.config.settings.signIn?.clients ?? [];
+    try {
+      return readAuthorizeRequest(sent, { issuer: addressOf(c, parts.config), clients });
+    } catch (error) {
+      if (error instanceof AuthorizeError) return error;
+      throw error;
+    }
+  };
+  app.get(
+    "/console/authorize",
+    may("self.use", async (c, { account }) => {
+      const request = read(c, new URL(c.req.url).searchParams);
+      if (request instanceof AuthorizeError) return await refused(c, request);
+      const { hostname, host } = new URL(request.redirectUri);
+      const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
+      return await page(
+        c,
+        <ApproveToolPage
+          page={pageOf(c)}
+          action="/console/authorize"
+          tool={request.client.name}
+          email={account.email}
+          facts={[["Answer goes to", isHere ? "a program on the machine of this browser" : host]]}
+          fields={fieldsOf(request)}
+        />,
+      );
+    }),
+  );
+  app.post(
+    "/console/authorize",
+    may("self.use", async (c, session) => {
+      const { form } = c.var;
+      const request = read(c, new URLSearchParams(form.entries.map(([...field]) => field)));
+      if (request instanceof AuthorizeError) return await refused(c, request);
+      const decision = form.choice("decision", "approve or deny", ["approve", "deny"]);
+      const issuer = addressOf(c, parts.config);
+      const record = recordOf(c, parts, { session, operation: `tool.${decision}` });
+      if (decision === "deny") {
+        await parts.database.batch([record]);
+        return await leadOn(c, answerTo(request, { issuer, error: "access_denied" }), "Denied");
+      }
+      const code = await codes.issue(session.account, {
+        clientId: request.client.id,
+        client: request.client.name,
+        redirectUri: request.redirectUri,
+        challenge: request.challenge,
+        address: c.env.visitor.address,
+        provider: await providerOf(c, parts, session),
+      }, [record]);
+      return await leadOn(c, answerTo(request, { issuer, code }), "Approved");
+    }),
+  );
+  // one tool of the account, or all
+  const end = may("self.use", async (c, session) => {
+    await grants.endOf(
+      session.account,
+      c.req.param("key"),
+      (onlyIf) => recordOf(c, parts, { session, operation: "tool.sign_out", onlyIf }),
+    );
+    return seeOther(c, "/console/keys?done=tool-ended");
+  });
+  app.post("/console/tools/end", end);
+  app.post("/console/tools/:key/end", end);
 }
 
 /** The provider that has signed in the session of a request; `null` if none has. */
@@ -46,83 +106,10 @@ export function toolGrantsOf(parts: ConsoleParts): ToolGrants {
   return new ToolGrants({ database, now, key: () => parts.operations.sealKey() });
 }
 
-class ToolPages {
-  readonly #parts: ConsoleParts;
-  readonly #codes: ToolCodes;
-  readonly #grants: ToolGrants;
-
-  constructor(parts: ConsoleParts) {
-    this.#parts = parts;
-    this.#codes = new ToolCodes(parts.database, parts.now);
-    this.#grants = toolGrantsOf(parts);
-  }
-
-  async show(c: PageRequest, { account }: Session): Promise<Response> {
-    const request = this.#read(c, new URL(c.req.url).searchParams);
-    if (request instanceof AuthorizeError) return await this.#refused(c, request);
-    const { hostname, host } = new URL(request.redirectUri);
-    const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
-    return await page(
-      c,
-      <ApproveToolPage
-        page={pageOf(c)}
-        action="/console/authorize"
-        tool={request.client.name}
-        email={account.email}
-        facts={[["Answer goes to", isHere ? "a program on the machine of this browser" : host]]}
-        fields={fieldsOf(request)}
-      />,
-    );
-  }
-
-  async decide(c: PageRequest, session: Session): Promise<Response> {
-    const { form } = c.var;
-    const request = this.#read(c, new URLSearchParams(form.entries.map(([...field]) => field)));
-    if (request instanceof AuthorizeError) return await this.#refused(c, request);
-    const decision = form.choice("decision", "approve or deny", ["approve", "deny"]);
-    const issuer = addressOf(c, this.#parts.config);
-    const record = recordOf(c, this.#parts, { session, operation: `tool.${decision}` });
-    if (decision === "deny") {
-      await this.#parts.database.batch([record]);
-      return await leadOn(c, answerTo(request, { issuer, error: "access_denied" }), "Denied");
-    }
-    const code = await this.#codes.issue(session.account, {
-      clientId: request.client.id,
-      client: request.client.name,
-      redirectUri: request.redirectUri,
-      challenge: request.challenge,
-      address: c.env.visitor.address,
-      provider: await providerOf(c, this.#parts, session),
-    }, [record]);
-    return await leadOn(c, answerTo(request, { issuer, code }), "Approved");
-  }
-
-  /** Signs out one tool of the account, or all. */
-  async end(c: PageRequest, session: Session): Promise<Response> {
-    await this.#grants.endOf(
-      session.account,
-      c.req.param("key"),
-      (onlyIf) => recordOf(c, this.#parts, { session, operation: "tool.sign_out", onlyIf }),
-    );
-    return seeOther(c, "/console/keys?done=tool-ended");
-  }
-
-  #read(c: PageRequest, sent: URLSearchParams): AuthorizeRequest | AuthorizeError {
-    const { config } = this.#parts;
-    const clients = config.settings.signIn?.clients ?? [];
-    try {
-      return readAuthorizeRequest(sent, { issuer: addressOf(c, config), clients });
-    } catch (error) {
-      if (error instanceof AuthorizeError) return error;
-      throw error;
-    }
-  }
-
-  /** Says why a tool gets nothing. It is not told: who links to this page could use it to lead elsewhere. */
-  async #refused(c: PageRequest, { message }: AuthorizeError): Promise<Response> {
-    const status = STATUS_CODE.BadRequest;
-    return await messagePage(c, { title: "This tool cannot sign in", text: message, status });
-  }
+/** Says why a tool gets nothing. It is not told: who links to this page could use it to lead elsewhere. */
+async function refused(c: PageRequest, { message }: AuthorizeError): Promise<Response> {
+  const status = STATUS_CODE.BadRequest;
+  return await messagePage(c, { title: "This tool cannot sign in", text: message, status });
 }
 
 /** Leads the browser to a tool. By a page: a browser lets no form lead elsewhere (`form-action` of the content policy). */

@@ -6,7 +6,7 @@ import {
   type UsageSum,
 } from "../../money/usage/mod.ts";
 import { type ChartProps, MAX_SERIES } from "./chart.tsx";
-import { type Series, type Span, timeSlots, topSeries } from "./chart_scale.ts";
+import { type Series, type Span, timeSlots, topSeries, valuesAt } from "./chart_scale.ts";
 import { count as countOf, inZone } from "./format.ts";
 
 const SPAN_MS = { hour: 3_600_000, day: 86_400_000 } as const;
@@ -27,17 +27,11 @@ export function requestsChart(
   },
 ): ChartProps {
   const firstMs = daysSince(nowMs, days);
-  const none = () => new Array<number>(days).fill(0);
-  const [succeeded, failed, before] = [none(), none(), none()];
-  for (const { day, requests, errors } of points) {
-    const at = Math.floor((day - firstMs) / SPAN_MS.day);
-    if (at >= days || at < -days) continue;
-    if (at < 0) before[at + days]! += requests;
-    else {
-      succeeded[at]! += requests - errors;
-      failed[at]! += errors;
-    }
-  }
+  const valuesFrom = (startMs: number, value: (point: UsageSum<"day">) => number) =>
+    valuesAt(points, days, ({ day }) => Math.floor((day - startMs) / SPAN_MS.day), value);
+  const succeeded = valuesFrom(firstMs, ({ requests, errors }) => requests - errors);
+  const failed = valuesFrom(firstMs, ({ errors }) => errors);
+  const before = valuesFrom(firstMs - days * SPAN_MS.day, ({ requests }) => requests);
   const isAny = (values: readonly number[]) => values.some((value) => value > 0);
   return {
     title,
@@ -98,28 +92,18 @@ export function reportChart(
   if (!(count >= 1 && count <= MAX_BARS)) return undefined;
   const unit = noun === "reason" ? "requests" : "credits";
   const series = new Map<string, Series & { readonly values: number[] }>(); // by ID
-  const others = new Array<number>(count).fill(0);
   for (const row of report.rows) {
     const at = indexOf(row.group[span]!) - first;
-    if (!(at >= 0 && at < count)) continue;
-    if (row.isOthers) {
-      others[at]! += row[unit];
-      continue;
-    }
+    if (row.isOthers || !(at >= 0 && at < count)) continue;
     const id = noun === undefined ? "" : row.group[noun] ?? "";
     const name = noun === undefined ? unit : labels.get(id) ?? groupName(row, noun);
     const one = series.get(id) ?? { name, values: new Array<number>(count).fill(0) };
     series.set(id, one);
     one.values[at]! += row[unit];
   }
-  const values = new Array<number>(count).fill(0);
-  if (before !== undefined) {
-    const firstBefore = indexOf(startOf(before, span));
-    for (const row of before.rows) {
-      const at = indexOf(row.group[span]!) - firstBefore;
-      if (at >= 0 && at < count) values[at]! += row[unit];
-    }
-  }
+  const valuesOf = (rows: readonly UsageRow[], firstIndex: number) =>
+    valuesAt(rows, count, ({ group }) => indexOf(group[span]!) - firstIndex, (row) => row[unit]);
+  const others = valuesOf(report.rows.filter(({ isOthers }) => isOthers), first);
   return {
     title: `${unit === "credits" ? "Credits" : "Failed requests"} by ${span}${
       noun === undefined ? "" : ` and ${noun.replace(":", " ")}`
@@ -138,7 +122,10 @@ export function reportChart(
         ? [{ name: "all others", values: others, tone: "others" as const }]
         : []),
     ],
-    before: before === undefined ? undefined : { name: "period before", values },
+    before: before === undefined ? undefined : {
+      name: "period before",
+      values: valuesOf(before.rows, indexOf(startOf(before, span))),
+    },
   };
 }
 

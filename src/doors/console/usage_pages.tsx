@@ -17,6 +17,7 @@ import { UsagePage } from "./pages/usage.tsx";
 import { type ChartProps, MAX_SERIES } from "./chart.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "./request.tsx";
 import { csvReply } from "./csv_reply.ts";
+import { type GuardedApp, may } from "./guard.ts";
 import { groupName, reportChart, spanFor } from "./usage_chart.ts";
 import type { UsageChoices } from "./usage_choices.tsx";
 
@@ -37,83 +38,66 @@ interface Wanted {
   readonly scope: UsageScope;
 }
 
-/** Usage of the visitor's account; of all accounts for those who may see it. */
-export class UsagePages {
-  readonly #parts: ConsoleParts;
-
-  constructor(parts: ConsoleParts) {
-    this.#parts = parts;
-  }
-
-  async page(c: PageRequest, session: Session): Promise<Response> {
-    const choices = choicesOf(c);
-    const isOfTeam = can(session, "team.usage", { teamId: choices.team });
-    const shown = {
-      page: pageOf(c),
-      nowMs: this.#parts.now(),
-      choices,
-      team: isOfTeam ? await this.#parts.teams.byId(choices.team) : undefined,
-      seesAll: can(session, "usage.read"),
-      lastMonth: monthsUntil(this.#parts.now()),
-    };
-    const show = (
-      more: { report: UsageReport | undefined; chart?: ChartProps | undefined; error?: string },
-      status = 200,
-    ) => page(c, <UsagePage {...shown} {...more} />, status);
-    try {
-      const wanted = wantedBy(choices, session);
-      const parts = this.#usageParts;
-      const report = await reportUsage(parts, wanted.query, wanted.scope, { reasons: "totals" });
-      return await show({ report, chart: await chartOf(parts, wanted, report) });
-    } catch (error) {
-      if (!(error instanceof ReportError)) throw error;
-      return await show({ report: undefined, error: error.message }, STATUS_CODE.BadRequest);
-    }
-  }
-
-  async reportCsv(c: PageRequest, session: Session): Promise<Response> {
-    return await this.#csv(c, session, async (wanted) => {
-      const { query, scope } = wanted;
-      const report = await reportUsage(this.#usageParts, query, scope, { reasons: "rows" });
-      const text = usageCsv(report);
-      return [text, `usage-by-${wanted.query.by.join("-").replaceAll(":", "-")}.csv`];
-    });
-  }
-
-  async requestsCsv(c: PageRequest, session: Session): Promise<Response> {
-    return await this.#csv(c, session, async ({ query, scope }) => {
-      // what a lead may see is what members spent, not each of their requests
-      if (scope.teamId !== undefined) {
-        throw new ReportError("Requests are shown to those who made them.");
+/** Adds the usage of the visitor's account; of all accounts for those who may see it. */
+export function usageRoutes(app: GuardedApp, parts: ConsoleParts): void {
+  app.get(
+    "/console/usage",
+    may("self.use", async (c, session) => {
+      const choices = choicesOf(c);
+      const isOfTeam = can(session, "team.usage", { teamId: choices.team });
+      const shown = {
+        page: pageOf(c),
+        nowMs: parts.now(),
+        choices,
+        team: isOfTeam ? await parts.teams.byId(choices.team) : undefined,
+        seesAll: can(session, "usage.read"),
+        lastMonth: monthsUntil(parts.now()),
+      };
+      const show = (
+        more: { report: UsageReport | undefined; chart?: ChartProps | undefined; error?: string },
+        status = 200,
+      ) => page(c, <UsagePage {...shown} {...more} />, status);
+      try {
+        const wanted = wantedBy(choices, session);
+        const report = await reportUsage(parts, wanted.query, wanted.scope, { reasons: "totals" });
+        return await show({ report, chart: await chartOf(parts, wanted, report) });
+      } catch (error) {
+        if (!(error instanceof ReportError)) throw error;
+        return await show({ report: undefined, error: error.message }, STATUS_CODE.BadRequest);
       }
-      return [await requestsCsv(this.#usageParts, query, scope), "requests.csv"];
-    });
-  }
-
-  async entriesCsv(c: PageRequest, session: Session): Promise<Response> {
-    return await this.#csv(c, session, async ({ query, scope }) => {
-      return [await entriesCsv(this.#usageParts, query, scope), "entries.csv"];
-    });
-  }
-
-  get #usageParts(): UsageParts {
-    const { database, accounts, teams, now } = this.#parts;
-    return { database, accounts, teams, now };
-  }
-
-  async #csv(
-    c: PageRequest,
-    session: Session,
+    }),
+  );
+  const addCsv = (
+    path: string,
     make: (wanted: Wanted) => Promise<[text: string | AsyncGenerator<string>, file: string]>,
-  ): Promise<Response> {
-    try {
-      const [text, file] = await make(wantedBy(choicesOf(c), session));
-      return csvReply(file, text);
-    } catch (error) {
-      if (!(error instanceof ReportError)) throw error;
-      return c.text(`${error.message}\n`, STATUS_CODE.BadRequest);
+  ) =>
+    app.get(
+      path,
+      may("self.use", async (c, session) => {
+        try {
+          const [text, file] = await make(wantedBy(choicesOf(c), session));
+          return csvReply(file, text);
+        } catch (error) {
+          if (!(error instanceof ReportError)) throw error;
+          return c.text(`${error.message}\n`, STATUS_CODE.BadRequest);
+        }
+      }),
+    );
+  addCsv("/console/usage.csv", async ({ query, scope }) => {
+    const report = await reportUsage(parts, query, scope, { reasons: "rows" });
+    return [usageCsv(report), `usage-by-${query.by.join("-").replaceAll(":", "-")}.csv`];
+  });
+  addCsv("/console/usage/requests.csv", async ({ query, scope }) => {
+    // what a lead may see is what members spent, not each of their requests
+    if (scope.teamId !== undefined) {
+      throw new ReportError("Requests are shown to those who made them.");
     }
-  }
+    return [await requestsCsv(parts, query, scope), "requests.csv"];
+  });
+  addCsv(
+    "/console/usage/entries.csv",
+    async ({ query, scope }) => [await entriesCsv(parts, query, scope), "entries.csv"],
+  );
 }
 
 /** Groups by time, too, what the page has by a noun only, and adds the period before if it is compared. */

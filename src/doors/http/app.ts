@@ -294,9 +294,9 @@ export class App {
   /** What signed-in tools ask for. */
   #toolRoutes(app: Hono<Env>): void {
     const { settings } = this.#options;
-    const parts = { callers: this.#callers, granted: this.#granted, settings };
+    const parts = { ...this.#parts, callers: this.#callers, granted: this.#granted, settings };
     let opened: Promise<ToolRequests> | undefined;
-    const tools = () => opened ??= openToolRequests(this.#parts, parts);
+    const tools = () => opened ??= openToolRequests(parts);
     app.get("/api/oauth/usage", async ({ req, env }) => (await tools()).usage(req.raw, env));
     app.get(
       "/managed/settings",

@@ -16,6 +16,7 @@ import {
   keyTotalsReading,
   untilNow,
   usageReading,
+  type UsageSum,
 } from "../../money/usage/mod.ts";
 
 const MAX_DAYS = 366;
@@ -101,13 +102,7 @@ export async function creditUsage(
   };
 }
 
-function shown(used: {
-  readonly requests: number;
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-  readonly credits: number;
-}) {
-  const { requests, input_tokens, output_tokens, credits } = used;
+function shown({ requests, input_tokens, output_tokens, credits }: UsageSum<never>) {
   return { requests, input_tokens, output_tokens, credits };
 }
 

@@ -84,11 +84,10 @@ export class Scim {
   #routes(): Hono<Env> {
     const app = new Hono<Env>({ getPath: ({ url }) => pathOf(url) });
     app.use(async (c, next) => {
-      const { accounts, keys, keyRing, rate } = this.#parts;
       const { account, key } = await keyFor(c.req.raw, {
+        ...this.#parts,
         scopes: ["scim"],
         rateOf: "scim ",
-        ...{ accounts, keys, keyRing, rate },
       });
       const { address } = c.env.visitor;
       c.set("by", { actor: keyActor(account, key.id), origin: { door: "api", address } });

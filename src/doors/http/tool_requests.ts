@@ -34,43 +34,34 @@ export interface ToolRequestsParts {
   readonly closing: AbortSignal;
 }
 
-type ToolSettings = Pick<Settings, "credits" | "proxies" | "signIn">;
+/** The same with who calls. */
+interface OpenedParts extends ToolRequestsParts {
+  readonly callers: Callers;
+  readonly granted: Granted;
+  readonly settings: Pick<Settings, "credits" | "proxies" | "signIn">;
+}
 
 /** Requests of signed-in tools that are not for models, by the protocol of Claude Code: errors are those of the messages dialect. */
 export class ToolRequests {
-  readonly #parts: ToolRequestsParts;
-  readonly #callers: Callers;
-  readonly #granted: Granted;
-  readonly #settings: ToolSettings;
+  readonly #parts: OpenedParts;
   #managed: Promise<ManagedSettings> | undefined;
   #telemetry: Promise<TelemetryRelay> | undefined;
 
-  constructor(
-    parts: ToolRequestsParts,
-    { callers, granted, settings }: {
-      readonly callers: Callers;
-      readonly granted: Granted;
-      readonly settings: ToolSettings;
-    },
-  ) {
+  constructor(parts: OpenedParts) {
     this.#parts = parts;
-    this.#callers = callers;
-    this.#granted = granted;
-    this.#settings = settings;
   }
 
   /** What the caller has used, in cents. */
   async usage(request: Request, state: RequestState): Promise<Response> {
     const caller = await this.#identify(request, state);
-    const { reports, readFor, admission, now } = this.#parts;
+    const { reports, readFor, admission, now, settings: { credits } } = this.#parts;
     const { accountId, keyId, teamId } = caller;
     const status = await admission.accountStatus(caller);
     const toolUsage = await openToolUsage();
-    const { perUsd } = this.#settings.credits;
     const body = await readFor(accountId, async () => {
       const { budgets } = await readTogether(reports, { budgets: keyBudgetsReading(keyId, now()) });
-      const granted = teamId === null ? await this.#granted.read(accountId) : undefined;
-      return toolUsage(status, { budgets, granted, perUsd });
+      const granted = teamId === null ? await this.#parts.granted.read(accountId) : undefined;
+      return toolUsage(status, { budgets, granted, perUsd: credits.perUsd });
     });
     return Response.json(body, { headers: { ...state.headers, "cache-control": "no-store" } });
   }
@@ -78,7 +69,7 @@ export class ToolRequests {
   /** The settings that the operator has for the caller's tool. */
   async managedSettings(request: Request, state: RequestState): Promise<Response> {
     const { memberId, accountId } = await this.#identify(request, state);
-    const policies = this.#settings.signIn?.managedSettings;
+    const policies = this.#parts.settings.signIn?.managedSettings;
     if (policies !== undefined) {
       const managed = await (this.#managed ??= openManagedSettings(policies));
       const teams = (await this.#parts.members.ofAccount({ id: memberId ?? accountId }))
@@ -98,8 +89,7 @@ export class ToolRequests {
     const caller = await this.#identify(request, state);
     const relay = await (this.#telemetry ??= openTelemetryRelay({
       ...this.#parts,
-      settings: this.#settings,
-      collector: this.#settings.signIn?.telemetry,
+      collector: this.#parts.settings.signIn?.telemetry,
       async unpack(bytes, headers, { bytes: maxBytes, tooLarge }) {
         const format = packingOf(headers);
         if (format === undefined) return bytes;
@@ -113,7 +103,7 @@ export class ToolRequests {
 
   async #identify(request: Request, state: RequestState) {
     state.front = DIALECTS.messages.front;
-    const caller = await this.#callers.identify(request, state);
+    const caller = await this.#parts.callers.identify(request, state);
     checkScope(caller, "inference");
     return caller;
   }

@@ -216,9 +216,9 @@ export const CONSOLE: readonly Mutation[] = [
   },
   {
     name: "overview-without-the-others",
-    file: "src/doors/console/operator/overview_figures.ts",
-    find: "if (isOthers && at >= 0 && at < values.length) values[at]! += credits;",
-    replace: "if (isOthers && at < 0) values[at]! += credits;",
+    file: "src/doors/console/usage_chart.ts",
+    find: "report.rows.filter(({ isOthers }) => isOthers)",
+    replace: "[]",
     tests: OVERVIEW,
     why: "The chart of credits would leave out all models but the first five.",
   },

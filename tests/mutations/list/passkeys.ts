@@ -204,7 +204,7 @@ export const PASSKEY_MUTATIONS: readonly Mutation[] = [
   {
     name: "passkey-challenges-without-end",
     file: PAGES,
-    find: "this.#challenges.add(c.env.visitor.address);",
+    find: "challenges.add(c.env.visitor.address);",
     replace: "",
     tests: [{ file: CONSOLE, filter: "three hundred challenges" }],
     why: "One address would push out the challenges of all others.",
@@ -212,7 +212,7 @@ export const PASSKEY_MUTATIONS: readonly Mutation[] = [
   {
     name: "passkey-failures-without-end",
     file: PAGES,
-    find: "this.#failures.add(address);",
+    find: "failures.add(c.env.visitor.address);",
     replace: "",
     tests: [{ file: CONSOLE, filter: "three hundred challenges" }],
     why: "One address would keep the gateway busy with signatures, and fill its log.",

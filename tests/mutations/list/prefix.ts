@@ -39,7 +39,7 @@ export const PREFIX: readonly Mutation[] = [
   {
     name: "prefix-not-in-live-parts",
     file: "src/doors/console/live_streams.ts",
-    find: "this.#base.page(html)",
+    find: "this.#parts.base.page(html)",
     replace: "html",
     tests: CRAWL,
     why: "Links would lead elsewhere as soon as a page has changed.",

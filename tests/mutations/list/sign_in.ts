@@ -258,9 +258,8 @@ export const SIGN_IN: readonly Mutation[] = [
   {
     name: "user-codes-guessed-by-form",
     file: "src/doors/console/device_pages.tsx",
-    find:
-      "    if (this.#guesses.isOver(account.id)) return await this.#tooMany(c);\n    const isDone",
-    replace: "    const isDone",
+    find: "      if (guesses.isOver(account.id)) return await tooMany(c);\n      const isDone",
+    replace: "      const isDone",
     tests: DOOR,
     why: "Codes of other people's tools could be guessed without end.",
   },

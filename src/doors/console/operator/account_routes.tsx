@@ -48,9 +48,8 @@ export function accountRoutes(app: GuardedApp, parts: ConsoleParts): void {
 
   /** Its credits of the last 30 days by model, and as a comparison of the 30 before. */
   const usageOf = async ({ id: accountId }: Account): Promise<ChartProps | undefined> => {
-    const usage = { database, accounts, teams, now };
     const report = (more: Readonly<Record<string, unknown>>) =>
-      reportUsage(usage, usageQuery.parse(more), { accountId }, { reasons: "none" });
+      reportUsage(parts, usageQuery.parse(more), { accountId }, { reasons: "none" });
     try {
       const latest = await report({
         by: "day,model",

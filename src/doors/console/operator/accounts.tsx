@@ -2,7 +2,7 @@ import { type Account, labelOf, type Session } from "../../../people/accounts/mo
 import { balancesOf } from "../../../money/ledger/mod.ts";
 import { Badge, Field, Form, Name, Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
-import { Layout, type PageContext } from "../layout.tsx";
+import { Layout } from "../layout.tsx";
 import { ACCOUNT_CREATE, mayOperate } from "../../../operating/operations/mod.ts";
 import { pageWithForms } from "../forms.ts";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
@@ -11,54 +11,14 @@ import type { GuardedApp } from "../guard.ts";
 const ACCOUNTS_SHOWN = 100;
 
 /** Finding accounts, and making one. */
-export function accountsRoutes(
-  app: GuardedApp,
-  parts: ConsoleParts,
-): void {
-  const { accounts, database } = parts;
-  const list = async (c: PageRequest, session: Session, error?: string) => {
-    const query = (c.req.query("q") ?? "").slice(0, 200);
-    const after = c.req.query("after")?.slice(0, 200) || undefined;
-    const upTo = await accounts.page({
-      search: query,
-      kind: "any",
-      limit: ACCOUNTS_SHOWN + 1,
-      after,
-    });
-    const found = upTo.slice(0, ACCOUNTS_SHOWN);
-    const balances = await balancesOf(database, found.map(({ id }) => id));
-    const rows = found.map((account) => ({
-      account,
-      ...(balances.get(account.id) ?? { balance: 0, consumed: 0, requests: 0 }),
-    }));
-    return await page(
-      c,
-      <AccountsPage
-        page={pageOf(c, error)}
-        rows={rows}
-        query={query}
-        mayCreate={mayOperate(session, ACCOUNT_CREATE)}
-        next={upTo.length > found.length ? found.at(-1)!.id : undefined}
-        isFirst={after === undefined}
-      />,
-    );
-  };
-
+export function accountsRoutes(app: GuardedApp, parts: ConsoleParts): void {
   pageWithForms(app, parts, "/accounts", {
     action: "account.read",
-    show: (c, session, _page, { error }) => list(c, session, error),
+    show: (c, session, _page, { error }) => accountsPage(c, parts, session, error),
   })("", ACCOUNT_CREATE, {
     input: (form) => ({ email: form.text("email"), name: form.text("name") }),
     done: ({ id }) => `/console/operator/accounts/${id}`,
   });
-}
-
-/** An account with what it has. */
-interface AccountRow {
-  readonly account: Account;
-  readonly balance: number;
-  readonly consumed: number;
-  readonly requests: number;
 }
 
 function pathOf(asked: Readonly<Record<string, string>>): string {
@@ -67,27 +27,37 @@ function pathOf(asked: Readonly<Record<string, string>>): string {
 }
 
 /** Every account, or those that a text finds, in pages. */
-function AccountsPage(
-  { page, rows, query, mayCreate, next, isFirst }: {
-    page: PageContext;
-    rows: readonly AccountRow[];
-    query: string;
-    mayCreate: boolean;
-    /** ID of the last account, if there are more. */
-    next: string | undefined;
-    isFirst: boolean;
-  },
-) {
-  return (
-    <Layout
-      page={page}
-      title="Accounts"
-    >
+async function accountsPage(
+  c: PageRequest,
+  { accounts, database }: ConsoleParts,
+  session: Session,
+  error: string | undefined,
+): Promise<Response> {
+  const context = pageOf(c, error);
+  const query = (c.req.query("q") ?? "").slice(0, 200);
+  const after = c.req.query("after")?.slice(0, 200) || undefined;
+  const isFirst = after === undefined;
+  const upTo = await accounts.page({
+    search: query,
+    kind: "any",
+    limit: ACCOUNTS_SHOWN + 1,
+    after,
+  });
+  const found = upTo.slice(0, ACCOUNTS_SHOWN);
+  const next = upTo.length > found.length ? found.at(-1)!.id : undefined;
+  const balances = await balancesOf(database, found.map(({ id }) => id));
+  const rows = found.map((account) => ({
+    account,
+    ...(balances.get(account.id) ?? { balance: 0, consumed: 0, requests: 0 }),
+  }));
+  return await page(
+    c,
+    <Layout page={context} title="Accounts">
       <form method="get" action="/console/operator/accounts" class="row" role="search">
         <Field label="Email or name" name="q" type="search" value={query} />
         <button type="submit" class="plain">Search</button>
       </form>
-      <Table<AccountRow>
+      <Table<typeof rows[number]>
         caption="Accounts"
         rows={rows}
         empty={`No accounts match “${query}”.`}
@@ -119,17 +89,17 @@ function AccountsPage(
           {isFirst ? null : <a href={pathOf({ q: query })}>Oldest accounts</a>}
         </p>
       )}
-      {!mayCreate ? null : (
+      {!mayOperate(session, ACCOUNT_CREATE) ? null : (
         <>
           <h2>Create an account</h2>
-          <Form action="/console/operator/accounts" csrf={page.csrf} class="card narrow">
+          <Form action="/console/operator/accounts" csrf={context.csrf} class="card narrow">
             <Field label="Email" name="email" type="email" required autocomplete="off" />
             <Field label="Name" name="name" maxlength={200} autocomplete="off" />
             <button type="submit">Create account</button>
           </Form>
         </>
       )}
-    </Layout>
+    </Layout>,
   );
 }
 

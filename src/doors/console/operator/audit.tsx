@@ -29,8 +29,8 @@ import {
   Time,
 } from "../components.tsx";
 import { count, duration, number } from "../format.ts";
-import { type ObjectLabels, objectLabels, RowKey } from "./object_names.tsx";
-import { Layout, type PageContext } from "../layout.tsx";
+import { FIRST_TIME_MS, type ObjectLabels, objectLabels, RowKey } from "./object_names.tsx";
+import { Layout } from "../layout.tsx";
 import { pageWithForms } from "../forms.ts";
 import {
   type ConsoleParts,
@@ -46,22 +46,10 @@ import { type GuardedApp, may } from "../guard.ts";
 export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { config, aside, database, now } = parts;
   const file = databaseFile(config.settings);
-  const canBackUp = (session: Session) => file !== undefined && can(session, "backup.download");
-  /** What the page shows in any case. */
-  const common = async (c: PageRequest, session: Session, error?: string) => ({
-    page: pageOf(c, error),
-    gone: (await lentToGateways(database)).filter(({ lapsedCredits }) => lapsedCredits > 0),
-    nowMs: now(),
-    mayWriteOff: mayOperate(session, LOAN_WRITE_OFF),
-    canBackUp: canBackUp(session),
-  });
   const post = pageWithForms(app, parts, "/audit", {
     action: "audit.run",
     show: async (c, session, _page, { error }) =>
-      await page(
-        c,
-        <AuditPage {...await common(c, session, error)} last={await lastAudit(database)} />,
-      ),
+      await auditPage(c, parts, session, { error, last: await lastAudit(database) }),
   });
   post("/write-off", LOAN_WRITE_OFF, {
     input: (form) => ({ gateway: form.text("gateway"), note: form.text("note") }),
@@ -74,15 +62,8 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
       const report = await auditOnce(aside);
       const tookMs = performance.now() - startedTick;
       await rememberAudit(database, report, now());
-      return await page(
-        c,
-        <AuditPage
-          {...await common(c, session)}
-          report={report}
-          labels={await objectLabels(parts, report.mismatches.map(({ id }) => id))}
-          tookMs={tookMs}
-        />,
-      );
+      const labels = await objectLabels(parts, report.mismatches.map(({ id }) => id));
+      return await auditPage(c, parts, session, { report, labels, tookMs });
     }),
   );
   app.post(
@@ -105,9 +86,6 @@ export function auditRoutes(app: GuardedApp, parts: ConsoleParts): void {
   );
 }
 
-/** From when on a number that is to be a time is one, in milliseconds. */
-const FIRST_TIME_MS = 1e12;
-
 /** A mismatch's side; null where a row is missing. */
 function valueOf(kind: string, value: Mismatch["found"]): Child {
   if (value === null) return "none";
@@ -116,25 +94,29 @@ function valueOf(kind: string, value: Mismatch["found"]): Child {
 }
 
 /** The ledger re-added, on request. */
-function AuditPage(
-  { page, last, report, labels = new Map(), tookMs, gone, nowMs, mayWriteOff, canBackUp }: {
-    page: PageContext;
-    /** Gateways that have not returned what they were lent. */
-    gone: readonly LentToGateway[];
-    mayWriteOff: boolean;
+async function auditPage(
+  c: PageRequest,
+  { config, database, now }: ConsoleParts,
+  session: Session,
+  { error, last, report, labels = new Map(), tookMs }: {
+    readonly error?: string | undefined;
     /** How the last one went, if none was asked for now. */
-    last?: AuditOutcome | undefined;
-    nowMs: number;
-    report?: AuditReport | undefined;
+    readonly last?: AuditOutcome | undefined;
+    readonly report?: AuditReport;
     /** What the rows of the report are called. */
-    labels?: ObjectLabels;
-    tookMs?: number | undefined;
-    canBackUp: boolean;
+    readonly labels?: ObjectLabels;
+    readonly tookMs?: number;
   },
-) {
-  return (
+): Promise<Response> {
+  const context = pageOf(c, error);
+  const nowMs = now();
+  // gateways that have not returned what they were lent
+  const gone = (await lentToGateways(database)).filter(({ lapsedCredits }) => lapsedCredits > 0);
+  const canBackUp = databaseFile(config.settings) !== undefined && can(session, "backup.download");
+  return await page(
+    c,
     <Layout
-      page={page}
+      page={context}
       title="Audit and backup"
       notice={report === undefined
         ? undefined
@@ -203,10 +185,15 @@ function AuditPage(
         </>
       )}
       {gone.length > 0 && (
-        <UnreturnedLoans gone={gone} csrf={page.csrf} nowMs={nowMs} mayWriteOff={mayWriteOff} />
+        <UnreturnedLoans
+          gone={gone}
+          csrf={context.csrf}
+          nowMs={nowMs}
+          mayWriteOff={mayOperate(session, LOAN_WRITE_OFF)}
+        />
       )}
       <div class="grid">
-        <Form action="/console/operator/audit" csrf={page.csrf} class="card">
+        <Form action="/console/operator/audit" csrf={context.csrf} class="card">
           <h2>Audit</h2>
           <p>
             Recomputes balances, budgets, lots, holds, windows and roll-ups from entries and
@@ -222,14 +209,14 @@ function AuditPage(
           <button type="submit">Audit now</button>
         </Form>
         {canBackUp && (
-          <Form action="/console/operator/backup" csrf={page.csrf} class="card">
+          <Form action="/console/operator/backup" csrf={context.csrf} class="card">
             <h2>Backup</h2>
             <p>A copy of the whole database as of now, verified before it is sent.</p>
             <button type="submit">Download backup</button>
           </Form>
         )}
       </div>
-    </Layout>
+    </Layout>,
   );
 }
 

@@ -8,12 +8,12 @@ import {
   madeCodesShape,
   mayOperate,
 } from "../../../operating/operations/mod.ts";
-import { type CreditPackage, newCodeId, type RedemptionCode } from "../../../money/payments/mod.ts";
+import { newCodeId, type RedemptionCode } from "../../../money/payments/mod.ts";
 import { Badge, Copyable, Field, Form, Select, Table, Time } from "../components.tsx";
 import { count, number } from "../format.ts";
 import { pageWithForms } from "../forms.ts";
 import type { GuardedApp } from "../guard.ts";
-import { Layout, type PageContext } from "../layout.tsx";
+import { Layout } from "../layout.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 import { DAY_MS } from "../../../ground/time.ts";
 
@@ -29,28 +29,10 @@ interface More {
 
 /** Redemption codes: made, listed and revoked. */
 export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
-  const { codes, accounts, sales, now } = parts;
-
-  const show = async (c: PageRequest, session: Session, more: More = {}) => {
-    const all = await codes.list({ limit: CODES_SHOWN });
-    const people = await accounts.byIds(all.flatMap(({ redeemedBy }) => redeemedBy ?? []));
-    const content = (
-      <CodesPage
-        page={pageOf(c, more.error)}
-        codes={all}
-        emails={new Map([...people.values()].map(({ id, email }) => [id, email]))}
-        packages={sales.packages}
-        mayManage={mayOperate(session, CODE_CREATE)}
-        nowMs={now()}
-        {...more}
-      />
-    );
-    return await page(c, content);
-  };
-
+  const { now } = parts;
   const post = pageWithForms<Pick<Session, "account">, More>(app, parts, "/codes", {
     action: "payments.read",
-    show: (c, session, _page, more) => show(c, session, more),
+    show: (c, session, _page, more) => codesPage(c, parts, session, more),
   });
   post("", CODE_CREATE, {
     input(form) {
@@ -73,21 +55,20 @@ export function codesRoutes(app: GuardedApp, parts: ConsoleParts): void {
   });
 }
 
-interface CodesPageProps extends More {
-  readonly page: PageContext;
-  /** Newest first. */
-  readonly codes: readonly RedemptionCode[];
-  /** Email addresses by account ID. */
-  readonly emails: ReadonlyMap<string, string>;
-  readonly packages: readonly CreditPackage[];
-  readonly mayManage: boolean;
-  readonly nowMs: number;
-}
-
-function CodesPage(props: CodesPageProps) {
-  const { page, codes, packages, mayManage, made } = props;
-  return (
-    <Layout page={page} title="Redemption codes">
+async function codesPage(
+  c: PageRequest,
+  { codes, accounts, sales: { packages }, now }: ConsoleParts,
+  session: Session,
+  { made, error }: More,
+): Promise<Response> {
+  const context = pageOf(c, error);
+  const all = await codes.list({ limit: CODES_SHOWN });
+  const people = await accounts.byIds(all.flatMap(({ redeemedBy }) => redeemedBy ?? []));
+  const mayManage = mayOperate(session, CODE_CREATE);
+  const nowMs = now();
+  return await page(
+    c,
+    <Layout page={context} title="Redemption codes">
       {made === undefined ? null : (
         <section class="card">
           <h2>{count(made.length, "new code")}</h2>
@@ -96,12 +77,51 @@ function CodesPage(props: CodesPageProps) {
         </section>
       )}
       <p>Each code is worth a package or a number of credits, once. Only its beginning is kept.</p>
-      <CodeTable {...props} />
-      {codes.length < CODES_SHOWN ? null : <p>Older ones: sluice codes list</p>}
+      <Table<RedemptionCode>
+        caption="Redemption codes, newest first"
+        rows={all}
+        empty="No codes yet."
+        columns={[
+          { name: "code", cell: ({ hint }) => `${hint}…` },
+          { name: "made", cell: ({ createdAtMs }) => <Time ms={createdAtMs} dayOnly /> },
+          {
+            name: "worth",
+            // by its present name; that of one that is gone is kept
+            cell: ({ packageId, packageName }) =>
+              packages.find(({ id }) => id === packageId)?.name ?? packageName ?? "credits",
+          },
+          { name: "credits", role: "figure", cell: ({ credits }) => number(credits) },
+          { name: "state", bare: true, cell: (code) => <CodeState code={code} nowMs={nowMs} /> },
+          {
+            name: "redeemed by",
+            cell: ({ redeemedBy }) =>
+              redeemedBy === null ? "–" : (
+                <a href={`/console/operator/accounts/${redeemedBy}`}>
+                  {people.get(redeemedBy)?.email ?? redeemedBy}
+                </a>
+              ),
+          },
+          { name: "note", cell: ({ note }) => note || "–" },
+          {
+            name: "",
+            cell: ({ id, hint, redeemedAtMs, revokedAtMs }) =>
+              !mayManage || redeemedAtMs !== null || revokedAtMs !== null
+                ? ""
+                : (
+                  <Form action={`${PATH}/${id}/revoke`} csrf={context.csrf}>
+                    <button type="submit" class="danger" aria-label={`Revoke ${hint}`}>
+                      Revoke
+                    </button>
+                  </Form>
+                ),
+          },
+        ]}
+      />
+      {all.length < CODES_SHOWN ? null : <p>Older ones: sluice codes list</p>}
       {!mayManage ? null : (
         <>
           <h2>Make codes</h2>
-          <Form action={PATH} csrf={page.csrf} class="card narrow">
+          <Form action={PATH} csrf={context.csrf} class="card narrow">
             <input type="hidden" name="id" value={newCodeId()} />
             <Select
               label="Worth"
@@ -137,50 +157,7 @@ function CodesPage(props: CodesPageProps) {
           </Form>
         </>
       )}
-    </Layout>
-  );
-}
-
-function CodeTable({ page, codes, emails, packages, mayManage, nowMs }: CodesPageProps) {
-  return (
-    <Table<RedemptionCode>
-      caption="Redemption codes, newest first"
-      rows={codes}
-      empty="No codes yet."
-      columns={[
-        { name: "code", cell: ({ hint }) => `${hint}…` },
-        { name: "made", cell: ({ createdAtMs }) => <Time ms={createdAtMs} dayOnly /> },
-        {
-          name: "worth",
-          // by its present name; that of one that is gone is kept
-          cell: ({ packageId, packageName }) =>
-            packages.find(({ id }) => id === packageId)?.name ?? packageName ?? "credits",
-        },
-        { name: "credits", role: "figure", cell: ({ credits }) => number(credits) },
-        { name: "state", bare: true, cell: (code) => <CodeState code={code} nowMs={nowMs} /> },
-        {
-          name: "redeemed by",
-          cell: ({ redeemedBy }) =>
-            redeemedBy === null ? "–" : (
-              <a href={`/console/operator/accounts/${redeemedBy}`}>
-                {emails.get(redeemedBy) ?? redeemedBy}
-              </a>
-            ),
-        },
-        { name: "note", cell: ({ note }) => note || "–" },
-        {
-          name: "",
-          cell: ({ id, hint, redeemedAtMs, revokedAtMs }) =>
-            !mayManage || redeemedAtMs !== null || revokedAtMs !== null
-              ? ""
-              : (
-                <Form action={`${PATH}/${id}/revoke`} csrf={page.csrf}>
-                  <button type="submit" class="danger" aria-label={`Revoke ${hint}`}>Revoke</button>
-                </Form>
-              ),
-        },
-      ]}
-    />
+    </Layout>,
   );
 }
 

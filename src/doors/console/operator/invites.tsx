@@ -1,38 +1,23 @@
-import type { Invitation } from "../../../money/billing/mod.ts";
 import { Table, Time } from "../components.tsx";
 import { number } from "../format.ts";
-import { Layout, type PageContext } from "../layout.tsx";
-import { JOINED_SHOWN, OtherJoined } from "../pages/credits.tsx";
-import { type ConsoleParts, page, pageOf } from "../request.tsx";
+import { Layout } from "../layout.tsx";
+import { JOINED_SHOWN, OtherJoined } from "../pages/joined.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
-/** Invitations of all accounts. */
-export function invitesRoutes(app: GuardedApp, { registration }: ConsoleParts): void {
-  app.get(
-    "/invites",
-    may("invites.read", async (c) => {
-      const inviters = await registration.inviters();
-      return await page(c, <InvitesPage page={pageOf(c)} inviters={inviters} />);
-    }),
-  );
+/** Invitations of all accounts: who invited whom. */
+export function invitesRoutes(app: GuardedApp, parts: ConsoleParts): void {
+  app.get("/invites", may("invites.read", (c) => invitesPage(c, parts)));
 }
 
-/** Whom an account brought. */
-interface InviterRow {
-  readonly email: string;
-  readonly joined: readonly Invitation[];
-}
-
-/** Who invited whom. */
-function InvitesPage(
-  { page, inviters }: { page: PageContext; inviters: readonly InviterRow[] },
-) {
-  const all = inviters.flatMap(({ email, joined }) =>
+async function invitesPage(c: PageRequest, { registration }: ConsoleParts): Promise<Response> {
+  const all = (await registration.inviters()).flatMap(({ email, joined }) =>
     joined.map((one) => ({ inviter: email, ...one }))
   );
   const rows = all.toSorted((a, b) => b.joinedAtMs - a.joinedAtMs).slice(0, JOINED_SHOWN);
-  return (
-    <Layout page={page} title="Invites">
+  return await page(
+    c,
+    <Layout page={pageOf(c)} title="Invites">
       <p class="quiet">
         Each account has an invite code on its Credits page, and earns credits when somebody
         registers with it, and once more at that account's first payment.
@@ -49,6 +34,6 @@ function InvitesPage(
         ]}
       />
       <OtherJoined all={all.length} />
-    </Layout>
+    </Layout>,
   );
 }

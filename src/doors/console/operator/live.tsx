@@ -15,7 +15,7 @@ export function liveRoutes(app: GuardedApp, parts: ConsoleParts): void {
       livePage(c, parts, {
         action: "live.read",
         everyMs: 2_000,
-        part: async () => <LiveRequests inFlight={await liveRequests()} nowMs={now()} />,
+        render: async () => <LiveRequests inFlight={await liveRequests()} nowMs={now()} />,
         whole: (part) => <Layout page={pageOf(c)} title="Live requests">{part}</Layout>,
       })),
   );

@@ -3,8 +3,8 @@ import { ROUTE_WRITE } from "../../../operating/operations/mod.ts";
 import { Badge, Field, Table, Time } from "../components.tsx";
 import { LogValue, wordsOfPath } from "./log_value.tsx";
 import { type ObjectLabels, objectLabels, ObjectName } from "./object_names.tsx";
-import { Layout, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, page, pageOf } from "../request.tsx";
+import { Layout } from "../layout.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
 const PAGE_ROWS = 50;
@@ -15,30 +15,7 @@ const ERROR_CODE = /^[a-z_]+: /;
 
 /** What operators changed. */
 export function logRoutes(app: GuardedApp, parts: ConsoleParts): void {
-  const { database } = parts;
-  app.get(
-    "/log",
-    may("log.read", async (c) => {
-      const asked = (name: string) => (c.req.query(name) ?? "").trim().slice(0, 400) || undefined;
-      const filter = { by: asked("by"), about: asked("about") };
-      const entries = await logEntries(database, {
-        ...filter,
-        about: filter.about && await idOf(parts, filter.about),
-        after: asked("after"),
-        limit: PAGE_ROWS,
-      });
-      const labels = await objectLabels(
-        parts,
-        entries.map(({ objectId, before, after }) =>
-          `${objectId ?? ""} ${JSON.stringify([before, after])}`
-        ),
-      );
-      return await page(
-        c,
-        <LogPage page={pageOf(c)} entries={entries} filter={filter} labels={labels} />,
-      );
-    }),
-  );
+  app.get("/log", may("log.read", (c) => logPage(c, parts)));
 }
 
 /** Values of an object by their path. */
@@ -87,44 +64,41 @@ async function idOf({ accounts, teams }: ConsoleParts, about: string): Promise<s
   return (await accounts.find(about) ?? await teams.find(about))?.id ?? about;
 }
 
-function moreOf(
-  entries: readonly LogEntry[],
-  { by = "", about = "" }: {
-    readonly by?: string | undefined;
-    readonly about?: string | undefined;
-  },
-): string | undefined {
-  const last = entries.at(-1);
-  if (last === undefined || entries.length < PAGE_ROWS) return undefined;
-  return `/console/operator/log?${new URLSearchParams({ by, about, after: last.id })}`;
-}
-
 /** The log of operations, newest first. */
-function LogPage(
-  { page, entries, filter, labels }: {
-    page: PageContext;
-    entries: readonly LogEntry[];
-    labels: ObjectLabels;
-    filter: { readonly by?: string | undefined; readonly about?: string | undefined };
-  },
-) {
-  const more = moreOf(entries, filter);
-  return (
-    <Layout page={page} title="Log">
+async function logPage(c: PageRequest, parts: ConsoleParts): Promise<Response> {
+  const asked = (name: string) => (c.req.query(name) ?? "").trim().slice(0, 400) || undefined;
+  const [by, about] = [asked("by"), asked("about")];
+  const entries = await logEntries(parts.database, {
+    by,
+    about: about && await idOf(parts, about),
+    after: asked("after"),
+    limit: PAGE_ROWS,
+  });
+  const labels = await objectLabels(
+    parts,
+    entries.map(({ objectId, before, after }) =>
+      `${objectId ?? ""} ${JSON.stringify([before, after])}`
+    ),
+  );
+  const last = entries.length < PAGE_ROWS ? undefined : entries.at(-1);
+  const older = last && new URLSearchParams({ by: by ?? "", about: about ?? "", after: last.id });
+  return await page(
+    c,
+    <Layout page={pageOf(c)} title="Log">
       <form method="get" action="/console/operator/log" class="row" role="search">
-        <Field label="By" name="by" type="search" value={filter.by ?? ""} />
+        <Field label="By" name="by" type="search" value={by ?? ""} />
         <Field
           label="About (email, team or ID)"
           name="about"
           type="search"
-          value={filter.about ?? ""}
+          value={about ?? ""}
         />
         <button type="submit" class="plain">Filter</button>
       </form>
       <Table<LogEntry>
         caption="What operators changed, newest first"
         rows={entries}
-        empty={filter.by === undefined && filter.about === undefined
+        empty={by === undefined && about === undefined
           ? "Nothing has been changed yet."
           : "No operations match."}
         columns={[
@@ -157,11 +131,11 @@ function LogPage(
           { name: "change", cell: (entry) => <Change entry={entry} labels={labels} /> },
         ]}
       />
-      {more === undefined ? null : (
+      {older === undefined ? null : (
         <p>
-          <a href={more}>Older</a>
+          <a href={`/console/operator/log?${older}`}>Older</a>
         </p>
       )}
-    </Layout>
+    </Layout>,
   );
 }

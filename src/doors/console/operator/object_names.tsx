@@ -75,7 +75,7 @@ export function ObjectName({ id, labels }: { id: string; labels: ObjectLabels })
 }
 
 /** From when on a number that is to be a time is one, in milliseconds. */
-const FIRST_TIME_MS = 1e12;
+export const FIRST_TIME_MS = 1e12;
 const SPANS: Readonly<Record<string, string>> = {
   60000: "minute",
   3600000: "hour",

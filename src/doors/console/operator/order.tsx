@@ -18,7 +18,7 @@ import { Badge, Facts, Field, Form, FormId, Table, Time } from "../components.ts
 import { number, teamTitle } from "../format.ts";
 import { pageWithForms } from "../forms.ts";
 import type { GuardedApp } from "../guard.ts";
-import { Layout, type PageContext } from "../layout.tsx";
+import { Layout } from "../layout.tsx";
 import { OrderBadge, OrderLink, type OrderOwner, OwnerLink } from "../pages/orders.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 
@@ -41,26 +41,6 @@ export async function ownersOf(
 /** One order: its history, and what an operator can do about it. */
 export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { database } = parts;
-
-  const show = async (c: PageRequest, session: Session, order: Order, error?: string) => {
-    const [events, credits] = await Promise.all([
-      eventsOfOrder(database, order.id),
-      creditsOfOrder(database, order.id),
-    ]);
-    const moved = credits.map(({ accountId }) => accountId);
-    const owners = await ownersOf(parts, [order.accountId, ...moved]);
-    const content = (
-      <OperatorOrderPage
-        page={pageOf(c, error)}
-        order={order}
-        events={events}
-        credits={credits}
-        owners={owners}
-        mayManage={mayOperate(session, ORDER_REFUND)}
-      />
-    );
-    return await page(c, content);
-  };
   const post = pageWithForms(app, parts, "/orders/:id", {
     action: "payments.read",
     async find(c) {
@@ -70,7 +50,7 @@ export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
     async show(c, session, { order }, { error }) {
       // what failed may have changed it
       const now = error === undefined ? order : await orderById(database, order.id) ?? order;
-      return await show(c, session, now, error);
+      return await orderPage(c, parts, session, { order: now, error });
     },
   });
   post("/refund", ORDER_REFUND, {
@@ -86,18 +66,24 @@ export function orderRoutes(app: GuardedApp, parts: ConsoleParts): void {
   post("/dismiss", ORDER_DISMISS, { done: "dismissed" });
 }
 
-function OperatorOrderPage({ page, order, events, credits, owners, mayManage }: {
-  page: PageContext;
-  order: Order;
-  events: readonly OrderEvent[];
-  credits: readonly OrderCredits[];
-  owners: ReadonlyMap<string, OrderOwner>;
-  mayManage: boolean;
-}) {
+async function orderPage(
+  c: PageRequest,
+  parts: ConsoleParts,
+  session: Session,
+  { order, error }: { readonly order: Order; readonly error: string | undefined },
+): Promise<Response> {
+  const context = pageOf(c, error);
+  const [events, credits] = await Promise.all([
+    eventsOfOrder(parts.database, order.id),
+    creditsOfOrder(parts.database, order.id),
+  ]);
+  const moved = credits.map(({ accountId }) => accountId);
+  const owners = await ownersOf(parts, [order.accountId, ...moved]);
   const money = (amount: number | null) => moneyText(amount, order.currency);
-  return (
+  return await page(
+    c,
     <Layout
-      page={page}
+      page={context}
       title={`${order.packageName}: ${number(order.credits)} credits`}
     >
       <p>
@@ -120,7 +106,7 @@ function OperatorOrderPage({ page, order, events, credits, owners, mayManage }: 
           <OrderLink order={order} />
         </p>
       )}
-      {mayManage ? <OrderForms order={order} csrf={page.csrf} /> : null}
+      {mayOperate(session, ORDER_REFUND) ? <OrderForms order={order} csrf={context.csrf} /> : null}
       <h2>What happened</h2>
       <Table<OrderEvent>
         caption="What happened to the order, oldest first"
@@ -165,7 +151,7 @@ function OperatorOrderPage({ page, order, events, credits, owners, mayManage }: 
           },
         ]}
       />
-    </Layout>
+    </Layout>,
   );
 }
 

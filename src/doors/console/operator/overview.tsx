@@ -13,16 +13,10 @@ import { Badge, RelativeTime, Stat, Time } from "../components.tsx";
 import { dollarRateOf } from "../dollars.ts";
 import { count } from "../format.ts";
 import { type GuardedApp, may } from "../guard.ts";
-import { Layout, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, pageOf } from "../request.tsx";
+import { Layout } from "../layout.tsx";
+import { type ConsoleParts, pageOf, type PageRequest } from "../request.tsx";
 import { livePage } from "./live_page.tsx";
-import {
-  isRange,
-  type OverviewFigures,
-  overviewFigures,
-  type RangeName,
-  RANGES,
-} from "./overview_figures.ts";
+import { isRange, overviewFigures, type RangeName, RANGES } from "./overview_figures.ts";
 import { UsageParts } from "./overview_usage.tsx";
 import { isTroubled, UpstreamSummary } from "./upstream_table.tsx";
 
@@ -32,7 +26,7 @@ const EVERY_MS = 5_000;
 
 /** The first page of operators: whether something is wrong now, and what was used. */
 export function overviewRoutes(app: GuardedApp, parts: ConsoleParts): void {
-  const { database, now, upstreamStates, liveRequests, config } = parts;
+  const { database, now, upstreamStates, liveRequests } = parts;
   const present = async (session: Session): Promise<Present> => {
     const [upstreams, inFlight, unread, latest, audit] = await Promise.all([
       can(session, "upstreams.read") ? upstreamStates() : undefined,
@@ -43,7 +37,7 @@ export function overviewRoutes(app: GuardedApp, parts: ConsoleParts): void {
     ]);
     return { upstreams, inFlight: inFlight?.length, unread, latest, audit };
   };
-  const part = async (session: Session) => (
+  const render = async (session: Session) => (
     <PresentPart present={await present(session)} nowMs={now()} />
   );
   app.get(
@@ -54,17 +48,8 @@ export function overviewRoutes(app: GuardedApp, parts: ConsoleParts): void {
       return livePage(c, parts, {
         action: "usage.read",
         everyMs: EVERY_MS,
-        part,
-        whole: async (live) => (
-          <OverviewPage
-            page={pageOf(c)}
-            range={range}
-            figures={await overviewFigures(parts, range)}
-            perUsd={dollarRateOf(config)}
-          >
-            {live}
-          </OverviewPage>
-        ),
+        render,
+        whole: (live) => overviewPage(c, parts, range, live),
       });
     }),
   );
@@ -158,21 +143,13 @@ function auditFigure(last: AuditOutcome | undefined): string {
 }
 
 /** The present, and the figures of a range. */
-function OverviewPage(
-  { page, range, figures, perUsd, children }: {
-    page: PageContext;
-    range: RangeName;
-    figures: OverviewFigures;
-    /** Credits for one US dollar; undefined if the settings do not say. */
-    perUsd: number | undefined;
-    children?: Child;
-  },
-) {
+async function overviewPage(c: PageRequest, parts: ConsoleParts, range: RangeName, live: Child) {
+  const figures = await overviewFigures(parts, range);
   const isEmpty = figures.overTime.totals.requests === 0 &&
     figures.before.totals.requests === 0;
   return (
-    <Layout page={page} title="Overview">
-      {children}
+    <Layout page={pageOf(c)} title="Overview">
+      {live}
       <h2>Usage</h2>
       <nav class="tabs" aria-label="Range">
         {Object.entries(RANGES).map(([name, { words }]) => (
@@ -192,7 +169,7 @@ function OverviewPage(
             or see how to connect a client on <a href="/console/keys">Keys</a>.
           </p>
         )
-        : <UsageParts figures={figures} range={range} perUsd={perUsd} />}
+        : <UsageParts figures={figures} range={range} perUsd={dollarRateOf(parts.config)} />}
     </Layout>
   );
 }

@@ -7,9 +7,11 @@ import {
   type UsageParts,
   usageQuery,
   type UsageReport,
+  type UsageRow,
 } from "../../../money/usage/mod.ts";
 import { isoOf } from "../../../operating/operations/mod.ts";
-import { type ChartProps, type Series, timeSlots } from "../components.tsx";
+import type { ChartProps } from "../chart.tsx";
+import { type Series, timeSlots, valuesAt } from "../chart_scale.ts";
 import { reportChart } from "../usage_chart.ts";
 import { DAY_MS, HOUR_MS } from "../../../ground/time.ts";
 
@@ -117,57 +119,38 @@ function spanOf(range: RangeName, nowMs: number): Span {
 }
 
 /** Arranges credits by the top models as a chart, what the others used above them. */
-export function spendChart({ span, overTime, before }: OverviewFigures): ChartProps | undefined {
-  const named = overTime.rows.filter(({ isOthers, credits }) => !isOthers && credits > 0);
+export function spendChart({ overTime, before }: OverviewFigures): ChartProps | undefined {
+  const rows = overTime.rows.filter(({ credits }) => credits > 0);
   const hasBefore = before.totals.credits > 0;
-  const chart = reportChart({ ...overTime, rows: named }, hasBefore ? before : undefined);
-  if (chart === undefined) return undefined;
-  const values = new Array<number>(chart.slots.length).fill(0);
-  if (named.length === 0) return { ...chart, series: [{ name: "none", values }] };
-  for (const { group, credits, isOthers } of overTime.rows) {
-    const at = placeOf(group[span.unit], span, 0);
-    if (isOthers && at >= 0 && at < values.length) values[at]! += credits;
-  }
-  if (values.every((value) => value === 0)) return chart;
-  return { ...chart, series: [...chart.series, { name: "all others", values, tone: "others" }] };
-}
-
-/** The place of a report's hour or day in a range; of the period before with its distance. */
-function placeOf(text: string | undefined, { unit, sinceMs }: Span, shiftMs: number): number {
-  return Math.floor((Date.parse(text ?? "") - sinceMs + shiftMs) / UNIT_MS[unit]);
+  const chart = reportChart({ ...overTime, rows }, hasBefore ? before : undefined);
+  if (chart === undefined || chart.series.length > 0) return chart;
+  return { ...chart, series: [{ name: "none", values: chart.slots.map(() => 0) }] };
 }
 
 /** Arranges requests, and those of them that failed, as a chart. */
 export function requestsChart({ span, overTime, before }: OverviewFigures): ChartProps {
-  const unitMs = UNIT_MS[span.unit];
-  const count = Math.ceil((span.untilMs - span.sinceMs) / unitMs);
-  const [succeeded, failed, earlier] = [0, 0, 0].map(() => new Array<number>(count).fill(0)) as [
-    number[],
-    number[],
-    number[],
-  ];
-  for (const { group, requests, errors } of overTime.rows) {
-    const at = placeOf(group[span.unit], span, 0);
-    if (!(at >= 0 && at < count)) continue;
-    succeeded[at]! += requests - errors;
-    failed[at]! += errors;
-  }
-  for (const { group, requests } of before.rows) {
-    const at = placeOf(group[span.unit], span, span.shiftMs);
-    if (at >= 0 && at < count) earlier[at]! += requests;
-  }
+  const { unit, sinceMs, untilMs, shiftMs } = span;
+  const unitMs = UNIT_MS[unit];
+  const count = Math.ceil((untilMs - sinceMs) / unitMs);
+  const valuesFrom = (startMs: number, { rows }: UsageReport, value: (row: UsageRow) => number) =>
+    valuesAt(
+      rows,
+      count,
+      ({ group }) => Math.floor((Date.parse(group[unit] ?? "") - startMs) / unitMs),
+      value,
+    );
+  const succeeded = valuesFrom(sinceMs, overTime, ({ requests, errors }) => requests - errors);
+  const failed = valuesFrom(sinceMs, overTime, ({ errors }) => errors);
+  const earlier = valuesFrom(sinceMs - shiftMs, before, ({ requests }) => requests);
   const series: Series[] = [{ name: "succeeded", values: succeeded }];
   if (failed.some((value) => value > 0)) {
     series.push({ name: "failed", values: failed, tone: "bad" });
   }
   return {
-    title: `Requests by ${span.unit}`,
+    title: `Requests by ${unit}`,
     unit: "requests",
-    span: span.unit,
-    slots: timeSlots(
-      Array.from({ length: count }, (_, at) => span.sinceMs + at * unitMs),
-      span.unit,
-    ),
+    span: unit,
+    slots: timeSlots(succeeded.map((_, at) => sinceMs + at * unitMs), unit),
     series,
     before: earlier.some((value) => value > 0)
       ? { name: "period before", values: earlier }

@@ -1,10 +1,10 @@
-import { debtors, listOrders, type Order } from "../../../money/payments/mod.ts";
+import { debtors, listOrders } from "../../../money/payments/mod.ts";
 import { Table } from "../components.tsx";
 import { number } from "../format.ts";
-import { Layout, type PageContext } from "../layout.tsx";
-import { type OrderOwner, OrderTable, OwnerLink } from "../pages/orders.tsx";
+import { Layout } from "../layout.tsx";
+import { OrderTable, OwnerLink } from "../pages/orders.tsx";
 import { ownersOf } from "./order.tsx";
-import { type ConsoleParts, page, pageOf } from "../request.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 
 const ORDERS_SHOWN = 100;
@@ -12,30 +12,7 @@ const DEBTORS_SHOWN = 100;
 
 /** Orders of all accounts, and who owes credits. */
 export function paymentsRoutes(app: GuardedApp, parts: ConsoleParts) {
-  const { database, payments } = parts;
-  app.get(
-    "/payments",
-    may("payments.read", async (c) => {
-      const [orders, look, debts] = await Promise.all([
-        listOrders(database, { limit: ORDERS_SHOWN }),
-        listOrders(database, { needsLook: true, limit: ORDERS_SHOWN }),
-        debtors(database, DEBTORS_SHOWN),
-      ]);
-      const shown = [...orders, ...look, ...debts].map(({ accountId }) => accountId);
-      const owners = await ownersOf(parts, shown);
-      return await page(
-        c,
-        <PaymentsPage
-          page={pageOf(c)}
-          orders={orders}
-          look={look}
-          debts={debts}
-          owners={owners}
-          mode={!payments.isOnline ? "off" : payments.livemode ? "live" : "test"}
-        />,
-      );
-    }),
-  );
+  app.get("/payments", may("payments.read", (c) => paymentsPage(c, parts)));
 }
 
 const MODES = {
@@ -45,17 +22,19 @@ const MODES = {
   live: "Stripe is in live mode.",
 } as const;
 
-function PaymentsPage({ page, orders, look, debts, owners, mode }: {
-  page: PageContext;
-  orders: readonly Order[];
-  /** Orders whose payment differs from them. */
-  look: readonly Order[];
-  debts: readonly { readonly accountId: string; readonly credits: number }[];
-  owners: ReadonlyMap<string, OrderOwner>;
-  mode: keyof typeof MODES;
-}) {
-  return (
-    <Layout page={page} title="Payments">
+async function paymentsPage(c: PageRequest, parts: ConsoleParts): Promise<Response> {
+  const { database, payments } = parts;
+  const [orders, look, debts] = await Promise.all([
+    listOrders(database, { limit: ORDERS_SHOWN }),
+    listOrders(database, { needsLook: true, limit: ORDERS_SHOWN }),
+    debtors(database, DEBTORS_SHOWN),
+  ]);
+  const shown = [...orders, ...look, ...debts].map(({ accountId }) => accountId);
+  const owners = await ownersOf(parts, shown);
+  const mode = !payments.isOnline ? "off" : payments.livemode ? "live" : "test";
+  return await page(
+    c,
+    <Layout page={pageOf(c)} title="Payments">
       <p>{MODES[mode]}</p>
       <p>
         <a href="/console/operator/codes">Redemption codes</a>
@@ -90,6 +69,6 @@ function PaymentsPage({ page, orders, look, debts, owners, mode }: {
           { name: "credits", role: "figure", cell: ({ credits }) => number(credits) },
         ]}
       />
-    </Layout>
+    </Layout>,
   );
 }

@@ -4,8 +4,8 @@ import { describeTargets, type Route } from "../../../settings/catalog/mod.ts";
 import { Name, Table } from "../components.tsx";
 import { number } from "../format.ts";
 import { type GuardedApp, may } from "../guard.ts";
-import { Layout, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, type LastReload, page, pageOf, type PageRequest } from "../request.tsx";
+import { Layout } from "../layout.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 import { ReloadNotice } from "./reload_notice.tsx";
 import { routeEditRoutes } from "./route_edit.tsx";
 
@@ -13,33 +13,21 @@ const EDIT = "/console/operator/routes/edit";
 
 /** What is served, by which upstreams and for how much, and how that is changed. */
 export function routeTableRoutes(app: GuardedApp, parts: ConsoleParts): void {
-  const { catalog, reloads } = parts;
   const all = (c: PageRequest, session: Session, error?: string) =>
-    page(
-      c,
-      <RoutesPage
-        page={pageOf(c, error)}
-        routes={catalog().routes}
-        off={catalog().off}
-        mayWrite={mayOperate(session, ROUTE_WRITE)}
-        reload={reloads()}
-      />,
-    );
+    routesPage(c, parts, session, error);
   app.get("/routes", may("routes.read", (c, session) => all(c, session)));
   routeEditRoutes(app, parts, all);
 }
 
 /** Routes and prices as they are in effect. */
-function RoutesPage(
-  { page, routes, off, mayWrite, reload }: {
-    page: PageContext;
-    routes: readonly Route[];
-    /** Those that are switched off. */
-    off: readonly Route[];
-    mayWrite: boolean;
-    reload: LastReload | undefined;
-  },
-) {
+async function routesPage(
+  c: PageRequest,
+  { catalog, reloads }: ConsoleParts,
+  session: Session,
+  error: string | undefined,
+): Promise<Response> {
+  const { routes, off } = catalog();
+  const mayWrite = mayOperate(session, ROUTE_WRITE);
   const model = {
     name: "model",
     cell: ({ id, kind }: Route) => (
@@ -55,12 +43,10 @@ function RoutesPage(
     name: "targets",
     cell: ({ targets }: Route) => describeTargets(targets),
   };
-  return (
-    <Layout
-      page={page}
-      title="Routes"
-    >
-      <ReloadNotice reload={reload} />
+  return await page(
+    c,
+    <Layout page={pageOf(c, error)} title="Routes">
+      <ReloadNotice reload={reloads()} />
       <p class="quiet">
         Prices are in credits per million tokens: input / cached input / output.
         {mayWrite ? " Choose a model to change it." : ""}
@@ -104,7 +90,7 @@ function RoutesPage(
           { name: "from", cell: ({ origin }) => origin },
         ]}
       />
-    </Layout>
+    </Layout>,
   );
 }
 

@@ -1,61 +1,34 @@
 import { type EffectiveSetting, effectiveSettings } from "../../../settings/config/mod.ts";
 import { Field, Name, Table } from "../components.tsx";
-import { Layout, type PageContext } from "../layout.tsx";
-import { type ConsoleParts, type LastReload, page, pageOf } from "../request.tsx";
+import { Layout } from "../layout.tsx";
+import { type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 import { type GuardedApp, may } from "../guard.ts";
 import { ReloadNotice } from "./reload_notice.tsx";
 
 /** The settings, and where each came from. */
-export function settingsRoutes(app: GuardedApp, { config, reloads }: ConsoleParts): void {
-  app.get(
-    "/settings",
-    may("settings.read", (c) => {
-      const query = (c.req.query("q") ?? "").trim().slice(0, 200);
-      const isSet = c.req.query("set") !== undefined;
-      const settings = effectiveSettings(config);
-      const wanted = query.toLowerCase();
-      return page(
-        c,
-        <SettingsPage
-          page={pageOf(c)}
-          settings={settings.filter(({ path, origin }) =>
-            path.toLowerCase().includes(wanted) && !(isSet && origin === "default")
-          )}
-          file={fileOf(settings)}
-          query={query}
-          isSet={isSet}
-          hasSignIn={config.settings.signIn !== undefined}
-          reload={reloads()}
-        />,
-      );
-    }),
-  );
+export function settingsRoutes(app: GuardedApp, parts: ConsoleParts): void {
+  app.get("/settings", may("settings.read", (c) => settingsPage(c, parts)));
 }
 
 /** Settings as they are in effect, secrets masked. */
-function SettingsPage(
-  { page, settings, file, query, isSet, hasSignIn, reload }: {
-    page: PageContext;
-    settings: readonly EffectiveSetting[];
-    /** Path of the settings file, if it sets anything. */
-    file: string | undefined;
-    /** Part of the names that are shown. */
-    query: string;
-    /** Whether only settings that are no defaults are shown. */
-    isSet: boolean;
-    hasSignIn: boolean;
-    reload: LastReload | undefined;
-  },
-) {
-  return (
-    <Layout page={page} title="Settings">
-      <ReloadNotice reload={reload} />
+async function settingsPage(
+  c: PageRequest,
+  { config, reloads }: ConsoleParts,
+): Promise<Response> {
+  const query = (c.req.query("q") ?? "").trim().slice(0, 200);
+  const isSet = c.req.query("set") !== undefined;
+  const settings = effectiveSettings(config);
+  const file = fileOf(settings);
+  return await page(
+    c,
+    <Layout page={pageOf(c)} title="Settings">
+      <ReloadNotice reload={reloads()} />
       {file === undefined ? null : (
         <p class="quiet">
           Settings file: <Name text={file} code />
         </p>
       )}
-      {hasSignIn && (
+      {config.settings.signIn !== undefined && (
         <p>
           <a href="/console/operator/settings/sign-in">Check a sign-in provider</a>
         </p>
@@ -70,7 +43,9 @@ function SettingsPage(
       </form>
       <Table<EffectiveSetting>
         caption="Settings as they are in effect"
-        rows={settings}
+        rows={settings.filter(({ path, origin }) =>
+          path.toLowerCase().includes(query.toLowerCase()) && !(isSet && origin === "default")
+        )}
         empty="No such settings."
         columns={[
           { name: "setting", cell: ({ path }) => <Name text={path} code /> },
@@ -86,7 +61,7 @@ function SettingsPage(
           { name: "source", cell: ({ origin }) => <Origin origin={origin} /> },
         ]}
       />
-    </Layout>
+    </Layout>,
   );
 }
 

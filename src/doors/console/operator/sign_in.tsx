@@ -5,7 +5,7 @@ import { providerWays } from "../../../operating/provisioning/mod.ts";
 import { type OidcSettings, signInSettings } from "../../../settings/config/mod.ts";
 import { Badge, Field, Form, Name, Table } from "../components.tsx";
 import { type GuardedApp, may } from "../guard.ts";
-import { Layout, type PageContext } from "../layout.tsx";
+import { Layout } from "../layout.tsx";
 import { addressOf, type ConsoleParts, page, pageOf, type PageRequest } from "../request.tsx";
 
 const PATH = "/console/operator/settings/sign-in";
@@ -21,20 +21,7 @@ export function signInRoutes(app: GuardedApp, { config, now }: ConsoleParts): vo
   // without the setting there is nothing of it
   if (config.settings.signIn === undefined) return;
   const { oidc } = config.settings.signIn;
-  const show = (
-    c: PageRequest,
-    shown: { readonly checked?: Checked; readonly typed?: Typed; readonly error?: string } = {},
-  ) =>
-    page(
-      c,
-      <SignInSetupPage
-        page={pageOf(c, shown.error)}
-        providers={oidc}
-        checked={shown.checked}
-        typed={shown.typed ?? { issuer: "", groupsClaim: "" }}
-      />,
-    );
-  app.get("/settings/sign-in", may("settings.read", (c) => show(c)));
+  app.get("/settings/sign-in", may("settings.read", (c) => setupPage(c, oidc)));
   app.post(
     "/settings/sign-in",
     may("settings.read", async (c) => {
@@ -50,10 +37,10 @@ export function signInRoutes(app: GuardedApp, { config, now }: ConsoleParts): vo
           publicUrl: addressOf(c, config),
           now,
         });
-        return await show(c, { checked: { issuer: settings.issuer, steps }, typed });
+        return await setupPage(c, oidc, { checked: { issuer: settings.issuer, steps }, typed });
       } catch (error) {
         if (!(error instanceof AccountError)) throw error;
-        return await show(c, { typed, error: `${error.message}.` });
+        return await setupPage(c, oidc, { typed, error: `${error.message}.` });
       }
     }),
   );
@@ -83,19 +70,22 @@ interface Checked {
 
 const TONES = { ok: "good", warning: "warn", failed: "bad" } as const;
 
-function SignInSetupPage(
-  { page, providers, checked, typed }: {
-    page: PageContext;
-    providers: readonly OidcSettings[];
-    checked: Checked | undefined;
-    typed: Typed;
-  },
-) {
-  return (
-    <Layout page={page} title="Check a sign-in provider">
+async function setupPage(
+  c: PageRequest,
+  providers: readonly OidcSettings[],
+  { checked, typed, error }: {
+    readonly checked?: Checked;
+    readonly typed?: Typed;
+    readonly error?: string;
+  } = {},
+): Promise<Response> {
+  const context = pageOf(c, error);
+  return await page(
+    c,
+    <Layout page={context} title="Check a sign-in provider">
       {checked === undefined ? null : <Steps {...checked} />}
       {providers.length === 0 ? null : (
-        <Form action={PATH} csrf={page.csrf}>
+        <Form action={PATH} csrf={context.csrf}>
           <Table<OidcSettings>
             caption="Providers of the settings"
             rows={providers}
@@ -122,25 +112,25 @@ function SignInSetupPage(
         </Form>
       )}
       <h2>Before it is in the settings</h2>
-      <Form action={PATH} csrf={page.csrf} class="card narrow">
+      <Form action={PATH} csrf={context.csrf} class="card narrow">
         <Field
           label="Issuer"
           name="issuer"
           type="url"
-          value={typed.issuer}
+          value={typed?.issuer ?? ""}
           required
           hint="The address before /.well-known/openid-configuration. It must be public; one of your own network is checked once it is in the settings."
         />
         <Field
           label="Claim with groups, if you use groups"
           name="groups_claim"
-          value={typed.groupsClaim}
+          value={typed?.groupsClaim ?? ""}
           maxlength={200}
           hint="Often groups or roles."
         />
         <button type="submit">Check</button>
       </Form>
-    </Layout>
+    </Layout>,
   );
 }
 

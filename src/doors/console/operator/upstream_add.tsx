@@ -7,50 +7,23 @@ import {
   UPSTREAM_ADD,
 } from "../../../operating/operations/mod.ts";
 import { OperationError } from "../../../people/operation_log/mod.ts";
-import {
-  findKnownProvider,
-  type KnownProvider,
-  knownProviders,
-  providersIn,
-} from "../../../settings/known_providers/mod.ts";
+import { findKnownProvider, type KnownProvider } from "../../../settings/known_providers/mod.ts";
 import { type GuardedApp, may } from "../guard.ts";
 import {
   type ConsoleParts,
   type FormFields,
   operate,
-  page,
-  pageOf,
   type PageRequest,
   seeOther,
 } from "../request.tsx";
 import { previewPage } from "./settings_preview.tsx";
-import { OTHER_PROVIDER, TEXT_FIELDS, UpstreamAddPage } from "./upstream_add_page.tsx";
+import { OTHER_PROVIDER, TEXT_FIELDS, upstreamAddPage } from "./upstream_add_page.tsx";
 
 const PATH = "/console/operator/upstreams";
 
 /** Adding an upstream to the settings file: a form, a preview with what would be written, and the write with a reload. */
 export function upstreamAddRoutes(app: GuardedApp, parts: ConsoleParts): void {
   const { config, operations } = parts;
-  const withKeys = () =>
-    providersIn(Object.fromEntries(config.variables.map((name) => [name, "set"])));
-
-  const form = async (
-    c: PageRequest,
-    { values = new Map(), error }: {
-      readonly values?: ReadonlyMap<string, string>;
-      readonly error?: string;
-    } = {},
-  ) =>
-    await page(
-      c,
-      <UpstreamAddPage
-        page={pageOf(c, error)}
-        offered={withKeys().map(({ provider }) => provider)}
-        providers={knownProviders()}
-        values={values}
-      />,
-    );
-
   /** Does something with the upstream of the form; what is wrong with it is shown in the form. */
   const about = (
     work: (
@@ -66,19 +39,13 @@ export function upstreamAddRoutes(app: GuardedApp, parts: ConsoleParts): void {
         return await work(c, session, upstream);
       } catch (error) {
         if (!(error instanceof AccountError || error instanceof OperationError)) throw error;
-        const values = new Map(c.var.form.entries);
-        return await form(c, { values, error: `${error.message.replace(/\.$/, "")}.` });
+        return await upstreamAddPage(c, config, `${error.message.replace(/\.$/, "")}.`);
       }
     });
 
-  app.get("/upstreams/add", may(UPSTREAM_ADD.action, (c) => form(c)));
-  app.post(
-    "/upstreams/add",
-    may(
-      UPSTREAM_ADD.action,
-      (c) => form(c, { values: new Map(c.var.form.entries) }),
-    ),
-  );
+  const form = may(UPSTREAM_ADD.action, (c) => upstreamAddPage(c, config));
+  app.get("/upstreams/add", form);
+  app.post("/upstreams/add", form);
   app.post(
     "/upstreams/preview",
     about(async (c, _session, { name, settings }) => {

@@ -1,7 +1,13 @@
-import type { KnownProvider } from "../../../settings/known_providers/mod.ts";
+import type { Config } from "../../../settings/config/mod.ts";
+import {
+  type KnownProvider,
+  knownProviders,
+  providersIn,
+} from "../../../settings/known_providers/mod.ts";
 import { BACK_NAMES } from "../../../wire/dialects/mod.ts";
 import { Field, Form, Select } from "../components.tsx";
-import { Layout, type PageContext } from "../layout.tsx";
+import { Layout } from "../layout.tsx";
+import { page, pageOf, type PageRequest } from "../request.tsx";
 
 const PATH = "/console/operator/upstreams";
 
@@ -21,30 +27,31 @@ export const TEXT_FIELDS = [
   { name: "region", label: "Region", hint: "Bedrock, Vertex AI" },
 ] as const;
 
-/** The form for a new upstream. */
-export function UpstreamAddPage(
-  { page, offered, providers, values }: {
-    page: PageContext;
-    /** Providers of which the environment has a key. */
-    offered: readonly KnownProvider[];
-    providers: readonly KnownProvider[];
-    /** What was submitted. */
-    values: ReadonlyMap<string, string>;
-  },
-) {
+/** The form for a new upstream, with what was submitted. */
+export async function upstreamAddPage(
+  c: PageRequest,
+  { variables }: Pick<Config, "variables">,
+  error?: string,
+): Promise<Response> {
+  const context = pageOf(c, error);
+  const values = new Map(c.req.method === "POST" ? c.var.form.entries : []);
   const value = (name: string) => values.get(name) ?? "";
-  const others = providers.filter((one) => !offered.includes(one))
+  // those of which the environment has a key
+  const offered = providersIn(Object.fromEntries(variables.map((name) => [name, "set"])))
+    .map(({ provider }) => provider);
+  const others = knownProviders().filter((one) => !offered.includes(one))
     .toSorted((a, b) => a.title.localeCompare(b.title, "en"));
   const optionOf = ({ id, title }: KnownProvider) => (
     <option value={id} selected={id === value("provider")}>{title}</option>
   );
-  return (
-    <Layout page={page} title="Add an upstream">
+  return await page(
+    c,
+    <Layout page={context} title="Add an upstream">
       <p>
         <a href={PATH}>All upstreams</a>. You see the changes of the settings file before anything
         is written.
       </p>
-      <Form action={`${PATH}/preview`} csrf={page.csrf} class="card narrow">
+      <Form action={`${PATH}/preview`} csrf={context.csrf} class="card narrow">
         <label class="field">
           <span>Provider</span>
           <select name="provider">
@@ -105,6 +112,6 @@ export function UpstreamAddPage(
         />
         <button type="submit">Preview the changes</button>
       </Form>
-    </Layout>
+    </Layout>,
   );
 }

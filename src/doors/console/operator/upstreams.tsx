@@ -67,7 +67,7 @@ export function upstreamsRoutes(app: GuardedApp, parts: ConsoleParts): void {
     return await livePage(c, parts, {
       action: "upstreams.read",
       everyMs: 5_000,
-      part: async () => part(await upstreamStates()),
+      render: async () => part(await upstreamStates()),
       whole: (table) => whole(c, session, { table, upstreams }),
     });
   };

@@ -1,16 +1,14 @@
+import type { Settings } from "../../../settings/config/mod.ts";
 import { Field } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { PasskeyForm } from "./passkeys.tsx";
 import { NewPassword } from "./password_form.tsx";
 
-/** Who may register. */
-export type RegistrationMode = "open" | "invite" | "closed";
-
 /** Sign-in form. Errors never say whether the email address or the password was wrong. */
 export function SignInPage(
   { page, registration, email = "", providers = [], onlyOwners = false, passkeys = false }: {
     page: PageContext;
-    registration: RegistrationMode;
+    registration: Settings["registration"];
     email?: string;
     /** Names of the company's providers. */
     providers?: readonly string[];
@@ -71,7 +69,7 @@ export function SignInPage(
 export function RegisterPage(
   { page, registration, email = "", name = "", code = "" }: {
     page: PageContext;
-    registration: RegistrationMode;
+    registration: Settings["registration"];
     email?: string;
     name?: string;
     code?: string;
