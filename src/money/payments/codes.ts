@@ -209,17 +209,12 @@ export class Codes {
     client: string,
   ): Promise<{ readonly credits: number; readonly expiresAtMs: number | null }> {
     const nowMs = this.#now();
-    const digest = digestOf(given);
-    const row = await this.#database.one(
-      "select id, credits, valid_days, package_name, models from redemption_codes where digest = ?",
-      [digest],
-    );
+    const code = await this.find(given);
     // which of the reasons it is, is nobody's business who guesses
     const invalid = () =>
       new AccountError("This code is not valid: it is mistyped, already used, revoked or expired");
-    if (row === undefined) throw invalid();
-    const id = String(row.id);
-    const validDays = row.valid_days === null ? null : Number(row.valid_days);
+    if (code === undefined) throw invalid();
+    const { id, credits, validDays, packageName, models } = code;
     const expiresAtMs = validDays === null ? null : Math.min(nowMs + validDays * DAY_MS, NEVER);
     const [redeemed] = await this.#database.batch([
       {
@@ -232,10 +227,10 @@ export class Codes {
         lotId: `lot_${id}`,
         accountId: account.id,
         source: "grant",
-        credits: Number(row.credits),
+        credits,
         expiresAtMs,
-        note: row.package_name === null ? "Redeemed code" : `Redeemed code: ${row.package_name}`,
-        models: row.models === null ? null : JSON.parse(String(row.models)),
+        note: packageName === null ? "Redeemed code" : `Redeemed code: ${packageName}`,
+        models,
         atMs: nowMs,
         onlyIf: {
           sql: `exists (select 1 from redemption_codes
@@ -253,7 +248,7 @@ export class Codes {
       }),
     ]);
     if (redeemed!.length === 0) throw invalid();
-    return { credits: Number(row.credits), expiresAtMs };
+    return { credits, expiresAtMs };
   }
 
   /**
