@@ -27,7 +27,7 @@ import { POOLS_SHOWN, type TeamPool } from "./pages/home_pools.tsx";
 import { isActive } from "./pages/key_table.tsx";
 import { type ConsoleParts, page, pageOf, type PageRequest } from "./request.tsx";
 import { toolGrantsOf } from "./tool_pages.tsx";
-import { DAY_MS } from "../../ground/time.ts";
+import { DAY_MS, startOf } from "../../ground/time.ts";
 
 /** Number of keys whose nearest rate limit the page shows. */
 const LIMITS_SHOWN = 8;
@@ -45,7 +45,7 @@ export class HomePages {
     const { catalog, database, keys, config, liveRequests, now } = this.#parts;
     const nowMs = now();
     const months = comparedMonths(nowMs);
-    const lastDayMs = startOfDay(months.lastUntilMs);
+    const lastDayMs = startOf(months.lastUntilMs, DAY_MS);
     const [credits, points, lastDay, own, lastUse, inFlight, debt] = await Promise.all([
       creditsOf(database, account.id, nowMs),
       accountUsage(database, {
@@ -74,7 +74,7 @@ export class HomePages {
       points.filter(({ day }) => day >= sinceMs && day < untilMs);
     const month = between(months.thisSinceMs, Infinity);
     const before = [...between(months.lastSinceMs, lastDayMs), ...lastDay];
-    const today = between(startOfDay(nowMs), Infinity);
+    const today = between(startOf(nowMs, DAY_MS), Infinity);
     // accounts of another gateway may have been imported with what they had used
     const createdAtMs = Math.min(account.createdAtMs, points[0]?.day ?? Infinity);
     return await page(
@@ -159,7 +159,7 @@ export class HomePages {
     const { admission } = this.#parts;
     const statusOf = (accountId: string, keyId: string) =>
       admission.accountStatus({ accountId, keyId });
-    const recent = active.filter(({ id }) => (lastUse.get(id) ?? 0) >= startOfDay(nowMs))
+    const recent = active.filter(({ id }) => (lastUse.get(id) ?? 0) >= startOf(nowMs, DAY_MS))
       .slice(0, LIMITS_SHOWN);
     const [own, ...ofKeys] = await Promise.all([
       statusOf(account.id, ""),
@@ -202,8 +202,4 @@ export class HomePages {
 
 function requestsIn(points: readonly { readonly requests: number }[]): number {
   return points.reduce((sum, { requests }) => sum + requests, 0);
-}
-
-function startOfDay(ms: number): number {
-  return Math.floor(ms / DAY_MS) * DAY_MS;
 }

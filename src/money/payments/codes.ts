@@ -6,7 +6,7 @@ import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import { grantStatements } from "../ledger/mod.ts";
 import { newId, randomText } from "../../ground/platform/mod.ts";
 import type { CreditPackage } from "./checkout.ts";
-import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
+import { DAY_MS, HOUR_MS, startOf } from "../../ground/time.ts";
 
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -240,7 +240,7 @@ export class Codes {
       }),
       // a code that was right does not count against those who have several
       ...windowsOf(account, client).flatMap(([who]) => {
-        const args = [who, windowAt(nowMs), id, account.id, nowMs];
+        const args = [who, startOf(nowMs, HOUR_MS), id, account.id, nowMs];
         return [
           { sql: `delete from code_tries where tries = 1 and ${OF_RIGHT_CODE}`, args },
           { sql: `update code_tries set tries = tries - 1 where ${OF_RIGHT_CODE}`, args },
@@ -263,7 +263,7 @@ export class Codes {
       ...windows.map(([who]) => ({
         sql: `insert into code_tries (tried_by, window_at_ms, tries) values (?, ?, 1)
           on conflict (tried_by, window_at_ms) do update set tries = code_tries.tries + 1 returning tries`,
-        args: [who, windowAt(nowMs)],
+        args: [who, startOf(nowMs, HOUR_MS)],
       })),
       { sql: "delete from code_tries where window_at_ms < ?", args: [nowMs - DAY_MS] },
     ]);
@@ -279,10 +279,6 @@ const OF_RIGHT_CODE = `tried_by = ? and window_at_ms = ? and exists (
 
 function windowsOf(account: Account, client: string): [who: string, max: number][] {
   return [[`account ${account.id}`, MAX_OF_ACCOUNT], [`client ${client}`, MAX_OF_CLIENT]];
-}
-
-function windowAt(nowMs: number): number {
-  return Math.floor(nowMs / HOUR_MS) * HOUR_MS;
 }
 
 const SELECT = `select ${columnsIn(codeRow)} from redemption_codes`;
