@@ -28,7 +28,7 @@ import { POOLS_SHOWN, type TeamPool } from "./pages/home_pools.tsx";
 import { isActive } from "./pages/key_table.tsx";
 import { type ConsoleParts, page, pageOf } from "./request.tsx";
 import { toolGrantsOf } from "./tool_pages.tsx";
-import { DAY_MS } from "../../ground/time.ts";
+import { DAY_MS, startOf } from "../../ground/time.ts";
 
 /** Number of keys whose nearest rate limit the page shows. */
 const LIMITS_SHOWN = 8;
@@ -42,7 +42,7 @@ export function homeRoutes(app: GuardedApp, parts: ConsoleParts): void {
       const { account } = session;
       const nowMs = now();
       const months = comparedMonths(nowMs);
-      const lastDayMs = startOfDay(months.lastUntilMs);
+      const lastDayMs = startOf(months.lastUntilMs, DAY_MS);
       const [credits, points, lastDay, own, lastUse, inFlight, debt] = await Promise.all([
         creditsOf(database, account.id, nowMs),
         accountUsage(database, {
@@ -71,7 +71,7 @@ export function homeRoutes(app: GuardedApp, parts: ConsoleParts): void {
         points.filter(({ day }) => day >= sinceMs && day < untilMs);
       const month = between(months.thisSinceMs, Infinity);
       const before = [...between(months.lastSinceMs, lastDayMs), ...lastDay];
-      const today = between(startOfDay(nowMs), Infinity);
+      const today = between(startOf(nowMs, DAY_MS), Infinity);
       // accounts of another gateway may have been imported with what they had used
       const createdAtMs = Math.min(account.createdAtMs, points[0]?.day ?? Infinity);
       return await page(
@@ -162,7 +162,7 @@ async function limitsOf(
 ): Promise<{ limits: readonly UsedLimit[]; tier: readonly WindowState[] }> {
   const statusOf = (accountId: string, keyId: string) =>
     admission.accountStatus({ accountId, keyId });
-  const recent = active.filter(({ id }) => (lastUse.get(id) ?? 0) >= startOfDay(nowMs))
+  const recent = active.filter(({ id }) => (lastUse.get(id) ?? 0) >= startOf(nowMs, DAY_MS))
     .slice(0, LIMITS_SHOWN);
   const [own, ...ofKeys] = await Promise.all([
     statusOf(account.id, ""),
@@ -204,8 +204,4 @@ async function namedBudgets(
 
 function requestsIn(points: readonly { readonly requests: number }[]): number {
   return points.reduce((sum, { requests }) => sum + requests, 0);
-}
-
-function startOfDay(ms: number): number {
-  return Math.floor(ms / DAY_MS) * DAY_MS;
 }

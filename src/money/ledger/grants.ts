@@ -1,5 +1,6 @@
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { digestOf, randomText } from "../../ground/platform/mod.ts";
+import { insertOf } from "../../ground/row.ts";
 import { type LotSource, NEVER } from "./credits.ts";
 import { sumOf, textsOf } from "../../ground/sql/mod.ts";
 
@@ -42,26 +43,19 @@ export function idOfReference(
 /** The statements of a grant, for the transaction that it belongs to. None for 0 credits. */
 export function grantStatements(grant: Grant): Statement[] {
   const { lotId, accountId, source, credits, expiresAtMs, note = "", models = null, atMs } = grant;
-  const { onlyIf = { sql: "true", args: [] } } = grant;
   if (credits === 0) return [];
   return [
-    {
-      sql: `insert into lots (id, account_id, source, note, granted, remaining, created_at_ms,
-          expires_at_ms, models)
-        select ?, ?, ?, ?, ?, 0, ?, ?, ? where ${onlyIf.sql}
-        on conflict (id) do nothing returning id`,
-      args: [
-        lotId,
-        accountId,
-        source,
-        note,
-        credits,
-        atMs,
-        expiresAtMs ?? NEVER,
-        models === null ? null : JSON.stringify(models),
-        ...onlyIf.args,
-      ],
-    },
+    insertOf("insert into lots", {
+      id: lotId,
+      accountId,
+      source,
+      note,
+      granted: credits,
+      remaining: 0,
+      createdAtMs: atMs,
+      expiresAtMs: expiresAtMs ?? NEVER,
+      models: models && JSON.stringify(models),
+    }, { onlyIf: grant.onlyIf, then: "on conflict (id) do nothing returning id" }),
     {
       sql: `insert into entries (account_id, cause_id, lot_id, kind, credits, at_ms)
         select account_id, id, id, 'grant', granted, created_at_ms from lots where id = ?

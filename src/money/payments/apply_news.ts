@@ -1,5 +1,6 @@
 import type { Database, Statement } from "../../ground/database/mod.ts";
 import type { Log } from "../../ground/telemetry/mod.ts";
+import { insertOf } from "../../ground/row.ts";
 import { intentFaults, paidFaults, sessionFaults } from "./check_session.ts";
 import { type Order, orderById, orderOfPayment, orderOfSession } from "./orders.ts";
 import {
@@ -273,19 +274,15 @@ async function toReview(
 ): Promise<Applied> {
   const detail = `Differs from the order in ${faults.join(", ")}: ${id}`.slice(0, 500);
   const [noticed] = await database.batch([
-    {
-      sql: `insert into order_events (id, kind, cause_id, order_id, event_id, detail, at_ms)
-        values (?, 'review', ?, ?, ?, ?, cast(? as bigint)) on conflict (id) do nothing
-        returning id`,
-      args: [
-        `review:${order.id}/${id}`,
-        `${order.id}/${id}`,
-        order.id,
-        bearer?.eventId ?? null,
-        detail,
-        now(),
-      ],
-    },
+    insertOf("insert into order_events", {
+      id: `review:${order.id}/${id}`,
+      kind: "review",
+      causeId: `${order.id}/${id}`,
+      orderId: order.id,
+      eventId: bearer?.eventId,
+      detail,
+      atMs: now(),
+    }, { then: "on conflict (id) do nothing returning id" }),
     {
       sql: `update orders set needs_look = ? where id = ? and not exists (
           select 1 from order_events where order_id = orders.id and kind = 'looked'

@@ -6,7 +6,7 @@ import { type Database, DatabaseError } from "../../ground/database/mod.ts";
 import { grantStatements } from "../ledger/mod.ts";
 import { newId, randomText } from "../../ground/platform/mod.ts";
 import type { CreditPackage } from "./checkout.ts";
-import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
+import { DAY_MS, HOUR_MS, startOf } from "../../ground/time.ts";
 
 const NEVER = Number.MAX_SAFE_INTEGER;
 
@@ -209,17 +209,12 @@ export class Codes {
     client: string,
   ): Promise<{ readonly credits: number; readonly expiresAtMs: number | null }> {
     const nowMs = this.#now();
-    const digest = digestOf(given);
-    const row = await this.#database.one(
-      "select id, credits, valid_days, package_name, models from redemption_codes where digest = ?",
-      [digest],
-    );
+    const code = await this.find(given);
     // which of the reasons it is, is nobody's business who guesses
     const invalid = () =>
       new AccountError("This code is not valid: it is mistyped, already used, revoked or expired");
-    if (row === undefined) throw invalid();
-    const id = String(row.id);
-    const validDays = row.valid_days === null ? null : Number(row.valid_days);
+    if (code === undefined) throw invalid();
+    const { id, credits, validDays, packageName, models } = code;
     const expiresAtMs = validDays === null ? null : Math.min(nowMs + validDays * DAY_MS, NEVER);
     const [redeemed] = await this.#database.batch([
       {
@@ -232,10 +227,10 @@ export class Codes {
         lotId: `lot_${id}`,
         accountId: account.id,
         source: "grant",
-        credits: Number(row.credits),
+        credits,
         expiresAtMs,
-        note: row.package_name === null ? "Redeemed code" : `Redeemed code: ${row.package_name}`,
-        models: row.models === null ? null : JSON.parse(String(row.models)),
+        note: packageName === null ? "Redeemed code" : `Redeemed code: ${packageName}`,
+        models,
         atMs: nowMs,
         onlyIf: {
           sql: `exists (select 1 from redemption_codes
@@ -245,7 +240,7 @@ export class Codes {
       }),
       // a code that was right does not count against those who have several
       ...windowsOf(account, client).flatMap(([who]) => {
-        const args = [who, windowAt(nowMs), id, account.id, nowMs];
+        const args = [who, startOf(nowMs, HOUR_MS), id, account.id, nowMs];
         return [
           { sql: `delete from code_tries where tries = 1 and ${OF_RIGHT_CODE}`, args },
           { sql: `update code_tries set tries = tries - 1 where ${OF_RIGHT_CODE}`, args },
@@ -253,7 +248,7 @@ export class Codes {
       }),
     ]);
     if (redeemed!.length === 0) throw invalid();
-    return { credits: Number(row.credits), expiresAtMs };
+    return { credits, expiresAtMs };
   }
 
   /**
@@ -268,7 +263,7 @@ export class Codes {
       ...windows.map(([who]) => ({
         sql: `insert into code_tries (tried_by, window_at_ms, tries) values (?, ?, 1)
           on conflict (tried_by, window_at_ms) do update set tries = code_tries.tries + 1 returning tries`,
-        args: [who, windowAt(nowMs)],
+        args: [who, startOf(nowMs, HOUR_MS)],
       })),
       { sql: "delete from code_tries where window_at_ms < ?", args: [nowMs - DAY_MS] },
     ]);
@@ -284,10 +279,6 @@ const OF_RIGHT_CODE = `tried_by = ? and window_at_ms = ? and exists (
 
 function windowsOf(account: Account, client: string): [who: string, max: number][] {
   return [[`account ${account.id}`, MAX_OF_ACCOUNT], [`client ${client}`, MAX_OF_CLIENT]];
-}
-
-function windowAt(nowMs: number): number {
-  return Math.floor(nowMs / HOUR_MS) * HOUR_MS;
 }
 
 const SELECT = `select ${columnsIn(codeRow)} from redemption_codes`;

@@ -33,7 +33,7 @@ export {
   type OrderState,
   storedOrders,
 } from "./orders.ts";
-export { Payments, type PaymentsParts } from "./payments.ts";
+export { Payments, type PaymentsParts, reconciledShape } from "./payments.ts";
 export { pruneEvents } from "./prune_events.ts";
 export { recordSale } from "./record_sale.ts";
 export { checkRefund } from "./refund.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { columnsIn, flag, jsonText, rowOf, shownText } from "../../ground/row.ts";
+import { columnsIn, flag, insertOf, jsonText, rowOf, shownText } from "../../ground/row.ts";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { sumOf, textsOf } from "../../ground/sql/mod.ts";
 
@@ -117,36 +117,25 @@ const SELECT = "select * from orders";
  *
  * @param onlyIf A condition without which none is made.
  */
-export function orderStatement(
-  order: NewOrder,
-  onlyIf: Condition = { sql: "true", args: [] },
-): Statement {
-  return {
-    sql: `insert into orders (id, account_id, provider, origin, reference, package_id, package_name,
-        credits, valid_days, amount, currency, livemode, lot_id, note, created_at_ms,
-        models)
-      select ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, cast(? as bigint), ? where ${onlyIf.sql}
-      on conflict do nothing returning id`,
-    args: [
-      order.id,
-      order.accountId,
-      order.provider,
-      order.origin,
-      order.reference,
-      order.packageId,
-      order.packageName,
-      order.credits,
-      order.validDays,
-      order.amount,
-      order.currency,
-      order.livemode ? 1 : 0,
-      order.lotId,
-      order.note,
-      order.atMs,
-      order.models === undefined ? null : JSON.stringify(order.models),
-      ...onlyIf.args,
-    ],
-  };
+export function orderStatement(order: NewOrder, onlyIf?: Condition): Statement {
+  return insertOf("insert into orders", {
+    id: order.id,
+    accountId: order.accountId,
+    provider: order.provider,
+    origin: order.origin,
+    reference: order.reference,
+    packageId: order.packageId,
+    packageName: order.packageName,
+    credits: order.credits,
+    validDays: order.validDays,
+    amount: order.amount,
+    currency: order.currency,
+    livemode: order.livemode ? 1 : 0,
+    lotId: order.lotId,
+    note: order.note,
+    createdAtMs: order.atMs,
+    models: order.models && JSON.stringify(order.models),
+  }, { onlyIf, then: "on conflict do nothing returning id" });
 }
 
 /** Selects an order, for a transaction that changes it. */

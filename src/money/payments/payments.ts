@@ -1,3 +1,4 @@
+import * as z from "zod";
 import { type Account, AccountError, type Accounts } from "../../people/accounts/mod.ts";
 import type { PaymentSettings, ProxySettings } from "../../settings/config/mod.ts";
 import type { Database } from "../../ground/database/mod.ts";
@@ -36,21 +37,19 @@ export interface PaymentsParts extends Omit<NewsParts, "livemode"> {
   readonly closing?: AbortSignal | undefined;
 }
 
-/** What a look at the payment service found. */
-export interface Reconciled {
-  /** Open orders that were asked about. */
-  readonly asked: number;
-  /** Orders that were found paid, expired or failed. */
-  readonly changed: number;
-  /** Events that no webhook had brought. */
-  readonly events: number;
-  /** Orders whose withheld credits have now been collected. */
-  readonly collected: number;
-  /** Payments of orders that there are not. */
-  readonly orphans: readonly string[];
-  /** What could not be asked, and why. */
-  readonly faults: readonly string[];
-}
+/** What a look at Stripe found. */
+export const reconciledShape = z.strictObject({
+  asked: z.int().describe("Open orders that were asked about."),
+  changed: z.int().describe("Orders that were found paid, expired or failed."),
+  events: z.int().describe("Events that no webhook had brought."),
+  collected: z.int().describe("Orders whose withheld credits have now been collected."),
+  orphans: z.array(z.string()).describe(
+    "Payments of orders that there are not, as after a backup was restored.",
+  ),
+  faults: z.array(z.string()).describe("What could not be asked, and why."),
+});
+
+type Reconciled = z.output<typeof reconciledShape>;
 
 /** Younger open orders are left to the webhook. */
 const SWEEP_AFTER_MS = 10 * 60_000;
@@ -210,7 +209,7 @@ export class Payments {
     const faults: string[] = [];
     let asked = 0;
     let changed = 0;
-    let read = { events: 0, orphans: [] as readonly string[] };
+    let read = { events: 0, orphans: [] as string[] };
     const nowMs = now();
     if (this.#client !== undefined) {
       const open = await openOrders(database, {

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
+import { DAY_MS, HOUR_MS, startOf } from "../../ground/time.ts";
 
 /** A period of a report. */
 export interface Period {
@@ -58,7 +58,7 @@ export function oneByOne(pieces: readonly Piece[]): Piece[] {
 export function daysOf(pieces: readonly Piece[]): readonly number[] {
   return [
     ...new Set(pieces.flatMap(({ sinceMs, untilMs }) => {
-      const firstMs = Math.floor(sinceMs / DAY_MS) * DAY_MS;
+      const firstMs = startOf(sinceMs, DAY_MS);
       const count = Math.ceil((untilMs - firstMs) / DAY_MS);
       return Array.from({ length: count }, (_, at) => firstMs + at * DAY_MS);
     })),

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Database, Value } from "../../ground/database/mod.ts";
 import { readRecord, type RequestRecord } from "./records.ts";
-import { DAY_MS, HOUR_MS } from "../../ground/time.ts";
+import { DAY_MS, HOUR_MS, startOf } from "../../ground/time.ts";
 import {
   integersOf,
   jsonArray,
@@ -241,10 +241,6 @@ async function latestAt(
     if (hour !== undefined) return Math.min(beforeMs, Number(hour.hour_at_ms) + HOUR_MS);
     dayMs -= DAY_MS;
   }
-}
-
-function startOf(ms: number, spanMs: number): number {
-  return Math.floor(ms / spanMs) * spanMs;
 }
 
 /** An ID's beginning must have this many characters: its time to about four seconds. */

@@ -13,6 +13,7 @@ import {
   ORDER_STATES,
   orderById,
   type OrderRequest,
+  reconciledShape,
 } from "../../money/payments/mod.ts";
 import { Refusal } from "../../ground/refusal.ts";
 import {
@@ -311,18 +312,6 @@ export const ORDER_RECONCILE = defineWrite({
   run: async (_nouns, { parts }, { target }) => void await parts.payments.ask(target),
 });
 
-/** What a look at Stripe found. */
-export const reconciledShape = z.strictObject({
-  asked: z.int().describe("Open orders that were asked about."),
-  changed: z.int().describe("Orders that were found paid, expired or failed."),
-  events: z.int().describe("Events that no webhook had brought."),
-  collected: z.int().describe("Orders whose withheld credits have now been collected."),
-  orphans: z.array(z.string()).describe(
-    "Payments of orders that there are not, as after a backup was restored.",
-  ),
-  faults: z.array(z.string()).describe("What could not be asked, and why."),
-});
-
 export const PAYMENTS_RECONCILE = defineWrite({
   input: z.strictObject({
     since: timeInput.optional().describe(
@@ -340,12 +329,11 @@ export const PAYMENTS_RECONCILE = defineWrite({
   find: () => Promise.resolve({ target: null }),
   async run(_nouns, { parts: { payments }, nowMs }, { input: { since, limit } }) {
     const sinceMs = msOf(since) ?? nowMs - RECONCILE_MS;
-    const found = await payments.reconcile({
+    return await payments.reconcile({
       younger: true,
       eventsSinceMs: Math.max(sinceMs, nowMs - EVENTS_MS),
       limit,
     });
-    return { ...found };
   },
   reply: outcomeOnly,
 });

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { insertOf } from "../../ground/row.ts";
+import { flag, insertOf, rowOf } from "../../ground/row.ts";
 import type { Condition, Database, Statement } from "../../ground/database/mod.ts";
 import { digestOf, randomText } from "../../ground/platform/mod.ts";
 import { endApprovals } from "./access.ts";
@@ -54,19 +54,21 @@ export interface SessionStart {
   readonly also?: readonly Statement[] | undefined;
 }
 
-/** A session as its account lists it. */
-export interface ListedSession {
+const listedSession = rowOf({
   /** The beginning of its token's digest. */
-  readonly id: string;
-  readonly provider: string | null;
-  readonly isByPasskey: boolean;
-  readonly address: string | null;
-  readonly agent: string | null;
-  readonly createdAtMs: number;
-  readonly expiresAtMs: number;
+  id: z.string(),
+  provider: z.string().nullable(),
+  is_by_passkey: flag,
+  address: z.string().nullable(),
+  agent: z.string().nullable(),
+  created_at_ms: z.int(),
+  expires_at_ms: z.int(),
   /** Whether it is the one that asks. */
-  readonly isOwn: boolean;
-}
+  is_own: flag,
+});
+
+/** A session as its account lists it. */
+export type ListedSession = z.output<typeof listedSession>;
 
 /** When a session ends that may last for ?2 at most. */
 const ENDS_AT_MS = least("expires_at_ms", "created_at_ms + ?2");
@@ -174,22 +176,13 @@ export class Sessions {
     { own = "" }: { readonly own?: string | undefined } = {},
   ): Promise<ListedSession[]> {
     const rows = await this.#database.all(
-      `select digest, provider, passkey, address, agent, created_at_ms,
-          ${ENDS_AT_MS} as ends_at_ms from sessions
+      `select substr(digest, 1, ${ID_CHARS}) as id, provider, passkey is not null as is_by_passkey,
+          address, agent, created_at_ms, ${ENDS_AT_MS} as expires_at_ms, digest = ?4 as is_own
+        from sessions
         where account_id = ?1 and ${ENDS_AT_MS} > ?3 order by created_at_ms desc, digest`,
-      [id, this.#maxMs, this.#now()],
+      [id, this.#maxMs, this.#now(), digestOf(own)],
     );
-    const ownDigest = digestOf(own);
-    return rows.map((row) => ({
-      id: String(row.digest).slice(0, ID_CHARS),
-      provider: textOrNull(row.provider),
-      isByPasskey: row.passkey !== null,
-      address: textOrNull(row.address),
-      agent: textOrNull(row.agent),
-      createdAtMs: Number(row.created_at_ms),
-      expiresAtMs: Number(row.ends_at_ms),
-      isOwn: row.digest === ownDigest,
-    }));
+    return rows.map((row) => listedSession.parse(row));
   }
 
   /**
@@ -312,8 +305,4 @@ function maySignIn({ id }: Account): Condition {
       "exists (select 1 from accounts where id = ? and disabled_at_ms is null and kind = 'person')",
     args: [id],
   };
-}
-
-function textOrNull(value: unknown): string | null {
-  return value === null ? null : String(value);
 }

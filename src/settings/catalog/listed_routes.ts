@@ -1,13 +1,11 @@
 import { ROUTE_ID, type Settings } from "../config/mod.ts";
-import { findKnownModel } from "../known_models/mod.ts";
-import { findKnownPrices } from "../known_prices/mod.ts";
 import { BUILTIN_ROUTES } from "./builtin.ts";
 import { canEmbed, statedKind } from "./embeddings_routes.ts";
 import type { Listings } from "./listings.ts";
 import { whyNotServed } from "./model_names.ts";
 import { ownValue } from "./own_value.ts";
 import type { Target } from "./route.ts";
-import { defaultsOf, type RouteDefaults } from "./route_defaults.ts";
+import { defaultsOf, publishedOf, type RouteDefaults } from "./route_defaults.ts";
 import { DEFAULT_UPSTREAM, knownUrlOf, SIMULATOR } from "./upstream_names.ts";
 
 /** Routes of listed models, by ID: the model's name, or `upstream/name` where several upstreams have it. */
@@ -29,13 +27,9 @@ export function listedTargets(
     if (!ROUTE_ID.test(id) || isReserved(id, upstream, settings)) continue;
     const url = knownUrlOf(upstream, settings);
     if (url === undefined) continue; // a listing of earlier settings
-    const known = findKnownModel(model.id, url);
-    const own = ownValue(settings.routes, id);
-    const priced = known === undefined ? findKnownPrices(model.id, { url }) : undefined;
-    const defaults = defaultsOf(model, known, settings.credits.perUsd, {
-      kind: statedKind(own),
-      priced,
-    });
+    const kind = statedKind(ownValue(settings.routes, id));
+    const published = publishedOf(model.id, url);
+    const defaults = defaultsOf(model, published, settings.credits.perUsd, kind);
     if (defaults.kind === "embeddings" && !canEmbed({ upstream }, settings)) continue;
     routes.set(id, { ...defaults, targets: [{ upstream, model: model.id }] });
   }

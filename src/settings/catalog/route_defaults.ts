@@ -43,16 +43,18 @@ export type RouteDefaults =
     readonly writes?: Readonly<Record<string, number>> | undefined;
   };
 
+/** What is published of a model: its prices alone where nothing else is known. */
+export function publishedOf(model: string, url: string) {
+  const known = findKnownModel(model, url);
+  return { known, priced: known === undefined ? findKnownPrices(model, { url }) : undefined };
+}
+
 /** Limits, prices and capabilities of a listed model. What the upstream says of itself counts most. */
 export function defaultsOf(
   listed: ListedModel,
-  known: KnownModel | undefined,
+  { known, priced }: Partial<ReturnType<typeof publishedOf>>,
   creditsPerUsd: number,
-  { kind = kindOfModel(listed.id, known), priced }: {
-    readonly kind?: RouteKind | undefined;
-    /** Prices of a model of which nothing else is known. */
-    readonly priced?: KnownPrices | undefined;
-  } = {},
+  kind = kindOfModel(listed.id, known),
 ): RouteDefaults {
   // what is known of a model for another purpose says nothing
   const used = known !== undefined && kindOfModel(listed.id, known) === kind ? known : undefined;
@@ -161,17 +163,16 @@ export function targetDefaults(
 ): Omit<RouteDefaults, "origin"> | undefined {
   const url = knownUrlOf(upstream, settings);
   if (url === undefined) return undefined;
-  const known = findKnownModel(model, url);
+  const { known, priced } = publishedOf(model, url);
   const listed = listings.get(upstream)?.find(({ id }) => id === model);
-  const priced = known === undefined ? findKnownPrices(model, { url }) : undefined;
   if (known === undefined && listed?.context === undefined) {
     return priced && pricedOnly(priced, settings.credits.perUsd, kind);
   }
   const { origin: _, ...defaults } = defaultsOf(
     listed ?? { id: model },
-    known,
+    { known, priced },
     settings.credits.perUsd,
-    { kind, priced },
+    kind,
   );
   return defaults;
 }
@@ -203,16 +204,9 @@ export function settingsOfModel(
   model: ListedModel,
   { url, creditsPerUsd }: { readonly url: string; readonly creditsPerUsd: number },
 ): { readonly settings: ListedSettings; readonly isKnown: boolean } {
-  const known = findKnownModel(model.id, url);
-  const { context, maxOutput, prices, images, reasoning, efforts } = defaultsOf(
-    model,
-    known,
-    creditsPerUsd,
-    {
-      kind: "generation",
-      priced: known === undefined ? findKnownPrices(model.id, { url }) : undefined,
-    },
-  );
+  const published = publishedOf(model.id, url);
+  const defaults = defaultsOf(model, published, creditsPerUsd, "generation");
+  const { context, maxOutput, prices, images, reasoning, efforts } = defaults;
   return {
     settings: {
       context,
@@ -222,7 +216,7 @@ export function settingsOfModel(
       reasoning,
       ...(reasoning === "effort" && efforts.length > 0 && { efforts: [...efforts] }),
     },
-    isKnown: known !== undefined,
+    isKnown: published.known !== undefined,
   };
 }
 
@@ -237,7 +231,8 @@ export function embeddingsSettings(
   model: ListedModel,
   { url, creditsPerUsd }: { readonly url: string; readonly creditsPerUsd: number },
 ): RouteSettings | undefined {
-  const { kind, context, prices } = defaultsOf(model, findKnownModel(model.id, url), creditsPerUsd);
+  const known = findKnownModel(model.id, url);
+  const { kind, context, prices } = defaultsOf(model, { known }, creditsPerUsd);
   if (kind !== "embeddings") return undefined;
   return { kind, context, prices: { input: prices.input } };
 }

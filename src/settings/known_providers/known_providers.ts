@@ -1,5 +1,5 @@
 import type { BackName } from "../../wire/dialects/mod.ts";
-import { type CloudName, OWN, type OwnRow } from "./own.ts";
+import { type CloudName, OWN, OWN_TABLE, type OwnRow } from "./own.ts";
 import type { QuirkName } from "./quirk_names.ts";
 import { TABLE } from "./table.ts";
 
@@ -8,9 +8,24 @@ export const HOLES = ["resource", "project", "region"] as const;
 /** A part of a provider's URL that the settings fill in. */
 export type Hole = typeof HOLES[number];
 
+/** A provider as the tables have it. */
+interface TableRow {
+  readonly id: string;
+  readonly title: string;
+  /** The first is what it is spoken to in; the others it speaks as well. */
+  readonly dialects: readonly [BackName, ...BackName[]];
+  /** Base URL, with `{resource}`, `{project}` and `{region}` for what the settings fill in. */
+  readonly url: string;
+  readonly variables: readonly string[];
+  /** Where it is documented. */
+  readonly source: string;
+}
+
 /** A service that serves models, as the settings name it. */
 export interface KnownProvider
-  extends Required<Pick<OwnRow, "id" | "title" | "aliases" | "url" | "regionUrls" | "otherHosts">> {
+  extends
+    Omit<TableRow, "dialects" | "variables">,
+    Required<Pick<OwnRow, "aliases" | "regionUrls" | "otherHosts">> {
   readonly dialect: BackName;
   /** Other dialects that it speaks with the same quirks. */
   readonly otherDialects: readonly BackName[];
@@ -25,8 +40,6 @@ export interface KnownProvider
   readonly holes: Readonly<Partial<Record<Hole, string>>>;
   /** Whether it is offered when its variable is set. */
   readonly isOffered: boolean;
-  /** Where it is documented. */
-  readonly source: string;
 }
 
 let all: readonly KnownProvider[] | undefined;
@@ -34,11 +47,12 @@ let all: readonly KnownProvider[] | undefined;
 /** Lists all providers: those that are offered first in that order, then the others by ID. */
 export function knownProviders(): readonly KnownProvider[] {
   if (all !== undefined) return all;
-  const rows = new Map(TABLE.trim().split("\n").map(rowOf).map((row) => [row.id, row]));
+  const lines = [TABLE, OWN_TABLE].flatMap((table) => table.trim().split("\n"));
+  const rows = new Map(lines.map(rowOf).map((row) => [row.id, row]));
   const first = OWN.map((own) => {
     const known = [own.id, ...own.aliases ?? []].map((id) => rows.get(id)).find(Boolean);
     for (const id of [own.id, ...own.aliases ?? []]) rows.delete(id);
-    return providerOf({ ...known, ...own });
+    return providerOf({ ...known!, ...own });
   });
   return all = [...first, ...[...rows.values()].map(providerOf)];
 }
@@ -112,7 +126,7 @@ function inOrderOfOffer(): readonly KnownProvider[] {
   return [...first, ...byLength].filter(({ isOffered }) => isOffered);
 }
 
-function rowOf(line: string): OwnRow {
+function rowOf(line: string): TableRow {
   const [id = "", title = "", dialects = "", url = "", variables = "", source = ""] = line.split(
     "|",
   );
@@ -127,9 +141,8 @@ function rowOf(line: string): OwnRow {
   };
 }
 
-function providerOf(row: OwnRow): KnownProvider {
-  const { id, title = id, url = "", dialects = ["chat"], variables = [] } = row;
-  const [dialect, ...otherDialects] = dialects;
+function providerOf(row: TableRow & OwnRow): KnownProvider {
+  const { id, title, url, dialects: [dialect, ...otherDialects], variables, source } = row;
   const holes = variables.filter((name) => name.includes("=")).map((name) => name.split("="));
   return {
     id,
@@ -146,6 +159,6 @@ function providerOf(row: OwnRow): KnownProvider {
     keyVariables: variables.filter((name) => !name.includes("=")),
     holes: Object.fromEntries(holes),
     isOffered: row.isUnasked !== true,
-    source: row.source ?? "",
+    source,
   };
 }

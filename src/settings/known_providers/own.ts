@@ -1,19 +1,47 @@
-import type { BackName } from "../../wire/dialects/mod.ts";
 import type { QuirkName } from "./quirk_names.ts";
 
 /** Clouds with credentials of their own. */
 export type CloudName = "aws" | "google" | "azure";
 
-/** What a row says of a provider that the table does not, or says otherwise. */
+/**
+ * Providers that the table of models.dev lacks, or has another address or documentation of, in its form. Addresses are those that the
+ * providers' own packages use (`@ai-sdk/NAME`), or their documentation names.
+ */
+export const OWN_TABLE = `
+anthropic|Anthropic|messages|https://api.anthropic.com/v1|ANTHROPIC_API_KEY|https://docs.anthropic.com/en/api/messages
+openai|OpenAI|chat,responses|https://api.openai.com/v1|OPENAI_API_KEY|https://platform.openai.com/docs/api-reference/chat
+openrouter|OpenRouter|chat|https://openrouter.ai/api/v1|OPENROUTER_API_KEY|https://openrouter.ai/docs/api-reference/overview
+deepseek|DeepSeek|chat|https://api.deepseek.com/v1|DEEPSEEK_API_KEY|https://api-docs.deepseek.com/
+groq|Groq|chat|https://api.groq.com/openai/v1|GROQ_API_KEY|https://console.groq.com/docs/openai
+mistral|Mistral|chat|https://api.mistral.ai/v1|MISTRAL_API_KEY|https://docs.mistral.ai/api/
+xai|xAI|chat,responses|https://api.x.ai/v1|XAI_API_KEY|https://docs.x.ai/docs/api-reference
+google|Google Gemini (chat)|chat|https://generativelanguage.googleapis.com/v1beta/openai|GEMINI_API_KEY,GOOGLE_GENERATIVE_AI_API_KEY,GOOGLE_API_KEY|https://ai.google.dev/gemini-api/docs/openai
+gemini|Google Gemini|generate|https://generativelanguage.googleapis.com/v1beta|GEMINI_API_KEY,GOOGLE_GENERATIVE_AI_API_KEY,GOOGLE_API_KEY|https://ai.google.dev/api/generate-content
+togetherai|Together AI|chat|https://api.together.xyz/v1|TOGETHER_API_KEY|https://docs.together.ai/docs/openai-api-compatibility
+cerebras|Cerebras|chat|https://api.cerebras.ai/v1|CEREBRAS_API_KEY|https://inference-docs.cerebras.ai/resources/openai
+deepinfra|DeepInfra|chat|https://api.deepinfra.com/v1/openai|DEEPINFRA_API_KEY|https://deepinfra.com/docs/openai_api
+fireworks-ai|Fireworks AI|chat|https://api.fireworks.ai/inference/v1|FIREWORKS_API_KEY|https://fireworks.ai/docs/
+perplexity|Perplexity|chat|https://api.perplexity.ai|PERPLEXITY_API_KEY|https://docs.perplexity.ai/guides/chat-completions-guide
+cohere|Cohere|chat|https://api.cohere.ai/compatibility/v1|COHERE_API_KEY|https://docs.cohere.com/docs/compatibility-api
+vercel|Vercel AI Gateway|chat|https://ai-gateway.vercel.sh/v1|AI_GATEWAY_API_KEY|https://vercel.com/docs/ai-gateway/openai-compat
+v0|v0|chat|https://api.v0.dev/v1|V0_API_KEY|https://v0.dev/docs/api/model
+venice|Venice AI|chat|https://api.venice.ai/api/v1|VENICE_API_KEY|https://docs.venice.ai
+aihubmix|AIHubMix|chat|https://aihubmix.com/v1|AIHUBMIX_API_KEY|https://docs.aihubmix.com
+cloudflare-ai-gateway|Cloudflare AI Gateway|chat|https://gateway.ai.cloudflare.com/v1/{resource}/{project}/compat|resource=CLOUDFLARE_ACCOUNT_ID,project=CLOUDFLARE_GATEWAY_ID,CLOUDFLARE_API_TOKEN|https://developers.cloudflare.com/ai-gateway/usage/chat-completion/
+azure|Azure OpenAI|chat,responses|https://{resource}.openai.azure.com/openai/v1|resource=AZURE_RESOURCE_NAME,AZURE_API_KEY|https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle
+azure-anthropic|Claude in Azure Foundry|messages|https://{resource}.services.ai.azure.com/anthropic/v1|resource=ANTHROPIC_FOUNDRY_RESOURCE,ANTHROPIC_FOUNDRY_API_KEY|https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/use-foundry-models-claude
+bedrock|Amazon Bedrock|chat,responses|https://bedrock-runtime.{region}.amazonaws.com/openai/v1|region=AWS_REGION,AWS_BEARER_TOKEN_BEDROCK|https://docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions.html
+bedrock-mantle|Amazon Bedrock (mantle)|chat,responses|https://bedrock-mantle.{region}.api.aws/v1|region=AWS_REGION,AWS_BEARER_TOKEN_BEDROCK|https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html
+bedrock-mantle-anthropic|Claude in Amazon Bedrock (mantle)|messages|https://bedrock-mantle.{region}.api.aws/anthropic/v1|region=AWS_REGION,AWS_BEARER_TOKEN_BEDROCK|https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html
+bedrock-anthropic|Claude in Amazon Bedrock|messages|https://bedrock-runtime.{region}.amazonaws.com|region=AWS_REGION,AWS_BEARER_TOKEN_BEDROCK|https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html
+vertex|Gemini in Vertex AI (chat)|chat|https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/endpoints/openapi|project=GOOGLE_VERTEX_PROJECT,region=GOOGLE_VERTEX_LOCATION|https://cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview
+vertex-gemini|Gemini in Vertex AI|generate|https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/publishers/google|project=GOOGLE_VERTEX_PROJECT,region=GOOGLE_VERTEX_LOCATION|https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference
+vertex-anthropic|Claude in Vertex AI|messages|https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}|project=GOOGLE_VERTEX_PROJECT,region=GOOGLE_VERTEX_LOCATION|https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude
+`;
+
+/** What no table says of a provider. */
 export interface OwnRow {
   readonly id: string;
-  readonly title?: string;
-  /** The first is what it is spoken to in; the others it speaks as well. Default: chat. */
-  readonly dialects?: readonly [BackName, ...BackName[]];
-  /** Base URL, with `{resource}`, `{project}` and `{region}` for what the settings fill in. */
-  readonly url?: string;
-  readonly variables?: readonly string[];
-  readonly source?: string;
   readonly quirks?: QuirkName;
   /** Kind of credentials where no key is set. */
   readonly credentials?: CloudName;
@@ -29,21 +57,18 @@ export interface OwnRow {
   readonly isUnasked?: boolean;
 }
 
-/** Vertex AI's addresses for several regions at once, as `@google/genai` and `@anthropic-ai/vertex-sdk` write them. */
-function multiRegions(...path: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(["us", "eu"].map((region) => [
-    region,
-    [
-      `https://aiplatform.${region}.rep.googleapis.com/v1/projects/{project}/locations/${region}`,
-      ...path,
-    ].join("/"),
-  ]));
+/** Vertex AI's addresses for no region and for several at once, as `@google/genai` and `@anthropic-ai/vertex-sdk` write them. */
+function vertexUrls(...path: readonly string[]): Readonly<Record<string, string>> {
+  const urlAt = (host: string, region: string) =>
+    [`https://${host}/v1/projects/{project}/locations/${region}`, ...path].join("/");
+  return {
+    global: urlAt("aiplatform.googleapis.com", "global"),
+    us: urlAt("aiplatform.us.rep.googleapis.com", "us"),
+    eu: urlAt("aiplatform.eu.rep.googleapis.com", "eu"),
+  };
 }
 
-/**
- * Providers whose address the table lacks, which depart from their dialect, or which are to be offered first, in that order. Addresses
- * are those that the providers' own packages use (`@ai-sdk/NAME`), or their documentation names.
- */
+/** Providers that depart from their dialect or from what others do, or that are to be offered first, in that order. */
 export const OWN: readonly OwnRow[] = [
   {
     id: "moonshot",
@@ -52,258 +77,55 @@ export const OWN: readonly OwnRow[] = [
     quirks: "moonshot",
   },
   { id: "moonshotai-cn", quirks: "moonshot" },
-  {
-    id: "anthropic",
-    title: "Anthropic",
-    url: "https://api.anthropic.com/v1",
-    dialects: ["messages"],
-    quirks: "anthropic",
-    variables: ["ANTHROPIC_API_KEY"],
-    source: "https://docs.anthropic.com/en/api/messages",
-  },
-  {
-    id: "openai",
-    title: "OpenAI",
-    url: "https://api.openai.com/v1",
-    dialects: ["chat", "responses"],
-    quirks: "openai",
-    variables: ["OPENAI_API_KEY"],
-    source: "https://platform.openai.com/docs/api-reference/chat",
-  },
-  {
-    id: "openrouter",
-    quirks: "openrouter",
-    source: "https://openrouter.ai/docs/api-reference/overview",
-  },
-  {
-    id: "deepseek",
-    url: "https://api.deepseek.com/v1",
-    quirks: "deepseek",
-    source: "https://api-docs.deepseek.com/",
-  },
-  {
-    id: "groq",
-    title: "Groq",
-    url: "https://api.groq.com/openai/v1",
-    variables: ["GROQ_API_KEY"],
-    source: "https://console.groq.com/docs/openai",
-  },
-  {
-    id: "mistral",
-    title: "Mistral",
-    url: "https://api.mistral.ai/v1",
-    variables: ["MISTRAL_API_KEY"],
-    quirks: "mistral",
-    source: "https://docs.mistral.ai/api/",
-  },
-  {
-    id: "xai",
-    title: "xAI",
-    url: "https://api.x.ai/v1",
-    dialects: ["chat", "responses"],
-    variables: ["XAI_API_KEY"],
-    source: "https://docs.x.ai/docs/api-reference",
-  },
-  {
-    id: "google",
-    title: "Google Gemini (chat)",
-    url: "https://generativelanguage.googleapis.com/v1beta/openai",
-    variables: ["GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GOOGLE_API_KEY"],
-    source: "https://ai.google.dev/gemini-api/docs/openai",
-  },
-  {
-    id: "gemini",
-    title: "Google Gemini",
-    url: "https://generativelanguage.googleapis.com/v1beta",
-    dialects: ["generate"],
-    variables: ["GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "GOOGLE_API_KEY"],
-    source: "https://ai.google.dev/api/generate-content",
-  },
-  {
-    id: "togetherai",
-    aliases: ["together"],
-    title: "Together AI",
-    url: "https://api.together.xyz/v1",
-    variables: ["TOGETHER_API_KEY"],
-    source: "https://docs.together.ai/docs/openai-api-compatibility",
-  },
-  {
-    id: "cerebras",
-    title: "Cerebras",
-    url: "https://api.cerebras.ai/v1",
-    variables: ["CEREBRAS_API_KEY"],
-    source: "https://inference-docs.cerebras.ai/resources/openai",
-  },
-  {
-    id: "deepinfra",
-    title: "DeepInfra",
-    url: "https://api.deepinfra.com/v1/openai",
-    variables: ["DEEPINFRA_API_KEY"],
-    source: "https://deepinfra.com/docs/openai_api",
-  },
-  { id: "fireworks-ai", url: "https://api.fireworks.ai/inference/v1" },
-  {
-    id: "perplexity",
-    title: "Perplexity",
-    url: "https://api.perplexity.ai",
-    variables: ["PERPLEXITY_API_KEY"],
-    source: "https://docs.perplexity.ai/guides/chat-completions-guide",
-  },
-  {
-    id: "cohere",
-    title: "Cohere",
-    url: "https://api.cohere.ai/compatibility/v1",
-    variables: ["COHERE_API_KEY"],
-    source: "https://docs.cohere.com/docs/compatibility-api",
-  },
-  {
-    id: "vercel",
-    title: "Vercel AI Gateway",
-    url: "https://ai-gateway.vercel.sh/v1",
-    variables: ["AI_GATEWAY_API_KEY"],
-    source: "https://vercel.com/docs/ai-gateway/openai-compat",
-  },
-  {
-    id: "v0",
-    title: "v0",
-    url: "https://api.v0.dev/v1",
-    variables: ["V0_API_KEY"],
-    source: "https://v0.dev/docs/api/model",
-  },
-  {
-    id: "venice",
-    title: "Venice AI",
-    url: "https://api.venice.ai/api/v1",
-    variables: ["VENICE_API_KEY"],
-    source: "https://docs.venice.ai",
-  },
-  {
-    id: "aihubmix",
-    title: "AIHubMix",
-    url: "https://aihubmix.com/v1",
-    variables: ["AIHUBMIX_API_KEY"],
-    source: "https://docs.aihubmix.com",
-  },
-  {
-    id: "cloudflare-ai-gateway",
-    title: "Cloudflare AI Gateway",
-    url: "https://gateway.ai.cloudflare.com/v1/{resource}/{project}/compat",
-    variables: [
-      "resource=CLOUDFLARE_ACCOUNT_ID",
-      "project=CLOUDFLARE_GATEWAY_ID",
-      "CLOUDFLARE_API_TOKEN",
-    ],
-    source: "https://developers.cloudflare.com/ai-gateway/usage/chat-completion/",
-  },
-  {
-    id: "azure",
-    aliases: ["azure-openai"],
-    title: "Azure OpenAI",
-    url: "https://{resource}.openai.azure.com/openai/v1",
-    dialects: ["chat", "responses"],
-    quirks: "azure",
-    credentials: "azure",
-    variables: ["resource=AZURE_RESOURCE_NAME", "AZURE_API_KEY"],
-    source: "https://learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle",
-  },
+  { id: "anthropic", quirks: "anthropic" },
+  { id: "openai", quirks: "openai" },
+  { id: "openrouter", quirks: "openrouter" },
+  { id: "deepseek", quirks: "deepseek" },
+  { id: "groq" },
+  { id: "mistral", quirks: "mistral" },
+  { id: "xai" },
+  { id: "google" },
+  { id: "gemini" },
+  { id: "togetherai", aliases: ["together"] },
+  { id: "cerebras" },
+  { id: "deepinfra" },
+  { id: "fireworks-ai" },
+  { id: "perplexity" },
+  { id: "cohere" },
+  { id: "vercel" },
+  { id: "v0" },
+  { id: "venice" },
+  { id: "aihubmix" },
+  { id: "cloudflare-ai-gateway" },
+  { id: "azure", aliases: ["azure-openai"], quirks: "azure", credentials: "azure" },
   {
     id: "azure-anthropic",
-    title: "Claude in Azure Foundry",
-    url: "https://{resource}.services.ai.azure.com/anthropic/v1",
-    dialects: ["messages"],
     quirks: "anthropic",
     credentials: "azure",
     scope: "https://ai.azure.com/.default",
-    variables: ["resource=ANTHROPIC_FOUNDRY_RESOURCE", "ANTHROPIC_FOUNDRY_API_KEY"],
-    source:
-      "https://learn.microsoft.com/azure/ai-foundry/foundry-models/how-to/use-foundry-models-claude",
   },
-  {
-    id: "bedrock",
-    aliases: ["amazon-bedrock"],
-    title: "Amazon Bedrock",
-    url: "https://bedrock-runtime.{region}.amazonaws.com/openai/v1",
-    dialects: ["chat", "responses"],
-    credentials: "aws",
-    variables: ["region=AWS_REGION", "AWS_BEARER_TOKEN_BEDROCK"],
-    source: "https://docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions.html",
-  },
-  {
-    id: "bedrock-mantle",
-    title: "Amazon Bedrock (mantle)",
-    url: "https://bedrock-mantle.{region}.api.aws/v1",
-    dialects: ["chat", "responses"],
-    quirks: "bedrock-mantle",
-    credentials: "aws",
-    variables: ["region=AWS_REGION", "AWS_BEARER_TOKEN_BEDROCK"],
-    source: "https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html",
-  },
-  {
-    id: "bedrock-mantle-anthropic",
-    title: "Claude in Amazon Bedrock (mantle)",
-    url: "https://bedrock-mantle.{region}.api.aws/anthropic/v1",
-    dialects: ["messages"],
-    quirks: "bedrock-mantle-anthropic",
-    credentials: "aws",
-    variables: ["region=AWS_REGION", "AWS_BEARER_TOKEN_BEDROCK"],
-    source: "https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html",
-  },
-  {
-    id: "bedrock-anthropic",
-    title: "Claude in Amazon Bedrock",
-    url: "https://bedrock-runtime.{region}.amazonaws.com",
-    dialects: ["messages"],
-    quirks: "bedrock-anthropic",
-    credentials: "aws",
-    variables: ["region=AWS_REGION", "AWS_BEARER_TOKEN_BEDROCK"],
-    source:
-      "https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html",
-  },
+  { id: "bedrock", aliases: ["amazon-bedrock"], credentials: "aws" },
+  { id: "bedrock-mantle", quirks: "bedrock-mantle", credentials: "aws" },
+  { id: "bedrock-mantle-anthropic", quirks: "bedrock-mantle-anthropic", credentials: "aws" },
+  { id: "bedrock-anthropic", quirks: "bedrock-anthropic", credentials: "aws" },
   {
     id: "vertex",
     aliases: ["google-vertex"],
-    title: "Gemini in Vertex AI (chat)",
-    url:
-      "https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/endpoints/openapi",
-    regionUrls: {
-      global:
-        "https://aiplatform.googleapis.com/v1/projects/{project}/locations/global/endpoints/openapi",
-      ...multiRegions("endpoints/openapi"),
-    },
+    regionUrls: vertexUrls("endpoints/openapi"),
     credentials: "google",
-    variables: ["project=GOOGLE_VERTEX_PROJECT", "region=GOOGLE_VERTEX_LOCATION"],
-    source: "https://cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview",
   },
   {
     id: "vertex-gemini",
-    title: "Gemini in Vertex AI",
-    url:
-      "https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}/publishers/google",
-    regionUrls: {
-      global:
-        "https://aiplatform.googleapis.com/v1/projects/{project}/locations/global/publishers/google",
-      ...multiRegions("publishers/google"),
-    },
-    dialects: ["generate"],
+    regionUrls: vertexUrls("publishers/google"),
     quirks: "vertex-gemini",
     credentials: "google",
-    variables: ["project=GOOGLE_VERTEX_PROJECT", "region=GOOGLE_VERTEX_LOCATION"],
-    source: "https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference",
   },
   {
     id: "vertex-anthropic",
     aliases: ["google-vertex-anthropic"],
-    title: "Claude in Vertex AI",
-    url: "https://{region}-aiplatform.googleapis.com/v1/projects/{project}/locations/{region}",
-    regionUrls: {
-      global: "https://aiplatform.googleapis.com/v1/projects/{project}/locations/global",
-      ...multiRegions(),
-    },
-    dialects: ["messages"],
+    regionUrls: vertexUrls(),
     quirks: "vertex-anthropic",
     credentials: "google",
-    variables: ["project=GOOGLE_VERTEX_PROJECT", "region=GOOGLE_VERTEX_LOCATION"],
-    source: "https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude",
   },
   ...["", "-cn", "-coding-plan", "-coding-plan-cn", "-token-plan", "-token-plan-cn"].map((
     plan,
