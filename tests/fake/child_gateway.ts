@@ -151,7 +151,7 @@ export interface Bounds {
 const MIN_CALM_MS = 10;
 const CALM_CHATS = 20;
 /** Between two small chats; the proofs measure how long each waits, and the gate spares the processor. */
-const PAUSE_MS = sized(50, 5);
+const PAUSE_MS = sized(100, 5);
 const TRIES = 3;
 
 /**

@@ -46,6 +46,7 @@ export class Callers {
   readonly #seed: number;
   readonly #url: () => string | undefined;
   readonly #count: number;
+  readonly #restMs: number;
   readonly #wrong = new Set<string>();
   #started = 0;
   #isOver = true;
@@ -54,14 +55,16 @@ export class Callers {
   /**
    * @param keys What callers send requests with, and the operator's.
    * @param url Where the gateway is; undefined while there is none.
+   * @param options `restMs`: how long each waits after a reply, which spares the processor.
    */
   constructor(
     { callers, operator }: CallersKeys,
     seed: number,
     url: () => string | undefined,
-    { count = MAX_CALLERS }: { readonly count?: number } = {},
+    { count = MAX_CALLERS, restMs = 0 }: { readonly count?: number; readonly restMs?: number } = {},
   ) {
     this.#count = count;
+    this.#restMs = restMs;
     this.#keys = callers;
     this.#operatorsKey = operator;
     this.#seed = seed;
@@ -114,7 +117,8 @@ export class Callers {
       const words = Array.from({ length: random.integer(1, 30) }, () => "word").join(" ");
       const outcome = await ask(url, random.pick(this.#keys), words);
       this.#keep(outcome);
-      if (outcome.kind !== "acknowledged") await sleep(PAUSE_MS);
+      const pauseMs = outcome.kind === "acknowledged" ? this.#restMs : PAUSE_MS;
+      if (pauseMs > 0) await sleep(pauseMs);
     }
   }
 

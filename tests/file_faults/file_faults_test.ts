@@ -19,6 +19,7 @@ Deno.test({
       seed,
       seconds: sized(8, 15),
       faults: 1_000,
+      restMs: sized(10, 0),
       plans: {
         calls: ["read", "write", "sync", "open"],
         kinds: ["EIO", "ENOSPC", "torn"],

@@ -25,6 +25,8 @@ export interface RunOptions {
   /** The run ends after this many faults. */
   readonly faults: number;
   readonly plans: PlanOptions;
+  /** How long each caller waits after a reply; 0 by default. */
+  readonly restMs?: number;
   /** Where the gateway's files are, and copies of damaged ones stay. */
   readonly directory: string;
   readonly say: (line: string) => void;
@@ -42,12 +44,12 @@ export class Harness implements AsyncDisposable {
   #isDamaged = false;
 
   private constructor(options: RunOptions, library: string, keys: CallersKeys) {
-    const { directory, seed } = options;
+    const { directory, seed, restMs } = options;
     this.#options = options;
     this.#random = new Random(seed);
     this.#control = new FaultControl(`${directory}/control`);
     this.#gateway = new FaultyGateway(directory, library, this.#control.path);
-    this.#callers = new Callers(keys, seed, () => this.#gateway.url);
+    this.#callers = new Callers(keys, seed, () => this.#gateway.url, { restMs });
     this.#readiness = new Readiness(() => this.#gateway.url);
   }
 

@@ -16,7 +16,7 @@ import { PROOF, sized } from "../tier.ts";
 /** How long the server is away: longer than whatever is waited for without it. */
 const AWAY_MS = sized(2_500, 25_000);
 /** Pause of a client between two requests. */
-const PAUSE_MS = 20;
+const PAUSE_MS = sized(50, 20);
 /** Replies of each client that were admitted from a loan before the server goes away. */
 const WARM = 4;
 

@@ -8,11 +8,11 @@ import { chunk, completion, fakeUpstream, sse } from "../fake/upstream.ts";
 import { isProof, sized } from "../tier.ts";
 
 const KEY = `sk-${"t".repeat(40)}`;
-const STREAMS = sized(24, 200);
-const REQUESTS_PER_SECOND = sized(20, 100);
+const STREAMS = sized(12, 200);
+const REQUESTS_PER_SECOND = sized(10, 100);
 const MAX_IN_FLIGHT = 20;
 /** Requests that each of two processes has answered at least. */
-const ANSWERED = 20;
+const ANSWERED = sized(10, 20);
 /** Connections that clients keep while the gateway is handed over. */
 const KEPT = 8;
 
