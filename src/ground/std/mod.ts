@@ -29,8 +29,8 @@ export const colors: {
 } = colorsModule;
 
 /**
- * `@std/async`: waits. Rejects with the signal's reason when that aborts. Without `persistent` it does not keep the process from
- * ending.
+ * `@std/async`: waits. Rejects with the signal's reason when that aborts. With `persistent: false` it does not keep the process
+ * from ending.
  */
 export const delay: (
   ms: number,

@@ -40,75 +40,69 @@ Deno.test("requests are rejected above the limit, as long as memory stays above 
   guard.close();
 });
 
-Deno.test("memory that a flood needed is given back once it is over, whatever was collected amid it", () => {
-  let [tick, bytes, liveBytes, inFlight, collections] = [0, 100, 100, 0, 0];
+/** A guard whose figures a test sets, in megabytes; it looks five times a second. */
+function guarded() {
+  const at = { bytes: 100, liveBytes: 100, inFlight: 1, connections: 10, collections: 0 };
+  let tick = 0;
   const guard = new MemoryGuard({
     limitBytes: 400 * MEGABYTE,
-    residentBytes: () => bytes * MEGABYTE,
-    inFlight: () => inFlight,
-    connections: () => 10,
+    residentBytes: () => at.bytes * MEGABYTE,
+    inFlight: () => at.inFlight,
+    connections: () => at.connections,
     collect: () => {
-      collections++;
-      bytes = Math.min(bytes, liveBytes);
+      at.collections++;
+      at.bytes = Math.min(at.bytes, at.liveBytes);
     },
     log: SILENT,
     now: () => tick,
   });
-  const look = (seconds: number) => {
-    for (let at = 0; at < 5 * seconds; at++) {
-      tick += 200;
-      guard.look();
-    }
+  return {
+    at,
+    look(seconds: number) {
+      for (let looks = 5 * seconds; looks > 0; looks--) {
+        tick += 200;
+        guard.look();
+      }
+    },
+    [Symbol.dispose]: () => guard.close(),
   };
-  look(20);
-  assertEquals(collections, 0, "there is nothing to collect");
-  [inFlight, bytes, liveBytes] = [50, 350, 260];
-  look(10);
-  assert(collections > 0 && bytes === 260, "the limit is near");
-  [inFlight, liveBytes, collections] = [0, 110, 0];
-  look(20);
-  assertEquals([collections, bytes], [1, 110]);
-  look(60);
-  assertEquals(collections, 1, "it stays as it is");
-  [bytes, liveBytes] = [200, 200]; // which is needed from now on
-  look(60);
-  assertEquals(collections, 2);
-  guard.close();
+}
+
+Deno.test("memory that a flood needed is given back once it is over, whatever was collected amid it", () => {
+  using scene = guarded();
+  const { at } = scene;
+  at.inFlight = 0;
+  scene.look(20);
+  assertEquals(at.collections, 0, "there is nothing to collect");
+  Object.assign(at, { inFlight: 50, bytes: 350, liveBytes: 260 });
+  scene.look(10);
+  assert(at.collections > 0 && at.bytes === 260, "the limit is near");
+  Object.assign(at, { inFlight: 0, liveBytes: 110, collections: 0 });
+  scene.look(20);
+  assertEquals([at.collections, at.bytes], [1, 110]);
+  scene.look(60);
+  assertEquals(at.collections, 1, "it stays as it is");
+  Object.assign(at, { bytes: 200, liveBytes: 200 }); // which is needed from now on
+  scene.look(60);
+  assertEquals(at.collections, 2);
 });
 
 Deno.test("what connections without requests held is given back once they are gone, whatever was collected meanwhile", () => {
-  let [tick, bytes, liveBytes, connections, collections] = [0, 100, 100, 1, 0];
-  const guard = new MemoryGuard({
-    limitBytes: 400 * MEGABYTE,
-    residentBytes: () => bytes * MEGABYTE,
-    inFlight: () => 1,
-    connections: () => connections,
-    collect: () => {
-      collections++;
-      bytes = Math.min(bytes, liveBytes);
-    },
-    log: SILENT,
-    now: () => tick,
-  });
-  const look = (seconds: number) => {
-    for (let at = 0; at < 5 * seconds; at++) {
-      tick += 200;
-      guard.look();
-    }
-  };
-  look(1);
-  [bytes, liveBytes, connections] = [250, 210, 17];
-  look(30);
-  assertEquals([bytes, collections], [210, 1]);
-  [liveBytes, connections] = [110, 6];
-  look(30);
-  assertEquals(bytes, 110);
-  [bytes, liveBytes, connections] = [210, 210, 17];
-  look(30);
-  connections = 2;
-  look(300);
-  assertEquals([bytes, collections], [210, 4], "what is needed is not looked for again");
-  guard.close();
+  using scene = guarded();
+  const { at } = scene;
+  at.connections = 1;
+  scene.look(1);
+  Object.assign(at, { bytes: 250, liveBytes: 210, connections: 17 });
+  scene.look(30);
+  assertEquals([at.bytes, at.collections], [210, 1]);
+  Object.assign(at, { liveBytes: 110, connections: 6 });
+  scene.look(30);
+  assertEquals(at.bytes, 110);
+  Object.assign(at, { bytes: 210, liveBytes: 210, connections: 17 });
+  scene.look(30);
+  at.connections = 2;
+  scene.look(300);
+  assertEquals([at.bytes, at.collections], [210, 4], "what is needed is not looked for again");
 });
 
 Deno.test("when garbage is collected, and from what on requests are rejected (table)", () => {
