@@ -169,7 +169,7 @@ Deno.test("each test file is in one group, long ones alone, those of small wings
     const [first, ...groups] = groupsOf([...files, walk]);
     assertEquals(first, [walk]);
     assertEquals(groups.flat().sort(), files.sort());
-    assert(groups.every(({ length }) => length >= 1 && length <= 48));
+    assert(groups.every(({ length }) => length >= 1 && length <= 32));
     const wingsOf = (group: string[]) => [...new Set(group.map((file) => file.split("/")[1]!))];
     const mixed = groups.filter((group) => wingsOf(group).length > 1);
     assert(mixed.flatMap(wingsOf).every((at) => sizes[Number(at)]! < 6));

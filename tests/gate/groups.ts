@@ -1,5 +1,5 @@
 /** Test files that share an isolate, at most. Each isolate costs a second of the processor before its first test. */
-const GROUP_SIZE = 48;
+const GROUP_SIZE = 32;
 
 /** Wings of fewer files share their isolates. */
 const SMALL_WING = 6;
