@@ -1,5 +1,6 @@
 import { type Config, databaseFile } from "../settings/config/mod.ts";
 import type { Database } from "../ground/database/mod.ts";
+import { within } from "../ground/platform/mod.ts";
 import { openStore, type Store, type StoreOptions } from "./store.ts";
 
 /** How long a connection stays open after its last use. */
@@ -68,10 +69,8 @@ export class Aside implements AsyncDisposable {
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isDisposed = true;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const patience = new Promise<void>((resolve) => timer = setTimeout(resolve, CLOSE_MS));
     const closed = Promise.all([this.#close(), ...[...this.#used].map(closeOpened)]);
-    await Promise.race([closed, patience]).finally(() => clearTimeout(timer));
+    await within(CLOSE_MS, closed, () => {});
   }
 
   async #close(): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Config } from "../settings/config/mod.ts";
 import type { Database } from "../ground/database/mod.ts";
 import type { Pages, Peer } from "../doors/http/mod.ts";
-import { type ArgumentOf, type ChannelEnd, PortCalls } from "../ground/platform/mod.ts";
+import { type ArgumentOf, type ChannelEnd, PortCalls, within } from "../ground/platform/mod.ts";
 import type { InFlightRequest } from "../requests/relay/mod.ts";
 import {
   endedMetrics,
@@ -342,10 +342,16 @@ export class ServingThreads implements OtherThreads, AsyncDisposable {
     patienceMs = PATIENCE_MS,
   ): Promise<Awaited<T>[]> {
     const done = await Promise.allSettled(
-      [...this.#alive.values()].map((thread) => within(patienceMs, call(thread))),
+      [...this.#alive.values()].map((thread) =>
+        patienceMs === Infinity ? call(thread) : within(patienceMs, call(thread), noAnswer)
+      ),
     );
     return done.flatMap((one) => one.status === "fulfilled" ? [one.value] : []);
   }
+}
+
+function noAnswer(): never {
+  throw new Error("no answer in time");
 }
 
 function versionOf({ config, lists }: { config: Config; lists: ListsNews }): SettingsVersion {
@@ -357,18 +363,4 @@ function startThread(number: number): ServingWorker {
     type: "module",
     name: `serving ${number}`,
   });
-}
-
-/** @throws {Error} If a promise takes longer than `ms`. */
-async function within<T>(ms: number, promise: Promise<T>): Promise<Awaited<T>> {
-  if (ms === Infinity) return await promise;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { displayed, randomText } from "../../ground/platform/mod.ts";
+import { displayed, randomText, within } from "../../ground/platform/mod.ts";
 import { OAUTH, WELL_KNOWN } from "../oauth/mod.ts";
 import { askGateway } from "./auth_gateway.ts";
 import { type CommandContext, Refused } from "./context.ts";
@@ -73,17 +73,11 @@ export async function loginByBrowser(context: CommandContext, gateway: string): 
 /** The code, unless the browser cannot be opened or nobody approves in time. */
 async function first(code: Promise<string>, browser: Promise<number>): Promise<string> {
   const none = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => none.reject(new NoBrowser("nobody approved this terminal in the browser")),
-    WAIT_MS,
-  );
   const cannotOpen = () => none.reject(new NoBrowser("the browser does not open"));
   browser.then((status) => status === 0 || cannotOpen(), cannotOpen);
-  try {
-    return await Promise.race([code, none.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return await within(WAIT_MS, Promise.race([code, none.promise]), () => {
+    throw new NoBrowser("nobody approved this terminal in the browser");
+  });
 }
 
 /** What opens an address, and the arguments before it; `undefined` if nobody would see it. */
@@ -127,11 +121,8 @@ class Listener {
   }
 
   async close(): Promise<void> {
-    const patience = Promise.withResolvers<void>();
-    const timer = setTimeout(() => patience.resolve(), CLOSE_MS);
     // the browser gets its reply; connections that it opened and has sent nothing on are not waited for
-    await Promise.race([this.#server.shutdown(), patience.promise]);
-    clearTimeout(timer);
+    await within(CLOSE_MS, this.#server.shutdown(), () => {});
   }
 
   #answer(

@@ -33,8 +33,8 @@ export interface KnownTool {
 
 /** A tool that can be set up. */
 export interface CodingTool extends KnownTool {
-  /** The command that installs it. */
-  readonly install: string;
+  /** The command that installs it. Default: npm, with the first of its packages. */
+  readonly install?: string;
   /** First arguments with which it does something else and takes none of these arguments. */
   readonly subcommands?: readonly string[];
   /** A file that it reads its providers from. May hold the key. */
@@ -72,7 +72,6 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     title: "Claude Code",
     programs: ["claude"],
     packages: ["@anthropic-ai/claude-code"],
-    install: "npm install -g @anthropic-ai/claude-code",
     // the variables of the user's own settings file win over those of the environment, these over both
     file: {
       name: "settings.json",
@@ -91,7 +90,6 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     title: "Codex",
     programs: ["codex"],
     packages: ["@openai/codex"],
-    install: "npm install -g @openai/codex",
     setUp: (gateway) => ({
       env: clientEnvironment(gateway),
       args: [
@@ -113,7 +111,6 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     title: "opencode",
     programs: ["opencode"],
     packages: ["opencode-ai"],
-    install: "npm install -g opencode-ai",
     setUp: (gateway) => ({
       env: {
         ...clientEnvironment(gateway),
@@ -125,7 +122,6 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     title: "Cline",
     programs: ["cline"],
     packages: ["cline"],
-    install: "npm install -g cline",
     file: {
       name: "providers.json",
       content: ({ url, key, models: { main } }) =>
@@ -155,7 +151,6 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     title: "pi",
     programs: ["pi"],
     packages: ["@mariozechner/pi-coding-agent", "@earendil-works/pi-coding-agent"],
-    install: "npm install -g @mariozechner/pi-coding-agent",
     subcommands: ["install", "remove", "uninstall", "update", "list", "config"],
     file: { name: "sluice.mjs", content: piExtension },
     setUp: (gateway, file) => ({
@@ -173,7 +168,6 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     title: "Qwen Code",
     programs: ["qwen"],
     packages: ["@qwen-code/qwen-code"],
-    install: "npm install -g @qwen-code/qwen-code",
     subcommands: QWEN_SUBCOMMANDS,
     setUp: (gateway) => ({
       env: {
@@ -217,7 +211,6 @@ export const CODING_TOOLS: readonly CodingTool[] = [
     title: "Crush",
     programs: ["crush"],
     packages: ["@charmland/crush"],
-    install: "npm install -g @charmland/crush",
     file: {
       name: "crush.json",
       content: (gateway) => JSON.stringify(crushConfig(gateway)),
@@ -244,53 +237,35 @@ export const CODING_TOOLS: readonly CodingTool[] = [
 
 const OTHERS = `Use one of: ${CODING_TOOLS.map(({ programs }) => programs[0]).join(", ")}`;
 
+/** Tools that send prompts to the servers of those who make them. */
+const OF_OWN_SERVERS: readonly KnownTool[] = [
+  { title: "Cursor", programs: ["cursor", "cursor-agent"] },
+  { title: "Amp", programs: ["amp"], packages: ["@sourcegraph/amp"] },
+  { title: "Auggie", programs: ["auggie"], packages: ["@augmentcode/auggie"] },
+  { title: "Kiro", programs: ["kiro", "kiro-cli"] },
+  { title: "Windsurf", programs: ["windsurf"] },
+];
+
+const COPILOT = {
+  title: "GitHub Copilot",
+  refused: `GitHub Copilot sends prompts to GitHub. ${OTHERS}`,
+};
+
 /** Tools that send prompts to hosts of their own, whatever their environment says. */
 export const TOOLS_PAST_US: readonly (KnownTool & { readonly refused: string })[] = [
-  {
-    title: "Cursor",
-    programs: ["cursor", "cursor-agent"],
-    refused: `Cursor sends prompts to its own servers and cannot use another address. ${OTHERS}`,
-  },
-  {
-    title: "GitHub Copilot",
-    programs: ["copilot"],
-    packages: ["@github/copilot"],
-    refused: `GitHub Copilot sends prompts to GitHub. ${OTHERS}`,
-  },
-  {
-    title: "GitHub Copilot",
-    programs: ["gh"],
-    subcommand: "copilot",
-    refused: `GitHub Copilot sends prompts to GitHub. ${OTHERS}`,
-  },
+  ...OF_OWN_SERVERS.map((tool) => ({
+    ...tool,
+    refused:
+      `${tool.title} sends prompts to its own servers and cannot use another address. ${OTHERS}`,
+  })),
+  { ...COPILOT, programs: ["copilot"], packages: ["@github/copilot"] },
+  { ...COPILOT, programs: ["gh"], subcommand: "copilot" },
   {
     title: "Gemini CLI",
     programs: ["gemini"],
     packages: ["@google/gemini-cli"],
     refused: "Gemini CLI speaks only Google's API and sends prompts there. " +
       "Use its descendant instead: sluice run -- qwen",
-  },
-  {
-    title: "Amp",
-    programs: ["amp"],
-    packages: ["@sourcegraph/amp"],
-    refused: `Amp sends prompts to its own servers and cannot use another address. ${OTHERS}`,
-  },
-  {
-    title: "Auggie",
-    programs: ["auggie"],
-    packages: ["@augmentcode/auggie"],
-    refused: `Auggie sends prompts to its own servers and cannot use another address. ${OTHERS}`,
-  },
-  {
-    title: "Kiro",
-    programs: ["kiro", "kiro-cli"],
-    refused: `Kiro sends prompts to its own servers and cannot use another address. ${OTHERS}`,
-  },
-  {
-    title: "Windsurf",
-    programs: ["windsurf"],
-    refused: `Windsurf sends prompts to its own servers and cannot use another address. ${OTHERS}`,
   },
 ];
 

@@ -94,11 +94,6 @@ export function option(flags: string, description: string, byDefault?: string): 
   return new Option(flags, description).default(byDefault);
 }
 
-/** An option that may not be left out. */
-export function required(flags: string, description: string): Option {
-  return new Option(flags, description).makeOptionMandatory();
-}
-
 /** Of a command that makes something, in a database that may not be there yet. */
 export const CREATE = new Option(
   "--create",

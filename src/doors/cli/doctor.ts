@@ -1,7 +1,5 @@
 import type { Command } from "commander";
-import * as fs from "node:fs"; // its promises lack statfs before Deno 2.5
-import { promisify } from "node:util";
-import { checkReceiver } from "../../operating/alerts/mod.ts";
+import { checkReceiver, diskSpace } from "../../operating/alerts/mod.ts";
 import type { Catalog } from "../../settings/catalog/mod.ts";
 import {
   type Config,
@@ -152,11 +150,10 @@ async function database(context: CommandContext, config: Config): Promise<Findin
     const startedTick = performance.now();
     await probeWrite(database);
     const ms = performance.now() - startedTick;
-    const embedded = databaseFile(config.settings) !== undefined;
     const health = await postgresHealth(database);
     const about = [
       database.place,
-      ...(embedded ? [size(await databaseBytes(database))] : []),
+      ...(file !== undefined ? [size(await databaseBytes(database))] : []),
       ...(health === undefined ? [] : [
         `PostgreSQL ${health.version}`,
         size(health.bytes),
@@ -219,10 +216,9 @@ async function payments(context: CommandContext, config: Config): Promise<Findin
 
 async function space({ settings }: Config): Promise<Finding> {
   try {
-    const { bavail, bsize } = await promisify(fs.statfs)(settings.data);
-    const free = bavail * bsize;
-    const detail = `${size(free)} free in ${settings.data}`;
-    return free < LITTLE_SPACE_BYTES
+    const { freeBytes } = await diskSpace(settings.data);
+    const detail = `${size(freeBytes)} free in ${settings.data}`;
+    return freeBytes < LITTLE_SPACE_BYTES
       ? warning("disk", detail, "free some space: without it the gateway returns 503")
       : ok("disk", detail);
   } catch (error) {

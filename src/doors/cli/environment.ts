@@ -200,7 +200,7 @@ function notFound(program: string, args: readonly string[], cause?: unknown): Er
   const { tool, argsFrom } = recogniseProgram(program, args);
   const advice = tool === undefined || argsFrom > 0
     ? "check the name and PATH"
-    : `install ${tool.title} with: ${tool.install}`;
+    : `install ${tool.title} with: ${tool.install ?? `npm install -g ${tool.packages![0]}`}`;
   return new Error(`Cannot run ${program}: program not found; ${advice}`, { cause });
 }
 

@@ -4,6 +4,7 @@ import {
   type KnownProvider,
   knownProviders,
 } from "../../settings/known_providers/mod.ts";
+import { markdownTable } from "../../settings/config/mod.ts";
 import { closestString } from "../../ground/std/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
 import { argument, defineCommand, option } from "./define_command.ts";
@@ -89,12 +90,8 @@ export function providersPage(): string {
     ].filter(Boolean).join(", or "),
     `\`${one.url}\``,
   ]);
-  const all = [["provider", "name", "dialects", "key", "address"], ...rows];
-  const widths = all[0]!.map((_, at) => Math.max(...all.map((row) => row[at]!.length)));
-  const line = (row: readonly string[]) =>
-    `| ${row.map((text, at) => text.padEnd(widths[at]!)).join(" | ")} |`;
-  const rule = `| ${widths.map((width) => "-".repeat(width)).join(" | ")} |`;
-  return `${INTRODUCTION}\n${[line(all[0]!), rule, ...all.slice(1).map(line)].join("\n")}\n`;
+  const header = ["provider", "name", "dialects", "key", "address"];
+  return `${INTRODUCTION}\n${markdownTable([header, ...rows])}`;
 }
 
 const INTRODUCTION = `# Providers

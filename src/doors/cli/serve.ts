@@ -72,12 +72,12 @@ async function run(
         "--takeover, or start another on a directory of its own with --data DIR --port 0",
     );
   }
-  const earlier = running;
-  if (earlier !== undefined) {
-    assertSameAddress(earlier, read);
-    await checkProcess(earlier, settings.data);
+  if (running === undefined) {
+    tryPort(config.settings); // before a first start makes a key that it could not show
+  } else {
+    assertSameAddress(running, read);
+    await checkProcess(running, settings.data);
   }
-  if (earlier === undefined) tryPort(config.settings); // before a first start makes a key that it could not show
   const readAgain = async (file?: string) => {
     const own = await sameFile(config, options);
     return refuseEmpty(
@@ -95,8 +95,8 @@ async function run(
   };
   context.reloadRequested(() => reload());
   const opening = context.openGateway(config, log, {
-    takeover: earlier !== undefined,
-    waits: earlier === undefined, // else that one serves meanwhile
+    takeover: running !== undefined,
+    waits: running === undefined, // else that one serves meanwhile
     readSettings: readAgain,
     settingsApplied: ({ settings }) => log.configure(logSettings(settings)),
   });
@@ -114,7 +114,7 @@ async function run(
   let url: string;
   try {
     url = (await gateway.listen()).url;
-    if (earlier !== undefined) context.signal(earlier.pid, "SIGUSR2");
+    if (running !== undefined) context.signal(running.pid, "SIGUSR2");
   } catch (error) {
     await gateway.stop();
     throw error;

@@ -7,7 +7,7 @@ import {
   UPSTREAM_KEY_SET,
 } from "../../operating/operations/mod.ts";
 import { type CommandContext, UsageError } from "./context.ts";
-import { option, required } from "./define_command.ts";
+import { option } from "./define_command.ts";
 import { table, time } from "./format.ts";
 import { operationCommand } from "./operation_command.ts";
 
@@ -67,7 +67,7 @@ export function upstreamKeyCommand(program: Command, context: CommandContext): v
   operationCommand(upstreamKey, context, UPSTREAM_KEY_REMOVE, {
     name: "remove",
     description: "remove a team's or account's own key",
-    options: [option(...TEAM), option(...ACCOUNT), required(...UPSTREAM)],
+    options: [option(...TEAM), option(...ACCOUNT), option(...UPSTREAM).makeOptionMandatory()],
     unnamed: "wrong",
     async input({ options: { team, account, upstream }, perform }) {
       if (team !== undefined && account !== undefined) {

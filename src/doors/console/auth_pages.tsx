@@ -9,7 +9,7 @@ import {
 import type { Statement } from "../../ground/database/mod.ts";
 import { OWNER_SIGN_IN } from "../../people/operation_log/mod.ts";
 import { checkRecent, Identities, Passkeys, SignInError } from "../../people/sign_in/mod.ts";
-import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
+import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { siteOf } from "../../ground/web/mod.ts";
 import { Attempts } from "./attempts.ts";
 import { count } from "./format.ts";
@@ -27,7 +27,7 @@ import {
   seeOther,
   strangersPage,
 } from "./request.tsx";
-import { cookieOf, readCookie, SESSION } from "./cookies.ts";
+import { forgetCookie, keepCookie, readCookie, SESSION } from "./cookies.ts";
 import { forgetWantedPage, toWantedPage } from "./wanted_page.ts";
 
 const SESSION_SECONDS = 30 * 86_400;
@@ -109,16 +109,14 @@ export class AuthPages {
       ...(signIn && { address: c.env.visitor.address, agent: c.req.header("user-agent") }),
       ...by,
     });
-    const { name, ...attributes } = cookieOf(SESSION, c.env);
     const response = toWantedPage(c);
-    setCookie(response.headers, { name, value: token, maxAge: seconds, ...attributes });
+    keepCookie(c, response, { own: SESSION, value: token, maxAge: seconds });
     forgetWantedPage(c, response);
     return response;
   }
 
   /** @param elsewhere Where to sign out at the provider as well: by a link, as a browser lets no form lead there. */
   async signedOut(c: PageRequest, done: string, elsewhere?: URL): Promise<Response> {
-    const { name, ...attributes } = cookieOf(SESSION, c.env);
     const response = elsewhere === undefined
       ? seeOther(c, `/console/sign-in?done=${done}`)
       : await messagePage(c, {
@@ -127,7 +125,7 @@ export class AuthPages {
         text: "You are signed out here, and still signed in at your provider.",
         link: { href: elsewhere.href, words: "Sign out there as well" },
       });
-    deleteCookie(response.headers, name, attributes);
+    forgetCookie(c, response, SESSION);
     forgetWantedPage(c, response);
     return response;
   }
@@ -136,8 +134,7 @@ export class AuthPages {
   async signInAgain(c: PageRequest): Promise<Response> {
     await this.#parts.sessions.end(c.var.token!);
     const response = seeOther(c, "/console/account");
-    const { name, ...attributes } = cookieOf(SESSION, c.env);
-    deleteCookie(response.headers, name, attributes);
+    forgetCookie(c, response, SESSION);
     return response;
   }
 
@@ -321,8 +318,8 @@ export class AuthPages {
 }
 
 /** The session's token that a request carries. */
-export function tokenOf({ env, req }: PageRequest): string | undefined {
-  return readCookie(req.raw.headers, SESSION, env);
+export function tokenOf(c: PageRequest): string | undefined {
+  return readCookie(c, SESSION);
 }
 
 /** Tells a client when it may try again, and says so in words. */

@@ -8,11 +8,11 @@ import {
   siteOf,
 } from "../../people/sign_in/mod.ts";
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
-import { setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
+import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
 import { mustWait } from "./attempts.ts";
 import type { AuthPages } from "./auth_pages.tsx";
-import { cookieOf, readCookie } from "./cookies.ts";
+import { keepCookie, readCookie } from "./cookies.ts";
 import { type GuardedApp, may } from "./guard.ts";
 import { addressOf, type ConsoleParts, type PageRequest, recordOf, seeOther } from "./request.tsx";
 
@@ -32,7 +32,7 @@ export function passkeyRoutes(app: GuardedApp, parts: ConsoleParts, entrance: Au
   const failures = new RateLimit({ ...FAILURES, now: parts.now });
 
   const siteIn = (c: PageRequest): Site => siteOf(addressOf(c, parts.config));
-  const browserIn = (c: PageRequest) => readCookie(c.req.raw.headers, BROWSER, c.env);
+  const browserIn = (c: PageRequest) => readCookie(c, BROWSER);
   const useIn = (c: PageRequest): PasskeyUse => ({
     site: siteIn(c),
     browser: browserIn(c) ?? "",
@@ -59,11 +59,7 @@ export function passkeyRoutes(app: GuardedApp, parts: ConsoleParts, entrance: Au
     try {
       const { browser, options } = await beginning(siteIn(c), browserIn(c));
       const response = c.json(options);
-      setCookie(response.headers, {
-        ...cookieOf(BROWSER, c.env),
-        value: browser,
-        maxAge: BROWSER_SECONDS,
-      });
+      keepCookie(c, response, { own: BROWSER, value: browser, maxAge: BROWSER_SECONDS });
       return response;
     } catch (error) {
       return c.json({ error: `${refusedBy(error)}.` }, STATUS_CODE.Forbidden);

@@ -13,12 +13,12 @@ import {
 } from "../../people/sign_in/mod.ts";
 import { applyGroups, DirectoryRights, providerWays } from "../../operating/provisioning/mod.ts";
 import type { OidcSettings } from "../../settings/config/mod.ts";
-import { deleteCookie, setCookie, STATUS_CODE } from "../../ground/std/mod.ts";
+import { STATUS_CODE } from "../../ground/std/mod.ts";
 import { RateLimit } from "../../ground/rate_limits/mod.ts";
 import { MINUTE_MS } from "../../ground/time.ts";
 import { mustWait } from "./attempts.ts";
 import type { AuthPages } from "./auth_pages.tsx";
-import { cookieOf, readCookie } from "./cookies.ts";
+import { forgetCookie, keepCookie, readCookie } from "./cookies.ts";
 import {
   addressOf,
   type ConsoleParts,
@@ -94,11 +94,7 @@ export class ProviderPages {
             `The person who signs in to ${name} next in this browser can sign in to this account.`,
           link: { href: url.href, words: `Continue to ${name}` },
         });
-      setCookie(response.headers, {
-        ...cookieOf(VISIT, c.env),
-        value: challenge.secret,
-        maxAge: VISIT_SECONDS,
-      });
+      keepCookie(c, response, { own: VISIT, value: challenge.secret, maxAge: VISIT_SECONDS });
       return response;
     } catch (error) {
       return await this.#refused(c, error);
@@ -110,7 +106,7 @@ export class ProviderPages {
     const provider = this.#providers.find(c.req.param("provider") ?? "");
     if (provider === undefined || c.req.method !== "GET") return notFound(c);
     const parameters = new URL(c.req.url).searchParams;
-    const browser = readCookie(c.req.raw.headers, VISIT, c.env) ?? "";
+    const browser = readCookie(c, VISIT) ?? "";
     try {
       const { settings } = provider;
       const challenge = challengeOf(browser);
@@ -258,8 +254,7 @@ export class ProviderPages {
   }
 
   #forget(c: PageRequest, response: Response): Response {
-    const { name, ...attributes } = cookieOf(VISIT, c.env);
-    deleteCookie(response.headers, name, attributes);
+    forgetCookie(c, response, VISIT);
     // the address of this page has the provider's code
     response.headers.set("referrer-policy", "no-referrer");
     return response;

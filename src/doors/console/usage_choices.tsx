@@ -18,7 +18,7 @@ const OWN: readonly Dimension[] = ["day", "hour", "model", "key", "month", "reas
 const OF_ALL: readonly Dimension[] = [...OWN, "account", "team", "member"];
 
 /** Ranges that most people look at: bounds and words. */
-const RANGES: readonly (readonly [since: string, words: string])[] = [
+export const RANGES: readonly (readonly [since: string, words: string])[] = [
   ["today", "today"],
   ["7d", "7 days"],
   ["30d", "30 days"],

@@ -1,5 +1,4 @@
-import { deleteCookie, setCookie } from "../../ground/std/mod.ts";
-import { cookieOf, readCookie } from "./cookies.ts";
+import { forgetCookie, keepCookie, readCookie } from "./cookies.ts";
 import { type PageRequest, seeOther } from "./request.tsx";
 
 /** How long somebody may take to sign in, by a link in a message as well. */
@@ -22,11 +21,7 @@ export function toSignIn(c: PageRequest): Response {
   const mode = c.req.header("sec-fetch-mode") ?? "navigate";
   const isPage = c.req.method === "GET" && mode === "navigate" && !pathname.endsWith(".csv");
   if (!isPage || path.length > MAX_CHARS || pageAt(path) === HOME) return response;
-  setCookie(response.headers, {
-    ...cookieOf(PAGE, c.env),
-    value: encodeURIComponent(path),
-    maxAge: KEPT_SECONDS,
-  });
+  keepCookie(c, response, { own: PAGE, value: encodeURIComponent(path), maxAge: KEPT_SECONDS });
   return response;
 }
 
@@ -38,8 +33,7 @@ export function toWantedPage(c: PageRequest): Response {
 
 /** Forgets the page that was asked for, if there is one. */
 export function forgetWantedPage(c: PageRequest, response: Response): void {
-  const { name, ...attributes } = cookieOf(PAGE, c.env);
-  if (cookieIn(c) !== undefined) deleteCookie(response.headers, name, attributes);
+  if (cookieIn(c) !== undefined) forgetCookie(c, response, PAGE);
 }
 
 /** A page of the console by its path and query; the first page for any other address: a cookie leads nowhere else. */
@@ -49,9 +43,9 @@ function pageAt(path: string): string {
   return host === "console" && pathname.startsWith(HOME) ? `${pathname}${search}` : HOME;
 }
 
-function cookieIn({ req, env }: PageRequest): string | undefined {
+function cookieIn(c: PageRequest): string | undefined {
   try {
-    const value = readCookie(req.raw.headers, PAGE, env);
+    const value = readCookie(c, PAGE);
     return value === undefined ? undefined : decodeURIComponent(value);
   } catch {
     return undefined; // neither a browser nor this gateway writes such a one

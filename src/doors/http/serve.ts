@@ -1,3 +1,4 @@
+import { within } from "../../ground/platform/mod.ts";
 import { delay, STATUS_CODE } from "../../ground/std/mod.ts";
 import { listenUrl } from "../../settings/config/mod.ts";
 import type { App } from "./app.ts";
@@ -140,9 +141,10 @@ export function serve(
       // On Deno 2.4, aborting a server that is already shutting down throws where nothing can catch it. So
       // connections that are still open are ended one by one.
       const ended = Promise.allSettled([...servers].map((server) => server.shutdown()));
-      if (await within(patienceMs, ended)) return;
-      connections.endAll(port);
-      await within(CUT_OFF_MS, ended);
+      await within(patienceMs, ended, async () => {
+        connections.endAll(port);
+        await within(CUT_OFF_MS, ended, () => {});
+      });
     },
   };
 }
@@ -155,15 +157,4 @@ export function serve(
  */
 function assertFree(hostname: string, port: number): void {
   Deno.listen({ hostname, port }).close();
-}
-
-/** Waits up to `ms` for a promise to settle. @returns Whether it did. */
-async function within(ms: number, promise: Promise<unknown>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<boolean>((resolve) => timer = setTimeout(() => resolve(false), ms));
-  try {
-    return await Promise.race([promise.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -1,5 +1,5 @@
 import { type Database, DatabaseError } from "./database.ts";
-import { within } from "./within.ts";
+import { answerWithin } from "./answer_within.ts";
 
 const PROBE = `insert into probes (id, number) values (1, 1)
   on conflict (id) do update set number = probes.number + 1`;
@@ -14,5 +14,5 @@ const PATIENCE_MS = 5_000;
  */
 export async function probeWrite(database: Database): Promise<void> {
   if (database.outbox?.isDetached) throw new DatabaseError("SLUICE_SILENT", "no answer");
-  await within(PATIENCE_MS, database.batch([{ sql: PROBE }]));
+  await answerWithin(PATIENCE_MS, database.batch([{ sql: PROBE }]));
 }

@@ -1,4 +1,4 @@
-import { openCLibrary } from "../platform/mod.ts";
+import { openCLibrary, within } from "../platform/mod.ts";
 
 /** On Deno before 2.5, which can only wait for a lock. */
 const LOCK_PATIENCE_MS = 1_000;
@@ -53,13 +53,7 @@ async function locked(file: Lockable, path: string): Promise<boolean> {
   if (file.tryLock !== undefined) return await file.tryLock(true);
   // to wait takes one of few threads for as long as the other has the lock, even after the file is closed
   if (isHeld(path)) return false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), LOCK_PATIENCE_MS);
-  });
-  const got = await Promise.race([file.lock(true).then(() => true), late]);
-  clearTimeout(timer);
-  return got;
+  return await within(LOCK_PATIENCE_MS, file.lock(true).then(() => true), () => false);
 }
 
 /**

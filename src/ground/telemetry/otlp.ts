@@ -22,7 +22,7 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import * as z from "zod";
-import { randomText, VERSION } from "../platform/mod.ts";
+import { randomText, VERSION, within } from "../platform/mod.ts";
 import type { Log } from "./log.ts";
 
 /** For how long the last export holds up the end of the process. */
@@ -106,10 +106,8 @@ export function exportOtlp(
   reportFaults(log);
   return {
     async [Symbol.asyncDispose]() {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const late = new Promise<void>((resolve) => timer = setTimeout(resolve, LAST_EXPORT_MS));
-      await Promise.race([Promise.allSettled([tracers.shutdown(), meters.shutdown()]), late]);
-      clearTimeout(timer);
+      const ended = Promise.allSettled([tracers.shutdown(), meters.shutdown()]);
+      await within(LAST_EXPORT_MS, ended, () => {});
       // a gateway that is started again in this process registers its own
       [trace, metrics, propagation, context, diag].forEach((api) => void api.disable());
     },

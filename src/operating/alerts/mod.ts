@@ -9,6 +9,7 @@
 
 export type { NewAlert } from "./alert.ts";
 export { Alerts, type AlertTimes } from "./alerts.ts";
+export { diskSpace } from "./disk.ts";
 export { auditOnce, type AuditOutcome, lastAudit, rememberAudit } from "./daily_audit.ts";
 export {
   type Delivery,

@@ -1,4 +1,4 @@
-import { type Prices, settingsOfModel } from "../../settings/catalog/mod.ts";
+import { inCredits, type Prices, settingsOfModel } from "../../settings/catalog/mod.ts";
 import type { PriceOrigin, RouteLimits } from "./plan.ts";
 
 /** US dollars per million tokens, as far as the source has them. */
@@ -25,15 +25,6 @@ export interface DerivedLimits {
   readonly settings: RouteLimits;
   readonly pricesFrom: PriceOrigin;
   readonly checks: readonly string[];
-}
-
-/**
- * Converts US dollars to credits, rounded up.
- *
- * @param creditsPerUsd Credits for one US dollar.
- */
-export function creditsForUsd(usd: number, creditsPerUsd: number): number {
-  return Math.ceil(usd * creditsPerUsd - 1e-9);
 }
 
 /**
@@ -96,7 +87,7 @@ function limitsOfOne(model: SourceModel, creditsPerUsd: number): LimitsOfOne {
   const given = prices?.input ?? prices?.output;
   const own = given === undefined || prices === undefined
     ? settings.prices
-    : inCredits(prices, isKnown ? settings.prices : undefined, { creditsPerUsd, checks });
+    : charged(prices, isKnown ? settings.prices : undefined, { creditsPerUsd, checks });
   if (given === undefined && !isKnown) {
     checks.push(
       "the source has no prices, and the model is not a known one: its prices are a guess",
@@ -118,12 +109,12 @@ function limitsOfOne(model: SourceModel, creditsPerUsd: number): LimitsOfOne {
 }
 
 /** What the source does not say of a known model is taken from the catalogue. */
-function inCredits(
+function charged(
   source: UsdPrices,
   known: Prices | undefined,
   { creditsPerUsd, checks }: { readonly creditsPerUsd: number; readonly checks: string[] },
 ): Prices {
-  const credits = (usd: number) => creditsForUsd(usd, creditsPerUsd);
+  const credits = inCredits(creditsPerUsd);
   const input = credits(source.input ?? 0);
   if (source.output === undefined) {
     checks.push(

@@ -8,7 +8,7 @@ import {
   type Statement,
 } from "../../ground/database/mod.ts";
 import { type Account, AccountError, readName } from "./account.ts";
-import { newId, randomText } from "../../ground/platform/mod.ts";
+import { digestOf, newId, randomText } from "../../ground/platform/mod.ts";
 
 /**
  * What a key may be used for. `inference`: requests to models; `read` and `admin`: the operator's HTTP API; `scim`: the API by which a
@@ -62,9 +62,9 @@ const LONGEST_MS = 36_525 * 86_400_000;
  */
 export const KEY_PATTERN = /^sk-[A-Za-z0-9_-]{16,200}$/;
 
-/** Whether a key that another gateway issued can be used here. */
-export function isImportableKey(secret: string): boolean {
-  return KEY_PATTERN.test(secret);
+/** What a key is stored by that another gateway issued; `undefined` if it cannot be used here. */
+export function importedKey(secret: string): { hex: string; hint: string } | undefined {
+  return KEY_PATTERN.test(secret) ? { hex: digestOf(secret), hint: hintOf(secret) } : undefined;
 }
 
 /** Name and restrictions of a new key. */

@@ -30,7 +30,7 @@ export {
 } from "./access.ts";
 export { type Authority, stillHas } from "./authority.ts";
 export { invitedBy, isActive } from "./invitations.ts";
-export { DuplicateKey, isImportableKey, type Key, newKeyId, type Scope, SCOPES } from "./key.ts";
+export { DuplicateKey, importedKey, type Key, newKeyId, type Scope, SCOPES } from "./key.ts";
 export { givenByHand, type Granted, GroupGrants, type Holdings } from "./group_grants.ts";
 export { type OwnedKey, type OwnedKeyFilter, ownersOfKeys } from "./key_owners.ts";
 export { AccountDisabled, type Caller, checkScope, KeyRing } from "./key_ring.ts";

@@ -22,7 +22,7 @@ export {
   reservedFor,
 } from "./extra_price.ts";
 export { routeAt, routeFor } from "./price_rows.ts";
-export { affordableOutput, priceOf } from "./price.ts";
+export { affordableOutput, inCredits, priceOf } from "./price.ts";
 export { compareWithKnown, type DisputedRoute, disputedRoutes } from "./compare_routes.ts";
 export { type ListedModel, type Listings, NO_LISTINGS } from "./listings.ts";
 export {

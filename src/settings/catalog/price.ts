@@ -30,6 +30,11 @@ export function priceOf(route: Route, use: TokenUse): number {
   return Number((minimumOr(route, tokenMillionths(route, use)) + MILLION - 1n) / MILLION);
 }
 
+/** Converts US dollars to credits, rounded up: a route never costs less than its provider. */
+export function inCredits(creditsPerUsd: number): (usd: number) => number {
+  return (usd) => Math.ceil(usd * creditsPerUsd - 1e-9);
+}
+
 /** Millionths of a credit. Figures in them are bigint, since a token count times a price can exceed 2^53. */
 export const MILLION = 1_000_000n;
 

@@ -2,6 +2,7 @@ import type { RouteSettings, Settings } from "../config/mod.ts";
 import { EFFORTS } from "../../wire/dialects/mod.ts";
 import { findKnownModel, type KnownModel } from "../known_models/mod.ts";
 import { findKnownPrices, type KnownPrices } from "../known_prices/mod.ts";
+import { inCredits } from "./price.ts";
 import { rowsOf } from "./price_rows.ts";
 import {
   kindOfModel,
@@ -105,11 +106,6 @@ export function knownDefaults(
       ? "effort"
       : "thinking",
   };
-}
-
-/** Rounded up: a route never costs less than its provider. */
-function inCredits(creditsPerUsd: number): (usd: number) => number {
-  return (usd) => Math.ceil(usd * creditsPerUsd - 1e-9);
 }
 
 function pricedBy(

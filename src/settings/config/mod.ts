@@ -29,7 +29,7 @@ export { type Settings, settings, type SettingsInput } from "./schema.ts";
 export type { CredentialSettings } from "./credential_settings.ts";
 export { type UpstreamSettings, upstreamSettings } from "./upstream_settings.ts";
 export { identifier, ROUTE_ID, ROUTE_ID_CHARS, routeId } from "./values.ts";
-export { settingsReference } from "./reference.ts";
+export { markdownTable, settingsReference } from "./reference.ts";
 export { SettingsEditor } from "./settings_editor.ts";
 export type { Json } from "./settings_text.ts";
 export { Secret } from "./secret.ts";

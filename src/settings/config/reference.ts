@@ -36,7 +36,7 @@ export function settingsReference(): string {
       variables.has(path) ? `\`${variables.get(path)}\`` : "",
     ].filter((text) => text !== "").join(" "),
   ]);
-  return table([["setting", "type", "default", "description"], ...rows]);
+  return markdownTable([["setting", "type", "default", "description"], ...rows]);
 }
 
 function leavesOf(schema: Schema, path: string): { path: string; schema: Schema }[] {
@@ -75,8 +75,8 @@ function escaped(text: string): string {
   return text.replaceAll("|", "\\|");
 }
 
-/** Aligns columns as `deno fmt` does. */
-function table(rows: readonly (readonly string[])[]): string {
+/** A table in Markdown, its columns aligned as `deno fmt` does. */
+export function markdownTable(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, at) => Math.max(3, ...rows.map((row) => [...row[at]!].length)));
   const line = (row: readonly string[]) =>
     `| ${row.map((text, at) => text + " ".repeat(widths[at]! - [...text].length)).join(" | ")} |`;

@@ -4,6 +4,7 @@ import type { RequestRecord } from "../../../money/usage/mod.ts";
 import { Field, Name, Select, Table, Time } from "../components.tsx";
 import { Layout, type PageContext } from "../layout.tsx";
 import { requestColumns, rowIdOf } from "../request_rows.tsx";
+import { RANGES as USAGE_RANGES } from "../usage_choices.tsx";
 
 /** Endings that can be filtered by. */
 const STATUSES: readonly (readonly [status: string, words: string])[] = [
@@ -15,14 +16,7 @@ const STATUSES: readonly (readonly [status: string, words: string])[] = [
 ];
 
 /** Ranges that can be chosen; days are those of the reader's time zone. */
-const RANGES: readonly (readonly [range: string, words: string])[] = [
-  ["today", "today"],
-  ["24h", "24 hours"],
-  ["7d", "7 days"],
-  ["30d", "30 days"],
-  ["90d", "90 days"],
-  ["month", "this month"],
-];
+const RANGES = USAGE_RANGES.toSpliced(1, 0, ["24h", "24 hours"]);
 
 /** Fields of the page's filter, as its address has them; empty for none. */
 export const FILTER_NAMES = [

@@ -1,7 +1,7 @@
 import dns from "node:dns/promises";
 import { isIP } from "node:net";
 import { delay } from "../../std/mod.ts";
-import { within } from "../within.ts";
+import { answerWithin } from "../answer_within.ts";
 import { DatabaseError, type Row } from "../database.ts";
 import { otherTimeline } from "../server/transport.ts";
 import { isOutdated, postgresError } from "./failures.ts";
@@ -180,7 +180,7 @@ export class Connections {
     for (const free of this.#waiting.splice(0)) free();
     // Deno 2.4 does not say when a connection with TLS has ended
     await Promise.all(
-      this.#idle.splice(0).map((client) => within(END_MS, client.end()).catch(() => {})),
+      this.#idle.splice(0).map((client) => answerWithin(END_MS, client.end()).catch(() => {})),
     );
   }
 
@@ -227,7 +227,7 @@ export class Connections {
       const isName = isIP(host) === 0 && !host.startsWith("/");
       // what cannot be found now is left to the connection, which says so
       const found = isName
-        ? await within(this.#patienceMs / hosts.length, this.#lookup(host)).catch(() => [])
+        ? await answerWithin(this.#patienceMs / hosts.length, this.#lookup(host)).catch(() => [])
         : [];
       const addresses = found.length === 0 ? [host] : found.map(({ address }) => address);
       return [...new Set(addresses)].map((address) => ({ host, port, address }));

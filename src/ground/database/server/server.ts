@@ -20,7 +20,7 @@ import { type LibsqlOptions, LibsqlTransport } from "./libsql.ts";
 import { RecentWrites } from "./recent_writes.ts";
 import { ServerOutbox } from "./server_outbox.ts";
 import { isOtherTimeline, type Transport } from "./transport.ts";
-import { within } from "../within.ts";
+import { answerWithin } from "../answer_within.ts";
 
 /** How long a settlement waits for the server before it is kept here. */
 const KEEP_AFTER_MS = 1_000;
@@ -165,7 +165,7 @@ export class ServerDatabase implements OpenedDatabase {
   ): Promise<Outcome | undefined> {
     if (!this.#presence.isAway) {
       try {
-        return await within(KEEP_AFTER_MS, this.#writer.write(write, item));
+        return await answerWithin(KEEP_AFTER_MS, this.#writer.write(write, item));
       } catch (error) {
         if (!(error instanceof DatabaseError) || error.isAboutTheData || error.isFinal) throw error;
       }

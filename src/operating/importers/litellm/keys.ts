@@ -1,4 +1,4 @@
-import { isImportableKey } from "../../../people/accounts/mod.ts";
+import { importedKey } from "../../../people/accounts/mod.ts";
 import { isObject, type JsonObject, text } from "../../../wire/dialects/mod.ts";
 import { emailOf, slug } from "../names.ts";
 import type { Notices, PlannedAccount, PlannedKey } from "../plan.ts";
@@ -206,13 +206,15 @@ function keyOf(
   const read = modelsOf(record, team);
   if ("why" in read) return void notices.notImported(subject, read.why);
   const token = text(record.token) ?? "";
+  const digest = digestFor(token, text(record.key_name));
+  if (digest === undefined) {
+    notices.check(subject, "the key is not known and has no usable digest: a new one is issued");
+  }
   return {
     account,
     reference: `litellm:key:${token === "" ? `${account}:${label}` : digestOf(token)}`,
     name: text(record.key_alias) ?? "",
-    digest: digestFor(token, text(record.key_name), () => {
-      notices.check(subject, "the key is not known and has no usable digest: a new one is issued");
-    }),
+    digest,
     models: read.models,
     budgetCredits: leftUsd === undefined
       ? undefined
@@ -272,15 +274,10 @@ function isAmong(model: string, names: readonly string[]): boolean {
   );
 }
 
-function digestFor(token: string, hint: string | undefined, tell: () => void) {
-  if (/^[0-9a-f]{64}$/i.test(token)) {
-    return { hex: token.toLowerCase(), hint: (hint ?? "sk-…").slice(0, 16) };
-  }
-  if (isImportableKey(token)) {
-    return { hex: digestOf(token), hint: `${token.slice(0, 6)}…${token.slice(-4)}` };
-  }
-  tell();
-  return undefined;
+function digestFor(token: string, hint: string | undefined): PlannedKey["digest"] {
+  return /^[0-9a-f]{64}$/i.test(token)
+    ? { hex: token.toLowerCase(), hint: (hint ?? "sk-…").slice(0, 16) }
+    : importedKey(token);
 }
 
 /** Which account a key belongs to: that of its user, else of its team, else the owner's. */

@@ -1,4 +1,3 @@
-import { ROUTE_ID, ROUTE_ID_CHARS } from "../../../settings/config/mod.ts";
 import { isObject } from "../../../wire/dialects/mod.ts";
 import { baseUrl, slug, whyNotImported } from "../names.ts";
 import type { Notices, PlannedRoute, PlannedTarget, PlannedUpstream } from "../plan.ts";
@@ -54,11 +53,8 @@ export function readChannels(
   const upstreams = new Map(models.map(({ upstream }) => [upstream.ref, upstream]));
   const routes = [...Map.groupBy(models, ({ id }) => id)].flatMap(([id, all]): PlannedRoute[] => {
     const why = whyNotImported(id);
-    if (why !== undefined || !ROUTE_ID.test(id)) {
-      notices.notImported(
-        `model ${id}`,
-        why ?? `a route's ID has up to 128 ${ROUTE_ID_CHARS}`,
-      );
+    if (why !== undefined) {
+      notices.notImported(`model ${id}`, why);
       return [];
     }
     const { prices, perRequestCredits } = ratios.pricesOf(id);

@@ -1,6 +1,7 @@
+import { inCredits } from "../../../settings/catalog/mod.ts";
 import { isObject } from "../../../wire/dialects/mod.ts";
 import type { Notices } from "../plan.ts";
-import { creditsForUsd, type UsdPrices } from "../route_limits.ts";
+import type { UsdPrices } from "../route_limits.ts";
 import { json, type SourceDatabase, textOf } from "./source_database.ts";
 
 /** What a model costs in the source. */
@@ -66,7 +67,7 @@ export class Ratios {
     if (perRequest !== undefined) {
       const usd = perRequest * this.#groupRatio;
       this.#notices.check(`model ${model}`, "it is charged by request: its minimum is the price");
-      return { prices: undefined, perRequestCredits: creditsForUsd(usd, this.#creditsPerUsd) };
+      return { prices: undefined, perRequestCredits: inCredits(this.#creditsPerUsd)(usd) };
     }
     const ratio = this.#ratio("ModelRatio", model);
     if (ratio === undefined) return { prices: undefined, perRequestCredits: undefined };

@@ -1,4 +1,4 @@
-import { isImportableKey } from "../../../people/accounts/mod.ts";
+import { importedKey } from "../../../people/accounts/mod.ts";
 import { emailOf, slug } from "../names.ts";
 import type { Notices, PlannedAccount, PlannedKey } from "../plan.ts";
 import {
@@ -9,7 +9,6 @@ import {
   type SourceRow,
   textOf,
 } from "./source_database.ts";
-import { digestOf } from "../../../ground/platform/mod.ts";
 
 /** What users and tokens are read with. */
 export interface UserOptions {
@@ -92,19 +91,13 @@ function keyOf(
     notices.notImported(`${subject} group ${own}`, "models and prices are the same for everyone");
   }
   const key = textOf(row, "key");
-  const secret = key === undefined ? "" : `sk-${key.replace(/^sk-/, "")}`;
-  const isUsable = isImportableKey(secret);
-  if (!isUsable) notices.check(subject, "its key has another form: a new one is issued");
+  const digest = key === undefined ? undefined : importedKey(`sk-${key.replace(/^sk-/, "")}`);
+  if (digest === undefined) notices.check(subject, "its key has another form: a new one is issued");
   return {
     account: account.ref,
     reference: `new-api:token:${id}`,
     name,
-    digest: isUsable
-      ? {
-        hex: digestOf(secret),
-        hint: `${secret.slice(0, 6)}…${secret.slice(-4)}`,
-      }
-      : undefined,
+    digest,
     models: modelsOf(row),
     budgetCredits: isTrue(row, "unlimited_quota")
       ? undefined
