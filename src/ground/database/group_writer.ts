@@ -1,4 +1,5 @@
 import {
+  asUnknown,
   DatabaseError,
   type GroupWrite,
   type JsonObject,
@@ -24,15 +25,9 @@ const MAX_WAITING = 100_000;
 export type AnyWrite = GroupWrite<JsonObject, unknown>;
 
 /** A write, as far as what to do with its items. */
-export interface Writing {
-  readonly name: string;
-  readonly columns?: readonly string[];
-  readonly statements: readonly string[];
-  readonly key?: string;
-  readonly outcomes?: string;
-  readonly outcomesLater?: string;
-  late?(item: JsonObject): JsonObject;
-}
+export type Writing =
+  & Pick<AnyWrite, "name" | "statements">
+  & Partial<Pick<AnyWrite, "key" | "columns" | "outcomes" | "outcomesLater" | "late">>;
 
 /** Items of a write that were committed together. */
 export interface CommittedItems {
@@ -152,16 +147,11 @@ export class GroupWriter {
     const again: Waiting[] = [];
     for (const waiting of batch) {
       if (mayRepeat && waiting.write.repeatable) again.push(waiting);
-      else waiting.done.reject(isRepeated ? stillUnknown(error) : error);
+      // whether the first attempt of a repetition was done is as unknown as before
+      else waiting.done.reject(isRepeated ? asUnknown(error) : error);
     }
     if (again.length > 0) await this.#settle(again, true);
   }
-}
-
-/** Why a repetition failed: whether the first attempt was done is as unknown as before. */
-function stillUnknown(error: unknown): unknown {
-  if (!(error instanceof DatabaseError) || error.outcomeUnknown) return error;
-  return error.asUnknown();
 }
 
 /** Items of one write. */
