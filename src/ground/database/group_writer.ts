@@ -7,6 +7,7 @@ import {
   type Row,
   type Statement,
 } from "./database.ts";
+import { wellFormedJson } from "../platform/mod.ts";
 import { Gatherer } from "./gatherer.ts";
 import { lockRows } from "../sql/mod.ts";
 
@@ -185,7 +186,7 @@ function groupsOf(batch: readonly Waiting[]): Group[] {
   return [...byWrite].map(([write, all]) => {
     const items = itemsOf(write, all.map(({ item }) => item));
     const args = [items];
-    const keys = () => [wellFormed(JSON.stringify(all.map(({ item }) => item[write.key])))];
+    const keys = () => [wellFormedJson(all.map(({ item }) => item[write.key]))];
     return {
       write,
       all,
@@ -201,27 +202,18 @@ function groupsOf(batch: readonly Waiting[]): Group[] {
   });
 }
 
-/** Items as the statements of their write take them: a JSON array. */
+/**
+ * Items as the statements of their write take them: a JSON array. SQLite makes invalid UTF-8 of the escape of half a character, and such
+ * a text ends the process that reads it (libsql 0.5).
+ */
 export function itemsOf(
   { columns }: Pick<Writing, "columns">,
   items: readonly JsonObject[],
 ): string {
-  return wellFormed(JSON.stringify(
+  return wellFormedJson(
     columns === undefined
       ? items
       : items.map((item) => columns.map((column) => item[column] ?? null)),
-  ));
-}
-
-/**
- * JSON escapes half a surrogate pair, SQLite makes invalid UTF-8 of that escape, and such a
- * text ends the process that reads it (libsql 0.5). A whole escaped backslash before `ud` is no such escape.
- */
-function wellFormed(json: string): string {
-  if (!json.includes("\\ud")) return json;
-  return JSON.stringify(
-    JSON.parse(json),
-    (_, value) => typeof value === "string" ? value.toWellFormed() : value,
   );
 }
 
